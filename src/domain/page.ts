@@ -1,0 +1,43 @@
+import type { ListingQuery } from './query.ts'
+import type { Micros } from './timestamp.ts'
+
+/** One listing on its way to a reader. */
+export type Item = {
+  /** The listing's JSON object exactly as its Registry served it, less any `_meta` member. UTF-8. */
+  bytes: Uint8Array
+  listingId: string
+  createdAt: Micros
+  storefrontUrl: string | null
+  /** The publisher's signing address, lower-cased, where it is known. */
+  publisher: string | null
+}
+
+/** What one source says to one query. */
+export type Page = {
+  /** Newest first: `created_at` descending, then `listing_id`. */
+  items: readonly Item[]
+  /** Matches before paging. */
+  total: number
+  /** Seconds since the source said so; 0 for the local Registry. */
+  ageSeconds: number
+  /** `true` when it is shown in place of an answer that could not be had. */
+  stale: boolean
+}
+
+/**
+ * A place that answers listing queries. Everything in the gateway is one of these, or wraps one.
+ * Rejects with a `SourceError` when it cannot answer, and soon after `signal` aborts.
+ */
+export type Source = (query: ListingQuery, signal: AbortSignal) => Promise<Page>
+
+export type Visibility = 'public' | 'private'
+
+/** A source with what the merge and the reader need to know of it. */
+export type NamedSource = {
+  /** Shown to readers: `local`, or the upstream's configured name. */
+  name: string
+  visibility: Visibility
+  /** Lower wins when two sources carry the same listing. */
+  priority: number
+  ask: Source
+}

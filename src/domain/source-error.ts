@@ -1,0 +1,37 @@
+/** Why a source did not answer: `contract.md` 3.1, plus `http_<status>`. */
+export type SourceReason =
+  | 'timeout'
+  | 'connection_refused'
+  | 'connection_reset'
+  | 'dns'
+  | 'tls'
+  | 'unauthorized'
+  | 'rate_limited'
+  | 'circuit_open'
+  | 'not_json'
+  | 'bad_envelope'
+  | 'too_large'
+  | 'unsupported_filter'
+  | 'schema_mismatch'
+  | 'loop'
+  | 'budget_spent'
+  | 'scan_limit'
+  | `http_${number}`
+
+/** A source that could not answer, with the reason that a reader is shown. Its message is for the log. */
+export class SourceError extends Error {
+  readonly reason: SourceReason
+  /** For `unsupported_filter`: the filters that the source cannot take. */
+  readonly filters: readonly string[]
+
+  constructor(
+    reason: SourceReason,
+    message: string,
+    extras: { cause?: unknown; filters?: readonly string[] } = {},
+  ) {
+    super(message, extras.cause === undefined ? undefined : { cause: extras.cause })
+    this.name = 'SourceError'
+    this.reason = reason
+    this.filters = extras.filters ?? []
+  }
+}
