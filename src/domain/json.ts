@@ -18,7 +18,13 @@ const INTEGER = /^-?\d+$/
  * @throws SyntaxError
  */
 export const parseJson = (text: string): JsonValue =>
-  LONG_DIGITS.test(text) ? JSON.parse(text, keepInteger) : JSON.parse(text)
+  LONG_DIGITS.test(text) ? parseWithSource(text, keepInteger) : JSON.parse(text)
+
+/** TypeScript's library does not know the reviver's third argument yet (ECMAScript 2026, JSON.parse source text). */
+const parseWithSource = JSON.parse as (
+  text: string,
+  reviver: (name: string, value: unknown, context: { source: string }) => unknown,
+) => JsonValue
 
 const keepInteger = (_name: string, value: unknown, context: { source: string }): unknown =>
   typeof value === 'number' && !Number.isSafeInteger(value) && INTEGER.test(context.source)
@@ -82,9 +88,10 @@ export const withoutMember = (bytes: Uint8Array, name: string): Uint8Array => {
   const members = objectMembers(bytes)
   if (!members.some((member) => member.name === name)) return bytes
   const kept = members.filter((member) => member.name !== name)
-  const parts = kept.flatMap((member, n) =>
-    (n === 0 ? [] : [COMMA_BYTES]).concat(bytes.subarray(member.start, member.end)),
-  )
+  const parts = kept.flatMap((member, n): Uint8Array[] => {
+    const part = bytes.subarray(member.start, member.end)
+    return n === 0 ? [part] : [COMMA_BYTES, part]
+  })
   return Buffer.concat([OPEN_BYTES, ...parts, CLOSE_BYTES])
 }
 
