@@ -1,4 +1,104 @@
+import { isJsonObject, type JsonValue } from '../domain/json.ts'
+
 /** One step of a compiled path: a member's name, an array index (negative counts from the end), or every element. */
 export type Step = { kind: 'member'; name: string } | { kind: 'index'; index: number } | { kind: 'every' }
 
 export type Path = readonly Step[]
+
+export const MAX_PATH_CHARACTERS = 1_000
+
+/**
+ * Reads a path of the dialect that `protocol.md` 8 keeps: optional `$`, dotted names, quoted brackets, `[n]`, `[-n]`
+ * and `[*]`. A name that the deployed parser cannot read bare (`protocol.md` 1.14) is refused bare here too.
+ * @throws SyntaxError that names the offending part
+ */
+export const compilePath = (text: string): Path => {
+  if (text === '') throw new SyntaxError('path is empty')
+  if (text.length > MAX_PATH_CHARACTERS) {
+    throw new SyntaxError(`path is longer than ${MAX_PATH_CHARACTERS} characters`)
+  }
+  const steps: Step[] = []
+  let at = text.startsWith('$') ? 1 : 0
+  while (at < text.length) {
+    const token = stepAt(text, at)
+    if (token === null) throw new SyntaxError(refusal(text, at))
+    steps.push(token.step)
+    at = token.end
+  }
+  return steps
+}
+
+/**
+ * What a path finds in a document, nulls dropped. Members are own properties of objects; an index finds nothing
+ * outside an array; every element of something that is no array is that thing itself.
+ */
+export const resolvePath = (path: Path, document: JsonValue): JsonValue[] => {
+  let found: JsonValue[] = document === null ? [] : [document]
+  for (const step of path) found = follow(step, found)
+  return found
+}
+
+type Token = { step: Step; end: number }
+
+const NAME = /@?[A-Za-z_][A-Za-z0-9_@-]*|(?:0|[1-9]\d*)(?![A-Za-z0-9_@-])/y
+const INDEX = /\[(-?\d{1,9})\]/y
+const EVERY = /\[\*\]/y
+const QUOTED = /\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]/sy
+/** Words of the deployed parser's own grammar. */
+const NEEDS_QUOTES = /^(?:true|false)|^where(?:not)?$/
+
+const stepAt = (text: string, at: number): Token | null =>
+  text[at] === '['
+    ? bracketAt(text, at)
+    : text[at] === '.'
+      ? nameAt(text, at + 1)
+      : at === 0
+        ? nameAt(text, 0)
+        : null
+
+const bracketAt = (text: string, at: number): Token | null => {
+  const every = matchAt(EVERY, text, at)
+  if (every !== null) return { step: { kind: 'every' }, end: at + every[0].length }
+  const index = matchAt(INDEX, text, at)
+  if (index !== null) return { step: { kind: 'index', index: Number(index[1]) }, end: at + index[0].length }
+  const quoted = matchAt(QUOTED, text, at)
+  if (quoted === null) return null
+  const name = (quoted[1] ?? quoted[2] ?? '').replace(/\\(.)/gs, '$1')
+  return { step: { kind: 'member', name }, end: at + quoted[0].length }
+}
+
+const nameAt = (text: string, at: number): Token | null => {
+  const name = matchAt(NAME, text, at)?.[0]
+  return name === undefined || NEEDS_QUOTES.test(name)
+    ? null
+    : { step: { kind: 'member', name }, end: at + name.length }
+}
+
+const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | null => {
+  pattern.lastIndex = at
+  return pattern.exec(text)
+}
+
+const refusal = (text: string, at: number): string => {
+  const part = text.slice(at)
+  const name = /^\.?([A-Za-z_]+)/.exec(part)?.[1]
+  return name !== undefined && NEEDS_QUOTES.test(name)
+    ? `cannot read '${part}' in path '${text}': write ['${name}'] for this name`
+    : `cannot read '${part}' in path '${text}': a path is made of .name, ['name'], [n], [-n] and [*]`
+}
+
+const follow = (step: Step, from: readonly JsonValue[]): JsonValue[] => {
+  const found: JsonValue[] = []
+  const keep = (value: JsonValue | undefined) => {
+    if (value !== undefined && value !== null) found.push(value)
+  }
+  for (const value of from) {
+    if (step.kind === 'member') {
+      if (isJsonObject(value) && Object.hasOwn(value, step.name)) keep(value[step.name])
+    } else if (step.kind === 'index') {
+      if (Array.isArray(value)) keep(value.at(step.index))
+    } else if (Array.isArray(value)) value.forEach(keep)
+    else keep(value)
+  }
+  return found
+}

@@ -1,0 +1,29 @@
+import type { JsonValue } from '../domain/json.ts'
+import type { Scalar } from './criteria.ts'
+
+/** The value as filters compare it; `null` for what equals nothing and lies in no range: arrays, objects, null. */
+export const toScalar = (value: JsonValue): Scalar | null => {
+  switch (typeof value) {
+    case 'string':
+      return value
+    case 'number':
+      return numberScalar(value)
+    case 'bigint':
+      return isSafe(value) ? Number(value) : value
+    case 'boolean':
+      return value ? 1 : 0
+    default:
+      return null
+  }
+}
+
+/** `null` for NaN. Adding 0 makes one zero of two. */
+const numberScalar = (value: number): Scalar | null =>
+  Number.isNaN(value)
+    ? null
+    : Number.isInteger(value) && !Number.isSafeInteger(value)
+      ? BigInt(value)
+      : value + 0
+
+const isSafe = (value: bigint): boolean =>
+  value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER
