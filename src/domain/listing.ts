@@ -34,6 +34,12 @@ export type ListingRecord = ListingFields & {
   updatedAt: number
 }
 
+/** What the answer to a publish is made of (`protocol.md` 1.5). */
+export type PublishReceipt = Pick<
+  ListingRecord,
+  'listingId' | 'publisherId' | 'status' | 'createdAt' | 'updatedAt'
+>
+
 /**
  * The listing's row on the wire, `protocol.md` 1.6: fixed key order, published fields to the byte.
  * `storefrontUrl` is the publisher's, so a row changes when its publisher moves.

@@ -1,5 +1,5 @@
 import type { ApiKey, KeyScope } from '../domain/api-key.ts'
-import type { ListingFields, ListingRecord, ListingStatus } from '../domain/listing.ts'
+import type { ListingFields, ListingRecord, ListingStatus, PublishReceipt } from '../domain/listing.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import type { Micros } from '../domain/timestamp.ts'
 
@@ -88,12 +88,6 @@ export type PublishOutcome =
   | { outcome: 'not_owner' }
   /** Same signature and listing with another body, or same signature with another storefront URL. */
   | { outcome: 'signature_reused' }
-
-/** What the answer to a publish is made of. */
-export type PublishReceipt = Pick<
-  ListingRecord,
-  'listingId' | 'publisherId' | 'status' | 'createdAt' | 'updatedAt'
->
 
 export type UpdateCommand = {
   identity: Identity

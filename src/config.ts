@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { type GatewayFile, parseGatewayFile } from './config/gateway-file.ts'
+import { type Environment, readEnvironment, type Settings } from './config/settings.ts'
+import { ConfigError, type Violation } from './errors.ts'
+
+/** Everything the service can be told, checked whole and frozen. Defaults and meanings: `contract.md` 2. */
+export type Config = Readonly<Settings & GatewayFile>
+
+/**
+ * Reads the environment and the gateway file that it names.
+ * @throws ConfigError with every problem of both, each naming its variable or TOML path.
+ */
+export const loadConfig = (environment: Environment = process.env): Config => {
+  const problems: Violation[] = []
+  const settings = readEnvironment(environment, problems)
+  const file = parseGatewayFile(readText(settings.configPath, problems), {
+    file: settings.configPath,
+    folder: dirname(settings.configPath),
+    environment,
+    problems,
+  })
+  if (problems.length > 0) throw new ConfigError(problems)
+  return Object.freeze({ ...settings, ...file })
+}
+
+const readText = (path: string, problems: Violation[]): string => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    const reason = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'no such file' : String(cause)
+    problems.push({ path: 'ENTREPOT_CONFIG', message: `cannot read ${path}: ${reason}` })
+    return ''
+  }
+}

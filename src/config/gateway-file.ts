@@ -1,0 +1,233 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parse } from 'smol-toml'
+import { z } from 'zod'
+import { UPSTREAM_KINDS, UPSTREAM_MODES, type UpstreamOptions } from '../domain/upstream.ts'
+import type { Violation } from '../errors.ts'
+import { expandVariables } from './expand.ts'
+import type { Environment } from './settings.ts'
+
+/** What the gateway file says, defaults filled in (`contract.md` 2). */
+export type GatewayFile = {
+  gateway: { id: string; budgetMs: number; schema: string | null }
+  registry: { name: string; enabled: boolean; listingShape: ListingShapeMode }
+  cache: {
+    freshSeconds: number
+    staleWhileRevalidateSeconds: number
+    staleIfErrorSeconds: number
+    maxBytes: number
+  }
+  limits: {
+    anonymousPerMinute: number
+    readKeyPerMinute: number
+    publishPerMinute: number
+    trustedProxies: readonly string[]
+  }
+  /** In the order of the file, which is the order in which readers see them. */
+  upstreams: readonly UpstreamOptions[]
+}
+
+export const LISTING_SHAPE_MODES = ['off', 'warn', 'enforce'] as const
+export type ListingShapeMode = (typeof LISTING_SHAPE_MODES)[number]
+
+export const MAX_UPSTREAMS = 100
+
+type Reading = { file: string; folder: string; environment: Environment; problems: Violation[] }
+
+/** Parses the gateway file. What is wrong is added to `problems`, and then the defaults are returned. */
+export const parseGatewayFile = (text: string, reading: Reading): GatewayFile => {
+  const problemsBefore = reading.problems.length
+  const document = expandVariables(parseToml(text, reading), reading)
+  const parsed = gatewayFile.safeParse(document)
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) reading.problems.push(...violations(issue))
+  } else {
+    checkNames(parsed.data, reading.problems)
+  }
+  if (!parsed.success || reading.problems.length > problemsBefore)
+    return arrange(gatewayFile.parse({}), reading)
+  return arrange(parsed.data, reading)
+}
+
+const text = z.string().min(1)
+const count = (fallback: number, least = 0): z.ZodDefault<z.ZodNumber> =>
+  z
+    .number()
+    .int()
+    .min(least)
+    .max(2 ** 40)
+    .default(fallback)
+const sourceName = z.string().regex(/^[a-z0-9-]{1,64}$/, 'expected 1 to 64 characters of a-z, 0-9 and -')
+
+const baseUrl = z.string().superRefine((value, context) => {
+  const url = URL.parse(value)
+  if (url === null || !['http:', 'https:'].includes(url.protocol))
+    context.addIssue({ code: 'custom', message: 'expected an http or https URL' })
+  else if (url.username || url.password)
+    context.addIssue({
+      code: 'custom',
+      message: 'must not hold credentials; use api_key_env or api_key_file',
+    })
+  else if (url.search || url.hash)
+    context.addIssue({ code: 'custom', message: 'must have no query and no fragment' })
+})
+
+const upstream = z.strictObject({
+  name: sourceName,
+  url: baseUrl,
+  kind: z.enum(UPSTREAM_KINDS).default('registry'),
+  visibility: z.enum(['public', 'private']).default('public'),
+  mode: z.enum(UPSTREAM_MODES).default('live'),
+  api_key_env: text.optional(),
+  api_key_file: text.optional(),
+  priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
+  timeout_ms: count(2500, 1),
+  connect_timeout_ms: count(1000, 1),
+  max_in_flight: count(8, 1),
+  refresh_seconds: count(15, 1),
+  scan_limit: count(2000),
+  max_listings: count(10_000, 1),
+  allow_private_addresses: z.boolean().default(false),
+})
+
+const table = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).prefault({} as never)
+
+const gatewayFile = z.strictObject({
+  gateway: table({
+    id: z
+      .string()
+      .regex(/^[A-Za-z0-9._-]{1,64}$/, 'expected 1 to 64 characters of A-Z, a-z, 0-9, ., _ and -')
+      .default('entrepot'),
+    budget_ms: count(4000, 1),
+    schema: text.optional(),
+  }),
+  registry: table({
+    name: sourceName.default('local'),
+    enabled: z.boolean().default(true),
+    listing_shape: z.enum(LISTING_SHAPE_MODES).default('warn'),
+  }),
+  cache: table({
+    fresh_seconds: count(15),
+    stale_while_revalidate_seconds: count(60),
+    stale_if_error_seconds: count(900),
+    max_bytes: count(268_435_456),
+  }),
+  limits: table({
+    anonymous_per_minute: count(0),
+    read_key_per_minute: count(0),
+    publish_per_minute: count(60),
+    trusted_proxies: z
+      .array(z.union([z.cidrv4(), z.cidrv6()], 'expected a CIDR such as 10.0.0.0/8'))
+      .default([]),
+  }),
+  upstreams: z.array(upstream).max(MAX_UPSTREAMS).default([]),
+})
+
+type Document = z.infer<typeof gatewayFile>
+
+const parseToml = (source: string, { file, problems }: Reading): unknown => {
+  try {
+    return parse(source)
+  } catch (cause) {
+    const [firstLine] = (cause as Error).message.split('\n')
+    problems.push({ path: file, message: `not TOML: ${firstLine}${position(cause)}` })
+    return {}
+  }
+}
+
+const position = (cause: unknown): string => {
+  const { line, column } = cause as { line?: number; column?: number }
+  return line === undefined ? '' : ` (line ${line}, column ${column})`
+}
+
+const violations = (issue: z.core.$ZodIssue): Violation[] => {
+  const path = dotted(issue.path)
+  if (issue.code !== 'unrecognized_keys') return [{ path: path || 'gateway file', message: issue.message }]
+  return issue.keys.map((key) => ({ path: dotted([...issue.path, key]), message: 'unknown setting' }))
+}
+
+/** `['upstreams', 0, 'url']` → `upstreams[0].url`. */
+const dotted = (path: readonly PropertyKey[]): string =>
+  path.reduce<string>(
+    (to, part) => (typeof part === 'number' ? `${to}[${part}]` : to ? `${to}.${String(part)}` : String(part)),
+    '',
+  )
+
+const checkNames = ({ registry, upstreams }: Document, problems: Violation[]): void => {
+  const taken = new Set(registry.enabled ? [registry.name] : [])
+  for (const [n, { name, api_key_env, api_key_file }] of upstreams.entries()) {
+    if (taken.has(name))
+      problems.push({ path: `upstreams[${n}].name`, message: `'${name}' is already taken` })
+    if (api_key_env !== undefined && api_key_file !== undefined)
+      problems.push({ path: `upstreams[${n}]`, message: 'has both api_key_env and api_key_file; keep one' })
+    taken.add(name)
+  }
+  if (!registry.enabled && upstreams.length === 0)
+    problems.push({
+      path: 'registry.enabled',
+      message: 'false leaves nothing to serve without any [[upstreams]]',
+    })
+}
+
+const arrange = (
+  { gateway, registry, cache, limits, upstreams }: Document,
+  reading: Reading,
+): GatewayFile => ({
+  gateway: { id: gateway.id, budgetMs: gateway.budget_ms, schema: gateway.schema ?? null },
+  registry: { name: registry.name, enabled: registry.enabled, listingShape: registry.listing_shape },
+  cache: {
+    freshSeconds: cache.fresh_seconds,
+    staleWhileRevalidateSeconds: cache.stale_while_revalidate_seconds,
+    staleIfErrorSeconds: cache.stale_if_error_seconds,
+    maxBytes: cache.max_bytes,
+  },
+  limits: {
+    anonymousPerMinute: limits.anonymous_per_minute,
+    readKeyPerMinute: limits.read_key_per_minute,
+    publishPerMinute: limits.publish_per_minute,
+    trustedProxies: limits.trusted_proxies,
+  },
+  upstreams: upstreams.map((entry, n) => ({
+    name: entry.name,
+    url: entry.url.replace(/\/+$/, ''),
+    kind: entry.kind,
+    visibility: entry.visibility,
+    mode: entry.mode,
+    key: upstreamKey(entry, `upstreams[${n}]`, reading),
+    priority: entry.priority ?? n + 1,
+    timeoutMs: entry.timeout_ms,
+    connectTimeoutMs: entry.connect_timeout_ms,
+    maxInFlight: entry.max_in_flight,
+    refreshSeconds: entry.refresh_seconds,
+    scanLimit: entry.scan_limit,
+    maxListings: entry.max_listings,
+    allowPrivateAddresses: entry.allow_private_addresses,
+  })),
+})
+
+const upstreamKey = (entry: z.infer<typeof upstream>, path: string, reading: Reading): string | null => {
+  const { folder, environment, problems } = reading
+  if (entry.api_key_env !== undefined) {
+    const key = environment[entry.api_key_env]?.trim()
+    if (!key) problems.push({ path: `${path}.api_key_env`, message: `${entry.api_key_env} is not set` })
+    return checkedKey(key, `${path}.api_key_env`, problems)
+  }
+  if (entry.api_key_file === undefined) return null
+  const file = resolve(folder, entry.api_key_file)
+  try {
+    const key = readFileSync(file, 'utf8').trim()
+    if (key === '') problems.push({ path: `${path}.api_key_file`, message: `${file} is empty` })
+    return checkedKey(key, `${path}.api_key_file`, problems)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    problems.push({ path: `${path}.api_key_file`, message: `cannot read ${file}: ${code}` })
+    return null
+  }
+}
+
+/** A key travels in a header, so it has to fit into one. */
+const checkedKey = (key: string | undefined, path: string, problems: Violation[]): string | null => {
+  if (key && !/^[\x21-\x7e]+$/.test(key))
+    problems.push({ path, message: 'the key holds characters that cannot be sent in a header' })
+  return key || null
+}

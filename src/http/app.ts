@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto'
+import Router, { type RouterMiddleware } from '@koa/router'
+import Koa from 'koa'
+import type { Reader } from '../domain/api-key.ts'
+import { EntrepotError } from '../errors.ts'
+import type { Logger } from '../log.ts'
+import { readJsonBody } from './body.ts'
+import type { Answer, Exchange, Gate, Route } from './exchange.ts'
+import { type Problem, problemOf } from './problem.ts'
+
+export type AppOptions = {
+  routes: readonly Route[]
+  /** Decides who asks, or throws 401 or 403. */
+  authorize: (gate: Gate, authorization: string | undefined) => Reader
+  log: Logger
+}
+
+/** The service as a Koa application: the route table between one log line and one error door. */
+export const createApp = ({ routes, authorize, log }: AppOptions): Koa => {
+  const app = new Koa()
+  const router = new Router()
+  for (const route of routes)
+    router.register(route.path, [route.method.toLowerCase()], serve(route, authorize))
+  app.use(logRequests(log))
+  app.use(answerErrors(log))
+  app.use(router.routes())
+  app.use(refuseUnrouted)
+  app.on('error', (cause) => log.debug({ err: cause }, 'connection broke off'))
+  return app
+}
+
+const serve =
+  ({ gate, handle, method }: Route, authorize: AppOptions['authorize']): RouterMiddleware =>
+  async (context) => {
+    // The deployed protocol decodes the body before it looks at the key (`protocol.md` 1.0, order of checks).
+    const body = method === 'POST' || method === 'PUT' ? await readJsonBody(context.req) : null
+    const reader = authorize(gate, context.headers.authorization)
+    const exchange: Exchange = {
+      params: context.params as Record<string, string>,
+      queryString: context.querystring,
+      header: (name) => context.req.headersDistinct[name]?.[0],
+      reader,
+      body,
+      get signal() {
+        return hangUpSignal(context)
+      },
+    }
+    respond(context, await handle(exchange))
+  }
+
+const respond = (
+  context: Koa.Context,
+  { status = 200, type = JSON_TYPE, body, headers = {} }: Answer,
+): void => {
+  context.status = status
+  for (const name in headers) context.set(name, headers[name]!)
+  if (body === undefined) return
+  context.type = type
+  context.body = body
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
+
+const hangUpSignal = ({ res }: Koa.Context): AbortSignal => {
+  const controller = new AbortController()
+  res.once('close', () => controller.abort())
+  return controller.signal
+}
+
+/** One line a request. The id is the caller's if it is harmless, so that a call can be followed across services. */
+const logRequests =
+  (log: Logger): Koa.Middleware =>
+  async (context, next) => {
+    if (!log.isLevelEnabled('info')) return next()
+    const startedAt = performance.now()
+    const given = context.get('x-request-id')
+    const requestId = /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
+    context.set('X-Request-Id', requestId)
+    await next()
+    const { method, path, status } = context
+    log.info({ requestId, method, path, status, ms: Math.round(performance.now() - startedAt) }, 'request')
+  }
+
+/** The one error door: everything that was thrown becomes a problem, and nothing internal leaves. */
+const answerErrors =
+  (log: Logger): Koa.Middleware =>
+  async (context, next) => {
+    try {
+      await next()
+    } catch (cause) {
+      const problem: Problem = problemOf(cause)
+      if (problem.status >= 500 && !(cause instanceof EntrepotError))
+        log.error({ err: cause, method: context.method, path: context.path }, 'unhandled fault')
+      context.status = problem.status
+      context.set(problem.headers)
+      context.type = PROBLEM_TYPE
+      context.body = problem.body
+    }
+  }
+
+/** Behind the router: no route has taken the request. */
+const refuseUnrouted: Koa.Middleware = (context) => {
+  const matched = (context.matched ?? []) as { methods: string[] }[]
+  if (matched.length === 0) throw new EntrepotError('not_found', 'Not Found')
+  const allow = [...new Set(matched.flatMap(({ methods }) => methods))].sort().join(', ')
+  throw new EntrepotError('method_not_allowed', 'Method Not Allowed', { headers: { Allow: allow } })
+}

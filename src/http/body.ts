@@ -1,0 +1,75 @@
+import type { IncomingMessage } from 'node:http'
+import getRawBody from 'raw-body'
+import { isJsonObject, type JsonObject, type JsonValue, nestingDepth, parseJson } from '../domain/json.ts'
+import { EntrepotError } from '../errors.ts'
+import type { Exchange } from './exchange.ts'
+
+/** `protocol.md` 8, Limits. */
+export const MAX_BODY_BYTES = 256 * 1024
+export const MAX_NESTING = 32
+export const MAX_ARRAY_ITEMS = 1000
+
+const JSON_TYPE = /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i
+
+/**
+ * Reads a request's JSON, keeping its bytes. `null` for an empty body.
+ * @throws EntrepotError `too_large` over a limit on bytes, `invalid` for anything else that is wrong
+ */
+export const readJsonBody = async (request: IncomingMessage): Promise<Exchange['body']> => {
+  const bytes = await readBytes(request)
+  if (bytes.length === 0) return null
+  const type = request.headers['content-type']
+  if (type !== undefined && !JSON_TYPE.test(type))
+    throw invalid('Input should be a valid dictionary: send it as application/json')
+  const depth = nestingDepth(bytes)
+  if (depth > MAX_NESTING) throw invalid(`JSON is nested ${depth} deep; at most ${MAX_NESTING} is allowed`)
+  const value = decode(bytes)
+  if (!arraysFit(value)) throw invalid(`An array has more than ${MAX_ARRAY_ITEMS} items`)
+  return { bytes, value }
+}
+
+/** The body as an object, or 422 in the words of the deployed protocol. */
+export const objectBody = ({ body }: Exchange): { bytes: Buffer; value: JsonObject } => {
+  if (body === null || body.value === null) throw invalid('Field required')
+  if (!isJsonObject(body.value)) throw invalid('Input should be a valid dictionary')
+  return { bytes: body.bytes, value: body.value }
+}
+
+const readBytes = async (request: IncomingMessage): Promise<Buffer> => {
+  const encoding = request.headers['content-encoding'] ?? 'identity'
+  if (encoding !== 'identity')
+    throw new EntrepotError(
+      'unsupported_media_type',
+      `Content-Encoding ${encoding} is not accepted; send it plain`,
+    )
+  try {
+    return await getRawBody(request, {
+      limit: MAX_BODY_BYTES,
+      length: request.headers['content-length'] ?? null,
+    })
+  } catch (cause) {
+    if ((cause as { type?: string }).type === 'entity.too.large')
+      throw new EntrepotError('too_large', `The body is larger than ${MAX_BODY_BYTES} bytes`, {
+        headers: { Connection: 'close' },
+      })
+    throw new EntrepotError('bad_request', 'The body ended early', { cause })
+  }
+}
+
+const decode = (bytes: Buffer): JsonValue => {
+  try {
+    return parseJson(UTF8.decode(bytes))
+  } catch (cause) {
+    throw invalid(`JSON decode error: ${(cause as Error).message}`)
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+const arraysFit = (value: JsonValue): boolean => {
+  if (Array.isArray(value)) return value.length <= MAX_ARRAY_ITEMS && value.every(arraysFit)
+  return isJsonObject(value) ? Object.values(value).every(arraysFit) : true
+}
+
+const invalid = (message: string): EntrepotError =>
+  new EntrepotError('invalid', message, { errors: [{ path: 'body', message }] })

@@ -1,0 +1,25 @@
+import { EntrepotError } from '../errors.ts'
+
+/**
+ * `If-Match` as the deployed protocol reads it (`protocol.md` 1.7): one tag, quotes and a weak prefix forgiven.
+ * @throws EntrepotError `filter_spec_mismatch` with the tag that would have matched
+ */
+export const requireEtag = (ifMatch: string | undefined, etag: string): void => {
+  if (ifMatch === undefined) return
+  const tag = ifMatch
+    .trim()
+    .replace(/^[W/]+/, '')
+    .trim()
+    .replace(/^"+|"+$/g, '')
+  if (tag === etag) return
+  throw new EntrepotError('filter_spec_mismatch', 'filter-spec etag mismatch', {
+    members: { current_etag: etag },
+  })
+}
+
+/** Whether an `If-None-Match` names this tag, by weak comparison (RFC 9110 section 13.1.2). */
+export const namesEtag = (ifNoneMatch: string | undefined, etag: string): boolean => {
+  if (ifNoneMatch === undefined) return false
+  if (ifNoneMatch.trim() === '*') return true
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === `"${etag}"`)
+}

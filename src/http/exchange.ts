@@ -1,0 +1,41 @@
+import type { Reader } from '../domain/api-key.ts'
+import type { JsonValue } from '../domain/json.ts'
+
+/** Which credential a route asks for (`protocol.md` 1.0, `spec.md` 5). */
+export type Gate = 'none' | 'read' | 'write' | 'admin'
+
+/** One request as a handler sees it, already past its gate. */
+export type Exchange = {
+  params: Readonly<Record<string, string>>
+  /** Undecoded, without the `?`. */
+  queryString: string
+  /** The first header line of that lower-case name. */
+  header: (name: string) => string | undefined
+  reader: Reader
+  /** The JSON that came with it; `null` where the body was empty. */
+  body: { bytes: Buffer; value: JsonValue } | null
+  /** Aborts when the caller hangs up. */
+  signal: AbortSignal
+}
+
+/** What a handler answers. JSON unless `type` says otherwise. */
+export type Answer = {
+  /** Default 200. */
+  status?: number
+  type?: string
+  body?: string | Buffer
+  headers?: Readonly<Record<string, string>>
+}
+
+export type Handler = (exchange: Exchange) => Answer | Promise<Answer>
+
+/** One row of the route table. */
+export type Route = {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** With `:name` for a parameter. */
+  path: string
+  gate: Gate
+  handle: Handler
+}
+
+export const json = (value: unknown, status = 200): Answer => ({ status, body: JSON.stringify(value) })

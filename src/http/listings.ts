@@ -1,0 +1,68 @@
+import type { ListingQuery } from '../domain/query.ts'
+import { EntrepotError } from '../errors.ts'
+import type { FilterSpec } from '../filter-spec/filter.ts'
+import { parseCriteria } from '../filter-spec/parameters.ts'
+import { renderMerged, renderPage } from '../gateway/envelope.ts'
+import type { Federation } from '../gateway/fan-out.ts'
+import { queryLocal } from '../registry/local-source.ts'
+import { type Publishing, publishListing } from '../registry/publish.ts'
+import type { Replica } from '../registry/replica.ts'
+import { objectBody } from './body.ts'
+import { requireEtag } from './etag.ts'
+import { type Handler, json } from './exchange.ts'
+import { type ListingParameters, readListingParameters, readStatusParameter } from './parameters.ts'
+import { receiptOnWire } from './receipt.ts'
+
+/** `GET /listings` of a plain Registry: exactly the three members of `spec.md` 2.1. */
+export const listLocalListings =
+  (spec: FilterSpec, replica: Replica): Handler =>
+  ({ queryString, header }) => {
+    const parameters = readListingParameters(queryString)
+    requireEtag(header('if-match'), spec.etag)
+    const status = readStatusParameter(parameters.status)
+    // The protocol answers an unknown publisher before it looks at the filters (`protocol.md` 1.7).
+    const { publisher } = parameters
+    if (publisher !== null && replica.projection.publisherOf(publisher) === null)
+      return { body: renderPage([], 0) }
+    const { rows, total } = queryLocal(replica.projection, { status, ...criteria(spec, parameters) })
+    return {
+      body: renderPage(
+        rows.map(({ bytes }) => bytes),
+        total,
+      ),
+    }
+  }
+
+/** `GET /listings` of a gateway: the merged envelope of `contract.md` 3.1. */
+export const listMergedListings =
+  (spec: FilterSpec, federation: Federation): Handler =>
+  async ({ queryString, header, reader, signal }) => {
+    const parameters = readListingParameters(queryString)
+    requireEtag(header('if-match'), spec.etag)
+    const status = readStatusParameter(parameters.status)
+    const answer = await federation({ status, ...criteria(spec, parameters) }, reader, signal)
+    return { body: renderMerged(answer) }
+  }
+
+/** `GET /listings/{id}`, any status (`protocol.md` 1.6). */
+export const getListing =
+  (replica: Replica): Handler =>
+  ({ params }) => {
+    const row = replica.projection.listings.get(params.id ?? '')
+    if (row === undefined) throw new EntrepotError('not_found', 'Listing not found')
+    return { body: Buffer.concat([OPEN_LISTING, row.bytes, CLOSE_LISTING]) }
+  }
+
+/** `POST /listings`: 201, also for a re-publish (`protocol.md` 1.5). */
+export const postListing =
+  (publishing: Publishing): Handler =>
+  async (exchange) =>
+    json(receiptOnWire(await publishListing(objectBody(exchange), publishing)), 201)
+
+const criteria = (spec: FilterSpec, parameters: ListingParameters): Omit<ListingQuery, 'status'> => {
+  const { filters, publisher, limit, offset } = parameters
+  return { criteria: parseCriteria(spec, filters), filters, publisher, limit, offset }
+}
+
+const OPEN_LISTING = Buffer.from('{"listing":')
+const CLOSE_LISTING = Buffer.from('}')

@@ -1,0 +1,27 @@
+import { STATUS_CODES } from 'node:http'
+import { EntrepotError } from '../errors.ts'
+
+/** An error on its way out: RFC 9457, with `detail` always a string (`protocol.md` 8). */
+export type Problem = { status: number; headers: Record<string, string>; body: string }
+
+export const problemOf = (cause: unknown): Problem => {
+  if (cause instanceof EntrepotError) return render(cause)
+  // Koa and Node refuse some requests themselves (a broken percent-encoding, say) with a status below 500.
+  const status = (cause as { status?: unknown }).status
+  if (typeof status === 'number' && status >= 400 && status < 500)
+    return render(new EntrepotError('bad_request', 'The request could not be understood'))
+  return render(new EntrepotError('internal', 'Internal Server Error'))
+}
+
+const render = ({ code, status, message, errors, members, headers }: EntrepotError): Problem => ({
+  status,
+  headers: { ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}), ...headers },
+  body: JSON.stringify({
+    type: `urn:entrepot:problem:${code}`,
+    title: STATUS_CODES[status],
+    status,
+    detail: message,
+    ...(errors.length > 0 ? { errors } : {}),
+    ...members,
+  }),
+})

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+import type { JsonValue } from '../domain/json.ts'
+import type { Micros } from '../domain/timestamp.ts'
+import { EntrepotError } from '../errors.ts'
+import type { SignatureUse } from '../store/store.ts'
+
+/** Seconds that a signed timestamp may be off, either way (`protocol.md` 1.4). */
+export const MAX_SKEW_SECONDS = 300
+
+export type Operation = 'create_listing' | 'update_listing' | 'delete_listing'
+
+/** A signature taken apart: 32-byte numbers and the parity that picks the public key. */
+export type Signature = { r: bigint; s: bigint; yParity: 0 | 1 }
+
+/**
+ * Recovers the address, lower-cased, that signed `message` as an EIP-191 personal message.
+ * `null` when no key can have made that signature.
+ */
+export type RecoverAddress = (message: string, signature: Signature) => Promise<string | null>
+
+/** What a request claims: that `signer` signed `operation` on `subject` at `timestamp`. */
+export type Claim = {
+  operation: Operation
+  /** The publisher's identifier when publishing, else the listing id. */
+  subject: string
+  /** Lower-cased address that must have signed. */
+  signer: string
+  scheme: string
+  signature: JsonValue | undefined
+  timestamp: JsonValue | undefined
+  /** The bytes whose repetition is the same request. */
+  body: Uint8Array
+}
+
+export type Verifier = { recover: RecoverAddress; nowSeconds: () => number }
+
+/** The text that a wallet signs (`protocol.md` 1.4). */
+export const signedMessage = (operation: Operation, subject: string, timestamp: number): string =>
+  `${operation}:${subject}:${timestamp}`
+
+/**
+ * Checks a claim and answers how its signature has been used, for the store's replay guard.
+ * @throws EntrepotError `unauthorized` in the words of `protocol.md` 1.4; `invalid` where the protocol crashed
+ */
+export const verifyClaim = async (claim: Claim, { recover, nowSeconds }: Verifier): Promise<SignatureUse> => {
+  const { operation, subject, signer, scheme } = claim
+  if (!claim.signature || !claim.timestamp) throw unauthorized(MISSING[operation])
+  const timestamp = readTimestamp(claim.timestamp, nowSeconds())
+  const signature = readSignature(claim.signature)
+  if (scheme !== 'eip191' || signature === null) throw unauthorized('Invalid signature')
+  const recovered = await recover(signedMessage(operation, subject, timestamp), signature)
+  if (recovered === null || recovered !== signer) throw unauthorized('Invalid signature')
+  return {
+    signature: fingerprint(signature),
+    body: createHash('sha256').update(claim.body).digest('hex'),
+    expiresAt: ((timestamp + MAX_SKEW_SECONDS + 1) * 1_000_000) as Micros,
+  }
+}
+
+const MISSING: Readonly<Record<Operation, string>> = {
+  create_listing: 'Signature and timestamp required to publish',
+  update_listing: 'Signature and timestamp required for authenticated listings',
+  delete_listing: 'Signature and timestamp required for authenticated listings',
+}
+
+const unauthorized = (detail: string): EntrepotError => new EntrepotError('unauthorized', detail)
+
+const readTimestamp = (value: JsonValue, now: number): number => {
+  const isNumber = typeof value === 'number' || typeof value === 'bigint' || value === true
+  if (!isNumber) throw wrongType('timestamp', 'an integer of Unix seconds')
+  const seconds = Number(value)
+  if (!(Math.abs(now - seconds) <= MAX_SKEW_SECONDS))
+    throw unauthorized('Timestamp too old or too far in future (max 5 minutes)')
+  // The deployed protocol puts a float into the message with its `.0`, which no wallet signs.
+  if (!Number.isInteger(seconds)) throw unauthorized('Invalid signature')
+  return seconds
+}
+
+const wrongType = (member: string, expected: string): EntrepotError =>
+  new EntrepotError('invalid', `${member}: expected ${expected}`, {
+    errors: [{ path: `body.${member}`, message: `expected ${expected}` }],
+  })
+
+const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+
+/** 65 bytes r‖s‖v in hex, with or without `0x`, blanks between the bytes allowed; `null` for anything else. */
+const readSignature = (value: JsonValue): Signature | null => {
+  if (typeof value !== 'string') throw wrongType('signature', 'a string of 65 bytes in hex')
+  const hex = value.replace(/^0x/, '').replace(/\s+/g, '')
+  if (!/^[0-9a-f]{130}$/i.test(hex)) return null
+  const r = BigInt(`0x${hex.slice(0, 64)}`)
+  const s = BigInt(`0x${hex.slice(64, 128)}`)
+  const yParity = parity(Number.parseInt(hex.slice(128), 16))
+  const inRange = r > 0n && r < CURVE_ORDER && s > 0n && s < CURVE_ORDER
+  return yParity === null || !inRange ? null : { r, s, yParity }
+}
+
+/** 27 and 28, 0 and 1, or EIP-155's 35 and above. */
+const parity = (v: number): 0 | 1 | null => {
+  if (v === 0 || v === 27) return 0
+  if (v === 1 || v === 28) return 1
+  return v >= 35 ? (((v + 1) % 2) as 0 | 1) : null
+}
+
+/**
+ * The same for both forms of one signature: with `s` and with `n - s`, which anybody can make from the other, the
+ * same wallet signed the same message, so the replay guard has to take them for one.
+ */
+const fingerprint = ({ r, s }: Signature): string => {
+  const low = s > CURVE_ORDER / 2n ? CURVE_ORDER - s : s
+  return createHash('sha256')
+    .update(`${r.toString(16)}:${low.toString(16)}`)
+    .digest('hex')
+}
