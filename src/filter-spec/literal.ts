@@ -1,0 +1,84 @@
+import type { ValueType } from './filter.ts'
+
+/** Integers of more digits are refused, as the deployed protocol's parser does. */
+export const MAX_INTEGER_DIGITS = 4_300
+
+/**
+ * A filter's value read from its text, as the deployed protocol reads it (`protocol.md` 1.14, Value types).
+ * A boolean is 0 or 1; a number may be NaN or infinite. `null` when the text is no value of that type.
+ */
+export const readLiteral = (type: ValueType, text: string): string | number | bigint | null => {
+  switch (type) {
+    case 'string':
+    case 'address':
+      return text
+    case 'integer':
+      return readInteger(text)
+    case 'number':
+      return readNumber(text)
+    case 'boolean': {
+      const value = readBoolean(text)
+      return value === null ? null : Number(value)
+    }
+  }
+}
+
+/** One of six words in any case, without blanks around it; `null` otherwise. */
+export const readBoolean = (text: string): boolean | null => {
+  const word = text.toLowerCase()
+  if (word === 'true' || word === '1' || word === 'yes') return true
+  if (word === 'false' || word === '0' || word === 'no') return false
+  return null
+}
+
+/** Python's white space, which is not JavaScript's: it has U+001C to U+001F and U+0085, and lacks U+FEFF. */
+const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
+
+/** The text without white space at its ends. */
+export const trim = (text: string): string => trimmed(text, SPACE)
+
+const INTEGER = /^[+-]?\d+(?:_\d+)*$/
+const NUMBER = /^[+-]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+(?:_\d+)*)?$/i
+const NAMED_NUMBER = /^([+-]?)(?:(inf(?:inity)?)|nan)$/i
+
+const readInteger = (text: string): number | bigint | null => {
+  const plain = plainDigits(text)
+  if (!INTEGER.test(plain)) return null
+  const literal = plain.replace(/[_+]/g, '')
+  if (literal.replace('-', '').length > MAX_INTEGER_DIGITS) return null
+  const value = literal.startsWith('-') ? -BigInt(literal.slice(1)) : BigInt(literal)
+  const double = Number(value)
+  return Number.isSafeInteger(double) ? double : value
+}
+
+const readNumber = (text: string): number | null => {
+  const plain = plainDigits(text)
+  if (NUMBER.test(plain)) return Number(plain.replaceAll('_', ''))
+  const named = NAMED_NUMBER.exec(plain)
+  if (named === null) return null
+  return named[2] === undefined ? Number.NaN : named[1] === '-' ? -Infinity : Infinity
+}
+
+/** Trimmed as Python's numbers are (which keep U+001C to U+001F), with the decimal digits of any script as 0 to 9. */
+const plainDigits = (text: string): string =>
+  trimmed(text, NUMBER_SPACE).replace(OTHER_DIGIT, (digit) => String(digitValue(digit)))
+
+const NUMBER_SPACE = /[\t-\r\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
+const OTHER_DIGIT = /[^\P{Nd}0-9]/gu
+const DIGIT = /^\p{Nd}$/u
+
+/** Unicode keeps decimal digits in runs of ten from 0 to 9, so a digit's distance to the start of its run tells. */
+const digitValue = (digit: string): number => {
+  const code = digit.codePointAt(0)!
+  let start = code
+  while (DIGIT.test(String.fromCodePoint(start - 1))) start--
+  return (code - start) % 10
+}
+
+const trimmed = (text: string, space: RegExp): string => {
+  let start = 0
+  let end = text.length
+  while (start < end && space.test(text[start]!)) start++
+  while (end > start && space.test(text[end - 1]!)) end--
+  return text.slice(start, end)
+}

@@ -1,0 +1,15 @@
+/** Query parameters of a Registry's `GET /listings` that are no filters (`protocol.md` 1.7). */
+export const REGISTRY_PARAMETERS: ReadonlySet<string> = new Set(['status', 'limit', 'offset', 'publisher'])
+
+/** The same at a gateway with upstreams (`contract.md` 3.1). */
+export const GATEWAY_PARAMETERS: ReadonlySet<string> = new Set([
+  ...REGISTRY_PARAMETERS,
+  'require',
+  'timeout_ms',
+  'sources',
+  'explain',
+  'cursor',
+])
+
+/** What begins the name of a parameter that says what happens where a filter's field is missing. */
+export const OVERRIDE_PREFIX = 'strict.'

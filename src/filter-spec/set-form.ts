@@ -1,0 +1,56 @@
+import { readBoolean, trim } from './literal.ts'
+import { quote, refuse } from './refusal.ts'
+
+/** A raw value that spells out its operator (`protocol.md` 1.14, Set form). A payload begins with its bracket. */
+export type SetForm = { op: 'in' | 'not_in' | 'range'; payload: string } | { op: 'exists'; wanted: boolean }
+
+/** `null` for a plain value, which is whatever does not begin exactly as a set form does. */
+export const readSetForm = (raw: string): SetForm | null => {
+  for (const [start, op] of STARTS) {
+    if (raw.startsWith(start)) return { op, payload: trim(raw.slice(op.length + 1)) }
+  }
+  if (!raw.startsWith(EXISTS)) return null
+  const wanted = readBoolean(raw.slice(EXISTS.length))
+  return wanted === null ? null : { op: 'exists', wanted }
+}
+
+const EXISTS = 'exists:'
+const STARTS = [
+  ['not_in:[', 'not_in'],
+  ['in:[', 'in'],
+  ['range:[', 'range'],
+  ['range:(', 'range'],
+] as const
+
+/**
+ * The trimmed items of `[a,b]`, empty ones included; none when there is nothing but blanks inside.
+ * @throws EntrepotError `bad_request`
+ */
+export const readItems = (parameter: string, payload: string): string[] => {
+  if (!payload.endsWith(']')) {
+    return refuse(parameter, `set form must be enclosed in '[ ]' — got ${quote(payload)}`)
+  }
+  const inside = trim(payload.slice(1, -1))
+  return inside === '' ? [] : inside.split(',').map(trim)
+}
+
+/** The ends of an interval as trimmed text. An empty end is open; never both. */
+export type Interval = { low: string; high: string; lowInclusive: boolean; highInclusive: boolean }
+
+/**
+ * The ends of `[a,b]`, with `(` and `)` for exclusive ones.
+ * @throws EntrepotError `bad_request`
+ */
+export const readInterval = (parameter: string, payload: string): Interval => {
+  const highInclusive = payload.endsWith(']')
+  if (!highInclusive && !payload.endsWith(')')) {
+    return refuse(parameter, `range form requires '[ ]' or '( )' delimiters — got ${quote(payload)}`)
+  }
+  const inside = payload.slice(1, -1)
+  const comma = inside.indexOf(',')
+  if (comma < 0) return refuse(parameter, "range form needs a ',' separator — e.g. [16,128] or [16,)")
+  const low = trim(inside.slice(0, comma))
+  const high = trim(inside.slice(comma + 1))
+  if (low === '' && high === '') return refuse(parameter, 'range needs at least one bound')
+  return { low, high, lowInclusive: payload.startsWith('['), highInclusive }
+}

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import { type JsonValue, parseJson } from '../../src/domain/json.ts'
+import { compileFilter } from '../../src/filter-spec/compile-filter.ts'
+import type { Filter, FilterDefinition, FilterSpec } from '../../src/filter-spec/filter.ts'
+import { decodeQuery } from '../../src/filter-spec/query-string.ts'
+
+/** One executed case of the deployed protocol, ready to be put to an evaluator of ours. */
+export type FilterVector = {
+  id: string
+  /** The filters that its query can mean. */
+  spec: Pick<FilterSpec, 'filters'>
+  /** Query parameters; none is taken out as reserved, as the cases were run behind that stage. */
+  pairs: readonly (readonly [name: string, value: string])[]
+  listing: JsonValue
+  expected: 'match' | 'no-match' | 'error'
+  /** The deployed sentence, where an error is expected. */
+  detail: string | null
+}
+
+/** Every case of `filter-vectors.json`, read as its `reading` says. */
+export const filterVectors = (): FilterVector[] => file.vectors.map(toVector)
+
+type StoredVector = {
+  id: string
+  spec: string
+  listing?: JsonValue
+  listing_text?: string
+  query?: [string, string][]
+  qs?: string
+  expected: FilterVector['expected']
+  error?: { status: number; detail: string }
+}
+
+type StoredFilter = Pick<FilterDefinition, 'name' | 'path' | 'op' | 'value_type'> & Partial<FilterDefinition>
+
+type VectorFile = {
+  specs: Record<string, StoredFilter[]>
+  listings: Record<string, JsonValue>
+  vectors: StoredVector[]
+}
+
+const file: VectorFile = JSON.parse(
+  readFileSync(new URL('../fixtures/filter-vectors.json', import.meta.url), 'utf8'),
+)
+
+const toVector = (stored: StoredVector): FilterVector => {
+  const pairs = stored.query ?? decodeQuery(stored.qs!)
+  return {
+    id: stored.id,
+    spec: { filters: filtersOf(stored.spec, pairs) },
+    pairs,
+    listing: listingOf(stored),
+    expected: stored.expected,
+    detail: stored.error?.detail ?? null,
+  }
+}
+
+/** Only what the query names is compiled: the `paths` spec has paths that our dialect refuses (`protocol.md` 8). */
+const filtersOf = (spec: string, pairs: FilterVector['pairs']): Map<string, Filter> => {
+  const named = new Set(pairs.flatMap(([name]) => [name, name.replace(/^strict\./, '')]))
+  const filters = file.specs[spec]!.filter(({ name }) => named.has(name))
+  return new Map(filters.map((filter) => [filter.name, compileFilter({ ...DEFAULTS, ...filter })]))
+}
+
+const DEFAULTS = { alias_kind: null, on_missing: 'fail', indexed: false } as const
+
+const listingOf = ({ listing, listing_text: text }: StoredVector): JsonValue => {
+  if (text !== undefined) return parseJson(text)
+  return typeof listing === 'string' && listing.startsWith('@') ? file.listings[listing.slice(1)]! : listing!
+}
