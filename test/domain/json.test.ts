@@ -1,0 +1,152 @@
+import test from 'ava'
+import fc from 'fast-check'
+import {
+  arrayElements,
+  isJsonObject,
+  nestingDepth,
+  objectMembers,
+  parseJson,
+  sameJson,
+  withMember,
+  withoutMember,
+} from '../../src/domain/json.ts'
+import { jsonObjectText, jsonText } from '../helpers/json-text.ts'
+
+const utf8 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
+
+test('integers of any size stay exact, and everything else parses as JSON.parse does', (t) => {
+  t.deepEqual(
+    parseJson('{"a":9007199254740993,"b":[-9007199254740993],"c":1e30,"d":1.0,"e":"1234567890123456789"}'),
+    {
+      a: 9007199254740993n,
+      b: [-9007199254740993n],
+      c: 1e30,
+      d: 1,
+      e: '1234567890123456789',
+    },
+  )
+  t.is(parseJson('1180591620717411303424'), 2n ** 70n)
+  t.is(parseJson(' -1180591620717411303424'), -(2n ** 70n))
+  t.is(parseJson('0.12345678901234567890'), 0.12345678901234568)
+  t.throws(() => parseJson('[1180591620717411303424'), { instanceOf: SyntaxError })
+})
+
+test('elements of an array, joined again, are the array, and each knows its own depth', (t) => {
+  fc.assert(
+    fc.property(fc.array(jsonText(), { maxLength: 8 }), fc.constantFrom('', ' ', '\n\t'), (texts, space) => {
+      const bytes = Buffer.from(`${space}[${texts.map((text) => space + text + space).join(',')}]${space}`)
+      const elements = arrayElements(bytes)
+      t.deepEqual(
+        elements?.map(({ start, end }) => utf8(bytes.subarray(start, end))),
+        texts.map((text) => text.trim()),
+      )
+      t.deepEqual(
+        elements?.map(({ depth }) => depth),
+        texts.map(depthOf),
+      )
+    }),
+  )
+})
+
+const depthOf = (text: string): number => {
+  const brackets = [...text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '').replaceAll(/[^[\]{}]/g, '')]
+  let depth = 0
+  return Math.max(0, ...brackets.map((bracket) => (bracket === '[' || bracket === '{' ? ++depth : --depth)))
+}
+
+test('bytes that are cut off, or joined by anything but commas, are no array', (t) => {
+  for (const text of [
+    '',
+    '[',
+    '[{"a":1}',
+    '[{"a":1},',
+    '[{"a":1},]',
+    '[,1]',
+    '[1 2]',
+    '[{} {}]',
+    '[{}\u0000,{}]',
+    '[{}}',
+    '{"a":1}',
+    '7',
+  ]) {
+    t.is(arrayElements(Buffer.from(text)), null, text)
+  }
+})
+
+test('whatever the bytes, the scanners end', (t) => {
+  fc.assert(
+    fc.property(
+      fc.uint8Array({ maxLength: 60 }),
+      fc.constantFrom('', '[', '{"a":', '["'),
+      (junk, opening) => {
+        const bytes = Buffer.concat([Buffer.from(opening), junk])
+        t.true(nestingDepth(bytes) <= bytes.length)
+        for (const { start, end } of arrayElements(bytes) ?? []) t.true(start < end && end <= bytes.length)
+      },
+    ),
+  )
+})
+
+test('nesting is counted outside strings only', (t) => {
+  t.is(nestingDepth(Buffer.from(' "[[["')), 0)
+  t.is(nestingDepth(Buffer.from('{"a":"]}\\"[[","b":[{}]}')), 3)
+  t.is(nestingDepth(Buffer.from('['.repeat(5000))), 5000)
+})
+
+test('members of an object cover it, repeated and escaped names included', (t) => {
+  const bytes = Buffer.from('{ "a" : 1, "\\u0061":[2], "b\\"c":{"a":3} ,"a":"x"}')
+  t.deepEqual(
+    objectMembers(bytes).map(({ name, value }) => [name, utf8(bytes.subarray(value.start, value.end))]),
+    [
+      ['a', '1'],
+      ['a', '[2]'],
+      ['b"c', '{"a":3}'],
+      ['a', '"x"'],
+    ],
+  )
+})
+
+test('a member that is added last leaves every byte before it as it was', (t) => {
+  fc.assert(
+    fc.property(jsonObjectText(), (text) => {
+      const bytes = withoutMember(Buffer.from(text), '_meta')
+      const added = utf8(withMember(bytes, '_meta', '{"registry":"x"}'))
+      const before = utf8(bytes).slice(0, utf8(bytes).lastIndexOf('}'))
+      t.true(added.startsWith(before))
+      t.regex(added.slice(before.length), /^,?"_meta":{"registry":"x"}}$/)
+      t.deepEqual(JSON.parse(added), { ...JSON.parse(utf8(bytes)), _meta: { registry: 'x' } })
+    }),
+  )
+})
+
+test('every member of the name goes, however it is spelled, and the others stay to the byte', (t) => {
+  const bytes = Buffer.from('{"_meta":1, "a": 99.0 ,"\\u005fmeta":{"_meta":2},"b":[ 1e2 ],"_meta":"x"}')
+  t.is(utf8(withoutMember(bytes, '_meta')), '{"a": 99.0,"b":[ 1e2 ]}')
+  const untouched = Buffer.from('{"a":{"_meta":1}}')
+  t.is(withoutMember(untouched, '_meta'), untouched)
+})
+
+test('equal values are equal whatever their spelling, and no others', (t) => {
+  const same = (one: string, other: string) => sameJson(parseJson(one), parseJson(other))
+  t.true(same('{"a":1.0,"b":[null,"\\u0041"]}', '{ "b":[null,"A"], "a":1 }'))
+  t.true(same('1180591620717411303424', '1180591620717411303424'))
+  t.false(same('1180591620717411303424', '1180591620717411303425'))
+  t.false(same('{"a":1}', '{"a":1,"b":2}'))
+  t.false(same('{"a":1}', '{"b":1}'))
+  t.false(same('[1,2]', '[2,1]'))
+  t.false(same('1', '"1"'))
+  t.false(same('1', 'true'))
+  t.false(same('[]', '{}'))
+  t.false(same('null', '{}'))
+  t.false(sameJson(undefined, null))
+  fc.assert(
+    fc.property(jsonText(), jsonText(), (one, other) => {
+      t.true(same(one, one))
+      t.is(same(one, other), same(other, one))
+    }),
+  )
+})
+
+test('an object is neither an array nor null', (t) => {
+  t.deepEqual([{}, [], null, 'x', 1n].map(isJsonObject), [true, false, false, false, false])
+})
