@@ -22,6 +22,8 @@ export type Page = {
   ageSeconds: number
   /** `true` when it is shown in place of an answer that could not be had. */
   stale: boolean
+  /** Items that were no listings and were dropped; absent means none. */
+  invalid?: number
 }
 
 /**
@@ -30,6 +32,9 @@ export type Page = {
  */
 export type Source = (query: ListingQuery, signal: AbortSignal) => Promise<Page>
 
+/** How a source comes by its answers. Only a `live` one has to fetch every item that lies before a page. */
+export type SourceMode = 'local' | 'live' | 'snapshot'
+
 export type Visibility = 'public' | 'private'
 
 /** A source with what the merge and the reader need to know of it. */
@@ -37,6 +42,7 @@ export type NamedSource = {
   /** Shown to readers: `local`, or the upstream's configured name. */
   name: string
   visibility: Visibility
+  mode: SourceMode
   /** Lower wins when two sources carry the same listing. */
   priority: number
   ask: Source

@@ -12,7 +12,7 @@ export type UpstreamMode = (typeof UPSTREAM_MODES)[number]
 export type UpstreamOptions = {
   /** `[a-z0-9-]`, unique; shown to readers. */
   name: string
-  /** Base URL without a trailing slash; may have a path (`http://host/registry`). */
+  /** Base URL as configured; may have a path (`http://host/registry`). */
   url: string
   kind: UpstreamKind
   visibility: Visibility
