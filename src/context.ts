@@ -1,0 +1,93 @@
+import type { Config } from './config.ts'
+import type { NamedSource } from './domain/page.ts'
+import { readFilterSpec } from './filter-spec/load.ts'
+import { fanOut } from './gateway/fan-out.ts'
+import { createApp } from './http/app.ts'
+import { createAuthorize } from './http/authorize.ts'
+import { createRoutes } from './http/routes.ts'
+import { createLogger, type Logger } from './log.ts'
+import { ApiKeys, sameSecret } from './registry/api-keys.ts'
+import { localSource } from './registry/local-source.ts'
+import { recoverAddress } from './registry/recover-address.ts'
+import { Replica } from './registry/replica.ts'
+import { openSqliteStore } from './store/sqlite.ts'
+import type { Store } from './store/store.ts'
+import { createAgent } from './upstream/agent.ts'
+import { liveSource } from './upstream/live-source.ts'
+
+/** A service put together and loaded, not yet listening. */
+export type Context = {
+  config: Config
+  log: Logger
+  app: ReturnType<typeof createApp>
+  /** Lets go of everything, in reverse order of construction. */
+  close: () => Promise<void>
+}
+
+/** What a test may put in place of the real thing. */
+export type Overrides = { nowSeconds?: () => number; log?: Logger; store?: Store }
+
+/**
+ * The composition root: the only place where adapters are made and joined.
+ * @throws ConfigError when the filter spec or the store cannot be used
+ */
+export const createContext = async (config: Config, overrides: Overrides = {}): Promise<Context> => {
+  const log = overrides.log ?? createLogger(config.logLevel)
+  const closers: (() => unknown)[] = []
+  const close = async (): Promise<void> => {
+    for (const closeOne of closers.splice(0).reverse()) await closeOne()
+  }
+  try {
+    const spec = readFilterSpec(config.filterSpecPath)
+    const store = overrides.store ?? openStore(config.storeUrl)
+    closers.push(() => store.close())
+    const replica = await Replica.open(store, [...spec.filters.values()], (cause) =>
+      log.warn({ err: cause }, 'the store could not be followed; reads go on from memory'),
+    )
+    closers.push(() => replica.close())
+    const keys = new ApiKeys(store, replica)
+    if (config.bootstrapKey !== null) await keys.seed(config.bootstrapKey)
+
+    const upstreams: NamedSource[] = config.upstreams.map((upstream) => {
+      const agent = createAgent(upstream)
+      closers.push(() => agent.close())
+      const { name, visibility, priority } = upstream
+      return { name, visibility, priority, ask: liveSource(upstream, agent) }
+    })
+    const local: NamedSource = {
+      name: config.registry.name,
+      visibility: 'public',
+      priority: 0,
+      ask: localSource(replica),
+    }
+    const sources = config.registry.enabled ? [local, ...upstreams] : upstreams
+    const verifier = {
+      recover: recoverAddress,
+      nowSeconds: overrides.nowSeconds ?? (() => Math.floor(Date.now() / 1000)),
+    }
+    const { adminKey } = config
+    const app = createApp({
+      routes: createRoutes({
+        spec,
+        registry: config.registry.enabled ? { store, replica, verifier } : null,
+        keys,
+        federation: upstreams.length === 0 ? null : fanOut(sources, config.gateway),
+        store,
+      }),
+      authorize: createAuthorize({
+        requireReadKey: config.requireReadKey,
+        requireWriteKey: config.requireWriteKey,
+        keysRevealMore: config.upstreams.some(({ visibility }) => visibility === 'private'),
+        isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
+        recognise: (token) => keys.recognise(token),
+      }),
+      log,
+    })
+    return { config, log, app, close }
+  } catch (cause) {
+    await close()
+    throw cause
+  }
+}
+
+const openStore = (url: string): Store => openSqliteStore(url.replace(/^sqlite:/, ''))

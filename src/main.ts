@@ -1,0 +1,30 @@
+import { loadConfig } from './config.ts'
+import { createContext } from './context.ts'
+import { ConfigError } from './errors.ts'
+import { startService } from './service.ts'
+
+/** EX_CONFIG of sysexits.h. */
+export const EXIT_CONFIG = 78
+
+/** Runs the service until SIGINT or SIGTERM. Resolves with the exit code. */
+export const serve = async (): Promise<number> => {
+  try {
+    const context = await createContext(loadConfig())
+    const service = await startService(context)
+    context.log.info({ url: service.url, upstreams: context.config.upstreams.length }, 'listening')
+    const signal = await stopSignal()
+    context.log.info({ signal }, 'draining')
+    await service.close()
+    return 0
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause
+    process.stderr.write(`${cause.message}\n`)
+    return EXIT_CONFIG
+  }
+}
+
+const stopSignal = (): Promise<NodeJS.Signals> =>
+  new Promise((resolve) => {
+    process.once('SIGINT', resolve)
+    process.once('SIGTERM', resolve)
+  })

@@ -1,0 +1,74 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Context } from './context.ts'
+import { ConfigError } from './errors.ts'
+
+/** A service that listens. */
+export type Service = {
+  /** `http://host:port`, with the port that was given where 0 was asked. */
+  url: string
+  /** Stops taking connections, lets requests under way finish, then closes the rest. */
+  close: () => Promise<void>
+}
+
+/** How long requests under way may take to finish once the service was told to stop. */
+const DRAIN_MS = 10_000
+const HEADERS_TIMEOUT_MS = 10_000
+const REQUEST_TIMEOUT_MS = 30_000
+/** Longer than the idle time of the proxies and clients in front, so that they, not we, end a connection. */
+const KEEP_ALIVE_MS = 65_000
+
+/** @throws ConfigError when the address cannot be listened on */
+export const startService = async (context: Context): Promise<Service> => {
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
+    context.app.callback(),
+  )
+  const { host, port } = context.config
+  try {
+    await listen(server, host, port)
+  } catch (cause) {
+    await context.close()
+    throw new ConfigError([{ path: 'PORT', message: cannotListen(cause, host, port) }])
+  }
+  const address = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    close: async () => {
+      await drain(server)
+      await context.close()
+    },
+  }
+}
+
+const listen = (server: Server, host: string, port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+
+const cannotListen = (cause: unknown, host: string, port: number): string => {
+  const { code, message } = cause as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE')
+    return `port ${port} on ${host} is taken; set PORT to another, or end what listens there`
+  return `cannot listen on ${host}:${port}: ${message}`
+}
+
+/** Connections that fall idle while draining are closed at once, so that only real work is waited for. */
+const drain = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    const sweep = setInterval(() => server.closeIdleConnections(), 50)
+    const end = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
+    server.close(() => {
+      clearInterval(sweep)
+      clearTimeout(end)
+      resolve()
+    })
+  })
