@@ -107,8 +107,8 @@ const differ = (a: Item, b: Item): boolean => {
   if (Buffer.compare(a.bytes, b.bytes) === 0) return false
   const [one, other] = [readObject(a), readObject(b)]
   return (
-    !sameJson(one['offer_resource'], other['offer_resource']) ||
-    !sameJson(one['accepted_escrows'], other['accepted_escrows'])
+    !sameJson(one.offer_resource, other.offer_resource) ||
+    !sameJson(one.accepted_escrows, other.accepted_escrows)
   )
 }
 

@@ -1,0 +1,40 @@
+import { withMember } from '../domain/json.ts'
+import type { MergedItem } from '../domain/merge.ts'
+import type { MergedAnswer } from './fan-out.ts'
+
+/** The listing envelope of `spec.md` 2.1. `rows` are JSON objects, `total` the matches before paging. */
+export const renderPage = (rows: readonly Uint8Array[], total: number): Buffer =>
+  renderEnvelope(rows, total, '')
+
+/**
+ * The envelope of a gateway (`contract.md` 3.1): every item with its own bytes untouched and `_meta` behind its last
+ * member.
+ */
+export const renderMerged = ({ items, total, complete, sources }: MergedAnswer): Buffer =>
+  renderEnvelope(
+    items.map((merged) => withMember(merged.item.bytes, '_meta', renderMeta(merged))),
+    total,
+    `,"complete":${complete},"sources":${JSON.stringify(sources)}`,
+  )
+
+/** `also_in` and `stale` are always said, the rest where there is something to say. */
+export const renderMeta = ({ item, registry, alsoIn, stale, differs, conflict }: MergedItem): string =>
+  JSON.stringify({
+    registry,
+    ...(item.publisher === null ? {} : { publisher: item.publisher }),
+    also_in: alsoIn,
+    stale,
+    ...(differs ? { differs } : {}),
+    ...(conflict ? { conflict } : {}),
+  })
+
+const renderEnvelope = (rows: readonly Uint8Array[], total: number, more: string): Buffer => {
+  const parts: Uint8Array[] = [OPENING]
+  for (const row of rows) parts.push(row, COMMA)
+  if (rows.length > 0) parts.pop()
+  parts.push(Buffer.from(`],"count":${rows.length},"total_after_filter":${total}${more}}`))
+  return Buffer.concat(parts)
+}
+
+const OPENING = Buffer.from('{"items":[')
+const COMMA = Buffer.from(',')
