@@ -21,7 +21,7 @@ export type MergedAnswer = {
   sources: readonly SourceReport[]
 }
 
-export type AskAll = (query: ListingQuery, reader: Reader, signal: AbortSignal) => Promise<MergedAnswer>
+export type Federation = (query: ListingQuery, reader: Reader, signal: AbortSignal) => Promise<MergedAnswer>
 
 /**
  * Asks every source that the reader may see at once and merges what they say within `budgetMs`. A source that is
@@ -31,7 +31,7 @@ export type AskAll = (query: ListingQuery, reader: Reader, signal: AbortSignal) 
  * what befell all of them, when no source could answer, with `sources` as a member of the problem.
  */
 export const fanOut =
-  (sources: readonly NamedSource[], { budgetMs }: { budgetMs: number }): AskAll =>
+  (sources: readonly NamedSource[], { budgetMs }: { budgetMs: number }): Federation =>
   async (query, reader, signal) => {
     const visible = sources.filter((source) => source.visibility === 'public' || reader.kind === 'key')
     refuseFarPage(visible, query)
