@@ -1,0 +1,12 @@
+import type { FilterDefinition } from './filter.ts'
+
+/** The seven keys of a filter, in the order in which `GET /filter-spec` shows them (`protocol.md` 1.13). */
+export const definitionOf = (filter: FilterDefinition): FilterDefinition => ({
+  name: filter.name,
+  path: filter.path,
+  op: filter.op,
+  value_type: filter.value_type,
+  alias_kind: filter.alias_kind,
+  on_missing: filter.on_missing,
+  indexed: filter.indexed,
+})

@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs'
+import type { z } from 'zod'
+import { ConfigError, type Violation } from '../errors.ts'
+import { type CanonicalValue, Float } from './canonical-json.ts'
+import { compileFilter } from './compile-filter.ts'
+import { filterSpecEtag } from './etag.ts'
+import type { FilterDefinition, FilterSpec } from './filter.ts'
+import { compileListingShape } from './listing-shape.ts'
+import { quote } from './refusal.ts'
+import { filterEntry, MAX_FILTERS, specFile } from './spec-file.ts'
+import { readYaml } from './yaml-document.ts'
+
+/**
+ * Reads a filter spec file, checked whole (`protocol.md` 8).
+ * @throws ConfigError with every problem
+ */
+export const readFilterSpec = (file: string): FilterSpec => parseFilterSpec(readText(file), file)
+
+/**
+ * The filter spec in a YAML text; `file` is what problems name.
+ * @throws ConfigError with every problem: its path is the file and the key, its message the filter and the reason
+ */
+export const parseFilterSpec = (text: string, file: string): FilterSpec => {
+  const reading = readYaml(text)
+  if ('problems' in reading) throw refusal(file, reading.problems)
+  const problems: Violation[] = []
+  const content = membersOf(reading.value)
+  const head = check(specFile, toPlain(reading.value), problems, '', '')
+  const filters = readFilters(content.filters, problems)
+  const listingShape = readListingShape(content.listing_shape, problems)
+  if (head === null || listingShape === null || problems.length > 0) throw refusal(file, problems)
+
+  const { version } = head
+  const schema = head.schema ?? head.schema_identity ?? null
+  return {
+    version,
+    etag: filterSpecEtag({ version, schema, listingShape: content.listing_shape ?? null, filters }),
+    schema,
+    listingShape,
+    filters: new Map(filters.map((filter) => [filter.name, compileFilter(filter)])),
+  }
+}
+
+const readText = (file: string): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    throw refusal(file, [
+      { path: '', message: `cannot be read: ${code === 'ENOENT' ? 'no such file' : message}` },
+    ])
+  }
+}
+
+const refusal = (file: string, problems: readonly Violation[]): ConfigError =>
+  new ConfigError(
+    problems.map(({ path, message }) => ({ path: path === '' ? file : `${file}: ${path}`, message })),
+  )
+
+type Members = Readonly<Record<string, CanonicalValue>>
+
+const membersOf = (value: CanonicalValue): Members => (isMapping(value) ? value : {})
+
+const isMapping = (value: CanonicalValue | undefined): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Float)
+
+/** As JSON.parse would give it: no telling floats from integers, nor large integers from their doubles. */
+const toPlain = (value: CanonicalValue): unknown => {
+  if (value instanceof Float) return value.value
+  if (typeof value === 'bigint') return Number(value)
+  if (Array.isArray(value)) return value.map(toPlain)
+  return isMapping(value) ? plainMapping(value) : value
+}
+
+const plainMapping = (mapping: Members): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(mapping).map(([name, member]) => [name, toPlain(member)]))
+
+/** Every filter that can be read; the problems of the others, each naming its filter, go to `problems`. */
+const readFilters = (list: CanonicalValue | undefined, problems: Violation[]): FilterDefinition[] => {
+  if (!Array.isArray(list)) return []
+  const places = new Map<unknown, string>()
+  return list.slice(0, MAX_FILTERS).flatMap((entry: CanonicalValue, n) => {
+    const path = `filters[${n}]`
+    const { name } = membersOf(entry)
+    const label = typeof name === 'string' ? `filter ${quote(name)}: ` : ''
+    const first = places.get(name)
+    if (label !== '' && first !== undefined) {
+      problems.push({ path: `${path}.name`, message: `${label}the name is taken by ${first}` })
+    }
+    places.set(name, first ?? path)
+    return check(filterEntry, toPlain(entry), problems, path, label) ?? []
+  })
+}
+
+const readListingShape = (
+  shape: CanonicalValue | undefined,
+  problems: Violation[],
+): Record<string, unknown> | null => {
+  if (!isMapping(shape)) return null
+  const listingShape = plainMapping(shape)
+  try {
+    compileListingShape(listingShape)
+  } catch (cause) {
+    const why = (cause as Error).message
+    problems.push({ path: 'listing_shape', message: `is no JSON Schema 2020-12: ${why}` })
+  }
+  return listingShape
+}
+
+const check = <Output>(
+  schema: z.ZodType<Output>,
+  value: unknown,
+  problems: Violation[],
+  root: string,
+  label: string,
+): Output | null => {
+  const result = schema.safeParse(value, {
+    error: ({ input }) => (input === undefined ? 'is missing' : undefined),
+  })
+  if (result.success) return result.data
+  for (const issue of result.error.issues) {
+    problems.push({ path: dotted(root, issue.path), message: label + issue.message })
+  }
+  return null
+}
+
+const dotted = (root: string, path: readonly PropertyKey[]): string =>
+  path.reduce<string>((text, step) => (text === '' ? String(step) : `${text}.${String(step)}`), root)

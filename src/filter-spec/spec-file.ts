@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { ALIAS_KINDS, OPS, VALUE_TYPES } from './filter.ts'
+import { compilePath } from './path.ts'
+import { GATEWAY_PARAMETERS, OVERRIDE_PREFIX } from './reserved.ts'
+
+export const MAX_FILTERS = 256
+const MAX_NAME_CHARACTERS = 128
+
+/** Whole numbers may come as `2`, `2.0`, `"2"` or `true`, as the deployed protocol takes them. */
+const version = z.preprocess((value) => {
+  if (typeof value === 'boolean') return Number(value)
+  return typeof value === 'string' && /^\s*\+?\d{1,15}(?:\.0+)?\s*$/.test(value) ? Number(value) : value
+}, z.int().min(1))
+
+const flag = z.preprocess((value) => {
+  if (/^(?:1|t|true|y|yes|on)$/i.test(String(value))) return true
+  return /^(?:0|f|false|n|no|off)$/i.test(String(value)) ? false : value
+}, z.boolean())
+
+const name = z
+  .string()
+  .min(1)
+  .max(MAX_NAME_CHARACTERS)
+  .refine((text) => !GATEWAY_PARAMETERS.has(text), {
+    error: ({ input }) => `'${input}' is a query parameter of its own: choose another name`,
+  })
+  .refine((text) => !text.startsWith(OVERRIDE_PREFIX), {
+    error: `'${OVERRIDE_PREFIX}' begins the names of overrides: choose another name`,
+  })
+
+const path = z
+  .string()
+  .min(1)
+  .superRefine((text, context) => {
+    try {
+      compilePath(text)
+    } catch (cause) {
+      context.addIssue({ code: 'custom', message: (cause as Error).message })
+    }
+  })
+
+const comparison = z.object({ op: z.enum(OPS), value_type: z.enum(VALUE_TYPES) })
+
+/** One entry of `filters`, its unset keys filled in. What is compared by size has to be a number. */
+export const filterEntry = z
+  .strictObject({
+    name,
+    path,
+    ...comparison.shape,
+    alias_kind: z.enum(ALIAS_KINDS).nullable().default(null),
+    on_missing: z.enum(['fail', 'pass']).default('fail'),
+    indexed: flag.default(false),
+  })
+  .refine((entry) => entry.op !== 'range' || ['integer', 'number'].includes(entry.value_type), {
+    path: ['value_type'],
+    error: "op 'range' needs value_type 'integer' or 'number'",
+    when: ({ value }) => comparison.safeParse(value).success,
+  })
+
+const schemaIdentity = z.strictObject({ id: z.string().min(1), version: version.default(1) })
+
+/** A filter spec file (`protocol.md` 1.13); its filters and its listing shape are looked at on their own. */
+export const specFile = z
+  .strictObject({
+    version,
+    schema: schemaIdentity.nullish(),
+    schema_identity: schemaIdentity.nullish(),
+    listing_shape: z.record(z.string(), z.unknown()),
+    filters: z.array(z.unknown()).max(MAX_FILTERS),
+  })
+  .refine((file) => !(file.schema && file.schema_identity), {
+    path: ['schema_identity'],
+    error: "is another spelling of 'schema': write only one of them",
+  })
