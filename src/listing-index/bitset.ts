@@ -1,0 +1,89 @@
+/**
+ * A set of slots, one bit each, 32 to a word. Signed words, because JavaScript's bit operations give signed 32-bit
+ * integers: nothing has to be converted on the way. Two sets that meet are always of equal length.
+ */
+export type Bitset = Int32Array
+
+/** An empty set of slots `0` to `slots - 1`. */
+export const bitset = (slots: number): Bitset => new Int32Array(Math.ceil(slots / 32))
+
+export const hasBit = (set: Bitset, slot: number): boolean => ((set[slot >> 5]! >>> (slot & 31)) & 1) === 1
+
+export const setBit = (set: Bitset, slot: number): void => {
+  set[slot >> 5]! |= 1 << (slot & 31)
+}
+
+export const clearBit = (set: Bitset, slot: number): void => {
+  set[slot >> 5]! &= ~(1 << (slot & 31))
+}
+
+/** `target ∪= other` */
+export const addAll = (target: Bitset, other: Bitset): void => {
+  for (let n = 0; n < target.length; n++) target[n]! |= other[n]!
+}
+
+/** `target ∪= other ∖ except` */
+export const addAllExcept = (target: Bitset, other: Bitset, except: Bitset): void => {
+  for (let n = 0; n < target.length; n++) target[n]! |= other[n]! & ~except[n]!
+}
+
+/** `target ∩= other` */
+export const keepAll = (target: Bitset, other: Bitset): void => {
+  for (let n = 0; n < target.length; n++) target[n]! &= other[n]!
+}
+
+/** `target ∖= other` */
+export const dropAll = (target: Bitset, other: Bitset): void => {
+  for (let n = 0; n < target.length; n++) target[n]! &= ~other[n]!
+}
+
+/** `target ∖= other ∖ except` */
+export const dropAllExcept = (target: Bitset, other: Bitset, except: Bitset): void => {
+  for (let n = 0; n < target.length; n++) target[n]! &= ~other[n]! | except[n]!
+}
+
+export const bitCount = (set: Bitset): number => {
+  let count = 0
+  for (let n = 0; n < set.length; n++) {
+    const word = set[n]!
+    if (word !== 0) count += onesIn(word)
+  }
+  return count
+}
+
+/** Calls `visit` with the members, lowest first. */
+export const forEachBit = (set: Bitset, visit: (slot: number) => void): void => {
+  for (let n = 0; n < set.length; n++) {
+    for (let word = set[n]!; word !== 0; word &= word - 1) {
+      visit(n * 32 + 31 - Math.clz32(word & -word))
+    }
+  }
+}
+
+/** The members, highest first, less the first `skip`, at most `take`. While a word is skipped whole it is only counted. */
+export const highestBits = (set: Bitset, skip: number, take: number): number[] => {
+  const found: number[] = []
+  let toSkip = skip
+  for (let n = set.length - 1; n >= 0 && found.length < take; n--) {
+    let word = set[n]!
+    if (word === 0) continue
+    if (toSkip >= 32) {
+      toSkip -= onesIn(word)
+      continue
+    }
+    while (word !== 0 && found.length < take) {
+      const bit = 31 - Math.clz32(word)
+      word &= ~(1 << bit)
+      if (toSkip > 0) toSkip--
+      else found.push(n * 32 + bit)
+    }
+  }
+  return found
+}
+
+/** Members of one word: sums of neighbouring bits, then of pairs, then of nibbles. */
+const onesIn = (word: number): number => {
+  const pairs = word - ((word >>> 1) & 0x55555555)
+  const nibbles = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)
+  return Math.imul((nibbles + (nibbles >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
+}

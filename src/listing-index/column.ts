@@ -1,0 +1,67 @@
+import type { JsonValue } from '../domain/json.ts'
+import type { Scalar } from '../filter-spec/criteria.ts'
+import { toScalar } from '../filter-spec/scalar.ts'
+import { type Bitset, bitset, hasBit, setBit } from './bitset.ts'
+import { Dictionary } from './dictionary.ts'
+import { RangeIndex } from './range-index.ts'
+
+/**
+ * What one path finds in the listings of one block. All filters of that path share it. Slots only ever come, in
+ * ascending order; they go when the block is rebuilt.
+ */
+export class Column {
+  /** The slots where the path finds anything but null: arrays and objects count, though nothing equals them. */
+  readonly present: Bitset
+  presentCount = 0
+  readonly values: Dictionary
+  /** `null` while no listing holds a number. */
+  ranges: RangeIndex | null = null
+  readonly #slots: number
+  #several = false
+
+  /** @param slots size of the block */
+  constructor(slots: number) {
+    this.#slots = slots
+    this.present = bitset(slots)
+    this.values = new Dictionary(slots)
+  }
+
+  /** `values` is what the path found in the listing at `slot`, nulls dropped. */
+  add(slot: number, values: readonly JsonValue[]): void {
+    if (values.length === 0) return
+    this.#addPresent(slot)
+    if (values.length > 1) this.#allowSeveral()
+    for (const value of values) {
+      const scalar = toScalar(value)
+      if (scalar !== null) this.#addScalar(scalar, slot)
+    }
+  }
+
+  /** Adds everything to `target` at each slot's new place; `-1` leaves it behind. */
+  copyTo(target: Column, places: Int32Array): void {
+    if (this.#several) target.#allowSeveral()
+    places.forEach((place, slot) => {
+      if (place >= 0 && hasBit(this.present, slot)) target.#addPresent(place)
+    })
+    for (const [value, slots] of this.values.moved(places)) {
+      for (const slot of slots) target.#addScalar(value, slot)
+    }
+  }
+
+  #addPresent(slot: number): void {
+    setBit(this.present, slot)
+    this.presentCount++
+  }
+
+  #addScalar(value: Scalar, slot: number): void {
+    const posting = this.values.add(value, slot)
+    if (posting === null || typeof value === 'string') return
+    this.ranges ??= new RangeIndex(this.#slots, this.#several)
+    this.ranges.add(value, slot, posting)
+  }
+
+  #allowSeveral(): void {
+    this.#several = true
+    this.ranges?.allowSeveral()
+  }
+}

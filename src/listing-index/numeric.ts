@@ -1,0 +1,24 @@
+/** A scalar that ranges compare. */
+export type Numeric = number | bigint
+
+/**
+ * Exact for any mix of doubles and bigints. Doubles are compared apart from the rest so that one bigint somewhere
+ * does not slow the comparison of all the others down.
+ */
+export const isLess = (a: Numeric, b: Numeric): boolean =>
+  typeof a === 'number' && typeof b === 'number' ? a < b : lessMixed(a, b)
+
+const lessMixed = (a: Numeric, b: Numeric): boolean => a < b
+
+/** How many of the ascending values are less than `bound`, or not greater where `orEqual`. */
+export const countBelow = (values: readonly Numeric[], bound: Numeric, orEqual: boolean): number => {
+  let low = 0
+  let high = values.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const value = values[middle]!
+    if (isLess(value, bound) || (orEqual && !isLess(bound, value))) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,94 @@
+import { type Bitset, hasBit, highestBits } from './bitset.ts'
+import { comparePlaces, type Place } from './place.ts'
+
+/**
+ * The slots of a block from the oldest to the newest listing. As long as listings come in that order it is the order
+ * of the slots themselves and costs nothing. The first that comes late, or takes the place of another, makes it a
+ * list, in which it takes its position by a binary search and a move of the rest of the list (at most 128 KiB).
+ */
+export class SlotOrder {
+  readonly #slots: number
+  readonly #placeOf: (slot: number) => Place
+  #list: Uint16Array | null = null
+  #length = 0
+
+  /** @param slots size of the block */
+  constructor(slots: number, placeOf: (slot: number) => Place) {
+    this.#slots = slots
+    this.#placeOf = placeOf
+  }
+
+  /** Whether a listing would come behind all that are here, dead ones included. */
+  isNewest(place: Place): boolean {
+    return this.#length === 0 || comparePlaces(place, this.#placeOf(this.#at(this.#length - 1))) > 0
+  }
+
+  /** Puts the next slot into its position; it replaces a dead slot of the same place. */
+  add(slot: number): void {
+    const place = this.#placeOf(slot)
+    if (this.isNewest(place)) this.#append(slot)
+    else this.#insert(slot, place)
+  }
+
+  /** How many slots, dead ones included, are older than a place. */
+  countOlder(place: Place): number {
+    let low = 0
+    let high = this.#length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (comparePlaces(this.#placeOf(this.#at(middle)), place) < 0) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  /** The members of a set, newest first, less the first `skip`, at most `take`. */
+  newestFirst(set: Bitset, skip: number, take: number): number[] {
+    if (this.#list === null) return highestBits(set, skip, take)
+    const found: number[] = []
+    let toSkip = skip
+    for (let n = this.#length - 1; n >= 0 && found.length < take; n--) {
+      const slot = this.#list[n]!
+      if (!hasBit(set, slot)) continue
+      if (toSkip > 0) toSkip--
+      else found.push(slot)
+    }
+    return found
+  }
+
+  /** How many members of a set are not older than a place. */
+  countNotOlder(set: Bitset, place: Place): number {
+    let count = 0
+    for (let n = this.countOlder(place); n < this.#length; n++) if (hasBit(set, this.#at(n))) count++
+    return count
+  }
+
+  /** Oldest first, dead ones that nothing replaced included. */
+  oldestFirst(): number[] {
+    return Array.from({ length: this.#length }, (_, n) => this.#at(n))
+  }
+
+  #insert(slot: number, place: Place): void {
+    const list = this.#asList()
+    const position = this.countOlder(place)
+    if (position === this.#length || comparePlaces(this.#placeOf(list[position]!), place) !== 0) {
+      list.copyWithin(position + 1, position, this.#length)
+      this.#length++
+    }
+    list[position] = slot
+  }
+
+  #append(slot: number): void {
+    if (this.#list !== null) this.#list[this.#length] = slot
+    this.#length++
+  }
+
+  #at(position: number): number {
+    return this.#list === null ? position : this.#list[position]!
+  }
+
+  #asList(): Uint16Array {
+    this.#list ??= Uint16Array.from({ length: this.#slots }, (_, n) => n)
+    return this.#list
+  }
+}
