@@ -36,8 +36,9 @@ export interface Store {
   load(visit: (change: Change) => void): Promise<Position>
   /**
    * What has changed after a position, oldest first, at most `limit` entries, each with the state that is current
-   * now: applying entries twice, or late, leads to the same end. `lost` when the changelog no longer reaches back
-   * that far, and the caller has to `load` again.
+   * now: applying entries twice, or late, leads to the same end. A publisher comes before its listings. Fewer than
+   * `limit` means that there are no more. `lost` when the changelog no longer reaches back that far, and the caller
+   * has to `load` again.
    */
   changesAfter(position: Position, limit: number): Promise<{ changes: Change[]; position: Position } | 'lost'>
   /** Calls back soon after anybody (this process or another) has changed something. Returns how to stop. */
@@ -61,7 +62,8 @@ export type Identity = { scheme: string; identifier: string }
 
 /**
  * What a signature was used for (`protocol.md` 8, Replay). Remembered until `expiresAt`: the very same use again is
- * answered as the first time; another body with the same signature and listing is `signature_reused`.
+ * answered as the first time, whatever has become of the listing since; after `not_found` and `not_owner`, another
+ * body with the same signature, operation and listing is `signature_reused`. A refused use is not remembered.
  */
 export type SignatureUse = {
   /** Hash of the signature's 65 canonical bytes. */

@@ -1,0 +1,135 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { ApiKey } from '../domain/api-key.ts'
+import type { ListingRecord } from '../domain/listing.ts'
+import type { Publisher } from '../domain/publisher.ts'
+import type { Micros } from '../domain/timestamp.ts'
+import {
+  KEY_COLUMNS,
+  keyOf,
+  LISTING_COLUMNS,
+  listingAt,
+  PUBLISHER_COLUMNS,
+  publisherOf,
+  type Row,
+} from './sqlite-rows.ts'
+import type { Identity, NewKey } from './store.ts'
+
+/** Publishers, listings and keys by what they are looked up with, each a prepared statement. */
+export class SqliteRecords {
+  readonly #statements: ReturnType<typeof prepareAll>
+
+  constructor(database: DatabaseSync) {
+    this.#statements = prepareAll(database)
+  }
+
+  publisher(id: number): Publisher | null {
+    return first(this.#statements.publisher, publisherOf, id)
+  }
+
+  publisherOf({ scheme, identifier }: Identity): Publisher | null {
+    return first(this.#statements.publisherOf, publisherOf, scheme, identifier)
+  }
+
+  addPublisher({ scheme, identifier }: Identity, storefrontUrl: string | null, at: Micros): number {
+    return Number(
+      this.#statements.addPublisher.run(scheme, identifier, storefrontUrl, at, at).lastInsertRowid,
+    )
+  }
+
+  moveStorefront(publisherId: number, storefrontUrl: string, at: Micros): void {
+    this.#statements.moveStorefront.run(storefrontUrl, at, publisherId)
+  }
+
+  listing(listingId: string): ListingRecord | null {
+    return first(this.#statements.listing, listingAt, listingId)
+  }
+
+  /** Adds the listing, or puts it in the place of the one with its `createdAt`. */
+  putListing(record: ListingRecord): void {
+    this.#statements.putListing.run(
+      record.listingId,
+      record.publisherId,
+      record.status,
+      record.createdAt,
+      record.updatedAt,
+      record.offerResource,
+      record.acceptedEscrows,
+      record.demands,
+      record.maxDurationSeconds,
+      record.oracleAddress,
+    )
+  }
+
+  removeListing(createdAt: Micros): void {
+    this.#statements.removeListing.run(createdAt)
+  }
+
+  key(id: number): ApiKey | null {
+    return first(this.#statements.key, keyOf, id)
+  }
+
+  hasKeys(): boolean {
+    return this.#statements.anyKey.get() !== undefined
+  }
+
+  addKey({ name, scope, hash }: NewKey, at: Micros): number {
+    return Number(this.#statements.addKey.run(name, scope, hash, at).lastInsertRowid)
+  }
+
+  revokeKey(id: number, at: Micros): void {
+    this.#statements.revokeKey.run(at, id)
+  }
+
+  /** At most `limit` keys with ids beyond `after`, in order of id; the next two read likewise. */
+  keysAfter(after: number, limit: number): ApiKey[] {
+    return this.#statements.keysAfter.all(after, limit).map((row) => keyOf(row))
+  }
+
+  publishersAfter(after: number, limit: number): Publisher[] {
+    return this.#statements.publishersAfter.all(after, limit).map((row) => publisherOf(row))
+  }
+
+  /** Listings created after one time and not after another, oldest first. */
+  listingsBetween(after: Micros, last: Micros, limit: number): ListingRecord[] {
+    return this.#statements.listingsBetween.all(after, last, limit).map((row) => listingAt(row))
+  }
+}
+
+const first = <T>(
+  statement: StatementSync,
+  read: (row: Row) => T,
+  ...keys: (string | number)[]
+): T | null => {
+  const row = statement.get(...keys)
+  return row === undefined ? null : read(row)
+}
+
+const prepareAll = (database: DatabaseSync) => {
+  const prepare = (sql: string): StatementSync => database.prepare(sql, { returnArrays: true })
+  return {
+    publisher: prepare(`SELECT ${PUBLISHER_COLUMNS} FROM publisher WHERE publisher_id = ?`),
+    publisherOf: prepare(`SELECT ${PUBLISHER_COLUMNS} FROM publisher WHERE scheme = ? AND identifier = ?`),
+    addPublisher: prepare(
+      'INSERT INTO publisher (scheme, identifier, storefront_url, created_at, updated_at) VALUES (?, ?, ?, ?, ?)',
+    ),
+    moveStorefront: prepare('UPDATE publisher SET storefront_url = ?, updated_at = ? WHERE publisher_id = ?'),
+    listing: prepare(`SELECT ${LISTING_COLUMNS} FROM listing WHERE listing_id = ?`),
+    putListing: prepare(`INSERT INTO listing (${LISTING_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (created_at) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at,
+        offer_resource = excluded.offer_resource, accepted_escrows = excluded.accepted_escrows,
+        demands = excluded.demands, max_duration_seconds = excluded.max_duration_seconds,
+        oracle_address = excluded.oracle_address`),
+    removeListing: prepare('DELETE FROM listing WHERE created_at = ?'),
+    key: prepare(`SELECT ${KEY_COLUMNS} FROM api_key WHERE id = ?`),
+    anyKey: prepare('SELECT 1 FROM api_key LIMIT 1'),
+    addKey: prepare('INSERT INTO api_key (name, scope, hash, created_at) VALUES (?, ?, ?, ?)'),
+    revokeKey: prepare('UPDATE api_key SET revoked_at = ? WHERE id = ?'),
+    keysAfter: prepare(`SELECT ${KEY_COLUMNS} FROM api_key WHERE id > ? ORDER BY id LIMIT ?`),
+    publishersAfter: prepare(
+      `SELECT ${PUBLISHER_COLUMNS} FROM publisher WHERE publisher_id > ? ORDER BY publisher_id LIMIT ?`,
+    ),
+    listingsBetween: prepare(
+      `SELECT ${LISTING_COLUMNS} FROM listing WHERE created_at > ? AND created_at <= ? ORDER BY created_at LIMIT ?`,
+    ),
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Schema 1. `created_at` is a listing's row id: it rises strictly, so insertion appends and `load` reads in order.
+ * `changelog.at` is its mutation's time, the same that the listing got as `updated_at`: an entry whose listing shows
+ * another time has been overtaken by a later entry. Its newest row is also the store's clock, so it is never emptied.
+ */
+export const SCHEMA = `
+CREATE TABLE publisher (
+  publisher_id   INTEGER PRIMARY KEY,
+  scheme         TEXT NOT NULL,
+  identifier     TEXT NOT NULL,
+  storefront_url TEXT,
+  created_at     INTEGER NOT NULL,
+  updated_at     INTEGER NOT NULL,
+  UNIQUE (scheme, identifier)
+) STRICT;
+
+CREATE TABLE listing (
+  created_at           INTEGER PRIMARY KEY,
+  listing_id           TEXT NOT NULL UNIQUE,
+  publisher_id         INTEGER NOT NULL REFERENCES publisher,
+  status               TEXT NOT NULL,
+  updated_at           INTEGER NOT NULL,
+  offer_resource       TEXT NOT NULL,
+  accepted_escrows     TEXT NOT NULL,
+  demands              TEXT NOT NULL,
+  max_duration_seconds TEXT NOT NULL,
+  oracle_address       TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE api_key (
+  id         INTEGER PRIMARY KEY,
+  name       TEXT NOT NULL,
+  scope      TEXT NOT NULL,
+  hash       TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  revoked_at INTEGER
+) STRICT;
+
+CREATE TABLE signature_use (
+  signature      TEXT NOT NULL,
+  operation      TEXT NOT NULL,
+  listing_id     TEXT NOT NULL,
+  body           TEXT NOT NULL,
+  storefront_url TEXT,
+  answer         TEXT NOT NULL,
+  expires_at     INTEGER NOT NULL,
+  PRIMARY KEY (signature, operation, listing_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX signature_use_expiry ON signature_use (expires_at);
+
+CREATE TABLE changelog (
+  seq  INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  id   ANY NOT NULL,
+  at   INTEGER NOT NULL
+) STRICT`

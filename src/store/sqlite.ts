@@ -1,0 +1,222 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { ApiKey } from '../domain/api-key.ts'
+import { type Micros, nowMicros } from '../domain/timestamp.ts'
+import { GroupCommit, type Transaction } from './group-commit.ts'
+import { SqliteChangelog } from './sqlite-changelog.ts'
+import { MEMORY, openDatabase } from './sqlite-database.ts'
+import { BUSY, primaryCode, storeClosed, storeFailure } from './sqlite-errors.ts'
+import * as mutations from './sqlite-mutations.ts'
+import { SqliteRecords } from './sqlite-records.ts'
+import { SqliteSignatureUses } from './sqlite-signature-uses.ts'
+import type {
+  Change,
+  NewKey,
+  Position,
+  PublishCommand,
+  PublishOutcome,
+  RemoveCommand,
+  RemoveOutcome,
+  Store,
+  UpdateCommand,
+  UpdateOutcome,
+} from './store.ts'
+
+export type SqliteOptions = {
+  /** Changelog entries kept at least. Default 100,000: readers further behind load again. */
+  changelogLength?: number
+  /** The clock that times are taken from, in microseconds. Default the system's. */
+  now?: () => Micros
+}
+
+const CHANGELOG_LENGTH = 100_000
+/** How often the work of other processes on the same file is looked for, in ms. */
+const POLL_INTERVAL = 200
+/** Rows read before the event loop gets a turn: about 10 ms. */
+const LOAD_PAGE = 4096
+/** Waiting for another process's transaction, on top of `BUSY_TIMEOUT` at each try: about 5 s in all. */
+const BUSY_RETRY_DELAY = 50
+const BUSY_TRIES = 50
+
+/**
+ * A store in one SQLite file, or in memory for `:memory:`. Several processes may share the file.
+ * Mutations of one turn of the event loop share a transaction and its fsync.
+ * @throws ConfigError for a file that cannot be used; its message says what to do
+ */
+export const openSqliteStore = (path: string, options: SqliteOptions = {}): Store =>
+  new SqliteStore(openDatabase(path), path !== MEMORY, options)
+
+class SqliteStore implements Store {
+  readonly #database: DatabaseSync
+  readonly #shared: boolean
+  readonly #tables: mutations.Tables
+  readonly #group: GroupCommit
+  readonly #listeners = new Set<() => void>()
+  #poll: NodeJS.Timeout | undefined
+  #seenVersion = 0
+  #closing: Promise<void> | undefined
+
+  constructor(database: DatabaseSync, shared: boolean, options: SqliteOptions) {
+    const { changelogLength = CHANGELOG_LENGTH, now = nowMicros } = options
+    const records = new SqliteRecords(database)
+    const uses = new SqliteSignatureUses(database, now)
+    const changelog = new SqliteChangelog(database, records, changelogLength, now)
+    this.#database = database
+    this.#shared = shared
+    this.#tables = { records, uses, changelog }
+    this.#group = new GroupCommit(this.#transaction())
+  }
+
+  publish(command: PublishCommand): Promise<PublishOutcome> {
+    return this.#mutate(() => mutations.publish(this.#tables, command))
+  }
+
+  update(command: UpdateCommand): Promise<UpdateOutcome> {
+    return this.#mutate(() => mutations.update(this.#tables, command))
+  }
+
+  remove(command: RemoveCommand): Promise<RemoveOutcome> {
+    return this.#mutate(() => mutations.remove(this.#tables, command))
+  }
+
+  addKey(key: NewKey): Promise<ApiKey> {
+    return this.#mutate(() => mutations.addKey(this.#tables, key))
+  }
+
+  seedKey(key: NewKey): Promise<ApiKey | null> {
+    return this.#mutate(() => mutations.seedKey(this.#tables, key))
+  }
+
+  revokeKey(id: number): Promise<ApiKey | null> {
+    return this.#mutate(() => mutations.revokeKey(this.#tables, id))
+  }
+
+  ping(): Promise<void> {
+    return this.#mutate(() => {})
+  }
+
+  /** In pages, so that a long load does not hold up the event loop. */
+  async load(visit: (change: Change) => void): Promise<Position> {
+    // The position comes first: what changes while the pages are read stands behind it in the changelog.
+    const { position, at } = this.#read(({ changelog }) => changelog.resume())
+    await this.#visitPages(0, (after) => {
+      const keys = this.#read(({ records }) => records.keysAfter(after, LOAD_PAGE))
+      for (const key of keys) visit({ kind: 'key', key })
+      return keys.length < LOAD_PAGE ? null : keys.at(-1)!.id
+    })
+    await this.#visitPages(0, (after) => {
+      const publishers = this.#read(({ records }) => records.publishersAfter(after, LOAD_PAGE))
+      for (const publisher of publishers) visit({ kind: 'publisher', publisher })
+      return publishers.length < LOAD_PAGE ? null : publishers.at(-1)!.publisherId
+    })
+    // Listings of a later time are left to the changelog: their publishers may not have been visited.
+    await this.#visitPages(0, (after) => {
+      const records = this.#read(({ records }) => records.listingsBetween(after, at, LOAD_PAGE))
+      for (const record of records) visit({ kind: 'listing', record })
+      return records.length < LOAD_PAGE ? null : records.at(-1)!.createdAt
+    })
+    return position
+  }
+
+  async changesAfter(position: Position, limit: number) {
+    return this.#read(({ changelog }) => changelog.after(position, limit))
+  }
+
+  onChange(notify: () => void): () => void {
+    // Each subscription is one of its own, even with the same function.
+    const listener = () => notify()
+    this.#listeners.add(listener)
+    if (this.#shared && this.#poll === undefined) {
+      this.#seenVersion = this.#dataVersion()
+      this.#poll = setInterval(() => this.#lookForOthers(), POLL_INTERVAL).unref()
+    }
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size === 0) this.#stopPolling()
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#group.drained().then(() => {
+      this.#stopPolling()
+      this.#database.close()
+    })
+    return this.#closing
+  }
+
+  async #mutate<T>(mutate: () => T): Promise<T> {
+    if (this.#closing !== undefined) throw storeClosed()
+    try {
+      return await this.#group.run(mutate)
+    } catch (error) {
+      throw storeFailure(error)
+    }
+  }
+
+  /** Runs reads in one snapshot of the database. */
+  #read<T>(read: (tables: mutations.Tables) => T): T {
+    if (!this.#database.isOpen) throw storeClosed()
+    try {
+      this.#database.exec('BEGIN')
+      return read(this.#tables)
+    } catch (error) {
+      throw storeFailure(error)
+    } finally {
+      this.#rollback()
+    }
+  }
+
+  async #visitPages(first: number, visitPage: (after: number) => number | null): Promise<void> {
+    for (let after: number | null = first; after !== null; ) {
+      after = visitPage(after)
+      if (after !== null) await new Promise(setImmediate)
+    }
+  }
+
+  #transaction(): Transaction {
+    const begin = this.#database.prepare('BEGIN IMMEDIATE')
+    const commit = this.#database.prepare('COMMIT')
+    const { changelog, uses } = this.#tables
+    let before: Position
+    return {
+      begin: () => {
+        begin.run()
+        before = changelog.resume().position
+      },
+      commit: () => {
+        changelog.prune()
+        uses.sweep()
+        commit.run()
+        if (changelog.position !== before) queueMicrotask(() => this.#notify())
+      },
+      rollback: () => this.#rollback(),
+      retryAfter: (failure, tries) =>
+        primaryCode(failure) === BUSY && tries < BUSY_TRIES ? BUSY_RETRY_DELAY : null,
+    }
+  }
+
+  /** SQLite ends a transaction itself after some failures, a full disk for one. */
+  #rollback(): void {
+    if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('ROLLBACK')
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener()
+  }
+
+  #lookForOthers(): void {
+    const version = this.#dataVersion()
+    if (version === this.#seenVersion) return
+    this.#seenVersion = version
+    this.#notify()
+  }
+
+  /** Changes when another connection has committed, never for this one's own commits. */
+  #dataVersion(): number {
+    return Number(this.#database.prepare('PRAGMA data_version').get()?.data_version)
+  }
+
+  #stopPolling(): void {
+    clearInterval(this.#poll)
+    this.#poll = undefined
+  }
+}

@@ -1,0 +1,46 @@
+import test from 'ava'
+import { keyNamed, loaded, type OpenStore } from './subject.ts'
+
+export const keyContract = (name: string, open: OpenStore): void => {
+  test(`${name}: keys are active, numbered in order, and loaded with everything else`, async (t) => {
+    const { store } = await open(t)
+    const alice = await store.addKey(keyNamed('alice', { scope: 'write' }))
+    const blank = await store.addKey(keyNamed(''))
+    t.like(alice, { name: 'alice', scope: 'write', hash: 'hash of alice', revokedAt: null })
+    t.true(blank.id > alice.id)
+    t.deepEqual((await loaded(store)).changes, [
+      { kind: 'key', key: alice },
+      { kind: 'key', key: blank },
+    ])
+  })
+
+  test(`${name}: a revoked key stays revoked since the first time`, async (t) => {
+    const { store } = await open(t)
+    const key = await store.addKey(keyNamed('alice'))
+    const revoked = await store.revokeKey(key.id)
+    t.true(revoked!.revokedAt! > key.createdAt)
+    t.deepEqual(revoked, { ...key, revokedAt: revoked!.revokedAt })
+    const before = await loaded(store)
+    t.deepEqual(await store.revokeKey(key.id), revoked)
+    t.deepEqual(await loaded(store), before)
+    t.true((await store.addKey(keyNamed('bob'))).id > key.id)
+  })
+
+  test(`${name}: an unknown key cannot be revoked`, async (t) => {
+    const { store } = await open(t)
+    for (const id of [0, 1, -1, 999, 2 ** 52]) t.is(await store.revokeKey(id), null)
+    t.deepEqual((await loaded(store)).changes, [])
+  })
+
+  test(`${name}: a key is seeded only where there has never been one`, async (t) => {
+    const { store } = await open(t)
+    const seeds = await Promise.all(
+      Array.from({ length: 5 }, () => store.seedKey(keyNamed('bootstrap', { scope: 'write' }))),
+    )
+    const [key] = seeds.filter((seed) => seed !== null)
+    t.is(seeds.filter((seed) => seed !== null).length, 1)
+    await store.revokeKey(key!.id)
+    t.is(await store.seedKey(keyNamed('again')), null)
+    t.is((await loaded(store)).changes.length, 1)
+  })
+}

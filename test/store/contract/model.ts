@@ -1,0 +1,128 @@
+import type { ApiKey } from '../../../src/domain/api-key.ts'
+import { type ListingRecord, NEW_LISTING_FIELDS } from '../../../src/domain/listing.ts'
+import type { Publisher } from '../../../src/domain/publisher.ts'
+import type {
+  Identity,
+  NewKey,
+  PublishCommand,
+  PublishOutcome,
+  RemoveCommand,
+  RemoveOutcome,
+  SignatureUse,
+  UpdateCommand,
+  UpdateOutcome,
+} from '../../../src/store/store.ts'
+
+/** The store as the contract tells it, in the fewest words: what every real one is compared with. Time is a counter. */
+export class Model {
+  readonly publishers: Publisher[] = []
+  readonly listings = new Map<string, ListingRecord>()
+  readonly keys: ApiKey[] = []
+  readonly #answers = new Map<string, { body: string; answer: unknown }>()
+  readonly #urls = new Map<string, string | null>()
+  #time = 0
+
+  publish(command: PublishCommand): PublishOutcome {
+    const { identity, listingId, storefrontUrl, fields, status, use } = command
+    return this.#once('publish', listingId, use, (reused): PublishOutcome => {
+      const existing = this.listings.get(listingId)
+      if (existing && !this.#owns(identity, existing)) return { outcome: 'not_owner' }
+      const brought = this.#urls.get(use.signature)
+      if (reused || (brought !== undefined && storefrontUrl !== null && storefrontUrl !== brought))
+        return { outcome: 'signature_reused' }
+      const at = ++this.#time
+      if (brought === undefined) this.#urls.set(use.signature, storefrontUrl)
+      const publisherId = this.#upsert(identity, storefrontUrl, at).publisherId
+      const receipt = {
+        listingId,
+        publisherId,
+        status: status ?? existing?.status ?? 'open',
+        createdAt: existing?.createdAt ?? at,
+        updatedAt: at,
+      }
+      this.listings.set(listingId, { ...(existing ?? NEW_LISTING_FIELDS), ...fields, ...receipt })
+      return { outcome: 'published', record: receipt }
+    })
+  }
+
+  update({ identity, listingId, status, oracleAddress, use }: UpdateCommand): UpdateOutcome {
+    return this.#once('update', listingId, use, (reused): UpdateOutcome => {
+      const existing = this.listings.get(listingId)
+      if (!existing) return { outcome: 'not_found' }
+      if (!this.#owns(identity, existing)) return { outcome: 'not_owner' }
+      if (reused) return { outcome: 'signature_reused' }
+      const record = { listingId, status: status ?? existing.status, updatedAt: ++this.#time }
+      this.listings.set(listingId, {
+        ...existing,
+        ...record,
+        oracleAddress: oracleAddress ?? existing.oracleAddress,
+      })
+      return { outcome: 'updated', record }
+    })
+  }
+
+  remove({ identity, listingId, use }: RemoveCommand): RemoveOutcome {
+    return this.#once('remove', listingId, use, (reused): RemoveOutcome => {
+      const existing = this.listings.get(listingId)
+      if (!existing) return { outcome: 'not_found' }
+      if (!this.#owns(identity, existing)) return { outcome: 'not_owner' }
+      if (reused) return { outcome: 'signature_reused' }
+      this.#time++
+      this.listings.delete(listingId)
+      return { outcome: 'removed' }
+    })
+  }
+
+  addKey(key: NewKey): ApiKey {
+    const added = { ...key, id: this.keys.length + 1, createdAt: ++this.#time, revokedAt: null }
+    this.keys.push(added)
+    return added
+  }
+
+  seedKey(key: NewKey): ApiKey | null {
+    return this.keys.length === 0 ? this.addKey(key) : null
+  }
+
+  revokeKey(id: number): ApiKey | null {
+    const key = this.keys[id - 1]
+    if (!key) return null
+    if (key.revokedAt === null) this.keys[id - 1] = { ...key, revokedAt: ++this.#time }
+    return this.keys[id - 1]!
+  }
+
+  /** In the order of `Picture.sorted`. */
+  sorted() {
+    const listings = [...this.listings.values()].sort((a, b) => a.createdAt - b.createdAt)
+    return { publishers: this.publishers, listings, keys: this.keys }
+  }
+
+  #once<T extends { outcome: string }>(
+    operation: string,
+    listingId: string,
+    use: SignatureUse,
+    apply: (reused: boolean) => T,
+  ): T {
+    const name = JSON.stringify([operation, listingId, use.signature])
+    const earlier = this.#answers.get(name)
+    if (earlier?.body === use.body) return earlier.answer as T
+    const answer = apply(earlier !== undefined)
+    if (['published', 'updated', 'removed'].includes(answer.outcome))
+      this.#answers.set(name, { body: use.body, answer })
+    return answer
+  }
+
+  #owns(identity: Identity, { publisherId }: ListingRecord): boolean {
+    const owner = this.publishers[publisherId - 1]!
+    return owner.scheme === identity.scheme && owner.identifier === identity.identifier
+  }
+
+  #upsert({ scheme, identifier }: Identity, url: string | null, at: number): Publisher {
+    const found = this.publishers.findIndex((one) => one.scheme === scheme && one.identifier === identifier)
+    const index = found === -1 ? this.publishers.length : found
+    const existing = this.publishers[index]
+    const fresh = { publisherId: index + 1, scheme, identifier, createdAt: at }
+    if (!existing || (url !== null && url !== existing.storefrontUrl))
+      this.publishers[index] = { ...(existing ?? fresh), storefrontUrl: url, updatedAt: at }
+    return this.publishers[index]!
+  }
+}

@@ -1,0 +1,163 @@
+import test from 'ava'
+import { NEW_LISTING_FIELDS } from '../../../src/domain/listing.ts'
+import { Picture } from './picture.ts'
+import {
+  ALICE,
+  BOB,
+  loaded,
+  type OpenStore,
+  published,
+  publishOf,
+  removeOf,
+  replayed,
+  updateOf,
+} from './subject.ts'
+
+/** Publish, update, remove: outcomes and what is kept. */
+export const publishingContract = (name: string, open: OpenStore): void => {
+  test(`${name}: a new listing takes the defaults where its publish says nothing`, async (t) => {
+    const { store } = await open(t)
+    const receipt = await published(store, publishOf('L'))
+    t.is(receipt.status, 'open')
+    t.is(receipt.createdAt, receipt.updatedAt)
+    t.deepEqual((await Picture.of(store)).listings.get('L'), { ...NEW_LISTING_FIELDS, ...receipt })
+  })
+
+  test(`${name}: published JSON text is kept to the byte`, async (t) => {
+    const { store } = await open(t)
+    const fields = {
+      offerResource: '{ "price": 99.0, "big": 1180591620717411303424, "z": 1, "a": "\\u0000 é 😀 \\"\\\\" }',
+      acceptedEscrows: '[{"rates":[1e21,-0.0]}]',
+      demands: '[[],{}]',
+      maxDurationSeconds: '3600',
+      oracleAddress: '"0xFe"',
+    }
+    await published(store, publishOf('ids/with "any" text é 😀', { fields }))
+    t.like((await Picture.of(store)).listings.get('ids/with "any" text é 😀'), fields)
+  })
+
+  test(`${name}: replacing keeps what the publish does not say, and the time of creation`, async (t) => {
+    const { store } = await open(t)
+    const fields = { offerResource: '{"gpu":"H100"}', demands: '[1]', oracleAddress: '"0x1"' }
+    const first = await published(store, publishOf('L', { fields, status: 'closed' }))
+    const second = await published(store, publishOf('L', { fields: { demands: '[]' } }))
+    t.is(second.status, 'closed')
+    t.is(second.createdAt, first.createdAt)
+    t.true(second.updatedAt > first.updatedAt)
+    const expected = { ...NEW_LISTING_FIELDS, ...fields, demands: '[]', ...second }
+    t.deepEqual((await Picture.of(store)).listings.get('L'), expected)
+    t.is((await published(store, publishOf('L', { status: 'open' }))).status, 'open')
+  })
+
+  test(`${name}: a new listing may have any status`, async (t) => {
+    const { store } = await open(t)
+    for (const status of ['open', 'closed', 'expired'] as const)
+      t.is((await published(store, publishOf(status, { status }))).status, status)
+  })
+
+  test(`${name}: a publisher is made by her first publish, one for each scheme and identifier`, async (t) => {
+    const { store } = await open(t)
+    const alice = await published(store, publishOf('L1', { storefrontUrl: 'https://a.example' }))
+    const bob = await published(store, publishOf('L2', { identity: BOB }))
+    const other = await published(store, publishOf('L3', { identity: { ...ALICE, scheme: 'other' } }))
+    t.is((await published(store, publishOf('L4'))).publisherId, alice.publisherId)
+    const { publishers } = await Picture.of(store)
+    t.deepEqual([...publishers.keys()], [alice.publisherId, bob.publisherId, other.publisherId])
+    t.deepEqual(publishers.get(alice.publisherId), {
+      publisherId: alice.publisherId,
+      ...ALICE,
+      storefrontUrl: 'https://a.example',
+      createdAt: alice.createdAt,
+      updatedAt: alice.createdAt,
+    })
+    t.is(publishers.get(bob.publisherId)?.storefrontUrl, null)
+  })
+
+  test(`${name}: a storefront URL is replaced only by another one, and then the publisher is in the changelog`, async (t) => {
+    const { store } = await open(t)
+    const at = async (storefrontUrl: string | null) => {
+      const { position } = await loaded(store)
+      await published(store, publishOf('L', { storefrontUrl }))
+      const { changes } = await replayed(store, position)
+      const publishers = changes.filter((change) => change.kind === 'publisher')
+      return publishers.map(({ publisher }) => publisher.storefrontUrl)
+    }
+    t.deepEqual(await at('https://one.example'), ['https://one.example'])
+    t.deepEqual(await at('https://one.example'), [])
+    t.deepEqual(await at(null), [])
+    t.deepEqual(await at('https://two.example'), ['https://two.example'])
+    const [publisher] = (await Picture.of(store)).publishers.values()
+    t.true(publisher!.updatedAt > publisher!.createdAt)
+  })
+
+  test(`${name}: nobody publishes, updates or removes another publisher's listing, and a refusal changes nothing`, async (t) => {
+    const { store } = await open(t)
+    await published(store, publishOf('L', { storefrontUrl: 'https://a.example' }))
+    const before = await loaded(store)
+    const url = { storefrontUrl: 'https://b.example' }
+    t.deepEqual(await store.publish(publishOf('L', { identity: BOB, ...url })), { outcome: 'not_owner' })
+    t.deepEqual(await store.update(updateOf('L', { identity: BOB, status: 'closed' })), {
+      outcome: 'not_owner',
+    })
+    t.deepEqual(await store.remove(removeOf('L', { identity: BOB })), { outcome: 'not_owner' })
+    t.deepEqual(await loaded(store), before)
+  })
+
+  test(`${name}: of many who publish one new listing at once, one becomes its owner`, async (t) => {
+    const { store } = await open(t)
+    const claims = Array.from({ length: 20 }, (_, n) => ({ scheme: 'eip191', identifier: `0x${n}` }))
+    const outcomes = await Promise.all(claims.map((identity) => store.publish(publishOf('L', { identity }))))
+    t.is(outcomes.filter(({ outcome }) => outcome === 'published').length, 1)
+    t.is((await Picture.of(store)).publishers.size, 1)
+  })
+
+  test(`${name}: an update changes status or oracle alone, and always moves updated_at`, async (t) => {
+    const { store } = await open(t)
+    const fields = { offerResource: '{"gpu":"H100"}', oracleAddress: '"0x1"' }
+    const first = await published(store, publishOf('L', { fields }))
+    const closed = await store.update(updateOf('L', { status: 'closed' }))
+    const cleared = await store.update(updateOf('L', { oracleAddress: 'null' }))
+    const touched = await store.update(updateOf('L'))
+    if (closed.outcome !== 'updated' || cleared.outcome !== 'updated' || touched.outcome !== 'updated')
+      return t.fail('an update was refused')
+    t.is(closed.record.status, 'closed')
+    t.true(first.updatedAt < closed.record.updatedAt)
+    t.true(closed.record.updatedAt < cleared.record.updatedAt)
+    t.true(cleared.record.updatedAt < touched.record.updatedAt)
+    const expected = { ...NEW_LISTING_FIELDS, ...first, ...fields, ...touched.record, oracleAddress: 'null' }
+    t.deepEqual((await Picture.of(store)).listings.get('L'), expected)
+  })
+
+  test(`${name}: a removed listing is gone, its publisher stays, and its id is free for anybody`, async (t) => {
+    const { store } = await open(t)
+    const first = await published(store, publishOf('L'))
+    t.deepEqual(await store.remove(removeOf('L')), { outcome: 'removed' })
+    const picture = await Picture.of(store)
+    t.is(picture.listings.size, 0)
+    t.is(picture.publishers.size, 1)
+    const second = await published(store, publishOf('L', { identity: BOB }))
+    t.not(second.publisherId, first.publisherId)
+    t.true(second.createdAt > first.createdAt)
+  })
+
+  test(`${name}: a listing that is not there cannot be updated or removed`, async (t) => {
+    const { store } = await open(t)
+    t.deepEqual(await store.update(updateOf('L', { status: 'closed' })), { outcome: 'not_found' })
+    t.deepEqual(await store.remove(removeOf('L')), { outcome: 'not_found' })
+    t.deepEqual((await loaded(store)).changes, [])
+  })
+
+  test(`${name}: times rise strictly with every mutation`, async (t) => {
+    const { store } = await open(t)
+    const receipts = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => published(store, publishOf(`L${n}`))),
+    )
+    const key = await store.addKey({ name: 'k', scope: 'read', hash: 'h' })
+    const last = await published(store, publishOf('L0'))
+    const times = receipts.map(({ createdAt }) => createdAt)
+    t.is(new Set(times).size, 50)
+    t.true(key.createdAt > Math.max(...times))
+    t.true(last.updatedAt > key.createdAt)
+    t.true(Math.abs(last.updatedAt - Date.now() * 1000) < 60_000_000)
+  })
+}

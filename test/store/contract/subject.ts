@@ -1,0 +1,99 @@
+import type { ExecutionContext } from 'ava'
+import type { PublishReceipt } from '../../../src/domain/listing.ts'
+import { nowMicros } from '../../../src/domain/timestamp.ts'
+import type {
+  Change,
+  NewKey,
+  Position,
+  PublishCommand,
+  RemoveCommand,
+  SignatureUse,
+  Store,
+  UpdateCommand,
+} from '../../../src/store/store.ts'
+
+/** Opens an empty store for one test and sees to its end. `another` opens a further one on the same data. */
+export type OpenStore = (
+  t: ExecutionContext,
+  options?: { changelogLength?: number },
+) => Promise<{ store: Store; another: () => Promise<Store> }>
+
+export const ALICE = { scheme: 'eip191', identifier: '0xa11ce' }
+export const BOB = { scheme: 'eip191', identifier: '0xb0b' }
+
+const TEN_MINUTES = 600_000_000
+let uses = 0
+
+/** A signature that no other test has used, valid for ten minutes. */
+export const freshUse = (overrides: Partial<SignatureUse> = {}): SignatureUse => {
+  uses++
+  return {
+    signature: `signature-${uses}`,
+    body: `body-${uses}`,
+    expiresAt: nowMicros() + TEN_MINUTES,
+    ...overrides,
+  }
+}
+
+export const publishOf = (listingId: string, overrides: Partial<PublishCommand> = {}): PublishCommand => ({
+  identity: ALICE,
+  listingId,
+  storefrontUrl: null,
+  fields: {},
+  status: null,
+  use: freshUse(),
+  ...overrides,
+})
+
+export const updateOf = (listingId: string, overrides: Partial<UpdateCommand> = {}): UpdateCommand => ({
+  identity: ALICE,
+  listingId,
+  status: null,
+  oracleAddress: undefined,
+  use: freshUse(),
+  ...overrides,
+})
+
+export const removeOf = (listingId: string, overrides: Partial<RemoveCommand> = {}): RemoveCommand => ({
+  identity: ALICE,
+  listingId,
+  use: freshUse(),
+  ...overrides,
+})
+
+export const keyNamed = (name: string, overrides: Partial<NewKey> = {}): NewKey => ({
+  name,
+  scope: 'read',
+  hash: `hash of ${name}`,
+  ...overrides,
+})
+
+/** Publishes and gives the receipt; throws where the store refuses. */
+export const published = async (store: Store, command: PublishCommand): Promise<PublishReceipt> => {
+  const outcome = await store.publish(command)
+  if (outcome.outcome !== 'published') throw new Error(`expected published, got ${outcome.outcome}`)
+  return outcome.record
+}
+
+/** Everything that `load` visits, in order, and the position that it returns. */
+export const loaded = async (store: Store): Promise<{ changes: Change[]; position: Position }> => {
+  const changes: Change[] = []
+  const position = await store.load((change) => changes.push(change))
+  return { changes, position }
+}
+
+/** All changes after a position, read `limit` at a time until a short answer. */
+export const replayed = async (
+  store: Store,
+  from: Position,
+  limit = 1000,
+): Promise<{ changes: Change[]; position: Position }> => {
+  const changes: Change[] = []
+  for (let position = from; ; ) {
+    const read = await store.changesAfter(position, limit)
+    if (read === 'lost') throw new Error(`position ${position} is lost`)
+    changes.push(...read.changes)
+    position = read.position
+    if (read.changes.length < limit) return { changes, position }
+  }
+}

@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ExecutionContext } from 'ava'
+import { openSqliteStore, type SqliteOptions } from '../../src/store/sqlite.ts'
+import type { OpenStore } from './contract/subject.ts'
+import { sharedStoreContract, storeContract } from './contract.ts'
+
+const openInMemory: OpenStore = async (t, options) => {
+  const store = openSqliteStore(':memory:', options)
+  t.teardown(() => store.close())
+  return { store, another: () => Promise.reject(new Error('a store in memory cannot be shared')) }
+}
+
+const openFile: OpenStore = async (t, options) => {
+  const path = join(directory(t), 'new', 'entrepot.db')
+  return { store: opened(t, path, options), another: async () => opened(t, path, options) }
+}
+
+const directory = (t: ExecutionContext): string => {
+  const path = mkdtempSync(join(tmpdir(), 'entrepot-sqlite-'))
+  t.teardown(() => rmSync(path, { recursive: true }))
+  return path
+}
+
+const opened = (t: ExecutionContext, path: string, options?: SqliteOptions) => {
+  const store = openSqliteStore(path, options)
+  t.teardown(() => store.close())
+  return store
+}
+
+storeContract('sqlite in memory', openInMemory, 200)
+sharedStoreContract('sqlite file', openFile, 20)
