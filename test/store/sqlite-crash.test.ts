@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import test from 'ava'
+import { openSqliteStore } from '../../src/store/sqlite.ts'
+import { Picture } from './contract/picture.ts'
+
+const KILLS = 5
+const STORM = join(import.meta.dirname, 'storm.ts')
+
+test('killing two processes in the middle of a storm of publishes loses none that was acknowledged', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'entrepot-storm-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  const path = join(directory, 'entrepot.db')
+  const acknowledged = new Set<string>()
+  for (let kill = 0; kill < KILLS; kill++) {
+    const acks = await Promise.all(
+      [`a${kill}`, `b${kill}`].map((prefix) => stormUntilKilled(path, prefix, 50 + 97 * kill)),
+    )
+    for (const id of acks.flat()) acknowledged.add(id)
+    const store = openSqliteStore(path)
+    const { listings } = await Picture.of(store)
+    await store.close()
+    t.deepEqual(
+      [...acknowledged].filter((id) => !listings.has(id)),
+      [],
+    )
+  }
+  t.true(acknowledged.size >= KILLS * 100)
+})
+
+/** The ids that a storm has acknowledged by the time it is killed, which is after `enough` of them. */
+const stormUntilKilled = async (path: string, prefix: string, enough: number): Promise<string[]> => {
+  const child = spawn(process.execPath, [STORM, path, prefix], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const closed = once(child, 'close')
+  const acknowledged: string[] = []
+  for await (const line of createInterface(child.stdout)) {
+    acknowledged.push(line)
+    if (acknowledged.length === enough) child.kill('SIGKILL')
+  }
+  await closed
+  return acknowledged
+}

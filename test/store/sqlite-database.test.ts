@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import test, { type ExecutionContext } from 'ava'
+import { ConfigError } from '../../src/errors.ts'
+import { openSqliteStore } from '../../src/store/sqlite.ts'
+import { published, publishOf } from './contract/subject.ts'
+
+const inDirectory = (t: ExecutionContext, name = 'entrepot.db'): string => {
+  const directory = mkdtempSync(join(tmpdir(), 'entrepot-database-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  return join(directory, name)
+}
+
+const refusal = (t: ExecutionContext, path: string, expected: RegExp): void => {
+  const error = t.throws(() => openSqliteStore(path), { instanceOf: ConfigError })
+  t.is(error.problems[0]?.path, 'STORE_URL')
+  t.regex(error.message, expected)
+}
+
+test('a file of a newer schema is refused and left as it is', async (t) => {
+  const path = inDirectory(t)
+  await openSqliteStore(path).close()
+  sql(path, 'PRAGMA user_version = 2')
+  refusal(t, path, /newer entrepot \(schema 2, this one reads up to 1\): run that version again/)
+  t.is(sql(path, 'PRAGMA user_version').user_version, 2)
+})
+
+test("another program's database is refused and left as it is", (t) => {
+  for (const statement of ['CREATE TABLE theirs (a)', 'PRAGMA user_version = 1']) {
+    const path = inDirectory(t)
+    sql(path, statement)
+    const before = readFileSync(path)
+    refusal(t, path, /database of another program: point STORE_URL at another file/)
+    t.deepEqual(readFileSync(path), before)
+  }
+})
+
+test('a file that is no database is refused and left as it is', (t) => {
+  const path = inDirectory(t, 'notes.txt')
+  writeFileSync(path, 'not a database, but long enough to have a header. '.repeat(40))
+  refusal(t, path, /notes\.txt cannot be opened: file is not a database; point STORE_URL at another file/)
+  t.regex(readFileSync(path, 'utf8'), /^not a database/)
+})
+
+test('a directory, and a path through a file, are refused with what to do', (t) => {
+  const path = inDirectory(t, 'directory')
+  mkdirSync(path)
+  refusal(t, path, /directory cannot be opened: .*point STORE_URL elsewhere/)
+  const file = inDirectory(t, 'file')
+  writeFileSync(file, '')
+  refusal(t, join(file, 'entrepot.db'), /point STORE_URL elsewhere/)
+})
+
+test('a damaged file is told at the start or where it is read, never passed over', async (t) => {
+  const path = inDirectory(t)
+  const store = openSqliteStore(path)
+  for (let n = 0; n < 200; n++) await published(store, publishOf(`L${n}`))
+  await store.close()
+  const bytes = readFileSync(path)
+  bytes.fill(0xff, 4096, bytes.length)
+  writeFileSync(path, bytes)
+  const readAll = async () => openSqliteStore(path).load(() => {})
+  await t.throwsAsync(readAll, { message: /malformed/ })
+})
+
+test('a mutation waits for a transaction of another program, and the event loop goes on meanwhile', async (t) => {
+  const path = inDirectory(t)
+  const store = openSqliteStore(path)
+  t.teardown(() => store.close())
+  const other = new DatabaseSync(path)
+  other.exec('BEGIN IMMEDIATE')
+  let settled = false
+  const receipt = published(store, publishOf('L')).finally(() => {
+    settled = true
+  })
+  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+  t.false(settled)
+  other.exec('COMMIT')
+  other.close()
+  t.is((await receipt).listingId, 'L')
+})
+
+test('processes that create one file together all find it', async (t) => {
+  const path = inDirectory(t, 'new/entrepot.db')
+  const program = `
+    import { openSqliteStore } from ${JSON.stringify(join(import.meta.dirname, '../../src/store/sqlite.ts'))}
+    const store = openSqliteStore(process.argv[1])
+    const key = await store.seedKey({ name: 'bootstrap', scope: 'write', hash: 'hash' })
+    await store.close()
+    console.log(key === null ? 'found' : 'seeded')`
+  const runs = await Promise.all(Array.from({ length: 4 }, () => run(program, path)))
+  t.deepEqual(runs.sort(), ['found\n', 'found\n', 'found\n', 'seeded\n'])
+})
+
+const run = async (program: string, path: string): Promise<string> => {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program, path], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const output = child.stdout.setEncoding('utf8').toArray()
+  await once(child, 'close')
+  return (await output).join('')
+}
+
+/** Runs one statement from outside; the row that it gives. */
+const sql = (path: string, statement: string): Record<string, unknown> => {
+  const database = new DatabaseSync(path)
+  try {
+    return database.prepare(statement).get() ?? {}
+  } finally {
+    database.close()
+  }
+}

@@ -1,0 +1,21 @@
+import { writeSync } from 'node:fs'
+import { openSqliteStore } from '../../src/store/sqlite.ts'
+import { published, publishOf } from './contract/subject.ts'
+
+/**
+ * A process that publishes without end and says so: the id of each acknowledged listing as a line on stdout.
+ * Arguments: the file, and a prefix for the ids. It never stops by itself.
+ */
+const [path = '', prefix = ''] = process.argv.slice(2)
+const WRITERS = 8
+const store = openSqliteStore(path)
+
+const publishForever = async (writer: number): Promise<never> => {
+  for (let n = 0; ; n++) {
+    const use = { signature: `${prefix}-${writer}-${n}`, body: 'body', expiresAt: Date.now() * 1000 + 1e9 }
+    const { listingId } = await published(store, publishOf(`${prefix}-${writer}-${n}`, { use }))
+    writeSync(1, `${listingId}\n`)
+  }
+}
+
+await Promise.all(Array.from({ length: WRITERS }, (_, writer) => publishForever(writer)))
