@@ -1,9 +1,9 @@
 import type { Reader } from '../domain/api-key.ts'
+import { untilAborted, withDeadline } from '../domain/deadline.ts'
 import { type MergedItem, merge } from '../domain/merge.ts'
 import type { NamedSource, Page } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
-import { untilAborted } from '../domain/until-aborted.ts'
 import { EntrepotError } from '../errors.ts'
 import { reportFailure, reportPage, type SourceReport } from './source-report.ts'
 
@@ -68,17 +68,12 @@ const askWithin = async (
   query: ListingQuery,
   caller: AbortSignal,
 ): Promise<Outcome[]> => {
-  const budget = new AbortController()
-  const spent = new SourceError('timeout', `no answer within the budget of ${budgetMs} ms`)
-  const timer = setTimeout(() => budget.abort(spent), budgetMs)
-  const signal = AbortSignal.any([caller, budget.signal])
-  try {
-    const outcomes = await Promise.all(sources.map((source) => askOne(source, query, signal)))
-    caller.throwIfAborted()
-    return outcomes
-  } finally {
-    clearTimeout(timer)
-  }
+  const late = new SourceError('timeout', `no answer within the budget of ${budgetMs} ms`)
+  const outcomes = await withDeadline({ ms: budgetMs, late, caller }, (signal) =>
+    Promise.all(sources.map((source) => askOne(source, query, signal))),
+  )
+  caller.throwIfAborted()
+  return outcomes
 }
 
 /** Only a `SourceError` is a source's failure. Anything else is ours, or the caller who hung up, and ends it all. */

@@ -1,0 +1,124 @@
+import { isUtf8 } from 'node:buffer'
+import {
+  arrayElements,
+  type Element,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  nestingDepth,
+  objectMembers,
+  parseJson,
+  withoutMember,
+} from '../domain/json.ts'
+import type { Item } from '../domain/page.ts'
+import { SourceError } from '../domain/source-error.ts'
+import { parseTimestamp } from '../domain/timestamp.ts'
+
+/** Most listings that one request asks for, and the most that an answer may hold (`protocol.md` 1.7). */
+export const MAX_PAGE_ITEMS = 200
+export const MAX_ITEM_BYTES = 65_536
+export const MAX_DEPTH = 32
+export const MAX_ID_LENGTH = 200
+
+/** A listing of an upstream: its bytes as they came, less `_meta`, and what they say. */
+export type UpstreamItem = { item: Item; document: JsonObject }
+
+/** One answer of `GET /listings`. */
+export type ListingPage = {
+  items: UpstreamItem[]
+  /** Items in the answer, good or bad. */
+  received: number
+  /** Matches in the upstream before paging, as it says; never less than it sent. */
+  total: number
+}
+
+/**
+ * Reads an upstream's listing envelope (`spec.md` 2.1). A bad item, one that is no listing, is too long or nests too
+ * deep, is left out and spoils nothing else: it may be any seller's.
+ * @throws SourceError `not_json` | `bad_envelope`
+ */
+export const parseListingPage = (bytes: Buffer): ListingPage => {
+  const place = isUtf8(bytes) ? findItems(bytes) : null
+  if (place === null) throw notJson()
+  const elements = arrayElements(bytes, place.start)
+  if (elements === null)
+    throw isArrayAt(bytes, place.start) ? notJson() : badEnvelope('items is not an array')
+  const total = readTotal(bytes, place)
+  if (elements.length > MAX_PAGE_ITEMS) throw badEnvelope(`it holds more than ${MAX_PAGE_ITEMS} items`)
+  const items = elements.flatMap((element) => readItem(bytes, element) ?? [])
+  return { items, received: elements.length, total: Math.max(total, elements.length) }
+}
+
+type Place = { start: number; end: number }
+
+/** The last member of a name is the one that counts, as in `JSON.parse`. `null` where the bytes are no JSON object. */
+const findItems = (bytes: Buffer): Place | null => {
+  const members = parsing(() => objectMembers(bytes))
+  const items = members.findLast(({ name }) => name === 'items')
+  if (items !== undefined) return items.value
+  if (nestingDepth(bytes) <= MAX_DEPTH) parsing(() => JSON.parse(bytes.toString()))
+  throw badEnvelope('it is not an object with items')
+}
+
+const isArrayAt = (bytes: Buffer, at: number): boolean => bytes[at] === 0x5b
+
+/** What stands around the items, parsed without them: no parser ever sees a whole answer of unknown depth. */
+const readTotal = (bytes: Buffer, { start, end }: Place): number => {
+  const envelope = Buffer.concat([bytes.subarray(0, start), EMPTY_ARRAY, bytes.subarray(end)])
+  if (nestingDepth(envelope) > MAX_DEPTH) throw badEnvelope(`it nests deeper than ${MAX_DEPTH}`)
+  const value = parsing(() => parseJson(envelope.toString()))
+  if (!isJsonObject(value)) throw badEnvelope('it is not an object')
+  const total = value.total_after_filter
+  if (typeof total === 'number' && Number.isSafeInteger(total) && total >= 0) return total
+  throw badEnvelope('total_after_filter is not a count')
+}
+
+const EMPTY_ARRAY = Buffer.from('[]')
+
+/** `null` for an item that is no listing. One that is not JSON at all means that the answer was not. */
+const readItem = (page: Buffer, { start, end, depth }: Element): UpstreamItem | null => {
+  if (end - start > MAX_ITEM_BYTES || depth > MAX_DEPTH) return null
+  const document = parsing(() => parseJson(page.toString('utf8', start, end)))
+  if (!isJsonObject(document)) return null
+  const { listing_id: listingId, created_at: created, storefront_url: storefrontUrl } = document
+  const createdAt = typeof created === 'string' ? parseTimestamp(created) : null
+  if (createdAt === null || !isListingId(listingId)) return null
+  const item = {
+    bytes: withoutMeta(page.subarray(start, end), document),
+    listingId,
+    createdAt,
+    storefrontUrl: typeof storefrontUrl === 'string' ? storefrontUrl : null,
+    publisher: null,
+  }
+  return { item, document }
+}
+
+const isListingId = (value: JsonValue | undefined): value is string =>
+  typeof value === 'string' &&
+  value.length > 0 &&
+  value.length <= MAX_ID_LENGTH &&
+  value.isWellFormed() &&
+  !CONTROL.test(value)
+
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
+
+const withoutMeta = (bytes: Buffer, document: JsonObject): Uint8Array => {
+  if (!Object.hasOwn(document, '_meta')) return bytes
+  delete document._meta
+  return withoutMember(bytes, '_meta')
+}
+
+const parsing = <T>(parse: () => T): T => {
+  try {
+    return parse()
+  } catch (cause) {
+    if (cause instanceof SyntaxError) throw notJson(cause)
+    throw cause
+  }
+}
+
+const notJson = (cause?: unknown): SourceError =>
+  new SourceError('not_json', 'the answer is not JSON', { cause })
+
+const badEnvelope = (what: string): SourceError =>
+  new SourceError('bad_envelope', `the answer is not a listing envelope: ${what}`)

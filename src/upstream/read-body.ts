@@ -1,0 +1,45 @@
+import { pipeline, type Readable, type Transform } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { SourceError } from '../domain/source-error.ts'
+
+/** What we say we can read. */
+export const ACCEPT_ENCODING = 'gzip, br'
+
+/**
+ * Reads a body to its end, decompressed. Ends as soon as there are more than `limit` bytes after decompression, which
+ * is what makes a decompression bomb end early.
+ * @throws SourceError `too_large`; `not_json` for an encoding that nobody asked for
+ */
+export const readBody = async (
+  body: Readable,
+  encoding: string | undefined,
+  limit: number,
+): Promise<Buffer> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of decompress(body, encoding) as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > limit) throw new SourceError('too_large', `the answer is longer than ${limit} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, size)
+}
+
+const decompress = (body: Readable, encoding = 'identity'): Readable => {
+  const name = encoding.trim().toLowerCase()
+  if (name === 'identity' || name === '') return body
+  const decoder = DECODERS.get(name)?.()
+  if (decoder === undefined) {
+    body.destroy()
+    throw new SourceError('not_json', `the answer has the Content-Encoding ${JSON.stringify(name)}`)
+  }
+  // The iteration above sees the error of either stream on the decoder.
+  return pipeline(body, decoder, () => {})
+}
+
+const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+])

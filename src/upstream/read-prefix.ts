@@ -1,0 +1,135 @@
+import type { Item, Page } from '../domain/page.ts'
+import type { ListingQuery } from '../domain/query.ts'
+import { SourceError } from '../domain/source-error.ts'
+import type { UpstreamOptions } from '../domain/upstream.ts'
+import { matchesAll } from '../filter-spec/evaluate.ts'
+import type { FetchListings } from './fetch-listings.ts'
+import { type ListingPage, MAX_PAGE_ITEMS, type UpstreamItem } from './listing-page.ts'
+
+/** Most requests for one query, whatever page size an upstream makes do with. */
+export const MAX_REQUESTS = 64
+
+/**
+ * Reads an upstream from its newest listing until a page of matches is together: in pages of 200, the first one
+ * alone, the rest at once, and none beyond what the upstream says it has.
+ *
+ * `total` is what the upstream says less what was excluded here; exact where everything was read.
+ * @throws SourceError `bad_envelope` for pages that repeat or never end; `unsupported_filter` when so many listings
+ * fail a filter that was sent that `scanLimit` of them do not fill the page
+ */
+export const readPrefix = async (
+  upstream: Pick<UpstreamOptions, 'name' | 'kind' | 'scanLimit'>,
+  fetch: FetchListings,
+  query: ListingQuery,
+  signal: AbortSignal,
+): Promise<Page> => {
+  const wanted = query.offset + query.limit
+  const most = Math.max(upstream.scanLimit, wanted)
+  const harvest = new Harvest(upstream, query)
+  while (harvest.matches < wanted && !harvest.isWhole) {
+    if (harvest.read >= most) throw harvest.tooFar(most)
+    const offsets = harvest.nextOffsets(wanted)
+    const pages = await Promise.all(offsets.map((offset) => fetch(query, offset, signal)))
+    for (const page of pages) harvest.add(page)
+  }
+  return harvest.page()
+}
+
+/** What has been read of an upstream so far. */
+class Harvest {
+  readonly #upstream: Pick<UpstreamOptions, 'name' | 'kind'>
+  readonly #query: ListingQuery
+  readonly #seen = new Set<string>()
+  readonly #kept: Item[] = []
+  #requests = 0
+  #pageSize = MAX_PAGE_ITEMS
+  #total = Number.POSITIVE_INFINITY
+  #excluded = 0
+  #invalid = 0
+  /** Listings received, good or bad, wanted or not. */
+  read = 0
+
+  constructor(upstream: Pick<UpstreamOptions, 'name' | 'kind'>, query: ListingQuery) {
+    this.#upstream = upstream
+    this.#query = query
+  }
+
+  get matches(): number {
+    return this.#kept.length
+  }
+
+  get isWhole(): boolean {
+    return this.read >= this.#total
+  }
+
+  /** The first page alone, since only it tells how many there are. */
+  nextOffsets(wanted: number): number[] {
+    const end = Math.min(this.#total, this.read + wanted - this.matches)
+    const pages = this.#requests === 0 ? 1 : Math.ceil((end - this.read) / this.#pageSize)
+    this.#requests += pages
+    if (this.#requests > MAX_REQUESTS) throw this.#broken(`needs more than ${MAX_REQUESTS} pages`)
+    return Array.from({ length: pages }, (_, page) => this.read + page * this.#pageSize)
+  }
+
+  add({ items, received, total }: ListingPage): void {
+    if (received < Math.min(this.#pageSize, total - this.read)) this.#takeSmallerPage(received)
+    const fresh = items.filter((item) => this.#isFirst(item))
+    if (items.length > 0 && fresh.length === 0) throw this.#broken('repeats its pages')
+    const matching = fresh.filter(({ document }) => this.#isMatch(document))
+    this.#kept.push(...matching.map(({ item }) => item))
+    this.#excluded += fresh.length - matching.length
+    this.#invalid += received - items.length
+    this.#total = total
+    this.read += received
+  }
+
+  /** An upstream may have smaller pages than it was asked for, but all of one size, and not empty ones. */
+  #takeSmallerPage(received: number): void {
+    if (this.read > 0 || received === 0) throw this.#broken('sends less than it says it has')
+    this.#pageSize = received
+  }
+
+  /** While its pages are read a Registry may change, and a listing may come by twice. */
+  #isFirst({ item, document }: UpstreamItem): boolean {
+    const { listingId, storefrontUrl } = item
+    // Behind a gateway there are several publishers who may use one id.
+    const isGateway = this.#upstream.kind === 'gateway'
+    const key = isGateway ? `${listingId}\n${document.publisher_id}\n${storefrontUrl}` : listingId
+    if (this.#seen.has(key)) return false
+    this.#seen.add(key)
+    return true
+  }
+
+  /** The publisher is left to the upstream: an item does not say whose signature it came with. */
+  #isMatch(document: UpstreamItem['document']): boolean {
+    const { status, criteria } = this.#query
+    return (status === null || document.status === status) && matchesAll(criteria, document)
+  }
+
+  page(): Page {
+    const { offset, limit } = this.#query
+    const told = this.#total - this.#excluded - this.#invalid
+    return {
+      items: this.#kept.sort(newestFirst).slice(offset, offset + limit),
+      total: this.isWhole ? this.matches : Math.max(told, this.matches),
+      ageSeconds: 0,
+      stale: false,
+      ...(this.#invalid === 0 ? {} : { invalid: this.#invalid }),
+    }
+  }
+
+  tooFar(most: number): SourceError {
+    if (this.#excluded === 0) return this.#broken(`of its first ${most} items too few are listings`)
+    const filters = [...new Set(this.#query.criteria.map(({ filter }) => filter.name))]
+    const message = `${this.#upstream.name}: does not apply the filters it was sent, and ${most} listings were not enough`
+    return new SourceError('unsupported_filter', message, { filters })
+  }
+
+  #broken(what: string): SourceError {
+    return new SourceError('bad_envelope', `${this.#upstream.name}: ${what}`)
+  }
+}
+
+/** Registries of the deployed protocol leave listings of one instant in any order (`protocol.md` 1.7). */
+const newestFirst = (a: Item, b: Item): number =>
+  b.createdAt - a.createdAt || (a.listingId < b.listingId ? -1 : a.listingId > b.listingId ? 1 : 0)
