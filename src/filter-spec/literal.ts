@@ -1,7 +1,7 @@
 import type { ValueType } from './filter.ts'
 
 /** Integers of more digits are refused, as the deployed protocol's parser does. */
-export const MAX_INTEGER_DIGITS = 4_300
+const MAX_INTEGER_DIGITS = 4_300
 
 /**
  * A filter's value read from its text, as the deployed protocol reads it (`protocol.md` 1.14, Value types).

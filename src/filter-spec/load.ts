@@ -18,7 +18,7 @@ export const readFilterSpec = (file: string): FilterSpec => parseFilterSpec(read
 
 /**
  * The filter spec in a YAML text; `file` is what problems name.
- * @throws ConfigError with every problem: its path is the file and the key, its message the filter and the reason
+ * @throws ConfigError with every problem: its path is the file, the key and the filter, its message the reason
  */
 export const parseFilterSpec = (text: string, file: string): FilterSpec => {
   const reading = readYaml(text)
@@ -82,10 +82,10 @@ const readFilters = (list: CanonicalValue | undefined, problems: Violation[]): F
   return list.slice(0, MAX_FILTERS).flatMap((entry: CanonicalValue, n) => {
     const path = `filters[${n}]`
     const { name } = membersOf(entry)
-    const label = typeof name === 'string' ? `filter ${quote(name)}: ` : ''
+    const label = typeof name === 'string' ? ` (filter ${quote(name)})` : ''
     const first = places.get(name)
     if (label !== '' && first !== undefined) {
-      problems.push({ path: `${path}.name`, message: `${label}the name is taken by ${first}` })
+      problems.push({ path: `${path}.name${label}`, message: `the name is taken by ${first}` })
     }
     places.set(name, first ?? path)
     return check(filterEntry, toPlain(entry), problems, path, label) ?? []
@@ -119,7 +119,7 @@ const check = <Output>(
   })
   if (result.success) return result.data
   for (const issue of result.error.issues) {
-    problems.push({ path: dotted(root, issue.path), message: label + issue.message })
+    problems.push({ path: dotted(root, issue.path) + label, message: issue.message })
   }
   return null
 }

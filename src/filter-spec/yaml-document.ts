@@ -3,10 +3,10 @@ import type { Violation } from '../errors.ts'
 import { type CanonicalValue, Float } from './canonical-json.ts'
 import { YAML_1_1_SCALARS } from './yaml-scalars.ts'
 
-export const MAX_YAML_CHARACTERS = 262_144
-export const MAX_YAML_DEPTH = 64
+const MAX_YAML_CHARACTERS = 262_144
+const MAX_YAML_DEPTH = 64
 /** Each value counts as often as aliases repeat it. */
-export const MAX_YAML_VALUES = 20_000
+const MAX_YAML_VALUES = 20_000
 const MAX_ALIASES = 1_000
 /** One slip in a text can make a thousand; the first ones tell. */
 const MAX_SYNTAX_PROBLEMS = 20
