@@ -4,7 +4,7 @@ import { definitionOf } from './definition.ts'
 import type { FilterDefinition, FilterSpec } from './filter.ts'
 
 /** What an etag is made of. The listing shape still tells floats from integers. */
-export type EtagSource = Pick<FilterSpec, 'version' | 'schema'> & {
+type EtagSource = Pick<FilterSpec, 'version' | 'schema'> & {
   listingShape: CanonicalValue
   /** Their order counts. */
   filters: readonly FilterDefinition[]

@@ -31,7 +31,7 @@ export const passes = (test: Test, values: readonly JsonValue[]): boolean => {
 }
 
 /** Whether a scalar is a number between two bounds. Comparing a bigint with a double is exact in JavaScript. */
-export const isWithin = (low: Bound | null, high: Bound | null, value: Scalar | null): boolean =>
+const isWithin = (low: Bound | null, high: Bound | null, value: Scalar | null): boolean =>
   value !== null &&
   typeof value !== 'string' &&
   (low === null || (low.inclusive ? low.value <= value : low.value < value)) &&

@@ -35,7 +35,7 @@ export const readItems = (parameter: string, payload: string): string[] => {
 }
 
 /** The ends of an interval as trimmed text. An empty end is open; never both. */
-export type Interval = { low: string; high: string; lowInclusive: boolean; highInclusive: boolean }
+type Interval = { low: string; high: string; lowInclusive: boolean; highInclusive: boolean }
 
 /**
  * The ends of `[a,b]`, with `(` and `)` for exclusive ones.

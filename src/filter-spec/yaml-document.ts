@@ -11,7 +11,7 @@ const MAX_ALIASES = 1_000
 /** One slip in a text can make a thousand; the first ones tell. */
 const MAX_SYNTAX_PROBLEMS = 20
 
-export type YamlReading = { value: CanonicalValue } | { problems: Violation[] }
+type YamlReading = { value: CanonicalValue } | { problems: Violation[] }
 
 /**
  * Reads a text that is one YAML 1.1 document of values that JSON has. A problem's path is a place in the text, or
