@@ -51,12 +51,13 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
     const upstreams: NamedSource[] = config.upstreams.map((upstream) => {
       const agent = createAgent(upstream)
       closers.push(() => agent.close())
-      const { name, visibility, priority } = upstream
-      return { name, visibility, priority, ask: liveSource(upstream, agent) }
+      const { name, visibility, mode, priority } = upstream
+      return { name, visibility, mode, priority, ask: liveSource(upstream, agent) }
     })
     const local: NamedSource = {
       name: config.registry.name,
       visibility: 'public',
+      mode: 'local',
       priority: 0,
       ask: localSource(replica),
     }

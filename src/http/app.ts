@@ -3,6 +3,7 @@ import Router, { type RouterMiddleware } from '@koa/router'
 import Koa from 'koa'
 import type { Reader } from '../domain/api-key.ts'
 import { EntrepotError } from '../errors.ts'
+import { decodeQuery } from '../filter-spec/query-string.ts'
 import type { Logger } from '../log.ts'
 import { readJsonBody } from './body.ts'
 import type { Answer, Exchange, Gate, Route } from './exchange.ts'
@@ -38,6 +39,9 @@ const serve =
     const exchange: Exchange = {
       params: context.params as Record<string, string>,
       queryString: context.querystring,
+      get query() {
+        return new Map(decodeQuery(context.querystring))
+      },
       header: (name) => context.req.headersDistinct[name]?.[0],
       reader,
       body,

@@ -9,6 +9,8 @@ export type Exchange = {
   params: Readonly<Record<string, string>>
   /** Undecoded, without the `?`. */
   queryString: string
+  /** Decoded; of a repeated name the last value (`protocol.md` 1.7). */
+  query: ReadonlyMap<string, string>
   /** The first header line of that lower-case name. */
   header: (name: string) => string | undefined
   reader: Reader

@@ -1,4 +1,5 @@
 import type { ListingQuery } from '../domain/query.ts'
+import { formatTimestamp } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
@@ -6,11 +7,18 @@ import { renderMerged, renderPage } from '../gateway/envelope.ts'
 import type { Federation } from '../gateway/fan-out.ts'
 import { queryLocal } from '../registry/local-source.ts'
 import { type Publishing, publishListing } from '../registry/publish.ts'
+import { removeListing } from '../registry/remove.ts'
 import type { Replica } from '../registry/replica.ts'
+import { updateListing } from '../registry/update.ts'
 import { objectBody } from './body.ts'
 import { requireEtag } from './etag.ts'
 import { type Handler, json } from './exchange.ts'
-import { type ListingParameters, readListingParameters, readStatusParameter } from './parameters.ts'
+import {
+  type ListingParameters,
+  readListingParameters,
+  readQueryInteger,
+  readStatusParameter,
+} from './parameters.ts'
 import { receiptOnWire } from './receipt.ts'
 
 /** `GET /listings` of a plain Registry: exactly the three members of `spec.md` 2.1. */
@@ -58,6 +66,27 @@ export const postListing =
   (publishing: Publishing): Handler =>
   async (exchange) =>
     json(receiptOnWire(await publishListing(objectBody(exchange), publishing)), 201)
+
+/** `PUT /listings/{id}`: status and oracle (`protocol.md` 1.8). */
+export const putListing =
+  (publishing: Publishing): Handler =>
+  async (exchange) => {
+    const { listingId, status, updatedAt } = await updateListing(
+      exchange.params.id ?? '',
+      objectBody(exchange),
+      publishing,
+    )
+    return json({ listing_id: listingId, status, updated_at: formatTimestamp(updatedAt) })
+  }
+
+/** `DELETE /listings/{id}?signature=…&timestamp=…`: 204 (`protocol.md` 1.9). */
+export const deleteListing =
+  (publishing: Publishing): Handler =>
+  async ({ params, query }) => {
+    const timestamp = readQueryInteger('timestamp', query.get('timestamp'))
+    await removeListing(params.id ?? '', { signature: query.get('signature'), timestamp }, publishing)
+    return { status: 204 }
+  }
 
 const criteria = (spec: FilterSpec, parameters: ListingParameters): Omit<ListingQuery, 'status'> => {
   const { filters, publisher, limit, offset } = parameters

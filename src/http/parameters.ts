@@ -2,6 +2,7 @@ import { isListingStatus, type ListingStatus } from '../domain/listing.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../domain/query.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
 import { decodeQuery } from '../filter-spec/query-string.ts'
+import { REGISTRY_PARAMETERS } from '../filter-spec/reserved.ts'
 
 /** The reserved parameters of a listing read, checked, and the rest as they came (`protocol.md` 1.7). */
 export type ListingParameters = {
@@ -14,33 +15,35 @@ export type ListingParameters = {
   filters: [name: string, value: string][]
 }
 
-const RESERVED = new Set(['limit', 'offset', 'status', 'publisher'])
-
 /** @throws EntrepotError `invalid` with everything that is wrong with `limit` and `offset` */
 export const readListingParameters = (queryString: string): ListingParameters => {
   const pairs = decodeQuery(queryString)
   const last = new Map(pairs)
+  return {
+    ...readPaging(last),
+    status: last.get('status') ?? 'open',
+    publisher: last.get('publisher')?.toLowerCase() || null,
+    filters: pairs.filter(([name]) => !REGISTRY_PARAMETERS.has(name)),
+  }
+}
+
+/** @throws EntrepotError `invalid` with everything that is wrong with the two */
+export const readPaging = (query: ReadonlyMap<string, string>): { limit: number; offset: number } => {
   const errors: Violation[] = []
   const limit = readInteger(
-    'limit',
-    last.get('limit'),
+    'query.limit',
+    query.get('limit'),
     { fallback: DEFAULT_LIMIT, least: 1, most: MAX_LIMIT },
     errors,
   )
   const offset = readInteger(
-    'offset',
-    last.get('offset'),
+    'query.offset',
+    query.get('offset'),
     { fallback: 0, least: 0, most: Number.MAX_SAFE_INTEGER },
     errors,
   )
   refuse(errors)
-  return {
-    limit,
-    offset,
-    status: last.get('status') ?? 'open',
-    publisher: last.get('publisher')?.toLowerCase() || null,
-    filters: pairs.filter(([name]) => !RESERVED.has(name)),
-  }
+  return { limit, offset }
 }
 
 /** `null` for the empty string, which asks for every status. */
@@ -50,28 +53,37 @@ export const readStatusParameter = (status: string): ListingStatus | null => {
   throw new EntrepotError('bad_request', `Invalid status: ${status}`)
 }
 
-/** A positive integer in a path; the deployed protocol takes `2.0` for 2. */
-export const readPathInteger = (name: string, text: string | undefined): number => {
+/** An id in a path; the deployed protocol takes `2.0` for 2. */
+export const readPathInteger = (name: string, text: string | undefined): number =>
+  requireInteger(`path.${name}`, text ?? '', 0)!
+
+/** `undefined` where the parameter is absent. */
+export const readQueryInteger = (name: string, text: string | undefined): number | undefined =>
+  requireInteger(`query.${name}`, text, undefined)
+
+const requireInteger = <Fallback>(
+  path: string,
+  text: string | undefined,
+  fallback: Fallback,
+): number | Fallback => {
   const errors: Violation[] = []
-  const range = { fallback: 0, least: Number.MIN_SAFE_INTEGER, most: Number.MAX_SAFE_INTEGER }
-  const value = readInteger(name, text ?? '', range, errors, 'path')
+  const range = { fallback, least: Number.MIN_SAFE_INTEGER, most: Number.MAX_SAFE_INTEGER }
+  const value = readInteger(path, text, range, errors)
   refuse(errors)
   return value
 }
 
-type Range = { fallback: number; least: number; most: number }
+type Range<Fallback> = { fallback: Fallback; least: number; most: number }
 
 const INTEGER = /^\s*[+-]?\d+(\.0*)?\s*$/
 
-const readInteger = (
-  name: string,
+const readInteger = <Fallback>(
+  path: string,
   text: string | undefined,
-  range: Range,
+  range: Range<Fallback>,
   errors: Violation[],
-  where = 'query',
-): number => {
+): number | Fallback => {
   if (text === undefined) return range.fallback
-  const path = `${where}.${name}`
   const value = Number(text)
   if (!INTEGER.test(text))
     errors.push({ path, message: 'Input should be a valid integer, unable to parse string as an integer' })

@@ -7,7 +7,16 @@ import { listKeys, mintKey, revokeKey } from './admin-keys.ts'
 import type { Handler, Route } from './exchange.ts'
 import { getFilterSpec } from './filter-spec.ts'
 import { getHealth } from './health.ts'
-import { getListing, listLocalListings, listMergedListings, postListing } from './listings.ts'
+import {
+  deleteListing,
+  getListing,
+  listLocalListings,
+  listMergedListings,
+  postListing,
+  putListing,
+} from './listings.ts'
+import { getPublisher, listPublishers } from './publishers.ts'
+import { getStats } from './stats.ts'
 
 /** What the routes answer from. */
 export type Service = {
@@ -52,6 +61,11 @@ const registryRoutes = (spec: FilterSpec, registry: Publishing, isPlain: boolean
     : []),
   { method: 'POST', path: '/listings', gate: 'write', handle: postListing(registry) },
   { method: 'GET', path: '/listings/:id', gate: 'read', handle: getListing(registry.replica) },
+  { method: 'PUT', path: '/listings/:id', gate: 'write', handle: putListing(registry) },
+  { method: 'DELETE', path: '/listings/:id', gate: 'write', handle: deleteListing(registry) },
+  { method: 'GET', path: '/publishers', gate: 'read', handle: listPublishers(registry.replica) },
+  { method: 'GET', path: '/publishers/:publisher_id', gate: 'read', handle: getPublisher(registry.replica) },
+  { method: 'GET', path: '/api/v1/system/stats', gate: 'read', handle: getStats(registry.replica) },
 ]
 
 /** A pure gateway takes no listings, and says so rather than 405 (`contract.md` 2, `registry.enabled`). */

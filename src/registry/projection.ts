@@ -27,6 +27,11 @@ export class Projection {
     return id === undefined ? null : this.publisher(id)
   }
 
+  /** In the order of their first listing, oldest first. */
+  get publishers(): ReadonlyMap<number, Publisher> {
+    return this.#publishers
+  }
+
   ownerOf(listingId: string): Publisher | null {
     const row = this.listings.get(listingId)
     return row === undefined ? null : this.publisher(row.publisherId)

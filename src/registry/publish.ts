@@ -1,5 +1,4 @@
 import type { PublishReceipt } from '../domain/listing.ts'
-import { EntrepotError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import {
   type JsonBody,
@@ -10,9 +9,11 @@ import {
   readStatus,
   readStorefrontUrl,
 } from './publish-request.ts'
+import { notOwner, signatureReused } from './refusals.ts'
 import type { Replica } from './replica.ts'
 import { type Verifier, verifyClaim } from './signature.ts'
 
+/** What every signed mutation works with. */
 export type Publishing = { store: Store; replica: Replica; verifier: Verifier }
 
 /**
@@ -26,7 +27,7 @@ export const publishListing = async (
   const { value } = body
   const identifier = readIdentifier(value)
   const scheme = readScheme(value)
-  const use = await verifyClaim(
+  const { identity, use } = await verifyClaim(
     {
       operation: 'create_listing',
       subject: identifier,
@@ -43,7 +44,7 @@ export const publishListing = async (
   if (owner !== null && owner.identifier !== identifier) throw notOwner()
 
   const outcome = await store.publish({
-    identity: { scheme, identifier },
+    identity,
     listingId,
     storefrontUrl: readStorefrontUrl(value),
     fields: readFields(body),
@@ -55,11 +56,3 @@ export const publishListing = async (
   await replica.catchUp()
   return outcome.record
 }
-
-const notOwner = (): EntrepotError => new EntrepotError('forbidden', 'Listing is owned by another publisher')
-
-const signatureReused = (): EntrepotError =>
-  new EntrepotError(
-    'signature_reused',
-    'This signature was already used with another request; sign again with a new timestamp',
-  )

@@ -1,3 +1,4 @@
+import type { Publisher } from '../domain/publisher.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { Position, Store } from '../store/store.ts'
 import { Projection } from './projection.ts'
@@ -61,6 +62,14 @@ export class Replica {
         return this.catchUp()
       })
     return this.#next
+  }
+
+  /** A listing's publisher. One that is not known here yet may be known to the store, so that is asked first. */
+  async ownerOf(listingId: string): Promise<Publisher | null> {
+    const known = this.projection.ownerOf(listingId)
+    if (known !== null) return known
+    await this.catchUp()
+    return this.projection.ownerOf(listingId)
   }
 
   close(): void {

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { JsonValue } from '../domain/json.ts'
-import type { Micros } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
-import type { SignatureUse } from '../store/store.ts'
+import type { Identity, SignatureUse } from '../store/store.ts'
 
 /** Seconds that a signed timestamp may be off, either way (`protocol.md` 1.4). */
 export const MAX_SKEW_SECONDS = 300
@@ -18,13 +17,13 @@ export type Signature = { r: bigint; s: bigint; yParity: 0 | 1 }
  */
 export type RecoverAddress = (message: string, signature: Signature) => Promise<string | null>
 
-/** What a request claims: that `signer` signed `operation` on `subject` at `timestamp`. */
+/** What a request claims: that a wallet signed `operation` on `subject` at `timestamp`. */
 export type Claim = {
   operation: Operation
   /** The publisher's identifier when publishing, else the listing id. */
   subject: string
-  /** Lower-cased address that must have signed. */
-  signer: string
+  /** Lower-cased address that must have signed; `null` takes whoever did. */
+  signer: string | null
   scheme: string
   signature: JsonValue | undefined
   timestamp: JsonValue | undefined
@@ -34,27 +33,31 @@ export type Claim = {
 
 export type Verifier = { recover: RecoverAddress; nowSeconds: () => number }
 
+/** Who signed, and the use of the signature for the store's replay guard. */
+export type Verified = { identity: Identity; use: SignatureUse }
+
 /** The text that a wallet signs (`protocol.md` 1.4). */
 export const signedMessage = (operation: Operation, subject: string, timestamp: number): string =>
   `${operation}:${subject}:${timestamp}`
 
 /**
- * Checks a claim and answers how its signature has been used, for the store's replay guard.
+ * Checks a claim.
  * @throws EntrepotError `unauthorized` in the words of `protocol.md` 1.4; `invalid` where the protocol crashed
  */
-export const verifyClaim = async (claim: Claim, { recover, nowSeconds }: Verifier): Promise<SignatureUse> => {
+export const verifyClaim = async (claim: Claim, { recover, nowSeconds }: Verifier): Promise<Verified> => {
   const { operation, subject, signer, scheme } = claim
   if (!claim.signature || !claim.timestamp) throw unauthorized(MISSING[operation])
   const timestamp = readTimestamp(claim.timestamp, nowSeconds())
   const signature = readSignature(claim.signature)
   if (scheme !== 'eip191' || signature === null) throw unauthorized('Invalid signature')
   const recovered = await recover(signedMessage(operation, subject, timestamp), signature)
-  if (recovered === null || recovered !== signer) throw unauthorized('Invalid signature')
-  return {
+  if (recovered === null || (signer !== null && recovered !== signer)) throw unauthorized('Invalid signature')
+  const use: SignatureUse = {
     signature: fingerprint(signature),
     body: createHash('sha256').update(claim.body).digest('hex'),
-    expiresAt: ((timestamp + MAX_SKEW_SECONDS + 1) * 1_000_000) as Micros,
+    expiresAt: (timestamp + MAX_SKEW_SECONDS + 1) * 1_000_000,
   }
+  return { identity: { scheme, identifier: recovered }, use }
 }
 
 const MISSING: Readonly<Record<Operation, string>> = {

@@ -1,0 +1,34 @@
+import { ConfigError } from '../src/errors.ts'
+import { openMarket } from './market.ts'
+import { tour } from './tour.ts'
+
+/** `npm run demo`: a market on loopback. With `--once` it prints the gateway's merged answer and ends. */
+const main = async (): Promise<number> => {
+  try {
+    const market = await openMarket(Number(process.env.PORT || 8080))
+    try {
+      if (process.argv.includes('--once')) {
+        const answer = await fetch(`${market.gateway}/listings`, {
+          headers: { Authorization: `Bearer ${market.readerKey}` },
+        })
+        process.stdout.write(`${await answer.text()}\n`)
+        return answer.ok ? 0 : 1
+      }
+      process.stdout.write(tour(market))
+      await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve))
+      return 0
+    } finally {
+      await market.close()
+    }
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause
+    const lines = cause.problems.map(({ message }) => message)
+    process.stderr.write(
+      `demo: ${lines.join('\n')} (the demo takes PORT and the three ports above it; 8080 to 8083 unless you say PORT=9090 npm run demo)\n`,
+    )
+    return 78
+  }
+}
+
+process.stdout.on('error', () => {}) // `| head` may close the pipe before the answer is written
+process.exitCode = await main()

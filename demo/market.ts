@@ -1,0 +1,111 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { loadConfig } from '../src/config.ts'
+import { createContext } from '../src/context.ts'
+import { type Service, startService } from '../src/service.ts'
+import { API_CREDIT_EXAMPLES, generateOffers, type Offer, VM_EXAMPLES } from './offers.ts'
+import { Seller } from './seller.ts'
+
+export type Market = {
+  /** URL of the gateway, and of each Registry by name. */
+  gateway: string
+  registries: Record<RegistryName, string>
+  /** Opens the curated Registry and, at the gateway, the private source. */
+  readerKey: string
+  published: number
+  close: () => Promise<void>
+}
+
+type RegistryName = 'open-market' | 'curated' | 'co-located'
+
+/**
+ * Starts three Registries and a gateway over them in this process, each a service of its own on its own port, and
+ * publishes signed listings. `port` is the gateway's; the Registries take the three above it (any, for 0).
+ * @throws ConfigError when a port is taken
+ */
+export const openMarket = async (port: number): Promise<Market> => {
+  const folder = await mkdtemp(join(tmpdir(), 'entrepot-demo-'))
+  const running: Service[] = []
+  const close = async (): Promise<void> => {
+    for (const service of running.reverse()) await service.close()
+    await rm(folder, { recursive: true })
+  }
+  const start = async (
+    name: string,
+    offset: number,
+    toml: string,
+    more: Record<string, string> = {},
+  ): Promise<string> => {
+    const file = join(folder, `${name}.toml`)
+    await writeFile(file, toml)
+    const config = loadConfig({
+      PORT: String(port === 0 ? 0 : port + offset),
+      STORE_URL: 'sqlite::memory:',
+      LOG_LEVEL: 'error',
+      ENTREPOT_CONFIG: file,
+      ...more,
+    })
+    const service = await startService(await createContext(config))
+    running.push(service)
+    return service.url
+  }
+  try {
+    const readerKey = generatePrivateKey().slice(2)
+    const gated = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_BOOTSTRAP_API_KEY: readerKey }
+    const unlimited = '[limits]\npublish_per_minute = 0\n'
+    const registries = {
+      'open-market': await start('open-market', 1, unlimited),
+      curated: await start('curated', 2, unlimited, gated),
+      'co-located': await start('co-located', 3, unlimited),
+    }
+    const gateway = await start('gateway', 0, gatewayFile(registries), {
+      REGISTRY_BOOTSTRAP_API_KEY: readerKey,
+      CURATED_KEY: readerKey,
+    })
+    const published = await publishAll(registries, readerKey)
+    return { gateway, registries, readerKey, published, close }
+  } catch (cause) {
+    await close()
+    throw cause
+  }
+}
+
+const gatewayFile = (registries: Record<RegistryName, string>): string =>
+  Object.entries(registries)
+    .map(
+      ([name, url]) => `
+[[upstreams]]
+name = "${name}"
+url = "${url}"
+allow_private_addresses = true
+${name === 'curated' ? 'visibility = "private"\napi_key_env = "CURATED_KEY"' : ''}
+`,
+    )
+    .join('')
+
+/** Each example has a seller of its own, since a storefront URL is its publisher's; the generated ones share three. */
+const publishAll = async (registries: Record<RegistryName, string>, key: string): Promise<number> => {
+  const throwaway = (): Seller => new Seller(privateKeyToAccount(generatePrivateKey()))
+  const { 'open-market': open, curated, 'co-located': colocated } = registries
+  const [bob, alice, tokyo] = VM_EXAMPLES as [Offer, Offer, Offer]
+  const [weather, ocr, llm] = API_CREDIT_EXAMPLES as [Offer, Offer, Offer]
+  const bobsWallet = throwaway()
+  const plan: [Seller, string, Offer[]][] = [
+    [throwaway(), open, generateOffers('spot', 170)],
+    [throwaway(), curated, generateOffers('vetted', 100)],
+    [throwaway(), colocated, generateOffers('house', 40)],
+    [bobsWallet, open, [bob]],
+    [bobsWallet, curated, [bob]],
+    [throwaway(), open, [alice]],
+    [throwaway(), curated, [tokyo]],
+    [throwaway(), open, [weather]],
+    [throwaway(), curated, [ocr]],
+    [throwaway(), colocated, [llm]],
+  ]
+  for (const [seller, registry, offers] of plan) {
+    for (const offer of offers) await seller.publish(registry, offer, registry === curated ? key : null)
+  }
+  return plan.reduce((sum, [, , offers]) => sum + offers.length, 0)
+}

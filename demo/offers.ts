@@ -1,0 +1,322 @@
+/** A listing as its seller publishes it, less the signature. */
+export type Offer = {
+  listing_id: string
+  storefront_url: string
+  offer_resource: object
+  [field: string]: unknown
+}
+
+/** `protocol.md` 5.4, virtual machines. */
+export const VM_EXAMPLES: readonly Offer[] = [
+  {
+    listing_id: '7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01',
+    storefront_url: 'https://bob.compute.example/',
+    offer_resource: {
+      resource_id: 'compute-sf-h200-001',
+      gpu_model: 'H200',
+      gpu_count: 8,
+      sla: 99.5,
+      region: 'California, US',
+      vcpu_count: 192,
+      ram_gb: 1536,
+      disk_gb: 16000,
+      virtualization_type: 'vm',
+      cpu_type: 'AMD EPYC 9654',
+      host_cpu_cores: 192,
+      host_ram_gb: 2304,
+      host_disk_gb: 30000,
+      host_disk_type: 'Samsung MZTL3T8HEFK',
+      motherboard: 'Supermicro H13DSG-O-CPU',
+      total_gpu_count: 8,
+      gpu_interconnect: 'nvswitch',
+      nic_speed_gbps: 400,
+      internet_download_mbps: 10000,
+      internet_upload_mbps: 10000,
+      static_ip: true,
+      open_ports_count: 128,
+      datacenter_grade: true,
+    },
+    accepted_escrows: [
+      {
+        chain_name: 'base_sepolia',
+        escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
+        literal_fields: {
+          token: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+        },
+        rates: [
+          {
+            field: 'amount',
+            per: 'hour',
+            value: '16800000',
+          },
+        ],
+      },
+      {
+        chain_name: 'ethereum_sepolia',
+        escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
+        literal_fields: {
+          token: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+        },
+        rates: [
+          {
+            field: 'amount',
+            per: 'hour',
+            value: '17500000',
+          },
+        ],
+      },
+    ],
+    demands: [
+      {
+        chain_name: 'base_sepolia',
+        arbiter: '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf',
+        demand_data: {
+          recipient: '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc',
+        },
+      },
+      {
+        chain_name: 'ethereum_sepolia',
+        arbiter: '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf',
+        demand_data: {
+          recipient: '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc',
+        },
+      },
+    ],
+    max_duration_seconds: 604800,
+  },
+  {
+    listing_id: 'b7c1f2aa-1f0e-4f53-8f1a-4a1f6f0c9d02',
+    storefront_url: 'http://alice-storefront:8002/',
+    offer_resource: {
+      pool_id: 'ny-rtx4090',
+      gpu_model: 'RTX 4090',
+      gpu_count: 1,
+      sla: 95.0,
+      region: 'New York, US',
+      vcpu_count: 16,
+      ram_gb: 64,
+      disk_gb: 500,
+      virtualization_type: 'container',
+      gpu_interconnect: 'pcie_only',
+      static_ip: false,
+      datacenter_grade: false,
+      internet_download_mbps: 940,
+      internet_upload_mbps: 40,
+    },
+    accepted_escrows: [
+      {
+        chain_name: 'anvil',
+        escrow_address: '0x1111111111111111111111111111111111111111',
+        literal_fields: {
+          token: '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0',
+        },
+        rates: [
+          {
+            field: 'amount',
+            per: 'hour',
+            value: '10000',
+          },
+        ],
+      },
+    ],
+    demands: [
+      {
+        chain_name: 'anvil',
+        arbiter: '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf',
+        demand_data: {
+          recipient: '0x15d34aaf54267db7d7c367839aaf71a00a2c6a65',
+        },
+      },
+    ],
+    max_duration_seconds: 86400,
+  },
+  {
+    listing_id: 'c0ffee00-0000-4000-8000-00000000a100',
+    storefront_url: 'https://tokyo.gpu.example/',
+    offer_resource: {
+      resource_id: 'tyo-a100-half',
+      pool_id: 'tyo-a100',
+      gpu_model: 'A100',
+      gpu_count: 4,
+      sla: 99.9,
+      region: 'Tokyo, JP',
+      vcpu_count: 64,
+      ram_gb: 512,
+      disk_gb: null,
+      virtualization_type: 'bare_metal',
+      cpu_type: null,
+      gpu_interconnect: 'nvlink',
+    },
+    accepted_escrows: [
+      {
+        chain_name: 'base_sepolia',
+        escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
+        literal_fields: {
+          token: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+        },
+        rates: [],
+      },
+    ],
+    demands: [
+      {
+        chain_name: 'base_sepolia',
+        arbiter: '0x6813eb9362372eef6200f3b1dbc3f819671cba69',
+        demand_data: {
+          oracle: '0x90f79bf6eb2c4f870365e785982e1f101e93b906',
+          data: '0x',
+        },
+      },
+    ],
+    max_duration_seconds: null,
+    oracle_address: '0x90f79bf6eb2c4f870365e785982e1f101e93b906',
+  },
+]
+
+/** `protocol.md` 5.4, API credits. */
+export const API_CREDIT_EXAMPLES: readonly Offer[] = [
+  {
+    listing_id: 'weather-0001',
+    storefront_url: 'http://credits-storefront:8000/',
+    offer_resource: {
+      kind: 'api_credits.v1',
+      service_name: 'weather-api',
+      description: 'Prepaid weather-API credits',
+      openapi_url: 'http://sample-app:8085/openapi.json',
+      base_url: 'http://sample-app:8085',
+      resource_id: 'weather-quota',
+    },
+    accepted_escrows: [
+      {
+        chain_name: 'anvil',
+        escrow_address: '0x1111111111111111111111111111111111111111',
+        literal_fields: {
+          token: '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0',
+        },
+        rates: [
+          {
+            field: 'amount',
+            per: 'token',
+            value: '1',
+          },
+        ],
+      },
+    ],
+    demands: [
+      {
+        chain_name: 'anvil',
+        arbiter: '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf',
+        demand_data: {
+          recipient: '0x90f79bf6eb2c4f870365e785982e1f101e93b906',
+        },
+      },
+    ],
+    max_duration_seconds: null,
+  },
+  {
+    listing_id: '5a1e7c1e-0d5b-4a86-b0b6-0c500000002',
+    storefront_url: 'https://ocr.example/',
+    offer_resource: {
+      kind: 'api_credits.v1',
+      service_name: 'ocr-pages',
+      description: 'One credit per scanned page',
+      openapi_url: 'https://ocr.example/openapi.json',
+      base_url: 'https://ocr.example',
+      resource_id: 'ocr-pages-eu',
+    },
+    accepted_escrows: [
+      {
+        chain_name: 'base_sepolia',
+        escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
+        literal_fields: {
+          token: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+        },
+        rates: [
+          {
+            field: 'amount',
+            per: 'token',
+            value: '1500',
+          },
+        ],
+      },
+    ],
+    demands: [
+      {
+        chain_name: 'base_sepolia',
+        arbiter: '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf',
+        demand_data: {
+          recipient: '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc',
+        },
+      },
+    ],
+    max_duration_seconds: null,
+  },
+  {
+    listing_id: 'llm-route-3',
+    storefront_url: 'https://llm.example/',
+    offer_resource: {
+      kind: 'api_credits.v1',
+      service_name: 'llm-routing',
+      description: null,
+      openapi_url: null,
+      base_url: 'https://llm.example/v1',
+      resource_id: 'llm-quota-a',
+    },
+    accepted_escrows: [
+      {
+        chain_name: 'base_sepolia',
+        escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
+        literal_fields: {
+          token: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+        },
+        rates: [],
+      },
+    ],
+    demands: [],
+    max_duration_seconds: null,
+  },
+]
+
+const MODELS = ['H200', 'H100', 'A100', 'L40S', 'L4', 'RTX 4090', 'RTX 5090', 'RTX 3090', 'RTX A6000', 'T4']
+const REGIONS = [
+  'California, US',
+  'New York, US',
+  'Tokyo, JP',
+  'Frankfurt, DE',
+  'Singapore, SG',
+  'Reykjavik, IS',
+]
+const COUNTS = [1, 2, 4, 8]
+const KINDS = ['vm', 'container', 'bare_metal']
+
+/** `count` different machines, the same every time. */
+export const generateOffers = (prefix: string, count: number): Offer[] =>
+  Array.from({ length: count }, (_, n) => {
+    const gpus = COUNTS[n % COUNTS.length]!
+    return {
+      listing_id: `${prefix}-${String(n).padStart(4, '0')}`,
+      storefront_url: `https://${prefix}.compute.example/`,
+      offer_resource: {
+        resource_id: `${prefix}-${n}`,
+        gpu_model: MODELS[(n * 7) % MODELS.length],
+        gpu_count: gpus,
+        region: REGIONS[(n * 5) % REGIONS.length],
+        sla: 95 + (n % 5),
+        vcpu_count: gpus * 16,
+        ram_gb: gpus * 128,
+        disk_gb: gpus * 500,
+        virtualization_type: KINDS[n % KINDS.length],
+        static_ip: n % 2 === 0,
+        datacenter_grade: n % 3 === 0,
+      },
+      accepted_escrows: [
+        {
+          chain_name: 'base_sepolia',
+          escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
+          literal_fields: { token: '0x036cbd53842c5426634e7929541ec2318f3dcf7e' },
+          rates: [{ field: 'amount', per: 'hour', value: String((n + 1) * 25_000) }],
+        },
+      ],
+      demands: [],
+      max_duration_seconds: 86_400 * (1 + (n % 14)),
+    }
+  })

@@ -1,0 +1,26 @@
+import type { Market } from './market.ts'
+
+/** What to try, ready to be pasted. */
+export const tour = ({ gateway, registries, readerKey, published }: Market): string => {
+  const names = Object.keys(registries)
+  return `A market on loopback, ${published} signed listings in three Registries:
+${Object.entries(registries)
+  .map(
+    ([name, url]) =>
+      `  ${name.padEnd(12)} ${url}${name === 'curated' ? '   (private: reads need a key)' : ''}`,
+  )
+  .join('\n')}
+and a gateway over ${names.length} of them:
+  ${'gateway'.padEnd(12)} ${gateway}
+
+Try:
+  curl -s '${gateway}/listings?limit=3'
+  curl -s '${gateway}/listings?gpu_model=H200&gpu_count_min=4'
+  curl -s '${gateway}/listings?limit=3' -H 'Authorization: Bearer ${readerKey}'   # sees the private Registry, too
+  curl -s '${gateway}/filter-spec'
+  npm run -s entrepot -- listings -r ${gateway} --filter gpu_model=H200
+  npm run -s entrepot -- listings -r ${registries['open-market']},${registries['co-located']} --table
+
+Ctrl-C ends all.
+`
+}

@@ -1,0 +1,42 @@
+import { writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ExecutionContext } from 'ava'
+import { loadConfig } from '../../src/config.ts'
+import { createContext, type Overrides } from '../../src/context.ts'
+import { startService } from '../../src/service.ts'
+
+export type RunningService = {
+  url: string
+  get: (path: string, headers?: Record<string, string>) => Promise<Reply>
+}
+export type Reply = { status: number; headers: Headers; text: string; json: () => Record<string, unknown> }
+
+type Options = Overrides & { environment?: Record<string, string>; toml?: string }
+
+/** The real service on a free port with a store in memory, closed when the test ends. */
+export const startRegistry = async (t: ExecutionContext, options: Options = {}): Promise<RunningService> => {
+  const folder = await mkdtemp(join(tmpdir(), 'entrepot-'))
+  const file = join(folder, 'gateway.toml')
+  writeFileSync(file, options.toml ?? '')
+  const config = loadConfig({
+    PORT: '0',
+    STORE_URL: 'sqlite::memory:',
+    LOG_LEVEL: 'silent',
+    ENTREPOT_CONFIG: file,
+    ...options.environment,
+  })
+  const service = await startService(await createContext(config, options))
+  t.teardown(async () => {
+    await service.close()
+    await rm(folder, { recursive: true })
+  })
+  return { url: service.url, get: (path, headers = {}) => send(`${service.url}${path}`, { headers }) }
+}
+
+export const send = async (url: string, init: RequestInit = {}): Promise<Reply> => {
+  const response = await fetch(url, { redirect: 'manual', ...init })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, json: () => JSON.parse(text) }
+}

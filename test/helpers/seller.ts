@@ -1,0 +1,38 @@
+import { privateKeyToAccount } from 'viem/accounts'
+import { type Operation, signedMessage } from '../../src/registry/signature.ts'
+import { type Reply, send } from './registry.ts'
+
+/** Public Anvil accounts: nobody's money. */
+export const ALICE = privateKeyToAccount('0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a')
+export const BOB = privateKeyToAccount('0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6')
+
+export const unixNow = (): number => Math.floor(Date.now() / 1000)
+
+export const sign = (
+  seller: typeof ALICE,
+  operation: Operation,
+  subject: string,
+  timestamp: number,
+): Promise<string> => seller.signMessage({ message: signedMessage(operation, subject, timestamp) })
+
+/** A publish request as a wallet makes it: any of `fields` may replace what is signed, too. */
+export const publishBody = async (
+  seller: typeof ALICE,
+  fields: Record<string, unknown>,
+  timestamp = unixNow(),
+): Promise<Record<string, unknown>> => {
+  const identifier = seller.address.toLowerCase()
+  const signature = await sign(seller, 'create_listing', identifier, timestamp)
+  return { identifier, scheme: 'eip191', signature, timestamp, ...fields }
+}
+
+export const publish = async (
+  url: string,
+  seller: typeof ALICE,
+  fields: Record<string, unknown>,
+  { headers = {}, timestamp = unixNow() }: { headers?: Record<string, string>; timestamp?: number } = {},
+): Promise<Reply> =>
+  postJson(`${url}/listings`, JSON.stringify(await publishBody(seller, fields, timestamp)), headers)
+
+export const postJson = (url: string, body: string, headers: Record<string, string> = {}): Promise<Reply> =>
+  send(url, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...headers } })

@@ -1,0 +1,144 @@
+import test from 'ava'
+import { startRegistry } from '../helpers/registry.ts'
+import { ALICE, postJson, publish } from '../helpers/seller.ts'
+
+const ADMIN = { Authorization: 'Bearer admin-secret' }
+const environment = { REGISTRY_ADMIN_API_KEY: 'admin-secret' }
+const bothGates = {
+  ...environment,
+  REGISTRY_REQUIRE_READ_API_KEY: 'on',
+  REGISTRY_REQUIRE_WRITE_API_KEY: 'YES',
+}
+
+const mint = async (url: string, body: unknown, headers: Record<string, string> = ADMIN) =>
+  postJson(`${url}/admin/api-keys`, JSON.stringify(body), headers)
+
+const bearer = (key: unknown): Record<string, string> => ({ Authorization: `Bearer ${key}` })
+
+test('a key is shown once when minted, listed without it, and revoked for good', async (t) => {
+  const { url, get } = await startRegistry(t, { environment })
+  const minted = await mint(url, { name: '  alice ', more: 1 })
+  t.is(minted.status, 201)
+  const { key, created_at, ...rest } = minted.json()
+  t.deepEqual(rest, { id: 1, name: 'alice', scope: 'read' })
+  t.regex(String(key), /^[A-Za-z0-9_-]{43}$/)
+  await mint(url, { name: 'bob', scope: 'write' })
+
+  const listed = await get('/admin/api-keys', ADMIN)
+  t.false(listed.text.includes(String(key)))
+  const keys = JSON.parse(listed.text) as Record<string, unknown>[]
+  t.deepEqual(
+    keys.map(({ id }) => id),
+    [2, 1],
+    'newest first',
+  )
+  t.deepEqual(keys[1], { id: 1, name: 'alice', scope: 'read', created_at, revoked_at: null })
+
+  const revoke = (id: string) => fetch(`${url}/admin/api-keys/${id}`, { method: 'DELETE', headers: ADMIN })
+  t.is((await revoke('1')).status, 204)
+  const revokedAt = async () =>
+    (JSON.parse((await get('/admin/api-keys', ADMIN)).text) as { revoked_at: string }[])[1]!.revoked_at
+  const first = await revokedAt()
+  t.truthy(first)
+  t.is((await revoke('1.0')).status, 204, 'revoking again is no error')
+  t.is(await revokedAt(), first, 'and keeps the first time')
+  const unknown = await revoke('999')
+  t.is(unknown.status, 404)
+  t.is(((await unknown.json()) as { detail: string }).detail, 'API key 999 not found')
+  t.is((await revoke('abc')).status, 422)
+})
+
+test('the admin routes answer 401 in the words of the protocol', async (t) => {
+  const closed = await startRegistry(t)
+  t.is(
+    (await closed.get('/admin/api-keys', ADMIN)).json().detail,
+    'Admin endpoints disabled — REGISTRY_ADMIN_API_KEY not set',
+  )
+  const { url, get } = await startRegistry(t, { environment })
+  const details: [Record<string, string>, string][] = [
+    [{}, 'Admin bearer token required'],
+    [{ Authorization: 'bearer admin-secret' }, 'Admin bearer token required'],
+    [bearer('wrong'), 'Invalid admin token'],
+    [bearer('wr\u00f6ng'), 'Invalid admin token'],
+  ]
+  for (const [headers, detail] of details) {
+    const reply = await get('/admin/api-keys', headers)
+    t.is(reply.status, 401)
+    t.is(reply.json().detail, detail)
+    t.is(reply.headers.get('www-authenticate'), 'Bearer')
+  }
+  const minted = (await mint(url, { name: 'alice', scope: 'write' })).json()
+  t.is((await get('/admin/api-keys', bearer(minted.key))).status, 401, 'an API key is no admin key')
+})
+
+const REFUSED: [name: string, body: unknown, message: RegExp][] = [
+  ['no name', {}, /body.name: Field required/],
+  ['an empty name', { name: '' }, /at least 1 character/],
+  ['a name of 129 characters', { name: 'x'.repeat(129) }, /at most 128 characters/],
+  ['a numeric name', { name: 5 }, /valid string/],
+  ['another scope', { name: 'a', scope: 'admin' }, /Input should be 'read' or 'write'/],
+  ['a null scope', { name: 'a', scope: null }, /Input should be 'read' or 'write'/],
+  ['an array', [], /valid dictionary/],
+]
+for (const [name, body, message] of REFUSED) {
+  test(`minting with ${name} is refused with 422`, async (t) => {
+    const { url, get } = await startRegistry(t, { environment })
+    const reply = await mint(url, body)
+    t.is(reply.status, 422)
+    t.regex(reply.json().detail as string, message)
+    t.is((await get('/admin/api-keys', ADMIN)).text, '[]')
+  })
+}
+
+test('a name of 128 characters beyond the BMP fits', async (t) => {
+  const { url } = await startRegistry(t, { environment })
+  t.is((await mint(url, { name: '🚀'.repeat(128) })).status, 201)
+})
+
+test('the gates tell a missing, a wrong, a revoked and a read key apart', async (t) => {
+  const { url, get } = await startRegistry(t, { environment: bothGates })
+  const read = (await mint(url, { name: 'buyer' })).json()
+  const write = (await mint(url, { name: 'seller', scope: 'write' })).json()
+
+  t.is((await get('/health')).status, 200, 'health is never gated')
+  for (const path of ['/listings', '/filter-spec', '/listings/x', '/publishers']) {
+    t.is((await get(path)).json().detail, 'API key required', path)
+    t.is((await get(path, bearer('nope'))).json().detail, 'Invalid or revoked API key', path)
+    t.not((await get(path, bearer(read.key))).status, 401, path)
+    t.not((await get(path, bearer(write.key))).status, 401, path)
+  }
+  const offer = { listing_id: 'one' }
+  t.is((await publish(url, ALICE, offer)).status, 401)
+  const readOnly = await publish(url, ALICE, offer, { headers: bearer(read.key) })
+  t.is(readOnly.status, 403)
+  t.is(readOnly.json().detail, 'Write access requires a write-scoped API key')
+  t.is((await publish(url, ALICE, offer, { headers: bearer(write.key) })).status, 201)
+  t.is((await get('/listings', ADMIN)).status, 401, 'the admin key opens no data route')
+
+  await fetch(`${url}/admin/api-keys/${write.id}`, { method: 'DELETE', headers: ADMIN })
+  t.is(
+    (await publish(url, ALICE, offer, { headers: bearer(write.key) })).json().detail,
+    'Invalid or revoked API key',
+  )
+  t.is((await get('/listings', bearer(read.key))).json().count, 1, 'and its listings stay')
+})
+
+test('a bad key is ignored on a plain Registry whose gate is off', async (t) => {
+  const { get } = await startRegistry(t)
+  t.is((await get('/listings', bearer('nope'))).status, 200)
+})
+
+test('the bootstrap key writes, and is seeded only where there has never been a key', async (t) => {
+  const { url, get } = await startRegistry(t, {
+    environment: { ...bothGates, REGISTRY_BOOTSTRAP_API_KEY: 'first key' },
+  })
+  t.is((await publish(url, ALICE, { listing_id: 'one' }, { headers: bearer('first key') })).status, 201)
+  const [key] = JSON.parse((await get('/admin/api-keys', ADMIN)).text) as Record<string, unknown>[]
+  t.like(key, { id: 1, name: 'bootstrap', scope: 'write' })
+})
+
+test('a syntax error in the body is answered before the key is looked at', async (t) => {
+  const { url } = await startRegistry(t, { environment: bothGates })
+  t.is((await postJson(`${url}/listings`, '{')).status, 422)
+  t.is((await postJson(`${url}/listings`, '[]')).status, 401)
+})

@@ -1,0 +1,229 @@
+import test from 'ava'
+import { type Reply, startRegistry } from '../helpers/registry.ts'
+import { ALICE, BOB, postJson, publish, publishBody, sign, unixNow } from '../helpers/seller.ts'
+
+const sendBody = (url: string, body: unknown): Promise<Reply> =>
+  postJson(`${url}/listings`, JSON.stringify(body))
+
+test('a first publish creates the listing and its publisher, a second one replaces what it names', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const offer = { gpu_model: 'H200', region: 'Tokyo, JP' }
+  const now = unixNow()
+  const first = await publish(
+    url,
+    ALICE,
+    { listing_id: 'one', offer_resource: offer, demands: [{ a: 1 }] },
+    { timestamp: now },
+  )
+  t.is(first.status, 201)
+  t.deepEqual(Object.keys(first.json()), ['listing_id', 'publisher_id', 'status', 'created_at', 'updated_at'])
+  t.is(first.json().status, 'open')
+
+  const second = await publish(
+    url,
+    ALICE,
+    {
+      listing_id: 'one',
+      offer_resource: null,
+      demands: [],
+      status: 'closed',
+    },
+    { timestamp: now - 1 },
+  )
+  t.is(second.status, 201)
+  t.is(second.json().created_at, first.json().created_at)
+  const { listing } = (await get('/listings/one')).json() as { listing: Record<string, unknown> }
+  t.deepEqual(listing.offer_resource, offer, 'null keeps')
+  t.deepEqual(listing.demands, [], 'an empty array replaces')
+  const third = await publish(url, ALICE, { listing_id: 'one' }, { timestamp: now - 2 })
+  t.is(third.json().status, 'closed', 'without status it stays')
+})
+
+test('a moved storefront moves every listing of its publisher', async (t) => {
+  const { url, get } = await startRegistry(t)
+  await publish(url, ALICE, { listing_id: 'one', storefront_url: 'https://old.example/' })
+  await publish(
+    url,
+    ALICE,
+    { listing_id: 'two', storefront_url: 'https://new.example/' },
+    { timestamp: unixNow() - 1 },
+  )
+  const items = (await get('/listings')).json().items as { storefront_url: string }[]
+  t.deepEqual(
+    items.map(({ storefront_url }) => storefront_url),
+    ['https://new.example/', 'https://new.example/'],
+  )
+})
+
+test('another wallet cannot take a listing, and leaves no trace in trying', async (t) => {
+  const { url, get } = await startRegistry(t)
+  await publish(url, ALICE, { listing_id: 'one', storefront_url: 'https://alice.example/' })
+  const stolen = await publish(url, BOB, {
+    listing_id: 'one',
+    storefront_url: 'https://bob.example/',
+    status: 'closed',
+  })
+  t.is(stolen.status, 403)
+  t.is(stolen.json().detail, 'Listing is owned by another publisher')
+  t.is((await get(`/publishers?identifier=${BOB.address}`)).json().count, 0)
+  const { listing } = (await get('/listings/one')).json() as { listing: Record<string, unknown> }
+  t.is(listing.storefront_url, 'https://alice.example/')
+  t.is(listing.status, 'open')
+})
+
+test('every form of a signature that the deployed protocol takes is taken', async (t) => {
+  const { url } = await startRegistry(t)
+  const body = await publishBody(ALICE, { listing_id: 'one' })
+  const hex = String(body.signature).slice(2)
+  const withV = (v: string): string => hex.slice(0, -2) + v
+  const isOdd = hex.endsWith('1c')
+  const forms = [hex, `0x${hex}`, hex.toUpperCase(), withV(isOdd ? '01' : '00'), hex.replace(/../g, '$& ')]
+  for (const [n, signature] of forms.entries()) {
+    t.is((await sendBody(url, { ...body, signature, listing_id: `l${n}` })).status, 201, signature)
+  }
+})
+
+const FIXED_TIME = 1767225600
+const CHECK_SIGNATURE =
+  'ff9cda671a577b0e5af2672b6a4018cf28b6f5d33d360a8ea9fe7e70fcf52cfe3cb2e8176bf8d4549bb7eabce7ad32732993b42f1d469b63a01af0fc6113b8f81b'
+
+test('the check vector of the protocol publishes, up to 300 seconds off', async (t) => {
+  for (const [skew, status] of [
+    [0, 201],
+    [300, 201],
+    [-300, 201],
+    [301, 401],
+    [-301, 401],
+  ] as const) {
+    const { url } = await startRegistry(t, { nowSeconds: () => FIXED_TIME + skew })
+    const reply = await sendBody(url, {
+      identifier: ALICE.address,
+      listing_id: 'one',
+      timestamp: FIXED_TIME,
+      signature: CHECK_SIGNATURE,
+    })
+    t.is(reply.status, status, `skew ${skew}`)
+    if (status === 401) t.is(reply.json().detail, 'Timestamp too old or too far in future (max 5 minutes)')
+  }
+})
+
+type Change = (body: Record<string, unknown>) => Record<string, unknown> | Promise<Record<string, unknown>>
+
+const REFUSED: [name: string, change: Change, status: number, detail: RegExp][] = [
+  ['no identifier', (b) => ({ ...b, identifier: undefined }), 400, /^identifier is required$/],
+  ['a numeric identifier', (b) => ({ ...b, identifier: 5 }), 400, /^identifier is required$/],
+  [
+    'no signature',
+    (b) => ({ ...b, signature: undefined }),
+    401,
+    /^Signature and timestamp required to publish$/,
+  ],
+  ['no timestamp', (b) => ({ ...b, timestamp: null }), 401, /^Signature and timestamp required to publish$/],
+  ['a stale timestamp', (b) => ({ ...b, timestamp: unixNow() - 400 }), 401, /^Timestamp too old/],
+  [
+    'another timestamp than signed',
+    (b) => ({ ...b, timestamp: Number(b.timestamp) - 1 }),
+    401,
+    /^Invalid signature$/,
+  ],
+  ['a float timestamp', (b) => ({ ...b, timestamp: Number(b.timestamp) + 0.5 }), 401, /^Invalid signature$/],
+  [
+    'a timestamp in text',
+    (b) => ({ ...b, timestamp: String(b.timestamp) }),
+    422,
+    /^timestamp: expected an integer/,
+  ],
+  ['a numeric signature', (b) => ({ ...b, signature: 5 }), 422, /^signature: expected a string/],
+  ['a short signature', (b) => ({ ...b, signature: '0xabcd' }), 401, /^Invalid signature$/],
+  [
+    'an upper-case 0X',
+    (b) => ({ ...b, signature: String(b.signature).replace('0x', '0X') }),
+    401,
+    /^Invalid signature$/,
+  ],
+  ['a signature of zeros', (b) => ({ ...b, signature: '0'.repeat(130) }), 401, /^Invalid signature$/],
+  [
+    "another wallet's signature",
+    async (b) => ({
+      ...b,
+      signature: await sign(BOB, 'create_listing', String(b.identifier), Number(b.timestamp)),
+    }),
+    401,
+    /^Invalid signature$/,
+  ],
+  [
+    'a signature for another operation',
+    async (b) => ({ ...b, signature: await sign(ALICE, 'update_listing', 'one', Number(b.timestamp)) }),
+    401,
+    /^Invalid signature$/,
+  ],
+  ['a scheme in capitals', (b) => ({ ...b, scheme: 'EIP191' }), 401, /^Invalid signature$/],
+  ['no listing id', (b) => ({ ...b, listing_id: '' }), 400, /^listing_id is required$/],
+  [
+    'a listing id of 201 characters',
+    (b) => ({ ...b, listing_id: 'x'.repeat(201) }),
+    422,
+    /at most 200 characters/,
+  ],
+  ['a control character in the id', (b) => ({ ...b, listing_id: 'a\nb' }), 422, /control characters/],
+  ['an array for an id', (b) => ({ ...b, listing_id: [] }), 422, /valid string/],
+  ['an unknown status', (b) => ({ ...b, status: 'Open' }), 400, /^Invalid status: Open$/],
+  ['a null status', (b) => ({ ...b, status: null }), 400, /^Invalid status: None$/],
+  ['a number for a storefront', (b) => ({ ...b, storefront_url: 5 }), 422, /storefront_url/],
+  [
+    'more than 1,000 items in an array',
+    (b) => ({ ...b, demands: Array(1001).fill(0) }),
+    422,
+    /more than 1000 items/,
+  ],
+]
+
+for (const [name, change, status, detail] of REFUSED) {
+  test(`a publish with ${name} is refused and writes nothing`, async (t) => {
+    const { url, get } = await startRegistry(t)
+    const body = await publishBody(ALICE, { listing_id: 'one', storefront_url: 'https://a.example/' })
+    const reply = await sendBody(url, await change(body))
+    t.is(reply.status, status)
+    t.regex(reply.json().detail as string, detail)
+    if (status === 401) t.is(reply.headers.get('www-authenticate'), 'Bearer')
+    t.deepEqual((await get('/publishers')).json(), { items: [], count: 0 })
+    t.deepEqual((await get('/listings?status=')).json(), { items: [], count: 0, total_after_filter: 0 })
+  })
+}
+
+const BAD_BODIES: [
+  name: string,
+  body: string,
+  headers: Record<string, string>,
+  status: number,
+  detail: RegExp,
+][] = [
+  ['malformed JSON', '{"a":', {}, 422, /^JSON decode error/],
+  ['JSON infinity', '{"a":Infinity}', {}, 422, /^JSON decode error/],
+  ['nothing', '', {}, 422, /^Field required$/],
+  ['null', 'null', {}, 422, /^Field required$/],
+  ['an array', '[]', {}, 422, /valid dictionary/],
+  ['text', '{}', { 'Content-Type': 'text/plain' }, 422, /application\/json/],
+  ['a form', 'a=1', { 'Content-Type': 'application/x-www-form-urlencoded' }, 422, /application\/json/],
+  ['33 levels', `${'['.repeat(33)}${']'.repeat(33)}`, {}, 422, /at most 32/],
+  ['300 KiB', JSON.stringify({ a: 'x'.repeat(300 * 1024) }), {}, 413, /larger than 262144 bytes/],
+  ['gzip', '{}', { 'Content-Encoding': 'gzip' }, 415, /gzip is not accepted/],
+]
+
+for (const [name, body, headers, status, detail] of BAD_BODIES) {
+  test(`a body of ${name} is refused, and the service goes on`, async (t) => {
+    const { url, get } = await startRegistry(t)
+    const reply = await postJson(`${url}/listings`, body, headers)
+    t.is(reply.status, status)
+    t.regex(reply.json().detail as string, detail)
+    t.is((await get('/health')).status, 200)
+  })
+}
+
+test('a body without a content type, or of a +json one, is JSON', async (t) => {
+  const { url } = await startRegistry(t)
+  const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'one' }))
+  const bare = await fetch(`${url}/listings`, { method: 'POST', body: Buffer.from(body) })
+  t.is(bare.status, 201)
+  t.is((await postJson(`${url}/listings`, body, { 'Content-Type': 'application/ld+json' })).status, 201)
+})

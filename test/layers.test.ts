@@ -1,0 +1,122 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import test from 'ava'
+
+/** The rules of `docs/architecture.md`, told as data: which room stands on which floor, and who may call whom. */
+const LAYERS: readonly {
+  layer: string
+  rooms: readonly string[]
+  mayImport: readonly string[]
+  mayImportTypes?: readonly string[]
+}[] = [
+  { layer: 'L0', rooms: ['domain/', 'filter-spec/', 'listing-index/', 'errors.ts'], mayImport: ['L0'] },
+  { layer: 'L1', rooms: ['config/', 'config.ts', 'log.ts'], mayImport: ['L0', 'L1'] },
+  { layer: 'L2', rooms: ['store/', 'cache/', 'upstream/'], mayImport: ['L0', 'L1', 'L2'] },
+  {
+    layer: 'L3',
+    rooms: ['registry/', 'gateway/', 'presentation/'],
+    mayImport: ['L0', 'L1', 'L3'],
+    mayImportTypes: ['L2'],
+  },
+  { layer: 'L4', rooms: ['http/', 'cli/', 'web/', 'mcp/'], mayImport: ['L0', 'L1', 'L3', 'L4'] },
+  {
+    layer: 'L5',
+    rooms: ['main.ts', 'context.ts', 'service.ts', 'bin.ts', 'buyer-context.ts'],
+    mayImport: ['L0', 'L1', 'L2', 'L3', 'L4', 'L5'],
+  },
+]
+
+/** One package, one home. A home that ends in `/` is a folder. */
+const HOMES: Readonly<Record<string, readonly string[]>> = {
+  koa: ['http/'],
+  '@koa/router': ['http/'],
+  'raw-body': ['http/'],
+  undici: ['upstream/', 'cli/client.ts'],
+  ioredis: ['store/redis', 'cache/redis'],
+  'node:sqlite': ['store/sqlite'],
+  pino: ['log.ts'],
+  'smol-toml': ['config/', 'cli/'],
+  yaml: ['filter-spec/', 'cli/'],
+  commander: ['bin.ts', 'cli/'],
+}
+
+type Import = { file: string; specifier: string; isType: boolean }
+
+const files = globSync('src/**/*.ts').map((file) => file.replaceAll('\\', '/').slice('src/'.length))
+const sourceOf = (file: string): string => readFileSync(join('src', file), 'utf8')
+
+const importsOf = (file: string): Import[] => {
+  const pattern =
+    /^\s*(?:import|export)\s+(type\s+)?[^'"]*?from\s+['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|^\s*import\s+['"]([^'"]+)['"]/gm
+  return [...sourceOf(file).matchAll(pattern)].map((match) => ({
+    file,
+    specifier: match[2] ?? match[3] ?? match[4] ?? '',
+    isType: match[1] !== undefined,
+  }))
+}
+
+const isIn = (file: string, rooms: readonly string[]): boolean =>
+  rooms.some((room) =>
+    room.endsWith('/') ? file.startsWith(room) : file === room || file.startsWith(`${room}`),
+  )
+
+const layerOf = (file: string) => LAYERS.find(({ rooms }) => isIn(file, rooms))
+const roomOf = (file: string): string => file.slice(0, file.indexOf('/') + 1) || file
+
+const imports = files.flatMap(importsOf)
+const local = imports.filter(({ specifier }) => specifier.startsWith('.'))
+const target = ({ file, specifier }: Import): string =>
+  normalize(join(dirname(file), specifier)).replaceAll('\\', '/')
+
+test('every source file stands in a room of some layer', (t) => {
+  t.true(files.length > 30)
+  t.deepEqual(
+    files.filter((file) => layerOf(file) === undefined),
+    [],
+  )
+})
+
+test('no layer imports what it may not', (t) => {
+  const forbidden = local.filter((one) => {
+    const from = layerOf(one.file)
+    const to = layerOf(target(one))
+    if (from === undefined || to === undefined) return true
+    return !from.mayImport.includes(to.layer) && !(one.isType && from.mayImportTypes?.includes(to.layer))
+  })
+  t.deepEqual(forbidden, [])
+})
+
+test('rooms of L2, of L3 and of L4 never import each other', (t) => {
+  const crossing = local.filter((one) => {
+    const layer = layerOf(one.file)?.layer
+    const isShared = layer === 'L2' || layer === 'L3' || layer === 'L4'
+    return isShared && layer === layerOf(target(one))?.layer && roomOf(one.file) !== roomOf(target(one))
+  })
+  t.deepEqual(crossing, [])
+})
+
+test('every package has one home', (t) => {
+  const strays = imports.filter(({ file, specifier }) => {
+    const homes = HOMES[specifier]
+    return homes !== undefined && !isIn(file, homes)
+  })
+  t.deepEqual(strays, [])
+})
+
+test('the environment is read in config.ts only', (t) => {
+  t.deepEqual(
+    files.filter((file) => file !== 'config.ts' && /process\.env\b/.test(sourceOf(file))),
+    [],
+  )
+})
+
+test('relative specifiers name the .ts file', (t) => {
+  const everywhere = globSync('{src,test,bench,demo}/**/*.ts')
+  const wrong = everywhere.flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/(?:from|import\()\s*['"](\.[^'"]*)['"]/g)]
+      .map((match) => match[1]!)
+      .filter((specifier) => !specifier.endsWith('.ts') && !specifier.endsWith('.json'))
+      .map((specifier) => `${file}: ${specifier}`),
+  )
+  t.deepEqual(wrong, [])
+})
