@@ -2,6 +2,7 @@ import type { JsonValue } from '../domain/json.ts'
 import { Block, type IndexEntry } from './block.ts'
 import { comparePlaces, type Place } from './place.ts'
 import { copySlots, liveSlots } from './rebuild.ts'
+import type { Vocabulary } from './vocabulary.ts'
 
 /** Slots of the largest block: what a slot's number is kept apart from its block's number with. */
 const MOST_SLOTS = 65_536
@@ -14,12 +15,12 @@ export class BlockList {
   /** Block number and slot, in one number because there is one for every listing. */
   readonly #locations = new Map<string, number>()
   readonly #slots: number
-  readonly #columns: number
+  readonly #vocabulary: Vocabulary
   #nextNumber = 0
 
-  constructor(slots: number, columns: number) {
+  constructor(slots: number, vocabulary: Vocabulary) {
     this.#slots = slots
-    this.#columns = columns
+    this.#vocabulary = vocabulary
   }
 
   get size(): number {
@@ -44,13 +45,13 @@ export class BlockList {
     return found?.block.entry(found.slot)
   }
 
-  /** Inserts, or replaces by id. `values` is what each column's path finds. */
-  put(entry: IndexEntry, values: readonly (readonly JsonValue[])[]): void {
+  /** Inserts, or replaces by id. */
+  put(entry: IndexEntry, document: JsonValue): void {
     const replaced = this.#find(entry.listingId)
     replaced?.block.kill(replaced.slot)
     const block = this.#roomFor(entry)
     if (comparePlaces(entry, block.least) < 0) block.least = placeOf(entry)
-    this.#locate(entry.listingId, block, block.add(entry, values))
+    this.#locate(entry.listingId, block, block.add(entry, document, this.#vocabulary.tree))
     if (replaced !== undefined) this.#tidy(replaced.block)
   }
 
@@ -159,7 +160,7 @@ export class BlockList {
   }
 
   #newBlock(least: Place): Block {
-    return new Block(this.#nextNumber++, placeOf(least), this.#slots, this.#columns)
+    return new Block(this.#nextNumber++, placeOf(least), this.#slots, this.#vocabulary.size)
   }
 }
 

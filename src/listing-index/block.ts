@@ -5,6 +5,7 @@ import { type Bitset, bitset, clearBit, hasBit, setBit } from './bitset.ts'
 import { ByteStore } from './byte-store.ts'
 import { Column } from './column.ts'
 import { Dictionary } from './dictionary.ts'
+import { type PathTree, walkPaths } from './path-tree.ts'
 import type { Place } from './place.ts'
 import { SlotOrder } from './slot-order.ts'
 
@@ -89,11 +90,13 @@ export class Block {
     )
   }
 
-  /** Takes the next slot; `values` is what each column's path finds. The block must not be full. */
-  add(entry: IndexEntry, values: readonly (readonly JsonValue[])[]): number {
+  /** Takes the next slot; `tree` numbers its paths as the columns are. The block must not be full. */
+  add(entry: IndexEntry, document: JsonValue, tree: PathTree): number {
     const slot = this.adopt(entry)
     this.publishers.add(entry.publisherId, slot)
-    for (let n = 0; n < values.length; n++) this.columns[n]!.add(slot, values[n]!)
+    walkPaths(tree, document, (path, value) => {
+      this.columns[path]!.add(slot, value)
+    })
     return slot
   }
 

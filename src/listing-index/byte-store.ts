@@ -1,5 +1,7 @@
-/** Memory is taken in pieces of this size; a longer text gets a piece of its own. */
+/** Memory is taken in pieces of this size. */
 const CHUNK_BYTES = 256 * 1024
+/** A longer text gets a piece of its own, so that at most this much is left over at the end of any other. */
+const MAX_SHARED_BYTES = 32 * 1024
 
 /** Where a text stands in its `ByteStore`. */
 export type Extent = { chunk: number; start: number; length: number }
@@ -16,8 +18,8 @@ export class ByteStore {
   /** Copies the text in. */
   add(text: Uint8Array): Extent {
     const { length } = text
-    if (length > CHUNK_BYTES) {
-      this.#chunks.push(Uint8Array.from(text))
+    if (length > MAX_SHARED_BYTES) {
+      this.#chunks.push(new Uint8Array(text))
       return { chunk: this.#chunks.length - 1, start: 0, length }
     }
     if (this.#used + length > CHUNK_BYTES) this.#open()

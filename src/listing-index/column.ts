@@ -18,6 +18,7 @@ export class Column {
   ranges: RangeIndex | null = null
   readonly #slots: number
   #several = false
+  #last = -1
 
   /** @param slots size of the block */
   constructor(slots: number) {
@@ -26,15 +27,12 @@ export class Column {
     this.values = new Dictionary(slots)
   }
 
-  /** `values` is what the path found in the listing at `slot`, nulls dropped. */
-  add(slot: number, values: readonly JsonValue[]): void {
-    if (values.length === 0) return
-    this.#addPresent(slot)
-    if (values.length > 1) this.#allowSeveral()
-    for (const value of values) {
-      const scalar = toScalar(value)
-      if (scalar !== null) this.#addScalar(scalar, slot)
-    }
+  /** The path found this, which is not `null`, in the listing at `slot`: once for each value that it finds there. */
+  add(slot: number, value: JsonValue): void {
+    if (slot === this.#last) this.#allowSeveral()
+    else this.#addPresent(slot)
+    const scalar = toScalar(value)
+    if (scalar !== null) this.#addScalar(scalar, slot)
   }
 
   /** Adds everything to `target` at each slot's new place; `-1` leaves it behind. */
@@ -51,6 +49,7 @@ export class Column {
   #addPresent(slot: number): void {
     setBit(this.present, slot)
     this.presentCount++
+    this.#last = slot
   }
 
   #addScalar(value: Scalar, slot: number): void {
@@ -61,6 +60,7 @@ export class Column {
   }
 
   #allowSeveral(): void {
+    if (this.#several) return
     this.#several = true
     this.ranges?.allowSeveral()
   }

@@ -1,3 +1,4 @@
+import { type JsonValue, parseJson } from '../domain/json.ts'
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
@@ -60,7 +61,7 @@ export class ListingIndex {
   /** @param filters decide what can be asked: criteria must use their paths */
   constructor(filters: Iterable<Filter>, { blockSlots = BLOCK_SLOTS }: IndexOptions = {}) {
     this.#vocabulary = new Vocabulary(filters)
-    this.#blocks = new BlockList(blockSlots, this.#vocabulary.paths.length)
+    this.#blocks = new BlockList(blockSlots, this.#vocabulary)
     this.#scratch = scratchFor(blockSlots)
   }
 
@@ -69,8 +70,7 @@ export class ListingIndex {
    * @throws SyntaxError when the bytes are not JSON; nothing has changed then
    */
   put(entry: IndexEntry): void {
-    const values = this.#vocabulary.read(entry.bytes)
-    this.#blocks.put(entry, values)
+    this.#blocks.put(entry, parseBytes(entry.bytes))
     this.version++
   }
 
@@ -152,3 +152,6 @@ export class ListingIndex {
     return { status, publisherId, criteria: asked }
   }
 }
+
+const parseBytes = ({ buffer, byteOffset, byteLength }: Uint8Array): JsonValue =>
+  parseJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))

@@ -73,9 +73,7 @@ const inStep = (column: Column, postings: Posting[], onMissing: OnMissing, missi
   return {
     most: missing + sumOf(postings),
     narrow: (set, union) => {
-      union.fill(0)
-      for (const posting of postings) posting.addTo(union)
-      keepUnion(set, union, column, onMissing)
+      keepUnion(set, unionOf(postings, union), column, onMissing)
     },
   }
 }
@@ -105,8 +103,7 @@ const rangeStep = (
   most: missing + (column.ranges === null ? 0 : column.presentCount),
   narrow: (set, union) => {
     union.fill(0)
-    column.ranges?.addWithin(union, low, high)
-    keepUnion(set, union, column, onMissing)
+    keepUnion(set, column.ranges?.within(low, high, union) ?? union, column, onMissing)
   },
 })
 
@@ -122,12 +119,21 @@ const existsStep = (column: Column, wanted: boolean, onMissing: OnMissing, missi
 
 const oneOf = (posting: Posting | undefined): Step => ({
   most: posting?.count ?? 0,
-  narrow: (set, union) => posting?.keepIn(set, union),
+  narrow: (set, union) => keepAll(set, unionOf(posting === undefined ? [] : [posting], union)),
 })
 
 /** Keeps what is in the union and, where missing passes, what is missing. */
 const keepUnion = (set: Bitset, union: Bitset, column: Column, onMissing: OnMissing): void =>
   onMissing === 'pass' ? dropAllExcept(set, column.present, union) : keepAll(set, union)
+
+/** The only posting's own set, where it has one; else a set made of all of them in `union`. */
+const unionOf = (postings: readonly Posting[], union: Bitset): Bitset => {
+  const only = postings.length === 1 ? postings[0]!.bits : null
+  if (only !== null) return only
+  union.fill(0)
+  for (const posting of postings) posting.addTo(union)
+  return union
+}
 
 const sumOf = (postings: readonly Posting[]): number =>
   postings.reduce((sum, posting) => sum + posting.count, 0)

@@ -1,4 +1,4 @@
-import { addAll, type Bitset, bitset, clearBit, dropAll, forEachBit, keepAll, setBit } from './bitset.ts'
+import { addAll, type Bitset, bitset, clearBit, dropAll, forEachBit, setBit } from './bitset.ts'
 
 /**
  * The slots of a block that hold one value: a single number, then a sorted list, then a bitset, whichever is
@@ -42,13 +42,9 @@ export class Posting {
     else for (let n = 0; n < this.count; n++) clearBit(target, this.#list[n]!)
   }
 
-  /** `target ∩= this`; `spare` is overwritten. */
-  keepIn(target: Bitset, spare: Bitset): void {
-    if (this.#bits === null) {
-      spare.fill(0)
-      this.addTo(spare)
-    }
-    keepAll(target, this.#bits ?? spare)
+  /** The slots as a set, where they are kept as one. Not to be written to. */
+  get bits(): Bitset | null {
+    return this.#bits
   }
 
   /** Calls `visit` with the slots in ascending order. */

@@ -45,16 +45,22 @@ export class RangeIndex {
     this.#several = true
   }
 
-  /** `target ∪=` the slots that hold a number between the bounds. */
-  addWithin(target: Bitset, low: Bound | null, high: Bound | null): void {
-    if (this.#segments.length === 0) return
+  /**
+   * The slots that hold a number between the bounds: a set of its own, not to be written to, or `target`, which must
+   * be empty.
+   */
+  within(low: Bound | null, high: Bound | null, target: Bitset): Bitset {
     const from = low === null ? START : this.#seek(low.value, !low.inclusive)
     const to = high === null ? this.#end() : this.#seek(high.value, high.inclusive)
+    if (from.value === 0 && to.segment === this.#segments.length) {
+      return this.#segments[from.segment]?.andAbove ?? target
+    }
     if (from.segment === to.segment) this.#addPostings(target, from.segment, from.value, to.value)
-    if (from.segment >= to.segment) return
+    if (from.segment >= to.segment) return target
     if (from.value > 0) this.#addPostings(target, from.segment, from.value)
     this.#addSegments(target, from.value > 0 ? from.segment + 1 : from.segment, to.segment)
     if (to.value > 0) this.#addPostings(target, to.segment, 0, to.value)
+    return target
   }
 
   /** Where the first value stands that is not less than `bound`, or is greater where `beyond`. */

@@ -1,0 +1,53 @@
+import { isJsonObject, type JsonValue } from '../domain/json.ts'
+import type { Path, Step } from '../filter-spec/path.ts'
+
+/** Paths laid over each other, so that what they have in common is walked once for all of them. */
+export type PathTree = {
+  /** Number of the path that ends here, `-1` where none does. */
+  path: number
+  children: readonly { step: Step; inherited: boolean; node: PathTree }[]
+}
+
+export const pathTree = (paths: readonly Path[]): PathTree =>
+  treeOf(paths.map((steps, path) => ({ path, steps })))
+
+/**
+ * Calls `found` with every value that a path finds in a document: what `resolvePath` gives for each path, `null` no
+ * more than there.
+ */
+export const walkPaths = (
+  tree: PathTree,
+  value: JsonValue | undefined,
+  found: (path: number, value: JsonValue) => void,
+): void => {
+  if (value === null || value === undefined) return
+  if (tree.path >= 0) found(tree.path, value)
+  for (const { step, inherited, node } of tree.children) {
+    if (step.kind === 'member') {
+      if (isJsonObject(value) && (!inherited || Object.hasOwn(value, step.name))) {
+        walkPaths(node, value[step.name], found)
+      }
+    } else if (!Array.isArray(value)) {
+      if (step.kind === 'every') walkPaths(node, value, found)
+    } else if (step.kind === 'index') walkPaths(node, value.at(step.index), found)
+    else for (const element of value) walkPaths(node, element, found)
+  }
+}
+
+type Rest = { path: number; steps: Path }
+
+const treeOf = (paths: readonly Rest[]): PathTree => {
+  const byStep = Map.groupBy(
+    paths.filter(({ steps }) => steps.length > 0),
+    ({ steps }) => JSON.stringify(steps[0]),
+  )
+  const children = Array.from(byStep.values(), (group) => {
+    const step = group[0]!.steps[0]!
+    const node = treeOf(group.map(({ path, steps }) => ({ path, steps: steps.slice(1) })))
+    return { step, inherited: isInherited(step), node }
+  })
+  return { path: paths.find(({ steps }) => steps.length === 0)?.path ?? -1, children }
+}
+
+/** Whether every object seems to have the member: only for these few names is it worth asking who owns it. */
+const isInherited = (step: Step): boolean => step.kind === 'member' && step.name in Object.prototype

@@ -1,0 +1,66 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { parseJson } from '../../src/domain/json.ts'
+import { matchesAll } from '../../src/filter-spec/evaluate.ts'
+import { parseCriteria } from '../../src/filter-spec/parameters.ts'
+import { ListingIndex } from '../../src/listing-index/listing-index.ts'
+import { filterVectors } from '../helpers/filter-vectors.ts'
+import { apply, conditions, criterion, documentText, FILTERS, Model, operations, readable } from './model.ts'
+
+/** Small blocks, so that a short test fills, splits, rebuilds and joins many of them. */
+const SMALL = { blockSlots: 32 }
+
+test('every vector of the deployed protocol holds in the index', (t) => {
+  const vectors = filterVectors().filter(({ expected }) => expected !== 'error')
+  t.true(vectors.length > 400)
+  for (const { id, spec, pairs, listing, expected } of vectors) {
+    const index = new ListingIndex(spec.filters.values(), SMALL)
+    const bytes = Buffer.from(exactJson(listing))
+    index.put({ listingId: id, publisherId: 1, status: 'open', createdAt: 1, bytes })
+    const criteria = parseCriteria(spec, pairs)
+    const { total } = index.query({ status: 'open', publisherId: null, criteria, limit: 1, offset: 0 })
+    t.is(total, expected === 'match' ? 1 : 0, id)
+  }
+})
+
+test('index and evaluator agree on any listing and any criterion', (t) => {
+  fc.assert(
+    fc.property(documentText, criterion, (text, asked) => {
+      const index = new ListingIndex(FILTERS, SMALL)
+      index.put({ listingId: 'a', publisherId: 1, status: 'open', createdAt: 1, bytes: Buffer.from(text) })
+      const query = { status: null, publisherId: null, criteria: [asked], limit: 1, offset: 0 }
+      t.is(index.query(query).total === 1, matchesAll([asked], parseJson(text)))
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('index and evaluator agree after any puts, replacements and removals, in any order of time', (t) => {
+  fc.assert(
+    fc.property(operations(300), fc.array(conditions, { minLength: 8, maxLength: 8 }), (steps, asked) => {
+      const index = new ListingIndex(FILTERS, SMALL)
+      const model = new Model()
+      for (const [n, step] of steps.entries()) {
+        apply(step, index)
+        apply(step, model)
+        if (n % 40 !== 39 && n !== steps.length - 1) continue
+        for (const wanted of asked) {
+          const expected = model.matches(wanted)
+          const { total, rows } = index.query({ ...wanted, limit: 1000, offset: 0 })
+          t.is(total, expected.length)
+          t.deepEqual(readable(rows), readable(expected))
+        }
+      }
+    }),
+    { numRuns: 40 },
+  )
+})
+
+/** JSON text of a value that may hold bigints, and the infinities that `1e400` is read as. */
+const exactJson = (value: unknown): string => {
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'number') return String(value).replace('Infinity', '1e400')
+  if (Array.isArray(value)) return `[${value.map(exactJson)}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  return `{${Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${exactJson(member)}`)}}`
+}

@@ -1,0 +1,153 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { LISTING_STATUSES } from '../../src/domain/listing.ts'
+import { type IndexEntry, ListingIndex } from '../../src/listing-index/listing-index.ts'
+import { apply, conditions, FILTERS, filterOn, Model, operations, readable } from './model.ts'
+
+const SMALL = { blockSlots: 32 }
+const ALL = { status: null, publisherId: null, criteria: [] }
+
+const entry = (listingId: string, createdAt: number, text = '{}'): IndexEntry => ({
+  listingId,
+  publisherId: 1,
+  status: 'open',
+  createdAt,
+  bytes: Buffer.from(text),
+})
+
+const idsOf = (rows: Iterable<{ listingId: string }>): string[] => Array.from(rows, (row) => row.listingId)
+
+test('pages laid end to end are the whole sequence, and every page knows the total', (t) => {
+  fc.assert(
+    fc.property(operations(200), conditions, fc.integer({ min: 1, max: 40 }), (steps, asked, limit) => {
+      const index = new ListingIndex(FILTERS, SMALL)
+      for (const step of steps) apply(step, index)
+      const whole = idsOf(index.entries(asked))
+      const pages: string[] = []
+      for (let offset = 0; offset < whole.length + limit; offset += limit) {
+        const { total, rows } = index.query({ ...asked, limit, offset })
+        t.is(total, whole.length)
+        pages.push(...idsOf(rows))
+      }
+      t.deepEqual(pages, whole)
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('counts, size and single listings are those of what was put and not removed', (t) => {
+  fc.assert(
+    fc.property(operations(200), (steps) => {
+      const index = new ListingIndex(FILTERS, SMALL)
+      const model = new Model()
+      for (const step of steps) {
+        apply(step, index)
+        apply(step, model)
+      }
+      const all = model.matches(ALL)
+      t.is(index.size, all.length)
+      t.is(index.count(null), all.length)
+      for (const status of LISTING_STATUSES) {
+        t.is(index.count(status), model.matches({ ...ALL, status }).length)
+      }
+      t.deepEqual(readable(all.map(({ listingId }) => index.get(listingId)!)), readable(all))
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('a listing that is replaced keeps its place, one that is removed and put again later does not', (t) => {
+  const index = new ListingIndex([])
+  for (const [n, id] of ['a', 'b', 'c'].entries()) index.put(entry(id, n))
+  index.put({ ...entry('b', 1, '{"new":true}'), status: 'closed' })
+  t.deepEqual(idsOf(index.entries()), ['c', 'b', 'a'])
+  t.is(index.get('b')?.status, 'closed')
+  index.remove('b')
+  index.put(entry('b', 3))
+  t.deepEqual(idsOf(index.entries()), ['b', 'c', 'a'])
+})
+
+test('listings of the same instant come by id, as JavaScript orders strings', (t) => {
+  const index = new ListingIndex([])
+  const ids = ['b', '\uff5e', 'a', '\u{1f680}', 'B']
+  for (const id of ids) index.put(entry(id, 7))
+  t.deepEqual(idsOf(index.query({ ...ALL, limit: 10, offset: 0 }).rows), ids.toSorted())
+})
+
+test('the version rises with every change, and with nothing else', (t) => {
+  const index = new ListingIndex([])
+  const versions = [index.version]
+  const note = () => versions.push(index.version)
+  index.put(entry('a', 1))
+  note()
+  index.put(entry('a', 1))
+  note()
+  index.remove('a')
+  note()
+  t.deepEqual(
+    versions,
+    [...new Set(versions)].toSorted((a, b) => a - b),
+  )
+  const before = index.version
+  t.false(index.remove('a'))
+  index.query({ ...ALL, limit: 1, offset: 0 })
+  t.is(index.version, before)
+})
+
+test('bytes that are no JSON change nothing', (t) => {
+  const index = new ListingIndex(FILTERS)
+  index.put(entry('a', 1, '{"a":1}'))
+  t.throws(() => index.put(entry('a', 1, '{"a":')), { instanceOf: SyntaxError })
+  t.is(index.version, 1)
+  t.is(Buffer.from(index.get('a')!.bytes).toString(), '{"a":1}')
+})
+
+test('a filter is found by its path, and one on another path is an error that names it', (t) => {
+  const index = new ListingIndex([filterOn('$.a')])
+  index.put(entry('a', 1, '{"a":"x"}'))
+  const total = (path: string) => {
+    const test = { op: 'in' as const, values: new Set(['x']) }
+    const criteria = [{ filter: filterOn(path), onMissing: 'fail' as const, test }]
+    return index.query({ ...ALL, criteria, limit: 1, offset: 0 }).total
+  }
+  t.is(total("$['a']"), 1)
+  t.throws(() => total('$.b'), { message: /'\$\.b' is not in the index's vocabulary/ })
+})
+
+test('what is not touched comes once from entries, however the index changes meanwhile', (t) => {
+  fc.assert(
+    fc.property(operations(150), operations(150), (before, meanwhile) => {
+      const index = new ListingIndex(FILTERS, SMALL)
+      for (const step of before) apply(step, index)
+      const touched = new Set(
+        meanwhile.map((step) => (step.kind === 'put' ? step.entry.listingId : step.listingId)),
+      )
+      const kept = idsOf(index.entries()).filter((id) => !touched.has(id))
+      const seen: string[] = []
+      const rest = meanwhile.values()
+      for (const { listingId } of index.entries()) {
+        seen.push(listingId)
+        for (const step of rest.take(3)) apply(step, index)
+      }
+      t.deepEqual(
+        seen.filter((id) => !touched.has(id)),
+        kept,
+      )
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test("one publisher's entries can be put again while they are read", (t) => {
+  const index = new ListingIndex([], SMALL)
+  for (let n = 0; n < 500; n++) index.put({ ...entry(`l${n}`, n), publisherId: n % 3 })
+  let rows = 0
+  for (const row of index.entriesOf(1)) {
+    rows++
+    index.put({ ...row, bytes: Buffer.from('{"moved":true}') })
+  }
+  t.is(rows, 167)
+  const moved = Array.from(index.entriesOf(1), (row) => Buffer.from(row.bytes).toString())
+  t.deepEqual(moved, Array<string>(167).fill('{"moved":true}'))
+  t.is(index.size, 500)
+})

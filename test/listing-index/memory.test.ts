@@ -1,0 +1,56 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import test from 'ava'
+import { ListingIndex } from '../../src/listing-index/listing-index.ts'
+import { filterOn } from './model.ts'
+
+test.serial('replacing the same listings for ever does not use more and more memory', (t) => {
+  const index = new ListingIndex([])
+  const padding = 'x'.repeat(100_000)
+  const before = memoryInUse()
+  // 300 MB in all, of which 2 MB are alive at any time.
+  for (let round = 0; round < 3000; round++) put(index, round % 20, { round, padding })
+  const held = memoryInUse() - before
+  t.is(index.size, 20)
+  t.true(held < 20_000_000, `${held} bytes are held`)
+})
+
+test.serial(
+  'a flood of values that occur once costs memory for each listing, not for each value times each listing',
+  (t) => {
+    const filters = ['$.text', '$.number', '$.large'].map((path) => filterOn(path))
+    const bytesPerListing = (count: number): number => {
+      const before = memoryInUse()
+      const index = new ListingIndex(filters)
+      for (let n = 0; n < count; n++) {
+        put(index, n, { text: `value-${n}-of-a-flood`, number: n * 7919, large: n + 0.5 })
+      }
+      const held = memoryInUse() - before
+      t.is(index.size, count)
+      return held / count
+    }
+    bytesPerListing(1000) // what is compiled and cached once
+    const few = bytesPerListing(16_384)
+    const many = bytesPerListing(4 * 16_384)
+    t.true(few < 1500, `${few} bytes per listing`)
+    t.true(many < 1.2 * few, `${many} bytes per listing among many, ${few} among few`)
+  },
+)
+
+const put = (index: ListingIndex, n: number, document: unknown): void =>
+  index.put({
+    listingId: `listing-${n}`,
+    publisherId: 1,
+    status: 'open',
+    createdAt: n,
+    bytes: Buffer.from(JSON.stringify(document)),
+  })
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+const memoryInUse = (): number => {
+  collectGarbage()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}
