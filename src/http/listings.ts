@@ -1,10 +1,7 @@
-import type { ListingQuery } from '../domain/query.ts'
 import { formatTimestamp } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
-import { parseCriteria } from '../filter-spec/parameters.ts'
-import { renderMerged, renderPage } from '../gateway/envelope.ts'
-import type { Federation } from '../gateway/fan-out.ts'
+import { renderPage } from '../gateway/envelope.ts'
 import { queryLocal } from '../registry/local-source.ts'
 import { type Publishing, publishListing } from '../registry/publish.ts'
 import { removeListing } from '../registry/remove.ts'
@@ -13,12 +10,8 @@ import { updateListing } from '../registry/update.ts'
 import { objectBody } from './body.ts'
 import { requireEtag } from './etag.ts'
 import { type Handler, json } from './exchange.ts'
-import {
-  type ListingParameters,
-  readListingParameters,
-  readQueryInteger,
-  readStatusParameter,
-} from './parameters.ts'
+import { queryOf } from './listing-query.ts'
+import { readListingParameters, readQueryInteger, readStatusParameter } from './parameters.ts'
 import { receiptOnWire } from './receipt.ts'
 
 /** `GET /listings` of a plain Registry: exactly the three members of `spec.md` 2.1. */
@@ -32,24 +25,13 @@ export const listLocalListings =
     const { publisher } = parameters
     if (publisher !== null && replica.projection.publisherOf(publisher) === null)
       return { body: renderPage([], 0) }
-    const { rows, total } = queryLocal(replica.projection, { status, ...criteria(spec, parameters) })
+    const { rows, total } = queryLocal(replica.projection, queryOf(spec, status, parameters))
     return {
       body: renderPage(
         rows.map(({ bytes }) => bytes),
         total,
       ),
     }
-  }
-
-/** `GET /listings` of a gateway: the merged envelope of `contract.md` 3.1. */
-export const listMergedListings =
-  (spec: FilterSpec, federation: Federation): Handler =>
-  async ({ queryString, header, reader, signal }) => {
-    const parameters = readListingParameters(queryString)
-    requireEtag(header('if-match'), spec.etag)
-    const status = readStatusParameter(parameters.status)
-    const answer = await federation({ status, ...criteria(spec, parameters) }, reader, signal)
-    return { body: renderMerged(answer) }
   }
 
 /** `GET /listings/{id}`, any status (`protocol.md` 1.6). */
@@ -87,11 +69,6 @@ export const deleteListing =
     await removeListing(params.id ?? '', { signature: query.get('signature'), timestamp }, publishing)
     return { status: 204 }
   }
-
-const criteria = (spec: FilterSpec, parameters: ListingParameters): Omit<ListingQuery, 'status'> => {
-  const { filters, publisher, limit, offset } = parameters
-  return { criteria: parseCriteria(spec, filters), filters, publisher, limit, offset }
-}
 
 const OPEN_LISTING = Buffer.from('{"listing":')
 const CLOSE_LISTING = Buffer.from('}')

@@ -7,14 +7,8 @@ import { listKeys, mintKey, revokeKey } from './admin-keys.ts'
 import type { Handler, Route } from './exchange.ts'
 import { getFilterSpec } from './filter-spec.ts'
 import { getHealth } from './health.ts'
-import {
-  deleteListing,
-  getListing,
-  listLocalListings,
-  listMergedListings,
-  postListing,
-  putListing,
-} from './listings.ts'
+import { deleteListing, getListing, listLocalListings, postListing, putListing } from './listings.ts'
+import { listMergedListings } from './merged-listings.ts'
 import { getPublisher, listPublishers } from './publishers.ts'
 import { getStats } from './stats.ts'
 

@@ -1,0 +1,15 @@
+import type { ListingStatus } from '../domain/listing.ts'
+import type { ListingQuery } from '../domain/query.ts'
+import type { FilterSpec } from '../filter-spec/filter.ts'
+import { parseCriteria } from '../filter-spec/parameters.ts'
+import type { ListingParameters } from './parameters.ts'
+
+/**
+ * The question that the parameters of a listing read ask.
+ * @throws EntrepotError `bad_request` for a filter that is unknown or malformed
+ */
+export const queryOf = (
+  spec: FilterSpec,
+  status: ListingStatus | null,
+  { filters, publisher, limit, offset }: ListingParameters,
+): ListingQuery => ({ status, criteria: parseCriteria(spec, filters), filters, publisher, limit, offset })
