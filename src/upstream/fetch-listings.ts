@@ -4,7 +4,7 @@ import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import { type ListingPage, MAX_PAGE_ITEMS, parseListingPage } from './listing-page.ts'
-import { ACCEPT_ENCODING, readBody } from './read-body.ts'
+import { ACCEPT_ENCODING, discardBody, readBody } from './read-body.ts'
 import { refusedFilters } from './refused-filters.ts'
 import { reasonOfStatus, toSourceError } from './source-reason.ts'
 
@@ -68,6 +68,6 @@ const get = async (
     const filters = refusedFilters(text, query.filters)
     throw new SourceError('unsupported_filter', `refused the filters ${filters.join(', ')}`, { filters })
   }
-  body.destroy()
+  discardBody(body)
   throw new SourceError(reasonOfStatus(statusCode), `answered ${statusCode}`)
 }

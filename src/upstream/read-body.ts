@@ -25,12 +25,17 @@ export const readBody = async (
   return Buffer.concat(chunks, size)
 }
 
+/** Closes the connection under a body that nobody reads, whose error event would else end the process. */
+export const discardBody = (body: Readable): void => {
+  body.on('error', () => {}).destroy()
+}
+
 const decompress = (body: Readable, encoding = 'identity'): Readable => {
   const name = encoding.trim().toLowerCase()
   if (name === 'identity' || name === '') return body
   const decoder = DECODERS.get(name)?.()
   if (decoder === undefined) {
-    body.destroy()
+    discardBody(body)
     throw new SourceError('not_json', `the answer has the Content-Encoding ${JSON.stringify(name)}`)
   }
   // The iteration above sees the error of either stream on the decoder.

@@ -1,3 +1,4 @@
+import { errors } from 'undici'
 import { SourceError, type SourceReason } from '../domain/source-error.ts'
 
 /**
@@ -6,9 +7,16 @@ import { SourceError, type SourceReason } from '../domain/source-error.ts'
  */
 export const toSourceError = (error: unknown, upstream: string): unknown => {
   if (error instanceof SourceError || !(error instanceof Error)) return error
-  const { code } = error as NodeJS.ErrnoException
-  if (typeof code !== 'string') return error
+  const code = codeOf(error)
+  if (code === null) return error
   return new SourceError(reasonOf(code), `${upstream}: ${error.message || code}`, { cause: error })
+}
+
+/** undici's parser error has not always a code. */
+const codeOf = (error: Error): string | null => {
+  const { code } = error as NodeJS.ErrnoException
+  if (typeof code === 'string') return code
+  return error instanceof errors.HTTPParserError ? 'HPE_UNKNOWN' : null
 }
 
 /** An answer that is not 200. A redirect is one too: it is never followed. */

@@ -1,0 +1,245 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
+
+/** What a scripted Registry does with one request. Declared as data, so that a matrix of faults is a table. */
+export type Behaviour =
+  /** Serves its items as `protocol.md` 1.7 says. */
+  | { kind: 'serve'; encoding?: 'gzip' | 'deflate' | 'br' | 'zebra' }
+  /** Serves its items after `ms`. */
+  | { kind: 'delay'; ms: number }
+  /** Reads the request and says nothing, for ever. */
+  | { kind: 'hang' }
+  /** Sends headers and half an envelope, and then nothing, for ever. */
+  | { kind: 'hang_mid_body' }
+  /** One byte of white space every `everyMs`, for ever: each gap is short, the whole is endless. */
+  | { kind: 'drip'; everyMs: number }
+  | { kind: 'reset_before_headers' }
+  | { kind: 'reset_mid_body' }
+  /** Ends a declared Content-Length early, without a reset. */
+  | { kind: 'end_mid_body' }
+  | { kind: 'status'; status: number; headers?: Record<string, string>; body?: string }
+  /** Answers 200 with these very bytes. */
+  | { kind: 'body'; body: string | Uint8Array; headers?: Record<string, string> }
+  /** White space around an envelope, `bytes` of it, sent without holding it all. */
+  | { kind: 'huge'; bytes: number }
+  /** The same, gzipped. */
+  | { kind: 'gzip_bomb'; bytes: number }
+  /** The same page, whatever offset was asked for, with a total of `total`. */
+  | { kind: 'same_page'; total: number }
+  /** Does not speak HTTP. */
+  | { kind: 'babble' }
+
+export type SeenRequest = { path: string; parameters: URLSearchParams; headers: IncomingMessage['headers'] }
+
+export type FakeRegistry = {
+  /** Base URL, without a trailing slash. */
+  url: string
+  /** Requests so far, oldest first. */
+  requests: SeenRequest[]
+  /** Resolves when the first request has come. */
+  requested: () => Promise<void>
+  /** Most requests that were open at once. */
+  mostInFlight: () => number
+  /** Connections so far. */
+  connections: () => number
+  /** JSON texts of listings, newest first, served to the byte. */
+  items: string[]
+  /** What happens to the next requests: one step each, the last one for all that follow. */
+  script: Behaviour[]
+  close: () => Promise<void>
+}
+
+export type FakeOptions = {
+  items?: readonly string[]
+  script?: readonly Behaviour[]
+  /** Path under which it is served, such as `/registry`. */
+  prefix?: string
+  /** Most items of a page, whatever `limit` says. */
+  pageSize?: number
+  /** Whether a listing passes the filters of a request. Default: `status` alone is heeded. */
+  matches?: (listing: Record<string, unknown>, parameters: URLSearchParams) => boolean
+}
+
+const SERVE: Behaviour = { kind: 'serve' }
+
+/** A real server on a free port of the loopback that behaves as its script says. */
+export const startFakeRegistry = async (options: FakeOptions = {}): Promise<FakeRegistry> => {
+  const { prefix = '', script = [SERVE], items = [] } = options
+  let connections = 0
+  let inFlight = 0
+  let mostInFlight = 0
+  const server = createServer((request, response) => {
+    mostInFlight = Math.max(mostInFlight, ++inFlight)
+    response.on('close', () => inFlight--)
+    const url = new URL(request.url ?? '/', 'http://fake')
+    const seen = { path: url.pathname, parameters: url.searchParams, headers: request.headers }
+    fake.requests.push(seen)
+    const step = fake.script.length > 1 ? fake.script.shift() : fake.script[0]
+    if (seen.path !== `${prefix}/listings`) respond(response, 404, '{"detail":"Not Found"}')
+    else behave(step ?? SERVE, response, (offset) => envelope(fake.items, seen.parameters, options, offset))
+  })
+  server.on('connection', () => connections++)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const fake: FakeRegistry = {
+    url: `http://127.0.0.1:${portOf(server)}${prefix}`,
+    requests: [],
+    requested: async () => void (fake.requests.length > 0 || (await once(server, 'request'))),
+    mostInFlight: () => mostInFlight,
+    connections: () => connections,
+    items: [...items],
+    script: [...script],
+    close: () => closeServer(server),
+  }
+  return fake
+}
+
+/** A base URL at which nothing listens. */
+export const deadUrl = async (): Promise<string> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const port = portOf(server)
+  await closeServer(server)
+  return `http://127.0.0.1:${port}`
+}
+
+/** A listing's JSON text as a Registry of the deployed protocol serves it (`protocol.md` 1.6). */
+export const listingText = (fields: Record<string, unknown> = {}): string =>
+  JSON.stringify({
+    listing_id: 'listing-1',
+    publisher_id: 1,
+    storefront_url: 'http://storefront.example/',
+    offer_resource: { gpu_model: 'H100', gpu_count: 1 },
+    accepted_escrows: [],
+    demands: [],
+    max_duration_seconds: null,
+    oracle_address: null,
+    status: 'open',
+    created_at: '2026-11-20T15:33:44.792803',
+    updated_at: '2026-11-20T15:33:44.792803',
+    ...fields,
+  })
+
+/** `count` listings, newest first, a second apart, with the ids `{prefix}-0000` and up. */
+export const listingTexts = (prefix: string, count: number, fields: Record<string, unknown> = {}): string[] =>
+  Array.from({ length: count }, (_, n) =>
+    listingText({
+      listing_id: `${prefix}-${String(n).padStart(4, '0')}`,
+      created_at: new Date(Date.UTC(2026, 10, 20) - n * 1000).toISOString().slice(0, 19),
+      ...fields,
+    }),
+  )
+
+/** The envelope that a request asks for, or the one at another offset. */
+type Serve = (offset?: number) => string
+
+const envelope = (
+  items: readonly string[],
+  parameters: URLSearchParams,
+  { matches = hasStatus, pageSize = 200 }: FakeOptions,
+  offset = Number(parameters.get('offset') ?? 0),
+): string => {
+  const limit = Math.min(Number(parameters.get('limit') ?? 50), pageSize)
+  const matching = items.filter((item) => matches(JSON.parse(item), parameters))
+  return envelopeText(matching.slice(offset, offset + limit), matching.length)
+}
+
+export const envelopeText = (items: readonly string[], total: number): string =>
+  `{"items":[${items.join(',')}],"count":${items.length},"total_after_filter":${total}}`
+
+const hasStatus = (listing: Record<string, unknown>, parameters: URLSearchParams): boolean => {
+  const status = parameters.get('status') ?? 'open'
+  return status === '' || listing.status === status
+}
+
+const behave = (step: Behaviour, response: ServerResponse, serve: Serve): unknown => {
+  switch (step.kind) {
+    case 'serve':
+      return respondEncoded(response, step.encoding, serve())
+    case 'delay':
+      return setTimeout(() => respond(response, 200, serve()), step.ms)
+    case 'hang':
+      return null
+    case 'hang_mid_body':
+      return startBody(response, serve())
+    case 'drip':
+      return drip(response, step.everyMs)
+    case 'reset_before_headers':
+      return response.socket?.resetAndDestroy()
+    case 'reset_mid_body':
+      startBody(response, serve())
+      return setTimeout(() => response.socket?.resetAndDestroy(), 10)
+    case 'end_mid_body':
+      startBody(response, serve())
+      return setTimeout(() => response.socket?.end(), 10)
+    case 'status':
+      return respond(response, step.status, step.body ?? '{"detail":"scripted"}', step.headers)
+    case 'body':
+      return respond(response, 200, step.body, step.headers)
+    case 'huge':
+      return flood(response, step.bytes)
+    case 'gzip_bomb':
+      return respond(response, 200, gzipSync(Buffer.alloc(step.bytes, ' ')), { 'content-encoding': 'gzip' })
+    case 'same_page':
+      return respond(response, 200, serve(0).replace(/(?<="total_after_filter":)\d+/, String(step.total)))
+    case 'babble':
+      return response.socket?.end('220 mail.example ESMTP\r\n')
+  }
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+const respond = (
+  response: ServerResponse,
+  status: number,
+  body: string | Uint8Array,
+  headers: Record<string, string> = {},
+): unknown => response.writeHead(status, { ...JSON_TYPE, ...headers }).end(body)
+
+const respondEncoded = (response: ServerResponse, encoding: string | undefined, body: string): unknown => {
+  if (encoding === undefined) return respond(response, 200, body)
+  return respond(response, 200, ENCODERS[encoding]?.(body) ?? body, { 'content-encoding': encoding })
+}
+
+const ENCODERS: Record<string, (text: string) => Uint8Array> = {
+  gzip: gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
+}
+
+const startBody = (response: ServerResponse, body: string): unknown => {
+  response.writeHead(200, { ...JSON_TYPE, 'content-length': String(Buffer.byteLength(body)) })
+  return response.write(body.slice(0, body.length / 2))
+}
+
+const drip = (response: ServerResponse, everyMs: number): unknown => {
+  response.writeHead(200, JSON_TYPE)
+  const timer = setInterval(() => response.write(' '), everyMs)
+  return response.on('close', () => clearInterval(timer))
+}
+
+const CHUNK = Buffer.alloc(65_536, ' ')
+
+const flood = (response: ServerResponse, bytes: number): unknown => {
+  response.writeHead(200, JSON_TYPE)
+  let left = bytes
+  const more = (): unknown => {
+    while (left > 0 && !response.destroyed) {
+      left -= CHUNK.length
+      if (!response.write(CHUNK)) return response.once('drain', more)
+    }
+    return response.end(envelopeText([], 0))
+  }
+  return more()
+}
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port
+
+const closeServer = async (server: Server): Promise<void> => {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeAllConnections()
+  await closed
+}
