@@ -1,9 +1,11 @@
+import type { RequestListener } from 'node:http'
 import type { Config } from './config.ts'
 import type { NamedSource } from './domain/page.ts'
 import { readFilterSpec } from './filter-spec/load.ts'
 import { fanOut } from './gateway/fan-out.ts'
 import { createApp } from './http/app.ts'
 import { createAuthorize } from './http/authorize.ts'
+import { HotAnswers } from './http/hot-answers.ts'
 import { createRoutes } from './http/routes.ts'
 import { createLogger, type Logger } from './log.ts'
 import { ApiKeys, sameSecret } from './registry/api-keys.ts'
@@ -19,7 +21,8 @@ import { liveSource } from './upstream/live-source.ts'
 export type Context = {
   config: Config
   log: Logger
-  app: ReturnType<typeof createApp>
+  /** Answers HTTP requests. */
+  listener: RequestListener
   /** Lets go of everything, in reverse order of construction. */
   close: () => Promise<void>
 }
@@ -67,6 +70,14 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
       nowSeconds: overrides.nowSeconds ?? (() => Math.floor(Date.now() / 1000)),
     }
     const { adminKey } = config
+    const authorize = createAuthorize({
+      requireReadKey: config.requireReadKey,
+      requireWriteKey: config.requireWriteKey,
+      keysRevealMore: config.upstreams.some(({ visibility }) => visibility === 'private'),
+      isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
+      recognise: (token) => keys.recognise(token),
+    })
+    const hot = new HotAnswers()
     const app = createApp({
       routes: createRoutes({
         spec,
@@ -75,16 +86,11 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
         federation: upstreams.length === 0 ? null : fanOut(sources, config.gateway),
         store,
       }),
-      authorize: createAuthorize({
-        requireReadKey: config.requireReadKey,
-        requireWriteKey: config.requireWriteKey,
-        keysRevealMore: config.upstreams.some(({ visibility }) => visibility === 'private'),
-        isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
-        recognise: (token) => keys.recognise(token),
-      }),
+      authorize,
       log,
+      hot,
     })
-    return { config, log, app, close }
+    return { config, log, listener: hot.listener(authorize, app.callback()), close }
   } catch (cause) {
     await close()
     throw cause

@@ -26,7 +26,7 @@ export const startService = async (context: Context): Promise<Service> => {
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
     },
-    context.app.callback(),
+    context.listener,
   )
   const { host, port } = context.config
   try {

@@ -7,6 +7,7 @@ import { decodeQuery } from '../filter-spec/query-string.ts'
 import type { Logger } from '../log.ts'
 import { readJsonBody } from './body.ts'
 import type { Answer, Exchange, Gate, Route } from './exchange.ts'
+import type { HotAnswers } from './hot-answers.ts'
 import { type Problem, problemOf } from './problem.ts'
 
 export type AppOptions = {
@@ -14,14 +15,15 @@ export type AppOptions = {
   /** Decides who asks, or throws 401 or 403. */
   authorize: (gate: Gate, authorization: string | undefined) => Reader
   log: Logger
+  hot: HotAnswers
 }
 
 /** The service as a Koa application: the route table between one log line and one error door. */
-export const createApp = ({ routes, authorize, log }: AppOptions): Koa => {
+export const createApp = ({ routes, authorize, log, hot }: AppOptions): Koa => {
   const app = new Koa()
   const router = new Router()
   for (const route of routes)
-    router.register(route.path, [route.method.toLowerCase()], serve(route, authorize))
+    router.register(route.path, [route.method.toLowerCase()], serve(route, authorize, hot))
   app.use(logRequests(log))
   app.use(answerErrors(log))
   app.use(router.routes())
@@ -31,7 +33,7 @@ export const createApp = ({ routes, authorize, log }: AppOptions): Koa => {
 }
 
 const serve =
-  ({ gate, handle, method }: Route, authorize: AppOptions['authorize']): RouterMiddleware =>
+  ({ gate, handle, method }: Route, authorize: AppOptions['authorize'], hot: HotAnswers): RouterMiddleware =>
   async (context) => {
     // The deployed protocol decodes the body before it looks at the key (`protocol.md` 1.0, order of checks).
     const body = method === 'POST' || method === 'PUT' ? await readJsonBody(context.req) : null
@@ -49,7 +51,11 @@ const serve =
         return hangUpSignal(context)
       },
     }
-    respond(context, await handle(exchange))
+    const answer = await handle(exchange)
+    respond(context, answer)
+    const { body: bytes, isCurrent } = answer
+    if (isCurrent !== undefined && bytes instanceof Buffer)
+      hot.keep(context.req, reader, { headers: context.res.getHeaders(), body: bytes, isCurrent })
   }
 
 const respond = (

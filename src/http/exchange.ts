@@ -27,6 +27,8 @@ export type Answer = {
   type?: string
   body?: string | Buffer
   headers?: Readonly<Record<string, string>>
+  /** Where given: the answer may be given again, as it is, to the same question for as long as this holds. */
+  isCurrent?: () => boolean
 }
 
 export type Handler = (exchange: Exchange) => Answer | Promise<Answer>

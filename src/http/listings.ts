@@ -23,15 +23,17 @@ export const listLocalListings =
     const status = readStatusParameter(parameters.status)
     // The protocol answers an unknown publisher before it looks at the filters (`protocol.md` 1.7).
     const { publisher } = parameters
-    if (publisher !== null && replica.projection.publisherOf(publisher) === null)
-      return { body: renderPage([], 0) }
-    const { rows, total } = queryLocal(replica.projection, queryOf(spec, status, parameters))
-    return {
-      body: renderPage(
-        rows.map(({ bytes }) => bytes),
-        total,
-      ),
-    }
+    const { projection } = replica
+    const { version } = projection.listings
+    if (publisher !== null && projection.publisherOf(publisher) === null) return { body: renderPage([], 0) }
+    const { rows, total } = queryLocal(projection, queryOf(spec, status, parameters))
+    const body = renderPage(
+      rows.map(({ bytes }) => bytes),
+      total,
+    )
+    const isCurrent = (): boolean =>
+      replica.projection === projection && projection.listings.version === version
+    return { body, isCurrent }
   }
 
 /** `GET /listings/{id}`, any status (`protocol.md` 1.6). */
