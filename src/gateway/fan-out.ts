@@ -21,6 +21,9 @@ export type MergedAnswer = {
   sources: readonly SourceReport[]
 }
 
+/** `maxLivePrefix`: default `MAX_LIVE_PREFIX`; a buyer who reads everything for herself needs no such bound. */
+export type FanOutOptions = { budgetMs: number; maxLivePrefix?: number }
+
 export type Federation = (query: ListingQuery, reader: Reader, signal: AbortSignal) => Promise<MergedAnswer>
 
 /**
@@ -31,20 +34,27 @@ export type Federation = (query: ListingQuery, reader: Reader, signal: AbortSign
  * what befell all of them, when no source could answer, with `sources` as a member of the problem.
  */
 export const fanOut =
-  (sources: readonly NamedSource[], { budgetMs }: { budgetMs: number }): Federation =>
+  (
+    sources: readonly NamedSource[],
+    { budgetMs, maxLivePrefix = MAX_LIVE_PREFIX }: FanOutOptions,
+  ): Federation =>
   async (query, reader, signal) => {
     const visible = sources.filter((source) => source.visibility === 'public' || reader.kind === 'key')
-    refuseFarPage(visible, query)
+    refuseFarPage(visible, query, maxLivePrefix)
     const { asked, offset } = prefixFor(visible, query)
     const outcomes = await askWithin(budgetMs, visible, asked, signal)
     return mergeOutcomes(outcomes, { offset, limit: query.limit })
   }
 
-const refuseFarPage = (visible: readonly NamedSource[], { offset, limit }: ListingQuery): void => {
-  if (offset + limit <= MAX_LIVE_PREFIX || !visible.some(({ mode }) => mode === 'live')) return
+const refuseFarPage = (
+  visible: readonly NamedSource[],
+  { offset, limit }: ListingQuery,
+  maxLivePrefix: number,
+): void => {
+  if (offset + limit <= maxLivePrefix || !visible.some(({ mode }) => mode === 'live')) return
   throw new EntrepotError(
     'bad_request',
-    `offset + limit may not exceed ${MAX_LIVE_PREFIX} here: use cursor to read further`,
+    `offset + limit may not exceed ${maxLivePrefix} here: use cursor to read further`,
   )
 }
 
@@ -62,18 +72,16 @@ const prefixFor = (
 
 type Outcome = { source: NamedSource; elapsedMs: number; result: Page | SourceError }
 
-const askWithin = async (
+const askWithin = (
   budgetMs: number,
   sources: readonly NamedSource[],
   query: ListingQuery,
   caller: AbortSignal,
 ): Promise<Outcome[]> => {
   const late = new SourceError('timeout', `no answer within the budget of ${budgetMs} ms`)
-  const outcomes = await withDeadline({ ms: budgetMs, late, caller }, (signal) =>
+  return withDeadline({ ms: budgetMs, late, caller }, (signal) =>
     Promise.all(sources.map((source) => askOne(source, query, signal))),
   )
-  caller.throwIfAborted()
-  return outcomes
 }
 
 /** Only a `SourceError` is a source's failure. Anything else is ours, or the caller who hung up, and ends it all. */
