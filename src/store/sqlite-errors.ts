@@ -1,4 +1,4 @@
-import { EntrepotError } from '../errors.ts'
+import { storeUnavailable } from './failures.ts'
 
 /** https://sqlite.org/rescode.html */
 export const BUSY = 5
@@ -11,18 +11,7 @@ export const primaryCode = (error: unknown): number | null =>
 
 /** What a caller is told when the database refused: `unavailable` for SQLite's own errors, anything else as it is. */
 export const storeFailure = (error: unknown): unknown =>
-  primaryCode(error) === null
-    ? error
-    : new EntrepotError(
-        'unavailable',
-        `The store cannot be used right now (${describe(error)}). Nothing was acknowledged; try again later.`,
-        { cause: error, headers: { 'Retry-After': '5' } },
-      )
-
-export const storeClosed = (): EntrepotError =>
-  new EntrepotError('unavailable', 'The store is closed: this process is stopping. Try again later.', {
-    headers: { 'Retry-After': '5' },
-  })
+  primaryCode(error) === null ? error : storeUnavailable(describe(error), error)
 
 /** SQLite's words for the result code ("database or disk is full"), which name no path and no value. */
 const describe = (error: unknown): string =>

@@ -1,10 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { ApiKey } from '../domain/api-key.ts'
 import { type Micros, nowMicros } from '../domain/timestamp.ts'
+import { storeClosed } from './failures.ts'
 import { GroupCommit, type Transaction } from './group-commit.ts'
 import { SqliteChangelog } from './sqlite-changelog.ts'
 import { MEMORY, openDatabase } from './sqlite-database.ts'
-import { BUSY, primaryCode, storeClosed, storeFailure } from './sqlite-errors.ts'
+import { BUSY, primaryCode, storeFailure } from './sqlite-errors.ts'
 import * as mutations from './sqlite-mutations.ts'
 import { SqliteRecords } from './sqlite-records.ts'
 import { SqliteSignatureUses } from './sqlite-signature-uses.ts'
@@ -52,7 +53,8 @@ class SqliteStore implements Store {
   readonly #group: GroupCommit
   readonly #listeners = new Set<() => void>()
   #poll: NodeJS.Timeout | undefined
-  #seenVersion = 0
+  /** Read when the store is opened, so that nothing between opening and listening is missed. */
+  #seenVersion: number
   #closing: Promise<void> | undefined
 
   constructor(database: DatabaseSync, shared: boolean, options: SqliteOptions) {
@@ -64,6 +66,7 @@ class SqliteStore implements Store {
     this.#shared = shared
     this.#tables = { records, uses, changelog }
     this.#group = new GroupCommit(this.#transaction())
+    this.#seenVersion = this.#dataVersion()
   }
 
   publish(command: PublishCommand): Promise<PublishOutcome> {
@@ -125,10 +128,7 @@ class SqliteStore implements Store {
     // Each subscription is one of its own, even with the same function.
     const listener = () => notify()
     this.#listeners.add(listener)
-    if (this.#shared && this.#poll === undefined) {
-      this.#seenVersion = this.#dataVersion()
-      this.#poll = setInterval(() => this.#lookForOthers(), POLL_INTERVAL).unref()
-    }
+    if (this.#shared) this.#poll ??= setInterval(() => this.#lookForOthers(), POLL_INTERVAL).unref()
     return () => {
       this.#listeners.delete(listener)
       if (this.#listeners.size === 0) this.#stopPolling()

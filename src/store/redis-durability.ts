@@ -1,0 +1,49 @@
+import { Redis } from 'ioredis'
+import type { Client } from './redis-connection.ts'
+
+/** What each setting has to be, and what could be lost where it is not. */
+const NEEDED = [
+  {
+    setting: 'appendonly',
+    values: ['yes'],
+    loss: 'everything written since the last snapshot is lost when Redis stops',
+  },
+  {
+    setting: 'appendfsync',
+    values: ['everysec', 'always'],
+    loss: 'up to half a minute of acknowledged writes is lost when the machine stops',
+  },
+  {
+    setting: 'maxmemory-policy',
+    values: ['noeviction'],
+    loss: 'Redis drops listings, keys or used signatures when its memory is full',
+  },
+] as const
+
+/** One sentence per setting, and node, that lets acknowledged writes be lost, or that could not be read. */
+export const durabilityWarnings = async (client: Client): Promise<string[]> => {
+  const nodes = client instanceof Redis ? [client] : client.nodes('master')
+  return (await Promise.all(nodes.map(warningsOf))).flat()
+}
+
+const warningsOf = async (node: Redis): Promise<string[]> => {
+  const where = `Redis at ${node.options.host}:${node.options.port}`
+  try {
+    const found = await Promise.all(NEEDED.map(({ setting }) => node.config('GET', setting)))
+    return NEEDED.flatMap(({ setting, values, loss }, n) => {
+      const value = settingOf(found[n])
+      if (values.some((needed) => needed === value)) return []
+      return [`${where} has ${setting} ${value}: ${loss}. Set it to ${values.join(' or ')}.`]
+    })
+  } catch {
+    // Hosted services deny CONFIG, whatever the reason they give.
+    const settings = NEEDED.map(({ setting, values }) => `${setting} ${values.join(' or ')}`).join(', ')
+    return [
+      `${where} does not show its settings: make sure of ${settings}, or acknowledged writes can be lost.`,
+    ]
+  }
+}
+
+/** `CONFIG GET` answers name and value in turn; nothing for a setting that it does not have. */
+const settingOf = (reply: unknown): string =>
+  Array.isArray(reply) && typeof reply[1] === 'string' ? reply[1] : 'unknown'

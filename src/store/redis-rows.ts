@@ -1,0 +1,68 @@
+import type { ApiKey, KeyScope } from '../domain/api-key.ts'
+import type { ListingRecord, ListingStatus } from '../domain/listing.ts'
+import type { Publisher } from '../domain/publisher.ts'
+import type { Change, Identity } from './store.ts'
+
+/** What the rows in `scripts/prelude.lua` are joined by. */
+export const SEPARATOR = '\u001f'
+
+/** The name that a publisher is found by, and the end of her row. */
+export const identityText = ({ scheme, identifier }: Identity): string =>
+  JSON.stringify(scheme) + SEPARATOR + JSON.stringify(identifier)
+
+/**
+ * A published field as a row takes it.
+ * @throws Error for text that would break the row, which JSON never does
+ */
+export const fieldText = (json: string): string => {
+  if (json === '' || json.includes(SEPARATOR)) throw new Error('a listing field is not JSON text')
+  return json
+}
+
+export const listingOf = (listingId: string, row: string): ListingRecord => {
+  const parts = row.split(SEPARATOR)
+  return {
+    listingId,
+    publisherId: Number(parts[0]),
+    status: parts[1] as ListingStatus,
+    createdAt: Number(parts[2]),
+    updatedAt: Number(parts[3]),
+    offerResource: parts[4]!,
+    acceptedEscrows: parts[5]!,
+    demands: parts[6]!,
+    maxDurationSeconds: parts[7]!,
+    oracleAddress: parts[8]!,
+  }
+}
+
+export const publisherOf = (id: string, row: string): Publisher => {
+  const [createdAt, updatedAt, storefrontUrl, scheme, identifier] = row.split(SEPARATOR)
+  return {
+    publisherId: Number(id),
+    scheme: JSON.parse(scheme!),
+    identifier: JSON.parse(identifier!),
+    storefrontUrl: JSON.parse(storefrontUrl!),
+    createdAt: Number(createdAt),
+    updatedAt: Number(updatedAt),
+  }
+}
+
+export const keyOf = (id: string, row: string): ApiKey => {
+  const [createdAt, revokedAt, name, scope, hash] = row.split(SEPARATOR)
+  return {
+    id: Number(id),
+    name: JSON.parse(name!),
+    scope: scope as KeyScope,
+    hash: JSON.parse(hash!),
+    createdAt: Number(createdAt),
+    revokedAt: JSON.parse(revokedAt!),
+  }
+}
+
+/** A change as `scripts/changes.lua` tells it; `row` is `null` where the thing is gone. */
+export const changeOf = (kind: string, id: string, row: string | null): Change => {
+  if (row === null) return { kind: 'listing_removed', listingId: id }
+  if (kind === 'publisher') return { kind, publisher: publisherOf(id, row) }
+  if (kind === 'key') return { kind, key: keyOf(id, row) }
+  return { kind: 'listing', record: listingOf(id, row) }
+}

@@ -1,0 +1,71 @@
+import { storeClosed } from './failures.ts'
+import type { Client } from './redis-connection.ts'
+import { storeFailure } from './redis-errors.ts'
+import type { Script } from './redis-script.ts'
+
+/** The keys of one store. All have the same braces in their names, and so one slot of a Cluster. */
+export const keysUnder = (prefix: string) => ({
+  /** Decimal number: the version of this layout. */
+  format: `${prefix}format`,
+  /** Hash: id → row. */
+  publishers: `${prefix}publishers`,
+  /** Hash: scheme and identifier → id. */
+  publisherIds: `${prefix}publisher-ids`,
+  /** Hash: listing id → row. */
+  listings: `${prefix}listings`,
+  /** Sorted set: listing id by time of creation. */
+  created: `${prefix}created`,
+  /** Hash: id → row. */
+  apiKeys: `${prefix}api-keys`,
+  /** Stream of what has changed; an entry's id starts with the time of its mutation. */
+  log: `${prefix}log`,
+  /** What `ping` writes. */
+  ping: `${prefix}ping`,
+  /** Hash that lives as long as the signature: operation and listing id → body and answer; `url` → its first URL. */
+  use: (signature: string) => `${prefix}use:${signature}`,
+})
+export type Keys = ReturnType<typeof keysUnder>
+
+/** A connection in use by one store: counts what is under way, and gives every failure its name. */
+export class RedisSession {
+  readonly client: Client
+  readonly keys: Keys
+  readonly changelogLength: number
+  readonly #underWay = new Set<Promise<unknown>>()
+  #closing: Promise<void> | undefined
+
+  constructor(client: Client, keys: Keys, changelogLength: number) {
+    this.client = client
+    this.keys = keys
+    this.changelogLength = changelogLength
+  }
+
+  get closed(): boolean {
+    return this.#closing !== undefined
+  }
+
+  /** @throws EntrepotError `unavailable` */
+  ask(script: Script, keys: readonly string[], given: readonly (string | number)[]): Promise<unknown> {
+    return this.run(() => script(this.client, keys, given))
+  }
+
+  /** @throws EntrepotError `unavailable` */
+  async run<T>(command: () => Promise<T>): Promise<T> {
+    if (this.closed) throw storeClosed()
+    const running = command()
+    this.#underWay.add(running)
+    try {
+      return await running
+    } catch (error) {
+      throw storeFailure(error)
+    } finally {
+      this.#underWay.delete(running)
+    }
+  }
+
+  /** Waits for what is under way, and refuses the rest. */
+  close(): Promise<void> {
+    this.#closing ??= Promise.allSettled(this.#underWay).then(() => this.client.disconnect())
+    return this.#closing
+  }
+}

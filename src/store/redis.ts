@@ -1,0 +1,147 @@
+import type { ApiKey } from '../domain/api-key.ts'
+import { ConfigError } from '../errors.ts'
+import { commandClient, placeOf } from './redis-connection.ts'
+import { durabilityWarnings } from './redis-durability.ts'
+import { openFailure } from './redis-errors.ts'
+import { RedisFollower } from './redis-follower.ts'
+import * as mutations from './redis-mutations.ts'
+import * as reads from './redis-reads.ts'
+import { keysUnder, RedisSession } from './redis-session.ts'
+import type {
+  Change,
+  NewKey,
+  Position,
+  PublishCommand,
+  PublishOutcome,
+  RemoveCommand,
+  RemoveOutcome,
+  Store,
+  UpdateCommand,
+  UpdateOutcome,
+} from './store.ts'
+
+export type RedisStoreOptions = {
+  /** Before every key. Its braces keep all keys in one slot of a Cluster. Default `{entrepot}:`. */
+  prefix?: string
+  /** Changelog entries kept at least. Default 100,000: readers further behind load again. */
+  changelogLength?: number
+}
+
+/** The version of the layout of keys and rows. */
+const FORMAT = 1
+const CHANGELOG_LENGTH = 100_000
+
+/**
+ * A store in Redis 6.2 or newer, or Valkey, for any number of replicas: `redis://`, `rediss://` (TLS), or
+ * `redis+cluster://host:port,host:port`. While Redis is away every call rejects at once with `unavailable`, and works
+ * again when it is back.
+ *
+ * An acknowledged write is as durable as Redis makes it: with `appendfsync everysec` the last second can be lost when
+ * the machine stops, with `always` nothing. `warnings` says in sentences which of its settings lose more than that.
+ * @throws ConfigError for a URL, a password or a layout of keys that cannot be used
+ * @throws EntrepotError `unavailable` where Redis cannot be reached
+ */
+export const openRedisStore = async (
+  url: string,
+  options: RedisStoreOptions = {},
+): Promise<{ store: Store; warnings: string[] }> => {
+  const { prefix = '{entrepot}:', changelogLength = CHANGELOG_LENGTH } = options
+  const session = new RedisSession(commandClient(url), keysUnder(prefix), changelogLength)
+  try {
+    await session.client.connect()
+    await checkFormat(session, placeOf(url))
+    const { position } = await reads.readExtent(session)
+    const warnings = await durabilityWarnings(session.client)
+    return { store: new RedisStore(url, session, position), warnings }
+  } catch (error) {
+    session.client.disconnect()
+    throw openFailure(error, placeOf(url))
+  }
+}
+
+const checkFormat = async ({ client, keys }: RedisSession, where: string): Promise<void> => {
+  await client.setnx(keys.format, FORMAT)
+  const format = Number(await client.get(keys.format))
+  if (format <= FORMAT) return
+  const message =
+    `Redis at ${where} was written by a newer entrepot (format ${format}, this one reads up to ${FORMAT}): ` +
+    'run that version again, or point STORE_URL at another Redis'
+  throw new ConfigError([{ path: 'STORE_URL', message }])
+}
+
+class RedisStore implements Store {
+  readonly #url: string
+  readonly #session: RedisSession
+  /** From where on the follower tells of changes: nothing between opening and listening is missed. */
+  readonly #start: Position
+  readonly #listeners = new Set<() => void>()
+  #follower: RedisFollower | undefined
+
+  constructor(url: string, session: RedisSession, start: Position) {
+    this.#url = url
+    this.#session = session
+    this.#start = start
+    // What a listener could not read while Redis was away, it can now.
+    session.client.on('ready', () => this.#notify())
+  }
+
+  publish(command: PublishCommand): Promise<PublishOutcome> {
+    return mutations.publish(this.#session, command)
+  }
+
+  update(command: UpdateCommand): Promise<UpdateOutcome> {
+    return mutations.update(this.#session, command)
+  }
+
+  remove(command: RemoveCommand): Promise<RemoveOutcome> {
+    return mutations.remove(this.#session, command)
+  }
+
+  addKey(key: NewKey): Promise<ApiKey> {
+    return mutations.addKey(this.#session, key)
+  }
+
+  seedKey(key: NewKey): Promise<ApiKey | null> {
+    return mutations.seedKey(this.#session, key)
+  }
+
+  revokeKey(id: number): Promise<ApiKey | null> {
+    return mutations.revokeKey(this.#session, id)
+  }
+
+  load(visit: (change: Change) => void): Promise<Position> {
+    return reads.load(this.#session, visit)
+  }
+
+  changesAfter(position: Position, limit: number) {
+    return reads.changesAfter(this.#session, position, limit)
+  }
+
+  onChange(notify: () => void): () => void {
+    // Each subscription is one of its own, even with the same function.
+    const listener = () => notify()
+    this.#listeners.add(listener)
+    if (!this.#session.closed)
+      this.#follower ??= new RedisFollower(this.#url, this.#session.keys.log, this.#start, () =>
+        this.#notify(),
+      )
+    return () => {
+      this.#listeners.delete(listener)
+    }
+  }
+
+  /** Writes: a Redis that can only read (a replica, one with a full disk or memory) would still answer a read. */
+  async ping(): Promise<void> {
+    const { client, keys } = this.#session
+    await this.#session.run(() => client.set(keys.ping, '', 'PX', 1000))
+  }
+
+  close(): Promise<void> {
+    this.#follower?.stop()
+    return this.#session.close()
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}

@@ -1,0 +1,47 @@
+-- Put before every script. A row is a list of numbers, words and JSON texts, none of them empty, joined by U+001F,
+-- which no JSON text can hold. Times are decimal microseconds, kept as text: Lua would print them in 14 digits.
+
+local SEPARATOR = '\31'
+
+local function join(...)
+  return table.concat({...}, SEPARATOR)
+end
+
+local function split(row)
+  local parts = {}
+  for part in string.gmatch(row, '[^\31]+') do
+    parts[#parts + 1] = part
+  end
+  return parts
+end
+
+-- The time of one more mutation: the server's clock, or just past the newest entry where the clock is not beyond it.
+-- An entry's id is its mutation's time, so the changelog is also the clock.
+local function next_time(log)
+  local now = redis.call('TIME')
+  local at = tonumber(now[1]) * 1000000 + tonumber(now[2])
+  local newest = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
+  if newest then
+    at = math.max(at, tonumber(string.match(newest[1], '^%d+')) + 1)
+  end
+  return string.format('%.0f', at)
+end
+
+-- `order` tells apart the entries of one mutation.
+local function append(log, length, at, order, kind, id)
+  redis.call('XADD', log, 'MAXLEN', '~', length, at .. '-' .. order, kind, id)
+end
+
+-- What the signature was used for before: the body and the answer, or nothing.
+local function earlier_use(use, operation, listing_id)
+  local value = redis.call('HGET', use, join(operation, listing_id))
+  if value then
+    local mark = string.find(value, SEPARATOR, 1, true)
+    return string.sub(value, 1, mark - 1), string.sub(value, mark + 1)
+  end
+end
+
+local function remember_use(use, operation, listing_id, body, answer, expires_at)
+  redis.call('HSET', use, join(operation, listing_id), join(body, answer))
+  redis.call('PEXPIREAT', use, expires_at)
+end

@@ -1,0 +1,55 @@
+local publishers, publisher_ids, listings, created, log, use = unpack(KEYS)
+local identity, listing_id, url, status, body, expires_at, length = unpack(ARGV, 1, 7)
+local FIRST_FIELD, FIRST_DEFAULT, FIELDS = 8, 13, 5
+
+local earlier_body, earlier_answer = earlier_use(use, 'publish', listing_id)
+if earlier_body == body then
+  return earlier_answer
+end
+local publisher_id = redis.call('HGET', publisher_ids, identity)
+local row = redis.call('HGET', listings, listing_id)
+local listing = row and split(row)
+if listing and listing[1] ~= publisher_id then
+  return 'not_owner'
+end
+local brought = redis.call('HGET', use, 'url')
+if earlier_body or (brought and url ~= 'null' and url ~= brought) then
+  return 'signature_reused'
+end
+
+local at = next_time(log)
+if not publisher_id then
+  publisher_id = tostring(redis.call('HLEN', publishers) + 1)
+  redis.call('HSET', publisher_ids, identity, publisher_id)
+  redis.call('HSET', publishers, publisher_id, join(at, at, url, identity))
+  append(log, length, at, 0, 'publisher', publisher_id)
+elseif url ~= 'null' then
+  local publisher = split(redis.call('HGET', publishers, publisher_id))
+  if publisher[3] ~= url then
+    redis.call('HSET', publishers, publisher_id, join(publisher[1], at, url, identity))
+    append(log, length, at, 0, 'publisher', publisher_id)
+  end
+end
+
+if status == '' then
+  status = listing and listing[2] or 'open'
+end
+local created_at = listing and listing[3] or at
+local parts = {publisher_id, status, created_at, at}
+for n = 0, FIELDS - 1 do
+  local field = ARGV[FIRST_FIELD + n]
+  if field == '' then
+    field = listing and listing[5 + n] or ARGV[FIRST_DEFAULT + n]
+  end
+  parts[5 + n] = field
+end
+redis.call('HSET', listings, listing_id, table.concat(parts, SEPARATOR))
+if not listing then
+  redis.call('ZADD', created, at, listing_id)
+end
+append(log, length, at, 1, 'listing', listing_id)
+
+local answer = join('published', publisher_id, status, created_at, at)
+redis.call('HSETNX', use, 'url', url)
+remember_use(use, 'publish', listing_id, body, answer, expires_at)
+return answer

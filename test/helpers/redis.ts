@@ -1,0 +1,109 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** A Redis of our own, which a test may end and start again with the same data on the same port. */
+export type OwnRedis = {
+  url: string
+  start(): Promise<void>
+  /** `SIGKILL` for a crash. Resolves when the process is gone. */
+  end(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>
+  /** Holds the process up without ending it; `SIGCONT` lets it go on. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void
+  /** Ends the process and removes its data. */
+  dispose(): Promise<void>
+}
+
+/** The Redis to test with: `REDIS_URL`, or one of our own. */
+export const testRedis = async (): Promise<{ url: string; dispose: () => Promise<void> }> => {
+  const url = process.env.REDIS_URL
+  return url === undefined || url === '' ? startRedis() : { url, dispose: async () => {} }
+}
+
+/** Starts a Redis that loses nothing, on a free port of the loopback. `settings` are further lines of `redis.conf`. */
+export const startRedis = async (settings: Readonly<Record<string, string>> = {}): Promise<OwnRedis> => {
+  const program = await redisProgram()
+  const port = await freePort()
+  const directory = mkdtempSync(join(tmpdir(), 'entrepot-redis-'))
+  const given = { ...DURABLE, port: String(port), dir: directory, ...settings }
+  const options = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value])
+  let child: ChildProcess | undefined
+
+  const start = async (): Promise<void> => {
+    child = spawn(program, options, { stdio: ['ignore', 'pipe', 'inherit'] })
+    await ready(child)
+  }
+  const end = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> => {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    child.kill(signal)
+    await gone
+  }
+  const dispose = async (): Promise<void> => {
+    await end('SIGKILL')
+    rmSync(directory, { recursive: true, force: true })
+  }
+  // A test run that ends before its teardown leaves no server behind.
+  process.once('exit', () => child?.kill('SIGKILL'))
+  await start()
+  return { url: `redis://127.0.0.1:${port}`, start, end, signal: (name) => child?.kill(name), dispose }
+}
+
+const DURABLE = { bind: '127.0.0.1', appendonly: 'yes', appendfsync: 'always', save: '' }
+const PROGRAMS = ['redis-server', 'valkey-server']
+
+const ready = async (child: ChildProcess): Promise<void> => {
+  let output = ''
+  for await (const chunk of child.stdout!) {
+    output += chunk
+    if (output.includes('Ready to accept connections')) {
+      child.stdout!.resume()
+      return
+    }
+  }
+  throw new Error(`Redis did not start: ${output}`)
+}
+
+/** Installed where it is missing and can be: never a silent skip. */
+const redisProgram = async (): Promise<string> => {
+  const found = await programOnPath()
+  if (found !== null) return found
+  if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0)
+    throw new Error(`No Redis: install ${PROGRAMS.join(' or ')}, or set REDIS_URL`)
+  await installRedis()
+  const installed = await programOnPath()
+  if (installed === null) throw new Error('No Redis: apt-get installed redis-server, but it is not on PATH')
+  return installed
+}
+
+const programOnPath = async (): Promise<string | null> => {
+  for (const program of PROGRAMS) {
+    const there = await run(program, ['--version']).catch(() => null)
+    if (there !== null) return program
+  }
+  return null
+}
+
+/** Only the program: the package's own service is not started (`RUNLEVEL` tells invoke-rc.d so), and stopped if it was. */
+const installRedis = async (): Promise<void> => {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
+  await run('apt-get', ['update', '-q'], { env })
+  await run('apt-get', ['install', '-y', '-q', '--no-install-recommends', 'redis-server'], { env })
+  await run('service', ['redis-server', 'stop']).catch(() => {}) // it is not running, or there is no `service`
+}
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no free port')
+  return address.port
+}
