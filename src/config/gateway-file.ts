@@ -39,14 +39,10 @@ export const parseGatewayFile = (text: string, reading: Reading): GatewayFile =>
   const problemsBefore = reading.problems.length
   const document = expandVariables(parseToml(text, reading), reading)
   const parsed = gatewayFile.safeParse(document)
-  if (!parsed.success) {
-    for (const issue of parsed.error.issues) reading.problems.push(...violations(issue))
-  } else {
-    checkNames(parsed.data, reading.problems)
-  }
-  if (!parsed.success || reading.problems.length > problemsBefore)
-    return arrange(gatewayFile.parse({}), reading)
-  return arrange(parsed.data, reading)
+  if (parsed.success) checkNames(parsed.data, reading.problems)
+  else reading.problems.push(...violations(parsed.error, new Set(reading.problems.map(({ path }) => path))))
+  const isGood = parsed.success && reading.problems.length === problemsBefore
+  return arrange(isGood ? parsed.data : gatewayFile.parse({}), reading)
 }
 
 const text = z.string().min(1)
@@ -140,11 +136,15 @@ const position = (cause: unknown): string => {
   return line === undefined ? '' : ` (line ${line}, column ${column})`
 }
 
-const violations = (issue: z.core.$ZodIssue): Violation[] => {
-  const path = dotted(issue.path)
-  if (issue.code !== 'unrecognized_keys') return [{ path: path || 'gateway file', message: issue.message }]
-  return issue.keys.map((key) => ({ path: dotted([...issue.path, key]), message: 'unknown setting' }))
-}
+/** What `known` names already (an unset variable, say) is not told twice. */
+const violations = ({ issues }: z.ZodError, known: ReadonlySet<string>): Violation[] =>
+  issues
+    .flatMap((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) => ({ path: dotted([...issue.path, key]), message: 'unknown setting' }))
+        : [{ path: dotted(issue.path) || 'gateway file', message: issue.message }],
+    )
+    .filter(({ path }) => !known.has(path))
 
 /** `['upstreams', 0, 'url']` → `upstreams[0].url`. */
 const dotted = (path: readonly PropertyKey[]): string =>

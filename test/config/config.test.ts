@@ -1,0 +1,177 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { type Config, loadConfig } from '../../src/config.ts'
+import { ConfigError } from '../../src/errors.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'entrepot-config-'))
+
+const load = (toml: string, environment: Record<string, string> = {}): Config => {
+  const file = join(mkdtempSync(join(folder, 'case-')), 'gateway.toml')
+  writeFileSync(file, toml)
+  return loadConfig({ ENTREPOT_CONFIG: file, ...environment })
+}
+
+const problemsOf = (
+  t: ExecutionContext,
+  toml: string,
+  environment: Record<string, string> = {},
+): string[] => {
+  const error = t.throws(() => load(toml, environment), { instanceOf: ConfigError })
+  return error?.message.split('\n') ?? []
+}
+
+test('an empty file and an empty environment give the defaults of the contract', (t) => {
+  const { configPath, ...config } = load('')
+  t.truthy(configPath)
+  t.deepEqual(config, {
+    host: '127.0.0.1',
+    port: 8080,
+    storeUrl: 'sqlite:data/entrepot.db',
+    requireReadKey: false,
+    requireWriteKey: false,
+    adminKey: null,
+    bootstrapKey: null,
+    filterSpecPath: 'config/filter-spec.yaml',
+    metricsPublic: false,
+    logLevel: 'info',
+    gateway: { id: 'entrepot', budgetMs: 4000, schema: null },
+    registry: { name: 'local', enabled: true, listingShape: 'warn' },
+    cache: {
+      freshSeconds: 15,
+      staleWhileRevalidateSeconds: 60,
+      staleIfErrorSeconds: 900,
+      maxBytes: 268_435_456,
+    },
+    limits: { anonymousPerMinute: 0, readKeyPerMinute: 0, publishPerMinute: 60, trustedProxies: [] },
+    upstreams: [],
+  })
+})
+
+test('the file that is shipped is good', (t) => {
+  t.notThrows(() => loadConfig({ ENTREPOT_CONFIG: 'config/gateway.toml' }))
+})
+
+test('an upstream takes its key from the environment or from a file beside the gateway file', (t) => {
+  const keyFile = join(folder, 'secret')
+  writeFileSync(keyFile, ' from-file \n')
+  const { upstreams } = load(
+    `
+    [[upstreams]]
+    name = "a"
+    url = "\${SCHEME}://a.example/registry/"
+    api_key_env = "A_KEY"
+    [[upstreams]]
+    name = "b"
+    url = "https://b.example"
+    api_key_file = "${keyFile}"
+    priority = 7`,
+    { SCHEME: 'https', A_KEY: 'from-environment' },
+  )
+  t.like(upstreams[0], {
+    url: 'https://a.example/registry',
+    key: 'from-environment',
+    priority: 1,
+    mode: 'live',
+  })
+  t.like(upstreams[1], { key: 'from-file', priority: 7, visibility: 'public' })
+})
+
+test('booleans are read in every spelling of the contract', (t) => {
+  for (const value of ['true', '1', 'YES', 'On']) {
+    t.true(load('', { REGISTRY_REQUIRE_READ_API_KEY: value }).requireReadKey)
+  }
+  for (const value of ['false', '0', 'no', 'OFF', '']) {
+    t.false(load('', { REGISTRY_REQUIRE_READ_API_KEY: value }).requireReadKey)
+  }
+})
+
+test('every problem of the environment and of the file is told at once', (t) => {
+  const problems = problemsOf(
+    t,
+    `
+    unknown = 1
+    [gateway]
+    budget_ms = "soon"
+    [registry]
+    listing_shape = "maybe"
+    [[upstreams]]
+    name = "Not OK"
+    url = "ftp://x"
+    colour = "red"`,
+    { PORT: '99999', STORE_URL: 'mysql://root:hunter2@db', METRICS_PUBLIC: 'perhaps', LOG_LEVEL: 'loud' },
+  )
+  const paths = problems.map((line) => line.slice(0, line.indexOf(':')))
+  t.deepEqual(paths.toSorted(), [
+    'LOG_LEVEL',
+    'METRICS_PUBLIC',
+    'PORT',
+    'STORE_URL',
+    'gateway.budget_ms',
+    'registry.listing_shape',
+    'unknown',
+    'upstreams[0].colour',
+    'upstreams[0].name',
+    'upstreams[0].url',
+  ])
+  t.false(problems.join().includes('hunter2'), 'a password is not repeated')
+})
+
+const REFUSED: [name: string, toml: string, problem: RegExp][] = [
+  ['broken TOML', '[gateway\n', /not TOML: .*\(line 1, column \d+\)$/],
+  [
+    'an unset variable',
+    '[gateway]\nid = "${NOBODY}"',
+    /^gateway\.id: \$\{NOBODY\} is not set in the environment$/,
+  ],
+  [
+    'an unset key',
+    '[[upstreams]]\nname="a"\nurl="http://a"\napi_key_env="NOBODY"',
+    /^upstreams\[0\]\.api_key_env: NOBODY is not set$/,
+  ],
+  [
+    'a missing key file',
+    '[[upstreams]]\nname="a"\nurl="http://a"\napi_key_file="nope"',
+    /^upstreams\[0\]\.api_key_file: cannot read .*nope: ENOENT$/,
+  ],
+  ['two keys', '[[upstreams]]\nname="a"\nurl="http://a"\napi_key_file="x"\napi_key_env="HOME"', /has both/],
+  [
+    'a name taken twice',
+    '[[upstreams]]\nname="a"\nurl="http://a"\n[[upstreams]]\nname="a"\nurl="http://b"',
+    /^upstreams\[1\]\.name: 'a' is already taken$/,
+  ],
+  [
+    'the name of the local Registry',
+    '[[upstreams]]\nname="local"\nurl="http://a"',
+    /'local' is already taken/,
+  ],
+  ['credentials in a URL', '[[upstreams]]\nname="a"\nurl="http://u:p@a"', /must not hold credentials/],
+  ['a query in a URL', '[[upstreams]]\nname="a"\nurl="http://a?x"', /must have no query/],
+  ['nothing to serve', '[registry]\nenabled = false', /leaves nothing to serve/],
+  [
+    'a proxy that is no CIDR',
+    '[limits]\ntrusted_proxies = ["here"]',
+    /limits\.trusted_proxies\[0\]: expected a CIDR/,
+  ],
+]
+
+for (const [name, toml, problem] of REFUSED) {
+  test(`${name} stops the start and is named`, (t) => {
+    const problems = problemsOf(t, toml)
+    t.is(problems.length, 1, problems.join('\n'))
+    t.regex(problems[0]!, problem)
+  })
+}
+
+test('a key that cannot be sent in a header is refused without being shown', (t) => {
+  const toml = '[[upstreams]]\nname="a"\nurl="http://a"\napi_key_env="K"'
+  const [problem] = problemsOf(t, toml, { K: 'se\ncret' })
+  t.regex(problem!, /cannot be sent in a header/)
+  t.false(problem!.includes('cret'))
+})
+
+test('a missing gateway file is named by its variable', (t) => {
+  const error = t.throws(() => loadConfig({ ENTREPOT_CONFIG: join(folder, 'nowhere.toml') }))
+  t.regex(error?.message ?? '', /^ENTREPOT_CONFIG: cannot read .*nowhere\.toml: no such file$/)
+})
