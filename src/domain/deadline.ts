@@ -1,3 +1,6 @@
+/** A longer timer fires at once instead of late. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
 /**
  * Runs `work` with a signal that aborts when the caller's does, or `ms` after the start with the reason `late`.
  * Heeding the signal is left to the work: see `untilAborted`.
@@ -7,7 +10,7 @@ export const withDeadline = async <T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> => {
   const deadline = new AbortController()
-  const timer = setTimeout(() => deadline.abort(late), ms)
+  const timer = setTimeout(() => deadline.abort(late), Math.min(ms, MAX_TIMER_MS))
   try {
     return await work(AbortSignal.any([caller, deadline.signal]))
   } finally {

@@ -10,7 +10,9 @@ export type JsonValue =
 export type JsonObject = { [name: string]: JsonValue }
 
 /** Where a number of 16 digits or more may begin. Digits inside a string follow its quote, or cost time only. */
-const LONG_INTEGER = /(?:^|[\s:,[-])\d{16}/
+const LONG_INTEGER = /[\s:,[-]\d{16}/
+/** Apart, because an alternative in the expression above makes it take three times as long. */
+const LONG_INTEGER_ALONE = /^\d{16}/
 const INTEGER = /^-?\d+$/
 
 /**
@@ -19,7 +21,9 @@ const INTEGER = /^-?\d+$/
  * @throws SyntaxError
  */
 export const parseJson = (text: string): JsonValue =>
-  LONG_INTEGER.test(text) ? parseWithSource(text, keepInteger) : JSON.parse(text)
+  LONG_INTEGER.test(text) || LONG_INTEGER_ALONE.test(text)
+    ? parseWithSource(text, keepInteger)
+    : JSON.parse(text)
 
 /** TypeScript's library does not know the reviver's third argument yet (ECMAScript 2026, JSON.parse source text). */
 const parseWithSource = JSON.parse as (

@@ -6,8 +6,11 @@ import { matchesAll } from '../filter-spec/evaluate.ts'
 import type { FetchListings } from './fetch-listings.ts'
 import { type ListingPage, MAX_PAGE_ITEMS, type UpstreamItem } from './listing-page.ts'
 
-/** Most requests for one query, whatever page size an upstream makes do with. */
-export const MAX_REQUESTS = 64
+/** Smallest page, of more to come, that an upstream may make do with: it bounds the requests of one query. */
+export const MIN_PAGE_ITEMS = 25
+
+/** Most requests that are queued before another look at what has come: a total may be any number. */
+export const MAX_PAGES_AHEAD = 64
 
 /**
  * Reads an upstream from its newest listing until a page of matches is together: in pages of 200, the first one
@@ -41,7 +44,6 @@ class Harvest {
   readonly #query: ListingQuery
   readonly #seen = new Set<string>()
   readonly #kept: Item[] = []
-  #requests = 0
   #pageSize = MAX_PAGE_ITEMS
   #total = Number.POSITIVE_INFINITY
   #excluded = 0
@@ -65,10 +67,11 @@ class Harvest {
   /** The first page alone, since only it tells how many there are. */
   nextOffsets(wanted: number): number[] {
     const end = Math.min(this.#total, this.read + wanted - this.matches)
-    const pages = this.#requests === 0 ? 1 : Math.ceil((end - this.read) / this.#pageSize)
-    this.#requests += pages
-    if (this.#requests > MAX_REQUESTS) throw this.#broken(`needs more than ${MAX_REQUESTS} pages`)
-    return Array.from({ length: pages }, (_, page) => this.read + page * this.#pageSize)
+    const pages = this.read === 0 ? 1 : Math.ceil((end - this.read) / this.#pageSize)
+    return Array.from(
+      { length: Math.min(pages, MAX_PAGES_AHEAD) },
+      (_, page) => this.read + page * this.#pageSize,
+    )
   }
 
   add({ items, received, total }: ListingPage): void {
@@ -83,9 +86,9 @@ class Harvest {
     this.read += received
   }
 
-  /** An upstream may have smaller pages than it was asked for, but all of one size, and not empty ones. */
+  /** An upstream may have smaller pages than it was asked for, but all of one size. */
   #takeSmallerPage(received: number): void {
-    if (this.read > 0 || received === 0) throw this.#broken('sends less than it says it has')
+    if (this.read > 0 || received < MIN_PAGE_ITEMS) throw this.#broken('sends less than it says it has')
     this.#pageSize = received
   }
 

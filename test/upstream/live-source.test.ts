@@ -142,6 +142,51 @@ test('an upstream with smaller pages is read whole', async (t) => {
   t.is((await ask({ limit: 300 })).items.length, 230)
 })
 
+test('a later page that holds less than the upstream says it has is not taken for the end', async (t) => {
+  const { ask } = await upstreamOf(t, {
+    items: listingTexts('a', 450),
+    script: [{ kind: 'serve' }, { kind: 'body', body: envelopeText(listingTexts('b', 10), 450) }],
+  })
+  t.is((await failure(t, ask({ limit: 300 }))).reason, 'bad_envelope')
+})
+
+test('a listing that comes by twice while the upstream changes is shown once', async (t) => {
+  const items = listingTexts('a', 300)
+  const { ask } = await upstreamOf(t, {
+    items,
+    script: [{ kind: 'serve' }, { kind: 'body', body: envelopeText(items.slice(199), 301) }],
+  })
+  t.deepEqual(
+    ids(await ask({ limit: 400 })),
+    items.map((item) => JSON.parse(item).listing_id),
+  )
+})
+
+test('two publishers behind a gateway may use one id; one Registry has it once', async (t) => {
+  const items = [1, 2].map((publisher_id) => listingText({ publisher_id }))
+  const { ask: askGateway } = await upstreamOf(t, { items }, { kind: 'gateway' })
+  t.is((await askGateway()).items.length, 2)
+  const { ask: askRegistry } = await upstreamOf(t, { items })
+  t.is((await askRegistry()).items.length, 1)
+})
+
+test('a prefix of any length is read, 200 listings at a time', async (t) => {
+  const { ask, fake } = await upstreamOf(t, { items: listingTexts('a', 4000) })
+  t.is((await ask({ limit: 3900 })).items.length, 3900)
+  t.is(fake.requests.length, 20)
+})
+
+test('an upstream that claims to have no end is not believed further than it is read', async (t) => {
+  const items = listingTexts('a', 200)
+  const { ask } = await upstreamOf(t, {
+    script: [
+      { kind: 'body', body: envelopeText(items, Number.MAX_SAFE_INTEGER) },
+      { kind: 'status', status: 500 },
+    ],
+  })
+  t.is((await failure(t, ask({ limit: Number.MAX_SAFE_INTEGER }))).reason, 'http_500')
+})
+
 test('no more requests are out at once than max_in_flight', async (t) => {
   const { ask, fake } = await upstreamOf(
     t,
@@ -281,6 +326,7 @@ const FAULTS: readonly (readonly [name: string, behaviour: Behaviour, reason: So
     'bad_envelope',
   ],
   ['a negative total', { kind: 'body', body: '{"items":[],"total_after_filter":-1}' }, 'bad_envelope'],
+  ['one item a page', { kind: 'body', body: envelopeText([listingText()], 300) }, 'bad_envelope'],
   ['a total without items', { kind: 'body', body: envelopeText([], 7) }, 'bad_envelope'],
   [
     'more items than asked for',
