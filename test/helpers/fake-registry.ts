@@ -9,6 +9,8 @@ export type Behaviour =
   | { kind: 'serve'; encoding?: 'gzip' | 'deflate' | 'br' | 'zebra' }
   /** Serves its items after `ms`. */
   | { kind: 'delay'; ms: number }
+  /** Serves its items when the promise has resolved. */
+  | { kind: 'hold'; until: Promise<unknown> }
   /** Reads the request and says nothing, for ever. */
   | { kind: 'hang' }
   /** Sends headers and half an envelope, and then nothing, for ever. */
@@ -38,8 +40,8 @@ export type FakeRegistry = {
   url: string
   /** Requests so far, oldest first. */
   requests: SeenRequest[]
-  /** Resolves when the first request has come. */
-  requested: () => Promise<void>
+  /** Resolves when that many requests have come (default 1). */
+  requested: (count?: number) => Promise<void>
   /** Most requests that were open at once. */
   mostInFlight: () => number
   /** Connections so far. */
@@ -86,7 +88,9 @@ export const startFakeRegistry = async (options: FakeOptions = {}): Promise<Fake
   const fake: FakeRegistry = {
     url: `http://127.0.0.1:${portOf(server)}${prefix}`,
     requests: [],
-    requested: async () => void (fake.requests.length > 0 || (await once(server, 'request'))),
+    requested: async (count = 1) => {
+      while (fake.requests.length < count) await once(server, 'request')
+    },
     mostInFlight: () => mostInFlight,
     connections: () => connections,
     items: [...items],
@@ -160,6 +164,8 @@ const behave = (step: Behaviour, response: ServerResponse, serve: Serve): unknow
       return respondEncoded(response, step.encoding, serve())
     case 'delay':
       return setTimeout(() => respond(response, 200, serve()), step.ms)
+    case 'hold':
+      return step.until.then(() => respond(response, 200, serve()))
     case 'hang':
       return null
     case 'hang_mid_body':
