@@ -10,8 +10,9 @@ import { createRoutes } from './http/routes.ts'
 import { createLogger, type Logger } from './log.ts'
 import { ApiKeys, sameSecret } from './registry/api-keys.ts'
 import { localSource } from './registry/local-source.ts'
-import { recoverAddress } from './registry/recover-address.ts'
+import { createRecoverPool } from './registry/recover-pool.ts'
 import { Replica } from './registry/replica.ts'
+import type { RecoverAddress } from './registry/signature.ts'
 import { openSqliteStore } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
 import { createAgent } from './upstream/agent.ts'
@@ -28,7 +29,7 @@ export type Context = {
 }
 
 /** What a test may put in place of the real thing. */
-export type Overrides = { nowSeconds?: () => number; log?: Logger; store?: Store }
+export type Overrides = { nowSeconds?: () => number; log?: Logger; store?: Store; recover?: RecoverAddress }
 
 /**
  * The composition root: the only place where adapters are made and joined.
@@ -65,8 +66,10 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
       ask: localSource(replica),
     }
     const sources = config.registry.enabled ? [local, ...upstreams] : upstreams
+    const pool = createRecoverPool()
+    closers.push(() => pool.close())
     const verifier = {
-      recover: recoverAddress,
+      recover: overrides.recover ?? pool.recover,
       nowSeconds: overrides.nowSeconds ?? (() => Math.floor(Date.now() / 1000)),
     }
     const { adminKey } = config

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
 import { loadConfig } from '../../src/config.ts'
 import { createContext, type Overrides } from '../../src/context.ts'
+import { recoverAddress } from '../../src/registry/recover-address.ts'
 import { startService } from '../../src/service.ts'
 
 export type RunningService = {
@@ -27,7 +28,7 @@ export const startRegistry = async (t: ExecutionContext, options: Options = {}):
     ENTREPOT_CONFIG: file,
     ...options.environment,
   })
-  const service = await startService(await createContext(config, options))
+  const service = await startService(await createContext(config, { recover: recoverAddress, ...options }))
   t.teardown(async () => {
     await service.close()
     await rm(folder, { recursive: true })

@@ -1,0 +1,43 @@
+import { availableParallelism } from 'node:os'
+import { extname } from 'node:path'
+import { Piscina } from 'piscina'
+import { EntrepotError } from '../errors.ts'
+import type { RecoverRequest } from './recover-worker.ts'
+import type { RecoverAddress } from './signature.ts'
+
+/** Signatures that may wait for a thread; about a second's work each thread. */
+export const MAX_WAITING = 1000
+/** A thread that has had nothing to do for this long ends. */
+const IDLE_MS = 60_000
+
+/** One core is left to the event loop, so that reads stay quick while signatures are checked. */
+export const recoverThreads = (): number => Math.max(1, availableParallelism() - 1)
+
+/**
+ * Signature recovery on worker threads, started when there is work.
+ * Rejects with `EntrepotError` `unavailable` when more wait than the threads can soon take.
+ */
+export const createRecoverPool = (
+  threads = recoverThreads(),
+): { recover: RecoverAddress; close: () => Promise<void> } => {
+  const pool = new Piscina<RecoverRequest, string | null>({
+    // The worker stands beside this file, whether that is a source or built.
+    filename: new URL(`./recover-worker${extname(import.meta.filename)}`, import.meta.url).href,
+    minThreads: 0,
+    maxThreads: threads,
+    maxQueue: MAX_WAITING,
+    idleTimeout: IDLE_MS,
+  })
+  return {
+    recover: (message, signature) => {
+      if (pool.queueSize >= MAX_WAITING) return Promise.reject(tooBusy())
+      return pool.run({ message, signature })
+    },
+    close: () => pool.destroy(),
+  }
+}
+
+const tooBusy = (): EntrepotError =>
+  new EntrepotError('unavailable', 'Too many signatures are waiting to be checked; try again shortly', {
+    headers: { 'Retry-After': '1' },
+  })
