@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+/** A server in a process of its own, so that it does not share a core with whoever loads it. */
+export type Child = { url: string; pid: number; close: () => Promise<void> }
+
+/** Plain `node:http` that serves the bytes of a file: what the ratios are taken against. */
+export const startPlainServer = (file: string): Promise<Child> =>
+  start([fileURLToPath(new URL('./plain-server.ts', import.meta.url)), file], {})
+
+/** The product itself: `entrepot serve` on a free port. */
+export const startEntrepot = (environment: Record<string, string>): Promise<Child> =>
+  start([fileURLToPath(new URL('../src/bin.ts', import.meta.url)), 'serve'], {
+    PORT: '0',
+    LOG_LEVEL: 'info',
+    ...environment,
+  })
+
+const start = async (args: readonly string[], environment: Record<string, string>): Promise<Child> => {
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const url = await new Promise<string>((resolve, reject) => {
+    const lines = createInterface({ input: child.stderr })
+    lines.on('line', (line) => {
+      const found = /http:\/\/[\d.]+:\d+/.exec(line)
+      if (found !== null) resolve(found[0])
+    })
+    void ended.then(() => reject(new Error(`${args.join(' ')} ended before it listened`)))
+  })
+  const close = (): Promise<void> => {
+    child.kill('SIGTERM')
+    return ended
+  }
+  return { url, pid: child.pid!, close }
+}
