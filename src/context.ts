@@ -55,8 +55,8 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
     const upstreams: NamedSource[] = config.upstreams.map((upstream) => {
       const agent = createAgent(upstream)
       closers.push(() => agent.close())
-      const { name, visibility, mode, priority } = upstream
-      return { name, visibility, mode, priority, ask: liveSource(upstream, agent) }
+      const { name, visibility, priority } = upstream
+      return { name, visibility, mode: 'live', priority, ask: liveSource(upstream, agent) }
     })
     const local: NamedSource = {
       name: config.registry.name,
