@@ -1,0 +1,42 @@
+import { parseTimestamp } from '../domain/timestamp.ts'
+import { priceOf } from './price.ts'
+import { type Row, readRow, textAt } from './row.ts'
+
+export type PolicyName = 'cheapest' | 'newest' | 'registry-order'
+
+export const BUILT_IN_POLICIES: Readonly<Record<PolicyName, (rows: readonly Row[]) => Row[]>> = {
+  /**
+   * By advertised price in base units, without a price or at no price last, as the deployed buyers have it
+   * (`protocol.md` 3.5). Amounts of different tokens are compared as numbers.
+   */
+  cheapest: (rows) => sortedBy(rows, priceRank, compare),
+  newest: (rows) => sortedBy(rows, createdAt, (a, b) => b - a),
+  /** All of the first Registry, then all of the second, and so on; `rows` come newest first. */
+  'registry-order': (rows) => [...Map.groupBy(rows, registryOf).values()].flat(),
+}
+
+/** Stable: equals keep their place. */
+const sortedBy = <Key>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => Key,
+  order: (a: Key, b: Key) => number,
+): Row[] =>
+  rows
+    .map((row) => ({ row, key: keyOf(row) }))
+    .sort((a, b) => order(a.key, b.key))
+    .map(({ row }) => row)
+
+/** `null` for what has no price. */
+const priceRank = (row: Row): bigint | null => {
+  const price = priceOf(readRow(row))
+  return price === null || price.value === 0n ? null : price.value
+}
+
+const compare = (a: bigint | null, b: bigint | null): number => {
+  if (a === null || b === null) return Number(a === null) - Number(b === null)
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+const createdAt = (row: Row): number => parseTimestamp(textAt(readRow(row), 'created_at') ?? '') ?? 0
+
+const registryOf = (row: Row): string | null => textAt(readRow(row), '_meta', 'registry')

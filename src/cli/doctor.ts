@@ -1,0 +1,137 @@
+import { statSync } from 'node:fs'
+import { SourceError } from '../domain/source-error.ts'
+import { type BuyerConfig, defaultFiles, readBuyerConfig } from './buyer-config.ts'
+import { faultOf, readObject } from './client.ts'
+import { EXIT, type ExitCode } from './exit.ts'
+import { type Market, routeOf } from './market.ts'
+import { describeNearMiss, nearMisses, urlFault } from './registry-url.ts'
+import { textAt } from './row.ts'
+import { safeText } from './safe-text.ts'
+import { type JsonOptions, type Registry, splitUrls, withoutCredentials } from './select-registries.ts'
+import { bold, isLively, print, printJson, type Terminal } from './terminal.ts'
+
+/** One thing that was looked at. `area` decides the exit code of what is wrong. */
+type Check = {
+  area: 'configuration' | 'registry'
+  subject: string
+  state: 'ok' | 'warning' | 'wrong'
+  finding: string
+  unauthorized?: boolean
+}
+
+/**
+ * `entrepot doctor`: everything about the configuration and every Registry in it that can go wrong, with what to do.
+ * Exits with 78 for a configuration that does not do what it says; else as the Registries answer.
+ */
+export const doctor = async (terminal: Terminal, market: Market, options: JsonOptions): Promise<ExitCode> => {
+  const config = readBuyerConfig(terminal.env, options.config)
+  const named = splitUrls(options.registries)
+  const urls = named.length > 0 ? named : config.urls
+  const timeoutMs = (options.discoveryTimeout ?? 0) * 1000 || config.discoveryTimeoutMs
+  const usable = urls.filter((url) => urlFault(url) === null)
+  const visits = usable.map((url) => visit(market, { url, key: config.auth.get(url) ?? null }, timeoutMs))
+  const checks = [...checkConfig(terminal, config, urls, options.config), ...(await Promise.all(visits))]
+  if (options.json || !terminal.stdout.isTTY) await printJson(terminal, checks)
+  else await print(terminal, checks.map((check) => line(check, isLively(terminal, terminal.stdout))).join(''))
+  return exitCodeOf(checks)
+}
+
+const checkConfig = (
+  { env }: Terminal,
+  config: BuyerConfig,
+  urls: readonly string[],
+  explicit: string | undefined,
+): Check[] => {
+  const check = (state: Check['state'], subject: string, finding: string): Check => ({
+    area: 'configuration',
+    subject,
+    state,
+    finding,
+  })
+  const places = explicit === undefined ? defaultFiles(env) : [explicit]
+  const known = new Set(urls)
+  const misses = nearMisses(urls, config.auth)
+  const missed = new Set(misses.map(({ keyUrl }) => keyUrl))
+  return [
+    ...(config.files.length === 0 && config.problems.length === 0
+      ? [check('ok', places[0] ?? '', `no such file; the default ${config.urls.join(', ')} is used`)]
+      : []),
+    ...config.files.map((file) => check('ok', file, 'read')),
+    ...(config.auth.size > 0 ? config.files.filter(isReadableByOthers) : []).map((file) =>
+      check(
+        'warning',
+        file,
+        `can be read by others and configuration with keys is in use: chmod 600 ${file}`,
+      ),
+    ),
+    ...config.problems.map(({ path, message }) => check('wrong', path, message)),
+    ...urls.flatMap((url) => {
+      const fault = urlFault(url)
+      return fault === null ? [] : [check('wrong', withoutCredentials(url), fault)]
+    }),
+    ...misses.map((miss) => check('wrong', `[registry.auth] ${miss.keyUrl}`, describeNearMiss(miss))),
+    ...[...config.auth.keys()]
+      .filter((url) => !known.has(url) && !missed.has(url))
+      .map((url) =>
+        check('warning', `[registry.auth] ${url}`, 'a key for no configured Registry; it is not used'),
+      ),
+  ]
+}
+
+const isReadableByOthers = (file: string): boolean =>
+  process.platform !== 'win32' && (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) % 0o100 !== 0
+
+/** Health, vocabulary and one read, in the order in which a buyer needs them. */
+const visit = async (market: Market, registry: Registry, timeoutMs: number): Promise<Check> => {
+  const { url, key } = registry
+  const about = { area: 'registry', subject: url } as const
+  const started = performance.now()
+  const get = (path: string) => market.send({ method: 'GET', url: routeOf(registry, path), key, timeoutMs })
+  try {
+    const [health, spec, read] = await Promise.all([
+      get('/health'),
+      get('/filter-spec'),
+      get('/listings?status=open&limit=1'),
+    ])
+    if (read.status === 401 || read.status === 403) {
+      const hint =
+        key === null ? `no key is configured: [registry.auth] "${url}" = "…"` : 'the key was refused'
+      return { ...about, state: 'wrong', finding: `${faultOf(read)}; ${hint}`, unauthorized: true }
+    }
+    if (read.status !== 200) return { ...about, state: 'wrong', finding: `GET /listings: ${faultOf(read)}` }
+    const total = textAt(readObject(read), 'total_after_filter')
+    const schema = textAt(readObject(spec), 'schema', 'id')
+    const finding = [
+      `${total ?? 'an unknown number of'} open listings`,
+      `schema ${schema ?? 'not declared'}`,
+      `${key === null ? 'without' : 'with'} a key`,
+      `${Math.round(performance.now() - started)} ms`,
+    ].join(', ')
+    const isWell = health.status === 200 && spec.status === 200 && total !== null
+    if (isWell) return { ...about, state: 'ok', finding }
+    const doubts = [
+      ...(health.status === 200 ? [] : [`GET /health: ${faultOf(health)}`]),
+      ...(spec.status === 200 ? [] : [`GET /filter-spec: ${faultOf(spec)}`]),
+    ]
+    return { ...about, state: 'warning', finding: [finding, ...doubts].join('; ') }
+  } catch (cause) {
+    if (!(cause instanceof SourceError)) throw cause
+    return { ...about, state: 'wrong', finding: `${cause.reason}: ${cause.message}` }
+  }
+}
+
+const MARKS: Readonly<Record<Check['state'], string>> = { ok: 'ok', warning: 'warning', wrong: 'WRONG' }
+
+const line = ({ state, subject, finding }: Check, isStyled: boolean): string => {
+  const mark = MARKS[state].padEnd(8)
+  return `${isStyled && state !== 'ok' ? bold(mark) : mark}${safeText(`${subject}: ${finding}`)}\n`
+}
+
+const exitCodeOf = (checks: readonly Check[]): ExitCode => {
+  if (checks.some(({ area, state }) => area === 'configuration' && state === 'wrong')) return EXIT.badConfig
+  const registries = checks.filter(({ area }) => area === 'registry')
+  const failed = registries.filter(({ state }) => state === 'wrong')
+  if (failed.length === 0) return EXIT.ok
+  if (failed.length < registries.length) return EXIT.partial
+  return failed.every(({ unauthorized }) => unauthorized) ? EXIT.notAuthorized : EXIT.noAnswer
+}

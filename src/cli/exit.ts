@@ -1,0 +1,27 @@
+/** Exit codes of `contract.md` 4; those from 65 up are the ones of sysexits.h. */
+export const EXIT = {
+  ok: 0,
+  /** Usage, or something unexpected. */
+  failure: 1,
+  /** Some Registries failed: what was printed is partial. */
+  partial: 3,
+  noAnswer: 4,
+  badData: 65,
+  notAuthorized: 77,
+  badConfig: 78,
+} as const
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** What ends a command with a message on stderr and an exit code. Its message never holds a secret. */
+export class CliError extends Error {
+  readonly exitCode: ExitCode
+
+  constructor(exitCode: ExitCode, message: string, extras: { cause?: unknown } = {}) {
+    super(message, extras.cause === undefined ? undefined : { cause: extras.cause })
+    this.name = 'CliError'
+    this.exitCode = exitCode
+  }
+}
+
+export const usageError = (message: string): CliError => new CliError(EXIT.failure, message)

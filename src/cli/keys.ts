@@ -1,0 +1,94 @@
+import { isJsonObject, type JsonObject } from '../domain/json.ts'
+import { readJson, readObject, sendOrFail } from './client.ts'
+import { CliError, EXIT, type ExitCode, usageError } from './exit.ts'
+import type { Call, Market } from './market.ts'
+import { urlFault } from './registry-url.ts'
+import { textAt } from './row.ts'
+import { safeText } from './safe-text.ts'
+import { splitUrls } from './select-registries.ts'
+import { renderTable } from './table.ts'
+import { print, printJson, type Terminal, tell } from './terminal.ts'
+
+export type OperatorOptions = {
+  /** One Registry: the operator's own. Default: what `HOST` and `PORT` say. */
+  registries?: readonly string[]
+  json?: boolean
+}
+
+export type MintOptions = OperatorOptions & { scope: string }
+
+const OPERATOR_TIMEOUT_MS = 10_000
+
+/** `entrepot keys mint NAME`: the raw key is shown this once, and is all that stdout gets on a terminal. */
+export const mintKey = async (
+  terminal: Terminal,
+  market: Market,
+  name: string,
+  options: MintOptions,
+): Promise<ExitCode> => {
+  const body = JSON.stringify({ name, scope: options.scope })
+  const reply = await sendOrFail(market, { ...adminCall(terminal, options), method: 'POST', body })
+  const minted = readObject(reply)
+  if (options.json || !terminal.stdout.isTTY) {
+    await printJson(terminal, minted)
+    return EXIT.ok
+  }
+  tell(terminal, `key ${textAt(minted, 'id')} '${name}' (${options.scope}); it is not shown again:`)
+  await print(terminal, `${safeText(textAt(minted, 'key') ?? '')}\n`)
+  return EXIT.ok
+}
+
+export const listKeys = async (
+  terminal: Terminal,
+  market: Market,
+  options: OperatorOptions,
+): Promise<ExitCode> => {
+  const value = readJson(await sendOrFail(market, { ...adminCall(terminal, options), method: 'GET' }))
+  const keys = Array.isArray(value) ? value.filter(isJsonObject) : []
+  if (options.json || !terminal.stdout.isTTY) await printJson(terminal, keys)
+  else await print(terminal, `${keyTable(keys, terminal.stdout.columns).join('\n')}\n`)
+  return EXIT.ok
+}
+
+export const revokeKey = async (
+  terminal: Terminal,
+  market: Market,
+  id: string,
+  options: OperatorOptions,
+): Promise<ExitCode> => {
+  if (!/^\d{1,15}$/.test(id)) throw usageError(`ID must be the number of a key, not '${id}'`)
+  const call = adminCall(terminal, options)
+  await sendOrFail(market, { ...call, url: `${call.url}/${id}`, method: 'DELETE' })
+  tell(terminal, `key ${id} is revoked`)
+  return EXIT.ok
+}
+
+/** The operator's key goes to one Registry, and never to those that a buyer has configured. */
+const adminCall = ({ env }: Terminal, { registries }: OperatorOptions): Omit<Call, 'method'> => {
+  const urls = splitUrls(registries)
+  if (urls.length > 1) throw usageError('name one Registry: the operator key belongs to one')
+  const url = urls[0] ?? `http://${env.HOST || '127.0.0.1'}:${env.PORT || '8080'}`
+  const fault = urlFault(url)
+  if (fault !== null) throw usageError(`${url} ${fault}`)
+  const key = env.REGISTRY_ADMIN_API_KEY?.trim()
+  if (!key)
+    throw new CliError(EXIT.notAuthorized, 'REGISTRY_ADMIN_API_KEY is not set: it is the key of the operator')
+  return { url: `${url.replace(/\/+$/, '')}/admin/api-keys`, key, timeoutMs: OPERATOR_TIMEOUT_MS }
+}
+
+const COLUMNS = [
+  { title: 'ID', align: 'right' },
+  { title: 'NAME' },
+  { title: 'SCOPE' },
+  { title: 'CREATED' },
+  { title: 'REVOKED' },
+] as const
+
+const keyTable = (keys: readonly JsonObject[], width: number): string[] =>
+  renderTable(
+    COLUMNS,
+    keys.map((key) =>
+      ['id', 'name', 'scope', 'created_at', 'revoked_at'].map((name) => safeText(textAt(key, name) ?? '-')),
+    ),
+    width || 80,
+  )

@@ -1,0 +1,47 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'
+import { showAge } from './age.ts'
+import { grouped, priceOf } from './price.ts'
+import { type Row, readRow, textAt } from './row.ts'
+import { safeText } from './safe-text.ts'
+
+/** A full sheet of one listing: every member with its name, what is nested indented below it. */
+export const listingSheet = (row: Row): string[] => {
+  const listing = readRow(row)
+  const { _meta, ...members } = listing
+  return [
+    ...headline(listing),
+    ...section(members, ''),
+    ...(isJsonObject(_meta) ? ['', 'as found', ...section(_meta, '  ')] : []),
+  ]
+}
+
+const headline = (listing: JsonObject): string[] => {
+  const price = priceOf(listing)
+  const age = showAge(textAt(listing, 'created_at'))
+  const asked =
+    price === null
+      ? 'no price advertised'
+      : `${grouped(price.value)} base units of ${price.token ?? 'an unnamed token'} per ${price.per}`
+  return [safeText(`${textAt(listing, 'listing_id') ?? ''}  ${asked}  published ${age} ago`), '']
+}
+
+const section = (members: JsonObject, indent: string): string[] => {
+  const width = Math.max(0, ...Object.keys(members).map((name) => name.length))
+  return Object.entries(members).flatMap(([name, value]) => field(name.padEnd(width), value, indent))
+}
+
+const field = (name: string, value: JsonValue, indent: string): string[] => {
+  if (Array.isArray(value) && value.length > 0 && value.some(isNested))
+    return value.flatMap((item, n) => field(`${name.trimEnd()}[${n}]`, item, indent))
+  if (isJsonObject(value) && Object.keys(value).length > 0)
+    return [safeText(`${indent}${name.trimEnd()}`), ...section(value, `${indent}  `)]
+  return [safeText(`${indent}${name}  ${plain(value)}`)]
+}
+
+const isNested = (value: JsonValue): boolean => typeof value === 'object' && value !== null
+
+const plain = (value: JsonValue): string => {
+  if (value === null) return '-'
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(plain).join(', ')
+  return isJsonObject(value) ? 'none' : String(value)
+}

@@ -1,0 +1,102 @@
+import type { Argument, Command, Option } from 'commander'
+
+/** The manual page of the whole program as Markdown, made of its own definitions. */
+export const renderManual = (program: Command): string =>
+  [
+    '# entrepot: the command line',
+    '',
+    '<!-- Written by `npm run docs`; change the definitions in src/cli instead. -->',
+    '',
+    `${program.description()}.`,
+    '',
+    '## Options of every command',
+    '',
+    ...options(program.options),
+    '',
+    ...program.commands.flatMap((command) => describe(command, 'entrepot')),
+    ...CONVENTIONS,
+  ].join('\n')
+
+const describe = (command: Command, parent: string): string[] => {
+  const path = `${parent} ${command.name()}`
+  if (command.commands.length > 0)
+    return [
+      `## ${path}`,
+      '',
+      `${command.description()}.`,
+      '',
+      ...command.commands.flatMap((one) => describe(one, path)),
+    ]
+  return [
+    `${parent === 'entrepot' ? '##' : '###'} ${path}`,
+    '',
+    `${command.description()}.`,
+    '',
+    '```text',
+    `${path} ${command.usage()}`,
+    '```',
+    '',
+    ...(command.registeredArguments.length > 0 ? [...argumentList(command.registeredArguments), ''] : []),
+    ...(command.options.length > 0 ? [...options(command.options), ''] : []),
+    ...examples(command),
+  ]
+}
+
+const argumentList = (list: readonly Argument[]): string[] =>
+  list.map((argument) => `- \`${argument.name()}\`: ${argument.description}`)
+
+const options = (list: readonly Option[]): string[] =>
+  list.map(({ flags, description }) => `- \`${flags}\`: ${description}`)
+
+const exampleTexts = new WeakMap<Command, string>()
+
+/** Adds an example to a command's help and to its page. */
+export const withExample = (command: Command, example: string): Command => {
+  exampleTexts.set(command, example)
+  return command.addHelpText('after', `\nExample:\n  ${example.replaceAll('\n', '\n  ')}`)
+}
+
+const examples = (command: Command): string[] => {
+  const text = exampleTexts.get(command)
+  return text === undefined ? [] : ['```sh', text, '```', '']
+}
+
+const CONVENTIONS = `## What goes where
+
+Data, and nothing else, goes to stdout; what each Registry answered goes to stderr. On a terminal, listings are a table
+and results are lines; in a pipe, or with \`--json\`, they are JSON. Prices are base units of the named token, since a
+listing does not tell its decimals. Text that others wrote is never sent to a terminal with its control characters.
+
+## Configuration
+
+\`$XDG_CONFIG_HOME/arkhai/buyer.toml\` and then \`buyer.secrets.toml\` (\`~/.config/arkhai\` where it is unset), merged
+deeply, the later one winning; \`--config FILE\` reads only that file.
+
+\`\`\`toml
+[registry]
+urls = ["https://registry.example", "http://localhost:8080"]
+discovery_timeout = 5.0
+
+[registry.auth]
+"https://registry.example" = "…"   # sent only where the URL is equal to the character
+\`\`\`
+
+## Environment
+
+- \`ENTREPOT_PRIVATE_KEY\`: the seller's key, 32 bytes in hex, where \`--key-file\` is not given.
+- \`REGISTRY_ADMIN_API_KEY\`: the operator's key, for \`entrepot keys\`.
+- \`HOST\`, \`PORT\`: where \`entrepot keys\` finds the operator's own service without \`-r\`.
+- \`NO_COLOR\`, \`CI\`: neither colour nor progress.
+
+## Exit codes
+
+| code | meaning |
+|---|---|
+| 0 | all good |
+| 1 | usage, not found, or unexpected |
+| 3 | some Registries failed; the output is partial |
+| 4 | no Registry answered |
+| 65 | bad input data |
+| 77 | not authorized |
+| 78 | bad configuration |
+`.split('\n')

@@ -1,0 +1,60 @@
+import { createInterface } from 'node:readline'
+import { CliError, EXIT } from './exit.ts'
+import type { Terminal } from './terminal.ts'
+
+export const MAX_PASSPHRASE_CHARACTERS = 4096
+
+/**
+ * Asks for a passphrase on stderr and reads it from the terminal without echo; from a pipe, its first line.
+ * @throws CliError when there is none
+ */
+export const readPassphrase = async (terminal: Terminal, question: string): Promise<string> => {
+  const { stdin, stderr } = terminal
+  if (!stdin.isTTY) return firstLine(stdin)
+  stderr.write(question)
+  try {
+    return await typed(stdin)
+  } finally {
+    stderr.write('\n')
+  }
+}
+
+const firstLine = async (stdin: NodeJS.ReadStream): Promise<string> => {
+  for await (const line of createInterface({ input: stdin })) return line
+  throw new CliError(EXIT.failure, 'no passphrase: run this in a terminal, or pipe the passphrase in')
+}
+
+const ENTER = /[\r\n\u0004]/
+const INTERRUPT = '\u0003'
+const ERASE = /[\b\u007f]/
+const ERASE_ALL = '\u0015'
+
+/** Raw mode keeps the terminal from echoing, and leaves editing to us: erase, erase all, end, interrupt. */
+const typed = (stdin: NodeJS.ReadStream): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let text = ''
+    const finish = (settle: () => void): void => {
+      stdin.setRawMode(false)
+      stdin.off('data', hear)
+      stdin.pause()
+      settle()
+    }
+    const hear = (chunk: Buffer): void => {
+      for (const character of chunk.toString('utf8')) {
+        if (ENTER.test(character)) {
+          finish(() => resolve(text))
+          return
+        }
+        if (character === INTERRUPT) {
+          finish(() => reject(new CliError(EXIT.failure, 'interrupted')))
+          return
+        }
+        if (ERASE.test(character)) text = [...text].slice(0, -1).join('')
+        else if (character === ERASE_ALL) text = ''
+        else if (text.length < MAX_PASSPHRASE_CHARACTERS) text += character
+      }
+    }
+    stdin.setRawMode(true)
+    stdin.on('data', hear)
+    stdin.resume()
+  })

@@ -1,0 +1,38 @@
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { CliError, EXIT } from './exit.ts'
+import type { RunPolicy } from './policy.ts'
+
+/** Runs a module's default export as a policy, in a thread of its own so that an endless loop can be ended. */
+export const runModule =
+  (file: string): RunPolicy =>
+  (array, { timeoutMs, maxBytes }, { stderr }) =>
+    new Promise((resolve, reject) => {
+      const worker = new Worker(new URL(`./policy-worker${extname(import.meta.filename)}`, import.meta.url), {
+        workerData: { file, array },
+        // What a policy prints is no data of ours.
+        stdout: true,
+        stderr: true,
+      })
+      worker.stdout.pipe(stderr, { end: false })
+      worker.stderr.pipe(stderr, { end: false })
+      const fail = (what: string): void => {
+        void worker.terminate()
+        reject(new CliError(EXIT.failure, `policy ${file} ${what}`))
+      }
+      const timer = setTimeout(() => fail(`took longer than ${timeoutMs} ms`), timeoutMs)
+      worker.on('message', (result: string) => {
+        clearTimeout(timer)
+        if (result.length > maxBytes) fail(`returned more than ${maxBytes} bytes`)
+        else resolve(result)
+        void worker.terminate()
+      })
+      worker.on('error', (error) => {
+        clearTimeout(timer)
+        fail(`failed: ${error instanceof Error ? error.message : String(error)}`)
+      })
+      worker.on('exit', () => {
+        clearTimeout(timer)
+        fail('ended without a result')
+      })
+    })

@@ -1,0 +1,28 @@
+import type { JsonObject } from '../domain/json.ts'
+import { textAt } from './row.ts'
+
+/**
+ * What a listing advertises: the first rate of its first escrow, in base units of its token (`protocol.md` 5.3). The
+ * token's decimals are on its chain and not in the listing.
+ */
+export type Price = { value: bigint; per: string; token: string | null; chain: string | null }
+
+/** `null` where the listing names no price. */
+export const priceOf = (listing: JsonObject): Price | null => {
+  const rate = (member: string) => textAt(listing, 'accepted_escrows', 0, 'rates', 0, member)
+  const value = rate('value')
+  const per = rate('per')
+  if (value === null || per === null || !/^\d{1,78}$/.test(value)) return null
+  return {
+    value: BigInt(value),
+    per,
+    token: textAt(listing, 'accepted_escrows', 0, 'literal_fields', 'token'),
+    chain: textAt(listing, 'accepted_escrows', 0, 'chain_name'),
+  }
+}
+
+/** `16,800,000/hour`; the hour is what a table's column says already. */
+export const showPrice = ({ value, per }: Price): string =>
+  per === 'hour' ? grouped(value) : `${grouped(value)}/${per}`
+
+export const grouped = (value: bigint): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')

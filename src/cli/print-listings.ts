@@ -1,0 +1,39 @@
+import type { Row } from './row.ts'
+import { safeJson } from './safe-text.ts'
+import { bold, isLively, print, type Terminal } from './terminal.ts'
+
+export type OutputOptions = { table?: boolean; json?: boolean; ndjson?: boolean }
+
+/** The array: a table for a person, JSON for a program, one row a line either way. */
+export const printListings = async (
+  terminal: Terminal,
+  rows: readonly Row[],
+  options: OutputOptions,
+): Promise<void> => {
+  if (isForPeople(terminal, options)) await printTable(terminal, rows)
+  else if (options.ndjson) await print(terminal, rows.map((row) => `${lineOf(terminal, row)}\n`).join(''))
+  else if (rows.length === 0) await print(terminal, '[]\n')
+  else await print(terminal, `[\n${rows.map((row) => jsonFor(terminal, row)).join(',\n')}\n]\n`)
+}
+
+/** Whether to print for a person (`contract.md` 4): asked for, or on a terminal without being asked for JSON. */
+export const isForPeople = ({ stdout }: Terminal, { table, json, ndjson }: OutputOptions): boolean =>
+  table === true || (stdout.isTTY === true && !json && !ndjson)
+
+/** Bytes as they came for a program; on a terminal the same value, with what could act on it escaped. */
+export const jsonFor = ({ stdout }: Terminal, row: Row): string => (stdout.isTTY ? safeJson(row) : row)
+
+/** Line breaks in JSON text stand between its tokens only, where blanks mean the same. */
+const lineOf = (terminal: Terminal, row: Row): string => jsonFor(terminal, row).replace(/[\r\n]+/g, ' ')
+
+const printTable = async (terminal: Terminal, rows: readonly Row[]): Promise<void> => {
+  if (rows.length === 0) {
+    await print(terminal, 'no listings matched\n')
+    return
+  }
+  const { listingTable } = await import('./listing-table.ts')
+  const width = terminal.stdout.isTTY ? terminal.stdout.columns || 80 : null
+  const [titles = '', ...lines] = listingTable(rows, width)
+  const head = isLively(terminal, terminal.stdout) ? bold(titles) : titles
+  await print(terminal, `${[head, ...lines].join('\n')}\n`)
+}

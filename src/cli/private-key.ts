@@ -1,0 +1,69 @@
+import { readFileSync, statSync } from 'node:fs'
+import { CliError, EXIT, usageError } from './exit.ts'
+import type { Terminal } from './terminal.ts'
+
+export const MAX_KEY_FILE_BYTES = 64 * 1024
+
+/** The order of secp256k1: a private key is a number from 1 up to below it. */
+const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+
+/**
+ * The private key in `keyFile` (32 bytes in hex, or an encrypted keystore whose passphrase is asked for), else the
+ * one in `ENTREPOT_PRIVATE_KEY`. No message ever repeats what was read.
+ * @throws CliError
+ */
+export const readPrivateKey = async (
+  terminal: Terminal,
+  keyFile: string | undefined,
+): Promise<`0x${string}`> => {
+  if (keyFile !== undefined) return readKeyFile(terminal, keyFile)
+  const value = terminal.env.ENTREPOT_PRIVATE_KEY?.trim()
+  if (value) return checkKey(value, 'ENTREPOT_PRIVATE_KEY')
+  throw usageError('no key to sign with: set ENTREPOT_PRIVATE_KEY, or name a file with --key-file')
+}
+
+const readKeyFile = async (terminal: Terminal, file: string): Promise<`0x${string}`> => {
+  const { text, mode } = readSmallFile(file)
+  if (text.startsWith('{')) return openKeystore(terminal, text, file)
+  // A keystore is safe by its passphrase; a bare key only by its file's mode. Windows has no such modes.
+  if ((mode & 0o077) !== 0 && process.platform !== 'win32')
+    throw new CliError(EXIT.badConfig, `${file} can be read by others than its owner: chmod 600 ${file}`)
+  return checkKey(text, file)
+}
+
+const readSmallFile = (file: string): { text: string; mode: number } => {
+  try {
+    const { size, mode } = statSync(file)
+    if (size > MAX_KEY_FILE_BYTES) throw new Error(`larger than ${MAX_KEY_FILE_BYTES} bytes`)
+    return { text: readFileSync(file, 'utf8').trim(), mode }
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    throw usageError(`cannot read the key file ${file}: ${code ?? message}`)
+  }
+}
+
+const checkKey = (text: string, source: string): `0x${string}` => {
+  const digits = text.replace(/^0x/, '')
+  const isKey = /^[0-9a-f]{64}$/i.test(digits) && isInRange(BigInt(`0x${digits}`))
+  if (!isKey) throw new CliError(EXIT.badConfig, `${source} holds no private key: expected 32 bytes in hex`)
+  return `0x${digits.toLowerCase()}`
+}
+
+const isInRange = (key: bigint): boolean => key > 0n && key < CURVE_ORDER
+
+const openKeystore = async (terminal: Terminal, text: string, file: string): Promise<`0x${string}`> => {
+  const { decryptKeystore, parseKeystore } = await import('./keystore.ts')
+  const keystore = parseKeystore(parseJsonFile(text, file), file)
+  const { readPassphrase } = await import('./passphrase.ts')
+  const passphrase = await readPassphrase(terminal, `Passphrase of ${file}: `)
+  return checkKey(decryptKeystore(keystore, passphrase, file), file)
+}
+
+/** The parser's own message would quote the file. */
+const parseJsonFile = (text: string, file: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new CliError(EXIT.badData, `${file} is neither a private key in hex nor a keystore`)
+  }
+}

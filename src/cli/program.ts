@@ -1,0 +1,89 @@
+import { Command } from 'commander'
+import { EntrepotError } from '../errors.ts'
+import { addBuyerCommands } from './buyer-commands.ts'
+import { CliError, EXIT, type ExitCode } from './exit.ts'
+import { withExample } from './manual.ts'
+import type { Market } from './market.ts'
+import { addOperatorCommands } from './operator-commands.ts'
+import { addOwnCommands } from './own-commands.ts'
+import { addSellerCommands } from './seller-commands.ts'
+import { type Terminal, tell } from './terminal.ts'
+
+/** What the composition root hands to the command line. Nothing is loaded before a command needs it. */
+export type Services = {
+  openMarket: () => Promise<Market>
+  /** Runs the gateway until it is told to stop. */
+  serve: () => Promise<number>
+  /** Told how the command ended. */
+  setExitCode: (code: number) => void
+  version: string
+}
+
+/** How commands are run: a command's code is loaded when it is called, and what it throws becomes its exit code. */
+export type Runner = {
+  terminal: Terminal
+  guard: (work: () => Promise<number>) => Promise<void>
+  /** For commands that talk to Registries: opens the way to them, and closes it behind the command. */
+  onMarket: <Options>(
+    run: (market: Market, options: Options, args: readonly string[]) => Promise<ExitCode>,
+  ) => (...given: unknown[]) => Promise<void>
+}
+
+export type AddCommands = (program: Command, runner: Runner) => void
+
+/** Every command with its flags: help, completion and manual are made of these definitions (`contract.md` 4). */
+export const createProgram = (terminal: Terminal, services: Services): Command => {
+  const program = new Command('entrepot')
+    .description(
+      'The federation gateway of an open compute market, with the tools of its buyers, sellers and operators',
+    )
+    .version(services.version)
+    .option('--config <file>', 'read the buyer configuration from this file only')
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('(add --help for what may be said)')
+  const runner = createRunner(terminal, services)
+  withExample(
+    program.command('serve').description('run the gateway (what `npm start` runs)'),
+    'PORT=8080 ENTREPOT_CONFIG=gateway.toml entrepot serve',
+  ).action(() => runner.guard(services.serve))
+  for (const add of [addBuyerCommands, addSellerCommands, addOperatorCommands, addOwnCommands])
+    add(program, runner)
+  return program
+}
+
+const createRunner = (terminal: Terminal, services: Services): Runner => {
+  const guard = async (work: () => Promise<number>): Promise<void> => {
+    try {
+      services.setExitCode(await work())
+    } catch (cause) {
+      services.setExitCode(report(terminal, cause))
+    }
+  }
+  return {
+    terminal,
+    guard,
+    onMarket:
+      <Options>(run: (market: Market, options: Options, args: readonly string[]) => Promise<ExitCode>) =>
+      (...given) =>
+        guard(async () => {
+          // Commander calls with the arguments, the options and, last, the command itself.
+          const command = given.at(-1) as Command
+          const market = await services.openMarket()
+          try {
+            return await run(market, command.optsWithGlobals() as Options, command.args)
+          } finally {
+            await market.close()
+          }
+        }),
+  }
+}
+
+/** What went wrong, on stderr. Faults of this program say so. */
+const report = (terminal: Terminal, cause: unknown): ExitCode => {
+  if (cause instanceof CliError || cause instanceof EntrepotError) {
+    tell(terminal, `entrepot: ${cause.message}`)
+    return cause instanceof CliError ? cause.exitCode : EXIT.failure
+  }
+  tell(terminal, `entrepot: unexpected: ${cause instanceof Error ? cause.message : String(cause)}`)
+  return EXIT.failure
+}

@@ -1,0 +1,100 @@
+import { SourceError } from '../domain/source-error.ts'
+import { buildRecord, UnpresentableError } from '../presentation/build-record.ts'
+import { NOTHING_SHOWN, type StorefrontView } from '../presentation/observation.ts'
+import { faultOf, readObject } from './client.ts'
+import { CliError, EXIT, type ExitCode } from './exit.ts'
+import { find } from './listing.ts'
+import type { Market } from './market.ts'
+import { exitCodeOf } from './outcomes.ts'
+import { readRow, textAt } from './row.ts'
+import { safeJson } from './safe-text.ts'
+import { type Registry, type RegistryOptions, selectRegistries } from './select-registries.ts'
+import { print, type Terminal, tell } from './terminal.ts'
+
+/** `entrepot review ID`: the presentation record of `spec.md` 2.5, as JSON. */
+export const review = async (
+  terminal: Terminal,
+  market: Market,
+  id: string,
+  options: RegistryOptions,
+): Promise<ExitCode> => {
+  const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
+  const { row, registry, reports } = await find(terminal, market, registries, id, discoveryTimeoutMs)
+  const exitCode = exitCodeOf(reports)
+  if (row === null || registry === null) {
+    if (exitCode !== EXIT.ok) return exitCode
+    throw new CliError(EXIT.failure, `Listing '${id}' not found in any of ${registries.length} registries.`)
+  }
+  const listing = readRow(row)
+  const storefront = textAt(listing, 'storefront_url')
+  const view = await visit(terminal, market, { storefront, id, registry, timeoutMs: discoveryTimeoutMs })
+  const publisher =
+    textAt(listing, '_meta', 'publisher') ??
+    (await publisherAddress(market, registry, textAt(listing, 'publisher_id'), discoveryTimeoutMs))
+  try {
+    const record = buildRecord({ listing, registry: registry.url, publisher }, view)
+    const json = JSON.stringify(record, null, 2)
+    await print(terminal, `${terminal.stdout.isTTY ? safeJson(json) : json}\n`)
+    return exitCode
+  } catch (cause) {
+    if (!(cause instanceof UnpresentableError)) throw cause
+    throw new CliError(EXIT.badData, `listing ${id} cannot be reviewed: ${cause.message}`, { cause })
+  }
+}
+
+type Visit = { storefront: string | null; id: string; registry: Registry; timeoutMs: number }
+
+/** What the storefront shows to everybody; whatever it does not is told, and stays `not-started` in the record. */
+const visit = async (
+  terminal: Terminal,
+  market: Market,
+  { storefront, id, registry, timeoutMs }: Visit,
+): Promise<StorefrontView> => {
+  const base = URL.parse(storefront ?? '')
+  if (base === null || !['http:', 'https:'].includes(base.protocol)) {
+    tell(
+      terminal,
+      `[storefront] ${storefront ?? 'none named'}: not an http URL; the steps it would fill are not-started`,
+    )
+    return NOTHING_SHOWN
+  }
+  const root = `${base.origin}${base.pathname.replace(/\/+$/, '')}/api/v1`
+  const look = async (path: string) => {
+    try {
+      const call = { method: 'GET', url: `${root}${path}`, key: null, timeoutMs, toldBy: registry } as const
+      const reply = await market.send(call)
+      if (reply.status === 200) return readObject(reply)
+      tell(
+        terminal,
+        `[storefront] ${root}${path}: ${faultOf(reply)}; the steps it would fill are not-started`,
+      )
+    } catch (cause) {
+      if (!(cause instanceof SourceError)) throw cause
+      tell(terminal, `[storefront] ${root}${path}: ${cause.reason}; the steps it would fill are not-started`)
+    }
+    return null
+  }
+  const [status, listing] = await Promise.all([
+    look('/system/status'),
+    look(`/listings/${encodeURIComponent(id)}`),
+  ])
+  return { status, listing }
+}
+
+/** `GET /publishers/{id}` (`protocol.md` 1.10); `null` where the Registry does not tell. */
+const publisherAddress = async (
+  market: Market,
+  registry: Registry,
+  publisherId: string | null,
+  timeoutMs: number,
+): Promise<string | null> => {
+  if (publisherId === null || !/^\d+$/.test(publisherId)) return null
+  const url = `${registry.url.replace(/\/+$/, '')}/publishers/${publisherId}`
+  try {
+    const reply = await market.send({ method: 'GET', url, key: registry.key, timeoutMs })
+    return reply.status === 200 ? textAt(readObject(reply), 'identities', 0, 'identifier') : null
+  } catch (cause) {
+    if (cause instanceof SourceError) return null // then the record names the publisher by its number
+    throw cause
+  }
+}

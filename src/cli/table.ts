@@ -1,0 +1,62 @@
+import stringWidth from 'string-width'
+
+export type Column = {
+  title: string
+  align?: 'left' | 'right' /** Narrowest it may become. Default 4. */
+  least?: number
+}
+
+const GAP = '  '
+
+/**
+ * Rows of text under titles, each column as wide as it needs to be and, within `width` columns of the terminal, the
+ * widest ones cut with an ellipsis. Cells must hold no control characters.
+ */
+export const renderTable = (
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number | null,
+): string[] => {
+  const widths = columns.map(({ title }, n) =>
+    Math.max(...[title, ...rows.map((row) => row[n] ?? '')].map(measure)),
+  )
+  if (width !== null) shrink(widths, columns, width)
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, n) => fitted(cell, widths[n]!, columns[n]?.align ?? 'left'))
+      .join(GAP)
+      .trimEnd()
+  return [line(columns.map(({ title }) => title)), ...rows.map(line)]
+}
+
+/** Measuring every code point of a long page takes time, and most text is plain. */
+const measure = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text))
+
+/** Takes from the widest column, one character at a time, until all fit or none may become narrower. */
+const shrink = (widths: number[], columns: readonly Column[], width: number): void => {
+  let excess = widths.reduce((sum, one) => sum + one, GAP.length * (widths.length - 1)) - width
+  while (excess > 0) {
+    const widest = widths.reduce(
+      (best, one, n) => (one > (columns[n]?.least ?? 4) && one > (widths[best] ?? 0) ? n : best),
+      -1,
+    )
+    if (widest < 0) return
+    widths[widest]!--
+    excess--
+  }
+}
+
+const fitted = (text: string, width: number, align: 'left' | 'right'): string => {
+  const shown = measure(text) > width ? cut(text, width) : text
+  const padding = ' '.repeat(Math.max(0, width - measure(shown)))
+  return align === 'right' ? padding + shown : shown + padding
+}
+
+const cut = (text: string, width: number): string => {
+  let kept = ''
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    if (measure(kept + segment) > width - 1) break
+    kept += segment
+  }
+  return `${kept}…`
+}

@@ -1,0 +1,77 @@
+import type { JsonValue } from '../domain/json.ts'
+import { SourceError } from '../domain/source-error.ts'
+import { faultOf, readObject } from './client.ts'
+import { EXIT, type ExitCode } from './exit.ts'
+import { type DraftListing, readListingFile } from './listing-file.ts'
+import { type Market, routeOf } from './market.ts'
+import { safeText } from './safe-text.ts'
+import { type JsonOptions, type Registry, selectRegistries } from './select-registries.ts'
+import { print, printJson, type Terminal, tell } from './terminal.ts'
+
+/** What one Registry thinks of one listing. `valid` is `null` where it did not say. */
+type Finding = {
+  registry: string
+  listing_id: string
+  valid: boolean | null
+  errors: readonly JsonValue[]
+  failure?: string
+}
+
+/** `entrepot validate FILE`: asks each Registry for a dry run against its listing shape (`protocol.md` 1.12). */
+export const validate = async (
+  terminal: Terminal,
+  market: Market,
+  file: string,
+  options: JsonOptions,
+): Promise<ExitCode> => {
+  const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
+  const drafts = await readListingFile(terminal, file)
+  const pairs = registries.flatMap((registry) => drafts.map((draft) => ({ registry, draft })))
+  const findings = await Promise.all(
+    pairs.map(({ registry, draft }) => judge(market, registry, draft, discoveryTimeoutMs)),
+  )
+  if (options.json || !terminal.stdout.isTTY) await printJson(terminal, findings)
+  else await print(terminal, findings.map(lines).join(''))
+  for (const { registry, listing_id, failure } of findings)
+    if (failure !== undefined) tell(terminal, `[registry] ${registry}: ${listing_id}: ${failure}`)
+  return exitCodeOf(findings)
+}
+
+const judge = async (
+  market: Market,
+  registry: Registry,
+  { listingId, members }: DraftListing,
+  timeoutMs: number,
+): Promise<Finding> => {
+  const about = { registry: registry.url, listing_id: listingId }
+  const url = routeOf(registry, '/api/v1/listings/validate-publish')
+  const body = `{${[...members].map(([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`
+  try {
+    const reply = await market.send({ method: 'POST', url, key: registry.key, body, timeoutMs })
+    const { valid, errors } = readObject(reply)
+    if (reply.status === 200 && typeof valid === 'boolean')
+      return { ...about, valid, errors: Array.isArray(errors) ? errors : [] }
+    // A body of another form is refused before it is looked at: that is a verdict too.
+    if (reply.status === 422) return { ...about, valid: false, errors: [faultOf(reply)] }
+    return { ...about, valid: null, errors: [], failure: faultOf(reply) }
+  } catch (cause) {
+    if (!(cause instanceof SourceError)) throw cause
+    return { ...about, valid: null, errors: [], failure: `${cause.reason}: ${cause.message}` }
+  }
+}
+
+const lines = ({ registry, listing_id, valid, errors }: Finding): string => {
+  const verdict = valid === null ? 'not checked' : valid ? 'valid' : 'not valid'
+  const details = errors.map((error) => `  ${typeof error === 'string' ? error : JSON.stringify(error)}`)
+  return [`${registry}  ${listing_id}  ${verdict}`, ...details].map((line) => `${safeText(line)}\n`).join('')
+}
+
+const exitCodeOf = (findings: readonly Finding[]): ExitCode => {
+  if (findings.some(({ valid }) => valid === false)) return EXIT.badData
+  const unheard = findings.filter(({ valid }) => valid === null)
+  if (unheard.length === 0) return EXIT.ok
+  if (unheard.length < findings.length) return EXIT.partial
+  return unheard.every(({ failure }) => /^HTTP 40[13]/.test(failure ?? ''))
+    ? EXIT.notAuthorized
+    : EXIT.noAnswer
+}

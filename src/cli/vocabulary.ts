@@ -1,0 +1,78 @@
+import { isJsonObject } from '../domain/json.ts'
+import { SourceError } from '../domain/source-error.ts'
+import { EntrepotError } from '../errors.ts'
+import type { Criterion } from '../filter-spec/criteria.ts'
+import type { Filter } from '../filter-spec/filter.ts'
+import { parseCriteria } from '../filter-spec/parameters.ts'
+import { OVERRIDE_PREFIX } from '../filter-spec/reserved.ts'
+import { faultOf, readObject } from './client.ts'
+import { type Market, routeOf } from './market.ts'
+import type { Registry } from './select-registries.ts'
+
+/** A Registry's filters by name. Those that cannot be read are left out. */
+export type Vocabulary = ReadonlyMap<string, Filter>
+
+/**
+ * Fetches what filters a Registry has (`GET /filter-spec`, `protocol.md` 1.13). One that has no such route has none.
+ * @throws SourceError
+ */
+export const fetchVocabulary = async (
+  market: Market,
+  registry: Registry,
+  timeoutMs: number,
+): Promise<Vocabulary> => {
+  const call = {
+    method: 'GET',
+    url: routeOf(registry, '/filter-spec'),
+    key: registry.key,
+    timeoutMs,
+  } as const
+  const [reply, { readDefinitions }] = await Promise.all([
+    market.send(call),
+    import('./filter-definitions.ts'),
+  ])
+  if (reply.status === 404) return new Map()
+  if (reply.status === 401 || reply.status === 403)
+    throw new SourceError('unauthorized', `${registry.url}: ${faultOf(reply)}`)
+  if (reply.status !== 200)
+    throw new SourceError(`http_${reply.status}`, `${registry.url}: ${faultOf(reply)}`)
+  const { filters } = readObject(reply)
+  if (!Array.isArray(filters))
+    throw new SourceError('bad_envelope', `${registry.url}: the answer is no filter spec`)
+  return readDefinitions(filters.filter(isJsonObject))
+}
+
+/**
+ * The conditions that `pairs` ask of one Registry: by its own definition of a filter, and for a filter that it lacks
+ * by that of the first other Registry that has it.
+ * @throws EntrepotError `bad_request` for a filter that no Registry has, or a value that it cannot take
+ */
+export const criteriaFor = async (
+  own: Vocabulary,
+  others: readonly Promise<Vocabulary>[],
+  pairs: readonly (readonly [name: string, value: string])[],
+): Promise<Criterion[]> => {
+  const filters = new Map<string, Filter>()
+  for (const name of filterNames(pairs)) {
+    const filter = own.get(name) ?? (await firstDefinition(others, name))
+    if (filter === undefined) throw new EntrepotError('bad_request', `no Registry has a filter '${name}'`)
+    filters.set(name, filter)
+  }
+  return parseCriteria({ filters }, pairs)
+}
+
+const filterNames = (pairs: readonly (readonly [name: string, value: string])[]): Set<string> =>
+  new Set(
+    pairs.map(([name]) => (name.startsWith(OVERRIDE_PREFIX) ? name.slice(OVERRIDE_PREFIX.length) : name)),
+  )
+
+const firstDefinition = async (
+  vocabularies: readonly Promise<Vocabulary>[],
+  name: string,
+): Promise<Filter | undefined> => {
+  for (const settled of await Promise.allSettled(vocabularies)) {
+    const filter = settled.status === 'fulfilled' ? settled.value.get(name) : undefined
+    if (filter !== undefined) return filter
+  }
+  return undefined
+}

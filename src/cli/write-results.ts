@@ -1,0 +1,66 @@
+import type { JsonObject } from '../domain/json.ts'
+import { SourceError } from '../domain/source-error.ts'
+import { faultOf, readObject } from './client.ts'
+import { EXIT, type ExitCode } from './exit.ts'
+import type { Reply } from './market.ts'
+import { safeText } from './safe-text.ts'
+import { print, printJson, type Terminal, tell } from './terminal.ts'
+
+/** What one Registry said to one write. */
+export type WriteResult = {
+  registry: string
+  listing_id: string
+  outcome: 'accepted' | 'refused' | 'no_answer'
+  /** HTTP status; `null` without an answer. */
+  status: number | null
+  /** Why not. */
+  error?: string
+  /** The Registry's own answer to what it accepted. */
+  answer?: JsonObject
+}
+
+type Subject = Pick<WriteResult, 'registry' | 'listing_id'>
+
+export const resultOf = (subject: Subject, reply: Reply): WriteResult =>
+  reply.status < 300
+    ? { ...subject, outcome: 'accepted', status: reply.status, answer: readObject(reply) }
+    : { ...subject, outcome: 'refused', status: reply.status, error: faultOf(reply) }
+
+/** A fault of ours is none of the Registry's results. */
+export const resultOfFailure = (subject: Subject, cause: unknown): WriteResult => {
+  if (!(cause instanceof SourceError)) throw cause
+  const error = `${cause.reason}: ${cause.message}`
+  return { ...subject, outcome: 'no_answer', status: null, error }
+}
+
+/** A result each: JSON for a program, a line for a person. What failed is told on stderr too. */
+export const reportResults = async (
+  terminal: Terminal,
+  results: readonly WriteResult[],
+  { verb, json }: { verb: string; json: boolean },
+): Promise<ExitCode> => {
+  if (json || !terminal.stdout.isTTY) await printJson(terminal, results)
+  else await print(terminal, results.map((result) => line(result, verb)).join(''))
+  for (const { registry, listing_id, error } of results)
+    if (error !== undefined) tell(terminal, `[registry] ${registry}: ${listing_id}: ${error}`)
+  for (const { registry, listing_id, answer } of results)
+    for (const warning of Array.isArray(answer?.warnings) ? answer.warnings : [])
+      tell(terminal, `[registry] ${registry}: ${listing_id}: accepted, but ${JSON.stringify(warning)}`)
+  return exitCodeOf(results)
+}
+
+const line = ({ registry, listing_id, outcome, error }: WriteResult, verb: string): string =>
+  safeText(`${registry}  ${listing_id}  ${outcome === 'accepted' ? verb : `failed: ${error}`}`).concat('\n')
+
+/** All accepted, some, or none: then for the reason that all of them share. */
+const exitCodeOf = (results: readonly WriteResult[]): ExitCode => {
+  const failed = results.filter(({ outcome }) => outcome !== 'accepted')
+  if (failed.length === 0) return EXIT.ok
+  if (failed.length < results.length) return EXIT.partial
+  if (failed.every(({ status }) => status === null)) return EXIT.noAnswer
+  if (failed.every(({ status }) => status === 401 || status === 403)) return EXIT.notAuthorized
+  if (failed.every(({ status }) => BAD_DATA.has(status ?? 0))) return EXIT.badData
+  return EXIT.failure
+}
+
+const BAD_DATA: ReadonlySet<number> = new Set([400, 409, 413, 422])

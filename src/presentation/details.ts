@@ -1,0 +1,16 @@
+import type { JsonObject } from '../domain/json.ts'
+import type { StorefrontView } from './observation.ts'
+import type { PresentationRecord, Quantity } from './record.ts'
+
+/** What the kinds of record fill in differently. */
+export type RecordDetails = (
+  listing: JsonObject,
+  offer: JsonObject,
+  storefront: StorefrontView,
+) => {
+  schema: string
+  location: string | null
+  quantity: Quantity | null
+  delivery: PresentationRecord['delivery']
+  resource: PresentationRecord['resource']
+}

@@ -1,0 +1,29 @@
+import { NEGOTIATION_STAGES, type NegotiationEntry, type PresentationRecord } from './record.ts'
+
+/** Only the seller's advertisement is public; who negotiates with whom over what is not. */
+export const negotiationOf = (
+  { advertised_rate: amount }: PresentationRecord['pricing'],
+  publishedAt: string,
+): NegotiationEntry[] =>
+  NEGOTIATION_STAGES.map((stage) =>
+    stage === 'advertised'
+      ? {
+          stage,
+          status: 'shown',
+          actor: 'seller',
+          round: null,
+          // The signature of a publish is no part of the listing (`spec.md` 2.2).
+          signature: null,
+          occurred_at: publishedAt,
+          amount,
+        }
+      : {
+          stage,
+          status: 'not-applicable',
+          actor: null,
+          round: null,
+          signature: null,
+          occurred_at: null,
+          amount: null,
+        },
+  )

@@ -1,0 +1,67 @@
+import type { JsonObject } from '../domain/json.ts'
+import { countOf, firstOf, membersOf, type StorefrontView, textOf } from './observation.ts'
+import type { Money, PresentationRecord, Quantity } from './record.ts'
+
+/**
+ * The advertised rate: the first rate of the first escrow (`protocol.md` 5.3), in base units of its token, whose
+ * decimals no listing tells. `null` where the listing names none.
+ */
+export const advertisedRate = (listing: JsonObject): { rate: Money; unit: string } | null => {
+  const escrow = firstOf(listing.accepted_escrows)
+  const { value, per } = firstOf(escrow.rates)
+  const decimal = typeof value === 'string' && /^\d+$/.test(value) ? value : countOf(value)
+  const unit = textOf(per)
+  const currency = textOf(membersOf(escrow.literal_fields).token)
+  if (decimal === null || unit === null || currency === null) return null
+  return { rate: { decimal, currency, display: `${decimal} base units of ${currency} per ${unit}` }, unit }
+}
+
+/** `quantity` is what the kind of listing says it is. */
+export const pricingOf = (
+  listing: JsonObject,
+  storefront: StorefrontView,
+  quantity: Quantity | null,
+): PresentationRecord['pricing'] => {
+  const advertised = advertisedRate(listing)
+  return {
+    mode: negotiates(storefront) || advertised === null ? 'configured-negotiation' : 'listed',
+    advertised_rate: advertised?.rate ?? null,
+    advertised_unit: advertised?.unit ?? null,
+    quantity,
+    duration: longestDuration(listing),
+    constraints: constraintsOf(listing),
+  }
+}
+
+/** A storefront tells its strategy; one without any takes its listed price or nothing. */
+const negotiates = ({ status }: StorefrontView): boolean => {
+  const strategy = textOf(membersOf(status?.checks).negotiation_strategy)
+  return strategy !== null && strategy !== 'unconfigured'
+}
+
+const longestDuration = ({ max_duration_seconds: seconds }: JsonObject): Quantity | null => {
+  const decimal = countOf(seconds)
+  return decimal === null ? null : { decimal, unit: 'second', display: `at most ${decimal} seconds` }
+}
+
+/** What a deal has to keep to: its length, the escrows and the demands to choose from, the oracle. */
+const constraintsOf = (listing: JsonObject): string[] => {
+  const seconds = countOf(listing.max_duration_seconds)
+  const oracle = textOf(listing.oracle_address)
+  return [
+    ...(seconds === null ? [] : [`duration at most ${seconds} seconds`]),
+    ...objects(listing.accepted_escrows).map(
+      (escrow) => `escrow ${textOf(escrow.escrow_address) ?? 'without address'} on ${chainOf(escrow)}`,
+    ),
+    ...objects(listing.demands).map(
+      (demand) => `demand by arbiter ${textOf(demand.arbiter) ?? 'without address'} on ${chainOf(demand)}`,
+    ),
+    ...(oracle === null ? [] : [`oracle ${oracle}`]),
+  ]
+}
+
+const objects = (value: JsonObject[string] | undefined): JsonObject[] =>
+  Array.isArray(value) ? value.map(membersOf) : []
+
+/** A demand without a chain holds on any (`protocol.md` 5.3). */
+const chainOf = ({ chain_name: chain }: JsonObject): string => textOf(chain) ?? 'any chain'
