@@ -46,7 +46,7 @@ export const GPU_COUNTS = [1, 8, 2, 4, 1, 16]
 export const MEMORY_GB = [64, 128, 256, 512, 1024, 96, 192, 1536, 32, 2048]
 
 const FIRST_CREATED_AT: Micros = Date.UTC(2025, 0, 1) * 1000
-const PUBLISHERS = Array.from({ length: 5000 }, (_, n) => n + 1)
+const PUBLISHERS = Array.from({ length: 5000 }, (_, n) => ({ id: n + 1, address: address(n) }))
 const CHAINS = ['base_sepolia', 'ethereum_sepolia', 'anvil']
 const CPUS = ['AMD EPYC 9654', 'Intel Xeon Platinum 8480+', 'AMD EPYC 7763', 'Intel Xeon Gold 6338']
 const DISKS = ['Samsung MZTL3T8HEFK', 'Micron 7450', 'Solidigm D7-P5520', 'WD SN850X']
@@ -56,22 +56,22 @@ const INTERCONNECTS = ['pcie_only', 'nvlink', 'nvswitch', 'infiniband']
 const STATUSES: readonly ListingStatus[] = ['open', 'open', 'open', 'open', 'open', 'closed', 'expired']
 
 const generateListing = (n: number, createdAt: Micros, random: Random): IndexEntry => {
-  const publisherId = favouring(PUBLISHERS, random)
+  const publisher = favouring(PUBLISHERS, random)
   const status = favouring(STATUSES, random)
   const record = {
     listingId: listingId(random),
-    publisherId,
+    publisherId: publisher.id,
     status,
     createdAt,
     updatedAt: createdAt,
     offerResource: JSON.stringify(offerResource(n, random)),
     acceptedEscrows: JSON.stringify(escrows(random)),
-    demands: JSON.stringify([demand(publisherId, random)]),
+    demands: JSON.stringify([demand(publisher.address, random)]),
     maxDurationSeconds: String(3600 * Math.ceil(random() * 720)),
-    oracleAddress: random() < 0.05 ? JSON.stringify(address(publisherId)) : 'null',
+    oracleAddress: random() < 0.05 ? JSON.stringify(publisher.address) : 'null',
   }
-  const bytes = Buffer.from(renderListing(record, `https://seller-${publisherId}.compute.example/`))
-  return { listingId: record.listingId, publisherId, status, createdAt, bytes }
+  const bytes = Buffer.from(renderListing(record, `https://seller-${publisher.id}.compute.example/`))
+  return { listingId: record.listingId, publisherId: publisher.id, status, createdAt, bytes }
 }
 
 const offerResource = (n: number, random: Random): Record<string, unknown> => {
@@ -116,10 +116,10 @@ const escrows = (random: Random): unknown[] => {
   }))
 }
 
-const demand = (publisherId: number, random: Random): unknown => ({
+const demand = (recipient: string, random: Random): unknown => ({
   chain_name: favouring(CHAINS, random),
   arbiter: '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf',
-  demand_data: { recipient: address(publisherId) },
+  demand_data: { recipient },
 })
 
 /** In the form of a UUID. */

@@ -53,10 +53,10 @@ export class Column {
   }
 
   #addScalar(value: Scalar, slot: number): void {
-    const posting = this.values.add(value, slot)
-    if (posting === null || typeof value === 'string') return
+    const isNew = this.values.add(value, slot)
+    if (!isNew || typeof value === 'string') return
     this.ranges ??= new RangeIndex(this.#slots, this.#several)
-    this.ranges.add(value, slot, posting)
+    this.ranges.add(value, slot)
   }
 
   #allowSeveral(): void {

@@ -11,13 +11,12 @@ export class Dictionary {
     this.#slots = slots
   }
 
-  /** The value's posting, or `null` where the slot is in it already. Slots come in ascending order. */
-  add(value: Scalar, slot: number): Posting | null {
+  /** `false` where the slot holds the value already. A value's slots come in ascending order. */
+  add(value: Scalar, slot: number): boolean {
     const posting = this.#postings.get(value)
-    if (posting !== undefined) return posting.add(slot) ? posting : null
-    const first = new Posting(this.#slots, slot)
-    this.#postings.set(value, first)
-    return first
+    if (posting !== undefined) return posting.add(slot)
+    this.#postings.set(value, new Posting(this.#slots, slot))
+    return true
   }
 
   get(value: Scalar): Posting | undefined {

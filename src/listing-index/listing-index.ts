@@ -4,7 +4,7 @@ import type { Criterion } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { Block, IndexEntry } from './block.ts'
 import { BlockList } from './block-list.ts'
-import { type Conditions, matchBlock, type Scratch, scratchFor } from './match.ts'
+import { type Conditions, matchBlock, Scratch } from './match.ts'
 import type { Place } from './place.ts'
 import { Vocabulary } from './vocabulary.ts'
 
@@ -32,12 +32,12 @@ export type IndexPage = {
 }
 
 export type IndexOptions = {
-  /** Listings per block: a multiple of 32, at most 65,536. Default 16,384. Tests use small ones. */
+  /** Listings per block: a multiple of 32, at most 65,536. Default 32,768. Tests use small ones. */
   blockSlots?: number
 }
 
-/** A block is small enough for its working sets to stay in the processor's nearest cache, 2 KiB each. */
-const BLOCK_SLOTS = 16_384
+/** A block is small enough for its working sets to stay in the processor's nearest caches, 4 KiB each. */
+const BLOCK_SLOTS = 32_768
 
 /** Every listing and publisher is asked for. */
 const EVERYTHING: IndexConditions = { status: null, publisherId: null, criteria: [] }
@@ -49,7 +49,7 @@ const EVERYTHING: IndexConditions = { status: null, publisherId: null, criteria:
  *
  * Listings usually come in `created_at` order, which is the fast way. Any other order is right too and costs a search
  * and a move of at most 128 KiB; a block that is full is then split, or rebuilt if an eighth of it is dead, which
- * takes about 10 ms every few thousand listings.
+ * takes about 20 ms every few thousand listings.
  */
 export class ListingIndex {
   /** Rises with every change. */
@@ -62,7 +62,7 @@ export class ListingIndex {
   constructor(filters: Iterable<Filter>, { blockSlots = BLOCK_SLOTS }: IndexOptions = {}) {
     this.#vocabulary = new Vocabulary(filters)
     this.#blocks = new BlockList(blockSlots, this.#vocabulary)
-    this.#scratch = scratchFor(blockSlots)
+    this.#scratch = new Scratch(blockSlots)
   }
 
   /**

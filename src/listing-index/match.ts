@@ -1,9 +1,9 @@
 import type { ListingStatus } from '../domain/listing.ts'
 import type { Criterion, Test } from '../filter-spec/criteria.ts'
-import type { OnMissing } from '../filter-spec/filter.ts'
-import { type Bitset, bitCount, bitset, dropAll, dropAllExcept, keepAll } from './bitset.ts'
+import { type Bitset, bitset, putDifference } from './bitset.ts'
 import type { Block } from './block.ts'
 import type { Column } from './column.ts'
+import { intersect } from './intersect.ts'
 import type { Posting } from './posting.ts'
 
 /** What a query asks of each block. */
@@ -14,126 +14,120 @@ export type Conditions = {
   criteria: readonly { column: number; criterion: Criterion }[]
 }
 
-/** Sets of the size of a block that a query works in. Overwritten by every block. */
-export type Scratch = { result: Bitset; union: Bitset }
+/** Sets of the size of a block that queries work in, as many as the longest query needed. Overwritten by every block. */
+export class Scratch {
+  readonly result: Bitset
+  readonly #slots: number
+  readonly #sets: Bitset[] = []
 
-export const scratchFor = (slots: number): Scratch => ({ result: bitset(slots), union: bitset(slots) })
+  constructor(slots: number) {
+    this.#slots = slots
+    this.result = bitset(slots)
+  }
+
+  /** With whatever was left in it. */
+  set(n: number): Bitset {
+    this.#sets[n] ??= bitset(this.#slots)
+    return this.#sets[n]
+  }
+}
 
 /** The slots of a block that meet the conditions, valid until the scratch is used again, and how many. */
 export type Match = { slots: Bitset; count: number }
 
 /**
- * Bit operations only, the most selective condition first. `protocol.md` 1.14 is what they mean; `evaluate.ts` says
- * the same for one document.
+ * Bit operations only; `protocol.md` 1.14 is what they mean, and `evaluate.ts` says the same for one document. A
+ * condition that nothing in the block can meet ends it before any set is touched.
  */
 export const matchBlock = (block: Block, conditions: Conditions, scratch: Scratch): Match => {
   const { status } = conditions
   const slots = status === null ? block.live : block.byStatus[status]
   const count = status === null ? block.liveCount : block.counts[status]
-  if (count === 0) return { slots, count }
-  const steps = stepsFor(block, conditions)
-  if (steps.length === 0) return { slots, count }
-  const { result, union } = scratch
-  if (steps[0]!.most === 0) return { slots: result.fill(0), count: 0 }
-  result.set(slots)
-  for (const step of steps) step.narrow(result, union)
-  return { slots: result, count: bitCount(result) }
+  const sides = count === 0 ? [] : sidesOf(block, conditions)
+  if (sides.length === 0) return { slots, count }
+  const { result } = scratch
+  if (sides.some(({ most }) => most === 0)) return { slots: result.fill(0), count: 0 }
+  const operands = sides.map(({ bits, flip }, n) => ({ bits: bits(scratch.set(n)), flip }))
+  return { slots: result, count: intersect(result, slots, operands) }
 }
 
-/** One condition, ready for one block: at most how many slots meet it, and how to drop all others from a set. */
-type Step = { most: number; narrow: (set: Bitset, union: Bitset) => void }
+/**
+ * One side of an intersection. At most `most` slots are in it; `bits` gives them, or with `flip` -1 those that are not
+ * in it, as a set that exists already or in `spare`.
+ */
+type Side = { most: number; bits: (spare: Bitset) => Bitset; flip: 0 | -1 }
 
-const stepsFor = (block: Block, { publisherId, criteria }: Conditions): Step[] => {
-  const steps: Step[] = []
-  if (publisherId !== null) steps.push(oneOf(block.publishers.get(publisherId)))
+const sidesOf = (block: Block, { publisherId, criteria }: Conditions): Side[] => {
+  const sides: Side[] = []
+  if (publisherId !== null) sides.push(anyOf(postingsOf(block.publishers.get(publisherId))))
   for (const { column, criterion } of criteria) {
-    const step = stepFor(block, block.columns[column]!, criterion)
-    if (step !== null) steps.push(step)
+    sides.push(...sidesFor(block.columns[column]!, criterion, block.slots))
   }
-  return steps.sort((a, b) => a.most - b.most)
+  return sides
 }
 
-/** `null` where every slot passes. */
-const stepFor = (block: Block, column: Column, { test, onMissing }: Criterion): Step | null => {
-  const missing = onMissing === 'pass' ? block.slots - column.presentCount : 0
+/** None where every slot passes. */
+const sidesFor = (column: Column, { test, onMissing }: Criterion, slots: number): Side[] => {
+  if (onMissing === 'fail') return sidesWherePresent(column, test)
+  const missing = slots - column.presentCount
   switch (test.op) {
     case 'in':
-      return inStep(column, column.values.among(test.values), onMissing, missing)
+      return [orMissing(column, missing, anyOf(column.values.among(test.values)))]
     case 'not_in':
-      return notInStep(column, column.values.among(test.values), onMissing, missing)
+      return [noneOf(column.values.among(test.values), slots)]
     case 'range':
-      return rangeStep(column, test, onMissing, missing)
+      return [orMissing(column, missing, within(column, test))]
     case 'exists':
-      return existsStep(column, test.wanted, onMissing, missing)
+      return test.wanted ? [] : [{ most: missing, bits: () => column.present, flip: -1 }]
   }
 }
 
-const inStep = (column: Column, postings: Posting[], onMissing: OnMissing, missing: number): Step => {
-  if (onMissing === 'fail' && postings.length <= 1) return oneOf(postings[0])
-  return {
-    most: missing + sumOf(postings),
-    narrow: (set, union) => {
-      keepUnion(set, unionOf(postings, union), column, onMissing)
-    },
+const sidesWherePresent = (column: Column, test: Test): Side[] => {
+  const present: Side = { most: column.presentCount, bits: () => column.present, flip: 0 }
+  switch (test.op) {
+    case 'in':
+      return [anyOf(column.values.among(test.values))]
+    case 'not_in':
+      return [present, noneOf(column.values.among(test.values), column.presentCount)]
+    case 'range':
+      return [within(column, test)]
+    case 'exists':
+      return [test.wanted ? present : anyOf([])]
   }
 }
 
-const notInStep = (
-  column: Column,
-  postings: Posting[],
-  onMissing: OnMissing,
-  missing: number,
-): Step | null => {
-  if (onMissing === 'pass' && postings.length === 0) return null
-  return {
-    most: missing + column.presentCount,
-    narrow: (set) => {
-      for (const posting of postings) posting.dropFrom(set)
-      if (onMissing === 'fail') keepAll(set, column.present)
-    },
-  }
-}
-
-const rangeStep = (
-  column: Column,
-  { low, high }: Test & { op: 'range' },
-  onMissing: OnMissing,
-  missing: number,
-): Step => ({
-  most: missing + (column.ranges === null ? 0 : column.presentCount),
-  narrow: (set, union) => {
-    union.fill(0)
-    keepUnion(set, column.ranges?.within(low, high, union) ?? union, column, onMissing)
-  },
+const anyOf = (postings: readonly Posting[]): Side => ({
+  most: postings.reduce((sum, posting) => sum + posting.count, 0),
+  bits: (spare) => union(postings, spare),
+  flip: 0,
 })
 
-const existsStep = (column: Column, wanted: boolean, onMissing: OnMissing, missing: number): Step | null => {
-  if (wanted && onMissing === 'pass') return null
-  return wanted
-    ? { most: column.presentCount, narrow: (set) => keepAll(set, column.present) }
-    : {
-        most: missing,
-        narrow: (set) => (onMissing === 'pass' ? dropAll(set, column.present) : void set.fill(0)),
-      }
-}
-
-const oneOf = (posting: Posting | undefined): Step => ({
-  most: posting?.count ?? 0,
-  narrow: (set, union) => keepAll(set, unionOf(posting === undefined ? [] : [posting], union)),
+const noneOf = (postings: readonly Posting[], most: number): Side => ({
+  most,
+  bits: (spare) => union(postings, spare),
+  flip: -1,
 })
 
-/** Keeps what is in the union and, where missing passes, what is missing. */
-const keepUnion = (set: Bitset, union: Bitset, column: Column, onMissing: OnMissing): void =>
-  onMissing === 'pass' ? dropAllExcept(set, column.present, union) : keepAll(set, union)
+const within = ({ ranges, presentCount }: Column, { low, high }: Test & { op: 'range' }): Side => ({
+  most: ranges === null ? 0 : presentCount,
+  bits: (spare) => ranges?.within(low, high, spare.fill(0)) ?? spare.fill(0),
+  flip: 0,
+})
 
-/** The only posting's own set, where it has one; else a set made of all of them in `union`. */
-const unionOf = (postings: readonly Posting[], union: Bitset): Bitset => {
+/** Missing, or on that side: not present without being on it. */
+const orMissing = (column: Column, missing: number, { most, bits }: Side): Side => ({
+  most: missing + most,
+  bits: (spare) => putDifference(spare, column.present, bits(spare)),
+  flip: -1,
+})
+
+/** The only posting's own set, where it has one; else a set made of all of them in `spare`. */
+const union = (postings: readonly Posting[], spare: Bitset): Bitset => {
   const only = postings.length === 1 ? postings[0]!.bits : null
   if (only !== null) return only
-  union.fill(0)
-  for (const posting of postings) posting.addTo(union)
-  return union
+  spare.fill(0)
+  for (const posting of postings) posting.addTo(spare)
+  return spare
 }
 
-const sumOf = (postings: readonly Posting[]): number =>
-  postings.reduce((sum, posting) => sum + posting.count, 0)
+const postingsOf = (posting: Posting | undefined): Posting[] => (posting === undefined ? [] : [posting])

@@ -1,4 +1,4 @@
-import { addAll, type Bitset, bitset, clearBit, dropAll, forEachBit, setBit } from './bitset.ts'
+import { addAll, type Bitset, bitset, forEachBit, setBit } from './bitset.ts'
 
 /**
  * The slots of a block that hold one value: a single number, then a sorted list, then a bitset, whichever is
@@ -34,12 +34,6 @@ export class Posting {
     if (this.#bits !== null) addAll(target, this.#bits)
     else if (this.#list === null) setBit(target, this.#last)
     else for (let n = 0; n < this.count; n++) setBit(target, this.#list[n]!)
-  }
-
-  dropFrom(target: Bitset): void {
-    if (this.#bits !== null) dropAll(target, this.#bits)
-    else if (this.#list === null) clearBit(target, this.#last)
-    else for (let n = 0; n < this.count; n++) clearBit(target, this.#list[n]!)
   }
 
   /** The slots as a set, where they are kept as one. Not to be written to. */

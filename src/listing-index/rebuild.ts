@@ -3,7 +3,7 @@ import type { Block } from './block.ts'
 
 /**
  * Copies listings into a block, in order, without parsing any of them again: what the columns of the old block know
- * moves to the new slots. About 10 ms for 16,384 listings of 1 KB.
+ * moves to the new slots. About 20 ms for 32,768 listings of 1 KB.
  *
  * @param slots live ones, oldest first, all newer than what `target` holds
  */

@@ -1,0 +1,29 @@
+import { index } from './index.ts'
+import { read } from './read.ts'
+import { type Row, renderTable } from './table.ts'
+
+/** One claim about speed or size, and how to see whether it holds. */
+export type Bench = {
+  /** What `node bench/bench.ts NAME` calls it. */
+  name: string
+  /** The claim, in a line. */
+  what: string
+  run: () => Promise<readonly Row[]>
+}
+
+const BENCHES: readonly Bench[] = [index, read]
+
+const main = async (names: readonly string[]): Promise<void> => {
+  const unknown = names.filter((name) => !BENCHES.some((bench) => bench.name === name))
+  if (unknown.length > 0) {
+    process.stderr.write(`no bench called ${unknown}; there is ${BENCHES.map(({ name }) => name)}\n`)
+    process.exitCode = 1
+    return
+  }
+  for (const { name, what, run } of BENCHES) {
+    if (names.length > 0 && !names.includes(name)) continue
+    process.stdout.write(`${name}: ${what}\n\n${renderTable(await run())}\n`)
+  }
+}
+
+await main(process.argv.slice(2))

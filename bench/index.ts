@@ -1,0 +1,123 @@
+import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { FilterSpec } from '../src/filter-spec/filter.ts'
+import { readFilterSpec } from '../src/filter-spec/load.ts'
+import { parseCriteria } from '../src/filter-spec/parameters.ts'
+import { type IndexEntry, type IndexQuery, ListingIndex } from '../src/listing-index/listing-index.ts'
+import type { Bench } from './bench.ts'
+import {
+  favouring,
+  GPU_COUNTS,
+  generateListings,
+  MEMORY_GB,
+  MODELS,
+  type Random,
+  REGIONS,
+  randomFrom,
+  TOKENS,
+} from './generate-listings.ts'
+import type { Row } from './table.ts'
+
+const LISTINGS = 1_000_000
+const QUERIES = 2_000
+const WARM_UP = 300
+/** Listings are made in portions, so that only putting them is timed. */
+const PORTION = 10_000
+
+export const index: Bench = {
+  name: 'index',
+  what: `${LISTINGS.toLocaleString('en')} listings in memory; a page of 50 through three filters, exact total, nothing cached`,
+  run: async () => {
+    const spec = readFilterSpec(fileURLToPath(new URL('../config/filter-spec.yaml', import.meta.url)))
+    const built = build(spec)
+    const queries = makeQueries(spec, built.index)
+    for (const query of queries.slice(0, WARM_UP)) built.index.query(query)
+    const times = queries.slice(WARM_UP).map((query) => timed(() => built.index.query(query)))
+    return rowsFor(
+      built,
+      times.toSorted((a, b) => a - b),
+    )
+  },
+}
+
+type Built = { index: ListingIndex; seconds: number; listingBytes: number; residentBytes: number }
+
+const build = (spec: FilterSpec): Built => {
+  const index = new ListingIndex(spec.filters.values())
+  let milliseconds = 0
+  let listingBytes = 0
+  let portion: IndexEntry[] = []
+  for (const entry of generateListings(LISTINGS)) {
+    listingBytes += entry.bytes.length
+    portion.push(entry)
+    if (portion.length < PORTION) continue
+    const full = portion
+    milliseconds += timed(() => {
+      for (const one of full) index.put(one)
+    })
+    portion = []
+  }
+  collectGarbage()
+  return { index, seconds: milliseconds / 1000, listingBytes, residentBytes: process.memoryUsage.rss() }
+}
+
+/** Three different filters each; half ask for a token, most for a range; four in ten look for a page deep inside. */
+const makeQueries = (spec: FilterSpec, index: ListingIndex): IndexQuery[] => {
+  const random = randomFrom(7)
+  return Array.from({ length: WARM_UP + QUERIES }, (): IndexQuery => {
+    const pairs = new Map<string, string>()
+    if (random() < 0.5) pairs.set('token', favouring(TOKENS, random))
+    while (pairs.size < 3) {
+      const [name, value] = ASKED[Math.floor(random() * ASKED.length)]!
+      pairs.set(name, value(random))
+    }
+    const criteria = parseCriteria(spec, [...pairs])
+    const query: IndexQuery = { status: 'open', publisherId: null, criteria, limit: 50, offset: 0 }
+    if (random() >= 0.4) return query
+    return { ...query, offset: Math.floor(random() * index.query(query).total) }
+  })
+}
+
+const ASKED: readonly (readonly [name: string, value: (random: Random) => string])[] = [
+  ['gpu_model', (random) => favouring(MODELS, random)],
+  ['gpu_model', (random) => `in:[${favouring(MODELS, random)},${favouring(MODELS, random)}]`],
+  ['region', (random) => favouring(REGIONS, random)],
+  ['virtualization_type', () => 'vm'],
+  ['static_ip', () => 'true'],
+  ['sla', () => '99.9'],
+  ['token_exclude', (random) => `not_in:[${favouring(TOKENS, random)}]`],
+  ['gpu_count_min', (random) => String(favouring(GPU_COUNTS, random))],
+  ['ram_gb_min', (random) => `range:[${favouring(MEMORY_GB, random)},1024]`],
+  ['vcpu_count_min', (random) => String(Math.floor(random() * 192))],
+  ['disk_gb_min', (random) => String(Math.floor(random() * 20_000))],
+  ['internet_download_mbps_min', (random) => String(Math.floor(random() * 10_000))],
+]
+
+const rowsFor = ({ seconds, listingBytes, residentBytes }: Built, times: readonly number[]): Row[] => {
+  const at = (share: number) => times[Math.floor(times.length * share)]!
+  return [
+    { measure: 'query, p50', value: at(0.5), unit: 'ms', budget: '0.5' },
+    { measure: 'query, p99', value: at(0.99), unit: 'ms', budget: '3' },
+    { measure: 'query, slowest', value: times.at(-1)!, unit: 'ms' },
+    { measure: 'built from bytes', value: LISTINGS / seconds, unit: 'listings/s' },
+    { measure: 'listing', value: listingBytes / LISTINGS, unit: 'bytes' },
+    {
+      measure: 'resident memory',
+      value: residentBytes / listingBytes,
+      unit: '× listing bytes',
+      budget: '2.5',
+    },
+  ]
+}
+
+const timed = (run: () => unknown): number => {
+  const start = performance.now()
+  run()
+  return performance.now() - start
+}
+
+const collectGarbage = (): void => {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+}
