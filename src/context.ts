@@ -13,6 +13,7 @@ import { localSource } from './registry/local-source.ts'
 import { createRecoverPool } from './registry/recover-pool.ts'
 import { Replica } from './registry/replica.ts'
 import type { RecoverAddress } from './registry/signature.ts'
+import { openRedisStore } from './store/redis.ts'
 import { openSqliteStore } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
 import { createAgent } from './upstream/agent.ts'
@@ -43,7 +44,7 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
   }
   try {
     const spec = readFilterSpec(config.filterSpecPath)
-    const store = overrides.store ?? openStore(config.storeUrl)
+    const store = overrides.store ?? (await openStore(config.storeUrl, log))
     closers.push(() => store.close())
     const replica = await Replica.open(store, [...spec.filters.values()], (cause) =>
       log.warn({ err: cause }, 'the store could not be followed; reads go on from memory'),
@@ -100,4 +101,9 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
   }
 }
 
-const openStore = (url: string): Store => openSqliteStore(url.replace(/^sqlite:/, ''))
+const openStore = async (url: string, log: Logger): Promise<Store> => {
+  if (url.startsWith('sqlite:')) return openSqliteStore(url.slice('sqlite:'.length))
+  const { store, warnings } = await openRedisStore(url)
+  for (const warning of warnings) log.warn(warning)
+  return store
+}

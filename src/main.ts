@@ -1,10 +1,12 @@
 import { loadConfig } from './config.ts'
 import { createContext } from './context.ts'
-import { ConfigError } from './errors.ts'
+import { ConfigError, EntrepotError } from './errors.ts'
 import { startService } from './service.ts'
 
 /** EX_CONFIG of sysexits.h. */
 export const EXIT_CONFIG = 78
+/** What is needed could not be reached. */
+export const EXIT_FAILURE = 1
 
 /** Runs the service until SIGINT or SIGTERM. Resolves with the exit code. */
 export const serve = async (): Promise<number> => {
@@ -17,9 +19,9 @@ export const serve = async (): Promise<number> => {
     await service.close()
     return 0
   } catch (cause) {
-    if (!(cause instanceof ConfigError)) throw cause
+    if (!(cause instanceof ConfigError || cause instanceof EntrepotError)) throw cause
     process.stderr.write(`${cause.message}\n`)
-    return EXIT_CONFIG
+    return cause instanceof ConfigError ? EXIT_CONFIG : EXIT_FAILURE
   }
 }
 

@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http'
+import type { Reader } from '../domain/api-key.ts'
+import type { Limiter, LimitState } from '../domain/limiter.ts'
+import { EntrepotError } from '../errors.ts'
+import type { Gate } from './exchange.ts'
+
+/** Headers that tell a caller where it stands; `null` where nothing is counted. */
+export type Admission = (
+  request: IncomingMessage,
+  gate: Gate,
+  reader: Reader,
+) => Promise<Record<string, string>> | null
+
+/**
+ * Counts a request that has passed its gate: by its key where it has one, else by its address.
+ * Rejects with `rate_limited` (429), `Retry-After` and all.
+ */
+export const createAdmission =
+  (limiter: Limiter, clientAddress: (request: IncomingMessage) => string): Admission =>
+  (request, gate, reader) => {
+    if (gate !== 'read' && gate !== 'write') return null
+    const kind = gate === 'write' ? 'publish' : reader.kind === 'key' ? 'read_key' : 'anonymous'
+    const who = reader.kind === 'key' ? `key:${reader.key.id}` : `address:${clientAddress(request)}`
+    return limiter(kind, who)?.then((state) => admit(kind, state)) ?? null
+  }
+
+/** `draft-ietf-httpapi-ratelimit-headers`: the policy's name, what remains, and seconds until it is whole again. */
+const admit = (policy: string, state: LimitState): Record<string, string> => {
+  const headers = {
+    'RateLimit-Policy': `"${policy}";q=${state.limit};w=60`,
+    RateLimit: `"${policy}";r=${state.remaining};t=${state.resetSeconds}`,
+  }
+  if (!state.exceeded) return headers
+  throw rateLimited(state, headers)
+}
+
+export const rateLimited = (
+  { limit, resetSeconds }: LimitState,
+  headers: Record<string, string> = {},
+): EntrepotError =>
+  new EntrepotError(
+    'rate_limited',
+    `More than ${limit} requests in a minute; try again in ${resetSeconds} s`,
+    {
+      headers: { ...headers, 'Retry-After': String(resetSeconds) },
+    },
+  )

@@ -1,0 +1,49 @@
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIP } from 'node:net'
+
+/**
+ * Who is asking, for limits: the peer's address, or what a trusted proxy says of it. `X-Forwarded-For` is read from
+ * its end, past every trusted proxy, and never believed when it comes from anybody else.
+ * IPv6 addresses count by their /64, which one customer has whole.
+ * @param trustedProxies CIDRs
+ */
+export const createClientAddress = (
+  trustedProxies: readonly string[],
+): ((request: IncomingMessage) => string) => {
+  const trusted = new BlockList()
+  for (const cidr of trustedProxies) {
+    const [network, bits] = cidr.split('/') as [string, string]
+    trusted.addSubnet(network, Number(bits), family(network))
+  }
+  const isTrusted = (address: string): boolean =>
+    isIP(address) !== 0 && trusted.check(address, family(address))
+
+  return ({ socket, headersDistinct }) => {
+    let address = plain(socket.remoteAddress ?? '')
+    if (trustedProxies.length === 0 || !isTrusted(address)) return counted(address)
+    const hops = (headersDistinct['x-forwarded-for'] ?? [])
+      .join(',')
+      .split(',')
+      .map((hop) => plain(hop.trim()))
+    while (isTrusted(address) && hops.length > 0) {
+      const previous = hops.pop()!
+      if (isIP(previous) === 0) break
+      address = previous
+    }
+    return counted(address)
+  }
+}
+
+const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
+
+/** An IPv4 address that reached an IPv6 socket is itself. */
+const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
+
+const counted = (address: string): string => {
+  if (isIP(address) !== 6) return address
+  const [head = '', tail] = address.toLowerCase().split('%')[0]!.split('::')
+  const groups = head.split(':').filter(Boolean)
+  const zeros = tail === undefined ? 0 : 8 - groups.length - tail.split(':').filter(Boolean).length
+  const all = [...groups, ...Array<string>(zeros).fill('0'), ...(tail ?? '').split(':').filter(Boolean)]
+  return `${all.slice(0, 4).join(':')}::/64`
+}

@@ -1,0 +1,67 @@
+import {
+  type RateLimiterAbstract,
+  RateLimiterMemory,
+  RateLimiterRedis,
+  RateLimiterRes,
+} from 'rate-limiter-flexible'
+import type { Config } from '../config.ts'
+import type { Limiter, LimitKind, LimitState } from '../domain/limiter.ts'
+
+const MINUTE_SECONDS = 60
+
+/** A Redis client that rate-limiter-flexible can use, with the prefix of its keys. */
+export type SharedCounters = { client: object; prefix: string }
+
+/**
+ * Counts per minute, 0 being off. With `shared`, all replicas count together; while that is away each counts alone.
+ */
+export const createLimiter = (limits: Config['limits'], shared: SharedCounters | null = null): Limiter => {
+  const counters: Record<LimitKind, RateLimiterAbstract | null> = {
+    anonymous: counter('anonymous', limits.anonymousPerMinute, shared),
+    read_key: counter('read_key', limits.readKeyPerMinute, shared),
+    publish: counter('publish', limits.publishPerMinute, shared),
+  }
+  return (kind, who) => {
+    const limiter = counters[kind]
+    return limiter === null ? null : consume(limiter, who)
+  }
+}
+
+const counter = (
+  kind: LimitKind,
+  points: number,
+  shared: SharedCounters | null,
+): RateLimiterAbstract | null => {
+  if (points === 0) return null
+  const options = { points, duration: MINUTE_SECONDS, keyPrefix: kind }
+  const own = new RateLimiterMemory(options)
+  if (shared === null) return own
+  const { client, prefix } = shared
+  return new RateLimiterRedis({
+    ...options,
+    keyPrefix: `${prefix}limit:${kind}`,
+    storeClient: client,
+    rejectIfRedisNotReady: true,
+    insuranceLimiter: own,
+  })
+}
+
+const consume = async (limiter: RateLimiterAbstract, who: string): Promise<LimitState> => {
+  try {
+    return stateOf(await limiter.consume(who), limiter.points, false)
+  } catch (refusal) {
+    if (refusal instanceof RateLimiterRes) return stateOf(refusal, limiter.points, true)
+    throw refusal
+  }
+}
+
+const stateOf = (
+  { remainingPoints, msBeforeNext }: RateLimiterRes,
+  limit: number,
+  exceeded: boolean,
+): LimitState => ({
+  limit,
+  remaining: Math.max(0, remainingPoints),
+  resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)),
+  exceeded,
+})

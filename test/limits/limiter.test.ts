@@ -1,0 +1,27 @@
+import test from 'ava'
+import { createLimiter } from '../../src/limits/limiter.ts'
+
+const LIMITS = { anonymousPerMinute: 0, readKeyPerMinute: 3, publishPerMinute: 60, trustedProxies: [] }
+
+test('a limit of 0 counts nothing', (t) => {
+  t.is(createLimiter(LIMITS)('anonymous', 'address:127.0.0.1'), null)
+})
+
+test('who has used a minute up is told so, and nobody else is', async (t) => {
+  const limiter = createLimiter(LIMITS)
+  const use = async (who: string) => {
+    const state = await limiter('read_key', who)!
+    t.true(state.resetSeconds >= 1 && state.resetSeconds <= 60)
+    return [state.remaining, state.exceeded]
+  }
+  t.deepEqual(
+    [await use('key:1'), await use('key:1'), await use('key:1'), await use('key:1')],
+    [
+      [2, false],
+      [1, false],
+      [0, false],
+      [0, true],
+    ],
+  )
+  t.deepEqual(await use('key:2'), [2, false])
+})
