@@ -12,7 +12,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'GPU/SERVICE', least: 8 },
   { title: 'COUNT', align: 'right', least: 5 },
   { title: 'REGION', least: 8 },
-  { title: 'REGISTRY', least: 12 },
+  { title: 'REGISTRY', least: 15 },
   { title: 'PUBLISHER', least: 11 },
   { title: 'AGE', align: 'right', least: 3 },
 ]

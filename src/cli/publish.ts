@@ -4,7 +4,7 @@ import type { ExitCode } from './exit.ts'
 import { type DraftListing, readListingFile } from './listing-file.ts'
 import { type Market, routeOf } from './market.ts'
 import { type Registry, type RegistryOptions, selectRegistries } from './select-registries.ts'
-import type { Terminal } from './terminal.ts'
+import { type Terminal, tell } from './terminal.ts'
 import { openWallet, type Wallet } from './wallet.ts'
 import { reportResults, resultOf, resultOfFailure, type WriteResult } from './write-results.ts'
 
@@ -24,6 +24,11 @@ export const publish = async (
 ): Promise<ExitCode> => {
   const { registries } = selectRegistries(terminal, options)
   const drafts = await readListingFile(terminal, file)
+  if (new Set(drafts.map(({ storefrontUrl }) => storefrontUrl ?? '')).size > 1)
+    tell(
+      terminal,
+      `${file} names several storefronts; a wallet has one, and what is published last sets it for all`,
+    )
   const wallet = await openWallet(terminal, options.keyFile)
   const now = Math.floor(Date.now() / 1000)
   const bodies = await signAll(drafts, wallet, now)

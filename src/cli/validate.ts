@@ -1,4 +1,4 @@
-import type { JsonValue } from '../domain/json.ts'
+import { isJsonObject, type JsonValue } from '../domain/json.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { faultOf, readObject } from './client.ts'
 import { EXIT, type ExitCode } from './exit.ts'
@@ -51,6 +51,7 @@ const judge = async (
     const { valid, errors } = readObject(reply)
     if (reply.status === 200 && typeof valid === 'boolean')
       return { ...about, valid, errors: Array.isArray(errors) ? errors : [] }
+    if (reply.status === 404) return { ...about, ...(await judgeHere(market, registry, members, timeoutMs)) }
     // A body of another form is refused before it is looked at: that is a verdict too.
     if (reply.status === 422) return { ...about, valid: false, errors: [faultOf(reply)] }
     return { ...about, valid: null, errors: [], failure: faultOf(reply) }
@@ -58,6 +59,30 @@ const judge = async (
     if (!(cause instanceof SourceError)) throw cause
     return { ...about, valid: null, errors: [], failure: `${cause.reason}: ${cause.message}` }
   }
+}
+
+type Verdict = Pick<Finding, 'valid' | 'errors' | 'failure'>
+
+/** A Registry without the route still tells its listing shape. */
+const judgeHere = async (
+  market: Market,
+  registry: Registry,
+  members: DraftListing['members'],
+  timeoutMs: number,
+): Promise<Verdict> => {
+  const call = {
+    method: 'GET',
+    url: routeOf(registry, '/filter-spec'),
+    key: registry.key,
+    timeoutMs,
+  } as const
+  const reply = await market.send(call)
+  const { listing_shape: shape } = readObject(reply)
+  if (reply.status !== 200 || !isJsonObject(shape))
+    return { valid: null, errors: [], failure: `tells no listing shape: ${faultOf(reply)}` }
+  const { violationsOf } = await import('./listing-violations.ts')
+  const errors = violationsOf(shape, members)
+  return { valid: errors.length === 0, errors }
 }
 
 const lines = ({ registry, listing_id, valid, errors }: Finding): string => {
