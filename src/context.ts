@@ -6,9 +6,11 @@ import { fanOut } from './gateway/fan-out.ts'
 import { createApp } from './http/app.ts'
 import { createAuthorize } from './http/authorize.ts'
 import { HotAnswers } from './http/hot-answers.ts'
+import type { Route } from './http/route.ts'
 import { createRoutes } from './http/routes.ts'
 import { createLogger, type Logger } from './log.ts'
 import { ApiKeys, sameSecret } from './registry/api-keys.ts'
+import { createShapeCheck } from './registry/listing-shape.ts'
 import { localSource } from './registry/local-source.ts'
 import { createRecoverPool } from './registry/recover-pool.ts'
 import { Replica } from './registry/replica.ts'
@@ -23,6 +25,7 @@ import { liveSource } from './upstream/live-source.ts'
 export type Context = {
   config: Config
   log: Logger
+  routes: readonly Route[]
   /** Answers HTTP requests. */
   listener: RequestListener
   /** Lets go of everything, in reverse order of construction. */
@@ -82,19 +85,21 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
       recognise: (token) => keys.recognise(token),
     })
     const hot = new HotAnswers()
+    const shape = { mode: config.registry.listingShape, check: createShapeCheck(spec.listingShape) }
+    const routes = createRoutes({
+      spec,
+      registry: config.registry.enabled ? { store, replica, verifier, shape } : null,
+      keys,
+      federation: upstreams.length === 0 ? null : fanOut(sources, config.gateway),
+      store,
+    })
     const app = createApp({
-      routes: createRoutes({
-        spec,
-        registry: config.registry.enabled ? { store, replica, verifier } : null,
-        keys,
-        federation: upstreams.length === 0 ? null : fanOut(sources, config.gateway),
-        store,
-      }),
+      routes,
       authorize,
       log,
       hot,
     })
-    return { config, log, listener: hot.listener(authorize, app.callback()), close }
+    return { config, log, routes, listener: hot.listener(authorize, app.callback()), close }
   } catch (cause) {
     await close()
     throw cause

@@ -3,51 +3,102 @@ import type { ApiKey } from '../domain/api-key.ts'
 import { formatTimestamp } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 import type { ApiKeys } from '../registry/api-keys.ts'
+import { invalidBody } from '../registry/refusals.ts'
 import { objectBody } from './body.ts'
-import { type Handler, json } from './exchange.ts'
-import { readPathInteger } from './parameters.ts'
+import { json } from './exchange.ts'
+import { readIntegerParameter } from './parameters.ts'
+import type { IntegerParameter, Route } from './route.ts'
+import { timestamp } from './wire.ts'
 
 const MAX_NAME_LENGTH = 128
 
-/** Counted in code points and before trimming; further members are ignored (`protocol.md` 1.3). */
-const mintRequest = z.object({
-  name: z
-    .string({
-      error: ({ input }) => (input === undefined ? 'Field required' : 'Input should be a valid string'),
-    })
-    .refine((name) => name.length > 0, 'String should have at least 1 character')
-    .refine(
-      (name) => [...name].length <= MAX_NAME_LENGTH,
-      `String should have at most ${MAX_NAME_LENGTH} characters`,
-    ),
-  scope: z.enum(['read', 'write'], "Input should be 'read' or 'write'").default('read'),
-})
+const scope = z.enum(['read', 'write'], "Input should be 'read' or 'write'")
 
-/** `POST /admin/api-keys`: the only time that a raw key is shown. */
-export const mintKey =
-  (keys: ApiKeys): Handler =>
-  async (exchange) => {
+/** The name is counted in code points and before trimming; further members are ignored (`protocol.md` 1.3). */
+const mintRequest = z
+  .looseObject({
+    name: z
+      .string({
+        error: ({ input }) => (input === undefined ? 'Field required' : 'Input should be a valid string'),
+      })
+      .min(1, 'String should have at least 1 character')
+      .refine(
+        (name) => [...name].length <= MAX_NAME_LENGTH,
+        `String should have at most ${MAX_NAME_LENGTH} characters`,
+      )
+      .meta({ maxLength: MAX_NAME_LENGTH }),
+    scope: scope.default('read'),
+  })
+  .meta({ id: 'MintRequest' })
+
+const mintedKey = z
+  .object({
+    id: z.int(),
+    name: z.string(),
+    scope,
+    key: z.string().describe('The raw key: shown here and never again'),
+    created_at: timestamp,
+  })
+  .meta({ id: 'MintedKey' })
+
+const apiKey = mintedKey
+  .omit({ key: true })
+  .extend({ revoked_at: timestamp.nullable() })
+  .meta({ id: 'ApiKey' })
+
+/** A raw key must not stay behind in anybody's cache. */
+const NO_STORE = { 'Cache-Control': 'no-store' }
+
+export const mintKey = (keys: ApiKeys): Route => ({
+  method: 'POST',
+  path: '/admin/api-keys',
+  gate: 'admin',
+  summary: 'Mint an API key',
+  description: 'A read key satisfies the read routes, a write key both. The raw key is shown this once.',
+  body: mintRequest,
+  answers: { 201: { description: 'The key', schema: mintedKey } },
+  handle: async (exchange) => {
     const request = mintRequest.safeParse(objectBody(exchange).value)
-    if (!request.success) throw invalid(request.error)
+    if (!request.success) throw invalidBody(request.error)
     const { key, raw } = await keys.mint(request.data.name.trim(), request.data.scope)
     const { id, name, scope, createdAt } = key
-    return json({ id, name, scope, key: raw, created_at: formatTimestamp(createdAt) }, 201)
-  }
+    const minted = { id, name, scope, key: raw, created_at: formatTimestamp(createdAt) }
+    return { ...json(minted, 201), headers: NO_STORE }
+  },
+})
 
-/** `GET /admin/api-keys`: a bare array, newest first, revoked ones included, never a key. */
-export const listKeys =
-  (keys: ApiKeys): Handler =>
-  () =>
-    json(keys.list().map(onWire))
+export const listKeys = (keys: ApiKeys): Route => ({
+  method: 'GET',
+  path: '/admin/api-keys',
+  gate: 'admin',
+  summary: 'List the API keys',
+  description: 'Newest first, revoked ones included, never a key itself.',
+  answers: { 200: { description: 'Their metadata', schema: z.array(apiKey) } },
+  handle: () => json(keys.list().map(onWire)),
+})
 
-/** `DELETE /admin/api-keys/{key_id}`: idempotent. */
-export const revokeKey =
-  (keys: ApiKeys): Handler =>
-  async ({ params }) => {
-    const id = readPathInteger('key_id', params.key_id)
+const KEY_ID: IntegerParameter = {
+  name: 'key_id',
+  in: 'path',
+  description: 'The numeric id',
+  schema: { type: 'integer' },
+}
+
+export const revokeKey = (keys: ApiKeys): Route => ({
+  method: 'DELETE',
+  path: '/admin/api-keys/:key_id',
+  gate: 'admin',
+  summary: 'Revoke an API key',
+  description: 'Again on a revoked key it changes nothing and succeeds.',
+  parameters: [KEY_ID],
+  answers: { 204: { description: 'Revoked' } },
+  refusals: [404, 422],
+  handle: async ({ params }) => {
+    const id = readIntegerParameter(KEY_ID, params.key_id)!
     if (await keys.revoke(id)) return { status: 204 }
     throw new EntrepotError('not_found', `API key ${id} not found`)
-  }
+  },
+})
 
 const onWire = ({ id, name, scope, createdAt, revokedAt }: ApiKey) => ({
   id,
@@ -56,10 +107,3 @@ const onWire = ({ id, name, scope, createdAt, revokedAt }: ApiKey) => ({
   created_at: formatTimestamp(createdAt),
   revoked_at: revokedAt === null ? null : formatTimestamp(revokedAt),
 })
-
-const invalid = ({ issues }: z.ZodError): EntrepotError => {
-  const errors = issues.map(({ path, message }) => ({ path: ['body', ...path].join('.'), message }))
-  return new EntrepotError('invalid', errors.map(({ path, message }) => `${path}: ${message}`).join('; '), {
-    errors,
-  })
-}

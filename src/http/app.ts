@@ -6,9 +6,11 @@ import { EntrepotError } from '../errors.ts'
 import { decodeQuery } from '../filter-spec/query-string.ts'
 import type { Logger } from '../log.ts'
 import { readJsonBody } from './body.ts'
-import type { Answer, Exchange, Gate, Route } from './exchange.ts'
+import { setCommonHeaders } from './common-headers.ts'
+import type { Answer, Exchange, Gate } from './exchange.ts'
 import type { HotAnswers } from './hot-answers.ts'
 import { type Problem, problemOf } from './problem.ts'
+import type { Route } from './route.ts'
 
 export type AppOptions = {
   routes: readonly Route[]
@@ -21,42 +23,54 @@ export type AppOptions = {
 /** The service as a Koa application: the route table between one log line and one error door. */
 export const createApp = ({ routes, authorize, log, hot }: AppOptions): Koa => {
   const app = new Koa()
-  const router = new Router()
+  const router = new Router({ sensitive: true })
   for (const route of routes)
     router.register(route.path, [route.method.toLowerCase()], serve(route, authorize, hot))
+  app.use(setCommonHeaders)
   app.use(logRequests(log))
   app.use(answerErrors(log))
   app.use(router.routes())
-  app.use(refuseUnrouted)
+  app.use(answerUnrouted)
   app.on('error', (cause) => log.debug({ err: cause }, 'connection broke off'))
   return app
 }
 
 const serve =
-  ({ gate, handle, method }: Route, authorize: AppOptions['authorize'], hot: HotAnswers): RouterMiddleware =>
+  (route: Route, authorize: AppOptions['authorize'], hot: HotAnswers): RouterMiddleware =>
   async (context) => {
+    const { req } = context
+    if (route.path.includes(':')) requireDecodable(context.path)
     // The deployed protocol decodes the body before it looks at the key (`protocol.md` 1.0, order of checks).
-    const body = method === 'POST' || method === 'PUT' ? await readJsonBody(context.req) : null
-    const reader = authorize(gate, context.headers.authorization)
+    const body = route.body === undefined ? null : await readJsonBody(req)
+    const reader = authorize(route.gate, req.headers.authorization)
     const exchange: Exchange = {
       params: context.params as Record<string, string>,
       queryString: context.querystring,
       get query() {
         return new Map(decodeQuery(context.querystring))
       },
-      header: (name) => context.req.headersDistinct[name]?.[0],
+      header: (name) => (req.headers[name] === undefined ? undefined : req.headersDistinct[name]?.[0]),
       reader,
       body,
       get signal() {
         return hangUpSignal(context)
       },
     }
-    const answer = await handle(exchange)
+    const answer = await route.handle(exchange)
     respond(context, answer)
     const { body: bytes, isCurrent } = answer
     if (isCurrent !== undefined && bytes instanceof Buffer)
-      hot.keep(context.req, reader, { headers: context.res.getHeaders(), body: bytes, isCurrent })
+      hot.keep(req, reader, { headers: context.res.getHeaders(), body: bytes, isCurrent })
   }
+
+/** The router leaves what it cannot decode as it is, which could name another listing. */
+const requireDecodable = (path: string): void => {
+  try {
+    decodeURIComponent(path)
+  } catch {
+    throw new EntrepotError('bad_request', 'The path holds a percent-encoding that is not UTF-8')
+  }
+}
 
 const respond = (
   context: Koa.Context,
@@ -109,10 +123,12 @@ const answerErrors =
     }
   }
 
-/** Behind the router: no route has taken the request. */
-const refuseUnrouted: Koa.Middleware = (context) => {
+/** Behind the router: no route has taken the request. `OPTIONS` asks what would (RFC 9110 section 9.3.7). */
+const answerUnrouted: Koa.Middleware = (context) => {
   const matched = (context.matched ?? []) as { methods: string[] }[]
   if (matched.length === 0) throw new EntrepotError('not_found', 'Not Found')
-  const allow = [...new Set(matched.flatMap(({ methods }) => methods))].sort().join(', ')
-  throw new EntrepotError('method_not_allowed', 'Method Not Allowed', { headers: { Allow: allow } })
+  const methods = new Set(['OPTIONS', ...matched.flatMap(({ methods }) => methods)])
+  const headers = { Allow: [...methods].sort().join(', ') }
+  if (context.method === 'OPTIONS') respond(context, { status: 204, headers })
+  else throw new EntrepotError('method_not_allowed', 'Method Not Allowed', { headers })
 }

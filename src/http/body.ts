@@ -1,13 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import getRawBody from 'raw-body'
-import { isJsonObject, type JsonObject, type JsonValue, nestingDepth, parseJson } from '../domain/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../domain/json.ts'
+import { depthProblem, sizeProblem } from '../domain/json-limits.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
 
 /** `protocol.md` 8, Limits. */
 export const MAX_BODY_BYTES = 256 * 1024
-export const MAX_NESTING = 32
-export const MAX_ARRAY_ITEMS = 1000
 
 const JSON_TYPE = /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i
 
@@ -21,10 +20,9 @@ export const readJsonBody = async (request: IncomingMessage): Promise<Exchange['
   const type = request.headers['content-type']
   if (type !== undefined && !JSON_TYPE.test(type))
     throw invalid('Input should be a valid dictionary: send it as application/json')
-  const depth = nestingDepth(bytes)
-  if (depth > MAX_NESTING) throw invalid(`JSON is nested ${depth} deep; at most ${MAX_NESTING} is allowed`)
+  refuse(depthProblem(bytes))
   const value = decode(bytes)
-  if (!arraysFit(value)) throw invalid(`An array has more than ${MAX_ARRAY_ITEMS} items`)
+  refuse(sizeProblem(value))
   return { bytes, value }
 }
 
@@ -66,9 +64,8 @@ const decode = (bytes: Buffer): JsonValue => {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-const arraysFit = (value: JsonValue): boolean => {
-  if (Array.isArray(value)) return value.length <= MAX_ARRAY_ITEMS && value.every(arraysFit)
-  return isJsonObject(value) ? Object.values(value).every(arraysFit) : true
+const refuse = (problem: string | null): void => {
+  if (problem !== null) throw invalid(problem)
 }
 
 const invalid = (message: string): EntrepotError =>

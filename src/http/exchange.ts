@@ -33,13 +33,4 @@ export type Answer = {
 
 export type Handler = (exchange: Exchange) => Answer | Promise<Answer>
 
-/** One row of the route table. */
-export type Route = {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** With `:name` for a parameter. */
-  path: string
-  gate: Gate
-  handle: Handler
-}
-
 export const json = (value: unknown, status = 200): Answer => ({ status, body: JSON.stringify(value) })

@@ -23,7 +23,10 @@ export class HotAnswers {
   })
 
   keep(request: IncomingMessage, reader: Reader, answer: HotAnswer): void {
-    if (isPlainRead(request)) this.#answers.set(keyOf(request, reader), answer)
+    if (!isPlainRead(request)) return
+    const headers = { ...answer.headers }
+    delete headers['x-request-id'] // the first request's own
+    this.#answers.set(keyOf(request, reader), { ...answer, headers })
   }
 
   /** @param fallback answers everything that is not kept */

@@ -1,8 +1,59 @@
-import { isListingStatus, type ListingStatus } from '../domain/listing.ts'
+import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../domain/query.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
 import { decodeQuery } from '../filter-spec/query-string.ts'
 import { REGISTRY_PARAMETERS } from '../filter-spec/reserved.ts'
+import { invalid } from '../registry/refusals.ts'
+import type { IntegerParameter, Parameter } from './route.ts'
+
+export const LIMIT: IntegerParameter = {
+  name: 'limit',
+  in: 'query',
+  description: 'Most items of a page',
+  schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
+}
+
+export const OFFSET: IntegerParameter = {
+  name: 'offset',
+  in: 'query',
+  description: 'Matches before the page',
+  schema: { type: 'integer', minimum: 0, default: 0 },
+}
+
+export const STATUS: Parameter = {
+  name: 'status',
+  in: 'query',
+  description: 'Empty asks for every status',
+  schema: { enum: [...LISTING_STATUSES, ''], default: 'open' },
+}
+
+export const PUBLISHER: Parameter = {
+  name: 'publisher',
+  in: 'query',
+  description: 'Signing address of one publisher; case does not matter',
+  schema: { type: 'string' },
+}
+
+export const LISTING_ID: Parameter = {
+  name: 'id',
+  in: 'path',
+  description: 'The listing id, percent-encoded',
+  schema: { type: 'string' },
+}
+
+export const IF_MATCH: Parameter = {
+  name: 'If-Match',
+  in: 'header',
+  description: 'The etag of the filter spec that the filters were written for; 412 when it has changed',
+  schema: { type: 'string' },
+}
+
+export const IF_NONE_MATCH: Parameter = {
+  name: 'If-None-Match',
+  in: 'header',
+  description: '304 when it names the current ETag',
+  schema: { type: 'string' },
+}
 
 /** The reserved parameters of a listing read, checked, and the rest as they came (`protocol.md` 1.7). */
 export type ListingParameters = {
@@ -30,19 +81,9 @@ export const readListingParameters = (queryString: string): ListingParameters =>
 /** @throws EntrepotError `invalid` with everything that is wrong with the two */
 export const readPaging = (query: ReadonlyMap<string, string>): { limit: number; offset: number } => {
   const errors: Violation[] = []
-  const limit = readInteger(
-    'query.limit',
-    query.get('limit'),
-    { fallback: DEFAULT_LIMIT, least: 1, most: MAX_LIMIT },
-    errors,
-  )
-  const offset = readInteger(
-    'query.offset',
-    query.get('offset'),
-    { fallback: 0, least: 0, most: Number.MAX_SAFE_INTEGER },
-    errors,
-  )
-  refuse(errors)
+  const limit = readInteger(LIMIT, query.get('limit'), DEFAULT_LIMIT, errors)
+  const offset = readInteger(OFFSET, query.get('offset'), 0, errors)
+  if (errors.length > 0) throw invalid(errors)
   return { limit, offset }
 }
 
@@ -53,50 +94,32 @@ export const readStatusParameter = (status: string): ListingStatus | null => {
   throw new EntrepotError('bad_request', `Invalid status: ${status}`)
 }
 
-/** An id in a path; the deployed protocol takes `2.0` for 2. */
-export const readPathInteger = (name: string, text: string | undefined): number =>
-  requireInteger(`path.${name}`, text ?? '', 0)!
-
-/** `undefined` where the parameter is absent. */
-export const readQueryInteger = (name: string, text: string | undefined): number | undefined =>
-  requireInteger(`query.${name}`, text, undefined)
-
-const requireInteger = <Fallback>(
-  path: string,
+/** @returns `undefined` where the parameter is absent */
+export const readIntegerParameter = (
+  parameter: IntegerParameter,
   text: string | undefined,
-  fallback: Fallback,
-): number | Fallback => {
+): number | undefined => {
   const errors: Violation[] = []
-  const range = { fallback, least: Number.MIN_SAFE_INTEGER, most: Number.MAX_SAFE_INTEGER }
-  const value = readInteger(path, text, range, errors)
-  refuse(errors)
+  const value = readInteger(parameter, text, undefined, errors)
+  if (errors.length > 0) throw invalid(errors)
   return value
 }
-
-type Range<Fallback> = { fallback: Fallback; least: number; most: number }
 
 const INTEGER = /^\s*[+-]?\d+(\.0*)?\s*$/
 
+/** Lenient as the deployed protocol: `5.0`, `+5`, ` 5 ` and `01` are integers (`protocol.md` 1.0). */
 const readInteger = <Fallback>(
-  path: string,
+  { in: place, name, schema }: IntegerParameter,
   text: string | undefined,
-  range: Range<Fallback>,
+  fallback: Fallback,
   errors: Violation[],
 ): number | Fallback => {
-  if (text === undefined) return range.fallback
+  if (text === undefined) return fallback
+  const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = schema
+  const complain = (message: string): void => void errors.push({ path: `${place}.${name}`, message })
   const value = Number(text)
-  if (!INTEGER.test(text))
-    errors.push({ path, message: 'Input should be a valid integer, unable to parse string as an integer' })
-  else if (value < range.least)
-    errors.push({ path, message: `Input should be greater than or equal to ${range.least}` })
-  else if (value > range.most)
-    errors.push({ path, message: `Input should be less than or equal to ${range.most}` })
+  if (!INTEGER.test(text)) complain('Input should be a valid integer, unable to parse string as an integer')
+  else if (value < minimum) complain(`Input should be greater than or equal to ${minimum}`)
+  else if (value > maximum) complain(`Input should be less than or equal to ${maximum}`)
   return value
-}
-
-const refuse = (errors: readonly Violation[]): void => {
-  if (errors.length === 0) return
-  throw new EntrepotError('invalid', errors.map(({ path, message }) => `${path}: ${message}`).join('; '), {
-    errors,
-  })
 }

@@ -4,12 +4,15 @@ import type { Federation } from '../gateway/fan-out.ts'
 import type { ApiKeys } from '../registry/api-keys.ts'
 import type { Publishing } from '../registry/publish.ts'
 import { listKeys, mintKey, revokeKey } from './admin-keys.ts'
-import type { Handler, Route } from './exchange.ts'
+import { docsRoutes } from './docs-routes.ts'
 import { getFilterSpec } from './filter-spec.ts'
 import { getHealth } from './health.ts'
-import { deleteListing, getListing, listLocalListings, postListing, putListing } from './listings.ts'
+import { getListing, listLocalListings } from './listing-reads.ts'
+import { deleteListing, postListing, putListing, validatePublish } from './listing-writes.ts'
 import { listMergedListings } from './merged-listings.ts'
 import { getPublisher, listPublishers } from './publishers.ts'
+import { getReady } from './ready.ts'
+import type { Route } from './route.ts'
 import { getStats } from './stats.ts'
 
 /** What the routes answer from. */
@@ -23,50 +26,47 @@ export type Service = {
   store: Publishing['store']
 }
 
-/** Every route with its gate (`protocol.md` 1.0, `contract.md` 3.2). Where there is no Registry, its routes are none. */
-export const createRoutes = ({ spec, registry, keys, federation, store }: Service): Route[] => {
-  const get = (path: string, gate: Route['gate'], handle: Handler): Route => ({
-    method: 'GET',
-    path,
-    gate,
-    handle,
-  })
+/** The route table (`protocol.md` 1.0, `contract.md` 3.2). */
+export const createRoutes = (service: Service): Route[] => {
+  const { spec, keys, store } = service
+  const routes = [
+    ...listingRoutes(service),
+    getFilterSpec(spec),
+    mintKey(keys),
+    listKeys(keys),
+    revokeKey(keys),
+    getHealth(store),
+    getReady(),
+  ]
+  return [...routes, ...docsRoutes(routes)]
+}
+
+/** Where there is no Registry, its routes are none. */
+const listingRoutes = ({ spec, registry, federation }: Service): Route[] => {
+  const merged = federation === null ? [] : [listMergedListings(spec, federation)]
+  if (registry === null) return [...merged, NO_REGISTRY]
+  const { replica } = registry
   return [
-    get('/health', 'none', getHealth(store)),
-    get('/filter-spec', 'read', getFilterSpec(spec)),
-    ...(federation === null ? [] : [get('/listings', 'read', listMergedListings(spec, federation))]),
-    ...(registry === null ? [noRegistry] : registryRoutes(spec, registry, federation === null)),
-    { method: 'POST', path: '/admin/api-keys', gate: 'admin', handle: mintKey(keys) },
-    get('/admin/api-keys', 'admin', listKeys(keys)),
-    { method: 'DELETE', path: '/admin/api-keys/:key_id', gate: 'admin', handle: revokeKey(keys) },
+    ...(federation === null ? [listLocalListings(spec, replica)] : merged),
+    postListing(registry),
+    getListing(replica),
+    putListing(registry),
+    deleteListing(registry),
+    listPublishers(replica),
+    getPublisher(replica),
+    getStats(replica),
+    validatePublish(registry),
   ]
 }
 
-const registryRoutes = (spec: FilterSpec, registry: Publishing, isPlain: boolean): Route[] => [
-  ...(isPlain
-    ? [
-        {
-          method: 'GET',
-          path: '/listings',
-          gate: 'read',
-          handle: listLocalListings(spec, registry.replica),
-        } as const,
-      ]
-    : []),
-  { method: 'POST', path: '/listings', gate: 'write', handle: postListing(registry) },
-  { method: 'GET', path: '/listings/:id', gate: 'read', handle: getListing(registry.replica) },
-  { method: 'PUT', path: '/listings/:id', gate: 'write', handle: putListing(registry) },
-  { method: 'DELETE', path: '/listings/:id', gate: 'write', handle: deleteListing(registry) },
-  { method: 'GET', path: '/publishers', gate: 'read', handle: listPublishers(registry.replica) },
-  { method: 'GET', path: '/publishers/:publisher_id', gate: 'read', handle: getPublisher(registry.replica) },
-  { method: 'GET', path: '/api/v1/system/stats', gate: 'read', handle: getStats(registry.replica) },
-]
-
 /** A pure gateway takes no listings, and says so rather than 405 (`contract.md` 2, `registry.enabled`). */
-const noRegistry: Route = {
+const NO_REGISTRY: Route = {
   method: 'POST',
   path: '/listings',
   gate: 'none',
+  summary: 'Not here: this gateway has no Registry of its own',
+  answers: {},
+  refusals: [404],
   handle: () => {
     throw new EntrepotError(
       'not_found',

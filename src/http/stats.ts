@@ -1,11 +1,26 @@
+import { z } from 'zod'
 import { LISTING_STATUSES } from '../domain/listing.ts'
 import type { Replica } from '../registry/replica.ts'
-import { type Handler, json } from './exchange.ts'
+import { json } from './exchange.ts'
+import type { Route } from './route.ts'
+import { status } from './wire.ts'
 
-/** `GET /api/v1/system/stats`: all three statuses always (`protocol.md` 1.11). */
-export const getStats =
-  (replica: Replica): Handler =>
-  () => {
+const stats = z
+  .object({
+    publisher_count: z.int(),
+    order_count: z.int().describe('Listings of every status'),
+    orders_by_status: z.record(status, z.int()),
+  })
+  .meta({ id: 'Stats' })
+
+/** All three statuses always (`protocol.md` 1.11). */
+export const getStats = (replica: Replica): Route => ({
+  method: 'GET',
+  path: '/api/v1/system/stats',
+  gate: 'read',
+  summary: 'How many publishers and listings there are',
+  answers: { 200: { description: 'Counts', schema: stats } },
+  handle: () => {
     const { listings, publishers } = replica.projection
     return json({
       publisher_count: publishers.size,
@@ -14,4 +29,5 @@ export const getStats =
         LISTING_STATUSES.map((status) => [status, listings.count(status)]),
       ),
     })
-  }
+  },
+})

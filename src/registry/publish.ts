@@ -1,38 +1,49 @@
+import type { ListingShapeMode } from '../config/gateway-file.ts'
 import type { PublishReceipt } from '../domain/listing.ts'
-import type { Store } from '../store/store.ts'
+import type { Violation } from '../errors.ts'
+import type { PublishCommand, Store } from '../store/store.ts'
+import { candidateOf, type ShapeCheck } from './listing-shape.ts'
 import {
   type JsonBody,
-  readFields,
   readIdentifier,
   readListingId,
   readScheme,
   readStatus,
   readStorefrontUrl,
 } from './publish-request.ts'
-import { notOwner, signatureReused } from './refusals.ts'
+import { readFields } from './published-fields.ts'
+import { invalid, notOwner, signatureReused } from './refusals.ts'
 import type { Replica } from './replica.ts'
-import { type Verifier, verifyClaim } from './signature.ts'
+import { type Verified, type Verifier, verifyClaim } from './signature.ts'
 
 /** What every signed mutation works with. */
-export type Publishing = { store: Store; replica: Replica; verifier: Verifier }
+export type Publishing = {
+  store: Store
+  replica: Replica
+  verifier: Verifier
+  /** What a listing should look like, and what becomes of one that does not (`protocol.md` 8, Shape on publish). */
+  shape: { mode: ListingShapeMode; check: ShapeCheck }
+}
+
+/** What a publish came to; `warnings` are where the listing does not fit the shape although it was taken. */
+export type Published = { receipt: PublishReceipt; warnings: readonly Violation[] }
 
 /**
  * Takes a signed publish request (`protocol.md` 1.5): checks in the protocol's order, changes nothing before every
  * check has passed, and is readable here when it resolves.
+ * @throws EntrepotError in the words of `protocol.md` 1.4 and 1.5; `invalid` with every violation where the shape is
+ *   enforced
  */
-export const publishListing = async (
-  body: JsonBody,
-  { store, replica, verifier }: Publishing,
-): Promise<PublishReceipt> => {
+export const publishListing = async (body: JsonBody, publishing: Publishing): Promise<Published> => {
+  const { store, replica, verifier } = publishing
   const { value } = body
   const identifier = readIdentifier(value)
-  const scheme = readScheme(value)
-  const { identity, use } = await verifyClaim(
+  const verified = await verifyClaim(
     {
       operation: 'create_listing',
       subject: identifier,
       signer: identifier,
-      scheme,
+      scheme: readScheme(value),
       signature: value.signature,
       timestamp: value.timestamp,
       body: body.bytes,
@@ -41,18 +52,45 @@ export const publishListing = async (
   )
   const listingId = readListingId(value)
   const owner = replica.projection.ownerOf(listingId)
-  if (owner !== null && owner.identifier !== identifier) throw notOwner()
+  // Whether this repeats a request from before the listing was somebody else's, only the store can tell.
+  const isTaken = owner !== null && owner.identifier !== identifier
+  const command = readCommand(listingId, body, verified, isTaken)
+  const warnings = isTaken ? [] : checkShape(command, publishing)
 
-  const outcome = await store.publish({
-    identity,
-    listingId,
-    storefrontUrl: readStorefrontUrl(value),
-    fields: readFields(body),
-    status: readStatus(value),
-    use,
-  })
-  if (outcome.outcome === 'not_owner') throw notOwner()
-  if (outcome.outcome === 'signature_reused') throw signatureReused()
+  const result = await store.publish(command)
+  if (result.outcome === 'not_owner') throw notOwner()
+  if (result.outcome === 'signature_reused') throw signatureReused()
   await replica.catchUp()
-  return outcome.record
+  return { receipt: result.record, warnings }
+}
+
+const readCommand = (
+  listingId: string,
+  { bytes, value }: JsonBody,
+  verified: Verified,
+  isTaken: boolean,
+): PublishCommand => {
+  try {
+    const status = readStatus(value)
+    const storefrontUrl = readStorefrontUrl(value)
+    return { ...verified, listingId, status, storefrontUrl, fields: readFields(bytes) }
+  } catch (cause) {
+    throw isTaken ? notOwner() : cause // such a request was never accepted, so this one repeats none
+  }
+}
+
+/**
+ * The violations of the listing as it would be after the publish, kept fields included, as far as this replica knows
+ * them: another replica's change may be up to a second away.
+ */
+const checkShape = (
+  { identity, listingId, storefrontUrl, fields }: PublishCommand,
+  { replica: { projection }, shape }: Publishing,
+): Violation[] => {
+  if (shape.mode === 'off') return []
+  const url = storefrontUrl ?? projection.publisherOf(identity.identifier)?.storefrontUrl ?? null
+  const storedRow = projection.listings.get(listingId)?.bytes ?? null
+  const violations = shape.check(candidateOf(listingId, url, fields, storedRow))
+  if (shape.mode === 'warn' || violations.length === 0) return violations
+  throw invalid(violations, 'The listing does not fit the listing shape: ')
 }

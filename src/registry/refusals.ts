@@ -1,12 +1,31 @@
-import { EntrepotError } from '../errors.ts'
+import type { z } from 'zod'
+import { EntrepotError, type Violation } from '../errors.ts'
 
 export const notFound = (): EntrepotError => new EntrepotError('not_found', 'Listing not found')
 
 export const notOwner = (): EntrepotError =>
   new EntrepotError('forbidden', 'Listing is owned by another publisher')
 
+/** What the deployed protocol says of a change signed by anybody but the owner (`protocol.md` 1.4). */
+export const invalidSignature = (): EntrepotError => new EntrepotError('unauthorized', 'Invalid signature')
+
 export const signatureReused = (): EntrepotError =>
   new EntrepotError(
     'signature_reused',
     'This signature was already used with another request; sign again with a new timestamp',
   )
+
+/** Violations that the sentence repeats; the list beside it has them all. */
+const MAX_TOLD = 5
+
+/** Something is wrong with the request's content; `errors` has every violation, the sentence the first few. */
+export const invalid = (violations: readonly Violation[], before = ''): EntrepotError => {
+  const told = violations.slice(0, MAX_TOLD).map(({ path, message }) => `${path}: ${message}`)
+  const rest = violations.length - told.length
+  const detail = `${before}${told.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`
+  return new EntrepotError('invalid', detail, { errors: violations })
+}
+
+/** The same for a body that its schema refuses. */
+export const invalidBody = ({ issues }: z.ZodError): EntrepotError =>
+  invalid(issues.map(({ path, message }) => ({ path: ['body', ...path].map(String).join('.'), message })))

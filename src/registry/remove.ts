@@ -1,6 +1,6 @@
+import { verifyOwnerClaim } from './owner-claim.ts'
 import type { Publishing } from './publish.ts'
-import { notFound, notOwner, signatureReused } from './refusals.ts'
-import { verifyClaim } from './signature.ts'
+import { invalidSignature, notFound, signatureReused } from './refusals.ts'
 
 /** What a delete carries in its query. */
 export type RemoveRequest = { signature: string | undefined; timestamp: number | undefined }
@@ -12,28 +12,15 @@ export type RemoveRequest = { signature: string | undefined; timestamp: number |
 export const removeListing = async (
   listingId: string,
   { signature, timestamp }: RemoveRequest,
-  { store, replica, verifier }: Publishing,
+  publishing: Publishing,
 ): Promise<void> => {
-  const owner = await replica.ownerOf(listingId)
-  // Without a signature there is nothing that could have been done before.
-  if (owner === null && (!signature || timestamp === undefined)) throw notFound()
-  const { identity, use } = await verifyClaim(
-    {
-      operation: 'delete_listing',
-      subject: listingId,
-      signer: owner?.identifier ?? null,
-      scheme: owner?.scheme ?? 'eip191',
-      signature,
-      timestamp,
-      body: new Uint8Array(),
-    },
-    verifier,
-  ).catch((cause) => {
-    throw owner === null ? notFound() : cause
-  })
-  const { outcome } = await store.remove({ identity, listingId, use })
+  const claim = { operation: 'delete_listing', listingId, signature, timestamp, body: NO_BODY } as const
+  const { identity, use } = await verifyOwnerClaim(claim, publishing)
+  const { outcome } = await publishing.store.remove({ identity, listingId, use })
   if (outcome === 'not_found') throw notFound()
-  if (outcome === 'not_owner') throw notOwner()
+  if (outcome === 'not_owner') throw invalidSignature()
   if (outcome === 'signature_reused') throw signatureReused()
-  await replica.catchUp()
+  await publishing.replica.catchUp()
 }
+
+const NO_BODY = new Uint8Array()

@@ -1,42 +1,51 @@
+import { z } from 'zod'
 import { objectMembers } from '../domain/json.ts'
-import type { ListingRecord } from '../domain/listing.ts'
+import type { ListingRecord, ListingStatus } from '../domain/listing.ts'
+import type { EntrepotError } from '../errors.ts'
+import { verifyOwnerClaim } from './owner-claim.ts'
 import type { Publishing } from './publish.ts'
-import { type JsonBody, readStatus } from './publish-request.ts'
-import { notFound, notOwner, signatureReused } from './refusals.ts'
-import { verifyClaim } from './signature.ts'
+import { type JsonBody, publishRequest, readStatus } from './publish-request.ts'
+import { invalidSignature, notFound, signatureReused } from './refusals.ts'
 
-/** Changes a listing's status or oracle, signed by its owner (`protocol.md` 1.8). Other members are ignored. */
+/** The body of `PUT /listings/{id}`; other members are ignored (`protocol.md` 1.8). */
+export const updateRequest = z
+  .looseObject({
+    ...publishRequest.pick({ signature: true, timestamp: true, status: true }).shape,
+    oracle_address: z.unknown().optional().describe('Replaces the oracle; null clears it'),
+  })
+  .meta({ id: 'UpdateRequest', description: 'Signed over update_listing:<listing_id>:<timestamp>' })
+
+/** Changes a listing's status or oracle, signed by its owner (`protocol.md` 1.8). */
 export const updateListing = async (
   listingId: string,
   body: JsonBody,
-  { store, replica, verifier }: Publishing,
+  publishing: Publishing,
 ): Promise<Pick<ListingRecord, 'listingId' | 'status' | 'updatedAt'>> => {
-  const owner = await replica.ownerOf(listingId)
-  if (owner === null) throw notFound()
-  const { identity, use } = await verifyClaim(
-    {
-      operation: 'update_listing',
-      subject: listingId,
-      signer: owner.identifier,
-      scheme: owner.scheme,
-      signature: body.value.signature,
-      timestamp: body.value.timestamp,
-      body: body.bytes,
-    },
-    verifier,
-  )
-  const result = await store.update({
+  const { signature, timestamp } = body.value
+  const claim = { operation: 'update_listing', listingId, signature, timestamp, body: body.bytes } as const
+  const { identity, use, refusal } = await verifyOwnerClaim(claim, publishing)
+  const status = readStatusBehind(refusal, body)
+  const result = await publishing.store.update({
     identity,
     listingId,
-    status: readStatus(body.value),
+    status,
     oracleAddress: oracleText(body),
     use,
   })
   if (result.outcome === 'not_found') throw notFound()
-  if (result.outcome === 'not_owner') throw notOwner()
+  if (result.outcome === 'not_owner') throw invalidSignature()
   if (result.outcome === 'signature_reused') throw signatureReused()
-  await replica.catchUp()
+  await publishing.replica.catchUp()
   return result.record
+}
+
+/** A bad status cannot repeat a request that was accepted, so the refusal that comes first is due. */
+const readStatusBehind = (refusal: EntrepotError | null, { value }: JsonBody): ListingStatus | null => {
+  try {
+    return readStatus(value)
+  } catch (cause) {
+    throw refusal ?? cause
+  }
 }
 
 /** The oracle as JSON text; here, unlike on publish, `null` clears it. */

@@ -157,7 +157,7 @@ test('HEAD works where GET does, a trailing slash is served, a wrong method name
   t.is((await get('/listings/')).status, 200)
   const patch = await fetch(`${url}/listings`, { method: 'PATCH' })
   t.is(patch.status, 405)
-  t.is(patch.headers.get('allow'), 'GET, HEAD, POST')
+  t.is(patch.headers.get('allow'), 'GET, HEAD, OPTIONS, POST')
   t.is(((await patch.json()) as { detail: string }).detail, 'Method Not Allowed')
   t.is((await get('/nowhere')).json().detail, 'Not Found')
 })

@@ -6,7 +6,7 @@ const sendBody = (url: string, body: unknown): Promise<Reply> =>
   postJson(`${url}/listings`, JSON.stringify(body))
 
 test('a first publish creates the listing and its publisher, a second one replaces what it names', async (t) => {
-  const { url, get } = await startRegistry(t)
+  const { url, get } = await startRegistry(t, { toml: '[registry]\nlisting_shape = "off"' })
   const offer = { gpu_model: 'H200', region: 'Tokyo, JP' }
   const now = unixNow()
   const first = await publish(

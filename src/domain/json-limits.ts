@@ -1,0 +1,20 @@
+import { isJsonObject, type JsonValue, nestingDepth } from './json.ts'
+
+/** `protocol.md` 8, Limits: what any reader of a listing can be expected to take. */
+export const MAX_NESTING = 32
+export const MAX_ARRAY_ITEMS = 1000
+
+/** Why a JSON text is refused although it is JSON; `null` where it keeps to the limits. Never throws. */
+export const depthProblem = (text: Uint8Array): string | null => {
+  const depth = nestingDepth(text)
+  return depth > MAX_NESTING ? `JSON is nested ${depth} deep; at most ${MAX_NESTING} is allowed` : null
+}
+
+/** The same of its value, whose depth has been looked at. */
+export const sizeProblem = (value: JsonValue): string | null =>
+  arraysFit(value) ? null : `An array has more than ${MAX_ARRAY_ITEMS} items`
+
+const arraysFit = (value: JsonValue): boolean => {
+  if (Array.isArray(value)) return value.length <= MAX_ARRAY_ITEMS && value.every(arraysFit)
+  return isJsonObject(value) ? Object.values(value).every(arraysFit) : true
+}

@@ -1,0 +1,41 @@
+import type Koa from 'koa'
+
+/** Response headers that a script of another origin may read. */
+const EXPOSED = [
+  'ETag',
+  'Cache-Status',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'Server-Timing',
+  'X-Request-Id',
+].join(', ')
+
+const PREFLIGHT_METHODS = 'GET, HEAD, POST, PUT, DELETE, OPTIONS'
+const PREFLIGHT_SECONDS = '600'
+
+/**
+ * What every answer carries, problems included: any origin may read it, but never with a browser's credentials
+ * (`protocol.md` 8), and nobody guesses its type. Answers a preflight itself (`protocol.md` 1.0).
+ */
+export const setCommonHeaders: Koa.Middleware = (context, next) => {
+  const { req, res } = context
+  res.setHeader('Access-Control-Allow-Origin', '*')
+  res.setHeader('Access-Control-Expose-Headers', EXPOSED)
+  res.setHeader('X-Content-Type-Options', 'nosniff')
+  const isPreflight = req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined
+  return isPreflight ? answerPreflight(context) : next()
+}
+
+const answerPreflight = async (context: Koa.Context): Promise<void> => {
+  const { req, res } = context
+  res.setHeader('Access-Control-Allow-Methods', PREFLIGHT_METHODS)
+  res.setHeader('Access-Control-Max-Age', PREFLIGHT_SECONDS)
+  // `Authorization` has to be named: a `*` does not cover it (Fetch standard, CORS protocol).
+  const asked = req.headers['access-control-request-headers']
+  if (asked !== undefined) res.setHeader('Access-Control-Allow-Headers', asked)
+  res.setHeader('Vary', 'Access-Control-Request-Headers')
+  context.status = 200
+  context.type = 'text/plain; charset=utf-8'
+  context.body = 'OK'
+}

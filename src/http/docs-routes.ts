@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { DOCS_POLICY, renderPage } from './docs-page.ts'
+import { type OpenApiDocument, openApiDocument } from './openapi.ts'
+import type { Route } from './route.ts'
+
+/** Where the deployed protocol shows its own pages; ours is one page (`protocol.md` 1.0). */
+const OTHER_PATHS = ['/docs/oauth2-redirect', '/redoc']
+
+/** What describes the routes given, and itself. Made when it is first asked for. */
+export const docsRoutes = (routes: readonly Route[]): Route[] => {
+  const document = once((): OpenApiDocument => describe([...routes, openApi, docs]))
+  const json = once(() => JSON.stringify(document()))
+  const html = once(() => renderPage(document()))
+  const openApi: Route = {
+    method: 'GET',
+    path: '/openapi.json',
+    gate: 'none',
+    summary: 'This interface as OpenAPI 3.1',
+    answers: { 200: { description: 'The document', schema: z.looseObject({ openapi: z.string() }) } },
+    handle: () => ({ body: json() }),
+  }
+  const docs: Route = {
+    method: 'GET',
+    path: '/docs',
+    gate: 'none',
+    summary: 'This interface as a page',
+    answers: { 200: { description: 'The page', schema: z.string(), type: 'text/html' } },
+    handle: () => ({
+      body: html(),
+      type: 'text/html; charset=utf-8',
+      headers: { 'Content-Security-Policy': DOCS_POLICY },
+    }),
+  }
+  return [openApi, docs, ...OTHER_PATHS.map((path) => ({ ...docs, path }))]
+}
+
+/** The document of a whole route table; the other paths of the page are not worth a line. */
+export const describe = (routes: readonly Route[]): OpenApiDocument =>
+  openApiDocument(
+    routes.filter(({ path }) => !OTHER_PATHS.includes(path)),
+    version(),
+  )
+
+const version = (): string =>
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
+
+const once = <Value>(make: () => Value): (() => Value) => {
+  let value: Value | undefined
+  return () => {
+    value ??= make()
+    return value
+  }
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import type { PublishReceipt } from '../domain/listing.ts'
+import { formatTimestamp } from '../domain/timestamp.ts'
+import { type Publishing, publishListing } from '../registry/publish.ts'
+import { publishRequest } from '../registry/publish-request.ts'
+import { removeListing } from '../registry/remove.ts'
+import { updateListing, updateRequest } from '../registry/update.ts'
+import { validateListing, validateRequest, validation } from '../registry/validate-request.ts'
+import { objectBody } from './body.ts'
+import { json } from './exchange.ts'
+import { LISTING_ID, readIntegerParameter } from './parameters.ts'
+import type { IntegerParameter, Route } from './route.ts'
+import { status, timestamp, violation } from './wire.ts'
+
+const receipt = z
+  .object({
+    listing_id: z.string(),
+    publisher_id: z.int(),
+    status,
+    created_at: timestamp,
+    updated_at: timestamp,
+    warnings: z.array(violation).optional().describe('Where the listing does not fit the listing shape'),
+  })
+  .meta({ id: 'PublishReceipt' })
+
+/** `protocol.md` 1.5. */
+export const postListing = (publishing: Publishing): Route => ({
+  method: 'POST',
+  path: '/listings',
+  gate: 'write',
+  summary: 'Publish a listing, or publish it again',
+  description:
+    'Signed by the publisher (EIP-191). A listing of the same id and publisher takes the members that are given ' +
+    'and keeps the others, its status and its place included. The very same request again is answered as the first ' +
+    'time; the same signature with another body for that listing is refused.',
+  body: publishRequest,
+  answers: { 201: { description: 'Published, for the first time or again', schema: receipt } },
+  refusals: [400, 409],
+  handle: async (exchange) => {
+    const { receipt, warnings } = await publishListing(objectBody(exchange), publishing)
+    return json({ ...onWire(receipt), ...(warnings.length > 0 ? { warnings } : {}) }, 201)
+  },
+})
+
+const updated = receipt
+  .pick({ listing_id: true, status: true, updated_at: true })
+  .meta({ id: 'UpdateReceipt' })
+
+/** `protocol.md` 1.8. */
+export const putListing = (publishing: Publishing): Route => ({
+  method: 'PUT',
+  path: '/listings/:id',
+  gate: 'write',
+  summary: 'Change the status or the oracle of a listing',
+  description: 'Signed by its publisher.',
+  parameters: [LISTING_ID],
+  body: updateRequest,
+  answers: { 200: { description: 'Changed', schema: updated } },
+  refusals: [400, 404, 409],
+  handle: async (exchange) => {
+    const changed = await updateListing(exchange.params.id ?? '', objectBody(exchange), publishing)
+    const { listingId, status, updatedAt } = changed
+    return json({ listing_id: listingId, status, updated_at: formatTimestamp(updatedAt) })
+  },
+})
+
+const TIMESTAMP: IntegerParameter = {
+  name: 'timestamp',
+  in: 'query',
+  description: 'Unix seconds, at most 300 off',
+  schema: { type: 'integer' },
+}
+
+/** `protocol.md` 1.9. */
+export const deleteListing = (publishing: Publishing): Route => ({
+  method: 'DELETE',
+  path: '/listings/:id',
+  gate: 'write',
+  summary: 'Delete a listing for good',
+  description: 'Signed by its publisher over delete_listing:<listing_id>:<timestamp>.',
+  parameters: [
+    LISTING_ID,
+    { name: 'signature', in: 'query', description: '65 bytes in hex', schema: { type: 'string' } },
+    TIMESTAMP,
+  ],
+  answers: { 204: { description: 'Deleted' } },
+  refusals: [404, 422],
+  handle: async ({ params, query }) => {
+    const timestamp = readIntegerParameter(TIMESTAMP, query.get('timestamp'))
+    await removeListing(params.id ?? '', { signature: query.get('signature'), timestamp }, publishing)
+    return { status: 204 }
+  },
+})
+
+/** `protocol.md` 1.12. */
+export const validatePublish = ({ shape }: Publishing): Route => ({
+  method: 'POST',
+  path: '/api/v1/listings/validate-publish',
+  gate: 'read',
+  summary: 'Try a listing against the listing shape',
+  description: 'Writes nothing and asks for no signature.',
+  body: validateRequest,
+  answers: { 200: { description: 'What a publish would find, be it good or bad', schema: validation } },
+  handle: (exchange) => json(validateListing(objectBody(exchange).value, shape.check)),
+})
+
+/** In the protocol's key order. */
+const onWire = ({ listingId, publisherId, status, createdAt, updatedAt }: PublishReceipt) => ({
+  listing_id: listingId,
+  publisher_id: publisherId,
+  status,
+  created_at: formatTimestamp(createdAt),
+  updated_at: formatTimestamp(updatedAt),
+})

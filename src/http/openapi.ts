@@ -1,0 +1,127 @@
+import { STATUS_CODES } from 'node:http'
+import { z } from 'zod'
+import type { Gate } from './exchange.ts'
+import type { AnswerShape, Route } from './route.ts'
+import { problem } from './wire.ts'
+
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** As much of an OpenAPI 3.1 document as we write. */
+export type OpenApiDocument = {
+  openapi: '3.1.1'
+  info: { title: string; version: string; description: string }
+  servers: { url: string }[]
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, JsonSchema> }
+}
+
+export type Operation = {
+  summary: string
+  description?: string
+  'x-gate': Gate
+  security: Record<string, string[]>[]
+  parameters?: { name: string; in: string; description: string; required?: boolean; schema: JsonSchema }[]
+  requestBody?: { required: true; content: Content }
+  responses: Record<string, { description: string; content?: Content }>
+}
+
+type Content = Record<string, { schema: JsonSchema }>
+
+const PROBLEM_TYPE = 'application/problem+json'
+
+/** The route table as an OpenAPI 3.1 document; bodies by the very schemas that check them. */
+export const openApiDocument = (routes: readonly Route[], version: string): OpenApiDocument => {
+  const { schemaOf, components } = convertSchemas(routes)
+  const paths: OpenApiDocument['paths'] = {}
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, schemaOf) }
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'entrepot',
+      version,
+      description:
+        'A Registry of market listings, and one answer over many Registries. HEAD works where GET does.',
+    },
+    servers: [{ url: '.' }],
+    paths,
+    components: {
+      schemas: components,
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'A key of scope read or write' },
+        adminKey: { type: 'http', scheme: 'bearer', description: "The operator's key" },
+      },
+    },
+  }
+}
+
+type SchemaOf = (schema: z.ZodType) => JsonSchema
+
+/** All schemas in one go, so that each named one is written once, under `components`. */
+const convertSchemas = (
+  routes: readonly Route[],
+): { schemaOf: SchemaOf; components: Record<string, JsonSchema> } => {
+  const schemas = [problem, ...routes.flatMap(schemasOf)]
+  const converted = z.toJSONSchema(z.object({ ...schemas }), { io: 'input', unrepresentable: 'any' })
+  const { properties, $defs } = JSON.parse(
+    JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/'),
+  )
+  return { schemaOf: (schema) => properties[schemas.indexOf(schema)], components: $defs }
+}
+
+const schemasOf = ({ body, answers }: Route): z.ZodType[] =>
+  [body, ...Object.values(answers).map(({ schema }) => schema)].filter((schema) => schema !== undefined)
+
+const operation = (route: Route, schemaOf: SchemaOf): Operation => ({
+  summary: route.summary,
+  ...(route.description === undefined ? {} : { description: route.description }),
+  'x-gate': route.gate,
+  security: SECURITY[route.gate],
+  ...(route.parameters === undefined
+    ? {}
+    : { parameters: route.parameters.map((one) => (one.in === 'path' ? { ...one, required: true } : one)) }),
+  ...(route.body === undefined
+    ? {}
+    : { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(route.body) } } } }),
+  responses: {
+    ...Object.fromEntries(
+      Object.entries(route.answers).map(([status, answer]) => [status, response(answer, schemaOf)]),
+    ),
+    ...Object.fromEntries(
+      problemStatuses(route).map((status) => [status, problemResponse(status, schemaOf(problem))]),
+    ),
+  },
+})
+
+/** A read or write gate is a setting, so its key may not be needed. */
+const SECURITY: Readonly<Record<Gate, Record<string, string[]>[]>> = {
+  none: [],
+  read: [{ apiKey: [] }, {}],
+  write: [{ apiKey: [] }, {}],
+  admin: [{ adminKey: [] }],
+}
+
+const response = ({ description, schema, type = 'application/json' }: AnswerShape, schemaOf: SchemaOf) => ({
+  description,
+  ...(schema === undefined ? {} : { content: { [type]: { schema: schemaOf(schema) } } }),
+})
+
+const problemResponse = (status: number, schema: JsonSchema) => ({
+  description: STATUS_CODES[status] ?? String(status),
+  content: { [PROBLEM_TYPE]: { schema } },
+})
+
+const GATE_REFUSALS: Readonly<Record<Gate, readonly number[]>> = {
+  none: [],
+  read: [401],
+  write: [401, 403],
+  admin: [401],
+}
+const BODY_REFUSALS = [413, 415, 422]
+
+const problemStatuses = ({ gate, body, refusals = [] }: Route): number[] =>
+  [...new Set([...GATE_REFUSALS[gate], ...(body === undefined ? [] : BODY_REFUSALS), ...refusals])].sort(
+    (a, b) => a - b,
+  )

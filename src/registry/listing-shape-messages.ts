@@ -1,0 +1,139 @@
+import type { ErrorObject } from 'ajv'
+import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'
+import type { Violation } from '../errors.ts'
+
+/** Most violations that are told; a last entry says how many more there are. */
+const MAX_VIOLATIONS = 1000
+/** Longest text of a value that is repeated in a message. */
+const MAX_SHOWN_CHARACTERS = 200
+
+/**
+ * The validator's findings in the words of the deployed protocol, sorted by where they are (`protocol.md` 1.12):
+ * path `accepted_escrows[0].escrow_address` or `<root>`, message `'gpu_model' is a required property`.
+ */
+export const describeViolations = (errors: readonly ErrorObject[], candidate: JsonObject): Violation[] => {
+  const found = errors.filter(isFinding).map((error) => {
+    const steps = stepsOf(error.instancePath)
+    return {
+      steps,
+      violation: { path: dotted(steps, candidate), message: messageOf(error, steps, candidate) },
+    }
+  })
+  found.sort((a, b) => compareSteps(a.steps, b.steps))
+  const violations = found.slice(0, MAX_VIOLATIONS).map(({ violation }) => violation)
+  const rest = found.length - violations.length
+  return rest === 0 ? violations : [...violations, { path: '<root>', message: `and ${rest} more violations` }]
+}
+
+/**
+ * The deployed protocol tells that no branch of a choice fits, not why each does not, and of a conditional only what
+ * its `then` or `else` found.
+ */
+const isFinding = ({ keyword, schemaPath }: ErrorObject): boolean =>
+  keyword !== 'if' &&
+  keyword !== 'propertyNames' &&
+  !/\/(anyOf|oneOf)\/\d+\/|(?<!\/properties)\/contains\//.test(schemaPath)
+
+const stepsOf = (pointer: string): string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+
+const dotted = (steps: readonly string[], candidate: JsonObject): string => {
+  let path = ''
+  let value: JsonValue | undefined = candidate
+  for (const step of steps) {
+    path += Array.isArray(value) ? `[${step}]` : `${path === '' ? '' : '.'}${step}`
+    value = memberOf(value, step)
+  }
+  return path === '' ? '<root>' : path
+}
+
+const memberOf = (value: JsonValue | undefined, step: string): JsonValue | undefined => {
+  if (Array.isArray(value)) return value[Number(step)]
+  return isJsonObject(value) ? value[step] : undefined
+}
+
+const compareSteps = (a: readonly string[], b: readonly string[]): number => {
+  for (let n = 0; n < Math.min(a.length, b.length); n++) {
+    const [one, other] = [a[n]!, b[n]!]
+    if (one === other) continue
+    const bothNumbers = /^\d+$/.test(one) && /^\d+$/.test(other)
+    return bothNumbers ? Number(one) - Number(other) : one < other ? -1 : 1
+  }
+  return a.length - b.length
+}
+
+type Parameters = Readonly<Record<string, unknown>>
+type Sentence = (instance: string, params: Parameters) => string
+
+const messageOf = (error: ErrorObject, steps: readonly string[], candidate: JsonObject): string => {
+  const sentence = SENTENCES[error.keyword]
+  if (sentence === undefined) return error.message ?? error.keyword
+  const value = steps.reduce<JsonValue | undefined>(memberOf, candidate)
+  return sentence(show(error.propertyName ?? value ?? null), error.params)
+}
+
+/** By keyword, what Python's jsonschema says. `limit` and its like are ajv's names. */
+const SENTENCES: Readonly<Record<string, Sentence>> = {
+  required: (_, { missingProperty }) => `${show(missingProperty)} is a required property`,
+  type: (instance, { type }) => `${instance} is not of type ${[type].flat().map(show).join(', ')}`,
+  enum: (instance, { allowedValues }) => `${instance} is not one of ${show(allowedValues)}`,
+  const: (_, { allowedValue }) => `${show(allowedValue)} was expected`,
+  minItems: (instance, { limit }) => `${instance} ${limit === 1 ? 'should be non-empty' : 'is too short'}`,
+  minLength: (instance, { limit }) => `${instance} ${limit === 1 ? 'should be non-empty' : 'is too short'}`,
+  minProperties: (instance, { limit }) =>
+    `${instance} ${limit === 1 ? 'should be non-empty' : 'does not have enough properties'}`,
+  maxItems: (instance, { limit }) => `${instance} ${limit === 0 ? 'is expected to be empty' : 'is too long'}`,
+  maxLength: (instance, { limit }) =>
+    `${instance} ${limit === 0 ? 'is expected to be empty' : 'is too long'}`,
+  maxProperties: (instance, { limit }) =>
+    `${instance} ${limit === 0 ? 'is expected to be empty' : 'has too many properties'}`,
+  minimum: (instance, { limit }) => `${instance} is less than the minimum of ${show(limit)}`,
+  maximum: (instance, { limit }) => `${instance} is greater than the maximum of ${show(limit)}`,
+  exclusiveMinimum: (instance, { limit }) =>
+    `${instance} is less than or equal to the minimum of ${show(limit)}`,
+  exclusiveMaximum: (instance, { limit }) =>
+    `${instance} is greater than or equal to the maximum of ${show(limit)}`,
+  multipleOf: (instance, { multipleOf }) => `${instance} is not a multiple of ${show(multipleOf)}`,
+  pattern: (instance, { pattern }) => `${instance} does not match ${show(pattern)}`,
+  uniqueItems: (instance) => `${instance} has non-unique elements`,
+  contains: (instance) => `${instance} does not contain items matching the given schema`,
+  not: (instance) => `${instance} should not be valid under the given schema`,
+  anyOf: (instance) => `${instance} is not valid under any of the given schemas`,
+  oneOf: (instance, { passingSchemas }) =>
+    `${instance} is ${passingSchemas ? 'valid under more than one' : 'not valid under any'} of the given schemas`,
+  additionalProperties: (_, { additionalProperty }) =>
+    `Additional properties are not allowed (${show(additionalProperty)} was unexpected)`,
+  unevaluatedProperties: (_, { unevaluatedProperty }) =>
+    `Unevaluated properties are not allowed (${show(unevaluatedProperty)} was unexpected)`,
+  dependentRequired: (_, { missingProperty, property }) =>
+    `${show(missingProperty)} is a dependency of ${show(property)}`,
+  'false schema': (instance) => `False schema does not allow ${instance}`,
+}
+
+/** A value as Python prints it, its strings in plain single quotes, cut where it is long. */
+const show = (value: unknown): string => {
+  const text = render(value, MAX_SHOWN_CHARACTERS)
+  return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text
+}
+
+/** Stops soon after `budget` characters, so that a message about a large value costs no more than a small one. */
+const render = (value: unknown, budget: number): string => {
+  if (typeof value === 'string') return `'${value.slice(0, budget + 1)}'`
+  if (value === true) return 'True'
+  if (value === false) return 'False'
+  if (Array.isArray(value)) return `[${joined(value, budget, (one) => render(one, budget))}]`
+  if (!isJsonObject(value)) return value === null ? 'None' : String(value)
+  return `{${joined(Object.keys(value), budget, (name) => `${render(name, budget)}: ${render(value[name], budget)}`)}}`
+}
+
+const joined = <Part>(parts: readonly Part[], budget: number, one: (part: Part) => string): string => {
+  let text = ''
+  for (const [n, part] of parts.entries()) {
+    if (text.length > budget) break
+    text += n === 0 ? one(part) : `, ${one(part)}`
+  }
+  return text
+}

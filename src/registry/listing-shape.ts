@@ -1,0 +1,71 @@
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../domain/json.ts'
+import { type ListingFields, NEW_LISTING_FIELDS } from '../domain/listing.ts'
+import type { Violation } from '../errors.ts'
+import { compileListingShape } from '../filter-spec/listing-shape.ts'
+import { describeViolations } from './listing-shape-messages.ts'
+
+/** Everything that is wrong with a listing by the shape of the filter spec; empty where nothing is. */
+export type ShapeCheck = (candidate: Candidate) => Violation[]
+
+/** What of a listing is checked: these members and no others (`protocol.md` 1.12). */
+export type Candidate = {
+  listing_id: string
+  storefront_url: string | null
+  offer_resource: JsonValue
+  accepted_escrows: JsonValue
+  demands: JsonValue
+  max_duration_seconds: JsonValue
+}
+
+/**
+ * Null members count as absent before checking (`protocol.md` 8), at every depth.
+ * @throws Error that says why `shape` is no JSON Schema 2020-12
+ */
+export const createShapeCheck = (shape: Readonly<Record<string, unknown>>): ShapeCheck => {
+  const validate = compileListingShape(shape)
+  return (candidate) => {
+    const checked = withoutNulls(candidate) as JsonObject
+    return validate(withPlainNumbers(checked)) ? [] : describeViolations(validate.errors ?? [], checked)
+  }
+}
+
+/** The listing as it would be: what `fields` says, else what is stored, else what a new listing holds. */
+export const candidateOf = (
+  listingId: string,
+  storefrontUrl: string | null,
+  fields: Partial<ListingFields>,
+  storedRow: Uint8Array | null,
+): Candidate => {
+  const stored =
+    storedRow === null ? null : (parseJson(Buffer.from(storedRow).toString('utf8')) as JsonObject)
+  const value = (member: keyof ListingFields, name: keyof Candidate): JsonValue => {
+    const text = fields[member]
+    return text === undefined ? (stored?.[name] ?? parseJson(NEW_LISTING_FIELDS[member])) : parseJson(text)
+  }
+  return {
+    listing_id: listingId,
+    storefront_url: storefrontUrl,
+    offer_resource: value('offerResource', 'offer_resource'),
+    accepted_escrows: value('acceptedEscrows', 'accepted_escrows'),
+    demands: value('demands', 'demands'),
+    max_duration_seconds: value('maxDurationSeconds', 'max_duration_seconds'),
+  }
+}
+
+const withoutNulls = (value: JsonValue): JsonValue => {
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) =>
+      member === null ? [] : [[name, withoutNulls(member)]],
+    ),
+  )
+}
+
+/** The validator knows no bigint. A shape's bounds are doubles anyway. */
+const withPlainNumbers = (value: JsonValue): JsonValue => {
+  if (typeof value === 'bigint') return Number(value)
+  if (Array.isArray(value)) return value.map(withPlainNumbers)
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withPlainNumbers(member)]))
+}

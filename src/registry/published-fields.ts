@@ -1,0 +1,71 @@
+import { type JsonValue, objectMembers, parseJson } from '../domain/json.ts'
+import { depthProblem, sizeProblem } from '../domain/json-limits.ts'
+import { type ListingFields, NEW_LISTING_FIELDS } from '../domain/listing.ts'
+import { invalid } from './refusals.ts'
+
+type Field = keyof ListingFields
+type FieldName = keyof typeof FIELDS
+
+/** Wire name → record member, of the fields that a seller publishes (`protocol.md` 1.5). */
+const FIELDS = {
+  offer_resource: 'offerResource',
+  accepted_escrows: 'acceptedEscrows',
+  demands: 'demands',
+  max_duration_seconds: 'maxDurationSeconds',
+  oracle_address: 'oracleAddress',
+} as const satisfies Record<string, Field>
+
+/**
+ * The published fields as JSON text, to the byte. A null one is left out, which keeps what is stored.
+ * @throws EntrepotError `invalid` for a limit that is passed inside a string of JSON
+ */
+export const readFields = (body: Uint8Array): Partial<ListingFields> => {
+  const fields: Partial<ListingFields> = {}
+  for (const { name, value } of objectMembers(body)) {
+    if (!isFieldName(name)) continue
+    const text = Buffer.from(body.subarray(value.start, value.end)).toString('utf8')
+    if (text === 'null') delete fields[FIELDS[name]]
+    else fields[FIELDS[name]] = NORMALISE[FIELDS[name]](text, name)
+  }
+  return fields
+}
+
+const isFieldName = (name: string): name is FieldName => Object.hasOwn(FIELDS, name)
+
+/** A field that arrived as a string of JSON reads as what is inside, or as empty where that is not JSON. */
+const decodeBlob = (text: string, name: FieldName): string => {
+  if (!text.startsWith('"')) return text
+  const inner: string = JSON.parse(text)
+  refuse(name, depthProblem(Buffer.from(inner)))
+  const value = tryParse(inner)
+  if (value === undefined || value === null) return NEW_LISTING_FIELDS[FIELDS[name]]
+  refuse(name, sizeProblem(value))
+  return inner.trim()
+}
+
+const refuse = (name: FieldName, problem: string | null): void => {
+  if (problem !== null) throw invalid([{ path: `body.${name}`, message: problem }])
+}
+
+const tryParse = (text: string): JsonValue | undefined => {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** `"3600"` is 3600 and `true` is 1: the deployed Registry keeps this field in an integer column. */
+const decodeDuration = (text: string): string => {
+  if (text === 'true') return '1'
+  if (text === 'false') return '0'
+  return /^"(0|-?[1-9]\d*)"$/.test(text) ? text.slice(1, -1) : text
+}
+
+const NORMALISE: Readonly<Record<Field, (text: string, name: FieldName) => string>> = {
+  offerResource: decodeBlob,
+  acceptedEscrows: decodeBlob,
+  demands: decodeBlob,
+  maxDurationSeconds: decodeDuration,
+  oracleAddress: (text) => text,
+}
