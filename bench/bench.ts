@@ -1,4 +1,7 @@
 import { index } from './index.ts'
+import { load } from './load-store.ts'
+import { mixed } from './mixed.ts'
+import { publish } from './publish.ts'
 import { read } from './read.ts'
 import { type Row, renderTable } from './table.ts'
 
@@ -11,7 +14,7 @@ export type Bench = {
   run: () => Promise<readonly Row[]>
 }
 
-const BENCHES: readonly Bench[] = [index, read]
+const BENCHES: readonly Bench[] = [index, load, read, publish, mixed]
 
 const main = async (names: readonly string[]): Promise<void> => {
   const unknown = names.filter((name) => !BENCHES.some((bench) => bench.name === name))

@@ -7,17 +7,21 @@ export type Child = { url: string; pid: number; close: () => Promise<void> }
 
 /** Plain `node:http` that serves the bytes of a file: what the ratios are taken against. */
 export const startPlainServer = (file: string): Promise<Child> =>
-  start([fileURLToPath(new URL('./plain-server.ts', import.meta.url)), file], {})
+  startChild([fileURLToPath(new URL('./plain-server.ts', import.meta.url)), file])
 
 /** The product itself: `entrepot serve` on a free port. */
 export const startEntrepot = (environment: Record<string, string>): Promise<Child> =>
-  start([fileURLToPath(new URL('../src/bin.ts', import.meta.url)), 'serve'], {
+  startChild([fileURLToPath(new URL('../src/bin.ts', import.meta.url)), 'serve'], {
     PORT: '0',
     LOG_LEVEL: 'info',
     ...environment,
   })
 
-const start = async (args: readonly string[], environment: Record<string, string>): Promise<Child> => {
+/** Any of our scripts that says a URL on stderr once it is up, and ends on SIGTERM. */
+export const startChild = async (
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<Child> => {
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Bench } from './bench.ts'
+import { startChild, startEntrepot } from './children.ts'
+import { publishAtFullSpeed } from './publishing.ts'
+import { benchStores } from './stores.ts'
+
+const run = promisify(execFile)
+
+const PATH = '/listings?gpu_model=H200&limit=50'
+const SECONDS = 5
+
+export const mixed: Bench = {
+  name: 'mixed',
+  what: `p99 of GET ${PATH} while publishes run at full speed, against the same reads alone (needs wrk)`,
+  run: async () => {
+    const [store, ...others] = await benchStores()
+    for (const other of others) await other.close()
+    const entrepot = await startEntrepot({ STORE_URL: store!.url, ENTREPOT_CONFIG: store!.config })
+    await publishAtFullSpeed(entrepot.url, AbortSignal.timeout(2000))
+    const alone = await percentile99(entrepot.url)
+    const publisher = await startChild([
+      fileURLToPath(new URL('./publisher.ts', import.meta.url)),
+      entrepot.url,
+    ])
+    const together = await percentile99(entrepot.url)
+    await publisher.close()
+    await entrepot.close()
+    await store!.close()
+    return [
+      {
+        store: store!.name,
+        'p99 alone, ms': alone,
+        'p99 with publishes, ms': together,
+        ratio: together / alone,
+        budget: '3',
+      },
+    ]
+  },
+}
+
+/** Four connections, each with one read under way, so that latency is not the length of a queue. */
+const percentile99 = async (url: string): Promise<number> => {
+  const { stdout } = await run('wrk', ['-t1', '-c4', `-d${SECONDS}s`, '--latency', `${url}${PATH}`])
+  const [, value, unit] = /99%\s+([\d.]+)(us|ms|s)/.exec(stdout)!
+  return Number(value) * { us: 0.001, ms: 1, s: 1000 }[unit as 'us' | 'ms' | 's']
+}

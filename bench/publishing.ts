@@ -1,0 +1,47 @@
+import { Agent, request } from 'undici'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { generateOffers } from '../demo/offers.ts'
+import { signedMessage } from '../src/registry/signature.ts'
+
+/** Requests under way at once: enough to keep the verifier and the group commit busy. */
+const IN_FLIGHT = 64
+
+/**
+ * Publishes new listings as fast as the service takes them, until told to stop. One signature serves them all, since
+ * it names the wallet and the time; the service checks it anew for each.
+ * @returns how many were acknowledged, and in how many seconds
+ */
+export const publishAtFullSpeed = async (
+  url: string,
+  signal: AbortSignal,
+): Promise<{ published: number; seconds: number }> => {
+  const wallet = privateKeyToAccount(generatePrivateKey())
+  const identifier = wallet.address.toLowerCase()
+  const timestamp = Math.floor(Date.now() / 1000)
+  const signature = await wallet.signMessage({
+    message: signedMessage('create_listing', identifier, timestamp),
+  })
+  const offers = generateOffers('bench', 100)
+  const agent = new Agent({ connections: IN_FLIGHT })
+  const started = performance.now()
+  let sent = 0
+  let published = 0
+  const publishOn = async (): Promise<void> => {
+    while (!signal.aborted) {
+      const offer = { ...offers[sent % offers.length]!, listing_id: `${identifier}-${sent++}` }
+      const { statusCode, body } = await request(`${url}/listings`, {
+        dispatcher: agent,
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...offer, identifier, timestamp, signature }),
+      })
+      const text = await body.text()
+      if (statusCode !== 201) throw new Error(`publish answered ${statusCode}: ${text}`)
+      published++
+    }
+  }
+  await Promise.all(Array.from({ length: IN_FLIGHT }, publishOn))
+  const seconds = (performance.now() - started) / 1000
+  await agent.close()
+  return { published, seconds }
+}
