@@ -50,7 +50,7 @@ const shape = ({ name, description, members }: DocsSchema): string =>
     `### ${name}`,
     description,
     table(
-      ['Member', 'Type', 'Always there', 'Meaning'],
+      ['Member', 'Type', 'Required', 'Meaning'],
       members.map((member) => [
         code(member.name),
         member.type,

@@ -63,7 +63,7 @@ const schemaHtml = ({ name, description, members }: DocsSchema): string =>
   `<details><summary>${escapeHtml(name)}</summary>
 <p>${escapeHtml(description)}</p>
 ${table(
-  ['Member', 'Type', 'Always there', 'Meaning'],
+  ['Member', 'Type', 'Required', 'Meaning'],
   members.map(({ name, type, isRequired, description }) => [
     name,
     type,

@@ -79,8 +79,8 @@ const typeText = (schema: JsonSchema): string => {
   const values = schema.enum as unknown[] | undefined
   if (values !== undefined) return values.map((value) => `'${value}'`).join(' | ')
   if (schema.type === 'array') return `array of ${typeText((schema.items ?? {}) as JsonSchema)}`
-  if (schema.properties !== undefined)
-    return `{ ${memberTexts(schema.properties as Record<string, JsonSchema>)} }`
+  const members = memberTexts((schema.properties ?? {}) as Record<string, JsonSchema>)
+  if (members !== '') return `{ ${members} }`
   const type = [schema.type ?? 'any'].flat().join(' | ')
   return schema.maximum !== undefined && Number(schema.maximum) < Number.MAX_SAFE_INTEGER
     ? `${type} ${schema.minimum}..${schema.maximum}`

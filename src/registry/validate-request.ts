@@ -24,9 +24,9 @@ export const validateRequest = z
     demands: objects.default([]),
     max_duration_seconds: z
       .custom<number | bigint>(isInteger, 'Input should be a valid integer')
+      .meta({ type: 'integer' })
       .nullable()
-      .default(null)
-      .meta({ type: ['integer', 'null'] }),
+      .default(null),
   })
   .meta({ id: 'ValidateRequest', description: 'A listing as it would be published; no signature' })
 

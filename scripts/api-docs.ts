@@ -1,0 +1,27 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadConfig } from '../src/config.ts'
+import { createContext } from '../src/context.ts'
+import { renderMarkdown } from '../src/http/docs-markdown.ts'
+import { describe } from '../src/http/docs-routes.ts'
+
+/** Run by `npm run docs`: writes `docs/api.md` from the route table of a gateway with a Registry and an upstream. */
+
+export const API_DOCS = 'docs/api.md'
+
+/** What `docs/api.md` should say. */
+export const renderApiDocs = async (): Promise<string> => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-docs-'))
+  const file = join(folder, 'gateway.toml')
+  writeFileSync(file, '[[upstreams]]\nname = "open-market"\nurl = "https://registry.example"\n')
+  const config = loadConfig({ STORE_URL: 'sqlite::memory:', LOG_LEVEL: 'silent', ENTREPOT_CONFIG: file })
+  const { routes, close } = await createContext(config)
+  await close()
+  rmSync(folder, { recursive: true })
+  return renderMarkdown(describe(routes))
+}
+
+export const readApiDocs = (): string => readFileSync(API_DOCS, 'utf8')
+
+if (import.meta.main) writeFileSync(API_DOCS, await renderApiDocs())
