@@ -31,13 +31,6 @@ export const addAllExcept = (target: Bitset, other: Bitset, except: Bitset): voi
   for (let n = 0; n < words; n++) target[n] = target[n]! | (other[n]! & ~except[n]!)
 }
 
-/** `target = one ∖ other`; `target` may be either. Returns it. */
-export const putDifference = (target: Bitset, one: Bitset, other: Bitset): Bitset => {
-  const words = target.length
-  for (let n = 0; n < words; n++) target[n] = one[n]! & ~other[n]!
-  return target
-}
-
 /** Calls `visit` with the members, lowest first. */
 export const forEachBit = (set: Bitset, visit: (slot: number) => void): void => {
   for (let n = 0; n < set.length; n++) {

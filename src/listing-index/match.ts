@@ -1,9 +1,9 @@
 import type { ListingStatus } from '../domain/listing.ts'
 import type { Criterion, Test } from '../filter-spec/criteria.ts'
-import { type Bitset, bitset, putDifference } from './bitset.ts'
+import { type Bitset, bitset } from './bitset.ts'
 import type { Block } from './block.ts'
 import type { Column } from './column.ts'
-import { intersect } from './intersect.ts'
+import { intersect, intersectFew, type Operand } from './intersect.ts'
 import type { Posting } from './posting.ts'
 
 /** What a query asks of each block. */
@@ -47,15 +47,24 @@ export const matchBlock = (block: Block, conditions: Conditions, scratch: Scratc
   if (sides.length === 0) return { slots, count }
   const { result } = scratch
   if (sides.some(({ most }) => most === 0)) return { slots: result.fill(0), count: 0 }
-  const operands = sides.map(({ bits, flip }, n) => ({ bits: bits(scratch.set(n)), flip }))
-  return { slots: result, count: intersect(result, slots, operands) }
+  const few = sides.find((side) => side.few !== null)
+  const operands = sides
+    .filter((side) => side !== few)
+    .map(({ bits, flip, unless }, n): Operand => ({ bits: bits(scratch.set(n)), flip, unless }))
+  if (!few) return { slots: result, count: intersect(result, slots, operands) }
+  operands.unshift({ bits: slots, flip: 0, unless: null })
+  return { slots: result, count: intersectFew(result, few.few!, operands) }
 }
 
-/**
- * One side of an intersection. At most `most` slots are in it; `bits` gives them, or with `flip` -1 those that are not
- * in it, as a set that exists already or in `spare`.
- */
-type Side = { most: number; bits: (spare: Bitset) => Bitset; flip: 0 | -1 }
+/** An operand that is not made yet. */
+type Side = Omit<Operand, 'bits'> & {
+  /** At most so many slots are in it. */
+  most: number
+  /** The operand's set: one that exists already, or `spare`. */
+  bits: (spare: Bitset) => Bitset
+  /** What says the same, where the slots are so few that they are kept as a list. */
+  few: Posting | null
+}
 
 const sidesOf = (block: Block, { publisherId, criteria }: Conditions): Side[] => {
   const sides: Side[] = []
@@ -78,12 +87,20 @@ const sidesFor = (column: Column, { test, onMissing }: Criterion, slots: number)
     case 'range':
       return [orMissing(column, missing, within(column, test))]
     case 'exists':
-      return test.wanted ? [] : [{ most: missing, bits: () => column.present, flip: -1 }]
+      return test.wanted
+        ? []
+        : [{ most: missing, bits: () => column.present, flip: -1, unless: null, few: null }]
   }
 }
 
 const sidesWherePresent = (column: Column, test: Test): Side[] => {
-  const present: Side = { most: column.presentCount, bits: () => column.present, flip: 0 }
+  const present: Side = {
+    most: column.presentCount,
+    bits: () => column.present,
+    flip: 0,
+    unless: null,
+    few: null,
+  }
   switch (test.op) {
     case 'in':
       return [anyOf(column.values.among(test.values))]
@@ -100,25 +117,32 @@ const anyOf = (postings: readonly Posting[]): Side => ({
   most: postings.reduce((sum, posting) => sum + posting.count, 0),
   bits: (spare) => union(postings, spare),
   flip: 0,
+  unless: null,
+  few: postings.length === 1 && postings[0]!.bits === null ? postings[0]! : null,
 })
 
 const noneOf = (postings: readonly Posting[], most: number): Side => ({
   most,
   bits: (spare) => union(postings, spare),
   flip: -1,
+  unless: null,
+  few: null,
 })
 
 const within = ({ ranges, presentCount }: Column, { low, high }: Test & { op: 'range' }): Side => ({
   most: ranges === null ? 0 : presentCount,
   bits: (spare) => ranges?.within(low, high, spare.fill(0)) ?? spare.fill(0),
   flip: 0,
+  unless: null,
+  few: null,
 })
 
-/** Missing, or on that side: not present without being on it. */
-const orMissing = (column: Column, missing: number, { most, bits }: Side): Side => ({
-  most: missing + most,
-  bits: (spare) => putDifference(spare, column.present, bits(spare)),
-  flip: -1,
+/** On that side, or missing. */
+const orMissing = ({ present }: Column, missing: number, side: Side): Side => ({
+  ...side,
+  most: missing + side.most,
+  unless: present,
+  few: null,
 })
 
 /** The only posting's own set, where it has one; else a set made of all of them in `spare`. */

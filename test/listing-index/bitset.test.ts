@@ -9,7 +9,6 @@ import {
   hasBit,
   highestBits,
   onesIn,
-  putDifference,
   setBit,
 } from '../../src/listing-index/bitset.ts'
 
@@ -41,11 +40,6 @@ test('a bitset is a set of slots', (t) => {
       }
       t.deepEqual(after(addAll), ascending(a.union(b)))
       t.deepEqual(after(addAllExcept), ascending(a.union(b.difference(c))))
-      t.deepEqual(after(putDifference), ascending(b.difference(c)))
-      t.deepEqual(
-        after((target, other) => putDifference(target, target, other)),
-        ascending(a.difference(b)),
-      )
     }),
   )
 })
