@@ -1,13 +1,18 @@
 import type { RequestListener } from 'node:http'
 import type { Config } from './config.ts'
+import { type Clock, systemClock } from './domain/clock.ts'
 import type { NamedSource } from './domain/page.ts'
 import { readFilterSpec } from './filter-spec/load.ts'
 import { fanOut } from './gateway/fan-out.ts'
+import { createUpstreamSource } from './gateway/upstream-source.ts'
+import { createAdmission } from './http/admission.ts'
 import { createApp } from './http/app.ts'
 import { createAuthorize } from './http/authorize.ts'
+import { createClientAddress } from './http/client-address.ts'
 import { HotAnswers } from './http/hot-answers.ts'
 import type { Route } from './http/route.ts'
 import { createRoutes } from './http/routes.ts'
+import { createLimiter } from './limits/limiter.ts'
 import { createLogger, type Logger } from './log.ts'
 import { ApiKeys, sameSecret } from './registry/api-keys.ts'
 import { createShapeCheck } from './registry/listing-shape.ts'
@@ -19,7 +24,9 @@ import { openRedisStore } from './store/redis.ts'
 import { openSqliteStore } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
 import { createAgent } from './upstream/agent.ts'
-import { liveSource } from './upstream/live-source.ts'
+import { fetchInTurn } from './upstream/fetch-in-turn.ts'
+import { fetchListings } from './upstream/fetch-listings.ts'
+import { readPrefix } from './upstream/read-prefix.ts'
 
 /** A service put together and loaded, not yet listening. */
 export type Context = {
@@ -33,7 +40,13 @@ export type Context = {
 }
 
 /** What a test may put in place of the real thing. */
-export type Overrides = { nowSeconds?: () => number; log?: Logger; store?: Store; recover?: RecoverAddress }
+export type Overrides = {
+  nowSeconds?: () => number
+  clock?: Clock
+  log?: Logger
+  store?: Store
+  recover?: RecoverAddress
+}
 
 /**
  * The composition root: the only place where adapters are made and joined.
@@ -56,12 +69,17 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
     const keys = new ApiKeys(store, replica)
     if (config.bootstrapKey !== null) await keys.seed(config.bootstrapKey)
 
-    const upstreams: NamedSource[] = config.upstreams.map((upstream) => {
+    const upstreamSources = config.upstreams.map((upstream) => {
       const agent = createAgent(upstream)
       closers.push(() => agent.close())
-      const { name, visibility, priority } = upstream
-      return { name, visibility, mode: 'live', priority, ask: liveSource(upstream, agent) }
+      return createUpstreamSource({
+        upstream,
+        fetch: fetchInTurn(upstream, fetchListings(upstream, agent)),
+        read: (fetch) => (query, signal) => readPrefix(upstream, fetch, query, signal),
+        clock: overrides.clock ?? systemClock,
+      })
     })
+    const upstreams = upstreamSources.map(({ source }) => source)
     const local: NamedSource = {
       name: config.registry.name,
       visibility: 'public',
@@ -72,7 +90,9 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
     const sources = config.registry.enabled ? [local, ...upstreams] : upstreams
     const pool = createRecoverPool()
     closers.push(() => pool.close())
+    const limiter = createLimiter(config.limits)
     const verifier = {
+      limiter,
       recover: overrides.recover ?? pool.recover,
       nowSeconds: overrides.nowSeconds ?? (() => Math.floor(Date.now() / 1000)),
     }
@@ -84,6 +104,7 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
       isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
       recognise: (token) => keys.recognise(token),
     })
+    const admit = createAdmission(limiter, createClientAddress(config.limits.trustedProxies))
     const hot = new HotAnswers()
     const shape = { mode: config.registry.listingShape, check: createShapeCheck(spec.listingShape) }
     const routes = createRoutes({
@@ -98,8 +119,9 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
       authorize,
       log,
       hot,
+      admit,
     })
-    return { config, log, routes, listener: hot.listener(authorize, app.callback()), close }
+    return { config, log, routes, listener: hot.listener({ authorize, admit }, app.callback()), close }
   } catch (cause) {
     await close()
     throw cause

@@ -11,7 +11,7 @@ const LAYERS: readonly {
 }[] = [
   { layer: 'L0', rooms: ['domain/', 'filter-spec/', 'listing-index/', 'errors.ts'], mayImport: ['L0'] },
   { layer: 'L1', rooms: ['config/', 'config.ts', 'log.ts'], mayImport: ['L0', 'L1'] },
-  { layer: 'L2', rooms: ['store/', 'cache/', 'upstream/'], mayImport: ['L0', 'L1', 'L2'] },
+  { layer: 'L2', rooms: ['store/', 'cache/', 'upstream/', 'limits/'], mayImport: ['L0', 'L1', 'L2'] },
   {
     layer: 'L3',
     rooms: ['registry/', 'gateway/', 'presentation/'],
@@ -35,6 +35,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['store/redis', 'cache/redis'],
   'node:sqlite': ['store/sqlite'],
   pino: ['log.ts'],
+  'rate-limiter-flexible': ['limits/'],
+  piscina: ['registry/'],
   'smol-toml': ['config/', 'cli/'],
   yaml: ['filter-spec/', 'cli/'],
   commander: ['bin.ts', 'cli/'],

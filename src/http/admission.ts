@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Reader } from '../domain/api-key.ts'
 import type { Limiter, LimitState } from '../domain/limiter.ts'
-import { EntrepotError } from '../errors.ts'
+import { rateLimited } from '../registry/refusals.ts'
 import type { Gate } from './exchange.ts'
 
 /** Headers that tell a caller where it stands; `null` where nothing is counted. */
@@ -33,15 +33,3 @@ const admit = (policy: string, state: LimitState): Record<string, string> => {
   if (!state.exceeded) return headers
   throw rateLimited(state, headers)
 }
-
-export const rateLimited = (
-  { limit, resetSeconds }: LimitState,
-  headers: Record<string, string> = {},
-): EntrepotError =>
-  new EntrepotError(
-    'rate_limited',
-    `More than ${limit} requests in a minute; try again in ${resetSeconds} s`,
-    {
-      headers: { ...headers, 'Retry-After': String(resetSeconds) },
-    },
-  )

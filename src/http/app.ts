@@ -5,6 +5,7 @@ import type { Reader } from '../domain/api-key.ts'
 import { EntrepotError } from '../errors.ts'
 import { decodeQuery } from '../filter-spec/query-string.ts'
 import type { Logger } from '../log.ts'
+import type { Admission } from './admission.ts'
 import { readJsonBody } from './body.ts'
 import { setCommonHeaders } from './common-headers.ts'
 import type { Answer, Exchange, Gate } from './exchange.ts'
@@ -18,14 +19,16 @@ export type AppOptions = {
   authorize: (gate: Gate, authorization: string | undefined) => Reader
   log: Logger
   hot: HotAnswers
+  /** Counts who asks against the limits, or rejects with 429. */
+  admit: Admission
 }
 
 /** The service as a Koa application: the route table between one log line and one error door. */
-export const createApp = ({ routes, authorize, log, hot }: AppOptions): Koa => {
+export const createApp = (options: AppOptions): Koa => {
+  const { routes, log } = options
   const app = new Koa()
   const router = new Router({ sensitive: true })
-  for (const route of routes)
-    router.register(route.path, [route.method.toLowerCase()], serve(route, authorize, hot))
+  for (const route of routes) router.register(route.path, [route.method.toLowerCase()], serve(route, options))
   app.use(setCommonHeaders)
   app.use(logRequests(log))
   app.use(answerErrors(log))
@@ -36,13 +39,15 @@ export const createApp = ({ routes, authorize, log, hot }: AppOptions): Koa => {
 }
 
 const serve =
-  (route: Route, authorize: AppOptions['authorize'], hot: HotAnswers): RouterMiddleware =>
+  (route: Route, { authorize, admit, hot }: AppOptions): RouterMiddleware =>
   async (context) => {
     const { req } = context
     if (route.path.includes(':')) requireDecodable(context.path)
     // The deployed protocol decodes the body before it looks at the key (`protocol.md` 1.0, order of checks).
     const body = route.body === undefined ? null : await readJsonBody(req)
     const reader = authorize(route.gate, req.headers.authorization)
+    const counted = await admit(req, route.gate, reader)
+    if (counted !== null) context.set(counted)
     const exchange: Exchange = {
       params: context.params as Record<string, string>,
       queryString: context.querystring,
@@ -103,8 +108,17 @@ const logRequests =
     context.set('X-Request-Id', requestId)
     await next()
     const { method, path, status } = context
-    log.info({ requestId, method, path, status, ms: Math.round(performance.now() - startedAt) }, 'request')
+    log[levelOf(method, status)](
+      { requestId, method, path, status, ms: Math.round(performance.now() - startedAt) },
+      'request',
+    )
   }
+
+/** Reads that went well are many and say little. */
+const levelOf = (method: string, status: number): 'debug' | 'info' | 'warn' => {
+  if (status >= 500) return 'warn'
+  return (method === 'GET' || method === 'HEAD') && status < 400 ? 'debug' : 'info'
+}
 
 /** The one error door: everything that was thrown becomes a problem, and nothing internal leaves. */
 const answerErrors =

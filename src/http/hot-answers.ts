@@ -25,22 +25,28 @@ export class HotAnswers {
   keep(request: IncomingMessage, reader: Reader, answer: HotAnswer): void {
     if (!isPlainRead(request)) return
     const headers = { ...answer.headers }
-    delete headers['x-request-id'] // the first request's own
+    for (const name of OWN_HEADERS) delete headers[name]
     this.#answers.set(keyOf(request, reader), { ...answer, headers })
   }
 
   /** @param fallback answers everything that is not kept */
-  listener(authorize: AppOptions['authorize'], fallback: RequestListener): RequestListener {
+  listener(
+    { authorize, admit }: Pick<AppOptions, 'authorize' | 'admit'>,
+    fallback: RequestListener,
+  ): RequestListener {
     return (request, response) => {
-      const answer = isPlainRead(request) ? this.#find(request, authorize) : undefined
-      if (answer === undefined) fallback(request, response)
-      else response.writeHead(200, answer.headers).end(answer.body)
+      const reader = isPlainRead(request) ? readerOf(request, authorize) : null
+      const answer = reader === null ? undefined : this.#find(request, reader)
+      if (reader === null || answer === undefined) return fallback(request, response)
+      const write = (counted: Record<string, string> | null): void =>
+        void response.writeHead(200, { ...answer.headers, ...counted }).end(answer.body)
+      const counted = admit(request, 'read', reader)
+      if (counted === null) write(null)
+      else counted.then(write, () => fallback(request, response))
     }
   }
 
-  #find(request: IncomingMessage, authorize: AppOptions['authorize']): HotAnswer | undefined {
-    const reader = admitted(request, authorize)
-    if (reader === null) return undefined
+  #find(request: IncomingMessage, reader: Reader): HotAnswer | undefined {
     const key = keyOf(request, reader)
     const answer = this.#answers.get(key)
     if (answer === undefined || answer.isCurrent()) return answer
@@ -49,8 +55,11 @@ export class HotAnswers {
   }
 }
 
+/** What the answer to one request says of that request alone. */
+const OWN_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy']
+
 /** `null` where the gate is shut: the application says so in its own words. */
-const admitted = (request: IncomingMessage, authorize: AppOptions['authorize']): Reader | null => {
+const readerOf = (request: IncomingMessage, authorize: AppOptions['authorize']): Reader | null => {
   try {
     return authorize('read', request.headers.authorization)
   } catch {

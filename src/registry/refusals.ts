@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { LimitState } from '../domain/limiter.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
 
 export const notFound = (): EntrepotError => new EntrepotError('not_found', 'Listing not found')
@@ -29,3 +30,16 @@ export const invalid = (violations: readonly Violation[], before = ''): Entrepot
 /** The same for a body that its schema refuses. */
 export const invalidBody = ({ issues }: z.ZodError): EntrepotError =>
   invalid(issues.map(({ path, message }) => ({ path: ['body', ...path].map(String).join('.'), message })))
+
+/** 429 that says when to come again. */
+export const rateLimited = (
+  { limit, resetSeconds }: LimitState,
+  headers: Readonly<Record<string, string>> = {},
+): EntrepotError =>
+  new EntrepotError(
+    'rate_limited',
+    `More than ${limit} requests in a minute; try again in ${resetSeconds} s`,
+    {
+      headers: { ...headers, 'Retry-After': String(resetSeconds) },
+    },
+  )

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { JsonValue } from '../domain/json.ts'
+import type { Limiter } from '../domain/limiter.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Identity, SignatureUse } from '../store/store.ts'
+import { rateLimited } from './refusals.ts'
 
 /** Seconds that a signed timestamp may be off, either way (`protocol.md` 1.4). */
 export const MAX_SKEW_SECONDS = 300
@@ -31,7 +33,12 @@ export type Claim = {
   body: Uint8Array
 }
 
-export type Verifier = { recover: RecoverAddress; nowSeconds: () => number }
+export type Verifier = {
+  recover: RecoverAddress
+  nowSeconds: () => number
+  /** Counts mutations of the publishers who proved themselves. */
+  limiter: Limiter
+}
 
 /** Who signed, and the use of the signature for the store's replay guard. */
 export type Verified = { identity: Identity; use: SignatureUse }
@@ -44,7 +51,10 @@ export const signedMessage = (operation: Operation, subject: string, timestamp: 
  * Checks a claim.
  * @throws EntrepotError `unauthorized` in the words of `protocol.md` 1.4; `invalid` where the protocol crashed
  */
-export const verifyClaim = async (claim: Claim, { recover, nowSeconds }: Verifier): Promise<Verified> => {
+export const verifyClaim = async (
+  claim: Claim,
+  { recover, nowSeconds, limiter }: Verifier,
+): Promise<Verified> => {
   const { operation, subject, signer, scheme } = claim
   if (!claim.signature || !claim.timestamp) throw unauthorized(MISSING[operation])
   const timestamp = readTimestamp(claim.timestamp, nowSeconds())
@@ -52,6 +62,8 @@ export const verifyClaim = async (claim: Claim, { recover, nowSeconds }: Verifie
   if (scheme !== 'eip191' || signature === null) throw unauthorized('Invalid signature')
   const recovered = await recover(signedMessage(operation, subject, timestamp), signature)
   if (recovered === null || (signer !== null && recovered !== signer)) throw unauthorized('Invalid signature')
+  const state = await limiter('publish', `publisher:${recovered}`)
+  if (state?.exceeded) throw rateLimited(state)
   const use: SignatureUse = {
     signature: fingerprint(signature),
     body: createHash('sha256').update(claim.body).digest('hex'),
