@@ -29,3 +29,15 @@ export const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<
     else signal.addEventListener('abort', giveUp, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
   })
+
+/**
+ * Like `untilAborted`, but leaves the work one turn of the event loop after the abort for a last word: who has
+ * something older at hand can still show it.
+ */
+export const untilLastWord = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const giveUp = (): unknown => setImmediate(() => reject(signal.reason))
+    if (signal.aborted) giveUp()
+    else signal.addEventListener('abort', giveUp, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
+  })

@@ -1,4 +1,6 @@
+import type { CacheDecision } from './freshness.ts'
 import type { ListingQuery } from './query.ts'
+import type { SourceReason } from './source-error.ts'
 import type { Micros } from './timestamp.ts'
 
 /** One listing on its way to a reader. */
@@ -10,6 +12,30 @@ export type Item = {
   storefrontUrl: string | null
   /** The publisher's signing address, lower-cased, where it is known. */
   publisher: string | null
+  /** What a gateway says of a listing that it got from elsewhere; absent for a Registry's own. */
+  origin?: Origin
+}
+
+/** Where a gateway has a listing from: the `_meta` of its item. Names are its own, such as `curated`. */
+export type Origin = {
+  registry: string
+  alsoIn: readonly string[]
+  stale: boolean
+  differs: boolean
+}
+
+/** Listings that a filter kept out of an answer: by their value, and for lack of one. */
+export type Exclusion = { filter: string; byValue: number; missing: number }
+
+/** How a source came to its answer. */
+export type Explanation = {
+  /** The query string that was sent, without paging; absent for a source that is asked in memory. */
+  sent?: string
+  /**
+   * What each criterion kept out, of all that was looked at here; a listing that fails two counts in both. What a
+   * source left out itself is not known here.
+   */
+  excluded: readonly Exclusion[]
 }
 
 /** What one source says to one query. */
@@ -22,8 +48,16 @@ export type Page = {
   ageSeconds: number
   /** `true` when it is shown in place of an answer that could not be had. */
   stale: boolean
+  /** Where `stale`: why that could not be had. */
+  reason?: SourceReason
+  /** How the cache came by it; absent for a source without one. */
+  cache?: CacheDecision
+  /** Whether it may be given again without asking; absent means no. */
+  isCurrent?: () => boolean
   /** Items that were no listings and were dropped; absent means none. */
   invalid?: number
+  /** Where the query asks to `explain`. */
+  explanation?: Explanation
 }
 
 /**

@@ -9,12 +9,32 @@ export type ListingQuery = {
   publisher: string | null
   /** AND-ed. */
   criteria: readonly Criterion[]
-  /** The same filters as name and raw value, as the reader sent them (for pushing them down). */
+  /**
+   * The filters that the source itself is to apply, as name and raw value: all that the reader sent, or what is left
+   * of them. A criterion of a filter that is not among them is evaluated here, over all listings that are left.
+   */
   filters: readonly (readonly [name: string, value: string])[]
   /** 1 to 200 as a reader sends it; the gateway asks its sources for longer prefixes. */
   limit: number
   offset: number
+  /**
+   * Etag of the source's own filter spec by which `filters` were chosen: one that has another answers 412. Never what
+   * the reader sent, which is about our spec.
+   */
+  ifMatch?: string
+  /** Whether `Page.explanation` is wanted; absent means no. */
+  explain?: boolean
+  /** The reader's own `Cache-Control`; absent: what is kept may be given. */
+  caching?: Caching
+  /**
+   * Gateways that the question has been through, this one last: sent on as `CDN-Loop` (RFC 8586). An upstream may
+   * answer otherwise for it, so it is part of what is asked. Absent where the question is nobody's but our own.
+   */
+  via?: readonly string[]
 }
+
+/** Request directives of RFC 9111 5.2.1: ask anew, or do not ask at all. */
+export type Caching = 'no-cache' | 'only-if-cached'
 
 export const DEFAULT_LIMIT = 50
 export const MAX_LIMIT = 200

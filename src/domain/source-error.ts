@@ -23,15 +23,18 @@ export class SourceError extends Error {
   readonly reason: SourceReason
   /** For `unsupported_filter`: the filters that the source cannot take. */
   readonly filters: readonly string[]
+  /** How long the source asks us to stay away, in ms; `null` where it does not say. */
+  readonly retryAfterMs: number | null
 
   constructor(
     reason: SourceReason,
     message: string,
-    extras: { cause?: unknown; filters?: readonly string[] } = {},
+    extras: { cause?: unknown; filters?: readonly string[]; retryAfterMs?: number | null } = {},
   ) {
     super(message, extras.cause === undefined ? undefined : { cause: extras.cause })
     this.name = 'SourceError'
     this.reason = reason
     this.filters = extras.filters ?? []
+    this.retryAfterMs = extras.retryAfterMs ?? null
   }
 }

@@ -6,6 +6,7 @@ import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { EntrepotError } from '../errors.ts'
 import { reportFailure, reportPage, type SourceReport } from './source-report.ts'
+import { visibleSources } from './visible.ts'
 
 /** Farthest end of a page while a live source is visible: it has to send everything before it (`contract.md` 3.1). */
 export const MAX_LIVE_PREFIX = 2000
@@ -19,32 +20,70 @@ export type MergedAnswer = {
   complete: boolean
   /** One entry per visible source, in the order of the configuration. */
   sources: readonly SourceReport[]
+  /** What each of them said, in the same order. */
+  outcomes: readonly Outcome[]
 }
+
+/** What one source said to one question, or why it said nothing. */
+export type Outcome = { source: NamedSource; elapsedMs: number; result: Page | SourceError }
 
 /** `maxLivePrefix`: default `MAX_LIVE_PREFIX`; a buyer who reads everything for herself needs no such bound. */
 export type FanOutOptions = { budgetMs: number; maxLivePrefix?: number }
 
-export type Federation = (query: ListingQuery, reader: Reader, signal: AbortSignal) => Promise<MergedAnswer>
+/** How one reader wants her question asked. */
+export type Asking = {
+  /** Only these sources; absent or `null` asks all that she may see. */
+  named?: readonly string[] | null
+  /** Default: the gateway's own. */
+  budgetMs?: number | undefined
+  /** Nothing but an answer from every source, and a current one, will do. */
+  requireAll?: boolean
+  /** The question has been through this gateway before: only the local Registry is asked. */
+  isLoop?: boolean
+}
+
+export type Federation = (
+  query: ListingQuery,
+  reader: Reader,
+  signal: AbortSignal,
+  asking?: Asking,
+) => Promise<MergedAnswer>
 
 /**
  * Asks every source that the reader may see at once and merges what they say within `budgetMs`. A source that is
  * still out when the budget ends is `unavailable: timeout`; the others' answer stands.
  *
- * Throws `bad_request` for a page that ends beyond `MAX_LIVE_PREFIX`, and `unavailable`, or `timeout` where that is
- * what befell all of them, when no source could answer, with `sources` as a member of the problem.
+ * Throws `bad_request` for a page that ends beyond `MAX_LIVE_PREFIX` or a source that is none, `source_incomplete`
+ * where all are required and not all have a current answer, and `unavailable`, or `timeout` where that is what befell
+ * all of them, when no source could answer, with `sources` as a member of the problem. The same when nothing matched
+ * and no upstream could answer: an empty answer must be known to be empty (decision 7).
  */
 export const fanOut =
   (
     sources: readonly NamedSource[],
     { budgetMs, maxLivePrefix = MAX_LIVE_PREFIX }: FanOutOptions,
   ): Federation =>
-  async (query, reader, signal) => {
-    const visible = sources.filter((source) => source.visibility === 'public' || reader.kind === 'key')
-    refuseFarPage(visible, query, maxLivePrefix)
-    const { asked, offset } = prefixFor(visible, query)
-    const outcomes = await askWithin(budgetMs, visible, asked, signal)
-    return mergeOutcomes(outcomes, { offset, limit: query.limit })
+  async (query, reader, signal, asking = {}) => {
+    const visible = visibleSources(sources, reader, asking.named)
+    const askable = asking.isLoop ? visible.map(onlyLocal) : visible
+    refuseFarPage(askable, query, maxLivePrefix)
+    const { asked, offset } = prefixFor(askable, query)
+    const outcomes = await askWithin(asking.budgetMs ?? budgetMs, askable, asked, signal)
+    const answer = mergeOutcomes(outcomes, { offset, limit: query.limit })
+    refuseUnusable(answer, asking)
+    return answer
   }
+
+/** For a question that has been here before: a source that would only lead it round again says so itself. */
+export const onlyLocal = (source: NamedSource): NamedSource =>
+  source.mode === 'local'
+    ? source
+    : {
+        ...source,
+        ask: async () => {
+          throw new SourceError('loop', 'the question has been through this gateway before')
+        },
+      }
 
 const refuseFarPage = (
   visible: readonly NamedSource[],
@@ -69,8 +108,6 @@ const prefixFor = (
   visible.length === 1
     ? { asked: query, offset: 0 }
     : { asked: { ...query, offset: 0, limit: query.offset + query.limit }, offset: query.offset }
-
-type Outcome = { source: NamedSource; elapsedMs: number; result: Page | SourceError }
 
 const askWithin = (
   budgetMs: number,
@@ -108,18 +145,45 @@ const mergeOutcomes = (
     result instanceof SourceError ? [] : [{ source, page: result }],
   )
   const { items, total } = merge(answers, page)
+  const returned = new Map<string, number>()
+  for (const { registry } of items) returned.set(registry, (returned.get(registry) ?? 0) + 1)
   const sources = outcomes.map(({ source: { name }, result, elapsedMs }) =>
     result instanceof SourceError
       ? reportFailure(name, result, elapsedMs)
-      : reportPage(name, result, items.filter(({ registry }) => registry === name).length, elapsedMs),
+      : reportPage(name, result, returned.get(name) ?? 0, elapsedMs),
   )
-  if (answers.length === 0) throw nothingUsable(sources)
-  return { items, total, complete: answers.length === outcomes.length, sources }
+  return { items, total, complete: answers.length === outcomes.length, sources, outcomes }
 }
 
-const nothingUsable = (sources: readonly SourceReport[]): EntrepotError => {
-  const late = sources.length > 0 && sources.every(({ reason }) => reason === 'timeout')
-  return late
-    ? new EntrepotError('timeout', 'No Registry answered in time: see sources', { members: { sources } })
-    : new EntrepotError('unavailable', 'No Registry could answer: see sources', { members: { sources } })
+const refuseUnusable = (answer: MergedAnswer, { requireAll = false, isLoop = false }: Asking): void => {
+  const { total, sources, outcomes } = answer
+  if (requireAll && sources.some(({ state }) => state !== 'loaded')) throw notAll(sources)
+  const isUsable = ({ result }: Outcome): boolean => !(result instanceof SourceError)
+  if (!outcomes.some(isUsable)) throw nothingUsable(outcomes, sources, isLoop)
+  const upstreams = outcomes.filter(({ source }) => source.mode !== 'local')
+  if (total === 0 && upstreams.length > 0 && !upstreams.some(isUsable) && !isLoop)
+    throw nothingUsable(upstreams, sources, isLoop)
 }
+
+const notAll = (sources: readonly SourceReport[]): EntrepotError =>
+  new EntrepotError('source_incomplete', 'Not every Registry has a current answer: see sources', {
+    members: { sources },
+  })
+
+/** `failed`: those that could have answered, had all been well. */
+const nothingUsable = (
+  failed: readonly Outcome[],
+  sources: readonly SourceReport[],
+  isLoop: boolean,
+): EntrepotError => {
+  const members = { sources }
+  if (isLoop)
+    return new EntrepotError('loop', 'The question has been through this gateway before', { members })
+  const late = failed.length > 0 && failed.every(({ result }) => isTimeout(result))
+  return late
+    ? new EntrepotError('timeout', 'No Registry answered in time: see sources', { members })
+    : new EntrepotError('unavailable', 'No Registry could answer: see sources', { members })
+}
+
+const isTimeout = (result: Page | SourceError): boolean =>
+  result instanceof SourceError && result.reason === 'timeout'

@@ -1,11 +1,15 @@
 import type { Dispatcher } from 'undici'
 import { untilAborted, withDeadline } from '../domain/deadline.ts'
+import type { Directives } from '../domain/freshness.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
+import { cacheDirectives } from './cache-directives.ts'
+import { hopHeaders } from './hop-headers.ts'
 import { type ListingPage, MAX_PAGE_ITEMS, parseListingPage } from './listing-page.ts'
 import { ACCEPT_ENCODING, discardBody, readBody } from './read-body.ts'
 import { refusedFilters } from './refused-filters.ts'
+import { retryAfterMs } from './retry-after.ts'
 import { reasonOfStatus, toSourceError } from './source-reason.ts'
 
 /** One answer, after decompression. */
@@ -33,12 +37,17 @@ export const fetchListings = (upstream: UpstreamOptions, agent: Dispatcher): Fet
 
   return async (query, offset, caller) => {
     const late = new SourceError('timeout', `${name}: no answer within ${ms} ms`)
-    const target = `${path}?${listingParameters(query, offset)}`
+    const target = {
+      origin,
+      path: `${path}?${listingParameters(query, offset)}`,
+      method: 'GET',
+      headers: { ...headers, ...hopHeaders(query.via) },
+    } as const
     try {
-      const body = await withDeadline({ ms, late, caller }, (signal) =>
-        untilAborted(get(agent, { origin, path: target, method: 'GET', headers, signal }, query), signal),
+      const answer = await withDeadline({ ms, late, caller }, (signal) =>
+        untilAborted(get(agent, { ...target, signal }, query), signal),
       )
-      return parseListingPage(body)
+      return { ...parseListingPage(answer.body), directives: answer.directives }
     } catch (error) {
       throw caller.aborted ? caller.reason : toSourceError(error, name)
     }
@@ -59,15 +68,21 @@ const get = async (
   agent: Dispatcher,
   request: Dispatcher.RequestOptions & { origin: string },
   query: ListingQuery,
-): Promise<Buffer> => {
+): Promise<{ body: Buffer; directives: Directives }> => {
   const { statusCode, headers, body } = await agent.request(request)
   const encoding = headers['content-encoding']
-  if (statusCode === 200) return readBody(body, encoding?.toString(), MAX_PAGE_BYTES)
+  if (statusCode === 200)
+    return {
+      body: await readBody(body, encoding?.toString(), MAX_PAGE_BYTES),
+      directives: cacheDirectives(headers),
+    }
   if (statusCode === 400 && query.filters.length > 0) {
     const text = await readBody(body, encoding?.toString(), MAX_ERROR_BYTES)
     const filters = refusedFilters(text, query.filters)
     throw new SourceError('unsupported_filter', `refused the filters ${filters.join(', ')}`, { filters })
   }
   discardBody(body)
-  throw new SourceError(reasonOfStatus(statusCode), `answered ${statusCode}`)
+  throw new SourceError(reasonOfStatus(statusCode), `answered ${statusCode}`, {
+    retryAfterMs: retryAfterMs(headers['retry-after']?.toString(), Date.now()),
+  })
 }

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import type { Directives, Freshness } from '../domain/freshness.ts'
 import {
   arrayElements,
   type Element,
@@ -25,11 +26,17 @@ export type UpstreamItem = { item: Item; document: JsonObject }
 
 /** One answer of `GET /listings`. */
 export type ListingPage = {
+  /** The answer as it came; the items' bytes lie in it. */
+  bytes: Buffer
   items: UpstreamItem[]
   /** Items in the answer, good or bad. */
   received: number
   /** Matches in the upstream before paging, as it says; never less than it sent. */
   total: number
+  /** What the upstream says about keeping it; absent means nothing. */
+  directives?: Directives
+  /** How old it is, and why it is shown; absent where nothing but the upstream itself was asked. */
+  freshness?: Freshness
 }
 
 /**
@@ -46,7 +53,7 @@ export const parseListingPage = (bytes: Buffer): ListingPage => {
   const total = readTotal(bytes, place)
   if (elements.length > MAX_PAGE_ITEMS) throw badEnvelope(`it holds more than ${MAX_PAGE_ITEMS} items`)
   const items = elements.flatMap((element) => readItem(bytes, element) ?? [])
-  return { items, received: elements.length, total: Math.max(total, elements.length) }
+  return { bytes, items, received: elements.length, total: Math.max(total, elements.length) }
 }
 
 type Place = { start: number; end: number }

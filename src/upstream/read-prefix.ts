@@ -1,3 +1,4 @@
+import { type Freshness, worstOf } from '../domain/freshness.ts'
 import type { Item, Page } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
@@ -16,7 +17,7 @@ export const MAX_PAGES_AHEAD = 64
  * Reads an upstream from its newest listing until a page of matches is together: in pages of 200, the first one
  * alone, the rest at once, and none beyond what the upstream says it has.
  *
- * `total` is what the upstream says less what was excluded here; exact where everything was read.
+ * Its pages may be of different ages: the answer is as old as the oldest. `total` is what the upstream says less what was excluded here; exact where everything was read.
  * @throws SourceError `bad_envelope` for pages that repeat or never end; `unsupported_filter` when so many listings
  * fail a filter that was sent that `scanLimit` of them do not fill the page
  */
@@ -48,6 +49,7 @@ class Harvest {
   #total = Number.POSITIVE_INFINITY
   #excluded = 0
   #invalid = 0
+  readonly #freshness: Freshness[] = []
   /** Listings received, good or bad, wanted or not. */
   read = 0
 
@@ -74,7 +76,7 @@ class Harvest {
     )
   }
 
-  add({ items, received, total }: ListingPage): void {
+  add({ items, received, total, freshness }: ListingPage): void {
     if (received < Math.min(this.#pageSize, total - this.read)) this.#takeSmallerPage(received)
     const fresh = items.filter((item) => this.#isFirst(item))
     if (items.length > 0 && fresh.length === 0) throw this.#broken('repeats its pages')
@@ -84,6 +86,7 @@ class Harvest {
     this.#invalid += received - items.length
     this.#total = total
     this.read += received
+    if (freshness !== undefined) this.#freshness.push(freshness)
   }
 
   /** An upstream may have smaller pages than it was asked for, but all of one size. */
@@ -117,6 +120,7 @@ class Harvest {
       total: this.isWhole ? this.matches : Math.max(told, this.matches),
       ageSeconds: 0,
       stale: false,
+      ...worstOf(this.#freshness),
       ...(this.#invalid === 0 ? {} : { invalid: this.#invalid }),
     }
   }

@@ -1,0 +1,73 @@
+import { SourceError } from '../domain/source-error.ts'
+import type { SourceDetails, SourceStatus } from '../domain/source-status.ts'
+import type { FetchListings } from '../upstream/fetch-listings.ts'
+
+/** What became of the calls to one upstream. */
+export class CallRecord {
+  readonly #failuresByReason = new Map<string, number>()
+  #made = 0
+  #failed = 0
+  #retried = 0
+  #answeredAt: number | null = null
+  #lastError: SourceStatus['lastError'] = null
+  #isAnswering: boolean | null = null
+  #listings: number | null = null
+
+  /** Of the latest call: `null` before there was one. */
+  get isAnswering(): boolean | null {
+    return this.#isAnswering
+  }
+
+  /** Milliseconds since the Unix epoch; `null` where it never has. */
+  get answeredAt(): number | null {
+    return this.#answeredAt
+  }
+
+  get lastError(): SourceStatus['lastError'] {
+    return this.#lastError
+  }
+
+  get listings(): number | null {
+    return this.#listings
+  }
+
+  get calls(): SourceDetails['calls'] {
+    return {
+      made: this.#made,
+      failed: this.#failed,
+      retried: this.#retried,
+      failuresByReason: Object.fromEntries(this.#failuresByReason),
+    }
+  }
+
+  addRetry(): void {
+    this.#retried++
+  }
+
+  /** Counts every call of `fetch`, and how it ended. */
+  counting(fetch: FetchListings, now: () => number): FetchListings {
+    return async (query, offset, signal) => {
+      this.#made++
+      try {
+        const page = await fetch(query, offset, signal)
+        this.#isAnswering = true
+        this.#answeredAt = now()
+        const isPlain = query.filters.length === 0 && query.publisher === null && query.status === 'open'
+        if (isPlain) this.#listings = page.total
+        return page
+      } catch (error) {
+        if (error instanceof SourceError) this.#addFailure(error, now())
+        throw error
+      }
+    }
+  }
+
+  #addFailure({ reason }: SourceError, at: number): void {
+    this.#failed++
+    this.#failuresByReason.set(reason, (this.#failuresByReason.get(reason) ?? 0) + 1)
+    // A query that it cannot answer says nothing about how it is.
+    if (reason === 'unsupported_filter') return
+    this.#isAnswering = false
+    this.#lastError = { reason, at }
+  }
+}
