@@ -11,9 +11,10 @@ export const MAX_PASSPHRASE_CHARACTERS = 4096
 export const readPassphrase = async (terminal: Terminal, question: string): Promise<string> => {
   const { stdin, stderr } = terminal
   if (!stdin.isTTY) return firstLine(stdin)
-  stderr.write(question)
   try {
-    return await typed(stdin)
+    const typing = typed(stdin)
+    stderr.write(question)
+    return await typing
   } finally {
     stderr.write('\n')
   }
@@ -29,7 +30,10 @@ const INTERRUPT = '\u0003'
 const ERASE = /[\b\u007f]/
 const ERASE_ALL = '\u0015'
 
-/** Raw mode keeps the terminal from echoing, and leaves editing to us: erase, erase all, end, interrupt. */
+/**
+ * Raw mode, from before the question is asked, keeps the terminal from echoing; it leaves editing to us: erase, erase
+ * all, end, interrupt.
+ */
 const typed = (stdin: NodeJS.ReadStream): Promise<string> =>
   new Promise((resolve, reject) => {
     let text = ''

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../domain/json.ts'
+import { isJsonObject, type JsonObject } from '../domain/json.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { faultOf, readObject } from './client.ts'
 import { EXIT, type ExitCode } from './exit.ts'
@@ -44,9 +44,16 @@ export const reportResults = async (
   for (const { registry, listing_id, error } of results)
     if (error !== undefined) tell(terminal, `[registry] ${registry}: ${listing_id}: ${error}`)
   for (const { registry, listing_id, answer } of results)
-    for (const warning of Array.isArray(answer?.warnings) ? answer.warnings : [])
-      tell(terminal, `[registry] ${registry}: ${listing_id}: accepted, but ${JSON.stringify(warning)}`)
+    for (const warning of warningsOf(answer))
+      tell(terminal, `[registry] ${registry}: ${listing_id}: accepted, but ${warning}`)
   return exitCodeOf(results)
+}
+
+/** What a Registry says of a listing that its shape does not describe (`protocol.md` 8, Shape on publish). */
+const warningsOf = (answer: JsonObject | undefined): string[] => {
+  const warnings = answer?.warnings
+  if (!Array.isArray(warnings)) return []
+  return warnings.filter(isJsonObject).map(({ path, message }) => `${String(path)}: ${String(message)}`)
 }
 
 const line = ({ registry, listing_id, outcome, error }: WriteResult, verb: string): string =>

@@ -1,0 +1,214 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import test, { type ExecutionContext } from 'ava'
+import {
+  deadUrl,
+  envelopeText,
+  type FakeOptions,
+  type FakeRegistry,
+  listingText,
+  listingTexts,
+  startFakeRegistry,
+} from '../helpers/fake-registry.ts'
+import { startRegistry } from '../helpers/registry.ts'
+import { CLI, runCli, runShell, temporaryFile } from '../helpers/run-cli.ts'
+import { ALICE, publish } from '../helpers/seller.ts'
+
+type Printed = {
+  listing_id: string
+  offer_resource: Record<string, unknown>
+  _meta: { registry: string; also_in: string[] }
+}
+
+const printed = (stdout: string): Printed[] => JSON.parse(stdout)
+const ids = (stdout: string): string[] => printed(stdout).map(({ listing_id }) => listing_id)
+
+const fake = async (t: ExecutionContext, options: FakeOptions = {}): Promise<FakeRegistry> => {
+  const registry = await startFakeRegistry(options)
+  t.teardown(registry.close)
+  return registry
+}
+
+test.serial(
+  'every listing of every Registry is printed once, byte for byte, with its Registries in _meta',
+  async (t) => {
+    const odd = listingText({ listing_id: 'odd' }).replace(
+      '"gpu_count":1',
+      '"gpu_count":1.0,"big":9007199254740993',
+    )
+    const shared = listingText({ listing_id: 'shared', created_at: '2026-11-19T00:00:00' })
+    const one = await fake(t, { items: [odd, shared] })
+    const two = await fake(t, { items: [shared] })
+    const { code, stdout, stderr } = await runCli(['listings', '-r', `${one.url},${two.url}`])
+    t.is(code, 0)
+    t.deepEqual(ids(stdout), ['odd', 'shared'])
+    t.true(
+      stdout.includes(`${odd.slice(0, -1)},"_meta":{"registry":"${one.url}","also_in":[],"stale":false}}`),
+    )
+    t.deepEqual(printed(stdout)[1]?._meta.also_in, [two.url])
+    t.regex(stderr, new RegExp(`${one.url}: ok, 2 matched`))
+  },
+)
+
+test.serial('all Registries are asked at once', async (t) => {
+  const waiting: (() => void)[] = []
+  const server = createServer((_request, response) => {
+    waiting.push(() => response.end(envelopeText([], 0)))
+    // Nobody is answered before all three have asked.
+    if (waiting.length === 3) for (const answer of waiting) answer()
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.closeAllConnections())
+  t.teardown(() => server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  const urls = ['a', 'b', 'c'].map((path) => `http://127.0.0.1:${port}/${path}`)
+  const { code, stdout } = await runCli(['listings', '-r', urls.join(), '--discovery-timeout', '20'])
+  t.is(code, 0)
+  t.is(stdout, '[]\n')
+})
+
+test.serial('a Registry that hangs costs its own deadline only, and the output is partial', async (t) => {
+  const well = await fake(t, { items: [listingText()] })
+  const hung = await fake(t, { script: [{ kind: 'hang_mid_body' }] })
+  const { code, stdout, stderr } = await runCli([
+    'listings',
+    '-r',
+    well.url,
+    '-r',
+    hung.url,
+    '--discovery-timeout',
+    '2',
+  ])
+  t.is(code, 3)
+  t.deepEqual(ids(stdout), ['listing-1'])
+  t.regex(stderr, new RegExp(`${hung.url}: failed, timeout`))
+})
+
+test.serial('when none answers, nothing is printed: 4, or 77 where all want a key', async (t) => {
+  const dead = await deadUrl()
+  const gated = await fake(t, {
+    script: [{ kind: 'status', status: 401, body: '{"detail":"API key required"}' }],
+  })
+  const none = await runCli(['listings', '-r', dead])
+  t.deepEqual([none.code, none.stdout], [4, ''])
+  const barred = await runCli(['listings', '-r', gated.url])
+  t.deepEqual([barred.code, barred.stdout], [77, ''])
+  t.regex(barred.stderr, /\[registry\.auth\]/)
+  t.is((await runCli(['listings', '-r', `${gated.url},${dead}`])).code, 4)
+})
+
+test.serial(
+  'each Registry gets its own key and nobody another’s; a near miss is told by both URLs and sends none',
+  async (t) => {
+    const [one, two, near] = await Promise.all([fake(t), fake(t), fake(t)])
+    const config = temporaryFile(
+      t,
+      'buyer.toml',
+      `[registry]
+urls = ["${one.url}", "${two.url}", "${near.url}"]
+[registry.auth]
+"${one.url}" = "key-one"
+"${near.url}/" = "key-near"
+`,
+    )
+    const { code, stderr } = await runCli(['listings', '--config', config])
+    t.is(code, 0)
+    t.is(one.requests[0]?.headers.authorization, 'Bearer key-one')
+    t.is(two.requests[0]?.headers.authorization, undefined)
+    t.is(near.requests[0]?.headers.authorization, undefined)
+    t.true(stderr.includes(`${near.url}/ is not sent to ${near.url}`))
+    t.false(stderr.includes('key-near'))
+  },
+)
+
+test.serial('a filter that a Registry lacks is applied here, and one that it has is sent', async (t) => {
+  const own = await startRegistry(t)
+  await publish(own.url, ALICE, { listing_id: 'own-h200', offer_resource: { gpu_model: 'H200' } })
+  await publish(own.url, ALICE, { listing_id: 'own-l4', offer_resource: { gpu_model: 'L4' } })
+  const lacking = await fake(t, {
+    items: [
+      listingText({ listing_id: 'other-h200', offer_resource: { gpu_model: 'H200' } }),
+      listingText({ listing_id: 'other-t4', offer_resource: { gpu_model: 'T4' } }),
+    ],
+  })
+  const { code, stdout } = await runCli([
+    'listings',
+    '-r',
+    `${own.url},${lacking.url}`,
+    '-f',
+    'gpu_model=H200',
+  ])
+  t.is(code, 0)
+  t.deepEqual(ids(stdout).sort(), ['other-h200', 'own-h200'])
+  const asked = lacking.requests.filter(({ path }) => path === '/listings')
+  t.true(asked.length > 0)
+  t.true(asked.every(({ parameters }) => !parameters.has('gpu_model')))
+})
+
+test.serial(
+  'a Registry too large to filter here is reported as failed, never shown unfiltered',
+  async (t) => {
+    const own = await startRegistry(t)
+    await publish(own.url, ALICE, { listing_id: 'own', offer_resource: { gpu_model: 'H200' } })
+    const large = await fake(t, { items: listingTexts('large', 2300) })
+    const { code, stdout, stderr } = await runCli([
+      'listings',
+      '-r',
+      `${own.url},${large.url}`,
+      '-f',
+      'gpu_model=H200',
+    ])
+    t.is(code, 3)
+    t.deepEqual(ids(stdout), ['own'])
+    t.regex(stderr, new RegExp(`${large.url}: failed, unsupported_filter gpu_model`))
+  },
+)
+
+test.serial(
+  'a filter that no Registry has is a usage error that names it, and so is a value that it cannot take',
+  async (t) => {
+    const own = await startRegistry(t)
+    const unknown = await runCli(['listings', '-r', own.url, '--filter', 'nonsense=1'])
+    t.deepEqual([unknown.code, unknown.stdout], [1, ''])
+    t.regex(unknown.stderr, /'nonsense'/)
+    const wrong = await runCli(['listings', '-r', own.url, '--filter', 'vcpu_count_min=many'])
+    t.deepEqual([wrong.code, wrong.stdout], [1, ''])
+    t.regex(wrong.stderr, /vcpu_count_min: expected integer/)
+    t.is((await runCli(['listings', '-r', own.url, '--filter', 'nonsense'])).code, 1)
+  },
+)
+
+test.serial('limit and offset act on the merged sequence, and --all reads past every page', async (t) => {
+  const one = await fake(t, { items: listingTexts('a', 410) })
+  const two = await fake(t, { items: listingTexts('b', 3) })
+  const both = ['-r', `${one.url},${two.url}`]
+  const page = await runCli(['listings', ...both, '--limit', '3', '--offset', '1', '--ndjson'])
+  t.deepEqual(
+    page.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).listing_id),
+    ['b-0000', 'a-0001', 'b-0001'],
+  )
+  const all = await runCli(['listings', ...both, '--all'])
+  t.is(new Set(ids(all.stdout)).size, 413)
+})
+
+test.serial('a reader who leaves early is no error', async (t) => {
+  const registry = await fake(t, { items: listingTexts('many', 200) })
+  const { code, stdout, stderr } = await runShell(`${CLI} listings --all -r ${registry.url} | head -c 1`)
+  t.deepEqual([code, stdout], [0, '['])
+  t.notRegex(stderr, /EPIPE|Error/)
+})
+
+test.serial('a listing is found wherever it is, and shown by its first Registry', async (t) => {
+  const own = await startRegistry(t)
+  await publish(own.url, ALICE, { listing_id: 'a/b', offer_resource: { gpu_model: 'H200' } })
+  const other = await startRegistry(t)
+  const found = await runCli(['listing', 'a/b', '-r', `${other.url},${own.url}`])
+  t.is(found.code, 0)
+  t.is(JSON.parse(found.stdout)._meta.registry, own.url)
+  const missing = await runCli(['listing', 'nope', '-r', own.url])
+  t.deepEqual([missing.code, missing.stdout], [1, ''])
+  t.is((await runCli(['listing', 'a/b', '-r', `${own.url},${await deadUrl()}`])).code, 3)
+})

@@ -1,0 +1,189 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import test, { type ExecutionContext } from 'ava'
+import { deadUrl } from '../helpers/fake-registry.ts'
+import { startRegistry } from '../helpers/registry.ts'
+import { hasTerminal, runCli, runInTerminal, temporaryFile } from '../helpers/run-cli.ts'
+import { ALICE } from '../helpers/seller.ts'
+
+/** The public Anvil account that ALICE is. */
+const KEY = '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
+const AS_ALICE = { ENTREPOT_PRIVATE_KEY: `0x${KEY}` }
+
+/** Two listings, one of them with numbers that JavaScript would rewrite. */
+const FILE = `[
+  {"listing_id": "one", "storefront_url": "https://alice.example/", "offer_resource": {"gpu_model": "H200", "sla": 99.0, "serial": 9007199254740993}, "publisher_id": 7},
+  {"listing_id": "two", "storefront_url": "https://alice.example/", "offer_resource": {"gpu_model": "L4"}}
+]`
+
+type Result = { registry: string; listing_id: string; outcome: string; status: number | null; error?: string }
+const results = (stdout: string): Result[] => JSON.parse(stdout)
+const outcomes = (stdout: string): string[] =>
+  results(stdout).map(({ listing_id, outcome }) => `${listing_id} ${outcome}`)
+
+test.serial('an array is published to every Registry with a result each, and to the byte', async (t) => {
+  const [one, two] = [await startRegistry(t), await startRegistry(t)]
+  const file = temporaryFile(t, 'listings.json', FILE)
+  const { code, stdout, stderr } = await runCli(['publish', file, '-r', `${one.url},${two.url}`], {
+    env: AS_ALICE,
+  })
+  t.is(code, 0)
+  t.deepEqual(outcomes(stdout), ['one accepted', 'two accepted', 'one accepted', 'two accepted'])
+  t.regex(stderr, /one: accepted, but offer_resource: .*region/)
+  for (const { get } of [one, two]) {
+    const { text } = await get('/listings/one')
+    t.true(text.includes('"offer_resource":{"gpu_model": "H200", "sla": 99.0, "serial": 9007199254740993}'))
+  }
+  const { json } = await one.get(`/publishers?identifier=${ALICE.address}`)
+  t.is((json().items as unknown[]).length, 1)
+})
+
+test.serial('YAML is read as JSON is; what Registries do not read is told', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const yaml =
+    'listing_id: y\noffer_resource:\n  gpu_model: H100\n  serial: 9007199254740993\noffer_resuorce: {}\n'
+  const { code, stderr } = await runCli(['publish', temporaryFile(t, 'l.yaml', yaml), '-r', url], {
+    env: AS_ALICE,
+  })
+  t.is(code, 0)
+  t.regex(stderr, /'offer_resuorce'/)
+  t.true((await get('/listings/y')).text.includes('"serial":9007199254740993'))
+})
+
+test.serial(
+  'some Registries out of reach: 3; all of them: 4; refused data: 65; a missing key: 1',
+  async (t) => {
+    const { url } = await startRegistry(t)
+    const dead = await deadUrl()
+    const file = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
+    const some = await runCli(['publish', file, '-r', `${url},${dead}`], { env: AS_ALICE })
+    t.is(some.code, 3)
+    t.deepEqual(outcomes(some.stdout), ['x accepted', 'x no_answer'])
+    t.is((await runCli(['publish', file, '-r', dead], { env: AS_ALICE })).code, 4)
+    t.is((await runCli(['publish', file, '-r', url])).code, 1)
+    const bad = temporaryFile(t, 'bad.json', '{"listing_id":"x","status":"sold"}')
+    t.is((await runCli(['publish', bad, '-r', url], { env: AS_ALICE })).code, 65)
+    t.is(
+      (await runCli(['publish', temporaryFile(t, 'no.json', '{"a":1}'), '-r', url], { env: AS_ALICE })).code,
+      65,
+    )
+  },
+)
+
+test.serial('a publish without an answer is repeated as the very same request', async (t) => {
+  const bodies: string[] = []
+  const url = await startServer(t, (request, response) => {
+    let body = ''
+    request.on('data', (chunk) => {
+      body += chunk
+    })
+    request.on('end', () => {
+      bodies.push(body)
+      if (bodies.length === 1) request.socket.destroy()
+      else if (bodies.length === 2) response.writeHead(503).end()
+      else response.writeHead(201).end('{"listing_id":"x"}')
+    })
+  })
+  const { code } = await runCli(['publish', temporaryFile(t, 'l.json', '{"listing_id":"x"}'), '-r', url], {
+    env: AS_ALICE,
+  })
+  t.is(code, 0)
+  t.is(bodies.length, 3)
+  t.is(new Set(bodies).size, 1)
+})
+
+test.serial('a listing is updated and deleted by its seller', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const signed = { env: AS_ALICE }
+  await runCli(['publish', temporaryFile(t, 'l.json', '{"listing_id":"x/y"}'), '-r', url], signed)
+  t.is((await runCli(['update', 'x/y', '--status', 'closed', '-r', url], signed)).code, 0)
+  t.is(((await get('/listings/x%2Fy')).json().listing as { status: string }).status, 'closed')
+  t.is((await runCli(['update', 'x/y', '-r', url], signed)).code, 1)
+  t.is((await runCli(['delete', 'x/y', '-r', url], signed)).code, 0)
+  t.is((await get('/listings/x%2Fy')).status, 404)
+})
+
+test.serial(
+  'a bare key file that others can read is refused; a private one signs; the key is never printed',
+  async (t) => {
+    const { url } = await startRegistry(t)
+    const file = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
+    const open = await runCli([
+      'publish',
+      file,
+      '-r',
+      url,
+      '--key-file',
+      temporaryFile(t, 'key', `0x${KEY}\n`, 0o644),
+    ])
+    t.is(open.code, 78)
+    t.regex(open.stderr, /chmod 600/)
+    const closed = await runCli(['publish', file, '-r', url, '--key-file', temporaryFile(t, 'key', KEY)])
+    t.is(closed.code, 0)
+    const broken = await runCli(['publish', file, '-r', url], { env: { ENTREPOT_PRIVATE_KEY: `${KEY}00` } })
+    t.is(broken.code, 78)
+    for (const { stdout, stderr } of [open, closed, broken])
+      t.false((stdout + stderr).includes(KEY.slice(0, 16)))
+  },
+)
+
+const withTerminal = hasTerminal ? test.serial : test.skip
+
+withTerminal('a keystore’s passphrase is asked for without echo', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const args = ['publish', temporaryFile(t, 'l.json', '{"listing_id":"x"}'), '-r', url]
+  const keystore = temporaryFile(t, 'keystore.json', KEYSTORE)
+  const { code, stdout } = await runInTerminal([...args, '--key-file', keystore], {
+    type: { prompt: 'Passphrase', text: 'testpasswordX\u007f\r' },
+  })
+  t.is(code, 0)
+  t.false(stdout.includes('testpassword'))
+  t.is((await get('/listings/x')).status, 200)
+  const wrong = await runCli([...args, '--key-file', keystore], { input: 'guess\n' })
+  t.is(wrong.code, 77)
+})
+
+test.serial('a dry run tells every violation of the listing shape', async (t) => {
+  const { url } = await startRegistry(t)
+  const bad = await runCli([
+    'validate',
+    temporaryFile(t, 'l.json', '{"listing_id":"x","offer_resource":{"cpu_type":null}}'),
+    '-r',
+    url,
+  ])
+  t.is(bad.code, 65)
+  t.regex(bad.stdout, /gpu_model/)
+  t.false(bad.stdout.includes('cpu_type'))
+})
+
+/** Web3 Secret Storage's own PBKDF2 example. */
+const KEYSTORE = JSON.stringify({
+  crypto: {
+    cipher: 'aes-128-ctr',
+    cipherparams: { iv: '6087dab2f9fdbbfaddc31a909735c1e6' },
+    ciphertext: '5318b4d5bcd28de64ee5559e671353e16f075ecae9f99c7a79a38af5f869aa46',
+    kdf: 'pbkdf2',
+    kdfparams: {
+      c: 262144,
+      dklen: 32,
+      prf: 'hmac-sha256',
+      salt: 'ae3cd4e7013836a3df6bd7241b12db061dbe2c6785853cce422d148a624ce0bd',
+    },
+    mac: '517ead924a9d0dc3124507e3393d175ce3ff7c1e96529c6c555ce9e51205e9b2',
+  },
+  id: '3198bc9c-6672-5ab3-d995-4942343ae5b6',
+  version: 3,
+})
+
+const startServer = async (
+  t: ExecutionContext,
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<string> => {
+  const server = createServer(answer).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}

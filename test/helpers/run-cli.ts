@@ -1,0 +1,83 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ExecutionContext } from 'ava'
+
+const BIN = new URL('../../src/bin.ts', import.meta.url).pathname
+
+export type Run = { code: number | null; stdout: string; stderr: string }
+export type RunOptions = {
+  env?: Record<string, string>
+  /** What it reads on stdin. */
+  input?: string
+}
+
+/** Runs the real executable as a child process, with no configuration but that of the test. */
+export const runCli = (args: readonly string[], options: RunOptions = {}): Promise<Run> =>
+  run(process.execPath, [BIN, ...args], options)
+
+/** The executable as a word of a shell command. */
+export const CLI = `'${process.execPath}' '${BIN}'`
+
+export const runShell = (command: string, options: RunOptions = {}): Promise<Run> =>
+  run('/bin/sh', ['-c', command], options)
+
+/** Runs the executable in a pseudo-terminal; `stdout` is all that the terminal was sent. */
+export const runInTerminal = (args: readonly string[], options: TerminalOptions = {}): Promise<Run> => {
+  const words = args.map((arg) => `'${arg.replaceAll("'", "'\\''")}'`).join(' ')
+  const command = `stty cols ${options.columns ?? 120}; ${CLI} ${words}`
+  return run('script', ['-qec', command, '/dev/null'], options)
+}
+
+export type TerminalOptions = RunOptions & {
+  columns?: number
+  /** Typed once the terminal shows `prompt`. */
+  type?: { prompt: string; text: string }
+}
+
+/** `script` is of util-linux: every Debian has it. */
+export const hasTerminal = spawnSync('script', ['--version']).status === 0
+
+const run = (
+  command: string,
+  args: readonly string[],
+  { env = {}, input = '', type }: TerminalOptions,
+): Promise<Run> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      env: { PATH: process.env.PATH, HOME: EMPTY_HOME, TERM: 'xterm', LANG: 'C.UTF-8', ...env },
+      stdio: 'pipe',
+    })
+    const shown = { stdout: '', stderr: '' }
+    let isTyped = type === undefined
+    child.stdout.on('data', (chunk) => {
+      shown.stdout += chunk
+      if (type === undefined || isTyped || !shown.stdout.includes(type.prompt)) return
+      isTyped = true
+      child.stdin.write(type.text)
+    })
+    child.stderr.on('data', (chunk) => {
+      shown.stderr += chunk
+    })
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, ...shown }))
+    child.stdin.on('error', () => {}) // a child need not read what it is given
+    if (type === undefined) child.stdin.end(input)
+  })
+
+const EMPTY_HOME = join(tmpdir(), 'entrepot-no-home')
+
+/** A folder that is gone after the test. */
+export const temporaryFolder = (t: ExecutionContext): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-cli-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A file in a folder of its own; the mode is a secret's unless another is given. */
+export const temporaryFile = (t: ExecutionContext, name: string, text: string, mode = 0o600): string => {
+  const file = join(temporaryFolder(t), name)
+  writeFileSync(file, text, { mode })
+  return file
+}
