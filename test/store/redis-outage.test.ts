@@ -1,0 +1,117 @@
+import test, { type ExecutionContext } from 'ava'
+import { Redis } from 'ioredis'
+import { openRedisStore } from '../../src/store/redis.ts'
+import type { Store } from '../../src/store/store.ts'
+import { type OwnRedis, startRedis, startRedisCluster } from '../helpers/redis.ts'
+import { Picture } from './contract/picture.ts'
+import { loaded, published, publishOf, replayed } from './contract/subject.ts'
+
+const UNAVAILABLE = { name: 'EntrepotError', code: 'unavailable' }
+
+const setUp = async (
+  t: ExecutionContext,
+  start = () => startRedis(),
+): Promise<{ redis: OwnRedis; store: Store }> => {
+  const redis = await start()
+  t.teardown(() => redis.dispose())
+  const { store } = await openRedisStore(redis.url)
+  t.teardown(() => store.close())
+  return { redis, store }
+}
+
+/** Resolves the next time that the store tells of a change. */
+const told = (store: Store): Promise<void> =>
+  new Promise((resolve) => {
+    const stop = store.onChange(() => {
+      stop()
+      resolve()
+    })
+  })
+
+/** Resolves when the store can be used and has said so. */
+const usable = (store: Store): Promise<void> =>
+  new Promise((resolve) => {
+    const stop = store.onChange(() => {
+      const done = () => {
+        stop()
+        resolve()
+      }
+      store.ping().then(done, () => {})
+    })
+  })
+
+for (const [name, start] of [
+  ['Redis', () => startRedis()],
+  ['Cluster', startRedisCluster],
+] as const)
+  test(`a killed ${name} fails every call; back again, it has all that was acknowledged and goes on`, async (t) => {
+    const { redis, store } = await setUp(t, start)
+    await Promise.all(Array.from({ length: 100 }, (_, n) => published(store, publishOf(`L${n}`))))
+    const before = await loaded(store)
+
+    const underWay = Array.from({ length: 100 }, (_, n) => store.publish(publishOf(`M${n}`)))
+    const settled = Promise.allSettled(underWay)
+    await redis.end('SIGKILL')
+    for (const one of await settled) if (one.status === 'rejected') t.like(one.reason, UNAVAILABLE)
+    const refused = await t.throwsAsync(store.publish(publishOf('N')), UNAVAILABLE)
+    t.like(refused, { headers: { 'Retry-After': '5' } })
+    await t.throwsAsync(store.ping(), UNAVAILABLE)
+    await t.throwsAsync(loaded(store), UNAVAILABLE)
+    await t.throwsAsync(store.changesAfter(before.position, 10), UNAVAILABLE)
+
+    const back = usable(store)
+    await redis.start()
+    await back
+    const picture = new Picture()
+    for (const change of before.changes) picture.apply(change)
+    const { changes, position } = await replayed(store, before.position)
+    for (const change of changes) picture.apply(change)
+    t.deepEqual(picture.sorted(), (await Picture.of(store)).sorted())
+    t.true((await settled).filter(({ status }) => status === 'fulfilled').length <= changes.length)
+
+    const grown = told(store)
+    const receipt = await published(store, publishOf('N'))
+    await grown
+    t.true(
+      receipt.createdAt >
+        Math.max(...before.changes.map((it) => (it.kind === 'listing' ? it.record.createdAt : 0))),
+    )
+    t.is((await replayed(store, position)).changes.length, 1)
+  })
+
+test('a Redis that hangs rejects as unavailable, and answers again when it goes on', async (t) => {
+  const { redis, store } = await setUp(t)
+  const command = publishOf('L')
+  redis.signal('SIGSTOP')
+  await t.throwsAsync(store.publish(command), UNAVAILABLE)
+  redis.signal('SIGCONT')
+  // What became of the first is unknown; the very same again is safe.
+  t.is((await store.publish(command)).outcome, 'published')
+  t.is((await Picture.of(store)).listings.size, 1)
+})
+
+test('emptied scripts are sent again, an emptied database is a lost position', async (t) => {
+  const { redis, store } = await setUp(t)
+  const operator = new Redis(redis.url)
+  t.teardown(() => operator.disconnect())
+  await published(store, publishOf('L'))
+  await operator.script('FLUSH')
+  await published(store, publishOf('M'))
+  const { position } = await loaded(store)
+  await operator.flushall()
+  t.is(await store.changesAfter(position, 10), 'lost')
+  await published(store, publishOf('N'))
+  t.is(await store.changesAfter(position, 10), 'lost')
+  t.deepEqual([...(await Picture.of(store)).listings.keys()], ['N'])
+})
+
+test('a Redis that can only be read is not healthy', async (t) => {
+  const { redis, store } = await setUp(t)
+  const operator = new Redis(redis.url)
+  t.teardown(() => operator.disconnect())
+  await operator.replicaof('127.0.0.1', 1)
+  await t.throwsAsync(store.ping(), { ...UNAVAILABLE, message: /Redis says READONLY/ })
+  await t.throwsAsync(store.publish(publishOf('L')), UNAVAILABLE)
+  await operator.replicaof('NO', 'ONE')
+  await t.notThrowsAsync(store.ping())
+})
