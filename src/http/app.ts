@@ -32,6 +32,7 @@ export const createApp = (options: AppOptions): Koa => {
   app.use(setCommonHeaders)
   app.use(logRequests(log))
   app.use(answerErrors(log))
+  app.use(requireUrl)
   app.use(router.routes())
   app.use(answerUnrouted)
   app.on('error', (cause) => log.debug({ err: cause }, 'connection broke off'))
@@ -120,6 +121,9 @@ const levelOf = (method: string, status: number): 'debug' | 'info' | 'warn' => {
   return (method === 'GET' || method === 'HEAD') && status < 400 ? 'debug' : 'info'
 }
 
+/** As it was sent, less the query, which may hold what is nobody else's business. */
+const pathOf = ({ req }: Koa.Context): string => req.url!.split('?', 1)[0]!
+
 /** The one error door: everything that was thrown becomes a problem, and nothing internal leaves. */
 const answerErrors =
   (log: Logger): Koa.Middleware =>
@@ -129,13 +133,23 @@ const answerErrors =
     } catch (cause) {
       const problem: Problem = problemOf(cause)
       if (problem.status >= 500 && !(cause instanceof EntrepotError))
-        log.error({ err: cause, method: context.method, path: context.path }, 'unhandled fault')
+        log.error({ err: cause, method: context.method, path: pathOf(context) }, 'unhandled fault')
       context.status = problem.status
       context.set(problem.headers)
       context.type = PROBLEM_TYPE
       context.body = problem.body
     }
   }
+
+/** Node passes on a request target such as `http://[`, which Koa cannot take apart. */
+const requireUrl: Koa.Middleware = (context, next) => {
+  try {
+    context.path
+  } catch (cause) {
+    throw new EntrepotError('bad_request', 'The request target is no URL', { cause })
+  }
+  return next()
+}
 
 /** Behind the router: no route has taken the request. `OPTIONS` asks what would (RFC 9110 section 9.3.7). */
 const answerUnrouted: Koa.Middleware = (context) => {

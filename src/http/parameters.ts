@@ -66,15 +66,21 @@ export type ListingParameters = {
   filters: [name: string, value: string][]
 }
 
-/** @throws EntrepotError `invalid` with everything that is wrong with `limit` and `offset` */
-export const readListingParameters = (queryString: string): ListingParameters => {
+/**
+ * @param reserved the parameters that are no filters: those of a Registry, or those of a gateway
+ * @throws EntrepotError `invalid` with everything that is wrong with `limit` and `offset`
+ */
+export const readListingParameters = (
+  queryString: string,
+  reserved: ReadonlySet<string> = REGISTRY_PARAMETERS,
+): ListingParameters => {
   const pairs = decodeQuery(queryString)
   const last = new Map(pairs)
   return {
     ...readPaging(last),
     status: last.get('status') ?? 'open',
     publisher: last.get('publisher')?.toLowerCase() || null,
-    filters: pairs.filter(([name]) => !REGISTRY_PARAMETERS.has(name)),
+    filters: pairs.filter(([name]) => !reserved.has(name)),
   }
 }
 

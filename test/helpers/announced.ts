@@ -1,0 +1,35 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { OpenApiDocument, Operation } from '../../src/http/openapi.ts'
+
+export type Told = { status: number; type: string; text: string }
+
+/**
+ * Holds answers against an OpenAPI document: what is wrong with an answer to `method` on the templated `path`, or
+ * `null` where the document announces that status with that type and that body.
+ */
+export const announcedBy = (document: OpenApiDocument) => {
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  ajv.addSchema({ $id: 'openapi', ...document })
+  const validators = new Map<string, ValidateFunction>()
+  const validatorOf = (pointer: string): ValidateFunction => {
+    const known = validators.get(pointer) ?? ajv.compile({ $ref: `openapi#${pointer}` })
+    validators.set(pointer, known)
+    return known
+  }
+  return (method: string, path: string, { status, type, text }: Told): string | null => {
+    const operation = document.paths[path]?.[method.toLowerCase()] as Operation | undefined
+    if (operation === undefined) return `${method} ${path} is not in the document`
+    const response = operation.responses[status]
+    if (response === undefined) return `${method} ${path} does not announce ${status}: ${text}`
+    const [announcedType] = Object.keys(response.content ?? {})
+    if (announcedType === undefined) return text === '' ? null : `${method} ${path} ${status} has a body`
+    if (!type.startsWith(`${announcedType};`)) return `${method} ${path} ${status} came as ${type}`
+    if (!announcedType.includes('json')) return null
+    const steps = ['paths', path, method.toLowerCase(), 'responses', String(status), 'content', announcedType]
+    const pointer = [...steps, 'schema'].map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1'))
+    const validate = validatorOf(`/${pointer.map(encodeURIComponent).join('/')}`)
+    return validate(JSON.parse(text))
+      ? null
+      : `${method} ${path} ${status}: ${ajv.errorsText(validate.errors)}`
+  }
+}

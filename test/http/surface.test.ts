@@ -1,0 +1,246 @@
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import test from 'ava'
+import { startRegistry } from '../helpers/registry.ts'
+import { ALICE, postJson, publish } from '../helpers/seller.ts'
+
+const PAGE = { Origin: 'https://page.example' }
+
+test('any origin may read every answer, refusals included, without credentials', async (t) => {
+  const { get } = await startRegistry(t)
+  for (const path of ['/listings', '/health', '/docs', '/nowhere', '/listings?limit=0', '/admin/api-keys']) {
+    for (const headers of [{}, PAGE]) {
+      const reply = await get(path, headers)
+      t.is(reply.headers.get('access-control-allow-origin'), '*', path)
+      t.is(reply.headers.get('access-control-allow-credentials'), null, path)
+      t.is(reply.headers.get('x-content-type-options'), 'nosniff', path)
+      const exposed = reply.headers.get('access-control-expose-headers')?.split(', ') ?? []
+      for (const name of ['ETag', 'Cache-Status', 'RateLimit', 'RateLimit-Policy', 'Retry-After']) {
+        t.true(exposed.includes(name), name)
+      }
+    }
+  }
+})
+
+test('a preflight is answered for any path, key or no key, and echoes the headers asked for', async (t) => {
+  const { url } = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on' } })
+  for (const path of ['/listings', '/listings/one', '/nowhere']) {
+    const reply = await fetch(`${url}${path}`, {
+      method: 'OPTIONS',
+      headers: {
+        ...PAGE,
+        'Access-Control-Request-Method': 'PUT',
+        'Access-Control-Request-Headers': 'authorization,content-type',
+      },
+    })
+    t.is(reply.status, 200)
+    t.is(await reply.text(), 'OK')
+    t.is(reply.headers.get('content-type'), 'text/plain; charset=utf-8')
+    t.is(reply.headers.get('access-control-allow-origin'), '*')
+    t.is(reply.headers.get('access-control-allow-headers'), 'authorization,content-type')
+    t.is(reply.headers.get('access-control-max-age'), '600')
+    t.deepEqual(reply.headers.get('access-control-allow-methods')?.split(', ').sort(), [
+      'DELETE',
+      'GET',
+      'HEAD',
+      'OPTIONS',
+      'POST',
+      'PUT',
+    ])
+  }
+})
+
+const ALLOWED: [path: string, allow: string][] = [
+  ['/listings', 'GET, HEAD, OPTIONS, POST'],
+  ['/listings/one', 'DELETE, GET, HEAD, OPTIONS, PUT'],
+  ['/publishers', 'GET, HEAD, OPTIONS'],
+  ['/admin/api-keys', 'GET, HEAD, OPTIONS, POST'],
+  ['/admin/api-keys/1', 'DELETE, OPTIONS'],
+  ['/api/v1/listings/validate-publish', 'OPTIONS, POST'],
+]
+
+for (const [path, allow] of ALLOWED) {
+  test(`${path} says which methods it takes`, async (t) => {
+    const { url } = await startRegistry(t)
+    const refused = await fetch(`${url}${path}`, { method: 'PATCH' })
+    t.is(refused.status, 405)
+    t.is(refused.headers.get('allow'), allow)
+    t.is(((await refused.json()) as { detail: string }).detail, 'Method Not Allowed')
+    const asked = await fetch(`${url}${path}`, { method: 'OPTIONS' })
+    t.is(asked.status, 204)
+    t.is(asked.headers.get('allow'), allow)
+    t.is((await fetch(`${url}/nowhere`, { method: 'OPTIONS' })).status, 404)
+  })
+}
+
+const GETS = [
+  '/health',
+  '/ready',
+  '/filter-spec',
+  '/listings',
+  '/listings/one',
+  '/listings/nope',
+  '/publishers',
+  '/publishers/1',
+  '/api/v1/system/stats',
+  '/openapi.json',
+  '/docs',
+  '/redoc',
+  '/docs/oauth2-redirect',
+  '/admin/api-keys',
+]
+
+for (const path of GETS) {
+  test(`HEAD ${path} has the status and the headers of GET, and a trailing slash changes nothing`, async (t) => {
+    const { url, get } = await startRegistry(t)
+    await publish(url, ALICE, { listing_id: 'one' })
+    const full = await get(path)
+    for (const [method, suffix] of [
+      ['HEAD', ''],
+      ['HEAD', '/'],
+      ['GET', '/'],
+    ]) {
+      const reply = await fetch(`${url}${path}${suffix}`, { method: method! })
+      t.is(reply.status, full.status)
+      t.is(reply.headers.get('content-type'), full.headers.get('content-type'))
+      t.is(reply.headers.get('content-length'), full.headers.get('content-length'))
+      t.is(await reply.text(), method === 'HEAD' ? '' : full.text)
+    }
+  })
+}
+
+test('ready and healthy are told without a key', async (t) => {
+  const { get } = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on' } })
+  t.deepEqual((await get('/ready')).json(), { status: 'ready' })
+  t.deepEqual((await get('/health')).json(), { status: 'ok', checks: { api: 'ok', database: 'ok' } })
+})
+
+test('a path is told apart by case', async (t) => {
+  const { get } = await startRegistry(t)
+  t.is((await get('/Listings')).status, 404)
+})
+
+test('a path that is not UTF-8 under its percent-encoding is a bad request, not a fault', async (t) => {
+  const { url, get } = await startRegistry(t)
+  await publish(url, ALICE, { listing_id: '%zz' })
+  for (const id of ['%zz', '%', '%ff', 'a%2', '%C3%28']) {
+    const reply = await get(`/listings/${id}`)
+    t.is(reply.status, 400, id)
+    t.regex(reply.json().detail as string, /percent-encoding/)
+    t.is((await fetch(`${url}/listings/${id}`, { method: 'DELETE' })).status, 400, id)
+    t.is((await get(`/publishers/${id}`)).status, 400, id)
+  }
+  t.is((await get('/listings/%25zz')).status, 200, 'a percent sign of its own is an ordinary character')
+  t.is((await get('/listings?region=%zz&gpu_model=%ff')).status, 200, 'a query takes replacement characters')
+})
+
+test('a long URL is answered, one beyond the limit refused, and the service goes on', async (t) => {
+  const { get } = await startRegistry(t)
+  t.is((await get(`/listings/${'x'.repeat(15_000)}`)).status, 404)
+  t.is((await get(`/listings?region=${'x'.repeat(15_000)}`)).status, 200)
+  t.is((await get(`/listings/${'x'.repeat(20_000)}`)).status, 431)
+  t.is((await get('/health')).status, 200)
+})
+
+const repeated = (url: string, headers: string[]): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url)
+    const all = ['Host', 'registry', ...headers]
+    request({ hostname, port, path: '/listings', headers: all }, (response) => {
+      response.resume()
+      resolve(response.statusCode!)
+    })
+      .on('error', reject)
+      .end()
+  })
+
+test('of a repeated header the first line counts', async (t) => {
+  const { url, get } = await startRegistry(t, {
+    environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on', REGISTRY_BOOTSTRAP_API_KEY: 'secret' },
+  })
+  const [good, bad] = ['Bearer secret', 'Bearer nope']
+  t.is(await repeated(url, ['Authorization', good!, 'Authorization', bad!]), 200)
+  t.is(await repeated(url, ['Authorization', bad!, 'Authorization', good!]), 401)
+  const etag = (await get('/filter-spec', { Authorization: good! })).json().etag as string
+  const tags = (first: string, second: string): Promise<number> =>
+    repeated(url, ['Authorization', good!, 'If-Match', first, 'If-Match', second])
+  t.is(await tags(etag, '"0"'), 200)
+  t.is(await tags('"0"', etag), 412)
+})
+
+test('of a repeated query parameter the last value counts', async (t) => {
+  const { url, get } = await startRegistry(t)
+  await publish(url, ALICE, { listing_id: 'one', offer_resource: { region: 'Tokyo' } })
+  t.is((await get('/listings?region=Oslo&region=Tokyo')).json().count, 1)
+  t.is((await get('/listings?region=Tokyo&region=Oslo')).json().count, 0)
+  t.is((await get('/listings?status=Nope&status=open')).json().count, 1)
+  t.is((await get('/publishers?limit=0&limit=1')).json().count, 1)
+})
+
+const RAW: [name: string, text: string, status: RegExp][] = [
+  ['no host', 'GET /health HTTP/1.1\r\n\r\n', /^HTTP\/1.1 400 /],
+  [
+    'a URL that is none',
+    'GET http://[ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    /^HTTP\/1.1 4\d\d /,
+  ],
+  [
+    'an absolute URL',
+    'GET http://other/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    /^HTTP\/1.1 200 /,
+  ],
+  ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', /^HTTP\/1.1 404 /],
+  [
+    'two lengths',
+    'POST /listings HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}',
+    /^HTTP\/1.1 400 /,
+  ],
+  [
+    'a length and chunks',
+    'POST /listings HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    /^HTTP\/1.1 400 /,
+  ],
+  ['no HTTP at all', '\x16\x03\x01 hello\r\n\r\n', /^HTTP\/1.1 400 /],
+]
+
+for (const [name, text, status] of RAW) {
+  test(`raw bytes with ${name} are answered, and the service goes on`, async (t) => {
+    const { url, get } = await startRegistry(t)
+    const { hostname, port } = new URL(url)
+    const socket = connect(Number(port), hostname)
+    socket.write(text)
+    let answer = ''
+    for await (const chunk of socket) answer += chunk
+    t.regex(answer, status)
+    t.is((await get('/health')).status, 200)
+  })
+}
+
+async function* slowly(chunk: Uint8Array, times: number): AsyncGenerator<Uint8Array> {
+  for (let n = 0; n < times; n++) {
+    await new Promise(setImmediate)
+    yield chunk
+  }
+}
+
+test('a body larger than the limit is refused however it comes, before it has come whole', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const chunk = Buffer.alloc(64 * 1024, 0x20)
+  const chunked = ReadableStream.from(slowly(chunk, 200))
+  const reply = await fetch(`${url}/listings`, { method: 'POST', body: chunked, duplex: 'half' })
+  t.is(reply.status, 413)
+  await reply.body?.cancel()
+  t.is((await postJson(`${url}/listings`, JSON.stringify('x'.repeat(2_000_000)))).status, 413)
+  t.is((await get('/health')).status, 200)
+})
+
+test('a write that was cut off half way changes nothing', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.write('POST /listings HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"listing_id"')
+  socket.end()
+  for await (const _ of socket);
+  t.is((await get('/health')).status, 200)
+  t.is((await get('/listings?status=')).json().count, 0)
+})
