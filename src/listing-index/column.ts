@@ -6,8 +6,8 @@ import { Dictionary } from './dictionary.ts'
 import { RangeIndex } from './range-index.ts'
 
 /**
- * What one path finds in the listings of one block. All filters of that path share it. Slots only ever come, in
- * ascending order; they go when the block is rebuilt.
+ * What one path finds in the listings of one block. All filters of that path share it. All that is found in a slot
+ * comes in a row; slots go when the block is rebuilt.
  */
 export class Column {
   /** The slots where the path finds anything but null: arrays and objects count, though nothing equals them. */
@@ -41,9 +41,9 @@ export class Column {
     places.forEach((place, slot) => {
       if (place >= 0 && hasBit(this.present, slot)) target.#addPresent(place)
     })
-    for (const [value, slots] of this.values.moved(places)) {
-      for (const slot of slots) target.#addScalar(value, slot)
-    }
+    this.values.forEachMoved(places, (value, place) => {
+      target.#addScalar(value, place)
+    })
   }
 
   #addPresent(slot: number): void {

@@ -11,7 +11,7 @@ export class Dictionary {
     this.#slots = slots
   }
 
-  /** `false` where the slot holds the value already. A value's slots come in ascending order. */
+  /** `false` where the slot holds the value already. No slot comes again after another has come for that value. */
   add(value: Scalar, slot: number): boolean {
     const posting = this.#postings.get(value)
     if (posting !== undefined) return posting.add(slot)
@@ -37,20 +37,12 @@ export class Dictionary {
     return found
   }
 
-  /** Every value with the new places of its slots, ascending. `places[slot]` is `-1` for a slot left behind. */
-  *moved(places: Int32Array): Generator<[value: Scalar, places: number[]]> {
-    for (const [value, posting] of this.#postings) yield [value, placesOf(posting, places)]
+  /** Calls `visit` with every value and the new place of each of its slots; `places` has `-1` for one left behind. */
+  forEachMoved(places: Int32Array, visit: (value: Scalar, place: number) => void): void {
+    for (const [value, posting] of this.#postings) {
+      posting.forEach((slot) => {
+        if (places[slot]! >= 0) visit(value, places[slot]!)
+      })
+    }
   }
-}
-
-const placesOf = (posting: Posting, places: Int32Array): number[] => {
-  const moved: number[] = []
-  let ascending = true
-  posting.forEach((slot) => {
-    const place = places[slot]!
-    if (place < 0) return
-    if (moved.length > 0 && place < moved[moved.length - 1]!) ascending = false
-    moved.push(place)
-  })
-  return ascending ? moved : moved.sort((a, b) => a - b)
 }

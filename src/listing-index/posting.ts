@@ -1,9 +1,9 @@
 import { addAll, type Bitset, bitset, forEachBit, setBit } from './bitset.ts'
 
 /**
- * The slots of a block that hold one value: a single number, then a sorted list, then a bitset, whichever is
- * smallest for how many there are. A million values that occur once each therefore cost a million small objects, and
- * no value costs more than a bit per slot. Slots only ever come, in ascending order.
+ * The slots of a block that hold one value: a single number, then a list, then a bitset, whichever is smallest
+ * for how many there are. A million values that occur once each therefore cost a million small objects, and no value
+ * costs more than a bit per slot. Slots only ever come, each once or several times in a row.
  */
 export class Posting {
   /** How many slots hold the value. */
@@ -19,7 +19,7 @@ export class Posting {
     this.#last = first
   }
 
-  /** `false` when the slot, which must not be lower than any before it, is there already. */
+  /** `false` when the slot was also the last that was added. */
   add(slot: number): boolean {
     if (slot === this.#last) return false
     if (this.#bits === null) this.#makeRoom()
@@ -41,7 +41,7 @@ export class Posting {
     return this.#bits
   }
 
-  /** Calls `visit` with the slots in ascending order. */
+  /** Calls `visit` with each slot once. */
   forEach(visit: (slot: number) => void): void {
     if (this.#bits !== null) forEachBit(this.#bits, visit)
     else if (this.#list === null) visit(this.#last)

@@ -10,9 +10,9 @@ import type { Block } from './block.ts'
 export const copySlots = (source: Block, slots: readonly number[], target: Block): void => {
   const places = new Int32Array(source.slots).fill(-1)
   for (const slot of slots) places[slot] = target.adopt(source.entry(slot))
-  for (const [publisherId, moved] of source.publishers.moved(places)) {
-    for (const slot of moved) target.publishers.add(publisherId, slot)
-  }
+  source.publishers.forEachMoved(places, (publisherId, place) => {
+    target.publishers.add(publisherId, place)
+  })
   source.columns.forEach((column, n) => {
     column.copyTo(target.columns[n]!, places)
   })

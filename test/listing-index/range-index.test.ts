@@ -1,5 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
+import type { Bound } from '../../src/filter-spec/criteria.ts'
 import { passes } from '../../src/filter-spec/evaluate.ts'
 import { bitset, forEachBit } from '../../src/listing-index/bitset.ts'
 import { Column } from '../../src/listing-index/column.ts'
@@ -38,17 +39,26 @@ test('an interval holds the slots of which some number lies in it', (t) => {
       for (const [slot, values] of listings.entries()) {
         for (const value of values) column.add(slot, value)
       }
+      const copy = new Column(SLOTS)
+      // Backwards, and a few are left behind.
+      const places = Int32Array.from({ length: SLOTS }, (_, slot) => (slot % 9 === 8 ? -1 : SLOTS - 1 - slot))
+      column.copyTo(copy, places)
       for (const [low, high] of intervals) {
-        const found: number[] = []
-        forEachBit(column.ranges?.within(low, high, bitset(SLOTS)) ?? bitset(SLOTS), (slot) =>
-          found.push(slot),
-        )
         const expected = listings.flatMap((values, slot) =>
           passes({ op: 'range', low, high }, values) ? [slot] : [],
         )
-        t.deepEqual(found, expected)
+        t.deepEqual(within(column, low, high), expected)
+        const moved = expected.map((slot) => places[slot]!).filter((place) => place >= 0)
+        t.deepEqual(within(copy, low, high), moved.reverse())
       }
     }),
     { numRuns: 100 },
   )
 })
+
+const within = ({ ranges }: Column, low: Bound | null, high: Bound | null): number[] => {
+  const found: number[] = []
+  const set = ranges?.within(low, high, bitset(SLOTS)) ?? bitset(SLOTS)
+  forEachBit(set, (slot) => found.push(slot))
+  return found
+}
