@@ -115,13 +115,17 @@ const problemResponse = (status: number, schema: JsonSchema) => ({
 
 const GATE_REFUSALS: Readonly<Record<Gate, readonly number[]>> = {
   none: [],
-  read: [401],
-  write: [401, 403],
+  read: [401, 429],
+  write: [401, 403, 429],
   admin: [401],
 }
-const BODY_REFUSALS = [413, 415, 422]
+const BODY_REFUSALS = [400, 413, 415, 422]
 
-const problemStatuses = ({ gate, body, refusals = [] }: Route): number[] =>
-  [...new Set([...GATE_REFUSALS[gate], ...(body === undefined ? [] : BODY_REFUSALS), ...refusals])].sort(
-    (a, b) => a - b,
-  )
+/** A path parameter may be badly encoded; whatever writes may find the store away. */
+const problemStatuses = ({ method, path, gate, body, refusals = [] }: Route): number[] => {
+  const statuses = new Set([...GATE_REFUSALS[gate], ...refusals])
+  for (const status of body === undefined ? [] : BODY_REFUSALS) statuses.add(status)
+  if (path.includes(':')) statuses.add(400)
+  if (method !== 'GET') statuses.add(503)
+  return [...statuses].sort((a, b) => a - b)
+}
