@@ -5,41 +5,49 @@ import { type Row, readRow, textAt } from './row.ts'
 import { safeText } from './safe-text.ts'
 import { type Column, renderTable } from './table.ts'
 
-const COLUMNS: readonly Column[] = [
-  { title: 'ID', least: 8 },
-  { title: 'PRICE/H', align: 'right', least: 10 },
-  { title: 'TOKEN', least: 11 },
-  { title: 'GPU/SERVICE', least: 8 },
-  { title: 'COUNT', align: 'right', least: 5 },
-  { title: 'REGION', least: 8 },
-  { title: 'REGISTRY', least: 15 },
-  { title: 'PUBLISHER', least: 11 },
-  { title: 'AGE', align: 'right', least: 3 },
+type Cell = Column & { show: (listing: JsonObject) => string | null }
+
+const offer =
+  (...names: readonly string[]) =>
+  (listing: JsonObject): string | null =>
+    names.map((name) => textAt(listing, 'offer_resource', name)).find((text) => text !== null) ?? null
+
+const COLUMNS: readonly Cell[] = [
+  { title: 'ID', least: 8, show: (listing) => textAt(listing, 'listing_id') },
+  // Wide enough that a price is never cut unless it is meant to break the table.
+  { title: 'PRICE/H', align: 'right', least: 14, show: (listing) => showPrice(priceOf(listing)) },
+  { title: 'TOKEN', least: 11, show: (listing) => shortAddress(priceOf(listing)?.token ?? null) },
+  { title: 'GPU/SERVICE', least: 7, show: offer('gpu_model', 'service_name') },
+  { title: 'COUNT', align: 'right', least: 5, show: offer('gpu_count') },
+  { title: 'REGION', least: 6, show: offer('region') },
+  {
+    title: 'REGISTRY',
+    least: 10,
+    show: (listing) => textAt(listing, '_meta', 'registry')?.replace(/^https?:\/\//, '') ?? null,
+  },
+  {
+    title: 'PUBLISHER',
+    least: 8,
+    show: (listing) => shortAddress(textAt(listing, '_meta', 'publisher') ?? textAt(listing, 'publisher_id')),
+  },
+  { title: 'AGE', align: 'right', least: 3, show: (listing) => showAge(textAt(listing, 'created_at')) },
 ]
 
-/** Lines of a table of listings; the first one is its titles. Prices are base units of the token (`price.ts`). */
-export const listingTable = (rows: readonly Row[], width: number | null): string[] =>
-  renderTable(
-    COLUMNS,
-    rows.map((row) => cells(readRow(row)).map((cell) => safeText(cell ?? '-'))),
-    width,
-  )
+/** Below it a table has no place for the token. */
+const WIDE = 100
 
-const cells = (listing: JsonObject): (string | null)[] => {
-  const price = priceOf(listing)
-  const offer = (name: string) => textAt(listing, 'offer_resource', name)
-  return [
-    textAt(listing, 'listing_id'),
-    price === null ? null : showPrice(price),
-    price?.token ? shortAddress(price.token) : null,
-    offer('gpu_model') ?? offer('service_name'),
-    offer('gpu_count'),
-    offer('region'),
-    textAt(listing, '_meta', 'registry')?.replace(/^https?:\/\//, '') ?? null,
-    shortAddress(textAt(listing, '_meta', 'publisher') ?? textAt(listing, 'publisher_id') ?? '-'),
-    showAge(textAt(listing, 'created_at')),
-  ]
+/**
+ * Lines of a table of listings; the first one is its titles. Prices are base units of the token (`price.ts`). `width`
+ * is the terminal's, `null` without one.
+ */
+export const listingTable = (rows: readonly Row[], width: number | null): string[] => {
+  const columns = COLUMNS.filter(({ title }) => width === null || width >= WIDE || title !== 'TOKEN')
+  const cells = rows.map((row) => {
+    const listing = readRow(row)
+    return columns.map(({ show }) => safeText(show(listing) ?? '-'))
+  })
+  return renderTable(columns, cells, width)
 }
 
-const shortAddress = (text: string): string =>
-  /^0x[0-9a-f]{40}$/i.test(text) ? `${text.slice(0, 6)}…${text.slice(-4)}` : text
+const shortAddress = (text: string | null): string | null =>
+  text !== null && /^0x[0-9a-f]{40}$/i.test(text) ? `${text.slice(0, 6)}…${text.slice(-4)}` : text

@@ -21,8 +21,10 @@ export const priceOf = (listing: JsonObject): Price | null => {
   }
 }
 
-/** `16,800,000/hour`; the hour is what a table's column says already. */
-export const showPrice = ({ value, per }: Price): string =>
-  per === 'hour' ? grouped(value) : `${grouped(value)}/${per}`
+/** `16,800,000`; a price that is not for an hour says what it is for: `1/token`. */
+export const showPrice = (price: Price | null): string | null => {
+  if (price === null) return null
+  return price.per === 'hour' ? grouped(price.value) : `${grouped(price.value)}/${price.per}`
+}
 
 export const grouped = (value: bigint): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')

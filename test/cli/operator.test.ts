@@ -1,0 +1,81 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import test from 'ava'
+import { loadConfig } from '../../src/config.ts'
+import { readFilterSpec } from '../../src/filter-spec/load.ts'
+import { deadUrl, startFakeRegistry } from '../helpers/fake-registry.ts'
+import { startRegistry } from '../helpers/registry.ts'
+import { runCli, temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
+
+const ADMIN = { REGISTRY_ADMIN_API_KEY: 'admin-secret' }
+
+test.serial('keys are minted, listed and revoked', async (t) => {
+  const { url, get } = await startRegistry(t, {
+    environment: { ...ADMIN, REGISTRY_REQUIRE_READ_API_KEY: 'true' },
+  })
+  const minted = await runCli(['keys', 'mint', 'alice', '--scope', 'write', '-r', url], { env: ADMIN })
+  t.is(minted.code, 0)
+  const { id, key, scope } = JSON.parse(minted.stdout)
+  t.is(scope, 'write')
+  const bearer = { Authorization: `Bearer ${key}` }
+  t.is((await get('/listings', bearer)).status, 200)
+  // HOST and PORT name the operator's own service where no -r does.
+  const { hostname, port } = new URL(url)
+  const listed = await runCli(['keys', 'list'], { env: { ...ADMIN, HOST: hostname, PORT: port } })
+  t.is(JSON.parse(listed.stdout)[0].name, 'alice')
+  t.is((await runCli(['keys', 'revoke', String(id), '-r', url], { env: ADMIN })).code, 0)
+  t.is((await get('/listings', bearer)).status, 401)
+  t.is((await runCli(['keys', 'revoke', '99', '-r', url], { env: ADMIN })).code, 1)
+  t.is((await runCli(['keys', 'list', '-r', url], { env: { REGISTRY_ADMIN_API_KEY: 'other' } })).code, 77)
+  t.is((await runCli(['keys', 'list', '-r', url])).code, 77)
+})
+
+test.serial('a secret is 32 random bytes in hex', async (t) => {
+  const [one, other] = [await runCli(['secret']), await runCli(['secret'])]
+  t.regex(one.stdout, /^[0-9a-f]{64}\n$/)
+  t.not(one.stdout, other.stdout)
+})
+
+test.serial('init writes files that serve can run with, and overwrites nothing', async (t) => {
+  const folder = join(temporaryFolder(t), 'gateway')
+  const { code, stdout } = await runCli(['init', folder])
+  t.is(code, 0)
+  t.regex(stdout, /entrepot serve/)
+  const lines = readFileSync(join(folder, 'example.env'), 'utf8')
+    .split('\n')
+    .filter((line) => /^[A-Z]/.test(line))
+  const environment = Object.fromEntries(lines.map((line) => line.split('=', 2) as [string, string]))
+  const beside = (name: string) => join(folder, environment[name] ?? '')
+  const config = loadConfig({ ...environment, ENTREPOT_CONFIG: beside('ENTREPOT_CONFIG') })
+  t.deepEqual([config.requireReadKey, config.requireWriteKey], [true, true])
+  t.true(readFilterSpec(beside('REGISTRY_FILTER_SPEC_PATH')).filters.has('gpu_model'))
+  const before = statSync(beside('ENTREPOT_CONFIG')).mtimeMs
+  t.is((await runCli(['init', folder])).code, 1)
+  t.is(statSync(beside('ENTREPOT_CONFIG')).mtimeMs, before)
+})
+
+test.serial('doctor explains a near-miss key and exits 78, and goes by the Registries else', async (t) => {
+  const fake = await startFakeRegistry()
+  t.teardown(fake.close)
+  const config = (auth: string) =>
+    temporaryFile(t, 'buyer.toml', `[registry]\nurls = ["${fake.url}"]\n[registry.auth]\n${auth}`)
+  const near = await runCli([
+    'doctor',
+    '--config',
+    config(`"${fake.url.replace('http:', 'HTTP:')}" = "secret-key"`),
+  ])
+  t.is(near.code, 78)
+  t.true(near.stdout.includes(`HTTP:${fake.url.slice(5)} is not sent to ${fake.url}`))
+  t.false(near.stdout.includes('secret-key'))
+  t.is((await runCli(['doctor', '--config', config('')])).code, 0)
+  t.is((await runCli(['doctor', '-r', `${fake.url},${await deadUrl()}`])).code, 3)
+  t.is((await runCli(['doctor', '--config', temporaryFile(t, 'bad.toml', 'urls = [')])).code, 78)
+})
+
+test.serial('sources tells how a plain Registry is', async (t) => {
+  const { url } = await startRegistry(t)
+  const { code, stdout } = await runCli(['sources', '-r', url])
+  t.is(code, 0)
+  t.is(JSON.parse(stdout)[0].sources[0].state, 'loaded')
+  t.is((await runCli(['sources', '-r', await deadUrl()])).code, 4)
+})

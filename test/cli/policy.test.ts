@@ -1,0 +1,96 @@
+import { spawnSync } from 'node:child_process'
+import test from 'ava'
+import { listingText, startFakeRegistry } from '../helpers/fake-registry.ts'
+import { runCli, temporaryFile } from '../helpers/run-cli.ts'
+
+const TOKEN = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
+
+const machine = (id: string, gpus: number, region: string, value: string | null, day: number): string =>
+  listingText({
+    listing_id: id,
+    offer_resource: { gpu_model: 'H100', gpu_count: gpus, region },
+    accepted_escrows:
+      value === null
+        ? []
+        : [{ literal_fields: { token: TOKEN }, rates: [{ field: 'amount', per: 'hour', value }] }],
+    created_at: `2026-11-${day}T00:00:00`,
+  }).replace(`"gpu_count":${gpus}`, `"gpu_count":${gpus}.0`)
+
+const one = await startFakeRegistry({
+  items: [
+    machine('dear', 8, 'California, US', '900000000000000000000', 14),
+    machine('free', 8, 'Paris, FR', null, 12),
+  ],
+})
+const two = await startFakeRegistry({
+  items: [machine('cheap', 4, 'Tokyo, JP', '70', 13), machine('small', 1, 'Oslo, NO', '60', 11)],
+})
+test.after.always(async () => {
+  await one.close()
+  await two.close()
+})
+
+const withPolicy = async (...args: string[]) => {
+  const { code, stdout, stderr } = await runCli([
+    'listings',
+    '-r',
+    `${one.url},${two.url}`,
+    '--ndjson',
+    ...args,
+  ])
+  const lines = stdout.split('\n').filter((line) => line !== '')
+  return { code, stderr, stdout, ids: lines.map((line) => JSON.parse(line).listing_id) }
+}
+
+test.serial('built-in policies order the merged listings', async (t) => {
+  t.deepEqual((await withPolicy('--policy', 'cheapest')).ids, ['small', 'cheap', 'dear', 'free'])
+  t.deepEqual((await withPolicy('--policy', 'newest')).ids, ['dear', 'cheap', 'free', 'small'])
+  t.deepEqual((await withPolicy('--policy', 'registry-order')).ids, ['dear', 'free', 'cheap', 'small'])
+})
+
+test.serial(
+  'the example policy in TypeScript runs, and what it returns unchanged is printed to the byte',
+  async (t) => {
+    const { ids, stdout } = await withPolicy('--policy', 'docs/examples/big-machines-near-me.ts')
+    t.deepEqual(ids, ['cheap', 'dear', 'free'])
+    t.true(stdout.includes('"gpu_count":8.0'))
+  },
+)
+
+const withPython = spawnSync('python3', ['--version']).status === 0 ? test.serial : test.skip
+
+withPython('the example policy in Python runs', async (t) => {
+  const { ids } = await withPolicy('--policy-cmd', 'python3 docs/examples/cheapest_per_gpu.py')
+  t.deepEqual(ids, ['cheap', 'small', 'dear', 'free'])
+})
+
+test.serial('a policy may drop, change and add; what it prints is no data', async (t) => {
+  const file = temporaryFile(
+    t,
+    'policy.mjs',
+    'export default async ([first]) => { console.log("chatter"); return [{ ...first, listing_id: "mine" }, first] }',
+  )
+  const { ids, stdout, stderr } = await withPolicy('--policy', file)
+  t.deepEqual(ids, ['mine', 'dear'])
+  t.false(stdout.includes('chatter'))
+  t.true(stderr.includes('chatter'))
+})
+
+test.serial(
+  'a policy that fails, hangs or returns something else ends the command without data',
+  async (t) => {
+    const loop = temporaryFile(t, 'loop.mjs', 'export default () => { for (;;); }')
+    const cases: [string[], RegExp][] = [
+      [['--policy', loop, '--policy-timeout', '0.3'], /longer than 300 ms/],
+      [['--policy-cmd', 'sleep 30', '--policy-timeout', '0.3'], /longer than 300 ms/],
+      [['--policy-cmd', 'exit 7'], /exit code 7/],
+      [['--policy-cmd', 'echo {}'], /did not return an array/],
+      [['--policy', 'no-such-policy'], /cheapest, newest, registry-order/],
+    ]
+    for (const [args, message] of cases) {
+      const { code, stdout, stderr } = await withPolicy(...args)
+      t.deepEqual([code, stdout], [1, ''], args.join(' '))
+      t.regex(stderr, message)
+    }
+  },
+)

@@ -1,0 +1,75 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import test from 'ava'
+import type { Command } from 'commander'
+import { createProgram } from '../../src/cli/program.ts'
+import { runCli, temporaryFile } from '../helpers/run-cli.ts'
+
+const unused = (): never => {
+  throw new Error('no command is run here')
+}
+const program = createProgram(
+  { env: {}, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
+  { openMarket: unused, serve: unused, setExitCode: unused, version: '0.0.0' },
+)
+
+const leaves = (command: Command): Command[] =>
+  command.commands.length === 0 ? [command] : command.commands.flatMap(leaves)
+
+test('every command of the contract is there, and its help has an example', (t) => {
+  const names = leaves(program).map((command) => command.name())
+  for (const name of [
+    'serve',
+    'listings',
+    'listing',
+    'publish',
+    'update',
+    'delete',
+    'validate',
+    'mint',
+    'list',
+  ])
+    t.true(names.includes(name), name)
+  for (const name of ['revoke', 'sources', 'doctor', 'review', 'secret', 'init', 'completion'])
+    t.true(names.includes(name), name)
+  for (const command of leaves(program)) {
+    let help = ''
+    command
+      .configureOutput({
+        writeOut: (text) => {
+          help += text
+        },
+      })
+      .outputHelp()
+    t.regex(help, /\nExample:\n {2}\S/, command.name())
+  }
+})
+
+test.serial('docs/cli.md is what the definitions say: npm run docs', async (t) => {
+  t.is((await runCli(['manual'])).stdout, readFileSync('docs/cli.md', 'utf8'))
+})
+
+test.serial('completion scripts are well-formed and know the commands and flags', async (t) => {
+  const bash = (await runCli(['completion', 'bash'])).stdout
+  const script = temporaryFile(
+    t,
+    'completion.bash',
+    `${bash}
+COMP_WORDS=(entrepot keys m); COMP_CWORD=2; _entrepot; echo "\${COMPREPLY[@]}"
+COMP_WORDS=(entrepot listings --fil); COMP_CWORD=2; _entrepot; echo "\${COMPREPLY[@]}"`,
+  )
+  const { stdout, stderr } = spawnSync('bash', [script], { encoding: 'utf8' })
+  t.deepEqual([stdout, stderr], ['mint\n--filter\n', ''])
+  for (const shell of ['zsh', 'fish'])
+    t.regex((await runCli(['completion', shell])).stdout, /discovery-timeout/)
+  t.is((await runCli(['completion', 'tcsh'])).code, 1)
+})
+
+test.serial('a usage error is exit 1 on stderr; help is exit 0 on stdout', async (t) => {
+  for (const args of [['listings', '--limit', '0'], ['nonsense'], ['listings', '-r', 'ftp://x']]) {
+    const { code, stdout, stderr } = await runCli(args)
+    t.deepEqual([code, stdout], [1, ''], args.join(' '))
+    t.not(stderr, '')
+  }
+  t.is((await runCli(['--help'])).code, 0)
+})

@@ -1,0 +1,88 @@
+import { stripVTControlCharacters } from 'node:util'
+import test from 'ava'
+import { listingText, startFakeRegistry } from '../helpers/fake-registry.ts'
+import { startRegistry } from '../helpers/registry.ts'
+import { hasTerminal, runCli, runInTerminal } from '../helpers/run-cli.ts'
+import { ALICE, publish } from '../helpers/seller.ts'
+
+const withTerminal = hasTerminal ? test.serial : test.skip
+
+/** Clears the screen, sets the title, turns text around, and speaks 8-bit escapes. */
+const HOSTILE = '\u001b[2J\u001b]0;owned\u0007\u202egpj\u009b31m'
+
+const hostile = await startFakeRegistry({
+  items: [
+    listingText({
+      listing_id: 'hostile-1',
+      offer_resource: { gpu_model: `H100${HOSTILE}`, gpu_count: 2, region: 'Tokyo, JP 東京' },
+      accepted_escrows: [
+        {
+          chain_name: 'anvil',
+          literal_fields: { token: '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0' },
+          rates: [{ field: 'amount', per: 'hour', value: '16800000' }],
+        },
+      ],
+    }),
+  ],
+})
+test.after.always(hostile.close)
+
+/** Everything that a terminal was sent, less the sequences that this program means to send. */
+const dangerous = (text: string): string[] =>
+  text
+    .replaceAll(/\u001b\[(?:2K|1A|1m|22m)/g, '')
+    .match(/[\u0000-\u0009\u000b\u000c\u000e-\u001f\u007f-\u009f\u202e]/g) ?? []
+
+withTerminal(
+  'on a terminal listings are a table that fits, and what sellers wrote cannot act on it',
+  async (t) => {
+    const { code, stdout } = await runInTerminal(['listings', '-r', hostile.url], { columns: 80 })
+    t.is(code, 0)
+    t.deepEqual(dangerous(stdout), [])
+    const lines = stripVTControlCharacters(stdout).split(/\r?\n/)
+    const titles = lines.findIndex((line) => /PRICE\/H/.test(line))
+    t.regex(lines[titles + 1] ?? '', /16,800,000 .*2 .*Tokyo/)
+    t.true((lines[titles + 1] ?? '').length <= 80)
+  },
+)
+
+withTerminal('a spinner shows each Registry while it is asked, but not with CI or NO_COLOR', async (t) => {
+  const SPINNER = /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] http/
+  t.regex((await runInTerminal(['listings', '-r', hostile.url])).stdout, SPINNER)
+  for (const env of [{ CI: 'true' }, { NO_COLOR: '1' }]) {
+    const { stdout } = await runInTerminal(['listings', '-r', hostile.url], { env })
+    t.notRegex(stdout, SPINNER)
+    t.false(stdout.includes('\u001b'))
+  }
+})
+
+withTerminal('JSON on a terminal is the same value, its dangerous characters escaped', async (t) => {
+  const { stdout } = await runInTerminal(['listings', '-r', hostile.url, '--json'], { env: { CI: '1' } })
+  t.deepEqual(dangerous(stdout), [])
+  const [listing] = JSON.parse(stdout.slice(stdout.indexOf('[\r\n')))
+  t.is(listing.offer_resource.gpu_model, `H100${HOSTILE}`)
+})
+
+withTerminal('one listing on a terminal is a full sheet', async (t) => {
+  const { url } = await startRegistry(t)
+  await publish(url, ALICE, {
+    listing_id: 'x',
+    offer_resource: { gpu_model: `L4${HOSTILE}`, nested: { deep: [1] } },
+  })
+  const { code, stdout } = await runInTerminal(['listing', 'x', '-r', url])
+  t.is(code, 0)
+  t.deepEqual(dangerous(stdout), [])
+  for (const line of [
+    /^listing_id +x\r?$/m,
+    /^ +gpu_model +L4\\u001b/m,
+    /^ +deep +1\r?$/m,
+    /^ +registry +http/m,
+  ])
+    t.regex(stdout, line)
+})
+
+test.serial('in a pipe there is nothing but data, to the byte, and no progress', async (t) => {
+  const { stdout, stderr } = await runCli(['listings', '-r', hostile.url, '--ndjson'])
+  t.is(JSON.parse(stdout).offer_resource.gpu_model, `H100${HOSTILE}`)
+  t.notRegex(stderr, /[⠋⠙]|\u001b/)
+})
