@@ -105,6 +105,16 @@ test('emptied scripts are sent again, an emptied database is a lost position', a
   t.deepEqual([...(await Picture.of(store)).listings.keys()], ['N'])
 })
 
+test('a clock that is set back does not turn times back', async (t) => {
+  const { redis, store } = await setUp(t)
+  const operator = new Redis(redis.url)
+  t.teardown(() => operator.disconnect())
+  const anHourAhead = Date.now() * 1000 + 3_600_000_000
+  await operator.xadd('{entrepot}:log', `${anHourAhead}-0`, 'start', '')
+  t.is((await published(store, publishOf('L'))).createdAt, anHourAhead + 1)
+  t.is((await published(store, publishOf('M'))).createdAt, anHourAhead + 2)
+})
+
 test('a Redis that can only be read is not healthy', async (t) => {
   const { redis, store } = await setUp(t)
   const operator = new Redis(redis.url)

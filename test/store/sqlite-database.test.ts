@@ -84,6 +84,22 @@ test('a mutation waits for a transaction of another program, and the event loop 
   t.is((await receipt).listingId, 'L')
 })
 
+test('a clock that is set back does not turn times back', async (t) => {
+  const path = inDirectory(t)
+  const readings = [5000, 3000, 3000, 9000]
+  const store = openSqliteStore(path, { now: () => readings[0]! })
+  const times = []
+  for (const id of ['K', 'L', 'M', 'N']) {
+    times.push((await published(store, publishOf(id))).createdAt)
+    readings.shift()
+  }
+  await store.close()
+  t.deepEqual(times, [5000, 5001, 5002, 9000])
+  const again = openSqliteStore(path, { now: () => 10 })
+  t.is((await published(again, publishOf('O'))).createdAt, 9001)
+  await again.close()
+})
+
 test('processes that create one file together all find it', async (t) => {
   const path = inDirectory(t, 'new/entrepot.db')
   const program = `

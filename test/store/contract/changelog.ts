@@ -12,6 +12,9 @@ import {
   updateOf,
 } from './subject.ts'
 
+/** More listings than any store reads at once. */
+const LONG = 1100
+
 /** Load, replay, notification, and the ends of a store's life. */
 export const changelogContract = (name: string, open: OpenStore): void => {
   test(`${name}: load visits publishers before listings, and listings in the order of their creation`, async (t) => {
@@ -99,6 +102,22 @@ export const changelogContract = (name: string, open: OpenStore): void => {
     const position = await store.load((change) => picture.apply(change))
     await writing
     for (const change of (await replayed(store, position, 7)).changes) picture.apply(change)
+    t.deepEqual(picture.sorted(), (await Picture.of(store)).sorted())
+  })
+
+  test(`${name}: a publisher who comes during a long load is not missed, and comes before her listings`, async (t) => {
+    const { store } = await open(t)
+    for (let n = 0; n < LONG; n += 100)
+      await Promise.all(Array.from({ length: 100 }, (_, m) => published(store, publishOf(`L${n + m}`))))
+    const picture = new Picture()
+    let writing: Promise<unknown> | undefined
+    const position = await store.load((change) => {
+      picture.apply(change)
+      if (change.kind === 'listing') writing ??= published(store, publishOf('late', { identity: BOB }))
+    })
+    await writing
+    for (const change of (await replayed(store, position)).changes) picture.apply(change)
+    t.is(picture.listings.size, LONG + 1)
     t.deepEqual(picture.sorted(), (await Picture.of(store)).sorted())
   })
 
