@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { loadConfig } from '../src/config.ts'
 import { createContext } from '../src/context.ts'
+import { createRecoverPool } from '../src/registry/recover-pool.ts'
 import { type Service, startService } from '../src/service.ts'
 import { API_CREDIT_EXAMPLES, generateOffers, type Offer, VM_EXAMPLES } from './offers.ts'
 import { Seller } from './seller.ts'
@@ -27,9 +28,11 @@ type RegistryName = 'open-market' | 'curated' | 'co-located'
  */
 export const openMarket = async (port: number): Promise<Market> => {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-demo-'))
+  const pool = createRecoverPool() // one for all four, so that the threads start once
   const running: Service[] = []
   const close = async (): Promise<void> => {
     for (const service of running.reverse()) await service.close()
+    await pool.close()
     await rm(folder, { recursive: true })
   }
   const start = async (
@@ -47,7 +50,7 @@ export const openMarket = async (port: number): Promise<Market> => {
       ENTREPOT_CONFIG: file,
       ...more,
     })
-    const service = await startService(await createContext(config))
+    const service = await startService(await createContext(config, { recover: pool.recover }))
     running.push(service)
     return service.url
   }
@@ -64,7 +67,7 @@ export const openMarket = async (port: number): Promise<Market> => {
       REGISTRY_BOOTSTRAP_API_KEY: readerKey,
       CURATED_KEY: readerKey,
     })
-    const published = await publishAll(registries, readerKey)
+    const published = await fillMarket(registries, readerKey)
     return { gateway, registries, readerKey, published, close }
   } catch (cause) {
     await close()
@@ -85,17 +88,25 @@ ${name === 'curated' ? 'visibility = "private"\napi_key_env = "CURATED_KEY"' : '
     )
     .join('')
 
+type Stall = [seller: Seller, registry: string, offers: readonly Offer[]]
+
 /** Each example has a seller of its own, since a storefront URL is its publisher's; the generated ones share three. */
-const publishAll = async (registries: Record<RegistryName, string>, key: string): Promise<number> => {
+const fillMarket = async (registries: Record<RegistryName, string>, key: string): Promise<number> => {
   const throwaway = (): Seller => new Seller(privateKeyToAccount(generatePrivateKey()))
   const { 'open-market': open, curated, 'co-located': colocated } = registries
   const [bob, alice, tokyo] = VM_EXAMPLES as [Offer, Offer, Offer]
   const [weather, ocr, llm] = API_CREDIT_EXAMPLES as [Offer, Offer, Offer]
   const bobsWallet = throwaway()
-  const plan: [Seller, string, Offer[]][] = [
+  const publishAll = async ([seller, registry, offers]: Stall): Promise<void> => {
+    for (const offer of offers) await seller.publish(registry, offer, registry === curated ? key : null)
+  }
+  const crowd: Stall[] = [
     [throwaway(), open, generateOffers('spot', 170)],
     [throwaway(), curated, generateOffers('vetted', 100)],
     [throwaway(), colocated, generateOffers('house', 40)],
+  ]
+  await Promise.all(crowd.map(publishAll))
+  const examples: Stall[] = [
     [bobsWallet, open, [bob]],
     [bobsWallet, curated, [bob]],
     [throwaway(), open, [alice]],
@@ -104,8 +115,6 @@ const publishAll = async (registries: Record<RegistryName, string>, key: string)
     [throwaway(), curated, [ocr]],
     [throwaway(), colocated, [llm]],
   ]
-  for (const [seller, registry, offers] of plan) {
-    for (const offer of offers) await seller.publish(registry, offer, registry === curated ? key : null)
-  }
-  return plan.reduce((sum, [, , offers]) => sum + offers.length, 0)
+  for (const stall of examples) await publishAll(stall)
+  return [...crowd, ...examples].reduce((sum, [, , offers]) => sum + offers.length, 0)
 }
