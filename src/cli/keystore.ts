@@ -85,7 +85,13 @@ const deriveKey = ({ kdf, kdfparams }: Keystore, passphrase: string, file: strin
       EXIT.badData,
       `${file} asks for more memory than ${MAX_SCRYPT_BYTES} bytes to be opened`,
     )
-  return scryptSync(passphrase, salt, dklen, { N: n, r, p, maxmem: needed + 1024 * 1024 })
+  try {
+    return scryptSync(passphrase, salt, dklen, { N: n, r, p, maxmem: needed + 1024 * 1024 })
+  } catch (cause) {
+    // OpenSSL keeps to RFC 7914 section 2: N is a power of 2 below 2^(16 r), which some old wallets are not.
+    const what = `${file}: its scrypt parameters cannot be used (n=${n}, r=${r}, p=${p}); write it anew with your wallet`
+    throw new CliError(EXIT.badData, what, { cause })
+  }
 }
 
 const mismatch = (file: string): CliError =>

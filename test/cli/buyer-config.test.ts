@@ -1,0 +1,62 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import test from 'ava'
+import { DEFAULT_URLS, readBuyerConfig } from '../../src/cli/buyer-config.ts'
+import { temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
+
+test('buyer.secrets.toml is merged deeply over buyer.toml', (t) => {
+  const base = temporaryFolder(t)
+  mkdirSync(join(base, 'arkhai'))
+  writeFileSync(
+    join(base, 'arkhai/buyer.toml'),
+    `[registry]
+urls = [" http://a.example ", "http://b.example", "http://a.example"]
+discovery_timeout = 2.5
+[registry.auth]
+"http://a.example" = "shared"
+"http://b.example" = "kept"
+[wallet]
+address = "0x1"
+`,
+  )
+  writeFileSync(
+    join(base, 'arkhai/buyer.secrets.toml'),
+    '[registry.auth]\n" http://a.example " = " own "\n"http://c.example" = " "\n',
+  )
+  const { urls, auth, discoveryTimeoutMs, files, problems } = readBuyerConfig({ XDG_CONFIG_HOME: base })
+  t.deepEqual(urls, ['http://a.example', 'http://b.example'])
+  t.deepEqual(Object.fromEntries(auth), { 'http://a.example': 'own', 'http://b.example': 'kept' })
+  t.is(discoveryTimeoutMs, 2500)
+  t.is(files.length, 2)
+  t.deepEqual(problems, [])
+})
+
+test('without any file the defaults stand, and --config reads only its own', (t) => {
+  const home = temporaryFolder(t)
+  const { urls, auth, discoveryTimeoutMs, problems } = readBuyerConfig({ HOME: home })
+  t.deepEqual([urls, auth.size, discoveryTimeoutMs, problems], [DEFAULT_URLS, 0, 5000, []])
+  mkdirSync(join(home, '.config/arkhai'), { recursive: true })
+  writeFileSync(join(home, '.config/arkhai/buyer.toml'), '[registry]\nurls = ["http://home.example"]')
+  t.deepEqual(readBuyerConfig({ HOME: home }).urls, ['http://home.example'])
+  t.deepEqual(readBuyerConfig({ HOME: home }, temporaryFile(t, 'c.toml', '')).urls, DEFAULT_URLS)
+})
+
+test('what cannot be used falls back to its default and is named, without a word of the file', (t) => {
+  const cases: [text: string, path: RegExp][] = [
+    ['[registry]\nurls = "http://a.example"', /^registry\.urls$/],
+    ['[registry]\nurl = "http://a.example"', /^registry\.url$/],
+    ['[registry]\nurls = [1]', /^registry\.urls$/],
+    ['[registry]\ndiscovery_timeout = -1', /discovery_timeout/],
+    ['[registry]\ndiscovery_timeout = "soon"', /discovery_timeout/],
+    ['[registry]\nauth = "secret"', /^registry\.auth$/],
+    ['[registry.auth]\n"http://a.example" = "sec\\nret"', /a\.example/],
+    ['[registry.auth]\n"http://a.example" = secret', /bad\.toml$/],
+  ]
+  for (const [text, path] of cases) {
+    const config = readBuyerConfig({}, temporaryFile(t, 'bad.toml', text))
+    t.deepEqual([config.urls, config.auth.size, config.discoveryTimeoutMs], [DEFAULT_URLS, 0, 5000], text)
+    t.is(config.problems.length, 1, text)
+    t.regex(config.problems[0]?.path ?? '', path)
+    t.notRegex(JSON.stringify(config.problems), /sec(?!onds)/)
+  }
+})

@@ -1,0 +1,31 @@
+import test from 'ava'
+import fc from 'fast-check'
+import stringWidth from 'string-width'
+import { renderTable } from '../../src/cli/table.ts'
+
+const cell = fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll(/\p{Cc}/gu, ''))
+
+test('no line is wider than the terminal as long as every column has its least width', (t) => {
+  const columns = [{ title: 'A' }, { title: 'B', align: 'right' }, { title: 'C', least: 6 }] as const
+  fc.assert(
+    fc.property(fc.array(fc.tuple(cell, cell, cell)), fc.integer({ min: 18, max: 60 }), (rows, width) => {
+      const lines = renderTable(columns, rows, width)
+      t.is(lines.length, rows.length + 1)
+      t.true(lines.every((line) => stringWidth(line) <= width))
+    }),
+  )
+})
+
+test('columns stand under their titles, wide characters included', (t) => {
+  t.deepEqual(
+    renderTable(
+      [{ title: 'NAME' }, { title: 'N', align: 'right' }],
+      [
+        ['東京', '7'],
+        ['x', '12'],
+      ],
+      null,
+    ),
+    ['NAME   N', '東京   7', 'x     12'],
+  )
+})
