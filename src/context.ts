@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http'
 import type { Config } from './config.ts'
+import { LruCache } from './cache/lru.ts'
 import { type Clock, systemClock } from './domain/clock.ts'
 import type { NamedSource } from './domain/page.ts'
 import { readFilterSpec } from './filter-spec/load.ts'
@@ -26,6 +27,7 @@ import type { Store } from './store/store.ts'
 import { createAgent } from './upstream/agent.ts'
 import { fetchInTurn } from './upstream/fetch-in-turn.ts'
 import { fetchListings } from './upstream/fetch-listings.ts'
+import { type ListingPage, retainedBytes } from './upstream/listing-page.ts'
 import { readPrefix } from './upstream/read-prefix.ts'
 
 /** A service put together and loaded, not yet listening. */
@@ -43,6 +45,8 @@ export type Context = {
 export type Overrides = {
   nowSeconds?: () => number
   clock?: Clock
+  /** From 0 to 1: jitter. */
+  random?: () => number
   log?: Logger
   store?: Store
   recover?: RecoverAddress
@@ -69,15 +73,25 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
     const keys = new ApiKeys(store, replica)
     if (config.bootstrapKey !== null) await keys.seed(config.bootstrapKey)
 
+    const { clock = systemClock, random = Math.random } = overrides
+    const { maxBytes } = config.cache
+    const cache = new LruCache<ListingPage>({ maxBytes, sizeOf: retainedBytes, now: clock.now })
     const upstreamSources = config.upstreams.map((upstream) => {
       const agent = createAgent(upstream)
-      closers.push(() => agent.close())
-      return createUpstreamSource({
+      // Readers have been answered by then: what is left is fetched for nobody.
+      closers.push(() => agent.destroy())
+      const assembled = createUpstreamSource({
         upstream,
         fetch: fetchInTurn(upstream, fetchListings(upstream, agent)),
         read: (fetch) => (query, signal) => readPrefix(upstream, fetch, query, signal),
-        clock: overrides.clock ?? systemClock,
+        cache,
+        policy: config.cache,
+        budgetMs: config.gateway.budgetMs,
+        clock,
+        random,
       })
+      closers.push(() => assembled.close())
+      return assembled
     })
     const upstreams = upstreamSources.map(({ source }) => source)
     const local: NamedSource = {
@@ -111,7 +125,14 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
       spec,
       registry: config.registry.enabled ? { store, replica, verifier, shape } : null,
       keys,
-      federation: upstreams.length === 0 ? null : fanOut(sources, config.gateway),
+      gateway:
+        upstreams.length === 0
+          ? null
+          : {
+              federation: fanOut(sources, config.gateway),
+              gatewayId: config.gateway.id,
+              freshSeconds: config.cache.freshSeconds,
+            },
       store,
     })
     const app = createApp({

@@ -10,12 +10,20 @@ export const renderPage = (rows: readonly Uint8Array[], total: number): Buffer =
  * The envelope of a gateway (`contract.md` 3.1): every item with its own bytes untouched and `_meta` behind its last
  * member.
  */
-export const renderMerged = ({ items, total, complete, sources }: MergedAnswer): Buffer =>
+export const renderMerged = ({ items, total, complete, sources, nextCursor }: RenderedAnswer): Buffer =>
   renderEnvelope(
-    items.map((merged) => withMember(merged.item.bytes, '_meta', renderMeta(merged))),
+    items.map(renderItem),
     total,
-    `,"complete":${complete},"sources":${JSON.stringify(sources)}`,
+    `,"complete":${complete},"sources":${JSON.stringify(sources)}` +
+      (nextCursor === undefined ? '' : `,"next_cursor":${JSON.stringify(nextCursor)}`),
   )
+
+/** What of an answer a reader sees. `nextCursor`: where there is more. */
+export type RenderedAnswer = Omit<MergedAnswer, 'outcomes'> & { nextCursor?: string | undefined }
+
+/** One listing with `_meta` behind its last member. */
+export const renderItem = (merged: MergedItem): Buffer =>
+  withMember(merged.item.bytes, '_meta', renderMeta(merged))
 
 /** `also_in` and `stale` are always said, the rest where there is something to say. */
 export const renderMeta = ({ item, registry, alsoIn, stale, differs, conflict }: MergedItem): string =>

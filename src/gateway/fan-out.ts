@@ -66,7 +66,7 @@ export const fanOut =
   async (query, reader, signal, asking = {}) => {
     const visible = visibleSources(sources, reader, asking.named)
     const askable = asking.isLoop ? visible.map(onlyLocal) : visible
-    refuseFarPage(askable, query, maxLivePrefix)
+    if (!asking.isLoop) refuseFarPage(visible, query, maxLivePrefix)
     const { asked, offset } = prefixFor(askable, query)
     const outcomes = await askWithin(asking.budgetMs ?? budgetMs, askable, asked, signal)
     const answer = mergeOutcomes(outcomes, { offset, limit: query.limit })

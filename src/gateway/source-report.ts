@@ -33,6 +33,7 @@ export const reportPage = (
   returned,
   age_seconds: Math.floor(page.ageSeconds),
   elapsed_ms: Math.round(elapsedMs),
+  ...(page.reason === undefined ? {} : { reason: page.reason }),
   ...(page.invalid === undefined ? {} : { invalid: page.invalid }),
 })
 

@@ -56,6 +56,7 @@ const serve =
         return new Map(decodeQuery(context.querystring))
       },
       header: (name) => (req.headers[name] === undefined ? undefined : req.headersDistinct[name]?.[0]),
+      listHeader: (name) => req.headersDistinct[name]?.join(', '),
       reader,
       body,
       get signal() {

@@ -13,6 +13,8 @@ export type Exchange = {
   query: ReadonlyMap<string, string>
   /** The first header line of that lower-case name. */
   header: (name: string) => string | undefined
+  /** All lines of a list header of that lower-case name, with commas between them (RFC 9110 section 5.3). */
+  listHeader: (name: string) => string | undefined
   reader: Reader
   /** The JSON that came with it; `null` where the body was empty. */
   body: { bytes: Buffer; value: JsonValue } | null

@@ -56,7 +56,7 @@ export class HotAnswers {
 }
 
 /** What the answer to one request says of that request alone. */
-const OWN_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy']
+const OWN_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'server-timing']
 
 /** `null` where the gate is shut: the application says so in its own words. */
 const readerOf = (request: IncomingMessage, authorize: AppOptions['authorize']): Reader | null => {
@@ -77,5 +77,6 @@ const isPlainRead = ({ method, headers }: IncomingMessage): boolean =>
   headers['cache-control'] === undefined &&
   headers.pragma === undefined &&
   headers.origin === undefined &&
+  headers['cdn-loop'] === undefined &&
   !headers.accept?.includes('ndjson') &&
   !headers.accept?.includes('html')

@@ -1,29 +1,56 @@
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { renderMerged } from '../gateway/envelope.ts'
 import type { Federation } from '../gateway/fan-out.ts'
-import { requireEtag } from './etag.ts'
+import { passageOf } from '../gateway/loop.ts'
+import { namesEtag, requireEtag } from './etag.ts'
+import type { Answer, Exchange } from './exchange.ts'
+import { GATEWAY_ONLY, readGatewayParameters } from './gateway-parameters.ts'
 import { queryOf } from './listing-query.ts'
 import { listingParameters } from './listing-reads.ts'
-import { readListingParameters, readStatusParameter } from './parameters.ts'
+import { type MergedHeaderOptions, mergedHeaders } from './merged-headers.ts'
+import { mergedEnvelope } from './merged-wire.ts'
+import { IF_NONE_MATCH, readStatusParameter } from './parameters.ts'
+import { requestCaching } from './request-caching.ts'
 import type { Route } from './route.ts'
-import { envelope } from './wire.ts'
+
+/** What the merged list is answered from. */
+export type MergedListings = MergedHeaderOptions & { spec: FilterSpec; federation: Federation }
 
 /** `GET /listings` of a gateway: the merged envelope of `contract.md` 3.1. */
-export const listMergedListings = (spec: FilterSpec, federation: Federation): Route => ({
+export const listMergedListings = (gateway: MergedListings): Route => ({
   method: 'GET',
   path: '/listings',
   gate: 'read',
   summary: 'List the listings that match, of every source that the reader may see',
   description:
-    'Newest first. Every further query parameter is a filter of the filter spec; all have to match.',
-  parameters: listingParameters(spec),
-  answers: { 200: { description: 'A page of listings, and how each source answered', schema: envelope } },
-  refusals: [400, 412, 422, 503, 504],
-  handle: async ({ queryString, header, reader, signal }) => {
-    const parameters = readListingParameters(queryString)
-    requireEtag(header('if-match'), spec.etag)
-    const status = readStatusParameter(parameters.status)
-    const answer = await federation(queryOf(spec, status, parameters), reader, signal)
-    return { body: renderMerged(answer) }
+    'Newest first, each listing once. Every further query parameter is a filter of the filter spec; all have to match.',
+  parameters: [...listingParameters(gateway.spec), ...GATEWAY_ONLY, IF_NONE_MATCH],
+  answers: {
+    200: { description: 'A page of listings, and how each source answered', schema: mergedEnvelope },
+    304: { description: 'It is the one that you know' },
   },
+  refusals: [400, 412, 422, 502, 503, 504, 508],
+  handle: (exchange) => readMerged(exchange, gateway),
 })
+
+const readMerged = async (exchange: Exchange, gateway: MergedListings): Promise<Answer> => {
+  const { queryString, header, listHeader, reader, signal } = exchange
+  const { spec, federation, gatewayId } = gateway
+  const parameters = readGatewayParameters(queryString)
+  requireEtag(header('if-match'), spec.etag)
+  const { via, isLoop } = passageOf(listHeader('cdn-loop'), gatewayId)
+  const status = readStatusParameter(parameters.status)
+  const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))
+  const query = {
+    ...queryOf(spec, status, parameters),
+    via,
+    explain: parameters.explain,
+    ...(caching === undefined ? {} : { caching }),
+  }
+  const answer = await federation(query, reader, signal, { ...parameters, isLoop })
+  const headers = mergedHeaders(answer, reader, gateway)
+  if (namesEtag(header('if-none-match'), etagIn(headers))) return { status: 304, headers }
+  return { body: renderMerged(answer), headers }
+}
+
+const etagIn = ({ ETag: etag = '' }: Record<string, string>): string => etag.replace(/^W\/"|"$/g, '')

@@ -15,7 +15,12 @@ export const problemOf = (cause: unknown): Problem => {
 
 const render = ({ code, status, message, errors, members, headers }: EntrepotError): Problem => ({
   status,
-  headers: { ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}), ...headers },
+  // What went wrong now may go well next time, and some refusals would else be kept (RFC 9110 section 15.1).
+  headers: {
+    'Cache-Control': 'no-store',
+    ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
+    ...headers,
+  },
   body: JSON.stringify({
     type: `urn:entrepot:problem:${code}`,
     title: STATUS_CODES[status],

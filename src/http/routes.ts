@@ -1,6 +1,5 @@
 import { EntrepotError } from '../errors.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
-import type { Federation } from '../gateway/fan-out.ts'
 import type { ApiKeys } from '../registry/api-keys.ts'
 import type { Publishing } from '../registry/publish.ts'
 import { listKeys, mintKey, revokeKey } from './admin-keys.ts'
@@ -9,7 +8,7 @@ import { getFilterSpec } from './filter-spec.ts'
 import { getHealth } from './health.ts'
 import { getListing, listLocalListings } from './listing-reads.ts'
 import { deleteListing, postListing, putListing, validatePublish } from './listing-writes.ts'
-import { listMergedListings } from './merged-listings.ts'
+import { listMergedListings, type MergedListings } from './merged-listings.ts'
 import { getPublisher, listPublishers } from './publishers.ts'
 import { getReady } from './ready.ts'
 import type { Route } from './route.ts'
@@ -22,7 +21,7 @@ export type Service = {
   registry: Publishing | null
   keys: ApiKeys
   /** `null` where no upstream is configured: a plain Registry. */
-  federation: Federation | null
+  gateway: Omit<MergedListings, 'spec'> | null
   store: Publishing['store']
 }
 
@@ -42,12 +41,12 @@ export const createRoutes = (service: Service): Route[] => {
 }
 
 /** Where there is no Registry, its routes are none. */
-const listingRoutes = ({ spec, registry, federation }: Service): Route[] => {
-  const merged = federation === null ? [] : [listMergedListings(spec, federation)]
+const listingRoutes = ({ spec, registry, gateway }: Service): Route[] => {
+  const merged = gateway === null ? [] : [listMergedListings({ ...gateway, spec })]
   if (registry === null) return [...merged, NO_REGISTRY]
   const { replica } = registry
   return [
-    ...(federation === null ? [listLocalListings(spec, replica)] : merged),
+    ...(gateway === null ? [listLocalListings(spec, replica)] : merged),
     postListing(registry),
     getListing(replica),
     putListing(registry),

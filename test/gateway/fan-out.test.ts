@@ -5,17 +5,17 @@ import type { NamedSource, Source } from '../../src/domain/page.ts'
 import type { ListingQuery } from '../../src/domain/query.ts'
 import { SourceError } from '../../src/domain/source-error.ts'
 import { EntrepotError } from '../../src/errors.ts'
-import { fanOut, type MergedAnswer } from '../../src/gateway/fan-out.ts'
+import { type Asking, fanOut, type MergedAnswer } from '../../src/gateway/fan-out.ts'
 import { listingTexts } from '../helpers/fake-registry.ts'
 import { KEY_READER, listingQuery, pageOf, sourceOf } from './gateway-parts.ts'
 
 const ask = (
   sources: readonly NamedSource[],
   query: Partial<ListingQuery> = {},
-  { reader = ANONYMOUS, budgetMs = 60_000, signal = new AbortController().signal }: AskOptions = {},
-): Promise<MergedAnswer> => fanOut(sources, { budgetMs })(listingQuery(query), reader, signal)
+  { reader = ANONYMOUS, budgetMs = 60_000, signal = new AbortController().signal, asking }: AskOptions = {},
+): Promise<MergedAnswer> => fanOut(sources, { budgetMs })(listingQuery(query), reader, signal, asking)
 
-type AskOptions = { reader?: Reader; budgetMs?: number; signal?: AbortSignal }
+type AskOptions = { reader?: Reader; budgetMs?: number; signal?: AbortSignal; asking?: Asking }
 
 const failing =
   (error: Error): Source =>
@@ -57,10 +57,9 @@ test('a private source is asked, named and counted only for a reader with a key'
   const sources = [sourceOf('open', listingTexts('open', 2)), hidden]
   const anonymous = await ask(sources)
   t.is(asked, 0)
-  t.deepEqual(
-    anonymous,
-    await ask(sources.slice(0, 1)).then((alone) => ({ ...alone, sources: anonymous.sources })),
-  )
+  const alone = await ask(sources.slice(0, 1))
+  t.deepEqual([anonymous.items, anonymous.total], [alone.items, alone.total])
+  t.is(anonymous.outcomes.length, 1)
   t.notRegex(
     JSON.stringify([anonymous.sources, anonymous.items.map(({ registry }) => registry)]),
     /hidden|secret/,
@@ -162,6 +161,99 @@ test('no source usable is never an empty page: 504 when all were late, else 503'
     const reports = error?.members.sources
     t.true(Array.isArray(reports) && reports.length === sources.length)
   }
+})
+
+const LOCAL = sourceOf('local', [], { mode: 'local', priority: 0 })
+const GONE = sourceOf('gone', [], { ask: failing(new SourceError('connection_refused', 'x')) })
+const LATE = sourceOf('late', [], { ask: failing(new SourceError('timeout', 'x')) })
+const ODD = sourceOf('odd', [], { ask: failing(new SourceError('unsupported_filter', 'x')) })
+
+test('nothing matched and no upstream usable is an error, although the local Registry is there', async (t) => {
+  for (const [upstreams, status] of [
+    [[GONE], 503],
+    [[GONE, LATE], 503],
+    [[LATE, LATE], 504],
+    [[ODD], 503],
+  ] as const) {
+    const error = await t.throwsAsync(ask([LOCAL, ...upstreams]), { instanceOf: EntrepotError })
+    t.is(error?.status, status)
+    t.is((error.members.sources as unknown[]).length, 1 + upstreams.length)
+  }
+})
+
+test('with a match, with one upstream that answered, or with none visible, an answer stands', async (t) => {
+  const full = sourceOf('local', listingTexts('l', 3), { mode: 'local', priority: 0 })
+  for (const [sources, total] of [
+    [[full, GONE], 3],
+    [[LOCAL, GONE, sourceOf('empty', [])], 0],
+  ] as const) {
+    const answer = await ask(sources)
+    t.is(answer.total, total)
+    t.false(answer.complete)
+  }
+  t.is((await ask([full, GONE], { offset: 100 })).items.length, 0, 'there are matches, only not on this page')
+  t.true((await ask([LOCAL, { ...GONE, visibility: 'private' }])).complete)
+  t.true((await ask([LOCAL, GONE], {}, { asking: { named: ['local'] } })).complete)
+})
+
+test('only the sources that are named are asked and shown; a hidden name is refused like one that is none', async (t) => {
+  const hidden = sourceOf('hidden', listingTexts('h', 1), { visibility: 'private' })
+  const sources = [LOCAL, sourceOf('a', listingTexts('a', 2)), GONE, hidden]
+  const answer = await ask(sources, {}, { asking: { named: ['local', 'a'] } })
+  t.true(answer.complete)
+  t.deepEqual(
+    answer.sources.map(({ registry }) => registry),
+    ['local', 'a'],
+  )
+  t.is((await ask(sources, {}, { reader: KEY_READER, asking: { named: ['hidden'] } })).total, 1)
+  const refusals = ['hidden', 'nobody'].map((name) =>
+    t.throwsAsync(ask(sources, {}, { asking: { named: ['a', name] } }), { instanceOf: EntrepotError }),
+  )
+  const [secret, unknown] = await Promise.all(refusals)
+  t.deepEqual([secret?.status, unknown?.status], [400, 400])
+  t.is(secret?.message.replace('hidden', 'nobody'), unknown?.message)
+})
+
+test('where all are required, a source without a current answer is an error that shows them all', async (t) => {
+  const stale = sourceOf('stale', [], { ask: async () => ({ ...pageOf(listingTexts('s', 1)), stale: true }) })
+  const good = sourceOf('good', listingTexts('g', 1))
+  for (const bad of [stale, GONE, LATE, ODD]) {
+    const error = await t.throwsAsync(ask([LOCAL, good, bad], {}, { asking: { requireAll: true } }), {
+      instanceOf: EntrepotError,
+    })
+    t.is(error?.status, 502)
+    t.is((error.members.sources as unknown[]).length, 3)
+  }
+  t.true((await ask([LOCAL, good], {}, { asking: { requireAll: true } })).complete)
+  const hidden = { ...GONE, visibility: 'private' } as const
+  await t.notThrowsAsync(ask([LOCAL, good, hidden], {}, { asking: { requireAll: true } }))
+})
+
+test('a budget of the request comes before that of the gateway', async (t) => {
+  const started = performance.now()
+  const answer = await ask(
+    [sourceOf('hangs', [], { ask: hanging }), sourceOf('a', listingTexts('a', 1))],
+    {},
+    { asking: { budgetMs: 20 } },
+  )
+  t.true(performance.now() - started < 1000)
+  t.is(answer.sources[0]?.reason, 'timeout')
+})
+
+test('a question that has been here before is answered by the local Registry alone', async (t) => {
+  const upstream = sourceOf('up', [], { ask: () => Promise.reject(new Error('asked')) })
+  const answer = await ask([LOCAL, upstream], { offset: 5000 }, { asking: { isLoop: true } })
+  t.deepEqual(
+    answer.sources.map(({ registry, state, reason }) => [registry, state, reason]),
+    [
+      ['local', 'loaded', undefined],
+      ['up', 'skipped', 'loop'],
+    ],
+  )
+  const error = await t.throwsAsync(ask([upstream], {}, { asking: { isLoop: true } }), {
+    instanceOf: EntrepotError,
+  })
+  t.is(error?.status, 508)
 })
 
 test('pages are slices of the merged sequence, and every source is asked for what lies before their end', async (t) => {

@@ -1,0 +1,52 @@
+import { type BareItem, type Item, serializeList, Token } from 'structured-headers'
+import type { CacheDecision } from '../domain/freshness.ts'
+import { SourceError } from '../domain/source-error.ts'
+import type { Outcome } from '../gateway/fan-out.ts'
+
+/** `Cache-Status` (RFC 9211): how each source's answer was come by, one member a source. */
+export const cacheStatus = (outcomes: readonly Outcome[]): string => serializeList(outcomes.map(member))
+
+const member = ({ source, result }: Outcome): Item => {
+  const parameters =
+    result instanceof SourceError
+      ? failed(result)
+      : result.cache === undefined
+        ? direct(source.mode)
+        : decided(result.cache)
+  return [identifier(source.name), new Map(parameters)]
+}
+
+type Parameter = [name: string, value: BareItem]
+
+/** Memory answers as a cache that is never out of date; a source without a cache is asked every time. */
+const direct = (mode: Outcome['source']['mode']): Parameter[] =>
+  mode === 'live' ? [['fwd', new Token('bypass')]] : [['hit', true]]
+
+const decided = ({ outcome, ttlSeconds }: CacheDecision): Parameter[] => {
+  const ttl: Parameter = ['ttl', Math.trunc(ttlSeconds)]
+  switch (outcome) {
+    case 'hit':
+      return [['hit', true], ttl]
+    case 'revalidating':
+      return [['hit', true], ttl, ['detail', new Token('revalidating')]]
+    case 'stale':
+      return [['fwd', new Token('stale')], ttl, ['detail', new Token('stale')]]
+    case 'miss':
+      return ttlSeconds > 0
+        ? [['fwd', new Token('miss')], ['stored', true], ttl]
+        : [['fwd', new Token('miss')]]
+  }
+}
+
+const failed = ({ reason }: SourceError): Parameter[] => {
+  const status = /^http_(\d{3})$/.exec(reason)?.[1]
+  return [
+    ['fwd', new Token('miss')],
+    ...(status === undefined ? [] : [['fwd-status', Number(status)] satisfies Parameter]),
+    ['detail', new Token(reason)],
+  ]
+}
+
+/** A token where the name is one (RFC 9651 section 3.3.4), else a string, without what neither may hold. */
+const identifier = (name: string): BareItem =>
+  /^[A-Za-z*][\w!#$%&'*+.^`|~:/-]*$/.test(name) ? new Token(name) : name.replace(/[^\x20-\x7e]/g, '?')

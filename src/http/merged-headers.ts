@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import type { Reader } from '../domain/api-key.ts'
+import { SourceError } from '../domain/source-error.ts'
+import { type RenderedAnswer, renderMeta } from '../gateway/envelope.ts'
+import type { MergedAnswer, Outcome } from '../gateway/fan-out.ts'
+import { cacheStatus } from './cache-status.ts'
+
+export type MergedHeaderOptions = {
+  gatewayId: string
+  /** Longest time for which an answer counts as fresh. */
+  freshSeconds: number
+}
+
+/** Headers of a merged answer (`contract.md` 3.1). All that they say is of sources that the reader may see. */
+export const mergedHeaders = (
+  answer: MergedAnswer & RenderedAnswer,
+  reader: Reader,
+  { gatewayId, freshSeconds }: MergedHeaderOptions,
+): Record<string, string> => ({
+  'Cache-Control': answer.complete
+    ? `${audience(reader)}, max-age=${maxAge(answer.outcomes, freshSeconds)}`
+    : 'no-store',
+  'Cache-Status': cacheStatus(answer.outcomes),
+  ETag: `W/"${fingerprint(answer)}"`,
+  'Server-Timing': serverTiming(answer.outcomes),
+  Vary: MERGED_VARY,
+  Via: `1.1 ${gatewayId}`,
+})
+
+/** What else than its URL a merged answer depends on. */
+export const MERGED_VARY = 'Accept, Authorization'
+
+/** Whoever asks without a key sees what anybody would. */
+const audience = (reader: Reader): string => (reader.kind === 'anonymous' ? 'public' : 'private')
+
+/** As long as everything that it was made of stays fresh. */
+const maxAge = (outcomes: readonly Outcome[], freshSeconds: number): number => {
+  const remaining = outcomes.flatMap(({ result }) =>
+    result instanceof SourceError || result.cache === undefined ? [] : [result.cache.ttlSeconds],
+  )
+  return Math.max(0, Math.floor(Math.min(freshSeconds, ...remaining)))
+}
+
+/** Equal for answers that tell a reader the same: it leaves out how long it took and how many seconds old it is. */
+const fingerprint = ({ items, total, complete, sources, nextCursor }: RenderedAnswer): string => {
+  const hash = createHash('sha256')
+  for (const merged of items) hash.update(merged.item.bytes).update(renderMeta(merged))
+  const states = sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
+  hash.update(JSON.stringify([total, complete, states, nextCursor !== undefined]))
+  return hash.digest('base64url').slice(0, 27)
+}
+
+/** https://www.w3.org/TR/server-timing/: names are tokens. */
+const serverTiming = (outcomes: readonly Outcome[]): string =>
+  outcomes
+    .map(({ source, elapsedMs }) => `${source.name.replace(/[^\w-]/g, '-')};dur=${elapsedMs.toFixed(1)}`)
+    .join(', ')

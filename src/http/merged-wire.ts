@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { envelope, listing } from './wire.ts'
+
+/** What the routes of a gateway answer with, in the words of zod (`contract.md` 3). */
+
+const STATES = ['loaded', 'stale', 'unavailable', 'not_yet_loaded', 'skipped'] as const
+
+const explanation = z.looseObject({
+  query: z.string().optional().describe('What the source was asked'),
+  cache: z.string().optional().describe('How its answer was come by'),
+  breaker: z.string().optional().describe('State of its circuit breaker'),
+  excluded: z.record(
+    z.string(),
+    z.object({ by_value: z.int(), missing: z.int() }).describe('Listings kept out by one filter'),
+  ),
+})
+
+export const sourceReport = z
+  .looseObject({
+    registry: z.string(),
+    state: z.enum(STATES),
+    reason: z.string().optional(),
+    filters: z.array(z.string()).optional(),
+    matched: z.int().nullable().optional(),
+    returned: z.int().optional(),
+    age_seconds: z.int().optional(),
+    elapsed_ms: z.int().optional(),
+    invalid: z.int().optional(),
+    explain: explanation.optional(),
+  })
+  .meta({ id: 'SourceReport', description: 'How one source answered this question' })
+
+const provenance = z
+  .looseObject({
+    registry: z.string().describe('The source whose copy this is'),
+    publisher: z.string().optional().describe('Signing address, where it is known'),
+    also_in: z.array(z.string()),
+    stale: z.boolean(),
+    differs: z.boolean().optional(),
+    conflict: z.boolean().optional(),
+  })
+  .meta({ id: 'Provenance' })
+
+export const mergedListing = listing.extend({ _meta: provenance }).meta({ id: 'MergedListing' })
+
+export const mergedEnvelope = envelope
+  .extend({
+    items: z.array(mergedListing),
+    complete: z.boolean().describe('Every visible source answered, fresh or stale'),
+    sources: z.array(sourceReport),
+    next_cursor: z.string().optional().describe('Where there is more'),
+  })
+  .meta({ id: 'MergedEnvelope' })

@@ -1,0 +1,33 @@
+import type { ExecutionContext } from 'ava'
+import type { Overrides } from '../../src/context.ts'
+import { type FakeOptions, type FakeRegistry, startFakeRegistry } from './fake-registry.ts'
+import { type RunningService, startRegistry } from './registry.ts'
+
+/** An upstream of a gateway under test: further lines of its `[[upstreams]]` table, beside name and URL. */
+export type Behind = { name: string; url: string; settings?: string }
+
+/** The gateway file over these upstreams. */
+export const gatewayToml = (upstreams: readonly Behind[], more = ''): string =>
+  [
+    more,
+    ...upstreams.map(
+      ({ name, url, settings = '' }) =>
+        `[[upstreams]]\nname = "${name}"\nurl = "${url}"\nallow_private_addresses = true\n${settings}\n`,
+    ),
+  ].join('\n')
+
+type Options = Overrides & { environment?: Record<string, string>; more?: string }
+
+/** The real service as a gateway over these upstreams, closed when the test ends. */
+export const startGateway = (
+  t: ExecutionContext,
+  upstreams: readonly Behind[],
+  { more, ...options }: Options = {},
+): Promise<RunningService> => startRegistry(t, { ...options, toml: gatewayToml(upstreams, more) })
+
+/** A scripted Registry, closed when the test ends. */
+export const startFake = async (t: ExecutionContext, options: FakeOptions = {}): Promise<FakeRegistry> => {
+  const fake = await startFakeRegistry(options)
+  t.teardown(() => fake.close())
+  return fake
+}

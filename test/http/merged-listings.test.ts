@@ -1,0 +1,94 @@
+import test from 'ava'
+import { parseList } from 'structured-headers'
+import { deadUrl, listingTexts } from '../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../helpers/gateway.ts'
+import { ALICE, postJson, publish } from '../helpers/seller.ts'
+
+const NO_CACHE = { 'Cache-Control': 'no-cache' }
+
+test('parameters that only a gateway has are checked, and are no filters', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  for (const [query, status, told] of [
+    ['require=some', 422, /query\.require/],
+    ['timeout_ms=99', 422, /query\.timeout_ms.*100/],
+    ['timeout_ms=10001', 422, /query\.timeout_ms.*10000/],
+    ['timeout_ms=soon', 422, /query\.timeout_ms/],
+    ['explain=perhaps', 422, /query\.explain/],
+    ['sources=b', 400, /"b"/],
+    ['sources=a,%0d%0ab', 400, /b"/],
+    ['cursor=x&offset=1', 400, /cursor/],
+  ] as const) {
+    const { status: got, json } = await get(`/listings?${query}`)
+    t.is(got, status, query)
+    t.regex(String(json().detail), told)
+  }
+  for (const query of ['require=all', 'timeout_ms=100', 'explain=true', 'sources=a', 'sources=', 'require='])
+    t.is((await get(`/listings?${query}`)).status, 200, query)
+  t.is((await get('/listings?sources=a&sources=local')).json().total_after_filter, 0, 'the last one counts')
+  for (const { parameters } of fake.requests)
+    for (const name of ['require', 'timeout_ms', 'explain', 'sources']) t.false(parameters.has(name), name)
+})
+
+test('all are required: 502 that shows the sources', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const { get } = await startGateway(t, [
+    { name: 'a', url: fake.url },
+    { name: 'dead', url: await deadUrl() },
+  ])
+  const refused = await get('/listings?require=all')
+  t.is(refused.status, 502)
+  t.is(refused.headers.get('cache-control'), 'no-store')
+  t.like(refused.json(), { sources: [{ registry: 'local' }, { registry: 'a' }, { registry: 'dead' }] })
+  t.is((await get('/listings?require=all&sources=a,local')).status, 200)
+})
+
+test('headers tell how each visible source was asked, and how long the answer holds', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const { get } = await startGateway(t, [
+    { name: 'a', url: fake.url },
+    { name: '4dead', url: await deadUrl() },
+  ])
+  const { headers } = await get('/listings', NO_CACHE)
+  t.is(headers.get('cache-control'), 'no-store', 'not complete')
+  const members = parseList(headers.get('cache-status') ?? '')
+  t.deepEqual(
+    members.map(([name]) => String(name)),
+    ['local', 'a', '4dead'],
+  )
+  t.is(String(members[2]![1].get('detail')), 'connection_refused')
+  t.regex(headers.get('server-timing') ?? '', /^local;dur=[\d.]+, a;dur=[\d.]+, 4dead;dur=[\d.]+$/)
+  t.is(headers.get('vary'), 'Accept, Authorization')
+  t.is(headers.get('via'), '1.1 entrepot')
+
+  const good = await get('/listings?sources=a,local', NO_CACHE)
+  t.regex(good.headers.get('cache-control') ?? '', /^public, max-age=\d+$/)
+})
+
+test('an ETag stands for what is told, not for when: 304 while nothing has changed', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const first = await get('/listings', NO_CACHE)
+  const etag = first.headers.get('etag') ?? ''
+  t.regex(etag, /^W\/"[\w-]+"$/)
+  const again = await get('/listings', { ...NO_CACHE, 'If-None-Match': etag })
+  t.is(again.status, 304)
+  t.is(again.text, '')
+  t.is(again.headers.get('etag'), etag)
+  await publish(url, ALICE, { listing_id: 'new' })
+  t.is((await get('/listings', { ...NO_CACHE, 'If-None-Match': etag })).status, 200)
+})
+
+test('public where anybody may ask, private for whoever shows a key', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 1) })
+  const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
+  const settings = 'visibility = "private"'
+  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { environment })
+  const { key } = (
+    await postJson(`${url}/admin/api-keys`, '{"name":"b"}', { Authorization: 'Bearer admin' })
+  ).json()
+  const keyed = await get('/listings', { Authorization: `Bearer ${key}` })
+  t.regex(keyed.headers.get('cache-control') ?? '', /^private, max-age=\d+$/)
+  t.is(keyed.json().total_after_filter, 1)
+  t.regex((await get('/listings')).headers.get('cache-control') ?? '', /^public, max-age=\d+$/)
+})
