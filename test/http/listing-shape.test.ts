@@ -1,0 +1,217 @@
+import test, { type ExecutionContext } from 'ava'
+import { type RunningService, startRegistry } from '../helpers/registry.ts'
+import { ALICE, BOB, postJson, publish, unixNow } from '../helpers/seller.ts'
+
+type Mode = 'off' | 'warn' | 'enforce'
+const start = (t: ExecutionContext, mode: Mode): Promise<RunningService> =>
+  startRegistry(t, { toml: `[registry]\nlisting_shape = "${mode}"` })
+
+const GOOD = {
+  listing_id: 'one',
+  storefront_url: 'https://a.example/',
+  offer_resource: { gpu_model: 'H200', region: 'Tokyo, JP', sla: null },
+  accepted_escrows: [
+    { chain_name: 'anvil', escrow_address: '0x1', literal_fields: { token: '0x2' }, rates: [] },
+  ],
+  max_duration_seconds: null,
+}
+const BAD = {
+  listing_id: 'one',
+  offer_resource: { gpu_model: 'Riva TNT', gpu_count: -1, gpu_interconnect: 'zz' },
+  accepted_escrows: [],
+}
+const PUBLISHED_VIOLATIONS = [
+  { path: '<root>', message: "'storefront_url' is a required property" },
+  { path: 'accepted_escrows', message: '[] should be non-empty' },
+  { path: 'offer_resource', message: "'region' is a required property" },
+  { path: 'offer_resource.gpu_count', message: '-1 is less than the minimum of 0' },
+  {
+    path: 'offer_resource.gpu_interconnect',
+    message: "'zz' is not one of ['nvlink', 'nvswitch', 'pcie_only', 'infiniband']",
+  },
+]
+
+const notModels = ({ path }: { path: string }): boolean => path !== 'offer_resource.gpu_model'
+
+test('warn takes what does not fit, and says everything that is wrong with it', async (t) => {
+  const { url, get } = await start(t, 'warn')
+  const reply = await publish(url, ALICE, BAD)
+  t.is(reply.status, 201)
+  const warnings = reply.json().warnings as typeof PUBLISHED_VIOLATIONS
+  t.deepEqual(warnings.filter(notModels), PUBLISHED_VIOLATIONS)
+  t.true(warnings.some(({ message }) => message.startsWith("'Riva TNT' is not one of ['B200', ")))
+  t.is((await get('/listings')).json().count, 1)
+})
+
+test('a listing that fits brings no warnings', async (t) => {
+  for (const mode of ['warn', 'enforce'] as const) {
+    const { url } = await start(t, mode)
+    const reply = await publish(url, ALICE, GOOD)
+    t.is(reply.status, 201)
+    t.false('warnings' in reply.json())
+  }
+})
+
+test('off says nothing', async (t) => {
+  const { url } = await start(t, 'off')
+  const reply = await publish(url, ALICE, BAD)
+  t.is(reply.status, 201)
+  t.false('warnings' in reply.json())
+})
+
+test('enforce refuses with every violation and writes nothing', async (t) => {
+  const { url, get } = await start(t, 'enforce')
+  const reply = await publish(url, ALICE, BAD)
+  t.is(reply.status, 422)
+  t.deepEqual((reply.json().errors as typeof PUBLISHED_VIOLATIONS).filter(notModels), PUBLISHED_VIOLATIONS)
+  t.regex(
+    reply.json().detail as string,
+    /^The listing does not fit the listing shape: <root>: 'storefront_url'/,
+  )
+  t.is((await get('/listings?status=')).json().count, 0)
+  t.is((await get('/publishers')).json().count, 0)
+})
+
+test('what is checked is the listing as it would be: kept members and the known storefront count', async (t) => {
+  const { url } = await start(t, 'enforce')
+  const now = unixNow()
+  t.is((await publish(url, ALICE, GOOD, { timestamp: now })).status, 201)
+  const again = { listing_id: 'one', offer_resource: null, max_duration_seconds: 60 }
+  t.is((await publish(url, ALICE, again, { timestamp: now - 1 })).status, 201)
+  const second = { ...GOOD, listing_id: 'two', storefront_url: null }
+  t.is((await publish(url, ALICE, second, { timestamp: now - 2 })).status, 201)
+  const worse = { listing_id: 'one', accepted_escrows: [] }
+  const refused = await publish(url, ALICE, worse, { timestamp: now - 3 })
+  t.deepEqual(refused.json().errors, [{ path: 'accepted_escrows', message: '[] should be non-empty' }])
+})
+
+test('a string of JSON is checked as what is inside', async (t) => {
+  const { url } = await start(t, 'enforce')
+  const { offer_resource, accepted_escrows, ...rest } = GOOD
+  const blobs = {
+    offer_resource: JSON.stringify(offer_resource),
+    accepted_escrows: JSON.stringify(accepted_escrows),
+  }
+  t.is((await publish(url, ALICE, { ...rest, ...blobs })).status, 201)
+})
+
+test("somebody else's listing is refused as such, whatever is wrong with its shape", async (t) => {
+  const { url } = await start(t, 'enforce')
+  await publish(url, ALICE, GOOD)
+  t.is((await publish(url, BOB, BAD)).status, 403)
+  t.is((await publish(url, BOB, { ...BAD, status: 'nope' })).status, 403)
+})
+
+const VALIDATE = '/api/v1/listings/validate-publish'
+const validate = (url: string, body: unknown, headers = {}) =>
+  postJson(`${url}${VALIDATE}`, JSON.stringify(body), headers)
+
+test('validate-publish says the same as a publish, as sentences, and writes nothing', async (t) => {
+  const { url, get } = await start(t, 'enforce')
+  const reply = await validate(url, BAD)
+  t.is(reply.status, 200)
+  const { errors, ...rest } = reply.json()
+  t.deepEqual(rest, {
+    valid: false,
+    listing_id: 'one',
+    offer_resource_type: 'compute',
+    accepted_escrows_count: 0,
+  })
+  t.deepEqual(Object.keys(reply.json()), [
+    'valid',
+    'listing_id',
+    'offer_resource_type',
+    'accepted_escrows_count',
+    'errors',
+  ])
+  const published = (await publish(url, ALICE, { ...BAD, storefront_url: 'https://a.example/' })).json()
+    .errors
+  const sentences = (published as { path: string; message: string }[]).map(
+    (one) => `${one.path}: ${one.message}`,
+  )
+  t.deepEqual(
+    errors,
+    [...sentences, "storefront_url: '' should be non-empty"],
+    'the URL is empty by default here',
+  )
+  t.is((await get('/publishers')).json().count, 0)
+})
+
+test('validate-publish finds a good listing valid, extra members or not', async (t) => {
+  const { url } = await start(t, 'off')
+  for (const more of [{}, { oracle_address: 5, banana: [] }, { demands: [] }]) {
+    t.deepEqual((await validate(url, { ...GOOD, ...more })).json(), {
+      valid: true,
+      listing_id: 'one',
+      offer_resource_type: 'compute',
+      accepted_escrows_count: 1,
+      errors: [],
+    })
+  }
+})
+
+const TYPES: [offer: unknown, type: string | null][] = [
+  [{ gpu_model: 'H200' }, 'compute'],
+  [{ region: null }, 'compute'],
+  [{ token: '0x0' }, 'token'],
+  [{ token: '0x0', region: 'a' }, 'compute'],
+  [{ service_name: 'a' }, null],
+  [{}, null],
+]
+test('validate-publish tells compute from token offers', async (t) => {
+  const { url } = await start(t, 'warn')
+  for (const [offer_resource, type] of TYPES)
+    t.is((await validate(url, { ...GOOD, offer_resource })).json().offer_resource_type, type)
+})
+
+test('validate-publish takes integers as laxly as the deployed protocol', async (t) => {
+  const { url } = await start(t, 'warn')
+  for (const max_duration_seconds of ['3600', 3600.0, '3600.0', true, null, ' 5 ']) {
+    const reply = await validate(url, { ...GOOD, max_duration_seconds })
+    t.is(reply.json().valid, true, JSON.stringify(max_duration_seconds))
+  }
+  const huge = JSON.stringify(GOOD).replace(
+    '"max_duration_seconds":null',
+    '"max_duration_seconds":1180591620717411303424',
+  )
+  t.is((await postJson(`${url}${VALIDATE}`, huge)).json().valid, true)
+})
+
+const WRONG_TYPES: [member: string, value: unknown, message: string][] = [
+  ['listing_id', undefined, 'Field required'],
+  ['listing_id', 5, 'Input should be a valid string'],
+  ['storefront_url', null, 'Input should be a valid string'],
+  ['offer_resource', [], 'Input should be a valid dictionary'],
+  ['offer_resource', null, 'Input should be a valid dictionary'],
+  ['accepted_escrows', {}, 'Input should be a valid list'],
+  ['demands', null, 'Input should be a valid list'],
+  ['max_duration_seconds', 1.5, 'Input should be a valid integer'],
+  ['max_duration_seconds', 'abc', 'Input should be a valid integer'],
+  ['max_duration_seconds', {}, 'Input should be a valid integer'],
+]
+for (const [member, value, message] of WRONG_TYPES) {
+  test(`validate-publish refuses ${JSON.stringify(value)} for ${member} with 422`, async (t) => {
+    const { url } = await start(t, 'warn')
+    const reply = await validate(url, { ...GOOD, [member]: value })
+    t.is(reply.status, 422)
+    t.deepEqual(reply.json().errors, [{ path: `body.${member}`, message }])
+  })
+}
+
+test('validate-publish refuses items that are no objects, naming each', async (t) => {
+  const { url } = await start(t, 'warn')
+  t.deepEqual((await validate(url, { ...GOOD, accepted_escrows: [{}, 5, 'a'] })).json().errors, [
+    { path: 'body.accepted_escrows.1', message: 'Input should be a valid dictionary' },
+    { path: 'body.accepted_escrows.2', message: 'Input should be a valid dictionary' },
+  ])
+})
+
+test('validate-publish stands behind the read gate, and the body is decoded first', async (t) => {
+  const { url } = await startRegistry(t, {
+    environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on', REGISTRY_BOOTSTRAP_API_KEY: 'secret' },
+  })
+  t.is((await validate(url, GOOD)).status, 401)
+  t.is((await validate(url, [])).status, 401)
+  t.is((await postJson(`${url}${VALIDATE}`, '{')).status, 422)
+  t.is((await validate(url, GOOD, { Authorization: 'Bearer secret' })).json().valid, true)
+})
