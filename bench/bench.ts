@@ -1,3 +1,4 @@
+import { cli } from './cli.ts'
 import { index } from './index.ts'
 import { load } from './load-store.ts'
 import { mixed } from './mixed.ts'
@@ -14,7 +15,7 @@ export type Bench = {
   run: () => Promise<readonly Row[]>
 }
 
-const BENCHES: readonly Bench[] = [index, load, read, publish, mixed]
+const BENCHES: readonly Bench[] = [index, load, read, publish, mixed, cli]
 
 const main = async (names: readonly string[]): Promise<void> => {
   const unknown = names.filter((name) => !BENCHES.some((bench) => bench.name === name))

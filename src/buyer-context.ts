@@ -1,4 +1,3 @@
-import type { Agent } from 'undici'
 import type { Call, Market, Reply } from './cli/market.ts'
 import { routeOf } from './cli/market.ts'
 import type { Registry } from './cli/select-registries.ts'
@@ -14,6 +13,8 @@ import { liveSource } from './upstream/live-source.ts'
 import { isPrivateAddress } from './upstream/private-addresses.ts'
 import { ACCEPT_ENCODING, readBody } from './upstream/read-body.ts'
 import { reasonOfStatus, toSourceError } from './upstream/source-reason.ts'
+
+type Agent = ReturnType<typeof createAgent>
 
 /** The composition root of the command line: the only place where its ways to Registries are made. */
 export const openMarket = (): Market => {
