@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
-import type { Config } from './config.ts'
 import { LruCache } from './cache/lru.ts'
+import type { Config } from './config.ts'
 import { type Clock, systemClock } from './domain/clock.ts'
 import type { NamedSource } from './domain/page.ts'
 import { readFilterSpec } from './filter-spec/load.ts'

@@ -1,9 +1,15 @@
+import type { Cache } from '../cache/cache.ts'
 import type { Clock } from '../domain/clock.ts'
+import type { KeepingPolicy } from '../domain/freshness.ts'
 import type { NamedSource, Source } from '../domain/page.ts'
 import type { SourceDetails } from '../domain/source-status.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import type { FetchListings } from '../upstream/fetch-listings.ts'
+import type { ListingPage } from '../upstream/listing-page.ts'
+import { CachedPages } from './cached.ts'
 import { CallRecord } from './call-record.ts'
+import { Guard } from './with-breaker.ts'
+import { withRetry } from './with-retry.ts'
 
 /** One upstream put together, as the gateway asks it and as its operator sees it. */
 export type UpstreamSource = {
@@ -11,6 +17,8 @@ export type UpstreamSource = {
   status: () => SourceDetails
   /** Forgets what it has said, so that the next query asks it anew. */
   refresh: () => void
+  /** Ends what it does in the background. */
+  close: () => void
 }
 
 export type UpstreamParts = {
@@ -19,30 +27,66 @@ export type UpstreamParts = {
   fetch: FetchListings
   /** Makes a source of pages, whoever brings them. */
   read: (fetch: FetchListings) => Source
+  /** Shared by all upstreams. */
+  cache: Cache<ListingPage>
+  policy: KeepingPolicy
+  /** Time that a reader waits for the whole answer. */
+  budgetMs: number
   clock: Clock
+  /** From 0 to 1. */
+  random: () => number
 }
 
+/** A page is fetched for this many times `timeoutMs` at most: two attempts, and the wait for its turn. */
+const ATTEMPTS_AND_WAIT = 3
+
 /** Puts one upstream together: fetch → retry → breaker → cache → plan → Source. */
-export const createUpstreamSource = ({ upstream, fetch, read, clock }: UpstreamParts): UpstreamSource => {
-  const { name, visibility, priority } = upstream
+export const createUpstreamSource = (parts: UpstreamParts): UpstreamSource => {
+  const { upstream, fetch, read, cache, policy, budgetMs, clock, random } = parts
+  const { name, visibility, priority, timeoutMs } = upstream
   const record = new CallRecord()
   const counted = record.counting(fetch, clock.now)
+  const retried = withRetry(counted, { budgetMs, clock, random, onRetry: () => record.addRetry() })
+  const guard = new Guard({ name, fetch: retried, probe: counted, clock, random })
+  const pages = new CachedPages({
+    upstream,
+    fetch: guard.fetch,
+    cache,
+    policy,
+    flightMs: ATTEMPTS_AND_WAIT * timeoutMs,
+    clock,
+    random,
+  })
+
+  const ageSeconds = (): number | null =>
+    record.answeredAt === null ? null : (clock.now() - record.answeredAt) / 1000
+  const state = (): SourceDetails['state'] => {
+    if (record.isAnswering === null) return 'not_yet_loaded'
+    if (record.isAnswering) return 'loaded'
+    return (ageSeconds() ?? Number.POSITIVE_INFINITY) < policy.staleIfErrorSeconds ? 'stale' : 'unavailable'
+  }
+  const cacheCounts = (): SourceDetails['cache'] => {
+    const { hit, revalidating, stale, miss, bytes } = pages.counts
+    return { fresh: hit, stale: revalidating + stale, miss, bytes }
+  }
+
   return {
-    source: { name, visibility, priority, mode: 'live', ask: read(counted) },
+    source: { name, visibility, priority, mode: 'live', ask: read(pages.fetch) },
     status: () => ({
       name,
       mode: 'live',
       visibility,
-      state: record.isAnswering === null ? 'not_yet_loaded' : record.isAnswering ? 'loaded' : 'unavailable',
-      ageSeconds: record.answeredAt === null ? null : (clock.now() - record.answeredAt) / 1000,
+      state: state(),
+      ageSeconds: ageSeconds(),
       lastError: record.lastError,
       schemaId: null,
       filters: null,
       listings: record.listings,
-      breaker: { state: 'closed', failuresInARow: 0, retryAt: null },
-      cache: { fresh: 0, stale: 0, miss: 0, bytes: 0 },
+      breaker: guard.breaker,
+      cache: cacheCounts(),
       calls: record.calls,
     }),
-    refresh: () => {},
+    refresh: () => pages.drop(),
+    close: () => guard.close(),
   }
 }

@@ -14,6 +14,8 @@ import {
 import type { Item } from '../domain/page.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { parseTimestamp } from '../domain/timestamp.ts'
+import type { UpstreamKind } from '../domain/upstream.ts'
+import { readOrigin } from './origin.ts'
 
 /** Most listings that one request asks for, and the most that an answer may hold (`protocol.md` 1.7). */
 export const MAX_PAGE_ITEMS = 200
@@ -39,12 +41,19 @@ export type ListingPage = {
   freshness?: Freshness
 }
 
+/** Documents on the heap take up to twice their text (measured with 200 listings of 300 bytes), which is kept too. */
+const HEAP_FACTOR = 3
+
+/** Memory that a page takes up while it is kept. */
+export const retainedBytes = ({ bytes }: ListingPage): number => bytes.length * HEAP_FACTOR
+
 /**
  * Reads an upstream's listing envelope (`spec.md` 2.1). A bad item, one that is no listing, is too long or nests too
- * deep, is left out and spoils nothing else: it may be any seller's.
+ * deep, is left out and spoils nothing else: it may be any seller's. What an item's `_meta` says is read if `kind` is
+ * a gateway, and never kept.
  * @throws SourceError `not_json` | `bad_envelope`
  */
-export const parseListingPage = (bytes: Buffer): ListingPage => {
+export const parseListingPage = (bytes: Buffer, kind: UpstreamKind = 'registry'): ListingPage => {
   const place = isUtf8(bytes) ? findItems(bytes) : null
   if (place === null) throw notJson()
   const elements = arrayElements(bytes, place.start)
@@ -52,7 +61,7 @@ export const parseListingPage = (bytes: Buffer): ListingPage => {
     throw isArrayAt(bytes, place.start) ? notJson() : badEnvelope('items is not an array')
   const total = readTotal(bytes, place)
   if (elements.length > MAX_PAGE_ITEMS) throw badEnvelope(`it holds more than ${MAX_PAGE_ITEMS} items`)
-  const items = elements.flatMap((element) => readItem(bytes, element) ?? [])
+  const items = elements.flatMap((element) => readItem(bytes, element, kind) ?? [])
   return { bytes, items, received: elements.length, total: Math.max(total, elements.length) }
 }
 
@@ -83,19 +92,20 @@ const readTotal = (bytes: Buffer, { start, end }: Place): number => {
 const EMPTY_ARRAY = Buffer.from('[]')
 
 /** `null` for an item that is no listing. One that is not JSON at all means that the answer was not. */
-const readItem = (page: Buffer, { start, end, depth }: Element): UpstreamItem | null => {
+const readItem = (page: Buffer, { start, end, depth }: Element, kind: UpstreamKind): UpstreamItem | null => {
   if (end - start > MAX_ITEM_BYTES || depth > MAX_DEPTH) return null
   const document = parsing(() => parseJson(page.toString('utf8', start, end)))
   if (!isJsonObject(document)) return null
   const { listing_id: listingId, created_at: created, storefront_url: storefrontUrl } = document
   const createdAt = typeof created === 'string' ? parseTimestamp(created) : null
   if (createdAt === null || !isListingId(listingId)) return null
+  const told = kind === 'gateway' ? readOrigin(document._meta) : { publisher: null }
   const item = {
     bytes: withoutMeta(page.subarray(start, end), document),
     listingId,
     createdAt,
     storefrontUrl: typeof storefrontUrl === 'string' ? storefrontUrl : null,
-    publisher: null,
+    ...told,
   }
   return { item, document }
 }

@@ -1,0 +1,33 @@
+import type { Clock } from '../../src/domain/clock.ts'
+
+/** A clock that stands still until it is told to go on. Begins at a round minute of 2026. */
+export type ManualClock = Clock & {
+  /** Goes on by `ms`, and does what is due on the way, in order. */
+  advance: (ms: number) => void
+  /** What is still to be done. */
+  pending: () => number
+}
+
+export const manualClock = (): ManualClock => {
+  let now = Date.UTC(2026, 10, 20, 12)
+  const due = new Set<{ at: number; act: () => void }>()
+  const next = (until: number) => [...due].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)[0]
+  return {
+    now: () => now,
+    after: (ms, act) => {
+      const task = { at: now + ms, act }
+      due.add(task)
+      return () => due.delete(task)
+    },
+    advance: (ms) => {
+      const until = now + ms
+      for (let task = next(until); task !== undefined; task = next(until)) {
+        due.delete(task)
+        now = task.at
+        task.act()
+      }
+      now = until
+    },
+    pending: () => due.size,
+  }
+}
