@@ -42,6 +42,8 @@ export type Explanation = {
 export type Page = {
   /** Newest first: `created_at` descending, then `listing_id`. */
   items: readonly Item[]
+  /** Matches that came along and lie behind the page: they tell what else is a copy of what. Absent means none. */
+  behind?: readonly Item[]
   /** Matches before paging. */
   total: number
   /** Seconds since the source said so; 0 for the local Registry. */

@@ -8,9 +8,14 @@ export const matchesAll = (criteria: readonly Criterion[], document: JsonValue):
   criteria.every((criterion) => matches(criterion, document))
 
 /** Whether a document passes one condition; where its field is missing, `onMissing` alone decides. */
-export const matches = (criterion: Criterion, document: JsonValue): boolean => {
+export const matches = (criterion: Criterion, document: JsonValue): boolean =>
+  failureOf(criterion, document) === null
+
+/** Why a document fails a condition: what its field says, or that there is none. `null` where it passes. */
+export const failureOf = (criterion: Criterion, document: JsonValue): 'value' | 'missing' | null => {
   const values = resolvePath(criterion.filter.compiled, document)
-  return values.length === 0 ? criterion.onMissing === 'pass' : passes(criterion.test, values)
+  if (values.length === 0) return criterion.onMissing === 'pass' ? null : 'missing'
+  return passes(criterion.test, values) ? null : 'value'
 }
 
 /**

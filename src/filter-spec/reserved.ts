@@ -13,3 +13,7 @@ export const GATEWAY_PARAMETERS: ReadonlySet<string> = new Set([
 
 /** What begins the name of a parameter that says what happens where a filter's field is missing. */
 export const OVERRIDE_PREFIX = 'strict.'
+
+/** The filter that a parameter is about: `strict.gpu_model` belongs to `gpu_model`. */
+export const filterNameOf = (parameter: string): string =>
+  parameter.startsWith(OVERRIDE_PREFIX) ? parameter.slice(OVERRIDE_PREFIX.length) : parameter

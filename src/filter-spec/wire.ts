@@ -1,12 +1,15 @@
 import { definitionOf } from './definition.ts'
-import type { FilterSpec } from './filter.ts'
+import type { FilterDefinition, FilterSpec } from './filter.ts'
 
-/** The body of `GET /filter-spec` (`protocol.md` 1.13): nulls shown, no `schema` where none is declared. */
-export const renderFilterSpec = (spec: FilterSpec): string =>
+/**
+ * The body of `GET /filter-spec` (`protocol.md` 1.13): nulls shown, no `schema` where none is declared. `added` are
+ * the filters of others (`contract.md` 3.2).
+ */
+export const renderFilterSpec = (spec: FilterSpec, added: readonly FilterDefinition[] = []): string =>
   JSON.stringify({
     version: spec.version,
     etag: spec.etag,
     listing_shape: spec.listingShape,
-    filters: [...spec.filters.values()].map(definitionOf),
+    filters: [...[...spec.filters.values()].map(definitionOf), ...added],
     ...(spec.schema === null ? {} : { schema: { id: spec.schema.id, version: spec.schema.version } }),
   })

@@ -41,24 +41,33 @@ export const fetchListings = (upstream: UpstreamOptions, agent: Dispatcher): Fet
       origin,
       path: `${path}?${listingParameters(query, offset)}`,
       method: 'GET',
-      headers: { ...headers, ...hopHeaders(query.via) },
+      headers: {
+        ...headers,
+        ...hopHeaders(query.via),
+        ...(query.ifMatch === undefined ? {} : { 'if-match': `"${query.ifMatch}"` }),
+      },
     } as const
     try {
       const answer = await withDeadline({ ms, late, caller }, (signal) =>
         untilAborted(get(agent, { ...target, signal }, query), signal),
       )
-      return { ...parseListingPage(answer.body), directives: answer.directives }
+      return { ...parseListingPage(answer.body, upstream.kind), directives: answer.directives }
     } catch (error) {
       throw caller.aborted ? caller.reason : toSourceError(error, name)
     }
   }
 }
 
-/** An empty `status` asks for every status. */
-const listingParameters = ({ status, publisher, filters }: ListingQuery, offset: number): URLSearchParams => {
+/** What a query asks, without paging. An empty `status` asks for every status. */
+export const queryParameters = ({ status, publisher, filters }: ListingQuery): URLSearchParams => {
   const parameters = new URLSearchParams({ status: status ?? '' })
   if (publisher !== null) parameters.set('publisher', publisher)
   for (const [name, value] of filters) parameters.append(name, value)
+  return parameters
+}
+
+const listingParameters = (query: ListingQuery, offset: number): URLSearchParams => {
+  const parameters = queryParameters(query)
   parameters.set('limit', String(MAX_PAGE_ITEMS))
   parameters.set('offset', String(offset))
   return parameters

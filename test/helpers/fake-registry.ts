@@ -38,8 +38,12 @@ export type SeenRequest = { path: string; parameters: URLSearchParams; headers: 
 export type FakeRegistry = {
   /** Base URL, without a trailing slash. */
   url: string
-  /** Requests so far, oldest first. */
+  /** Requests for listings so far, oldest first. */
   requests: SeenRequest[]
+  /** Requests for the filter spec, likewise. */
+  specRequests: SeenRequest[]
+  /** Requests for publishers, likewise. */
+  publisherRequests: SeenRequest[]
   /** Resolves when that many requests have come (default 1). */
   requested: (count?: number) => Promise<void>
   /** Most requests that were open at once. */
@@ -48,12 +52,16 @@ export type FakeRegistry = {
   connections: () => number
   /** JSON texts of listings, newest first, served to the byte. */
   items: string[]
-  /** What happens to the next requests: one step each, the last one for all that follow. */
+  /** Body of `GET /filter-spec`, whose `etag` is heeded as `protocol.md` 1.7 and 1.13 say; `null` answers 404. */
+  filterSpec: object | null
+  /** Signing address by `publisher_id`, newest first; `null` answers 404. */
+  publishers: readonly (readonly [id: number, address: string])[] | null
+  /** What happens to the next requests for listings: one step each, the last one for all that follow. */
   script: Behaviour[]
   close: () => Promise<void>
 }
 
-export type FakeOptions = {
+export type FakeOptions = Partial<Pick<FakeRegistry, 'filterSpec' | 'publishers'>> & {
   items?: readonly string[]
   script?: readonly Behaviour[]
   /** Path under which it is served, such as `/registry`. */
@@ -77,10 +85,13 @@ export const startFakeRegistry = async (options: FakeOptions = {}): Promise<Fake
     response.on('close', () => inFlight--)
     const url = new URL(request.url ?? '/', 'http://fake')
     const seen = { path: url.pathname, parameters: url.searchParams, headers: request.headers }
+    if (seen.path === `${prefix}/filter-spec`) return respondFilterSpec(fake, seen, response)
+    if (seen.path === `${prefix}/publishers`) return respondPublishers(fake, seen, response)
     fake.requests.push(seen)
     const step = fake.script.length > 1 ? fake.script.shift() : fake.script[0]
-    if (seen.path !== `${prefix}/listings`) respond(response, 404, '{"detail":"Not Found"}')
-    else behave(step ?? SERVE, response, (offset) => envelope(fake.items, seen.parameters, options, offset))
+    if (seen.path !== `${prefix}/listings`) return respond(response, 404, '{"detail":"Not Found"}')
+    if (isOtherSpec(fake, seen)) return respond(response, 412, '{"detail":"filter-spec etag mismatch"}')
+    return behave(step ?? SERVE, response, (offset) => envelope(fake.items, seen.parameters, options, offset))
   })
   server.on('connection', () => connections++)
   server.listen(0, '127.0.0.1')
@@ -88,16 +99,46 @@ export const startFakeRegistry = async (options: FakeOptions = {}): Promise<Fake
   const fake: FakeRegistry = {
     url: `http://127.0.0.1:${portOf(server)}${prefix}`,
     requests: [],
+    specRequests: [],
+    publisherRequests: [],
     requested: async (count = 1) => {
       while (fake.requests.length < count) await once(server, 'request')
     },
     mostInFlight: () => mostInFlight,
     connections: () => connections,
     items: [...items],
+    filterSpec: options.filterSpec ?? null,
+    publishers: options.publishers ?? null,
     script: [...script],
     close: () => closeServer(server),
   }
   return fake
+}
+
+const etagOf = ({ filterSpec }: FakeRegistry): unknown => (filterSpec as { etag?: unknown } | null)?.etag
+
+const isOtherSpec = (fake: FakeRegistry, { headers }: SeenRequest): boolean =>
+  fake.filterSpec !== null && headers['if-match'] !== undefined && headers['if-match'] !== `"${etagOf(fake)}"`
+
+const respondFilterSpec = (fake: FakeRegistry, seen: SeenRequest, response: ServerResponse): unknown => {
+  fake.specRequests.push(seen)
+  if (fake.filterSpec === null) return respond(response, 404, '{"detail":"Not Found"}')
+  if (seen.headers['if-none-match'] === `"${etagOf(fake)}"`) return respond(response, 304, '')
+  return respond(response, 200, JSON.stringify(fake.filterSpec))
+}
+
+const respondPublishers = (fake: FakeRegistry, seen: SeenRequest, response: ServerResponse): unknown => {
+  fake.publisherRequests.push(seen)
+  if (fake.publishers === null) return respond(response, 404, '{"detail":"Not Found"}')
+  const offset = Number(seen.parameters.get('offset') ?? 0)
+  const limit = Number(seen.parameters.get('limit') ?? 50)
+  const items = fake.publishers.slice(offset, offset + limit).map(([publisher_id, identifier]) => ({
+    publisher_id,
+    storefront_url: 'http://storefront.example/',
+    identities: [{ scheme: 'eip191', identifier }],
+    created_at: '2026-11-20T15:33:44.792803',
+  }))
+  return respond(response, 200, JSON.stringify({ items, count: items.length }))
 }
 
 /** A base URL at which nothing listens. */

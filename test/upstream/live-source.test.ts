@@ -231,7 +231,7 @@ test('an upstream that ignores filters is left out rather than shown short', asy
     { scanLimit: 400 },
   )
   const error = await failure(t, ask({ ...filtered('nothing'), limit: 10 }))
-  t.is(error.reason, 'unsupported_filter')
+  t.is(error.reason, 'scan_limit')
   t.deepEqual(error.filters, ['gpu_model'])
 })
 

@@ -1,0 +1,30 @@
+import type { JsonValue } from '../domain/json.ts'
+import type { Exclusion } from '../domain/page.ts'
+import type { Criterion } from './criteria.ts'
+import { failureOf } from './evaluate.ts'
+
+/** Counts which conditions kept documents out. */
+export class Exclusions {
+  readonly #counts: readonly { criterion: Criterion; exclusion: Exclusion }[]
+
+  constructor(criteria: readonly Criterion[]) {
+    this.#counts = criteria.map((criterion) => ({
+      criterion,
+      exclusion: { filter: criterion.filter.name, byValue: 0, missing: 0 },
+    }))
+  }
+
+  /** Counts a document under every condition that it fails. */
+  add(document: JsonValue): void {
+    for (const { criterion, exclusion } of this.#counts) {
+      const failure = failureOf(criterion, document)
+      if (failure === 'value') exclusion.byValue++
+      if (failure === 'missing') exclusion.missing++
+    }
+  }
+
+  /** One entry per condition, in their order. */
+  get list(): readonly Exclusion[] {
+    return this.#counts.map(({ exclusion }) => exclusion)
+  }
+}

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import type { UpstreamKind } from '../domain/upstream.ts'
+import { canonicalJson } from './canonical-json.ts'
+import { definitionOf } from './definition.ts'
+import type { Filter, FilterDefinition, FilterSpec } from './filter.ts'
+import { isSameFilter } from './same-filter.ts'
+import type { UpstreamSpec } from './upstream-spec.ts'
+import { renderFilterSpec } from './wire.ts'
+
+/** An upstream with what is known of its vocabulary. */
+export type Declaring = { name: string; kind: UpstreamKind; priority: number; spec: UpstreamSpec }
+
+/** One vocabulary over many Registries: what readers of a gateway may ask (`contract.md` 3.2). */
+export type FederatedSpec = {
+  /** Over the whole; our own spec's where nothing is added to it. */
+  etag: string
+  /** Our own first, in their order, then the others by name. */
+  filters: ReadonlyMap<string, Filter>
+  /** The body of `GET /filter-spec`. */
+  body: string
+}
+
+/**
+ * Adds to our own spec the filters that only upstreams declare. Where several declare one name otherwise, the one of
+ * the lowest priority number is meant, and `registries` names those that declare it just so, in the order given.
+ */
+export const federate = (own: FilterSpec, upstreams: readonly Declaring[]): FederatedSpec => {
+  const added = addedFilters(own, upstreams)
+  if (added.length === 0) return { etag: own.etag, filters: own.filters, body: renderFilterSpec(own) }
+  const filters = new Map(own.filters)
+  for (const { filter } of added) filters.set(filter.name, filter)
+  const entries = added.map(({ filter, registries }) => ({ ...definitionOf(filter), registries }))
+  const etag = etagOver(own.etag, entries)
+  return { etag, filters, body: renderFilterSpec({ ...own, etag }, entries) }
+}
+
+type Added = { filter: Filter; registries: readonly string[] }
+
+const addedFilters = (own: FilterSpec, upstreams: readonly Declaring[]): Added[] => {
+  const meant = new Map<string, Filter>()
+  for (const { spec } of upstreams.toSorted((a, b) => a.priority - b.priority)) {
+    for (const [name, filter] of spec.filters) {
+      if (!own.filters.has(name) && !meant.has(name)) meant.set(name, filter)
+    }
+  }
+  return [...meant.values()]
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map((filter) => ({ filter, registries: upstreams.flatMap((upstream) => declaring(upstream, filter)) }))
+}
+
+/** Only a gateway is believed to speak for others (`contract.md` 2, `kind`). */
+const declaring = ({ name, kind, spec }: Declaring, filter: Filter): string[] => {
+  const declared = spec.filters.get(filter.name)
+  if (declared === undefined || !isSameFilter(declared, filter)) return []
+  const behind = kind === 'gateway' ? spec.registries.get(filter.name) : undefined
+  return behind?.map((inner) => `${name}/${inner}`) ?? [name]
+}
+
+/** The canonical form of ours is in its etag already. */
+const etagOver = (own: string, added: readonly (FilterDefinition & Pick<Added, 'registries'>)[]): string =>
+  createHash('sha256').update(canonicalJson({ own, added })).digest('hex')

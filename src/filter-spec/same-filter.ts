@@ -1,0 +1,7 @@
+import type { FilterDefinition } from './filter.ts'
+
+/** Whether two filters mean the same: their names and indexes do not count. */
+export const isSameFilter = (one: FilterDefinition, other: FilterDefinition): boolean =>
+  MEANING.every((key) => one[key] === other[key])
+
+const MEANING = ['path', 'op', 'value_type', 'alias_kind', 'on_missing'] as const
