@@ -1,0 +1,49 @@
+import type { ExecutionContext } from 'ava'
+import { type Reply, type RunningService, send, startRegistry } from './registry.ts'
+import { ALICE, postJson, publishBody, sign, unixNow } from './seller.ts'
+
+/** When these tests began. The store's own clock, which forgets used signatures, goes on from here. */
+export const FIXED_TIME = unixNow()
+
+/** A Registry whose clock stands still, and what a seller asks of it; every call may have a timestamp of its own. */
+export type Market = RunningService & {
+  publish: (fields: Record<string, unknown>, at?: number, seller?: typeof ALICE) => Promise<Reply>
+  update: (id: string, fields: Record<string, unknown>, at?: number, seller?: typeof ALICE) => Promise<Reply>
+  remove: (id: string, at?: number, seller?: typeof ALICE) => Promise<Reply>
+  /** The listing's row; `null` where there is none. */
+  listing: (id: string) => Promise<Record<string, unknown> | null>
+}
+
+type Options = Parameters<typeof startRegistry>[1]
+
+/** @param toml default: no shape is looked at */
+export const openMarket = async (t: ExecutionContext, options: Options = {}): Promise<Market> => {
+  const registry = await startRegistry(t, {
+    toml: '[registry]\nlisting_shape = "off"\n[limits]\npublish_per_minute = 0',
+    nowSeconds: () => FIXED_TIME,
+    ...options,
+  })
+  const { url, get } = registry
+  const listingUrl = (id: string): string => `${url}/listings/${encodeURIComponent(id)}`
+  return {
+    ...registry,
+    publish: async (fields, at = FIXED_TIME, seller = ALICE) =>
+      postJson(`${url}/listings`, JSON.stringify(await publishBody(seller, fields, at))),
+    update: async (id, fields, at = FIXED_TIME, seller = ALICE) => {
+      const signature = await sign(seller, 'update_listing', id, at)
+      return send(listingUrl(id), {
+        method: 'PUT',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ ...fields, signature, timestamp: at }),
+      })
+    },
+    remove: async (id, at = FIXED_TIME, seller = ALICE) =>
+      send(`${listingUrl(id)}?signature=${await sign(seller, 'delete_listing', id, at)}&timestamp=${at}`, {
+        method: 'DELETE',
+      }),
+    listing: async (id) => {
+      const reply = await get(`/listings/${encodeURIComponent(id)}`)
+      return reply.status === 404 ? null : (reply.json().listing as Record<string, unknown>)
+    },
+  }
+}
