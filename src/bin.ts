@@ -1,9 +1,15 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
-import * as nodeModule from 'node:module'
+import nodeModule from 'node:module'
 
-// Compiled code is kept between runs; only what is imported after this call profits. Absent before Node 22.1.
-nodeModule.enableCompileCache?.()
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+if (major < 22 || (major === 22 && minor < 19)) {
+  process.stderr.write(`entrepot needs Node.js 22.19 or newer; this is ${process.version}\n`)
+  process.exit(1)
+}
+
+// Compiled code is kept between runs; only what is imported after this call profits.
+nodeModule.enableCompileCache()
 const [{ createProgram }, { environment }] = await Promise.all([
   import('./cli/program.ts'),
   import('./config/environment.ts'),

@@ -16,6 +16,8 @@ export type BuyerConfig = {
   discoveryTimeoutMs: number
   /** Files that were read, the later ones winning. */
   files: readonly string[]
+  /** Those of them that hold keys. */
+  keyFiles: readonly string[]
   /** What was there but could not be used; each by its file or TOML path. */
   problems: readonly Violation[]
 }
@@ -32,11 +34,13 @@ export const MAX_CONFIG_BYTES = 1024 * 1024
 export const readBuyerConfig = (env: Environment, explicit?: string): BuyerConfig => {
   const problems: Violation[] = []
   const files: string[] = []
+  const keyFiles: string[] = []
   let merged: Table = {}
   for (const file of explicit === undefined ? defaultFiles(env) : [explicit]) {
     const table = readTable(file, explicit !== undefined, problems)
     if (table === null) continue
     files.push(file)
+    if (isJsonObject(table.registry) && isJsonObject(table.registry.auth)) keyFiles.push(file)
     merged = mergeDeeply(merged, table)
   }
   const registry = isJsonObject(merged.registry) ? (merged.registry as Table) : {}
@@ -45,6 +49,7 @@ export const readBuyerConfig = (env: Environment, explicit?: string): BuyerConfi
     auth: readAuth(registry, problems),
     discoveryTimeoutMs: readTimeout(registry, problems) * 1000,
     files,
+    keyFiles,
     problems,
   }
 }

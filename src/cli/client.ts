@@ -1,7 +1,7 @@
 import type { IRetryBackoffContext } from 'cockatiel'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../domain/json.ts'
 import { SourceError, type SourceReason } from '../domain/source-error.ts'
-import { CliError, EXIT } from './exit.ts'
+import { CliError, EXIT, type ExitCode } from './exit.ts'
 import type { Call, Market, Reply } from './market.ts'
 
 /** How often a request is sent again that got no answer, or one that says to come again. */
@@ -80,6 +80,13 @@ export const sendOrFail = async (market: Market, call: Call): Promise<Reply> => 
     throw new CliError(EXIT.noAnswer, cause.message, { cause })
   })
   if (reply.status < 300) return reply
-  const isBarred = reply.status === 401 || reply.status === 403
-  throw new CliError(isBarred ? EXIT.notAuthorized : EXIT.failure, faultOf(reply))
+  throw new CliError(EXIT_OF_STATUS[reply.status] ?? EXIT.failure, faultOf(reply))
+}
+
+const EXIT_OF_STATUS: Readonly<Record<number, ExitCode>> = {
+  400: EXIT.badData,
+  401: EXIT.notAuthorized,
+  403: EXIT.notAuthorized,
+  413: EXIT.badData,
+  422: EXIT.badData,
 }

@@ -57,13 +57,9 @@ const checkConfig = (
       ? [check('ok', places[0] ?? '', `no such file; the default ${config.urls.join(', ')} is used`)]
       : []),
     ...config.files.map((file) => check('ok', file, 'read')),
-    ...(config.auth.size > 0 ? config.files.filter(isReadableByOthers) : []).map((file) =>
-      check(
-        'warning',
-        file,
-        `can be read by others and configuration with keys is in use: chmod 600 ${file}`,
-      ),
-    ),
+    ...config.keyFiles
+      .filter(isReadableByOthers)
+      .map((file) => check('warning', file, `holds keys and can be read by others: chmod 600 ${file}`)),
     ...config.problems.map(({ path, message }) => check('wrong', path, message)),
     ...urls.flatMap((url) => {
       const fault = urlFault(url)
@@ -79,7 +75,7 @@ const checkConfig = (
 }
 
 const isReadableByOthers = (file: string): boolean =>
-  process.platform !== 'win32' && (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) % 0o100 !== 0
+  process.platform !== 'win32' && ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0
 
 /** Health, vocabulary and one read, in the order in which a buyer needs them. */
 const visit = async (market: Market, registry: Registry, timeoutMs: number): Promise<Check> => {
