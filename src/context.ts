@@ -4,8 +4,11 @@ import type { Config } from './config.ts'
 import { type Clock, systemClock } from './domain/clock.ts'
 import type { NamedSource } from './domain/page.ts'
 import { readFilterSpec } from './filter-spec/load.ts'
+import { explained } from './gateway/explained.ts'
 import { fanOut } from './gateway/fan-out.ts'
 import { createUpstreamSource } from './gateway/upstream-source.ts'
+import { federatedVocabulary } from './gateway/vocabulary.ts'
+import { withOtherFilters } from './gateway/with-other-filters.ts'
 import { createAdmission } from './http/admission.ts'
 import { createApp } from './http/app.ts'
 import { createAuthorize } from './http/authorize.ts'
@@ -27,8 +30,14 @@ import type { Store } from './store/store.ts'
 import { createAgent } from './upstream/agent.ts'
 import { fetchInTurn } from './upstream/fetch-in-turn.ts'
 import { fetchListings } from './upstream/fetch-listings.ts'
+import { fetchFilterSpec } from './upstream/filter-spec.ts'
+import { getFrom } from './upstream/get.ts'
 import { type ListingPage, retainedBytes } from './upstream/listing-page.ts'
+import { PublisherBook } from './upstream/publisher-book.ts'
+import { fetchPublishers } from './upstream/publishers.ts'
 import { readPrefix } from './upstream/read-prefix.ts'
+import { SpecKeeper } from './upstream/spec-keeper.ts'
+import { withPublishers } from './upstream/with-publishers.ts'
 
 /** A service put together and loaded, not yet listening. */
 export type Context = {
@@ -80,10 +89,18 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
       const agent = createAgent(upstream)
       // Readers have been answered by then: what is left is fetched for nobody.
       closers.push(() => agent.destroy())
+      const get = getFrom(upstream, agent)
+      const book = new PublisherBook(fetchPublishers(get), clock)
       const assembled = createUpstreamSource({
         upstream,
         fetch: fetchInTurn(upstream, fetchListings(upstream, agent)),
-        read: (fetch) => (query, signal) => readPrefix(upstream, fetch, query, signal),
+        read: (fetch) => {
+          // A gateway's publishers are only its own; of the others its items tell.
+          const attributed = upstream.kind === 'gateway' ? fetch : withPublishers(book, fetch)
+          return (query, signal) => readPrefix(upstream, attributed, query, signal)
+        },
+        vocabulary: new SpecKeeper(fetchFilterSpec(get), clock),
+        schema: config.gateway.schema,
         cache,
         policy: config.cache,
         budgetMs: config.gateway.budgetMs,
@@ -99,7 +116,7 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
       visibility: 'public',
       mode: 'local',
       priority: 0,
-      ask: localSource(replica),
+      ask: withOtherFilters(config.registry.name, spec.filters.values())(explained(localSource(replica))),
     }
     const sources = config.registry.enabled ? [local, ...upstreams] : upstreams
     const pool = createRecoverPool()
@@ -130,6 +147,10 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
           ? null
           : {
               federation: fanOut(sources, config.gateway),
+              vocabulary: federatedVocabulary(
+                spec,
+                upstreamSources.map((upstream) => upstream.spec),
+              ),
               gatewayId: config.gateway.id,
               freshSeconds: config.cache.freshSeconds,
             },

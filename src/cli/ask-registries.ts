@@ -3,8 +3,9 @@ import { untilAborted, withDeadline } from '../domain/deadline.ts'
 import type { ListingStatus } from '../domain/listing.ts'
 import type { NamedSource, Page, Source } from '../domain/page.ts'
 import { SourceError } from '../domain/source-error.ts'
+import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import { fanOut, type MergedAnswer } from '../gateway/fan-out.ts'
-import { withVocabulary } from '../gateway/with-vocabulary.ts'
+import { planned } from '../gateway/plan.ts'
 import type { Market } from './market.ts'
 import type { Registry } from './select-registries.ts'
 import { criteriaFor, fetchVocabulary } from './vocabulary.ts'
@@ -74,7 +75,10 @@ const withFilters = (
   return (source, n) => async (query, signal) => {
     const own = await vocabularies[n]!
     const criteria = await criteriaFor(own, vocabularies, filters)
-    return withVocabulary(own)(source)({ ...query, criteria }, signal)
+    const known = async (): Promise<UpstreamSpec> => own
+    const recheck = (): Promise<UpstreamSpec> => fetchVocabulary(market, registries[n]!, registryMs)
+    const plan = planned({ name: registries[n]!.url, spec: { known, recheck }, schema: null })
+    return plan(source)({ ...query, criteria }, signal)
   }
 }
 

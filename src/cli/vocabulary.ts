@@ -1,16 +1,13 @@
-import { isJsonObject } from '../domain/json.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
-import { OVERRIDE_PREFIX } from '../filter-spec/reserved.ts'
-import { faultOf, readObject } from './client.ts'
+import { filterNameOf } from '../filter-spec/reserved.ts'
+import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
+import { faultOf } from './client.ts'
 import { type Market, routeOf } from './market.ts'
 import type { Registry } from './select-registries.ts'
-
-/** A Registry's filters by name. Those that cannot be read are left out. */
-export type Vocabulary = ReadonlyMap<string, Filter>
 
 /**
  * Fetches what filters a Registry has (`GET /filter-spec`, `protocol.md` 1.13). One that has no such route has none.
@@ -20,27 +17,30 @@ export const fetchVocabulary = async (
   market: Market,
   registry: Registry,
   timeoutMs: number,
-): Promise<Vocabulary> => {
+): Promise<UpstreamSpec> => {
   const call = {
     method: 'GET',
     url: routeOf(registry, '/filter-spec'),
     key: registry.key,
     timeoutMs,
   } as const
-  const [reply, { readDefinitions }] = await Promise.all([
+  const [reply, { readUpstreamSpec }] = await Promise.all([
     market.send(call),
-    import('./filter-definitions.ts'),
+    import('../filter-spec/upstream-spec.ts'),
   ])
-  if (reply.status === 404) return new Map()
+  if (reply.status === 404) return NO_FILTERS
   if (reply.status === 401 || reply.status === 403)
     throw new SourceError('unauthorized', `${registry.url}: ${faultOf(reply)}`)
   if (reply.status !== 200)
     throw new SourceError(`http_${reply.status}`, `${registry.url}: ${faultOf(reply)}`)
-  const { filters } = readObject(reply)
-  if (!Array.isArray(filters))
-    throw new SourceError('bad_envelope', `${registry.url}: the answer is no filter spec`)
-  return readDefinitions(filters.filter(isJsonObject))
+  try {
+    return readUpstreamSpec(reply.body)
+  } catch (cause) {
+    throw new SourceError('bad_envelope', `${registry.url}: ${(cause as Error).message}`, { cause })
+  }
 }
+
+const NO_FILTERS: UpstreamSpec = { etag: null, schemaId: null, filters: new Map(), registries: new Map() }
 
 /**
  * The conditions that `pairs` ask of one Registry: by its own definition of a filter, and for a filter that it lacks
@@ -48,13 +48,13 @@ export const fetchVocabulary = async (
  * @throws EntrepotError `bad_request` for a filter that no Registry has, or a value that it cannot take
  */
 export const criteriaFor = async (
-  own: Vocabulary,
-  others: readonly Promise<Vocabulary>[],
+  own: UpstreamSpec,
+  others: readonly Promise<UpstreamSpec>[],
   pairs: readonly (readonly [name: string, value: string])[],
 ): Promise<Criterion[]> => {
   const filters = new Map<string, Filter>()
   for (const name of filterNames(pairs)) {
-    const filter = own.get(name) ?? (await firstDefinition(others, name))
+    const filter = own.filters.get(name) ?? (await firstDefinition(others, name))
     if (filter === undefined) throw new EntrepotError('bad_request', `no Registry has a filter '${name}'`)
     filters.set(name, filter)
   }
@@ -62,16 +62,14 @@ export const criteriaFor = async (
 }
 
 const filterNames = (pairs: readonly (readonly [name: string, value: string])[]): Set<string> =>
-  new Set(
-    pairs.map(([name]) => (name.startsWith(OVERRIDE_PREFIX) ? name.slice(OVERRIDE_PREFIX.length) : name)),
-  )
+  new Set(pairs.map(([name]) => filterNameOf(name)))
 
 const firstDefinition = async (
-  vocabularies: readonly Promise<Vocabulary>[],
+  vocabularies: readonly Promise<UpstreamSpec>[],
   name: string,
 ): Promise<Filter | undefined> => {
   for (const settled of await Promise.allSettled(vocabularies)) {
-    const filter = settled.status === 'fulfilled' ? settled.value.get(name) : undefined
+    const filter = settled.status === 'fulfilled' ? settled.value.filters.get(name) : undefined
     if (filter !== undefined) return filter
   }
   return undefined

@@ -6,7 +6,7 @@ import { filterNameOf } from '../filter-spec/reserved.ts'
 import { isSameFilter } from '../filter-spec/same-filter.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 
-/** What is known of a source's vocabulary; `null` where nothing is. None of the two rejects. */
+/** What is known of a source's vocabulary; `null` where nothing is. */
 export type KnownSpec = {
   /** Waits where it has not been asked for yet. */
   known: () => Promise<UpstreamSpec | null>

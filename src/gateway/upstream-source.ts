@@ -4,16 +4,23 @@ import type { KeepingPolicy } from '../domain/freshness.ts'
 import type { NamedSource, Source } from '../domain/page.ts'
 import type { SourceDetails } from '../domain/source-status.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
+import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import type { FetchListings } from '../upstream/fetch-listings.ts'
 import type { ListingPage } from '../upstream/listing-page.ts'
+import type { SpecKeeper } from '../upstream/spec-keeper.ts'
 import { CachedPages } from './cached.ts'
 import { CallRecord } from './call-record.ts'
+import { planned } from './plan.ts'
+import type { SpecSource } from './vocabulary.ts'
 import { Guard } from './with-breaker.ts'
 import { withRetry } from './with-retry.ts'
 
 /** One upstream put together, as the gateway asks it and as its operator sees it. */
 export type UpstreamSource = {
   source: NamedSource
+  spec: SpecSource
+  /** One page past the cache: for who keeps answers otherwise. */
+  fetch: FetchListings
   status: () => SourceDetails
   /** Forgets what it has said, so that the next query asks it anew. */
   refresh: () => void
@@ -27,6 +34,10 @@ export type UpstreamParts = {
   fetch: FetchListings
   /** Makes a source of pages, whoever brings them. */
   read: (fetch: FetchListings) => Source
+  /** What is known of its filter spec. */
+  vocabulary: SpecKeeper
+  /** Schema id that it has to declare, if it declares any; `null` asks it in any case. */
+  schema: string | null
   /** Shared by all upstreams. */
   cache: Cache<ListingPage>
   policy: KeepingPolicy
@@ -42,8 +53,8 @@ const ATTEMPTS_AND_WAIT = 3
 
 /** Puts one upstream together: fetch → retry → breaker → cache → plan → Source. */
 export const createUpstreamSource = (parts: UpstreamParts): UpstreamSource => {
-  const { upstream, fetch, read, cache, policy, budgetMs, clock, random } = parts
-  const { name, visibility, priority, timeoutMs } = upstream
+  const { upstream, fetch, read, vocabulary, schema, cache, policy, budgetMs, clock, random } = parts
+  const { name, kind, visibility, priority, timeoutMs } = upstream
   const record = new CallRecord()
   const counted = record.counting(fetch, clock.now)
   const retried = withRetry(counted, { budgetMs, clock, random, onRetry: () => record.addRetry() })
@@ -58,6 +69,8 @@ export const createUpstreamSource = (parts: UpstreamParts): UpstreamSource => {
     random,
   })
 
+  const plan = planned({ name, spec: vocabulary, schema })
+
   const ageSeconds = (): number | null =>
     record.answeredAt === null ? null : (clock.now() - record.answeredAt) / 1000
   const state = (): SourceDetails['state'] => {
@@ -71,7 +84,9 @@ export const createUpstreamSource = (parts: UpstreamParts): UpstreamSource => {
   }
 
   return {
-    source: { name, visibility, priority, mode: 'live', ask: read(pages.fetch) },
+    source: { name, visibility, priority, mode: 'live', ask: plan(read(pages.fetch)) },
+    spec: { name, kind, visibility, priority, spec: () => vocabulary.current() },
+    fetch: guard.fetch,
     status: () => ({
       name,
       mode: 'live',
@@ -79,14 +94,20 @@ export const createUpstreamSource = (parts: UpstreamParts): UpstreamSource => {
       state: state(),
       ageSeconds: ageSeconds(),
       lastError: record.lastError,
-      schemaId: null,
-      filters: null,
+      schemaId: vocabulary.current()?.schemaId ?? null,
+      filters: filtersOf(vocabulary.current()),
       listings: record.listings,
       breaker: guard.breaker,
       cache: cacheCounts(),
       calls: record.calls,
     }),
-    refresh: () => pages.drop(),
+    refresh: () => {
+      pages.drop()
+      vocabulary.refresh()
+    },
     close: () => guard.close(),
   }
 }
+
+const filtersOf = (spec: UpstreamSpec | null): readonly string[] | null =>
+  spec === null ? null : [...spec.filters.keys()]

@@ -2,16 +2,20 @@ import { EntrepotError } from '../errors.ts'
 
 /**
  * `If-Match` as the deployed protocol reads it (`protocol.md` 1.7): one tag, quotes and a weak prefix forgiven.
- * @throws EntrepotError `filter_spec_mismatch` with the tag that would have matched
+ * @throws EntrepotError `filter_spec_mismatch` with the first of the tags that would have matched
  */
-export const requireEtag = (ifMatch: string | undefined, etag: string): void => {
+export const requireEtag = (
+  ifMatch: string | undefined,
+  etag: string,
+  ...others: readonly string[]
+): void => {
   if (ifMatch === undefined) return
   const tag = ifMatch
     .trim()
     .replace(/^[W/]+/, '')
     .trim()
     .replace(/^"+|"+$/g, '')
-  if (tag === etag) return
+  if (tag === etag || others.includes(tag)) return
   throw new EntrepotError('filter_spec_mismatch', 'filter-spec etag mismatch', {
     members: { current_etag: etag },
   })

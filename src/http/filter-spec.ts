@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { ALIAS_KINDS, type FilterSpec, OPS, VALUE_TYPES } from '../filter-spec/filter.ts'
-import { renderFilterSpec } from '../filter-spec/wire.ts'
+import { ALIAS_KINDS, OPS, VALUE_TYPES } from '../filter-spec/filter.ts'
+import type { Vocabulary } from '../gateway/vocabulary.ts'
 import { namesEtag } from './etag.ts'
 import { IF_NONE_MATCH } from './parameters.ts'
 import type { Route } from './route.ts'
@@ -13,6 +13,7 @@ const filter = z.looseObject({
   alias_kind: z.enum(ALIAS_KINDS).nullable(),
   on_missing: z.enum(['fail', 'pass']),
   indexed: z.boolean(),
+  registries: z.array(z.string()).optional().describe('The only Registries that declare it, at a gateway'),
 })
 
 const filterSpec = z
@@ -25,21 +26,22 @@ const filterSpec = z
   })
   .meta({ id: 'FilterSpec' })
 
-/** The vocabulary, with a strong ETag (`protocol.md` 1.13, 8). */
-export const getFilterSpec = (spec: FilterSpec): Route => {
-  const body = renderFilterSpec(spec)
-  const headers = { ETag: `"${spec.etag}"` }
-  return {
-    method: 'GET',
-    path: '/filter-spec',
-    gate: 'read',
-    summary: 'What may be asked, and what a listing looks like',
-    parameters: [IF_NONE_MATCH],
-    answers: {
-      200: { description: 'The filter vocabulary and the listing shape', schema: filterSpec },
-      304: { description: 'It is the one that you know' },
-    },
-    handle: ({ header }) =>
-      namesEtag(header('if-none-match'), spec.etag) ? { status: 304, headers } : { body, headers },
-  }
-}
+/** The vocabulary that a reader may use, with a strong ETag (`protocol.md` 1.13, 8; `contract.md` 3.2). */
+export const getFilterSpec = (vocabulary: Vocabulary): Route => ({
+  method: 'GET',
+  path: '/filter-spec',
+  gate: 'read',
+  summary: 'What may be asked, and what a listing looks like',
+  description:
+    'At a gateway: our own spec, and behind it the filters that only upstreams declare, each with their names.',
+  parameters: [IF_NONE_MATCH],
+  answers: {
+    200: { description: 'The filter vocabulary and the listing shape', schema: filterSpec },
+    304: { description: 'It is the one that you know' },
+  },
+  handle: ({ header, reader }) => {
+    const { etag, body } = vocabulary(reader)
+    const headers = { ETag: `"${etag}"`, Vary: 'Authorization' }
+    return namesEtag(header('if-none-match'), etag) ? { status: 304, headers } : { body, headers }
+  },
+})

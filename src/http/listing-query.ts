@@ -9,7 +9,7 @@ import type { ListingParameters } from './parameters.ts'
  * @throws EntrepotError `bad_request` for a filter that is unknown or malformed
  */
 export const queryOf = (
-  spec: FilterSpec,
+  spec: Pick<FilterSpec, 'filters'>,
   status: ListingStatus | null,
   { filters, publisher, limit, offset }: ListingParameters,
 ): ListingQuery => ({ status, criteria: parseCriteria(spec, filters), filters, publisher, limit, offset })

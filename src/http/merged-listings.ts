@@ -2,6 +2,7 @@ import type { FilterSpec } from '../filter-spec/filter.ts'
 import { renderMerged } from '../gateway/envelope.ts'
 import type { Federation } from '../gateway/fan-out.ts'
 import { passageOf } from '../gateway/loop.ts'
+import type { Vocabulary } from '../gateway/vocabulary.ts'
 import { namesEtag, requireEtag } from './etag.ts'
 import type { Answer, Exchange } from './exchange.ts'
 import { GATEWAY_ONLY, readGatewayParameters } from './gateway-parameters.ts'
@@ -14,7 +15,11 @@ import { requestCaching } from './request-caching.ts'
 import type { Route } from './route.ts'
 
 /** What the merged list is answered from. */
-export type MergedListings = MergedHeaderOptions & { spec: FilterSpec; federation: Federation }
+export type MergedListings = MergedHeaderOptions & {
+  spec: FilterSpec
+  vocabulary: Vocabulary
+  federation: Federation
+}
 
 /** `GET /listings` of a gateway: the merged envelope of `contract.md` 3.1. */
 export const listMergedListings = (gateway: MergedListings): Route => ({
@@ -35,14 +40,16 @@ export const listMergedListings = (gateway: MergedListings): Route => ({
 
 const readMerged = async (exchange: Exchange, gateway: MergedListings): Promise<Answer> => {
   const { queryString, header, listHeader, reader, signal } = exchange
-  const { spec, federation, gatewayId } = gateway
+  const { spec, vocabulary, federation, gatewayId } = gateway
   const parameters = readGatewayParameters(queryString)
-  requireEtag(header('if-match'), spec.etag)
+  const words = vocabulary(reader)
+  // Who has read our own spec only, as a plain Registry's, asks by it just as well.
+  requireEtag(header('if-match'), words.etag, spec.etag)
   const { via, isLoop } = passageOf(listHeader('cdn-loop'), gatewayId)
   const status = readStatusParameter(parameters.status)
   const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))
   const query = {
-    ...queryOf(spec, status, parameters),
+    ...queryOf(words, status, parameters),
     via,
     explain: parameters.explain,
     ...(caching === undefined ? {} : { caching }),

@@ -1,5 +1,6 @@
 import { EntrepotError } from '../errors.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
+import { ownVocabulary } from '../gateway/vocabulary.ts'
 import type { ApiKeys } from '../registry/api-keys.ts'
 import type { Publishing } from '../registry/publish.ts'
 import { listKeys, mintKey, revokeKey } from './admin-keys.ts'
@@ -27,10 +28,10 @@ export type Service = {
 
 /** The route table (`protocol.md` 1.0, `contract.md` 3.2). */
 export const createRoutes = (service: Service): Route[] => {
-  const { spec, keys, store } = service
+  const { spec, keys, gateway, store } = service
   const routes = [
     ...listingRoutes(service),
-    getFilterSpec(spec),
+    getFilterSpec(gateway?.vocabulary ?? ownVocabulary(spec)),
     mintKey(keys),
     listKeys(keys),
     revokeKey(keys),
