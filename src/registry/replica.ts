@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../domain/clock.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { Position, Store } from '../store/store.ts'
@@ -5,6 +6,10 @@ import { Projection } from './projection.ts'
 
 /** Changes read in one go. */
 const BATCH = 1000
+/** Wait before the first new try of a reading that failed, in ms; doubled each time. */
+const FIRST_RETRY = 100
+/** Longest wait between two tries, in ms. */
+const MAX_RETRY = 2000
 
 /** Keeps a `Projection` of the store current by following its changelog. */
 export class Replica {
@@ -13,37 +18,44 @@ export class Replica {
   readonly #store: Store
   readonly #filters: readonly Filter[]
   readonly #onFault: (cause: unknown) => void
-  readonly #stop: () => void
+  readonly #clock: Clock
+  readonly #stopListening: () => void
   #position: Position
   #running: Promise<void> | null = null
   #next: Promise<void> | null = null
+  /** Readings that have failed since the last that went well. */
+  #failures = 0
+  #cancelRetry: (() => void) | null = null
+  #closed = false
 
   /**
-   * Loads everything, then follows.
-   * @param onFault told when following fails; the next change or `catchUp` tries again.
+   * Loads everything, then follows. Rejects when the load fails.
+   * @param onFault told once when following begins to fail; it is tried again until it goes well
    */
   static async open(
     store: Store,
     filters: readonly Filter[],
     onFault: (cause: unknown) => void,
+    clock: Clock = systemClock,
   ): Promise<Replica> {
-    const { projection, position } = await load(store, filters)
-    return new Replica(store, filters, onFault, projection, position)
+    const loaded = await load(store, filters)
+    return new Replica(store, filters, onFault, clock, loaded)
   }
 
   private constructor(
     store: Store,
     filters: readonly Filter[],
     onFault: (cause: unknown) => void,
-    projection: Projection,
-    position: Position,
+    clock: Clock,
+    { projection, position }: Loaded,
   ) {
     this.#store = store
     this.#filters = filters
     this.#onFault = onFault
+    this.#clock = clock
     this.projection = projection
     this.#position = position
-    this.#stop = store.onChange(() => void this.catchUp().catch(this.#onFault))
+    this.#stopListening = store.onChange(() => this.#catchUpUnasked())
   }
 
   /** Resolves when everything that was changed before this call can be read here. Shared by all who wait. */
@@ -73,29 +85,54 @@ export class Replica {
   }
 
   close(): void {
-    this.#stop()
+    this.#closed = true
+    this.#stopListening()
+    this.#cancelRetry?.()
   }
 
   async #follow(): Promise<void> {
-    for (;;) {
-      const read = await this.#store.changesAfter(this.#position, BATCH)
-      if (read === 'lost') {
-        const { projection, position } = await load(this.#store, this.#filters)
-        this.projection = projection
-        this.#position = position
-        continue
-      }
-      for (const change of read.changes) this.projection.apply(change)
-      this.#position = read.position
-      if (read.changes.length < BATCH) return
+    try {
+      while (await this.#readOn()) {}
+      this.#failures = 0
+      this.#cancelRetry?.()
+    } catch (cause) {
+      this.#failed(cause)
+      throw cause
     }
+  }
+
+  /** Takes in one batch; whether there may be more. */
+  async #readOn(): Promise<boolean> {
+    const read = await this.#store.changesAfter(this.#position, BATCH)
+    if (read === 'lost') {
+      const { projection, position } = await load(this.#store, this.#filters)
+      this.projection = projection
+      this.#position = position
+      return true
+    }
+    for (const change of read.changes) this.projection.apply(change)
+    this.#position = read.position
+    return read.changes.length === BATCH
+  }
+
+  /** No further change may come to set off another reading, so one is due anyway. */
+  #failed(cause: unknown): void {
+    if (this.#closed) return
+    if (this.#failures === 0) this.#onFault(cause)
+    const delay = Math.min(FIRST_RETRY * 2 ** this.#failures, MAX_RETRY)
+    this.#failures++
+    this.#cancelRetry?.()
+    this.#cancelRetry = this.#clock.after(delay, () => this.#catchUpUnasked())
+  }
+
+  #catchUpUnasked(): void {
+    this.catchUp().catch(() => {}) // a failure was reported, and is tried again
   }
 }
 
-const load = async (
-  store: Store,
-  filters: readonly Filter[],
-): Promise<{ projection: Projection; position: Position }> => {
+type Loaded = { projection: Projection; position: Position }
+
+const load = async (store: Store, filters: readonly Filter[]): Promise<Loaded> => {
   const projection = new Projection(filters)
   const position = await store.load((change) => projection.apply(change))
   return { projection, position }

@@ -1,0 +1,164 @@
+import test, { type ExecutionContext } from 'ava'
+import { EntrepotError } from '../../src/errors.ts'
+import { Replica } from '../../src/registry/replica.ts'
+import { openSqliteStore } from '../../src/store/sqlite.ts'
+import type { Store } from '../../src/store/store.ts'
+import { manualClock } from '../helpers/manual-clock.ts'
+import { published, publishOf, removeOf } from '../store/contract/subject.ts'
+
+/** A store whose changelog can be made to fail, or to be lost, some times in a row. */
+const openFaulty = (t: ExecutionContext) => {
+  const store = openSqliteStore(':memory:')
+  t.teardown(() => store.close())
+  const { changesAfter } = store
+  const faults = { failures: 0, losses: 0, reads: 0 }
+  store.changesAfter = async (position, limit) => {
+    faults.reads++
+    if (faults.failures > 0) {
+      faults.failures--
+      throw new EntrepotError('unavailable', 'out for a moment')
+    }
+    if (faults.losses > 0) {
+      faults.losses--
+      return 'lost'
+    }
+    return changesAfter.call(store, position, limit)
+  }
+  return { store, faults }
+}
+
+const follow = async (t: ExecutionContext, store: Store) => {
+  const clock = manualClock()
+  const reported: unknown[] = []
+  const replica = await Replica.open(store, [], (cause) => reported.push(cause), clock)
+  t.teardown(() => replica.close())
+  return { replica, clock, reported }
+}
+
+/** What was set off by now has come to its end: the store in memory needs a turn of the event loop at most. */
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+const idsOf = ({ projection }: Replica): string[] =>
+  [...projection.publishers.keys()].flatMap((id) =>
+    [...projection.listings.entriesOf(id)].map(({ listingId }) => listingId),
+  )
+
+test('a reading that failed is tried again without another change, and reported once', async (t) => {
+  const { store, faults } = openFaulty(t)
+  const { replica, clock, reported } = await follow(t, store)
+  faults.failures = 3
+  await published(store, publishOf('L'))
+  await settled()
+  t.deepEqual(idsOf(replica), [])
+  for (const wait of [100, 200]) {
+    clock.advance(wait)
+    await settled()
+    t.deepEqual(idsOf(replica), [])
+  }
+  clock.advance(400)
+  await settled()
+  t.deepEqual(idsOf(replica), ['L'])
+  t.is(reported.length, 1)
+  t.is(clock.pending(), 0)
+
+  faults.failures = 1
+  await t.throwsAsync(replica.catchUp(), { code: 'unavailable' }, 'whoever waits is told')
+  t.is(reported.length, 2, 'another outage, another report')
+})
+
+test('a store that stays away is asked ever more rarely', async (t) => {
+  const { store, faults } = openFaulty(t)
+  const { replica, clock } = await follow(t, store)
+  faults.failures = Number.POSITIVE_INFINITY
+  await t.throwsAsync(replica.catchUp())
+  const before = faults.reads
+  for (let ms = 0; ms < 60_000; ms += 100) {
+    clock.advance(100)
+    await settled()
+  }
+  t.true(faults.reads - before >= 30 && faults.reads - before <= 35, `${faults.reads - before}`)
+})
+
+test('a change that comes before the next try is taken in at once, and nothing is tried after it', async (t) => {
+  const { store, faults } = openFaulty(t)
+  const { replica, clock } = await follow(t, store)
+  faults.failures = 1
+  await published(store, publishOf('L'))
+  await settled()
+  await published(store, publishOf('M'))
+  await settled()
+  t.deepEqual(idsOf(replica).sort(), ['L', 'M'])
+  t.is(clock.pending(), 0)
+})
+
+test('a closed replica tries and reports nothing more', async (t) => {
+  const { store, faults } = openFaulty(t)
+  const { replica, clock, reported } = await follow(t, store)
+  faults.failures = 1
+  await published(store, publishOf('L'))
+  await settled()
+  replica.close()
+  t.is(clock.pending(), 0)
+  faults.failures = 1
+  await t.throwsAsync(replica.catchUp())
+  t.is(clock.pending(), 0)
+  t.is(reported.length, 1)
+})
+
+test('a load that fails at the start rejects', async (t) => {
+  const { store } = openFaulty(t)
+  await store.close()
+  await t.throwsAsync(
+    Replica.open(store, [], () => t.fail('nothing is followed yet')),
+    { code: 'unavailable' },
+  )
+})
+
+test('when the changelog is lost, another projection takes the place of the old one as a whole', async (t) => {
+  const { store, faults } = openFaulty(t)
+  const { replica, reported } = await follow(t, store)
+  await Promise.all(['gone', 'stays'].map((id) => published(store, publishOf(id))))
+  await settled()
+  const before = replica.projection
+  const seen: (readonly string[])[] = []
+  const { load } = store
+  // A reader who looks while the load is under way, after each thing that is visited.
+  store.load = (visit) =>
+    load.call(store, (change) => {
+      visit(change)
+      seen.push(idsOf(replica).sort())
+    })
+  faults.failures = 1
+  await t.throwsAsync(replica.catchUp())
+  faults.failures = 1 // the removal is not followed, only loaded
+  await store.remove(removeOf('gone'))
+  await settled()
+  faults.losses = 1
+  await replica.catchUp()
+  t.deepEqual(idsOf(replica), ['stays'])
+  t.not(replica.projection, before)
+  t.true(seen.length >= 2)
+  for (const ids of seen) t.deepEqual(ids, ['gone', 'stays'])
+  t.is(reported.length, 1)
+})
+
+test('a load that fails after the changelog was lost leaves what there was, and is tried again', async (t) => {
+  const { store, faults } = openFaulty(t)
+  const { replica, clock, reported } = await follow(t, store)
+  await published(store, publishOf('L'))
+  await settled()
+  const before = replica.projection
+  const { load } = store
+  store.load = async () => {
+    store.load = load
+    throw new EntrepotError('unavailable', 'out for a moment')
+  }
+  faults.losses = 2
+  await t.throwsAsync(replica.catchUp())
+  t.is(replica.projection, before)
+  clock.advance(100)
+  await settled()
+  t.not(replica.projection, before)
+  t.deepEqual(idsOf(replica), ['L'])
+  t.is(reported.length, 1)
+})
