@@ -1,5 +1,5 @@
 import type { Reader } from '../domain/api-key.ts'
-import { untilAborted, withDeadline } from '../domain/deadline.ts'
+import { untilLastWord, withDeadline } from '../domain/deadline.ts'
 import { type MergedItem, merge } from '../domain/merge.ts'
 import type { NamedSource, Page } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
@@ -130,7 +130,7 @@ const askOne = async (source: NamedSource, query: ListingQuery, signal: AbortSig
     result,
   })
   try {
-    return outcome(await untilAborted(source.ask(query, signal), signal))
+    return outcome(await untilLastWord(source.ask(query, signal), signal))
   } catch (error) {
     if (error instanceof SourceError) return outcome(error)
     throw error
