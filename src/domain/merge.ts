@@ -7,9 +7,9 @@ export type SourceAnswer = { source: Pick<NamedSource, 'name' | 'priority'>; pag
 /** One listing of the merged sequence, with where it came from. */
 export type MergedItem = {
   item: Item
-  /** The source whose copy this is. */
+  /** The source whose copy this is; `shownName` is what readers know it by. */
   registry: string
-  /** The other sources that carry the same listing, by priority. */
+  /** The other Registries that carry the same listing, by priority. */
   alsoIn: readonly string[]
   stale: boolean
   /** Offers or escrows of the copies are not equal. */
@@ -30,8 +30,9 @@ export const merge = (
   { offset, limit }: { offset: number; limit: number },
 ): { items: MergedItem[]; total: number } => {
   const ranked = answers.toSorted(byPriority)
-  const { listings, copies } = deduplicate(ranked)
-  const reported = ranked.reduce((sum, { page }) => sum + Math.max(page.total, page.items.length), 0)
+  const listings = deduplicate(ranked)
+  const copies = listings.reduce((sum, { copies }) => sum + copies.length - 1, 0)
+  const reported = ranked.reduce((sum, one) => sum + Math.max(one.page.total, itemsOf(one).length), 0)
   return {
     items: listings
       .sort(byAge)
@@ -41,67 +42,93 @@ export const merge = (
   }
 }
 
-/** A listing and its copies. The first copy found, in rank order, is the one that is shown. */
+/** A listing and its copies, of which the first, in rank order, is the one that is shown. */
 type Listing = {
+  copies: Copy[]
+  /** How many listings have this `listing_id`. */
+  namesakes: number
+}
+
+type Copy = {
   item: Item
   /** Place of its source in priority order. */
   rank: number
   answer: SourceAnswer
-  copies: { item: Item; answer: SourceAnswer }[]
-  /** All listings with this `listing_id`. */
-  namesakes: Listing[]
 }
 
 /** Names are unique, so the order is total. */
 const byPriority = (a: SourceAnswer, b: SourceAnswer): number =>
   a.source.priority - b.source.priority || compareText(a.source.name, b.source.name)
 
-const deduplicate = (ranked: readonly SourceAnswer[]): { listings: Listing[]; copies: number } => {
-  const byId = new Map<string, Listing[]>()
-  const listings: Listing[] = []
-  let copies = 0
+const deduplicate = (ranked: readonly SourceAnswer[]): Listing[] => {
+  const byId = new Map<string, Copy[]>()
   for (const [rank, answer] of ranked.entries()) {
-    for (const item of answer.page.items) {
-      const namesakes = byId.get(item.listingId) ?? []
-      const same = namesakes.find((listing) => isSameListing(listing.item, item))
-      if (same === undefined) {
-        const listing = { item, rank, answer, copies: [], namesakes }
-        namesakes.push(listing)
-        listings.push(listing)
-        if (namesakes.length === 1) byId.set(item.listingId, namesakes)
-      } else {
-        same.copies.push({ item, answer })
-        copies++
-      }
+    for (const item of itemsOf(answer)) {
+      const namesakes = byId.get(item.listingId)
+      if (namesakes === undefined) byId.set(item.listingId, [{ item, rank, answer }])
+      else namesakes.push({ item, rank, answer })
     }
   }
-  return { listings, copies }
+  return byId.values().flatMap(tellApart).toArray()
 }
 
+const itemsOf = ({ page }: SourceAnswer): readonly Item[] =>
+  page.behind === undefined ? page.items : [...page.items, ...page.behind]
+
+/**
+ * The listings among the items of one `listing_id`. Those whose publishers are known go first, so that one of whom
+ * nobody knows who published it never makes one listing of two publishers'.
+ */
+const tellApart = (copies: Copy[]): Listing[] => {
+  if (copies.length === 1) return [{ copies, namesakes: 1 }]
+  const apart: Copy[][] = []
+  const known = copies.filter(({ item }) => item.publisher !== null)
+  const unknown = copies.filter(({ item }) => item.publisher === null)
+  for (const copy of [...known, ...unknown]) {
+    const same = apart.find((others) => others.some((other) => isSameListing(other.item, copy.item)))
+    if (same === undefined) apart.push([copy])
+    else same.push(copy)
+  }
+  return apart.map((same) => ({ copies: same.sort(byRank), namesakes: apart.length }))
+}
+
+const byRank = (a: Copy, b: Copy): number => a.rank - b.rank
+
+/** What tells two listings of one `listing_id` apart. */
+export type Identity = Pick<Item, 'publisher' | 'storefrontUrl'>
+
 /** For two items with one `listing_id`: who published them decides, or where she trades if that is not known. */
-const isSameListing = (a: Item, b: Item): boolean =>
+export const isSameListing = (a: Identity, b: Identity): boolean =>
   a.publisher !== null && b.publisher !== null
     ? a.publisher === b.publisher
     : a.storefrontUrl !== null && a.storefrontUrl === b.storefrontUrl
 
-const byAge = (a: Listing, b: Listing): number =>
-  b.item.createdAt - a.item.createdAt || a.rank - b.rank || compareText(a.item.listingId, b.item.listingId)
+const byAge = ({ copies: [a] }: Listing, { copies: [b] }: Listing): number =>
+  b!.item.createdAt - a!.item.createdAt || byRank(a!, b!) || compareText(a!.item.listingId, b!.item.listingId)
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const describe = ({ item, answer, copies, namesakes }: Listing): MergedItem => {
+const describe = ({ copies: [shown, ...others], namesakes }: Listing): MergedItem => {
+  const { item, answer } = shown!
   const registry = answer.source.name
-  const others = new Set(copies.map((copy) => copy.answer.source.name))
-  others.delete(registry)
+  const names = new Set([
+    ...(item.origin?.alsoIn ?? []).map((name) => `${registry}/${name}`),
+    ...others.map((copy) => shownName(copy.answer.source.name, copy.item)),
+  ])
+  names.delete(shownName(registry, item))
   return {
     item,
     registry,
-    alsoIn: [...others],
-    stale: answer.page.stale,
-    differs: copies.some((copy) => differ(item, copy.item)),
-    conflict: namesakes.length > 1,
+    alsoIn: [...names],
+    stale: answer.page.stale || item.origin?.stale === true,
+    differs: item.origin?.differs === true || others.some((copy) => differ(item, copy.item)),
+    conflict: namesakes > 1,
   }
 }
+
+/** What readers know a copy's Registry by: `eu/curated` for one behind the gateway `eu` (`contract.md` 3.1). */
+export const shownName = (source: string, { origin }: Pick<Item, 'origin'>): string =>
+  origin === undefined ? source : `${source}/${origin.registry}`
 
 const differ = (a: Item, b: Item): boolean => {
   if (Buffer.compare(a.bytes, b.bytes) === 0) return false

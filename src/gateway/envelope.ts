@@ -1,5 +1,5 @@
 import { withMember } from '../domain/json.ts'
-import type { MergedItem } from '../domain/merge.ts'
+import { type MergedItem, shownName } from '../domain/merge.ts'
 import type { MergedAnswer } from './fan-out.ts'
 
 /** The listing envelope of `spec.md` 2.1. `rows` are JSON objects, `total` the matches before paging. */
@@ -28,7 +28,7 @@ export const renderItem = (merged: MergedItem): Buffer =>
 /** `also_in` and `stale` are always said, the rest where there is something to say. */
 export const renderMeta = ({ item, registry, alsoIn, stale, differs, conflict }: MergedItem): string =>
   JSON.stringify({
-    registry,
+    registry: shownName(registry, item),
     ...(item.publisher === null ? {} : { publisher: item.publisher }),
     also_in: alsoIn,
     stale,

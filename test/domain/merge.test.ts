@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { merge, type SourceAnswer } from '../../src/domain/merge.ts'
+import { merge, type SourceAnswer, shownName } from '../../src/domain/merge.ts'
 import type { Item } from '../../src/domain/page.ts'
 
 const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER }
@@ -224,4 +224,107 @@ test('an item repeated by its own source counts once and is not called a copy', 
   const { items, total } = merge([answer('x', 1, [item(), item()])], ALL)
   t.is(total, 1)
   t.like(items[0], { alsoIn: [], conflict: false })
+})
+
+test('two publishers are never made one listing by a copy of which nobody knows who published it', (t) => {
+  const at = { storefrontUrl: 'http://s' }
+  const copies = [
+    answer('unattributed', 1, [item(at)]),
+    answer('first', 2, [item({ ...at, publisher: '0x1' })]),
+    answer('second', 3, [item({ ...at, publisher: '0x2' })]),
+  ]
+  const { items, total } = merge(copies, ALL)
+  t.is(total, 2)
+  t.deepEqual(
+    items.map(({ registry, alsoIn, conflict }) => ({ registry, alsoIn, conflict })),
+    [
+      { registry: 'unattributed', alsoIn: ['first'], conflict: true },
+      { registry: 'second', alsoIn: [], conflict: true },
+    ],
+  )
+})
+
+/** Every publisher is known, as it is where a Registry's publishers have been learned. */
+const attributedAnswers = answers.map((all) =>
+  all.map(({ source, page }): SourceAnswer => {
+    const items = page.items.map((one) => ({ ...one, publisher: one.publisher ?? '0x3' }))
+    const once = new Map(items.map((one) => [`${one.listingId} ${one.publisher}`, one]))
+    return { source, page: { ...page, items: [...once.values()], total: once.size } }
+  }),
+)
+
+const keyOf = ({ listingId, publisher }: Item): string => `${listingId} ${publisher}`
+const keysOf = (items: readonly Item[]): string[] => [...new Set(items.map(keyOf))].sort()
+
+test('where publishers are known, each listing of each publisher is there once, from its best source', (t) => {
+  fc.assert(
+    fc.property(attributedAnswers, (all) => {
+      const ranked = all.toSorted(
+        (a, b) => a.source.priority - b.source.priority || a.source.name.localeCompare(b.source.name, 'en'),
+      )
+      const { items, total } = merge(all, ALL)
+      t.is(total, items.length)
+      t.deepEqual(keysOf(items.map(({ item }) => item)), keysOf(all.flatMap(({ page }) => page.items)))
+      for (const { item, registry, alsoIn, conflict } of items) {
+        const carriers = ranked.filter(({ page }) => page.items.some((one) => keyOf(one) === keyOf(item)))
+        t.deepEqual(
+          [registry, ...alsoIn],
+          carriers.map(({ source }) => source.name),
+        )
+        t.is(conflict, items.filter((one) => one.item.listingId === item.listingId).length > 1)
+      }
+    }),
+  )
+})
+
+test('where publishers are known, taking a source away takes exactly its copies away', (t) => {
+  fc.assert(
+    fc.property(
+      attributedAnswers.filter((all) => all.length > 0),
+      fc.nat(),
+      (all, nth) => {
+        const gone = all[nth % all.length]!
+        const rest = all.filter((one) => one !== gone)
+        const isLeft = ({ registry, alsoIn }: { registry: string; alsoIn: readonly string[] }) =>
+          registry !== gone.source.name || alsoIn.length > 0
+        const kept = merge(all, ALL).items.filter(isLeft)
+        t.deepEqual(
+          keysOf(merge(rest, ALL).items.map(({ item }) => item)),
+          keysOf(kept.map(({ item }) => item)),
+        )
+      },
+    ),
+  )
+})
+
+test('what lies behind a page is known all the same', (t) => {
+  fc.assert(
+    fc.property(answers, fc.array(fc.nat(8)), (all, cuts) => {
+      const cut = all.map(({ source, page }, n): SourceAnswer => {
+        const at = cuts[n] ?? page.items.length
+        return { source, page: { ...page, items: page.items.slice(0, at), behind: page.items.slice(at) } }
+      })
+      t.deepEqual(
+        merge(cut, ALL).items.map(({ item, alsoIn }) => ({ item, alsoIn })),
+        merge(all, ALL).items.map(({ item, alsoIn }) => ({ item, alsoIn })),
+      )
+      t.is(merge(cut, ALL).total, merge(all, ALL).total)
+    }),
+  )
+})
+
+test('what a gateway says of its listing is told in names that lead through it', (t) => {
+  const origin = { registry: 'curated', alsoIn: ['local', 'fr/open'], stale: true, differs: false }
+  const behind = answer('eu', 1, [item({ publisher: '0x1', origin })])
+  const own = answer('open-market', 2, [item({ publisher: '0x1' })])
+  const other = answer('us', 3, [item({ publisher: '0x1', origin: { ...origin, alsoIn: [], stale: false } })])
+  const [shown] = merge([behind, own, other], ALL).items
+  t.like(shown, {
+    registry: 'eu',
+    alsoIn: ['eu/local', 'eu/fr/open', 'open-market', 'us/curated'],
+    stale: true,
+    differs: false,
+  })
+  t.is(shownName('eu', behind.page.items[0]!), 'eu/curated')
+  t.is(shownName('open-market', own.page.items[0]!), 'open-market')
 })
