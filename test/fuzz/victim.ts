@@ -1,0 +1,35 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadConfig } from '../../src/config.ts'
+import { createContext } from '../../src/context.ts'
+import { startService } from '../../src/service.ts'
+
+/**
+ * The service in a process of its own, for `attack.ts`: says where it listens, and what memory it holds whenever it is
+ * asked. Ends with its parent.
+ */
+export type VictimSays = { url: string } | { heldBytes: number }
+
+const file = join(mkdtempSync(join(tmpdir(), 'entrepot-fuzz-')), 'gateway.toml')
+writeFileSync(file, '[limits]\npublish_per_minute = 0\n')
+const config = loadConfig({
+  PORT: '0',
+  STORE_URL: 'sqlite::memory:',
+  LOG_LEVEL: 'error',
+  ENTREPOT_CONFIG: file,
+  REGISTRY_ADMIN_API_KEY: process.env.FUZZ_ADMIN_KEY,
+})
+const service = await startService(await createContext(config))
+
+const say = (what: VictimSays): void => void process.send?.(what)
+
+const heldBytes = (): number => {
+  globalThis.gc?.()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+process.on('message', () => say({ heldBytes: heldBytes() }))
+process.on('disconnect', () => process.exit(0))
+say({ url: service.url })
