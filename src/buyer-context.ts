@@ -1,18 +1,24 @@
 import type { Call, Market, Reply } from './cli/market.ts'
 import { routeOf } from './cli/market.ts'
 import type { Registry } from './cli/select-registries.ts'
+import { systemClock } from './domain/clock.ts'
 import { untilAborted, withDeadline } from './domain/deadline.ts'
 import { objectMembers } from './domain/json.ts'
-import type { Page } from './domain/page.ts'
+import type { Page, Source } from './domain/page.ts'
 import { SourceError } from './domain/source-error.ts'
 import type { UpstreamOptions } from './domain/upstream.ts'
 import { createAgent } from './upstream/agent.ts'
-import { MAX_PAGE_BYTES } from './upstream/fetch-listings.ts'
+import { fetchInTurn } from './upstream/fetch-in-turn.ts'
+import { type FetchListings, fetchListings, MAX_PAGE_BYTES } from './upstream/fetch-listings.ts'
+import { getFrom } from './upstream/get.ts'
 import { parseListingPage } from './upstream/listing-page.ts'
-import { liveSource } from './upstream/live-source.ts'
 import { isPrivateAddress } from './upstream/private-addresses.ts'
+import { PublisherBook } from './upstream/publisher-book.ts'
+import { fetchPublishers } from './upstream/publishers.ts'
 import { ACCEPT_ENCODING, readBody } from './upstream/read-body.ts'
+import { readPrefix } from './upstream/read-prefix.ts'
 import { reasonOfStatus, toSourceError } from './upstream/source-reason.ts'
+import { withPublishers } from './upstream/with-publishers.ts'
 
 type Agent = ReturnType<typeof createAgent>
 
@@ -33,7 +39,7 @@ export const openMarket = (): Market => {
   const strangers = agentFor(false)
   const send = sender(({ toldBy }) => (toldBy === undefined || isLocal(toldBy) ? registries : strangers))
   return {
-    source: (registry, timeoutMs) => liveSource(upstreamOptions(registry, timeoutMs), registries),
+    source: (registry, timeoutMs) => openSource(upstreamOptions(registry, timeoutMs), registries),
     findListing: (registry, id, timeoutMs) => findListing(send, registry, id, timeoutMs),
     send,
     close: async () => void (await Promise.all(agents.map((agent) => agent.destroy()))),
@@ -54,7 +60,8 @@ const SCAN_LIMIT = 2000
 const upstreamOptions = ({ url, key }: Registry, timeoutMs: number): UpstreamOptions => ({
   name: url,
   url: url.replace(/\/+$/, ''),
-  kind: 'registry',
+  // Its user has named it herself, so what it says of Registries behind it is believed; a plain one says nothing.
+  kind: 'gateway',
   visibility: 'public',
   mode: 'live',
   key,
@@ -67,6 +74,18 @@ const upstreamOptions = ({ url, key }: Registry, timeoutMs: number): UpstreamOpt
   maxListings: 0,
   allowPrivateAddresses: true,
 })
+
+const openSource = (upstream: UpstreamOptions, agent: Agent): Source => {
+  const fetch = fetchInTurn(upstream, fetchListings(upstream, agent))
+  const book = new PublisherBook(fetchPublishers(getFrom(upstream, agent)), systemClock)
+  const attributed: FetchListings = async (query, offset, signal) => {
+    const page = await fetch(query, offset, signal)
+    // A gateway tells whose its items are itself; its own publishers have other numbers.
+    if (page.items.some(({ item }) => item.origin !== undefined)) return page
+    return withPublishers(book, async () => page)(query, offset, signal)
+  }
+  return (query, signal) => readPrefix(upstream, attributed, query, signal)
+}
 
 const sender =
   (agentOf: (call: Call) => Agent) =>
@@ -110,7 +129,10 @@ const findListing = async (
   const { status, body } = await send({ method: 'GET', url, key: registry.key, timeoutMs })
   if (status === 404) return { items: [], total: 0, ageSeconds: 0, stale: false }
   if (status !== 200) throw new SourceError(reasonOfStatus(status), `${registry.url}: answered ${status}`)
-  const { items } = parseListingPage(Buffer.concat([PAGE_START, listingIn(body, registry), PAGE_END]))
+  const { items } = parseListingPage(
+    Buffer.concat([PAGE_START, listingIn(body, registry), PAGE_END]),
+    'gateway',
+  )
   const found = items.filter(({ item }) => item.listingId === id).map(({ item }) => item)
   if (found.length === 0)
     throw new SourceError(

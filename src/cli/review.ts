@@ -3,7 +3,7 @@ import { buildRecord, UnpresentableError } from '../presentation/build-record.ts
 import { NOTHING_SHOWN, type StorefrontView } from '../presentation/observation.ts'
 import { faultOf, readObject } from './client.ts'
 import { CliError, EXIT, type ExitCode } from './exit.ts'
-import { find } from './listing.ts'
+import { find } from './find-listing.ts'
 import type { Market } from './market.ts'
 import { exitCodeOf } from './outcomes.ts'
 import { readRow, textAt } from './row.ts'
@@ -28,9 +28,7 @@ export const review = async (
   const listing = readRow(row)
   const storefront = textAt(listing, 'storefront_url')
   const view = await visit(terminal, market, { storefront, id, registry, timeoutMs: discoveryTimeoutMs })
-  const publisher =
-    textAt(listing, '_meta', 'publisher') ??
-    (await publisherAddress(market, registry, textAt(listing, 'publisher_id'), discoveryTimeoutMs))
+  const publisher = textAt(listing, '_meta', 'publisher')
   try {
     const record = buildRecord({ listing, registry: registry.url, publisher }, view)
     const json = JSON.stringify(record, null, 2)
@@ -79,22 +77,4 @@ const visit = async (
     look(`/listings/${encodeURIComponent(id)}`),
   ])
   return { status, listing }
-}
-
-/** `GET /publishers/{id}` (`protocol.md` 1.10); `null` where the Registry does not tell. */
-const publisherAddress = async (
-  market: Market,
-  registry: Registry,
-  publisherId: string | null,
-  timeoutMs: number,
-): Promise<string | null> => {
-  if (publisherId === null || !/^\d+$/.test(publisherId)) return null
-  const url = `${registry.url.replace(/\/+$/, '')}/publishers/${publisherId}`
-  try {
-    const reply = await market.send({ method: 'GET', url, key: registry.key, timeoutMs })
-    return reply.status === 200 ? textAt(readObject(reply), 'identities', 0, 'identifier') : null
-  } catch (cause) {
-    if (cause instanceof SourceError) return null // then the record names the publisher by its number
-    throw cause
-  }
 }

@@ -212,3 +212,19 @@ test.serial('a listing is found wherever it is, and shown by its first Registry'
   t.deepEqual([missing.code, missing.stdout], [1, ''])
   t.is((await runCli(['listing', 'a/b', '-r', `${own.url},${await deadUrl()}`])).code, 3)
 })
+
+test.serial(
+  'behind a gateway each listing keeps the Registry and the publisher that the gateway tells',
+  async (t) => {
+    const market = await startRegistry(t)
+    await publish(market.url, ALICE, { listing_id: 'x', offer_resource: { gpu_model: 'H200' } })
+    const gateway = await startRegistry(t, {
+      toml: `[[upstreams]]\nname = "market"\nurl = "${market.url}"\nallow_private_addresses = true\n`,
+    })
+    const publisher = ALICE.address.toLowerCase()
+    const through = await runCli(['listings', '-r', gateway.url])
+    t.like(printed(through.stdout)[0]?._meta, { registry: `${gateway.url}/market`, publisher })
+    const direct = await runCli(['listing', 'x', '-r', market.url])
+    t.like(JSON.parse(direct.stdout)._meta, { registry: market.url, publisher })
+  },
+)
