@@ -6,7 +6,6 @@ import type { NamedSource } from './domain/page.ts'
 import { readFilterSpec } from './filter-spec/load.ts'
 import { explained } from './gateway/explained.ts'
 import { fanOut } from './gateway/fan-out.ts'
-import { createUpstreamSource } from './gateway/upstream-source.ts'
 import { federatedVocabulary } from './gateway/vocabulary.ts'
 import { withOtherFilters } from './gateway/with-other-filters.ts'
 import { createAdmission } from './http/admission.ts'
@@ -24,20 +23,10 @@ import { localSource } from './registry/local-source.ts'
 import { createRecoverPool } from './registry/recover-pool.ts'
 import { Replica } from './registry/replica.ts'
 import type { RecoverAddress } from './registry/signature.ts'
-import { openRedisStore } from './store/redis.ts'
-import { openSqliteStore } from './store/sqlite.ts'
+import type { RedisCounters } from './store/redis-counters.ts'
 import type { Store } from './store/store.ts'
-import { createAgent } from './upstream/agent.ts'
-import { fetchInTurn } from './upstream/fetch-in-turn.ts'
-import { fetchListings } from './upstream/fetch-listings.ts'
-import { fetchFilterSpec } from './upstream/filter-spec.ts'
-import { getFrom } from './upstream/get.ts'
 import { type ListingPage, retainedBytes } from './upstream/listing-page.ts'
-import { PublisherBook } from './upstream/publisher-book.ts'
-import { fetchPublishers } from './upstream/publishers.ts'
-import { readPrefix } from './upstream/read-prefix.ts'
-import { SpecKeeper } from './upstream/spec-keeper.ts'
-import { withPublishers } from './upstream/with-publishers.ts'
+import { openUpstreams } from './upstreams-context.ts'
 
 /** A service put together and loaded, not yet listening. */
 export type Context = {
@@ -85,30 +74,14 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
     const { clock = systemClock, random = Math.random } = overrides
     const { maxBytes } = config.cache
     const cache = new LruCache<ListingPage>({ maxBytes, sizeOf: retainedBytes, now: clock.now })
-    const upstreamSources = config.upstreams.map((upstream) => {
-      const agent = createAgent(upstream)
-      // Readers have been answered by then: what is left is fetched for nobody.
-      closers.push(() => agent.destroy())
-      const get = getFrom(upstream, agent)
-      const book = new PublisherBook(fetchPublishers(get), clock)
-      const assembled = createUpstreamSource({
-        upstream,
-        fetch: fetchInTurn(upstream, fetchListings(upstream, agent)),
-        read: (fetch) => {
-          // A gateway's publishers are only its own; of the others its items tell.
-          const attributed = upstream.kind === 'gateway' ? fetch : withPublishers(book, fetch)
-          return (query, signal) => readPrefix(upstream, attributed, query, signal)
-        },
-        vocabulary: new SpecKeeper(fetchFilterSpec(get), clock),
-        schema: config.gateway.schema,
-        cache,
-        policy: config.cache,
-        budgetMs: config.gateway.budgetMs,
-        clock,
-        random,
-      })
-      closers.push(() => assembled.close())
-      return assembled
+    const { upstreams: upstreamSources, areTried } = await openUpstreams({
+      config,
+      spec,
+      cache,
+      clock,
+      random,
+      log,
+      onClose: (closeOne) => closers.push(closeOne),
     })
     const upstreams = upstreamSources.map(({ source }) => source)
     const local: NamedSource = {
@@ -121,7 +94,9 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
     const sources = config.registry.enabled ? [local, ...upstreams] : upstreams
     const pool = createRecoverPool()
     closers.push(() => pool.close())
-    const limiter = createLimiter(config.limits)
+    const counters = overrides.store === undefined ? await openCounters(config.storeUrl) : null
+    if (counters !== null) closers.push(() => counters.close())
+    const limiter = createLimiter(config.limits, counters)
     const verifier = {
       limiter,
       recover: overrides.recover ?? pool.recover,
@@ -155,6 +130,7 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
               freshSeconds: config.cache.freshSeconds,
             },
       store,
+      areTried,
     })
     const app = createApp({
       routes,
@@ -170,9 +146,23 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
   }
 }
 
+/** Loads the one adapter that is used, which makes the start quicker. */
 const openStore = async (url: string, log: Logger): Promise<Store> => {
-  if (url.startsWith('sqlite:')) return openSqliteStore(url.slice('sqlite:'.length))
+  if (url.startsWith(SQLITE)) {
+    const { openSqliteStore } = await import('./store/sqlite.ts')
+    return openSqliteStore(url.slice(SQLITE.length))
+  }
+  const { openRedisStore } = await import('./store/redis.ts')
   const { store, warnings } = await openRedisStore(url)
   for (const warning of warnings) log.warn(warning)
   return store
 }
+
+/** Where replicas count together; `null` where each counts alone. */
+const openCounters = async (url: string): Promise<RedisCounters | null> => {
+  if (url.startsWith(SQLITE)) return null
+  const { openRedisCounters } = await import('./store/redis-counters.ts')
+  return openRedisCounters(url)
+}
+
+const SQLITE = 'sqlite:'

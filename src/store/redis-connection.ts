@@ -5,6 +5,8 @@ export type Client = Redis | Cluster
 
 /** Longest wait for an answer, in ms; the write's fate is unknown then, and repeating it is safe. */
 const COMMAND_TIMEOUT = 3000
+/** The same for a count, in ms. */
+const COUNT_TIMEOUT = 250
 const CONNECT_TIMEOUT = 3000
 /** A connection that stays silent for this long with a command under way is given up, in ms. */
 const SOCKET_TIMEOUT = 15_000
@@ -34,6 +36,14 @@ export const connected = async (client: Client): Promise<void> => {
     throw refusal ?? error
   }
 }
+
+/** For counting requests, each of which waits for its count: rather counted by itself alone than late. */
+export const counterClient = (url: string): Client =>
+  connect(
+    url,
+    { commandTimeout: COUNT_TIMEOUT, maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false },
+    { enableAutoPipelining: true, enableOfflineQueue: false },
+  )
 
 /** For one blocking read after another, each repeated by the client itself until Redis is there. */
 export const followerClient = (url: string): Client => connect(url, { maxRetriesPerRequest: null }, {})

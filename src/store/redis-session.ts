@@ -3,6 +3,9 @@ import type { Client } from './redis-connection.ts'
 import { storeFailure } from './redis-errors.ts'
 import type { Script } from './redis-script.ts'
 
+/** Before every key. Its braces keep all keys in one slot of a Cluster. */
+export const PREFIX = '{entrepot}:'
+
 /** The keys of one store. All have the same braces in their names, and so one slot of a Cluster. */
 export const keysUnder = (prefix: string) => ({
   /** Decimal number: the version of this layout. */

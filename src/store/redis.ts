@@ -6,7 +6,7 @@ import { openFailure } from './redis-errors.ts'
 import { RedisFollower } from './redis-follower.ts'
 import * as mutations from './redis-mutations.ts'
 import * as reads from './redis-reads.ts'
-import { keysUnder, RedisSession } from './redis-session.ts'
+import { keysUnder, PREFIX, RedisSession } from './redis-session.ts'
 import type {
   Change,
   NewKey,
@@ -21,7 +21,7 @@ import type {
 } from './store.ts'
 
 export type RedisStoreOptions = {
-  /** Before every key. Its braces keep all keys in one slot of a Cluster. Default `{entrepot}:`. */
+  /** Before every key; with braces that keep all keys in one slot of a Cluster. Default `PREFIX`. */
   prefix?: string
   /** Changelog entries kept at least. Default 100,000: readers further behind load again. */
   changelogLength?: number
@@ -45,7 +45,7 @@ export const openRedisStore = async (
   url: string,
   options: RedisStoreOptions = {},
 ): Promise<{ store: Store; warnings: string[] }> => {
-  const { prefix = '{entrepot}:', changelogLength = CHANGELOG_LENGTH } = options
+  const { prefix = PREFIX, changelogLength = CHANGELOG_LENGTH } = options
   const session = new RedisSession(commandClient(url), keysUnder(prefix), changelogLength)
   try {
     await connected(session.client)
