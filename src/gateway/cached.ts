@@ -53,6 +53,11 @@ export class CachedPages {
     return { ...this.#counts, bytes: this.#options.cache.bytes(this.#group) }
   }
 
+  /** Pages that are being fetched. */
+  get underWay(): number {
+    return this.#flights.size
+  }
+
   /** Forgets every page, and what is being fetched now will not be kept. */
   drop(): void {
     this.#generation++
