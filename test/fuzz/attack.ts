@@ -14,6 +14,8 @@ const LISTING_IDS = ['a', 'b', 'c/d', 'é🚀', '%2F']
 /** Requests under way at once. */
 const CONCURRENCY = 16
 const BATCH = 500
+/** Enough to see what is wrong. */
+const MAX_WRONGS = 3
 
 /** A service under attack, and what came of it. */
 export type Victim = {
@@ -42,11 +44,12 @@ export const startVictim = async (): Promise<Victim> => {
     attack: async (count, seed) => {
       const requests = fuzzRequests(await seedsFor(document))
       const wrongs: string[] = []
-      for (let sent = 0; sent < count && wrongs.length < 5; sent += BATCH) {
+      for (let sent = 0; sent < count && wrongs.length < MAX_WRONGS; sent += BATCH) {
         const numRuns = Math.min(BATCH, count - sent)
         const batch = fc.sample(requests, { numRuns, seed: seed + sent }).values()
         const work = async (): Promise<void> => {
           for (const one of batch) {
+            if (wrongs.length >= MAX_WRONGS) return
             const wrong = await ask(url, agent, one).then((told) => wrongWith(one, told, judge), String)
             if (wrong !== null) wrongs.push(`${wrong}\n  in answer to ${show(one)}`)
           }
@@ -164,4 +167,4 @@ const wrongWith = (one: FuzzRequest, told: Told | null, judge: Judge): string | 
 const show = (one: FuzzRequest): string =>
   one.kind === 'raw'
     ? JSON.stringify(one.bytes.toString('latin1'))
-    : `${one.method} ${one.path} ${JSON.stringify(one.headers)} ${one.body?.toString('utf8').slice(0, 2000) ?? ''}`
+    : `${one.method} ${one.path} ${JSON.stringify(one.headers)} ${one.body?.toString('utf8').slice(0, 500) ?? ''}`

@@ -1,6 +1,6 @@
 import test from 'ava'
-import { ALICE, BOB, postJson, publishBody, sign } from '../helpers/seller.ts'
 import { FIXED_TIME, openMarket } from '../helpers/market.ts'
+import { ALICE, BOB, postJson, publishBody, sign } from '../helpers/seller.ts'
 
 /** `protocol.md` 8, Replay: each sentence of that decision over HTTP. */
 
