@@ -49,17 +49,17 @@ const bash = (
   levels: readonly Level[],
 ): string => `# entrepot completion for bash: eval "$(entrepot completion bash)"
 _entrepot() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" path="" word
+  local current="\${COMP_WORDS[COMP_CWORD]}" level="" word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$path $word" in
+    case "$level $word" in
 ${levels
   .filter(({ path }) => path !== '')
-  .map(({ path }) => `      "${parent(path)} ${last(path)}") path="${path}" ;;`)
+  .map(({ path }) => `      "${parent(path)} ${last(path)}") level="${path}" ;;`)
   .join('\n')}
     esac
   done
   local commands="" options=""
-  case "$path" in
+  case "$level" in
 ${levels.map(({ path, commands, options }) => `    "${path}") commands="${names(commands)}" options="${names(options)}" ;;`).join('\n')}
   esac
   if [[ "$current" == -* ]]; then
@@ -76,26 +76,27 @@ complete -o filenames -F _entrepot entrepot
 const parent = (path: string): string => path.split(' ').slice(0, -1).join(' ')
 const last = (path: string): string => path.split(' ').at(-1) ?? ''
 
+/** `path`, `commands` and `options` are zsh's own. */
 const zsh = (levels: readonly Level[]): string => `#compdef entrepot
 # entrepot completion for zsh: eval "$(entrepot completion zsh)"
 _entrepot() {
-  local path="" word
+  local level="" word
   for word in "\${(@)words[2,CURRENT-1]}"; do
-    case "$path $word" in
+    case "$level $word" in
 ${levels
   .filter(({ path }) => path !== '')
-  .map(({ path }) => `      "${parent(path)} ${last(path)}") path="${path}" ;;`)
+  .map(({ path }) => `      "${parent(path)} ${last(path)}") level="${path}" ;;`)
   .join('\n')}
     esac
   done
-  local -a commands options
-  case "$path" in
+  local -a verbs flags
+  case "$level" in
 ${levels.map(zshLevel).join('\n')}
   esac
   if [[ "\${words[CURRENT]}" == -* ]]; then
-    _describe option options
-  elif (( \${#commands} )); then
-    _describe command commands
+    _describe option flags
+  elif (( \${#verbs} )); then
+    _describe command verbs
   else
     _files
   fi
@@ -106,7 +107,7 @@ compdef _entrepot entrepot
 const zshLevel = ({ path, commands, options }: Level): string => {
   const list = (entries: readonly Entry[]): string =>
     entries.map(({ name, description }) => `'${name}:${description}'`).join(' ')
-  return `    "${path}") commands=(${list(commands)}) options=(${list(options)}) ;;`
+  return `    "${path}") verbs=(${list(commands)}) flags=(${list(options)}) ;;`
 }
 
 const fish = (levels: readonly Level[]): string =>

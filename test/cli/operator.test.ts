@@ -1,4 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import test from 'ava'
 import { loadConfig } from '../../src/config.ts'
@@ -72,10 +74,19 @@ test.serial('doctor explains a near-miss key and exits 78, and goes by the Regis
   t.is((await runCli(['doctor', '--config', temporaryFile(t, 'bad.toml', 'urls = [')])).code, 78)
 })
 
-test.serial('sources tells how a plain Registry is', async (t) => {
+test.serial('sources tells what stands behind a gateway, and how a plain Registry is', async (t) => {
+  const told = { name: 'curated', mode: 'live', state: 'unavailable', last_error: { reason: 'timeout' } }
+  const gateway = createServer((request, response) => {
+    response.writeHead(request.url === '/sources' ? 200 : 404).end(JSON.stringify({ sources: [told] }))
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => gateway.once('listening', resolve))
+  t.teardown(() => gateway.close())
   const { url } = await startRegistry(t)
-  const { code, stdout } = await runCli(['sources', '-r', url])
+  const both = `http://127.0.0.1:${(gateway.address() as AddressInfo).port},${url}`
+  const { code, stdout } = await runCli(['sources', '-r', both])
   t.is(code, 0)
-  t.is(JSON.parse(stdout)[0].sources[0].state, 'loaded')
+  const [behind, plain] = JSON.parse(stdout)
+  t.deepEqual([behind.kind, behind.sources], ['gateway', [told]])
+  t.deepEqual([plain.kind, plain.sources[0].state], ['registry', 'loaded'])
   t.is((await runCli(['sources', '-r', await deadUrl()])).code, 4)
 })
