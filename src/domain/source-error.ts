@@ -1,4 +1,7 @@
-/** Why a source did not answer: `contract.md` 3.1, plus `http_<status>`. */
+/**
+ * Why a source did not answer: `contract.md` 3.1, plus `http_<status>`. `not_yet_loaded` is a state there, and shown as
+ * nothing else.
+ */
 export type SourceReason =
   | 'timeout'
   | 'connection_refused'
@@ -16,6 +19,7 @@ export type SourceReason =
   | 'loop'
   | 'budget_spent'
   | 'scan_limit'
+  | 'not_yet_loaded'
   | `http_${number}`
 
 /** A source that could not answer, with the reason that a reader is shown. Its message is for the log. */

@@ -55,8 +55,11 @@ export const planned =
     }
   }
 
-/** What is not declared may be of any schema (`protocol.md` 3.2). */
-const requireSchema = (name: string, spec: UpstreamSpec | null, schema: string | null): void => {
+/**
+ * What is not declared may be of any schema (`protocol.md` 3.2).
+ * @throws SourceError `schema_mismatch`
+ */
+export const requireSchema = (name: string, spec: UpstreamSpec | null, schema: string | null): void => {
   const declared = spec?.schemaId ?? null
   if (schema === null || declared === null || declared === schema) return
   throw new SourceError('schema_mismatch', `${name}: serves schema '${declared}', not '${schema}'`)

@@ -47,8 +47,9 @@ export const reportFailure = (registry: string, error: SourceError, elapsedMs: n
       }
     : {
         registry,
-        state: 'unavailable',
-        reason: error.reason,
+        ...(error.reason === 'not_yet_loaded'
+          ? { state: 'not_yet_loaded' }
+          : { state: 'unavailable', reason: error.reason }),
         matched: null,
         returned: 0,
         elapsed_ms: Math.round(elapsedMs),

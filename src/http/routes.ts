@@ -24,6 +24,8 @@ export type Service = {
   /** `null` where no upstream is configured: a plain Registry. */
   gateway: Omit<MergedListings, 'spec'> | null
   store: Publishing['store']
+  /** Whether every snapshot upstream was pulled once. */
+  areTried: () => boolean
 }
 
 /** The route table (`protocol.md` 1.0, `contract.md` 3.2). */
@@ -36,7 +38,7 @@ export const createRoutes = (service: Service): Route[] => {
     listKeys(keys),
     revokeKey(keys),
     getHealth(store),
-    getReady(),
+    getReady(service.areTried),
   ]
   return [...routes, ...docsRoutes(routes)]
 }

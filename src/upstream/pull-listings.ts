@@ -12,6 +12,9 @@ export const OVERLAP = 10
 /** Requests of one pull, as a multiple of what it takes while nothing changes. */
 const MOST_REQUESTS = 3
 
+/** Pages in a row with nothing new in them: new listings can push what is known on to the next page. */
+const MOST_BARREN = 2
+
 /** Everything open that an upstream has, or that it is more than may be held. */
 export type Pull =
   | { kind: 'whole'; listings: ReadonlyMap<string, Item>; invalid: number }
@@ -52,15 +55,21 @@ const EVERYTHING_OPEN: ListingQuery = {
 
 class Gathered {
   readonly listings = new Map<string, Item>()
-  invalid = 0
   readonly #upstream: Pick<UpstreamOptions, 'name' | 'kind'>
   readonly #seen = new Set<string>()
   #furthest = 0
   #total = 0
+  #invalid = 0
   #requests = 0
+  #barren = 0
 
   constructor(upstream: Pick<UpstreamOptions, 'name' | 'kind'>) {
     this.#upstream = upstream
+  }
+
+  /** Bad items, of which those that two pages had in common were counted twice. */
+  get invalid(): number {
+    return Math.min(this.#invalid, Math.max(0, this.#total - this.#seen.size))
   }
 
   /** The offset to go on from; `null` at the end. */
@@ -74,15 +83,17 @@ class Gathered {
     if (isJoined) {
       const known = this.#seen.size
       for (const [n, item] of items.entries()) this.#keep(keys[n]!, item)
-      if (end >= total) return null
-      if (end > this.#furthest && items.length > 0 && this.#seen.size === known)
+      // A page that is read again says nothing new of its bad items.
+      if (end > this.#furthest) this.#invalid += received - items.length
+      const isBarren = end > this.#furthest && items.length > 0 && this.#seen.size === known
+      this.#barren = isBarren ? this.#barren + 1 : 0
+      if (this.#barren > MOST_BARREN || received > Math.max(0, total - offset))
         throw this.#broken('repeats its pages')
+      if (end >= total) return null
     }
     if (end < total && received <= OVERLAP) throw this.#broken('sends less than it says it has')
     if (this.#requests >= mostRequests(page)) throw this.#broken('changes faster than it can be read')
     if (!isJoined) return Math.max(0, offset - Math.max(received, 2 * OVERLAP))
-    // A page that is read again says nothing new of its bad items.
-    if (end > this.#furthest) this.invalid += received - items.length
     this.#furthest = Math.max(this.#furthest, end)
     return end - OVERLAP
   }

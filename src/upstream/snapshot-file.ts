@@ -1,6 +1,13 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { arrayElements, isJsonObject, type JsonObject, objectMembers, parseJson, type Slice } from '../domain/json.ts'
+import {
+  arrayElements,
+  isJsonObject,
+  type JsonObject,
+  objectMembers,
+  parseJson,
+  type Slice,
+} from '../domain/json.ts'
 import type { Item } from '../domain/page.ts'
 
 /** All open listings of an upstream, by `listingKey`, as they were at a time (milliseconds since the Unix epoch). */
@@ -45,10 +52,14 @@ const readIfThere = async (path: string): Promise<Buffer | null> => {
 
 /** Each listing stands in it to the byte, behind what is known of it. */
 const renderSnapshot = ({ takenAt, listings }: SavedSnapshot, url: string): Buffer => {
-  const parts: Uint8Array[] = [Buffer.from(`{"url":${JSON.stringify(url)},"taken_at":${takenAt},"listings":[`)]
+  const parts: Uint8Array[] = [
+    Buffer.from(`{"url":${JSON.stringify(url)},"taken_at":${takenAt},"listings":[`),
+  ]
   let comma = ''
   for (const [key, { bytes, ...about }] of listings) {
-    parts.push(Buffer.from(`${comma}\n{"key":${JSON.stringify(key)},"about":${JSON.stringify(about)},"listing":`))
+    parts.push(
+      Buffer.from(`${comma}\n{"key":${JSON.stringify(key)},"about":${JSON.stringify(about)},"listing":`),
+    )
     parts.push(bytes, CLOSE)
     comma = ','
   }
