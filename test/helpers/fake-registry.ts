@@ -2,6 +2,11 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
+import { EntrepotError } from '../../src/errors.ts'
+import { matchesAll } from '../../src/filter-spec/evaluate.ts'
+import { parseCriteria } from '../../src/filter-spec/parameters.ts'
+import { REGISTRY_PARAMETERS } from '../../src/filter-spec/reserved.ts'
+import { readUpstreamSpec } from '../../src/filter-spec/upstream-spec.ts'
 
 /** What a scripted Registry does with one request. Declared as data, so that a matrix of faults is a table. */
 export type Behaviour =
@@ -52,7 +57,10 @@ export type FakeRegistry = {
   connections: () => number
   /** JSON texts of listings, newest first, served to the byte. */
   items: string[]
-  /** Body of `GET /filter-spec`, whose `etag` is heeded as `protocol.md` 1.7 and 1.13 say; `null` answers 404. */
+  /**
+   * Body of `GET /filter-spec`; `null` answers 404. Its `etag` is heeded as `protocol.md` 1.7 and 1.13 say, and its
+   * filters are applied as 1.14 says, an unknown one being refused.
+   */
   filterSpec: object | null
   /** Signing address by `publisher_id`, newest first; `null` answers 404. */
   publishers: readonly (readonly [id: number, address: string])[] | null
@@ -91,7 +99,13 @@ export const startFakeRegistry = async (options: FakeOptions = {}): Promise<Fake
     const step = fake.script.length > 1 ? fake.script.shift() : fake.script[0]
     if (seen.path !== `${prefix}/listings`) return respond(response, 404, '{"detail":"Not Found"}')
     if (isOtherSpec(fake, seen)) return respond(response, 412, '{"detail":"filter-spec etag mismatch"}')
-    return behave(step ?? SERVE, response, (offset) => envelope(fake.items, seen.parameters, options, offset))
+    try {
+      const items = filtered(fake, seen.parameters)
+      return behave(step ?? SERVE, response, (offset) => envelope(items, seen.parameters, options, offset))
+    } catch (error) {
+      if (!(error instanceof EntrepotError)) throw error
+      return respond(response, error.status, JSON.stringify({ detail: error.message }))
+    }
   })
   server.on('connection', () => connections++)
   server.listen(0, '127.0.0.1')
@@ -119,6 +133,16 @@ const etagOf = ({ filterSpec }: FakeRegistry): unknown => (filterSpec as { etag?
 
 const isOtherSpec = (fake: FakeRegistry, { headers }: SeenRequest): boolean =>
   fake.filterSpec !== null && headers['if-match'] !== undefined && headers['if-match'] !== `"${etagOf(fake)}"`
+
+const filtered = ({ filterSpec, items }: FakeRegistry, parameters: URLSearchParams): string[] => {
+  if (filterSpec === null) return items
+  const spec = readUpstreamSpec(Buffer.from(JSON.stringify(filterSpec)))
+  const criteria = parseCriteria(
+    spec,
+    [...parameters].filter(([name]) => !REGISTRY_PARAMETERS.has(name)),
+  )
+  return items.filter((item) => matchesAll(criteria, JSON.parse(item)))
+}
 
 const respondFilterSpec = (fake: FakeRegistry, seen: SeenRequest, response: ServerResponse): unknown => {
   fake.specRequests.push(seen)

@@ -1,0 +1,25 @@
+import { compileFilter } from '../../src/filter-spec/compile-filter.ts'
+import { definitionOf } from '../../src/filter-spec/definition.ts'
+import type { Filter, FilterDefinition } from '../../src/filter-spec/filter.ts'
+
+/** A filter of a member of the offer, by its own name unless said otherwise. */
+export const filterOf = (name: string, definition: Partial<FilterDefinition> = {}): Filter =>
+  compileFilter({
+    name,
+    path: `$.offer_resource.${name}`,
+    op: 'in',
+    value_type: 'string',
+    alias_kind: null,
+    on_missing: 'fail',
+    indexed: false,
+    ...definition,
+  })
+
+/** The body of a Registry's `GET /filter-spec` (`protocol.md` 1.13). */
+export const specBody = (etag: string, filters: readonly Filter[], schema?: string): object => ({
+  version: 1,
+  etag,
+  listing_shape: { type: 'object' },
+  filters: filters.map(definitionOf),
+  ...(schema === undefined ? {} : { schema: { id: schema, version: 1 } }),
+})
