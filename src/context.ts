@@ -4,8 +4,10 @@ import type { Config } from './config.ts'
 import { type Clock, systemClock } from './domain/clock.ts'
 import type { NamedSource } from './domain/page.ts'
 import { readFilterSpec } from './filter-spec/load.ts'
+import { Cursors } from './gateway/cursor.ts'
 import { explained } from './gateway/explained.ts'
 import { fanOut } from './gateway/fan-out.ts'
+import { Paging } from './gateway/paging.ts'
 import { federatedVocabulary } from './gateway/vocabulary.ts'
 import { withOtherFilters } from './gateway/with-other-filters.ts'
 import { createAdmission } from './http/admission.ts'
@@ -122,6 +124,11 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
           ? null
           : {
               federation: fanOut(sources, config.gateway),
+              paging: new Paging({
+                sources,
+                budgetMs: config.gateway.budgetMs,
+                cursors: new Cursors(config.adminKey, () => clock.now() / 1000),
+              }),
               vocabulary: federatedVocabulary(
                 spec,
                 upstreamSources.map((upstream) => upstream.spec),

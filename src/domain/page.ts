@@ -38,6 +38,17 @@ export type Explanation = {
   excluded: readonly Exclusion[]
 }
 
+/** What was read of a source in one go, matching or not. */
+export type Stretch = {
+  /** Listings passed. */
+  passed: number
+  /** The first of them; `null` where none could be read. */
+  first: Pick<Item, 'createdAt' | 'listingId'> | null
+  /** `created_at` of the oldest. */
+  oldest: Micros | null
+  isLast: boolean
+}
+
 /** What one source says to one query. */
 export type Page = {
   /** Newest first: `created_at` descending, then `listing_id`. */
@@ -58,6 +69,8 @@ export type Page = {
   isCurrent?: () => boolean
   /** Items that were no listings and were dropped; absent means none. */
   invalid?: number
+  /** Where a `stretch` was asked for and is not told by the items themselves. */
+  stretch?: Stretch
   /** Where the query asks to `explain`. */
   explanation?: Explanation
 }

@@ -22,6 +22,11 @@ export type ListingQuery = {
    * the reader sent, which is about our spec.
    */
   ifMatch?: string
+  /**
+   * `stretch`: no page of matches is wanted, only what comes from `offset` on in one request's worth, counted as the
+   * source itself counts; so the cost of reading on does not grow with what lies before. Absent: a page.
+   */
+  reading?: 'stretch'
   /** Whether `Page.explanation` is wanted; absent means no. */
   explain?: boolean
   /** The reader's own `Cache-Control`; absent: what is kept may be given. */

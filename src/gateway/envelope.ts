@@ -19,7 +19,7 @@ export const renderMerged = ({ items, total, complete, sources, nextCursor }: Re
   )
 
 /** What of an answer a reader sees. `nextCursor`: where there is more. */
-export type RenderedAnswer = Omit<MergedAnswer, 'outcomes'> & { nextCursor?: string | undefined }
+export type RenderedAnswer = Omit<MergedAnswer, 'outcomes' | 'shown'> & { nextCursor?: string | undefined }
 
 /** One listing with `_meta` behind its last member. */
 export const renderItem = (merged: MergedItem): Buffer =>

@@ -14,6 +14,8 @@ export const MAX_LIVE_PREFIX = 2000
 /** One answer out of many: `contract.md` 3.1. */
 export type MergedAnswer = {
   items: readonly MergedItem[]
+  /** The same, with all that lies before them in what was asked for. */
+  shown: readonly MergedItem[]
   /** Distinct matches before paging. */
   total: number
   /** Every visible source answered, fresh or stale. */
@@ -144,7 +146,16 @@ const mergeOutcomes = (
   const answers = outcomes.flatMap(({ source, result }) =>
     result instanceof SourceError ? [] : [{ source, page: result }],
   )
-  const { items, total } = merge(answers, page)
+  const { items: shown, total } = merge(answers, { offset: 0, limit: page.offset + page.limit })
+  const items = shown.slice(page.offset)
+  return { items, shown, total, outcomes, ...describeOutcomes(outcomes, items) }
+}
+
+/** What readers are told of the sources of an answer. */
+export const describeOutcomes = (
+  outcomes: readonly Outcome[],
+  items: readonly MergedItem[],
+): Pick<MergedAnswer, 'complete' | 'sources'> => {
   const returned = new Map<string, number>()
   for (const { registry } of items) returned.set(registry, (returned.get(registry) ?? 0) + 1)
   const sources = outcomes.map(({ source: { name }, result, elapsedMs }) =>
@@ -152,13 +163,17 @@ const mergeOutcomes = (
       ? reportFailure(name, result, elapsedMs)
       : reportPage(name, result, returned.get(name) ?? 0, elapsedMs),
   )
-  return { items, total, complete: answers.length === outcomes.length, sources, outcomes }
+  return { complete: outcomes.every(isUsable), sources }
 }
 
-const refuseUnusable = (answer: MergedAnswer, { requireAll = false, isLoop = false }: Asking): void => {
-  const { total, sources, outcomes } = answer
+const isUsable = ({ result }: Outcome): boolean => !(result instanceof SourceError)
+
+/** Throws for an answer that nobody is to take for one: see `fanOut`. */
+export const refuseUnusable = (
+  { total, sources, outcomes }: Pick<MergedAnswer, 'total' | 'sources' | 'outcomes'>,
+  { requireAll = false, isLoop = false }: Asking,
+): void => {
   if (requireAll && sources.some(({ state }) => state !== 'loaded')) throw notAll(sources)
-  const isUsable = ({ result }: Outcome): boolean => !(result instanceof SourceError)
   if (!outcomes.some(isUsable)) throw nothingUsable(outcomes, sources, isLoop)
   const upstreams = outcomes.filter(({ source }) => source.mode !== 'local')
   if (total === 0 && upstreams.length > 0 && !upstreams.some(isUsable) && !isLoop)

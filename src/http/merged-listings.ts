@@ -1,7 +1,10 @@
+import type { Reader } from '../domain/api-key.ts'
+import type { ListingQuery } from '../domain/query.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { renderMerged } from '../gateway/envelope.ts'
-import type { Federation } from '../gateway/fan-out.ts'
+import type { Asking, Federation, MergedAnswer } from '../gateway/fan-out.ts'
 import { passageOf } from '../gateway/loop.ts'
+import type { Paging } from '../gateway/paging.ts'
 import type { Vocabulary } from '../gateway/vocabulary.ts'
 import { namesEtag, requireEtag } from './etag.ts'
 import type { Answer, Exchange } from './exchange.ts'
@@ -19,6 +22,7 @@ export type MergedListings = MergedHeaderOptions & {
   spec: FilterSpec
   vocabulary: Vocabulary
   federation: Federation
+  paging: Paging
 }
 
 /** `GET /listings` of a gateway: the merged envelope of `contract.md` 3.1. */
@@ -40,7 +44,7 @@ export const listMergedListings = (gateway: MergedListings): Route => ({
 
 const readMerged = async (exchange: Exchange, gateway: MergedListings): Promise<Answer> => {
   const { queryString, header, listHeader, reader, signal } = exchange
-  const { spec, vocabulary, federation, gatewayId } = gateway
+  const { spec, vocabulary, gatewayId } = gateway
   const parameters = readGatewayParameters(queryString)
   const words = vocabulary(reader)
   // Who has read our own spec only, as a plain Registry's, asks by it just as well.
@@ -54,10 +58,22 @@ const readMerged = async (exchange: Exchange, gateway: MergedListings): Promise<
     explain: parameters.explain,
     ...(caching === undefined ? {} : { caching }),
   }
-  const answer = await federation(query, reader, signal, { ...parameters, isLoop })
+  const asking = { ...parameters, isLoop }
+  const answer = await askPage(gateway, query, parameters.cursor, { reader, signal, asking })
   const headers = mergedHeaders(answer, reader, gateway)
   if (namesEtag(header('if-none-match'), etagIn(headers))) return { status: 304, headers }
   return { body: renderMerged(answer), headers }
+}
+
+const askPage = async (
+  { federation, paging }: MergedListings,
+  query: ListingQuery,
+  cursor: string | null,
+  { reader, signal, asking }: { reader: Reader; signal: AbortSignal; asking: Asking },
+): Promise<MergedAnswer & { nextCursor: string | undefined }> => {
+  if (cursor !== null) return paging.pageBehind(cursor, query, { reader, signal, asking })
+  const answer = await federation(query, reader, signal, asking)
+  return { ...answer, nextCursor: paging.cursorBehind(answer, query, asking) }
 }
 
 const etagIn = ({ ETag: etag = '' }: Record<string, string>): string => etag.replace(/^W\/"|"$/g, '')

@@ -47,7 +47,7 @@ export const readPrefix = async (
 }
 
 /** Filters that the upstream does not apply: those of the criteria that are not among what is sent. */
-const lackingFilters = ({ criteria, filters }: ListingQuery): string[] => {
+export const lackingFilters = ({ criteria, filters }: ListingQuery): string[] => {
   const sent = new Set(filters.map(([parameter]) => filterNameOf(parameter)))
   return [...new Set(criteria.map(({ filter }) => filter.name))].filter((name) => !sent.has(name))
 }

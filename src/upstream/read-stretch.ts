@@ -1,0 +1,55 @@
+import type { Item, Page } from '../domain/page.ts'
+import type { ListingQuery } from '../domain/query.ts'
+import { SourceError } from '../domain/source-error.ts'
+import type { UpstreamOptions } from '../domain/upstream.ts'
+import { matchesAll } from '../filter-spec/evaluate.ts'
+import type { FetchListings } from './fetch-listings.ts'
+import type { UpstreamItem } from './listing-page.ts'
+import { MIN_PAGE_ITEMS } from './read-prefix.ts'
+
+/**
+ * Reads an upstream on from `query.offset`: one request, whatever lies before. The filters are sent, and every
+ * criterion is evaluated again on what comes back.
+ *
+ * `total` is what the upstream says.
+ * @throws SourceError `bad_envelope` for an answer that is too short for what there is to come
+ */
+export const readStretch = async (
+  upstream: Pick<UpstreamOptions, 'name'>,
+  fetch: FetchListings,
+  query: ListingQuery,
+  signal: AbortSignal,
+): Promise<Page> => {
+  const { offset } = query
+  const { items, received, total, freshness } = await fetch(query, offset, signal)
+  if (received < Math.min(MIN_PAGE_ITEMS, total - offset))
+    throw new SourceError('bad_envelope', `${upstream.name}: sends less than it says it has`)
+  const times = items.map(({ item }) => item.createdAt)
+  const invalid = received - items.length
+  return {
+    items: items
+      .filter((one) => isMatch(query, one))
+      .map(({ item }) => item)
+      .sort(newestFirst),
+    total,
+    ageSeconds: 0,
+    stale: false,
+    ...freshness,
+    ...(invalid === 0 ? {} : { invalid }),
+    stretch: {
+      passed: received,
+      first: items[0]?.item ?? null,
+      oldest: times.length === 0 ? null : Math.min(...times),
+      isLast: offset + received >= total,
+    },
+  }
+}
+
+/** As for a page (`read-prefix.ts`): who has published an item may not be known. */
+const isMatch = ({ status, publisher, criteria }: ListingQuery, { item, document }: UpstreamItem): boolean =>
+  (status === null || document.status === status) &&
+  (publisher === null || item.publisher === null || item.publisher === publisher) &&
+  matchesAll(criteria, document)
+
+const newestFirst = (a: Item, b: Item): number =>
+  b.createdAt - a.createdAt || (a.listingId < b.listingId ? -1 : a.listingId > b.listingId ? 1 : 0)
