@@ -42,3 +42,15 @@ export class SourceError extends Error {
     this.retryAfterMs = extras.retryAfterMs ?? null
   }
 }
+
+/** Whether the source is well and has answered: it is the question that it cannot take. */
+export const isAboutQuestion = (reason: SourceReason): boolean => ABOUT_QUESTION.has(reason)
+
+const ABOUT_QUESTION: ReadonlySet<SourceReason> = new Set([
+  'unsupported_filter',
+  'schema_mismatch',
+  'scan_limit',
+  'loop',
+  'http_400',
+  'http_412',
+])

@@ -11,7 +11,7 @@ import {
   phaseAt,
 } from '../domain/freshness.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import { SourceError, type SourceReason } from '../domain/source-error.ts'
+import { isAboutQuestion, SourceError, type SourceReason } from '../domain/source-error.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import type { FetchListings } from '../upstream/fetch-listings.ts'
 import type { ListingPage } from '../upstream/listing-page.ts'
@@ -157,17 +157,7 @@ const mayGive = (phase: Phase, { caching }: ListingQuery): boolean => {
  * and what it cannot filter it cannot have filtered.
  */
 const couldNotBeHad = (error: unknown): error is SourceError =>
-  error instanceof SourceError && !ANSWERS.has(error.reason)
-
-const ANSWERS: ReadonlySet<SourceReason> = new Set([
-  'unauthorized',
-  'unsupported_filter',
-  'schema_mismatch',
-  'scan_limit',
-  'loop',
-  'http_400',
-  'http_412',
-])
+  error instanceof SourceError && error.reason !== 'unauthorized' && !isAboutQuestion(error.reason)
 
 const NO_DIRECTIVES: Directives = { mayStore: true, maxAgeSeconds: null, mayServeStale: true, ageSeconds: 0 }
 

@@ -1,4 +1,4 @@
-import { SourceError } from '../domain/source-error.ts'
+import { isAboutQuestion, SourceError } from '../domain/source-error.ts'
 import type { SourceDetails, SourceStatus } from '../domain/source-status.ts'
 import type { FetchListings } from '../upstream/fetch-listings.ts'
 
@@ -66,7 +66,7 @@ export class CallRecord {
     this.#failed++
     this.#failuresByReason.set(reason, (this.#failuresByReason.get(reason) ?? 0) + 1)
     // A query that it cannot answer says nothing about how it is.
-    if (reason === 'unsupported_filter') return
+    if (isAboutQuestion(reason)) return
     this.#isAnswering = false
     this.#lastError = { reason, at }
   }

@@ -1,7 +1,7 @@
 import { afterEvent, type Breaker, type BreakerEvent, CLOSED } from '../domain/breaker.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import { SourceError, type SourceReason } from '../domain/source-error.ts'
+import { isAboutQuestion, SourceError, type SourceReason } from '../domain/source-error.ts'
 import type { FetchListings } from '../upstream/fetch-listings.ts'
 
 /** How long an upstream that refuses our key is left alone between probes. */
@@ -148,18 +148,10 @@ const isPlain = ({ filters, publisher }: ListingQuery): boolean => filters.lengt
 
 /** Whether the upstream is to blame, and not the question, our key, or our asking too often. */
 const isFailure = ({ reason }: SourceError, query: ListingQuery): boolean => {
-  if (NO_FAILURES.has(reason) || /^http_4\d\d$/.test(reason)) return false
+  if (isAboutQuestion(reason) || NO_FAILURES.has(reason) || /^http_4\d\d$/.test(reason)) return false
   // One listing with an odd value makes a Registry of the deployed protocol answer 500 to every query on that field
   // (`protocol.md` 7.1), and readers who ask for it could shut it off for all.
   return reason !== 'http_500' || isPlain(query)
 }
 
-const NO_FAILURES: ReadonlySet<SourceReason> = new Set([
-  'unauthorized',
-  'rate_limited',
-  'unsupported_filter',
-  'schema_mismatch',
-  'scan_limit',
-  'loop',
-  'budget_spent',
-])
+const NO_FAILURES: ReadonlySet<SourceReason> = new Set(['unauthorized', 'rate_limited', 'budget_spent'])
