@@ -7,6 +7,8 @@ import { startService } from './service.ts'
 export const EXIT_CONFIG = 78
 /** What is needed could not be reached. */
 export const EXIT_FAILURE = 1
+/** Longer than a client takes from an answer to its next request; shorter than anybody waits for a stop. */
+const IDLE_MS = 1000
 
 /** Runs the service until SIGINT or SIGTERM. Resolves with the exit code. */
 export const serve = async (): Promise<number> => {
@@ -16,7 +18,7 @@ export const serve = async (): Promise<number> => {
     context.log.info({ url: service.url, upstreams: context.config.upstreams.length }, 'listening')
     const signal = await stopSignal()
     context.log.info({ signal }, 'draining')
-    await service.close()
+    await service.close(IDLE_MS)
     return 0
   } catch (cause) {
     if (!(cause instanceof ConfigError || cause instanceof EntrepotError)) throw cause

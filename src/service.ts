@@ -2,13 +2,18 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Context } from './context.ts'
 import { ConfigError } from './errors.ts'
+import { Connections } from './http/connections.ts'
 
 /** A service that listens. */
 export type Service = {
   /** `http://host:port`, with the port that was given where 0 was asked. */
   url: string
-  /** Stops taking connections, lets requests under way finish, then closes the rest. */
-  close: () => Promise<void>
+  /**
+   * Takes no further connection, answers every request on those that are there, and lets go of everything.
+   * `idleMs` (default 0) is how long a connection that is kept alive stays open although nothing is sent on it:
+   * clients that are about to send find it open, and are told on their answer that it is the last.
+   */
+  close: (idleMs?: number) => Promise<void>
 }
 
 /** How long requests under way may take to finish once the service was told to stop. */
@@ -20,14 +25,13 @@ const KEEP_ALIVE_MS = 65_000
 
 /** @throws ConfigError when the address cannot be listened on */
 export const startService = async (context: Context): Promise<Service> => {
-  const server = createServer(
-    {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-    },
-    context.listener,
-  )
+  const server = createServer({
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  })
+  const connections = new Connections()
+  connections.watch(server, context.listener)
   const { host, port } = context.config
   try {
     await listen(server, host, port)
@@ -38,8 +42,8 @@ export const startService = async (context: Context): Promise<Service> => {
   const address = server.address() as AddressInfo
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
-    close: async () => {
-      await drain(server)
+    close: async (idleMs = 0) => {
+      await connections.drain(server, { idleMs, mostMs: DRAIN_MS })
       await context.close()
     },
   }
@@ -60,15 +64,3 @@ const cannotListen = (cause: unknown, host: string, port: number): string => {
     return `port ${port} on ${host} is taken; set PORT to another, or end what listens there`
   return `cannot listen on ${host}:${port}: ${message}`
 }
-
-/** Connections that fall idle while draining are closed at once, so that only real work is waited for. */
-const drain = (server: Server): Promise<void> =>
-  new Promise((resolve) => {
-    const sweep = setInterval(() => server.closeIdleConnections(), 50)
-    const end = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
-    server.close(() => {
-      clearInterval(sweep)
-      clearTimeout(end)
-      resolve()
-    })
-  })
