@@ -1,4 +1,4 @@
-import { hashMessage, numberToHex, recoverAddress as recoverHashSigner } from 'viem'
+import { hashMessage, numberToHex, recoverAddress as recoverHashSigner } from 'viem/utils'
 import type { RecoverAddress } from './signature.ts'
 
 /** EIP-191 recovery by viem: about a millisecond of pure JavaScript a signature. */
