@@ -1,6 +1,7 @@
 import type { CacheDecision } from './freshness.ts'
 import type { ListingQuery } from './query.ts'
 import type { SourceReason } from './source-error.ts'
+import type { SourceDetails } from './source-status.ts'
 import type { Micros } from './timestamp.ts'
 
 /** One listing on its way to a reader. */
@@ -95,4 +96,6 @@ export type NamedSource = {
   /** Lower wins when two sources carry the same listing. */
   priority: number
   ask: Source
+  /** State of its circuit breaker; absent for a source without one. */
+  breaker?: () => SourceDetails['breaker']['state']
 }

@@ -5,7 +5,7 @@ import type { NamedSource, Page } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { EntrepotError } from '../errors.ts'
-import { reportFailure, reportPage, type SourceReport } from './source-report.ts'
+import { explainSource, reportFailure, reportPage, type SourceReport } from './source-report.ts'
 import { visibleSources } from './visible.ts'
 
 /** Farthest end of a page while a live source is visible: it has to send everything before it (`contract.md` 3.1). */
@@ -71,7 +71,7 @@ export const fanOut =
     if (!asking.isLoop) refuseFarPage(visible, query, maxLivePrefix)
     const { asked, offset } = prefixFor(askable, query)
     const outcomes = await askWithin(asking.budgetMs ?? budgetMs, askable, asked, signal)
-    const answer = mergeOutcomes(outcomes, { offset, limit: query.limit })
+    const answer = mergeOutcomes(outcomes, { offset, limit: query.limit, explain: query.explain })
     refuseUnusable(answer, asking)
     return answer
   }
@@ -141,29 +141,40 @@ const askOne = async (source: NamedSource, query: ListingQuery, signal: AbortSig
 
 const mergeOutcomes = (
   outcomes: readonly Outcome[],
-  page: { offset: number; limit: number },
+  page: { offset: number; limit: number; explain?: boolean | undefined },
 ): MergedAnswer => {
   const answers = outcomes.flatMap(({ source, result }) =>
     result instanceof SourceError ? [] : [{ source, page: result }],
   )
   const { items: shown, total } = merge(answers, { offset: 0, limit: page.offset + page.limit })
   const items = shown.slice(page.offset)
-  return { items, shown, total, outcomes, ...describeOutcomes(outcomes, items) }
+  return { items, shown, total, outcomes, ...describeOutcomes(outcomes, countReturned(items), page.explain) }
 }
 
-/** What readers are told of the sources of an answer. */
+/** What readers are told of the sources of an answer. `returned`: listings shown of each. */
 export const describeOutcomes = (
   outcomes: readonly Outcome[],
-  items: readonly MergedItem[],
+  returned: ReadonlyMap<string, number>,
+  explain = false,
 ): Pick<MergedAnswer, 'complete' | 'sources'> => {
-  const returned = new Map<string, number>()
-  for (const { registry } of items) returned.set(registry, (returned.get(registry) ?? 0) + 1)
-  const sources = outcomes.map(({ source: { name }, result, elapsedMs }) =>
-    result instanceof SourceError
-      ? reportFailure(name, result, elapsedMs)
-      : reportPage(name, result, returned.get(name) ?? 0, elapsedMs),
-  )
+  const sources = outcomes.map(({ source, result, elapsedMs }): SourceReport => {
+    const count = returned.get(source.name) ?? 0
+    const report =
+      result instanceof SourceError
+        ? reportFailure(source.name, result, elapsedMs, count)
+        : reportPage(source.name, result, count, elapsedMs)
+    return explain ? { ...report, explain: explainSource(source, result) } : report
+  })
   return { complete: outcomes.every(isUsable), sources }
+}
+
+/** Listings by the source whose copy is shown; added to what was counted before. */
+export const countReturned = (
+  items: readonly MergedItem[],
+  counts: Map<string, number> = new Map(),
+): Map<string, number> => {
+  for (const { registry } of items) counts.set(registry, (counts.get(registry) ?? 0) + 1)
+  return counts
 }
 
 const isUsable = ({ result }: Outcome): boolean => !(result instanceof SourceError)

@@ -7,7 +7,14 @@ import type { NamedSource } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { Cursors, Position } from './cursor.ts'
-import { type Asking, describeOutcomes, type MergedAnswer, onlyLocal, refuseUnusable } from './fan-out.ts'
+import {
+  type Asking,
+  countReturned,
+  describeOutcomes,
+  type MergedAnswer,
+  onlyLocal,
+  refuseUnusable,
+} from './fan-out.ts'
 import { comparePlaces, type Place, placeIn, placeOf, rankSources } from './place.ts'
 import { Shown } from './shown.ts'
 import { STRETCH } from './track.ts'
@@ -84,7 +91,7 @@ export class Paging {
       const { nth: end, spans } = walk
       const more = await walk.next(1, deadline)
       const { outcomes } = walk
-      const described = describeOutcomes(outcomes, items)
+      const described = describeOutcomes(outcomes, countReturned(items), query.explain)
       refuseUnusable({ ...described, outcomes, total: items.length }, asking)
       const answer = { items, shown: items, total: position.total, outcomes, ...described }
       const last = items.at(-1)

@@ -1,5 +1,7 @@
-import type { Page } from '../domain/page.ts'
-import type { SourceError, SourceReason } from '../domain/source-error.ts'
+import type { CacheDecision } from '../domain/freshness.ts'
+import type { NamedSource, Page } from '../domain/page.ts'
+import { SourceError, type SourceReason } from '../domain/source-error.ts'
+import type { SourceDetails } from '../domain/source-status.ts'
 
 /** `skipped`: could have answered, but not this query. */
 export type SourceState = 'loaded' | 'stale' | 'unavailable' | 'not_yet_loaded' | 'skipped'
@@ -19,6 +21,19 @@ export type SourceReport = {
   elapsed_ms?: number
   /** Items that were no listings and were dropped. */
   invalid?: number
+  /** Where the question asks to explain. */
+  explain?: ReportedExplanation
+}
+
+/** How a source came to its answer (`contract.md` 3.1, `explain=true`). */
+export type ReportedExplanation = {
+  /** The query string that it was sent, without paging; absent for a source in memory. */
+  query?: string
+  /** How the cache came by the answer; `none` where there is no cache. */
+  cache: CacheDecision['outcome'] | 'none'
+  /** Absent for a source that is not called. */
+  breaker?: SourceDetails['breaker']['state']
+  excluded: Readonly<Record<string, { by_value: number; missing: number }>>
 }
 
 export const reportPage = (
@@ -37,13 +52,20 @@ export const reportPage = (
   ...(page.invalid === undefined ? {} : { invalid: page.invalid }),
 })
 
-export const reportFailure = (registry: string, error: SourceError, elapsedMs: number): SourceReport =>
+/** `returned`: of a source that failed midway, how many were shown before. */
+export const reportFailure = (
+  registry: string,
+  error: SourceError,
+  elapsedMs: number,
+  returned = 0,
+): SourceReport =>
   SKIPPING.has(error.reason)
     ? {
         registry,
         state: 'skipped',
         reason: error.reason,
         ...(error.filters.length === 0 ? {} : { filters: error.filters }),
+        ...(returned === 0 ? {} : { returned }),
       }
     : {
         registry,
@@ -51,9 +73,25 @@ export const reportFailure = (registry: string, error: SourceError, elapsedMs: n
           ? { state: 'not_yet_loaded' }
           : { state: 'unavailable', reason: error.reason }),
         matched: null,
-        returned: 0,
+        returned,
         elapsed_ms: Math.round(elapsedMs),
       }
+
+export const explainSource = (
+  { breaker }: Pick<NamedSource, 'breaker'>,
+  result: Page | SourceError,
+): ReportedExplanation => {
+  const page = result instanceof SourceError ? null : result
+  const { sent, excluded = [] } = page?.explanation ?? {}
+  return {
+    ...(sent === undefined ? {} : { query: sent }),
+    cache: page?.cache?.outcome ?? 'none',
+    ...(breaker === undefined ? {} : { breaker: breaker() }),
+    excluded: Object.fromEntries(
+      excluded.map(({ filter, byValue, missing }) => [filter, { by_value: byValue, missing }]),
+    ),
+  }
+}
 
 /** The source is well; it is the query that it cannot answer. */
 const SKIPPING: ReadonlySet<SourceReason> = new Set([

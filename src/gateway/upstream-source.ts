@@ -84,7 +84,14 @@ export const createUpstreamSource = (parts: UpstreamParts): UpstreamSource => {
   }
 
   return {
-    source: { name, visibility, priority, mode: 'live', ask: plan(read(pages.fetch)) },
+    source: {
+      name,
+      visibility,
+      priority,
+      mode: 'live',
+      ask: plan(read(pages.fetch)),
+      breaker: () => guard.breaker.state,
+    },
     spec: { name, kind, visibility, priority, spec: () => vocabulary.current() },
     fetch: guard.fetch,
     status: () => ({

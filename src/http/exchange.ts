@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { Reader } from '../domain/api-key.ts'
 import type { JsonValue } from '../domain/json.ts'
 
@@ -27,7 +28,7 @@ export type Answer = {
   /** Default 200. */
   status?: number
   type?: string
-  body?: string | Buffer
+  body?: string | Buffer | Readable
   headers?: Readonly<Record<string, string>>
   /** Where given: the answer may be given again, as it is, to the same question for as long as this holds. */
   isCurrent?: () => boolean

@@ -78,5 +78,4 @@ const isPlainRead = ({ method, headers }: IncomingMessage): boolean =>
   headers.pragma === undefined &&
   headers.origin === undefined &&
   headers['cdn-loop'] === undefined &&
-  !headers.accept?.includes('ndjson') &&
-  !headers.accept?.includes('html')
+  (headers.accept === undefined || !/ndjson|html/i.test(headers.accept))

@@ -27,8 +27,19 @@ export const mergedHeaders = (
   Via: `1.1 ${gatewayId}`,
 })
 
+/** The same of an answer that is sent while it is still made: what it will be, its last line says. */
+export const streamHeaders = (
+  outcomes: readonly Outcome[],
+  { gatewayId }: Pick<MergedHeaderOptions, 'gatewayId'>,
+): Record<string, string> => ({
+  'Cache-Control': 'no-store',
+  'Cache-Status': cacheStatus(outcomes),
+  Vary: MERGED_VARY,
+  Via: `1.1 ${gatewayId}`,
+})
+
 /** What else than its URL a merged answer depends on. */
-export const MERGED_VARY = 'Accept, Authorization'
+const MERGED_VARY = 'Accept, Authorization'
 
 /** Whoever asks without a key sees what anybody would. */
 const audience = (reader: Reader): string => (reader.kind === 'anonymous' ? 'public' : 'private')

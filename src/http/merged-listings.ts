@@ -1,17 +1,20 @@
+import { Readable } from 'node:stream'
 import type { Reader } from '../domain/api-key.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { renderMerged } from '../gateway/envelope.ts'
 import type { Asking, Federation, MergedAnswer } from '../gateway/fan-out.ts'
 import { passageOf } from '../gateway/loop.ts'
+import type { StreamListings } from '../gateway/ndjson.ts'
 import type { Paging } from '../gateway/paging.ts'
 import type { Vocabulary } from '../gateway/vocabulary.ts'
+import { NDJSON_TYPE, wantsNdjson } from './accept.ts'
 import { namesEtag, requireEtag } from './etag.ts'
 import type { Answer, Exchange } from './exchange.ts'
 import { GATEWAY_ONLY, readGatewayParameters } from './gateway-parameters.ts'
 import { queryOf } from './listing-query.ts'
 import { listingParameters } from './listing-reads.ts'
-import { type MergedHeaderOptions, mergedHeaders } from './merged-headers.ts'
+import { type MergedHeaderOptions, mergedHeaders, streamHeaders } from './merged-headers.ts'
 import { mergedEnvelope } from './merged-wire.ts'
 import { IF_NONE_MATCH, readStatusParameter } from './parameters.ts'
 import { requestCaching } from './request-caching.ts'
@@ -23,6 +26,7 @@ export type MergedListings = MergedHeaderOptions & {
   vocabulary: Vocabulary
   federation: Federation
   paging: Paging
+  stream: StreamListings
 }
 
 /** `GET /listings` of a gateway: the merged envelope of `contract.md` 3.1. */
@@ -32,7 +36,9 @@ export const listMergedListings = (gateway: MergedListings): Route => ({
   gate: 'read',
   summary: 'List the listings that match, of every source that the reader may see',
   description:
-    'Newest first, each listing once. Every further query parameter is a filter of the filter spec; all have to match.',
+    'Newest first, each listing once. Every further query parameter is a filter of the filter spec; all have to match. ' +
+    'With `Accept: application/x-ndjson` the whole sequence comes, one listing a line, whatever the page; ' +
+    'its last line holds `_meta` with `complete` and `sources`.',
   parameters: [...listingParameters(gateway.spec), ...GATEWAY_ONLY, IF_NONE_MATCH],
   answers: {
     200: { description: 'A page of listings, and how each source answered', schema: mergedEnvelope },
@@ -59,10 +65,25 @@ const readMerged = async (exchange: Exchange, gateway: MergedListings): Promise<
     ...(caching === undefined ? {} : { caching }),
   }
   const asking = { ...parameters, isLoop }
+  if (wantsNdjson(listHeader('accept'))) return streamMerged(gateway, query, { reader, signal, asking })
   const answer = await askPage(gateway, query, parameters.cursor, { reader, signal, asking })
   const headers = mergedHeaders(answer, reader, gateway)
   if (namesEtag(header('if-none-match'), etagIn(headers))) return { status: 304, headers }
   return { body: renderMerged(answer), headers }
+}
+
+/** A stream has no pages: `limit`, `offset` and `cursor` mean nothing. */
+const streamMerged = async (
+  gateway: MergedListings,
+  query: ListingQuery,
+  { reader, signal, asking }: { reader: Reader; signal: AbortSignal; asking: Asking },
+): Promise<Answer> => {
+  const { outcomes, lines } = await gateway.stream(query, reader, signal, asking)
+  return {
+    type: NDJSON_TYPE,
+    body: Readable.from(lines, { objectMode: false }),
+    headers: streamHeaders(outcomes, gateway),
+  }
 }
 
 const askPage = async (

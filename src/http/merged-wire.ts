@@ -6,8 +6,8 @@ import { envelope, listing } from './wire.ts'
 const STATES = ['loaded', 'stale', 'unavailable', 'not_yet_loaded', 'skipped'] as const
 
 const explanation = z.looseObject({
-  query: z.string().optional().describe('What the source was asked'),
-  cache: z.string().optional().describe('How its answer was come by'),
+  query: z.string().optional().describe('What the source was sent, without paging'),
+  cache: z.string().describe('How its answer was come by'),
   breaker: z.string().optional().describe('State of its circuit breaker'),
   excluded: z.record(
     z.string(),

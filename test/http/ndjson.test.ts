@@ -1,0 +1,122 @@
+import { request } from 'node:http'
+import { setImmediate } from 'node:timers/promises'
+import test from 'ava'
+import { deadUrl, envelopeText, listingText, listingTexts } from '../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../helpers/gateway.ts'
+import { ALICE, publish } from '../helpers/seller.ts'
+
+const NDJSON = { Accept: 'application/x-ndjson' }
+
+type Line = { listing_id?: string; _meta: { complete?: boolean; sources?: Record<string, unknown>[] } }
+
+const linesOf = (text: string): Line[] => {
+  if (!text.endsWith('\n')) throw new Error('the last line has no end')
+  return text
+    .slice(0, -1)
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+test('the whole merged sequence, one listing a line, and a last line that tells of the sources', async (t) => {
+  const a = await startFake(t, { items: listingTexts('a', 900) })
+  const b = await startFake(t, {
+    items: [...listingTexts('b', 450), ...listingTexts('a', 900).slice(500, 600)],
+  })
+  const service = await startGateway(t, [
+    { name: 'a', url: a.url },
+    { name: 'b', url: b.url },
+  ])
+  await publish(service.url, ALICE, { listing_id: 'own' })
+  const reply = await service.get('/listings?limit=5&offset=7', NDJSON)
+  t.is(reply.status, 200)
+  t.is(reply.headers.get('content-type'), 'application/x-ndjson')
+  t.is(reply.headers.get('cache-control'), 'no-store')
+  const lines = linesOf(reply.text)
+  const last = lines.pop()
+  const ids = lines.map(({ listing_id }) => listing_id)
+  t.is(ids.length, 1351)
+  t.is(new Set(ids).size, 1351)
+  t.true(last?._meta.complete)
+  t.deepEqual(
+    last?._meta.sources?.map(({ registry, state, returned }) => [registry, state, returned]),
+    [
+      ['local', 'loaded', 1],
+      ['a', 'loaded', 900],
+      ['b', 'loaded', 450],
+    ],
+  )
+})
+
+test('an item written over several lines is one line, and the same to the byte otherwise', async (t) => {
+  const odd = listingText({ listing_id: 'odd', x: 'a\nb' }).replace(
+    '"publisher_id":1,',
+    '"n": 1.50e+3 ,\r\n\t"publisher_id" :\n 1,',
+  )
+  const fake = await startFake(t, { script: [{ kind: 'body', body: envelopeText([odd], 1) }] })
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const { text } = await get('/listings', NDJSON)
+  const [line] = text.split('\n')
+  t.true(line!.startsWith(odd.replaceAll(/[\r\n]/g, '').slice(0, -1)), line)
+  t.is(JSON.parse(line!).x, 'a\nb')
+})
+
+test('a source that fails midway is told in the last line, with what came of it', async (t) => {
+  const good = await startFake(t, { items: listingTexts('g', 450) })
+  const bad = await startFake(t, {
+    items: listingTexts('b', 450),
+    script: [{ kind: 'serve' }, { kind: 'status', status: 404 }],
+  })
+  const { get } = await startGateway(t, [
+    { name: 'good', url: good.url },
+    { name: 'bad', url: bad.url },
+  ])
+  const lines = linesOf((await get('/listings', NDJSON)).text)
+  const { complete, sources } = lines.at(-1)!._meta
+  t.false(complete)
+  t.like(sources?.[2], { registry: 'bad', state: 'unavailable', reason: 'http_404', returned: 200 })
+  t.like(sources?.[1], { registry: 'good', state: 'loaded', returned: 450 })
+  t.is(lines.length, 651)
+})
+
+test('before the first line the refusals are those of a page', async (t) => {
+  const { get } = await startGateway(t, [{ name: 'dead', url: await deadUrl() }])
+  t.is((await get('/listings', NDJSON)).status, 503)
+  t.is((await get('/listings?require=all', NDJSON)).status, 502)
+  t.is((await get('/listings?sources=nobody', NDJSON)).status, 400)
+  t.is((await get('/listings?banana=1', NDJSON)).status, 400)
+})
+
+test('what is preferred is sent', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 2) })
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  for (const [accept, type] of [
+    ['application/x-ndjson, */*', 'application/x-ndjson'],
+    ['application/json;q=0.5, Application/X-NDJSON', 'application/x-ndjson'],
+    ['application/json, application/x-ndjson;q=0.5', 'application/json; charset=utf-8'],
+    ['application/x-ndjson;q=0', 'application/json; charset=utf-8'],
+    ['*/*', 'application/json; charset=utf-8'],
+  ] as const)
+    t.is((await get('/listings', { Accept: accept })).headers.get('content-type'), type, accept)
+})
+
+test('a reader who does not read stops the reading of the sources, and one who leaves ends it', async (t) => {
+  const text = 'x'.repeat(8000)
+  const fake = await startFake(t, { items: listingTexts('a', 6000, { text }) })
+  const { url } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const pages = Math.ceil(6000 / 199)
+  const call = request(`${url}/listings`, { headers: NDJSON })
+  const response = await new Promise<import('node:http').IncomingMessage>((resolve) => {
+    call.on('response', resolve).end()
+  })
+  await new Promise((resolve) => response.once('readable', resolve))
+  let before = -1
+  while (before !== fake.requests.length) {
+    before = fake.requests.length
+    for (let turn = 0; turn < 200; turn++) await setImmediate()
+  }
+  t.true(before < pages, `${before} of ${pages} stretches were read for nobody`)
+  const seen = before
+  call.destroy()
+  for (let turn = 0; turn < 200; turn++) await setImmediate()
+  t.true(fake.requests.length <= seen + 2)
+})
