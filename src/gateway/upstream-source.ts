@@ -92,7 +92,7 @@ export const createUpstreamSource = (parts: UpstreamParts): UpstreamSource => {
       ask: plan(read(pages.fetch)),
       breaker: () => guard.breaker.state,
     },
-    spec: { name, kind, visibility, priority, spec: () => vocabulary.current() },
+    spec: { name, kind, visibility, priority, spec: () => vocabulary.current(), known: () => vocabulary.known() },
     fetch: guard.fetch,
     status: () => ({
       name,

@@ -3,6 +3,7 @@ import type { Visibility } from '../domain/page.ts'
 import type { UpstreamKind } from '../domain/upstream.ts'
 import { type FederatedSpec, federate } from '../filter-spec/federated.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
+import { filterNameOf } from '../filter-spec/reserved.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import { maySee } from './visible.ts'
 
@@ -14,17 +15,27 @@ export type SpecSource = {
   priority: number
   /** What is known of its filter spec now; `null` where nothing is. */
   spec: () => UpstreamSpec | null
+  /** Settles once it was asked for its filter spec for the first time. Never rejects. */
+  known: () => Promise<unknown>
 }
 
-/** What a reader may ask: our own filters, and those of the upstreams that she may see. */
-export type Vocabulary = (reader: Reader) => FederatedSpec
+/**
+ * What a reader may ask: our own filters, and those of the upstreams that she may see. Waits for those of them that
+ * have just been asked what they declare for the first time, unless all that is `asked` are filters of our own.
+ */
+export type Vocabulary = (
+  reader: Reader,
+  asked?: readonly (readonly [parameter: string, value: string])[],
+) => Promise<FederatedSpec>
 
 /** The federated filter spec of `contract.md` 3.2, put together anew only when an upstream's has changed. */
 export const federatedVocabulary = (own: FilterSpec, upstreams: readonly SpecSource[]): Vocabulary => {
   const forAll = remembering(own)
   const forPublic = remembering(own)
-  return (reader) => {
+  return async (reader, asked) => {
     const visible = upstreams.filter((upstream) => maySee(reader, upstream))
+    const isOwn = asked?.every(([parameter]) => own.filters.has(filterNameOf(parameter))) ?? false
+    if (!isOwn) await Promise.all(visible.map(({ known }) => known()))
     return visible.length === upstreams.length ? forAll(visible) : forPublic(visible)
   }
 }

@@ -39,8 +39,8 @@ export const getFilterSpec = (vocabulary: Vocabulary): Route => ({
     200: { description: 'The filter vocabulary and the listing shape', schema: filterSpec },
     304: { description: 'It is the one that you know' },
   },
-  handle: ({ header, reader }) => {
-    const { etag, body } = vocabulary(reader)
+  handle: async ({ header, reader }) => {
+    const { etag, body } = await vocabulary(reader)
     const headers = { ETag: `"${etag}"`, Vary: 'Authorization' }
     return namesEtag(header('if-none-match'), etag) ? { status: 304, headers } : { body, headers }
   },

@@ -52,9 +52,10 @@ const readMerged = async (exchange: Exchange, gateway: MergedListings): Promise<
   const { queryString, header, listHeader, reader, signal } = exchange
   const { spec, vocabulary, gatewayId } = gateway
   const parameters = readGatewayParameters(queryString)
-  const words = vocabulary(reader)
+  const ifMatch = header('if-match')
+  const words = await vocabulary(reader, ifMatch === undefined ? parameters.filters : undefined)
   // Who has read our own spec only, as a plain Registry's, asks by it just as well.
-  requireEtag(header('if-match'), words.etag, spec.etag)
+  requireEtag(ifMatch, words.etag, spec.etag)
   const { via, isLoop } = passageOf(listHeader('cdn-loop'), gatewayId)
   const status = readStatusParameter(parameters.status)
   const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))

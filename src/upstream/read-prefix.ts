@@ -37,11 +37,11 @@ export const readPrefix = async (
   const most = lacking.length > 0 ? upstream.scanLimit : Math.max(upstream.scanLimit, wanted)
   const harvest = new Harvest(upstream, query)
   while (harvest.matches < wanted && !harvest.isWhole) {
-    if (lacking.length > 0 && harvest.read > 0 && harvest.total > most) throw harvest.unsupported(lacking)
     if (harvest.read >= most) throw harvest.tooFar(most)
     const offsets = harvest.nextOffsets(wanted)
     const pages = await Promise.all(offsets.map((offset) => fetch(query, offset, signal)))
     for (const page of pages) harvest.add(page)
+    if (lacking.length > 0 && harvest.total > most) throw harvest.unsupported(lacking)
   }
   return harvest.page()
 }

@@ -57,7 +57,14 @@ const LIVE_PAGE: Page = { items: [], total: 77, ageSeconds: 0, stale: false }
 
 const liveSource = (): UpstreamSource => ({
   source: { name: 'elsewhere', visibility: 'public', mode: 'live', priority: 3, ask: async () => LIVE_PAGE },
-  spec: { name: 'elsewhere', kind: 'registry', visibility: 'public', priority: 3, spec: () => null },
+  spec: {
+    name: 'elsewhere',
+    kind: 'registry',
+    visibility: 'public',
+    priority: 3,
+    spec: () => null,
+    known: async () => null,
+  },
   fetch: async () => {
     throw new Error('nobody fetches here')
   },
@@ -232,6 +239,17 @@ test('a pull that breaks changes nothing but the age; after two periods it is st
   t.false(page.isCurrent?.())
   t.like(source.status(), { state: 'stale', listings: 3, lastError: { reason: 'timeout' } })
   t.is(logged.length, 1)
+})
+
+test('what an upstream shows us no longer is not shown, until it does again', async (t) => {
+  const refused = new SourceError('unauthorized', 'no')
+  const { ask, pass, source, script } = await open(t, [whole(listingTexts('a', 3)), refused])
+  await pass(REFRESH)
+  t.is(await failure(t, ask()), 'unauthorized')
+  t.like(source.status(), { state: 'unavailable', listings: null })
+  script.splice(0, 1, TIMEOUT)
+  await pass(PULL_AGAIN_SECONDS)
+  t.is((await ask()).total, 3)
 })
 
 test('it is pulled anew every period, and becomes current again', async (t) => {

@@ -1,0 +1,228 @@
+import test, { type ExecutionContext } from 'ava'
+import { readFilterSpec } from '../../src/filter-spec/load.ts'
+import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
+import { type Behind, startFake, startGateway } from '../helpers/gateway.ts'
+import type { RunningService } from '../helpers/registry.ts'
+import { ALICE, BOB, postJson, publish } from '../helpers/seller.ts'
+import { filterOf, specBody } from '../helpers/specs.ts'
+
+const own = readFilterSpec('config/filter-spec.yaml')
+const region = filterOf('region')
+const zone = filterOf('zone')
+const secret = filterOf('secret_zone')
+
+type Spec = { etag: string; filters: { name: string; registries?: string[] }[] }
+type Listings = {
+  items: { listing_id: string; _meta: Record<string, unknown> }[]
+  total_after_filter: number
+  complete: boolean
+  sources: Record<string, unknown>[]
+  detail?: string
+}
+
+const listings = async ({ get }: RunningService, query: string, headers = {}): Promise<Listings> =>
+  (await get(`/listings?${query}`, headers)).json() as Listings
+const ids = ({ items }: Listings): string[] => items.map(({ listing_id }) => listing_id).sort()
+
+const inZone = (id: string, fields: Record<string, unknown>): string =>
+  listingText({ listing_id: id, offer_resource: fields })
+
+/** `open` declares `zone`, `hidden` is private and declares `secret_zone` too, `plain` declares `region` only. */
+const startThree = async (t: ExecutionContext) => {
+  const fakes = {
+    open: await startFake(t, {
+      items: [inZone('open-x', { zone: 'x', region: 'r' }), inZone('open-y', { zone: 'y' })],
+      filterSpec: specBody('open-1', [region, zone]),
+    }),
+    hidden: await startFake(t, {
+      items: [inZone('hidden-x', { zone: 'x', secret_zone: 's' })],
+      filterSpec: specBody('hidden-1', [region, secret, zone]),
+    }),
+    plain: await startFake(t, {
+      items: [inZone('plain-x', { zone: 'x', region: 'r' }), inZone('plain-z', { zone: 'z' })],
+      filterSpec: specBody('plain-1', [region]),
+    }),
+  }
+  const upstreams: Behind[] = Object.entries(fakes).map(([name, { url }]) => ({
+    name,
+    url,
+    settings: name === 'hidden' ? 'visibility = "private"' : '',
+  }))
+  const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
+  const service = await startGateway(t, upstreams, { environment })
+  const minted = await postJson(`${service.url}/admin/api-keys`, '{"name":"b"}', {
+    Authorization: 'Bearer admin',
+  })
+  return { ...fakes, service, key: { Authorization: `Bearer ${minted.json().key}` } }
+}
+
+test('the filter spec adds what visible upstreams declare, with their names, under an ETag over the whole', async (t) => {
+  const { service, key } = await startThree(t)
+  const anonymous = await service.get('/filter-spec')
+  const spec = anonymous.json() as Spec
+  t.is(anonymous.headers.get('etag'), `"${spec.etag}"`)
+  t.is(anonymous.headers.get('vary'), 'Authorization')
+  t.deepEqual(
+    spec.filters.map(({ name }) => name),
+    [...own.filters.keys(), 'zone'],
+  )
+  t.deepEqual(
+    spec.filters.flatMap(({ registries }) => registries ?? []),
+    ['open'],
+  )
+  t.notRegex(anonymous.text, /secret|hidden/)
+
+  const keyed = (await service.get('/filter-spec', key)).json() as Spec
+  t.not(keyed.etag, spec.etag)
+  t.deepEqual(
+    keyed.filters.slice(own.filters.size).map(({ name, registries }) => [name, registries]),
+    [
+      ['secret_zone', ['hidden']],
+      ['zone', ['open', 'hidden']],
+    ],
+  )
+  t.is((await service.get('/filter-spec', { 'If-None-Match': `"${spec.etag}"` })).status, 304)
+  t.is((await service.get('/filter-spec', { ...key, 'If-None-Match': `"${spec.etag}"` })).status, 200)
+})
+
+test('a filter that only an upstream declares is asked there, and applied to all others here', async (t) => {
+  const { service, open, plain } = await startThree(t)
+  await publish(service.url, ALICE, { listing_id: 'own-x', offer_resource: { zone: 'x' } })
+  await publish(service.url, ALICE, { listing_id: 'own-y', offer_resource: { zone: 'y' } })
+  const answer = await listings(service, 'zone=x')
+  t.deepEqual(ids(answer), ['open-x', 'own-x', 'plain-x'])
+  t.is(answer.total_after_filter, 3)
+  t.true(answer.complete)
+  t.is(open.requests[0]?.parameters.get('zone'), 'x')
+  t.false(plain.requests[0]?.parameters.has('zone'))
+  t.deepEqual(ids(await listings(service, 'zone=x&region=r')), ['open-x', 'plain-x'])
+})
+
+test('a filter that only a hidden upstream declares is as unknown as any other', async (t) => {
+  const { service, key } = await startThree(t)
+  const refusal = async (name: string) => {
+    const reply = await service.get(`/listings?${name}=s`)
+    return { status: reply.status, text: reply.text.replaceAll(name, 'NAME') }
+  }
+  t.deepEqual(await refusal('secret_zone'), await refusal('no_such_zone'))
+  t.is((await refusal('secret_zone')).status, 400)
+  t.deepEqual(ids(await listings(service, 'secret_zone=s', key)), ['hidden-x'])
+})
+
+test("the reader's If-Match is about what she was shown, or our own spec, and goes no further", async (t) => {
+  const { service, key, open } = await startThree(t)
+  const { etag } = (await service.get('/filter-spec')).json() as Spec
+  for (const known of [etag, own.etag])
+    t.is((await service.get('/listings?zone=x', { 'If-Match': `"${known}"` })).status, 200)
+  for (const other of ['open-1', 'other']) {
+    const refused = await service.get('/listings?zone=x', { 'If-Match': `"${other}"` })
+    t.is(refused.status, 412)
+    t.is(refused.json().current_etag, etag)
+  }
+  t.is((await service.get('/listings', { ...key, 'If-Match': `"${etag}"` })).status, 412)
+  t.deepEqual(new Set(open.requests.map(({ headers }) => headers['if-match'])), new Set(['"open-1"']))
+})
+
+test('a source too large for a filter that it lacks is skipped by name, and the answer is not complete', async (t) => {
+  const small = await startFake(t, { items: [inZone('s', { zone: 'x' })], filterSpec: specBody('s', [zone]) })
+  const large = await startFake(t, { items: listingTexts('l', 11), filterSpec: specBody('l', []) })
+  const service = await startGateway(t, [
+    { name: 'small', url: small.url },
+    { name: 'large', url: large.url, settings: 'scan_limit = 10' },
+  ])
+  const { sources, complete, total_after_filter } = await listings(
+    service,
+    'zone=x&region=r&strict.region=false',
+  )
+  t.false(complete, JSON.stringify(sources))
+  t.is(total_after_filter, 1)
+  t.deepEqual(sources.at(-1), {
+    registry: 'large',
+    state: 'skipped',
+    reason: 'unsupported_filter',
+    filters: ['zone', 'region'],
+  })
+})
+
+test('upstreams of another schema are skipped, and say so', async (t) => {
+  const vms = await startFake(t, {
+    items: listingTexts('v', 1),
+    filterSpec: specBody('v', [], 'vms.compute'),
+  })
+  const tokens = await startFake(t, {
+    items: listingTexts('t', 1),
+    filterSpec: specBody('t', [], 'tokens.api'),
+  })
+  const service = await startGateway(
+    t,
+    [
+      { name: 'vms', url: vms.url },
+      { name: 'tokens', url: tokens.url },
+      { name: 'dead', url: await deadUrl() },
+    ],
+    { more: '[gateway]\nschema = "vms.compute"' },
+  )
+  const answer = await listings(service, '')
+  t.deepEqual(ids(answer), ['v-0000'])
+  t.deepEqual(
+    answer.sources.map(({ registry, state, reason }) => [registry, state, reason]),
+    [
+      ['local', 'loaded', undefined],
+      ['vms', 'loaded', undefined],
+      ['tokens', 'skipped', 'schema_mismatch'],
+      ['dead', 'unavailable', 'connection_refused'],
+    ],
+  )
+  t.is(tokens.requests.length, 0)
+})
+
+test('one listing of one publisher is one, whatever its numbers and URLs; of two it is two', async (t) => {
+  const alice = ALICE.address.toLowerCase()
+  const bob = BOB.address.toLowerCase()
+  const shared = (publisher_id: number, storefront_url: string) =>
+    listingText({ listing_id: 'shared', publisher_id, storefront_url })
+  const near = await startFake(t, { items: [shared(7, 'http://a')], publishers: [[7, alice]] })
+  const far = await startFake(t, { items: [shared(3, 'http://moved')], publishers: [[3, alice]] })
+  const thief = await startFake(t, { items: [shared(1, 'http://a')], publishers: [[1, bob]] })
+  const service = await startGateway(t, [
+    { name: 'near', url: near.url },
+    { name: 'far', url: far.url },
+    { name: 'thief', url: thief.url },
+  ])
+  const { items, total_after_filter } = await listings(service, '')
+  t.is(total_after_filter, 2)
+  t.deepEqual(
+    items.map(({ _meta }) => _meta),
+    [
+      { registry: 'near', publisher: alice, also_in: ['far'], stale: false, conflict: true },
+      { registry: 'thief', publisher: bob, also_in: [], stale: false, conflict: true },
+    ],
+  )
+})
+
+test('through a gateway behind the gateway everything keeps its name, its publisher and its filters', async (t) => {
+  const curated = await startFake(t, {
+    items: [inZone('curated-x', { zone: 'x' })],
+    filterSpec: specBody('c', [zone]),
+    publishers: [[1, BOB.address]],
+  })
+  const eu = await startGateway(t, [{ name: 'curated', url: curated.url }], { more: '[gateway]\nid = "eu"' })
+  await publish(eu.url, ALICE, { listing_id: 'eu-x', offer_resource: { zone: 'x' } })
+  const believed = await startGateway(t, [{ name: 'eu', url: eu.url, settings: 'kind = "gateway"' }])
+  const answer = await listings(believed, 'zone=x')
+  t.deepEqual(
+    Object.fromEntries(
+      answer.items.map(({ listing_id, _meta }) => [listing_id, [_meta.registry, _meta.publisher]]),
+    ),
+    {
+      'curated-x': ['eu/curated', BOB.address.toLowerCase()],
+      'eu-x': ['eu/local', ALICE.address.toLowerCase()],
+    },
+  )
+  const { filters } = (await believed.get('/filter-spec')).json() as Spec
+  t.deepEqual(filters.at(-1)?.registries, ['eu/curated'])
+
+  const doubted = await startGateway(t, [{ name: 'eu', url: eu.url }])
+  const names = (await listings(doubted, 'zone=x')).items.map(({ _meta }) => _meta.registry)
+  t.deepEqual(new Set(names), new Set(['eu']))
+})
