@@ -21,9 +21,11 @@ const INTEGER = /^-?\d+$/
  * @throws SyntaxError
  */
 export const parseJson = (text: string): JsonValue =>
+  mayHoldLongInteger(text) ? parseWithSource(text, keepInteger) : JSON.parse(text)
+
+/** Whether a text needs that care. May be wrong where digits follow a space or a comma in a string. */
+export const mayHoldLongInteger = (text: string): boolean =>
   LONG_INTEGER.test(text) || LONG_INTEGER_ALONE.test(text)
-    ? parseWithSource(text, keepInteger)
-    : JSON.parse(text)
 
 /** TypeScript's library does not know the reviver's third argument yet (ECMAScript 2026, JSON.parse source text). */
 const parseWithSource = JSON.parse as (
@@ -70,16 +72,22 @@ export type Element = Slice & { depth: number }
 /**
  * The members of the object that starts at `at`, in order, repeated names included. Meant for JSON that a parser has
  * accepted; other bytes give members that mean nothing.
+ * @param endOf saves looking at a value that the caller has been through: where it ends; `null` for any other
  * @throws SyntaxError for a name that is not a JSON string
  */
-export const objectMembers = (bytes: Uint8Array, at = 0): Member[] => {
+export const objectMembers = (
+  bytes: Uint8Array,
+  at = 0,
+  endOf: (name: string, start: number) => number | null = () => null,
+): Member[] => {
   const members: Member[] = []
   let position = skipSpace(bytes, skipSpace(bytes, at) + 1)
   while (bytes[position] === QUOTE) {
     const nameEnd = stringEnd(bytes, position)
     const start = skipSpace(bytes, skipSpace(bytes, nameEnd) + 1)
-    const { end } = walkValue(bytes, start)
-    members.push({ name: stringAt(bytes, position, nameEnd), start: position, end, value: { start, end } })
+    const name = stringAt(bytes, position, nameEnd)
+    const end = endOf(name, start) ?? walkValue(bytes, start).end
+    members.push({ name, start: position, end, value: { start, end } })
     position = skipSpace(bytes, end)
     if (bytes[position] === COMMA) position = skipSpace(bytes, position + 1)
   }
@@ -90,18 +98,22 @@ export const objectMembers = (bytes: Uint8Array, at = 0): Member[] => {
  * The elements of the array that starts at `at`, for bytes that no parser has seen: if every element is JSON, and the
  * answer is not `null`, then the array is JSON. Nothing inside the elements is checked.
  */
-export const arrayElements = (bytes: Uint8Array, at = 0): Element[] | null => {
+export const arrayElements = (bytes: Uint8Array, at = 0): Element[] | null =>
+  arrayAt(bytes, at)?.elements ?? null
+
+/** The same, with where the array ends. */
+export const arrayAt = (bytes: Uint8Array, at: number): { elements: Element[]; end: number } | null => {
   const elements: Element[] = []
   const open = skipSpace(bytes, at)
   if (bytes[open] !== OPEN_BRACKET) return null
   let position = skipSpace(bytes, open + 1)
-  if (bytes[position] === CLOSE_BRACKET) return elements
+  if (bytes[position] === CLOSE_BRACKET) return { elements, end: position + 1 }
   for (;;) {
     const { end, depth } = walkValue(bytes, position)
     if (end === position) return null
     elements.push({ start: position, end, depth })
     const behind = skipSpace(bytes, end)
-    if (bytes[behind] === CLOSE_BRACKET) return elements
+    if (bytes[behind] === CLOSE_BRACKET) return { elements, end: behind + 1 }
     if (bytes[behind] !== COMMA) return null
     position = skipSpace(bytes, behind + 1)
   }

@@ -28,7 +28,8 @@ export type SnapshotSource = UpstreamSource & {
  * not the upstream still lives. What was saved last is there at once, as stale. What is not open is asked live, and so
  * is a publisher's own while not every publisher is known, and everything while there is more than `maxListings`.
  *
- * A snapshot is what a reader's `no-cache` gets too: how old it is, is told.
+ * A snapshot is what a reader's `no-cache` gets too: how old it is, is told. What an upstream shows us no longer
+ * (401, 403) is not shown, and comes back when our key does.
  */
 export const createSnapshotSource = async (parts: SnapshotParts): Promise<SnapshotSource> => {
   const { live } = parts
@@ -81,12 +82,13 @@ class HeldListings {
   async page(query: ListingQuery, signal: AbortSignal): Promise<Page> {
     const { live, upstream, schema } = this.#parts
     requireSchema(upstream.name, live.spec.spec(), schema)
-    const held = this.#puller.held
-    if (held === null) throw this.#puller.failure ?? this.#notYetLoaded()
+    const { held, failure } = this.#puller
+    if (held === null) throw failure ?? this.#notYetLoaded()
+    if (failure?.reason === 'unauthorized') throw failure
     const { snapshot, invalid } = held
     const { version } = snapshot
     const stale = this.#isStale(held)
-    const reason = stale ? this.#puller.failure?.reason : undefined
+    const reason = stale ? failure?.reason : undefined
     return {
       ...(await snapshot.ask(query, signal)),
       ageSeconds: this.#ageSeconds(held),
@@ -116,7 +118,7 @@ class HeldListings {
     const status = { ...live, mode: this.mode, lastError: this.#puller.lastError ?? live.lastError }
     if (isTooLarge) return status
     const state = failure === null ? 'not_yet_loaded' : 'unavailable'
-    if (held === null) return { ...status, state, ageSeconds: null, listings: null }
+    if (held === null || failure?.reason === 'unauthorized') return { ...status, state, ageSeconds: null, listings: null }
     return {
       ...status,
       state: this.#isStale(held) ? 'stale' : 'loaded',

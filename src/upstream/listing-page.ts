@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import type { Directives, Freshness } from '../domain/freshness.ts'
 import {
-  arrayElements,
+  arrayAt,
   type Element,
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  mayHoldLongInteger,
   nestingDepth,
   objectMembers,
   parseJson,
@@ -49,29 +50,40 @@ export const retainedBytes = ({ bytes }: ListingPage): number => bytes.length * 
 
 /**
  * Reads an upstream's listing envelope (`spec.md` 2.1). A bad item, one that is no listing, is too long or nests too
- * deep, is left out and spoils nothing else: it may be any seller's. What an item's `_meta` says is read if `kind` is
- * a gateway, and never kept.
+ * deep, is left out and spoils nothing else: it may be any seller's. Where all of them are what no Registry makes of a
+ * seller's listing, the answer is none. What an item's `_meta` says is read if `kind` is a gateway, and never kept.
  * @throws SourceError `not_json` | `bad_envelope`
  */
 export const parseListingPage = (bytes: Buffer, kind: UpstreamKind = 'registry'): ListingPage => {
   const place = isUtf8(bytes) ? findItems(bytes) : null
   if (place === null) throw notJson()
-  const elements = arrayElements(bytes, place.start)
+  const { elements } = place
   if (elements === null)
     throw isArrayAt(bytes, place.start) ? notJson() : badEnvelope('items is not an array')
   const total = readTotal(bytes, place)
   if (elements.length > MAX_PAGE_ITEMS) throw badEnvelope(`it holds more than ${MAX_PAGE_ITEMS} items`)
-  const items = elements.flatMap((element) => readItem(bytes, element, kind) ?? [])
+  const documents = parsing(() => readDocuments(bytes, place, elements))
+  if (documents.length > 0 && documents.every(isNobodys)) throw badEnvelope('none of its items is a listing')
+  const items = elements.flatMap(
+    ({ start, end }, n) => readItem(bytes.subarray(start, end), documents[n], kind) ?? [],
+  )
   return { bytes, items, received: elements.length, total: Math.max(total, elements.length) }
 }
 
-type Place = { start: number; end: number }
+/** Where `items` stands; its elements, unless it is no array. */
+type Place = { start: number; end: number; elements: Element[] | null }
 
 /** The last member of a name is the one that counts, as in `JSON.parse`. `null` where the bytes are no JSON object. */
 const findItems = (bytes: Buffer): Place | null => {
-  const members = parsing(() => objectMembers(bytes))
+  let elements: Element[] | null = null
+  const endOf = (name: string, start: number): number | null => {
+    const array = name === 'items' ? arrayAt(bytes, start) : null
+    if (name === 'items') elements = array?.elements ?? null
+    return array?.end ?? null
+  }
+  const members = parsing(() => objectMembers(bytes, 0, endOf))
   const items = members.findLast(({ name }) => name === 'items')
-  if (items !== undefined) return items.value
+  if (items !== undefined) return { ...items.value, elements }
   if (nestingDepth(bytes) <= MAX_DEPTH) parsing(() => JSON.parse(bytes.toString()))
   throw badEnvelope('it is not an object with items')
 }
@@ -91,17 +103,44 @@ const readTotal = (bytes: Buffer, { start, end }: Place): number => {
 
 const EMPTY_ARRAY = Buffer.from('[]')
 
-/** `null` for an item that is no listing. One that is not JSON at all means that the answer was not. */
-const readItem = (page: Buffer, { start, end, depth }: Element, kind: UpstreamKind): UpstreamItem | null => {
-  if (end - start > MAX_ITEM_BYTES || depth > MAX_DEPTH) return null
-  const document = parsing(() => parseJson(page.toString('utf8', start, end)))
+/**
+ * What the elements say; `undefined` for one that is too long or nests too deep. All in one go where nothing speaks
+ * against it, which takes half the time. One that is not JSON means that the answer was not.
+ */
+const readDocuments = (
+  bytes: Buffer,
+  { start, end }: Place,
+  elements: readonly Element[],
+): readonly (JsonValue | undefined)[] => {
+  if (elements.every(isWithinLimits)) {
+    const text = bytes.toString('utf8', start, end)
+    if (!mayHoldLongInteger(text)) return JSON.parse(text)
+  }
+  return elements.map((element) =>
+    isWithinLimits(element) ? parseJson(bytes.toString('utf8', element.start, element.end)) : undefined,
+  )
+}
+
+const isWithinLimits = ({ start, end, depth }: Element): boolean =>
+  end - start <= MAX_ITEM_BYTES && depth <= MAX_DEPTH
+
+/** A seller decides what her listing says and how long it is, not that it is an object and has an id. */
+const isNobodys = (document: JsonValue | undefined): boolean =>
+  document !== undefined && (!isJsonObject(document) || typeof document.listing_id !== 'string')
+
+/** `null` for an item that is no listing. */
+const readItem = (
+  bytes: Buffer,
+  document: JsonValue | undefined,
+  kind: UpstreamKind,
+): UpstreamItem | null => {
   if (!isJsonObject(document)) return null
   const { listing_id: listingId, created_at: created, storefront_url: storefrontUrl } = document
   const createdAt = typeof created === 'string' ? parseTimestamp(created) : null
   if (createdAt === null || !isListingId(listingId)) return null
   const told = kind === 'gateway' ? readOrigin(document._meta) : { publisher: null }
   const item = {
-    bytes: withoutMeta(page.subarray(start, end), document),
+    bytes: withoutMeta(bytes, document),
     listingId,
     createdAt,
     storefrontUrl: typeof storefrontUrl === 'string' ? storefrontUrl : null,

@@ -326,6 +326,7 @@ const FAULTS: readonly (readonly [name: string, behaviour: Behaviour, reason: So
   ['null', { kind: 'body', body: 'null' }, 'bad_envelope'],
   ['another envelope', { kind: 'body', body: '{"listings":[]}' }, 'bad_envelope'],
   ['items of a wrong type', { kind: 'body', body: '{"items":{},"total_after_filter":0}' }, 'bad_envelope'],
+  ['no item that could be a listing', { kind: 'body', body: envelopeText(['7', '{}'], 2) }, 'bad_envelope'],
   ['no total', { kind: 'body', body: '{"items":[]}' }, 'bad_envelope'],
   [
     'a total of a wrong type',
