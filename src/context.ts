@@ -1,5 +1,4 @@
 import type { RequestListener } from 'node:http'
-import { LruCache } from './cache/lru.ts'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './domain/clock.ts'
 import type { NamedSource } from './domain/page.ts'
@@ -7,6 +6,7 @@ import { readFilterSpec } from './filter-spec/load.ts'
 import { Cursors } from './gateway/cursor.ts'
 import { explained } from './gateway/explained.ts'
 import { fanOut } from './gateway/fan-out.ts'
+import { findListing } from './gateway/find-listing.ts'
 import { streamListings } from './gateway/ndjson.ts'
 import { Paging } from './gateway/paging.ts'
 import { federatedVocabulary } from './gateway/vocabulary.ts'
@@ -23,12 +23,12 @@ import { createLogger, type Logger } from './log.ts'
 import { ApiKeys, sameSecret } from './registry/api-keys.ts'
 import { createShapeCheck } from './registry/listing-shape.ts'
 import { localSource } from './registry/local-source.ts'
+import { localStatus } from './registry/local-status.ts'
 import { createRecoverPool } from './registry/recover-pool.ts'
 import { Replica } from './registry/replica.ts'
 import type { RecoverAddress } from './registry/signature.ts'
 import type { RedisCounters } from './store/redis-counters.ts'
 import type { Store } from './store/store.ts'
-import { type ListingPage, retainedBytes } from './upstream/listing-page.ts'
 import type { Upstreams, UpstreamsOptions } from './upstreams-context.ts'
 
 /** A service put together and loaded, not yet listening. */
@@ -75,12 +75,10 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
     if (config.bootstrapKey !== null) await keys.seed(config.bootstrapKey)
 
     const { clock = systemClock, random = Math.random } = overrides
-    const { maxBytes } = config.cache
-    const cache = new LruCache<ListingPage>({ maxBytes, sizeOf: retainedBytes, now: clock.now })
     const { upstreams: upstreamSources, areTried } = await openUpstreams({
       config,
       spec,
-      cache,
+      redisUrl: overrides.store === undefined && !config.storeUrl.startsWith(SQLITE) ? config.storeUrl : null,
       clock,
       random,
       log,
@@ -125,6 +123,11 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
           ? null
           : {
               federation: fanOut(sources, config.gateway),
+              find: findListing({ sources, budgetMs: config.gateway.budgetMs }),
+              sources: [
+                ...(config.registry.enabled ? [{ status: localStatus(local.name, spec, replica) }] : []),
+                ...upstreamSources,
+              ],
               stream: streamListings({ sources, budgetMs: config.gateway.budgetMs }),
               paging: new Paging({
                 sources,

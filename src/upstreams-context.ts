@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import type { Cache } from './cache/cache.ts'
 import type { Config } from './config.ts'
 import type { Clock } from './domain/clock.ts'
 import type { UpstreamOptions } from './domain/upstream.ts'
@@ -8,12 +7,12 @@ import { requireSchema } from './gateway/plan.ts'
 import { createSnapshotSource, type SnapshotSource } from './gateway/snapshot-source.ts'
 import { createUpstreamSource, type UpstreamSource } from './gateway/upstream-source.ts'
 import type { Logger } from './log.ts'
+import { openPageCache, type PageCacheFor } from './page-cache-context.ts'
 import { createAgent } from './upstream/agent.ts'
 import { fetchInTurn } from './upstream/fetch-in-turn.ts'
 import { type FetchListings, fetchListings } from './upstream/fetch-listings.ts'
 import { fetchFilterSpec } from './upstream/filter-spec.ts'
 import { getFrom } from './upstream/get.ts'
-import type { ListingPage } from './upstream/listing-page.ts'
 import { PublisherBook } from './upstream/publisher-book.ts'
 import { fetchPublishers } from './upstream/publishers.ts'
 import { pullListings } from './upstream/pull-listings.ts'
@@ -25,7 +24,8 @@ import { withPublishers } from './upstream/with-publishers.ts'
 export type UpstreamsOptions = {
   config: Config
   spec: FilterSpec
-  cache: Cache<ListingPage>
+  /** The Redis that replicas share; `null` where there is none. */
+  redisUrl: string | null
   clock: Clock
   random: () => number
   log: Logger
@@ -42,7 +42,8 @@ export type Upstreams = {
 
 /** Composition of everything that stands behind the gateway. */
 export const openUpstreams = async (options: UpstreamsOptions): Promise<Upstreams> => {
-  const parts = options.config.upstreams.map((upstream) => openLive(upstream, options))
+  const cacheFor = await openPageCache(options)
+  const parts = options.config.upstreams.map((upstream) => openLive(upstream, cacheFor, options))
   const specs = parts.map(({ live }) => live.spec)
   const filters = (): readonly Filter[] => [
     ...options.spec.filters.values(),
@@ -63,8 +64,8 @@ export const openUpstreams = async (options: UpstreamsOptions): Promise<Upstream
 type Live = { upstream: UpstreamOptions; live: UpstreamSource; pull: Pulling }
 type Pulling = Parameters<typeof createSnapshotSource>[0]['pull']
 
-const openLive = (upstream: UpstreamOptions, options: UpstreamsOptions): Live => {
-  const { config, cache, clock, random, onClose } = options
+const openLive = (upstream: UpstreamOptions, cacheFor: PageCacheFor, options: UpstreamsOptions): Live => {
+  const { config, clock, random, onClose } = options
   const { schema, budgetMs } = config.gateway
   const agent = createAgent(upstream)
   // Readers have been answered by then: what is left is fetched for nobody.
@@ -81,7 +82,7 @@ const openLive = (upstream: UpstreamOptions, options: UpstreamsOptions): Live =>
     read: (fetch) => readListings(upstream, attributed(fetch)),
     vocabulary,
     schema,
-    cache,
+    cache: cacheFor(upstream.kind),
     policy: config.cache,
     budgetMs,
     clock,

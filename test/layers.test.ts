@@ -21,7 +21,15 @@ const LAYERS: readonly {
   { layer: 'L4', rooms: ['http/', 'cli/', 'web/', 'mcp/'], mayImport: ['L0', 'L1', 'L3', 'L4'] },
   {
     layer: 'L5',
-    rooms: ['main.ts', 'context.ts', 'upstreams-context.ts', 'service.ts', 'bin.ts', 'buyer-context.ts'],
+    rooms: [
+      'main.ts',
+      'context.ts',
+      'upstreams-context.ts',
+      'page-cache-context.ts',
+      'service.ts',
+      'bin.ts',
+      'buyer-context.ts',
+    ],
     mayImport: ['L0', 'L1', 'L2', 'L3', 'L4', 'L5'],
   },
 ]

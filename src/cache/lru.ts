@@ -33,6 +33,10 @@ export class LruCache<Value> implements Cache<Value> {
     return null
   }
 
+  lookUp(group: string, key: string): Promise<Kept<Value> | null> {
+    return this.get(group, key)
+  }
+
   async set(group: string, key: string, kept: Kept<Value>): Promise<void> {
     const size = this.#options.sizeOf(kept.value) + ENTRY_BYTES
     const path = pathOf(group, key)
@@ -42,6 +46,11 @@ export class LruCache<Value> implements Cache<Value> {
 
   async drop(group: string): Promise<void> {
     for (const [path, entry] of this.#entries ?? []) if (entry.group === group) this.#entries?.delete(path)
+  }
+
+  /** It is shared with nobody. */
+  async claim(): Promise<() => void> {
+    return () => {}
   }
 
   bytes(group: string): number {

@@ -1,94 +1,76 @@
-import type { Cache, Kept } from '../cache/cache.ts'
-import type { Clock } from '../domain/clock.ts'
-import { untilAborted, withDeadline } from '../domain/deadline.ts'
-import {
-  type CacheDecision,
-  type Directives,
-  type KeepingPolicy,
-  type Lifetime,
-  lifetimeOf,
-  type Phase,
-  phaseAt,
-} from '../domain/freshness.ts'
+import type { Kept } from '../cache/cache.ts'
+import { untilAborted } from '../domain/deadline.ts'
+import { type CacheDecision, type Phase, phaseAt } from '../domain/freshness.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { isAboutQuestion, SourceError, type SourceReason } from '../domain/source-error.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import type { FetchListings } from '../upstream/fetch-listings.ts'
 import type { ListingPage } from '../upstream/listing-page.ts'
+import { type FlightOptions, Flights } from './flights.ts'
 import { pageGroup, pageKey } from './page-key.ts'
 
-export type CachedOptions = {
-  upstream: Pick<UpstreamOptions, 'name' | 'url' | 'key'>
-  fetch: FetchListings
-  cache: Cache<ListingPage>
-  policy: KeepingPolicy
-  /** Longest that one page is fetched for, whether or not somebody still waits for it. */
-  flightMs: number
-  clock: Clock
-  /** From 0 to 1. */
-  random: () => number
+export type CachedOptions = Omit<FlightOptions, 'name' | 'turnMs'> & {
+  upstream: Pick<UpstreamOptions, 'name' | 'url' | 'kind' | 'key' | 'timeoutMs'>
 }
 
 /**
  * The pages of one upstream, kept as it said them (`contract.md` 3.1): given while fresh, given and fetched anew for a
  * while after, and then given only in place of an answer that could not be had.
- *
- * One page is fetched once at a time, however many wait for it. That work has a deadline of its own: a caller who
- * hangs up fails nobody else, and an answer too late for all of them is still kept.
  */
 export class CachedPages {
   readonly #options: CachedOptions
   readonly #group: string
-  readonly #flights = new Map<string, Promise<Kept<ListingPage>>>()
-  readonly #counts: Record<CacheDecision['outcome'], number> = { hit: 0, revalidating: 0, stale: 0, miss: 0 }
+  readonly #flights: Flights
+  readonly #counts: Record<Outcome, number> = { hit: 0, revalidating: 0, stale: 0, miss: 0 }
   #generation = 0
 
   constructor(options: CachedOptions) {
+    const { name, timeoutMs: turnMs } = options.upstream
     this.#options = options
     this.#group = pageGroup(options.upstream)
+    this.#flights = new Flights(this.#group, { ...options, name, turnMs })
   }
 
   /** Pages given so far by how they were come by, and the memory that the kept ones take up. */
-  get counts(): Readonly<Record<CacheDecision['outcome'] | 'bytes', number>> {
+  get counts(): Readonly<Record<Outcome | 'bytes', number>> {
     return { ...this.#counts, bytes: this.#options.cache.bytes(this.#group) }
   }
 
   /** Pages that are being fetched. */
   get underWay(): number {
-    return this.#flights.size
+    return this.#flights.underWay
   }
 
   /** Forgets every page, and what is being fetched now will not be kept. */
   drop(): void {
     this.#generation++
-    this.#options.cache.drop(this.#group).catch(ignore)
+    this.#flights.forsake()
+    void this.#options.cache.drop(this.#group)
   }
 
   readonly fetch: FetchListings = async (query, offset, signal) => {
+    const { cache } = this.#options
     const key = pageKey(query, offset)
-    const kept = await this.#find(key)
+    const kept = (await cache.get(this.#group, key)) ?? (await cache.lookUp(this.#group, key))
     const phase = this.#phaseOf(kept)
     if (kept !== null && phase !== 'gone' && mayGive(phase, query)) {
-      if (phase === 'revalidate' && query.caching === undefined) this.#fly(key, query, offset).catch(ignore)
+      if (phase === 'revalidate' && query.caching === undefined) this.#renew(key, query, offset)
       return this.#give(kept, OUTCOMES[phase])
     }
     if (query.caching === 'only-if-cached') throw this.#nothingKept()
     try {
       signal.throwIfAborted()
-      return this.#give(await untilAborted(this.#fly(key, query, offset), signal), 'miss')
+      const landed = await untilAborted(this.#flights.join(key, query, offset), signal)
+      return this.#give(landed.kept, landed.isFetched ? 'miss' : 'hit')
     } catch (error) {
       if (kept === null || this.#phaseOf(kept) === 'gone' || !couldNotBeHad(error)) throw error
       return this.#give(kept, 'stale', error.reason)
     }
   }
 
-  async #find(key: string): Promise<Kept<ListingPage> | null> {
-    try {
-      return await this.#options.cache.get(this.#group, key)
-    } catch {
-      // A cache that fails has nothing.
-      return null
-    }
+  /** In the background: whoever waits for the page then is told what fails here. */
+  #renew(key: string, query: ListingQuery, offset: number): void {
+    this.#flights.join(key, query, offset).catch(() => {})
   }
 
   #phaseOf(kept: Kept<ListingPage> | null): Phase {
@@ -108,32 +90,6 @@ export class CachedPages {
       isCurrent: () => generation === this.#generation && clock.now() < lifetime.staleAt,
     }
     return { ...value, freshness }
-  }
-
-  /** Joins the fetching of that page, or begins it. */
-  #fly(key: string, query: ListingQuery, offset: number): Promise<Kept<ListingPage>> {
-    const name = `${this.#generation} ${key}`
-    const underWay = this.#flights.get(name)
-    if (underWay !== undefined) return underWay
-    const flight = this.#fetchAndKeep(key, query, offset).finally(() => this.#flights.delete(name))
-    this.#flights.set(name, flight)
-    return flight
-  }
-
-  async #fetchAndKeep(key: string, query: ListingQuery, offset: number): Promise<Kept<ListingPage>> {
-    const { upstream, fetch, cache, policy, flightMs, clock, random } = this.#options
-    const generation = this.#generation
-    const late = new SourceError('timeout', `${upstream.name}: no answer within ${flightMs} ms`)
-    const caller = new AbortController().signal
-    const page = await withDeadline({ ms: flightMs, late, caller }, (signal) =>
-      untilAborted(fetch(query, offset, signal), signal),
-    )
-    const now = clock.now()
-    const lifetime = lifetimeOf(policy, page.directives ?? NO_DIRECTIVES, { now, random: random() })
-    if (lifetime === null) return { value: page, lifetime: shownOnce(page, now) }
-    const kept = { value: page, lifetime }
-    if (generation === this.#generation) cache.set(this.#group, key, kept).catch(ignore)
-    return kept
   }
 
   /** RFC 9111 5.2.1.7 answers 504 (Gateway Timeout). */
@@ -158,16 +114,3 @@ const mayGive = (phase: Phase, { caching }: ListingQuery): boolean => {
  */
 const couldNotBeHad = (error: unknown): error is SourceError =>
   error instanceof SourceError && error.reason !== 'unauthorized' && !isAboutQuestion(error.reason)
-
-const NO_DIRECTIVES: Directives = { mayStore: true, maxAgeSeconds: null, mayServeStale: true, ageSeconds: 0 }
-
-/** The lifetime of what is not kept: over when it begins. */
-const shownOnce = ({ directives }: ListingPage, now: number): Lifetime => ({
-  fetchedAt: now - (directives?.ageSeconds ?? 0) * 1000,
-  staleAt: now,
-  waitAt: now,
-  deleteAt: now,
-})
-
-/** What fails here is told to whoever waits for it; nobody else needs to hear. */
-const ignore = (): void => {}

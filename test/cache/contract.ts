@@ -47,6 +47,21 @@ export const testCacheContract = (test: TestFn, open: OpenCache): void => {
     t.is(await cache.get('group', 'key'), null)
   })
 
+  test('who claims a value may make it', async (t) => {
+    const { cache } = await start()
+    const giveBack = await cache.claim('group', 'key', 1000)
+    t.truthy(giveBack)
+    giveBack?.()
+  })
+
+  test('looking up finds at least what is at hand', async (t) => {
+    const { cache, clock } = await start()
+    t.is(await cache.lookUp('group', 'key'), null)
+    const kept = { value: 'kept', lifetime: lifetimeFrom(clock) }
+    await cache.set('group', 'key', kept)
+    t.deepEqual(await cache.lookUp('group', 'key'), kept)
+  })
+
   test('a dropped group is forgotten, the others stay, and what is set after it is kept', async (t) => {
     const { cache, clock } = await start()
     const kept = (value: string) => ({ value, lifetime: lifetimeFrom(clock) })

@@ -311,18 +311,3 @@ test('a page is current until it is no longer fresh', async (t) => {
   clock.advance(1)
   t.false(page.isCurrent?.())
 })
-
-test('a cache that fails has nothing, and breaks nothing', async (t) => {
-  const { options, clock, fake } = await start(t, { items: listingTexts('a', 1) })
-  const away = async () => {
-    throw new Error('away')
-  }
-  const { ask, pages } = keepPages(t, options, {
-    clock,
-    cache: { get: away, set: away, drop: away, bytes: () => 0 },
-  })
-  t.is(outcome(await ask()), 'miss')
-  pages.drop()
-  t.is(outcome(await ask()), 'miss')
-  t.is(fake.requests.length, 2)
-})

@@ -1,6 +1,7 @@
 import type { ExecutionContext } from 'ava'
 import type { Cache } from '../../src/cache/cache.ts'
 import { LruCache } from '../../src/cache/lru.ts'
+import type { Clock } from '../../src/domain/clock.ts'
 import type { Page } from '../../src/domain/page.ts'
 import type { ListingQuery } from '../../src/domain/query.ts'
 import type { UpstreamOptions } from '../../src/domain/upstream.ts'
@@ -27,7 +28,7 @@ export type Ask = (query?: Partial<ListingQuery>, signal?: AbortSignal) => Promi
 export const keepPages = (
   t: ExecutionContext,
   upstream: UpstreamOptions,
-  { clock, cache = pageCache(clock) }: { clock: ManualClock; cache?: Cache<ListingPage> },
+  { clock, cache = pageCache(clock) }: { clock: Clock; cache?: Cache<ListingPage> },
 ): { pages: CachedPages; ask: Ask } => {
   const pages = new CachedPages({
     upstream,
@@ -49,7 +50,7 @@ export const fetchOver = (t: ExecutionContext, upstream: UpstreamOptions): Fetch
   return fetchInTurn(upstream, fetchListings(upstream, agent))
 }
 
-export const pageCache = (clock: ManualClock): Cache<ListingPage> =>
+export const pageCache = (clock: Clock): Cache<ListingPage> =>
   new LruCache({ maxBytes: 2 ** 24, sizeOf: retainedBytes, now: clock.now })
 
 /** A fake Registry, and a clock that stands still. */
