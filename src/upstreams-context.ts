@@ -70,7 +70,7 @@ const openLive = (upstream: UpstreamOptions, cacheFor: PageCacheFor, options: Up
   const agent = createAgent(upstream)
   // Readers have been answered by then: what is left is fetched for nobody.
   onClose(() => agent.destroy())
-  const get = getFrom(upstream, agent)
+  const get = getFrom(upstream, agent, [config.gateway.id])
   const vocabulary = new SpecKeeper(fetchFilterSpec(get), clock)
   const book = new PublisherBook(fetchPublishers(get), clock)
   // A gateway's publishers are only its own; of the others its items tell.

@@ -21,7 +21,8 @@ export type SpecSource = {
 
 /**
  * What a reader may ask: our own filters, and those of the upstreams that she may see. Waits for those of them that
- * have just been asked what they declare for the first time, unless all that is `asked` are filters of our own.
+ * have just been asked what they declare for the first time, unless all that is `asked` (not given: everything) are
+ * filters of our own.
  */
 export type Vocabulary = (
   reader: Reader,

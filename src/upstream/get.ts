@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici'
 import { untilAborted, withDeadline } from '../domain/deadline.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
+import { hopHeaders } from './hop-headers.ts'
 import { ACCEPT_ENCODING, discardBody, readBody } from './read-body.ts'
 import { reasonOfStatus, toSourceError } from './source-reason.ts'
 
@@ -20,14 +21,18 @@ export type GetOptions = {
 /** One `GET` of a path below an upstream's base URL. Every failure is a `SourceError`. */
 export type Get = (path: string, options: GetOptions) => Promise<Reply>
 
-/** The upstream's bearer key goes along; headers and body have to come within `timeoutMs`. */
-export const getFrom = (upstream: UpstreamOptions, agent: Dispatcher): Get => {
+/**
+ * The upstream's bearer key goes along; headers and body have to come within `timeoutMs`.
+ * @param via who asks, should that be a gateway
+ */
+export const getFrom = (upstream: UpstreamOptions, agent: Dispatcher, via: readonly string[] = []): Get => {
   const { origin, pathname } = new URL(upstream.url)
   const base = pathname.replace(/\/+$/, '')
   const common = {
     accept: 'application/json',
     'accept-encoding': ACCEPT_ENCODING,
     'user-agent': 'entrepot',
+    ...hopHeaders(via),
     ...(upstream.key === null ? {} : { authorization: `Bearer ${upstream.key}` }),
   }
   const { name, timeoutMs: ms } = upstream

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
 import { readFilterSpec } from '../../src/filter-spec/load.ts'
 import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
@@ -225,4 +228,22 @@ test('through a gateway behind the gateway everything keeps its name, its publis
   const doubted = await startGateway(t, [{ name: 'eu', url: eu.url }])
   const names = (await listings(doubted, 'zone=x')).items.map(({ _meta }) => _meta.registry)
   t.deepEqual(new Set(names), new Set(['eu']))
+})
+
+test('a gateway that asks for the filter spec is not made to wait for what this one has not learned yet', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const server = createServer((_request, response) => void held.promise.then(() => response.end()))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const { get } = await startGateway(t, [{ name: 'slow', url: `http://127.0.0.1:${port}` }])
+  let answered = false
+  const patient = get('/filter-spec').finally(() => {
+    answered = true
+  })
+  t.is((await get('/filter-spec', { 'CDN-Loop': 'eu' })).headers.get('etag'), `"${own.etag}"`)
+  t.false(answered)
+  held.resolve()
+  t.is((await patient).headers.get('etag'), `"${own.etag}"`)
 })
