@@ -22,6 +22,8 @@ export type ListingQuery = {
    * the reader sent, which is about our spec.
    */
   ifMatch?: string
+  /** Asks for the one listing of that id, whatever its status, and for nothing else. */
+  listingId?: string
   /**
    * `stretch`: no page of matches is wanted, only what comes from `offset` on in one request's worth, counted as the
    * source itself counts; so the cost of reading on does not grow with what lies before. Absent: a page.

@@ -124,7 +124,11 @@ const askWithin = (
 }
 
 /** Only a `SourceError` is a source's failure. Anything else is ours, or the caller who hung up, and ends it all. */
-const askOne = async (source: NamedSource, query: ListingQuery, signal: AbortSignal): Promise<Outcome> => {
+export const askOne = async (
+  source: NamedSource,
+  query: ListingQuery,
+  signal: AbortSignal,
+): Promise<Outcome> => {
   const started = performance.now()
   const outcome = (result: Page | SourceError): Outcome => ({
     source,
@@ -197,7 +201,7 @@ const notAll = (sources: readonly SourceReport[]): EntrepotError =>
   })
 
 /** `failed`: those that could have answered, had all been well. */
-const nothingUsable = (
+export const nothingUsable = (
   failed: readonly Outcome[],
   sources: readonly SourceReport[],
   isLoop: boolean,

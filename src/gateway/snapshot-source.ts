@@ -46,7 +46,7 @@ export const createSnapshotSource = async (parts: SnapshotParts): Promise<Snapsh
         return held.mode
       },
       ask: async (query, signal) =>
-        held.canAnswer(query) ? held.page(query, signal) : held.askLive(query, signal),
+        held.canAnswer(query) || held.holds(query) ? held.page(query, signal) : held.askLive(query, signal),
     },
     status: () => held.status(),
     refresh: () => {
@@ -77,6 +77,12 @@ class HeldListings {
   canAnswer({ status, publisher }: ListingQuery): boolean {
     if (status !== 'open' || this.#puller.isTooLarge) return false
     return publisher === null || this.#puller.held?.snapshot.knowsPublishers === true
+  }
+
+  /** Whether it is the one listing that is asked for, and no other can be. */
+  holds({ listingId }: ListingQuery): boolean {
+    const { held, isTooLarge } = this.#puller
+    return !isTooLarge && listingId !== undefined && held?.snapshot.listings.has(listingId) === true
   }
 
   async page(query: ListingQuery, signal: AbortSignal): Promise<Page> {

@@ -66,7 +66,9 @@ export class Snapshot {
     return next
   }
 
-  #page({ criteria, publisher, limit, offset }: ListingQuery): Page {
+  #page({ criteria, publisher, limit, offset, listingId }: ListingQuery): Page {
+    const one = listingId === undefined ? undefined : this.#items.get(listingId)
+    if (one !== undefined) return { items: [one], total: 1, ageSeconds: 0, stale: false }
     const publisherId = publisher === null ? null : this.#publishers.get(publisher)
     if (publisherId === undefined) return { items: [], total: 0, ageSeconds: 0, stale: false }
     const asked = { status: 'open', publisherId, criteria, limit, offset } as const

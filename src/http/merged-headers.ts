@@ -27,6 +27,19 @@ export const mergedHeaders = (
   Via: `1.1 ${gatewayId}`,
 })
 
+/** The same of a single listing, from the sources that were asked until it was found. */
+export const oneListingHeaders = (
+  outcomes: readonly Outcome[],
+  reader: Reader,
+  { gatewayId, freshSeconds }: MergedHeaderOptions,
+): Record<string, string> => ({
+  'Cache-Control': `${audience(reader)}, max-age=${maxAge(outcomes, freshSeconds)}`,
+  'Cache-Status': cacheStatus(outcomes),
+  'Server-Timing': serverTiming(outcomes),
+  Vary: MERGED_VARY,
+  Via: `1.1 ${gatewayId}`,
+})
+
 /** The same of an answer that is sent while it is still made: what it will be, its last line says. */
 export const streamHeaders = (
   outcomes: readonly Outcome[],

@@ -9,10 +9,12 @@ import { getFilterSpec } from './filter-spec.ts'
 import { getHealth } from './health.ts'
 import { getListing, listLocalListings } from './listing-reads.ts'
 import { deleteListing, postListing, putListing, validatePublish } from './listing-writes.ts'
+import { getMergedListing, type MergedListing } from './merged-listing.ts'
 import { listMergedListings, type MergedListings } from './merged-listings.ts'
 import { getPublisher, listPublishers } from './publishers.ts'
 import { getReady } from './ready.ts'
 import type { Route } from './route.ts'
+import { listSourceDetails, listSources, refreshSource, type SourceBook } from './sources.ts'
 import { getStats } from './stats.ts'
 
 /** What the routes answer from. */
@@ -22,7 +24,7 @@ export type Service = {
   registry: Publishing | null
   keys: ApiKeys
   /** `null` where no upstream is configured: a plain Registry. */
-  gateway: Omit<MergedListings, 'spec'> | null
+  gateway: (Omit<MergedListings, 'spec'> & MergedListing & SourceBook) | null
   store: Publishing['store']
   /** Whether every snapshot upstream was pulled once. */
   areTried: () => boolean
@@ -33,6 +35,7 @@ export const createRoutes = (service: Service): Route[] => {
   const { spec, keys, gateway, store } = service
   const routes = [
     ...listingRoutes(service),
+    ...(gateway === null ? [] : [listSources(gateway), listSourceDetails(gateway), refreshSource(gateway)]),
     getFilterSpec(gateway?.vocabulary ?? ownVocabulary(spec)),
     mintKey(keys),
     listKeys(keys),
@@ -45,13 +48,12 @@ export const createRoutes = (service: Service): Route[] => {
 
 /** Where there is no Registry, its routes are none. */
 const listingRoutes = ({ spec, registry, gateway }: Service): Route[] => {
-  const merged = gateway === null ? [] : [listMergedListings({ ...gateway, spec })]
+  const merged = gateway === null ? [] : [listMergedListings({ ...gateway, spec }), getMergedListing(gateway)]
   if (registry === null) return [...merged, NO_REGISTRY]
   const { replica } = registry
   return [
-    ...(gateway === null ? [listLocalListings(spec, replica)] : merged),
+    ...(gateway === null ? [listLocalListings(spec, replica), getListing(replica)] : merged),
     postListing(registry),
-    getListing(replica),
     putListing(registry),
     deleteListing(registry),
     listPublishers(replica),

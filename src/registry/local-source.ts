@@ -9,7 +9,8 @@ export const localSource =
   (replica: Replica): Source =>
   async (query) => {
     const { projection } = replica
-    const { rows, total } = queryLocal(projection, query)
+    const { rows, total } =
+      query.listingId === undefined ? queryLocal(projection, query) : findLocal(projection, query.listingId)
     return { items: rows.map((row) => item(row, projection)), total, ageSeconds: 0, stale: false }
   }
 
@@ -21,6 +22,11 @@ export const queryLocal = (
   const publisherId = publisher === null ? null : projection.publisherOf(publisher)?.publisherId
   if (publisherId === undefined) return { rows: [], total: 0 }
   return projection.listings.query({ status, publisherId, criteria, limit, offset })
+}
+
+const findLocal = (projection: Projection, listingId: string): { rows: IndexRow[]; total: number } => {
+  const row = projection.listings.get(listingId)
+  return row === undefined ? { rows: [], total: 0 } : { rows: [row], total: 1 }
 }
 
 const item = ({ bytes, listingId, createdAt, publisherId }: IndexRow, projection: Projection): Item => {

@@ -7,6 +7,7 @@ import type { UpstreamOptions } from '../domain/upstream.ts'
 import { cacheDirectives } from './cache-directives.ts'
 import { hopHeaders } from './hop-headers.ts'
 import { type ListingPage, MAX_PAGE_ITEMS, parseListingPage } from './listing-page.ts'
+import { NO_LISTING, parseOneListing } from './one-listing.ts'
 import { ACCEPT_ENCODING, discardBody, readBody } from './read-body.ts'
 import { refusedFilters } from './refused-filters.ts'
 import { retryAfterMs } from './retry-after.ts'
@@ -17,11 +18,11 @@ export const MAX_PAGE_BYTES = 8 * 1024 * 1024
 /** What is read of an answer that is only looked at for the names of filters. */
 export const MAX_ERROR_BYTES = 16 * 1024
 
-/** Asks one upstream for the listings `[offset, offset + 200)` of a query. */
+/** Asks one upstream for the listings `[offset, offset + 200)` of a query, or for the one that it names. */
 export type FetchListings = (query: ListingQuery, offset: number, signal: AbortSignal) => Promise<ListingPage>
 
 /**
- * One `GET {url}/listings` (`protocol.md` 1.7) with the upstream's bearer key, headers and body within `timeoutMs`.
+ * One `GET {url}/listings` or `GET {url}/listings/{id}` (`protocol.md` 1.7, 1.6) with the upstream's bearer key, headers and body within `timeoutMs`.
  * Every failure is a `SourceError`; a 400 to a query with filters is `unsupported_filter`.
  */
 export const fetchListings = (upstream: UpstreamOptions, agent: Dispatcher): FetchListings => {
@@ -36,10 +37,15 @@ export const fetchListings = (upstream: UpstreamOptions, agent: Dispatcher): Fet
   const { name, timeoutMs: ms } = upstream
 
   return async (query, offset, caller) => {
+    // As a path it would lead elsewhere (RFC 3986 section 5.2.4), so no Registry can serve it.
+    if (query.listingId === '.' || query.listingId === '..') return parseListingPage(NO_LISTING)
     const late = new SourceError('timeout', `${name}: no answer within ${ms} ms`)
     const target = {
       origin,
-      path: `${path}?${listingParameters(query, offset)}`,
+      path:
+        query.listingId === undefined
+          ? `${path}?${listingParameters(query, offset)}`
+          : `${path}/${encodeURIComponent(query.listingId)}`,
       method: 'GET',
       headers: {
         ...headers,
@@ -51,12 +57,15 @@ export const fetchListings = (upstream: UpstreamOptions, agent: Dispatcher): Fet
       const answer = await withDeadline({ ms, late, caller }, (signal) =>
         untilAborted(get(agent, { ...target, signal }, query), signal),
       )
-      return { ...parseListingPage(answer.body, upstream.kind), directives: answer.directives }
+      return { ...parseAnswer(answer.body, query, upstream), directives: answer.directives }
     } catch (error) {
       throw caller.aborted ? caller.reason : toSourceError(error, name)
     }
   }
 }
+
+const parseAnswer = (body: Buffer, { listingId }: ListingQuery, { kind }: UpstreamOptions): ListingPage =>
+  listingId === undefined ? parseListingPage(body, kind) : parseOneListing(body, listingId, kind)
 
 /** What a query asks, without paging. An empty `status` asks for every status. */
 export const queryParameters = ({ status, publisher, filters }: ListingQuery): URLSearchParams => {
@@ -85,6 +94,10 @@ const get = async (
       body: await readBody(body, encoding?.toString(), MAX_PAGE_BYTES),
       directives: cacheDirectives(headers),
     }
+  if (statusCode === 404 && query.listingId !== undefined) {
+    discardBody(body)
+    return { body: NO_LISTING, directives: cacheDirectives(headers) }
+  }
   if (statusCode === 400 && query.filters.length > 0) {
     const text = await readBody(body, encoding?.toString(), MAX_ERROR_BYTES)
     const filters = refusedFilters(text, query.filters)

@@ -1,0 +1,76 @@
+import type { Reader } from '../domain/api-key.ts'
+import { withDeadline } from '../domain/deadline.ts'
+import { type MergedItem, merge } from '../domain/merge.ts'
+import type { NamedSource } from '../domain/page.ts'
+import type { ListingQuery } from '../domain/query.ts'
+import { SourceError } from '../domain/source-error.ts'
+import { EntrepotError } from '../errors.ts'
+import { type Asking, askOne, describeOutcomes, nothingUsable, type Outcome, onlyLocal } from './fan-out.ts'
+import { rankSources } from './place.ts'
+import { visibleSources } from './visible.ts'
+
+export type FindListingOptions = { sources: readonly NamedSource[]; budgetMs: number }
+
+export type Found = { merged: MergedItem; outcomes: readonly Outcome[] }
+
+/** Asks for the listing that `query.listingId` names. */
+export type FindListing = (
+  query: ListingQuery & { listingId: string },
+  reader: Reader,
+  signal: AbortSignal,
+  asking: Pick<Asking, 'named' | 'isLoop'>,
+) => Promise<Found>
+
+/**
+ * One listing by its id: the local Registry's own, at once, else that of the upstream with the best priority that has
+ * it. Upstreams are asked together, and those with a worse priority than the one that has it are not waited for.
+ *
+ * Rejects with `not_found` only where every source that the reader may see has said so; else with `source_incomplete`,
+ * or as `fanOut` does where no source could answer, with what became of each.
+ */
+export const findListing =
+  ({ sources, budgetMs }: FindListingOptions): FindListing =>
+  async (query, reader, caller, { named, isLoop = false }) => {
+    const visible = visibleSources(sources, reader, named)
+    const asked = isLoop ? visible.map(onlyLocal) : visible
+    const ranks = rankSources(asked)
+    const ranked = asked.toSorted((a, b) => ranks.get(a.name)! - ranks.get(b.name)!)
+    const isLocal = ({ mode }: NamedSource): boolean => mode === 'local'
+    const outcomes: Outcome[] = []
+    const late = new SourceError('timeout', `no answer within the budget of ${budgetMs} ms`)
+    return withDeadline({ ms: budgetMs, late, caller }, async (signal) => {
+      for (const group of [ranked.filter(isLocal), ranked.filter((source) => !isLocal(source))]) {
+        const answers = group.map((source) => askOne(source, query, signal))
+        for (const answer of answers) answer.catch(() => {}) // each is awaited below, or by nobody
+        for (const answer of answers) {
+          const outcome = await answer
+          outcomes.push(outcome)
+          const merged = itemOf(outcome)
+          if (merged !== undefined) return { merged, outcomes }
+        }
+      }
+      throw isLoop ? notFound() : absent(outcomes)
+    })
+  }
+
+const itemOf = ({ source, result }: Outcome): MergedItem | undefined =>
+  result instanceof SourceError
+    ? undefined
+    : merge([{ source, page: result }], { offset: 0, limit: 1 }).items[0]
+
+const notFound = (): EntrepotError => new EntrepotError('not_found', 'Listing not found')
+
+const absent = (outcomes: readonly Outcome[]): EntrepotError => {
+  const failed = outcomes.filter(({ result }) => result instanceof SourceError)
+  if (failed.length === 0 && outcomes.length > 0) return notFound()
+  const { sources } = describeOutcomes(outcomes, new Map())
+  if (failed.length === outcomes.length) return nothingUsable(failed, sources, false)
+  const names = failed.map(({ source }) => source.name).join(', ')
+  return new EntrepotError(
+    'source_incomplete',
+    `Not found where it could be asked for, but ${names} could not be asked`,
+    {
+      members: { sources },
+    },
+  )
+}

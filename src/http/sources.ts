@@ -1,0 +1,137 @@
+import { z } from 'zod'
+import type { SourceDetails, SourceStatus } from '../domain/source-status.ts'
+import { EntrepotError } from '../errors.ts'
+import { maySee } from '../gateway/visible.ts'
+import { json } from './exchange.ts'
+import type { Parameter, Route } from './route.ts'
+
+/** The sources of a gateway as their operator sees them. */
+export type SourceBook = {
+  /** In the order of the configuration. */
+  sources: readonly { status: () => SourceStatus | SourceDetails; refresh?: () => void }[]
+}
+
+const sourceStatus = z
+  .looseObject({
+    registry: z.string(),
+    mode: z.enum(['local', 'live', 'snapshot']),
+    visibility: z.enum(['public', 'private']),
+    state: z.enum(['loaded', 'stale', 'unavailable', 'not_yet_loaded']),
+    age_seconds: z.int().nullable().describe('Since it last answered'),
+    last_error: z.object({ reason: z.string(), at: z.iso.datetime() }).nullable(),
+    schema_id: z.string().nullable(),
+    filters: z.array(z.string()).nullable(),
+    listings: z.int().nullable().describe('Open ones, as it last said'),
+  })
+  .meta({ id: 'SourceStatus' })
+
+const sourceDetails = sourceStatus
+  .extend({
+    breaker: z
+      .object({
+        state: z.enum(['closed', 'open', 'half_open']),
+        failures_in_a_row: z.int(),
+        retry_at: z.iso.datetime().nullable(),
+      })
+      .optional(),
+    cache: z.object({ fresh: z.int(), stale: z.int(), miss: z.int(), bytes: z.int() }).optional(),
+    calls: z
+      .object({
+        made: z.int(),
+        failed: z.int(),
+        retried: z.int(),
+        failures_by_reason: z.record(z.string(), z.int()),
+      })
+      .optional(),
+  })
+  .meta({ id: 'SourceDetails' })
+
+/** How every source that the reader may see is doing (`contract.md` 3.2). */
+export const listSources = ({ sources }: SourceBook): Route => ({
+  method: 'GET',
+  path: '/sources',
+  gate: 'read',
+  summary: 'How the sources behind the gateway are doing',
+  answers: {
+    200: {
+      description: 'Those that the reader may see',
+      schema: z.object({ sources: z.array(sourceStatus) }),
+    },
+  },
+  handle: ({ reader }) => {
+    const visible = sources.map(({ status }) => status()).filter((status) => maySee(reader, status))
+    const headers = { 'Cache-Control': 'no-store', Vary: 'Authorization' }
+    return { ...json({ sources: visible.map(statusOnWire) }), headers }
+  },
+})
+
+export const listSourceDetails = ({ sources }: SourceBook): Route => ({
+  method: 'GET',
+  path: '/admin/sources',
+  gate: 'admin',
+  summary: 'How all sources are doing, with breakers, caches and calls',
+  answers: { 200: { description: 'All of them', schema: z.object({ sources: z.array(sourceDetails) }) } },
+  handle: () => ({
+    ...json({ sources: sources.map(({ status }) => detailsOnWire(status())) }),
+    headers: { 'Cache-Control': 'no-store' },
+  }),
+})
+
+const NAME: Parameter = {
+  name: 'name',
+  in: 'path',
+  description: 'Name of the upstream',
+  schema: { type: 'string' },
+}
+
+export const refreshSource = ({ sources }: SourceBook): Route => ({
+  method: 'POST',
+  path: '/admin/sources/:name/refresh',
+  gate: 'admin',
+  summary: 'Forget what an upstream has said, and ask it anew',
+  parameters: [NAME],
+  answers: { 202: { description: 'Its pages are dropped; its filter spec and snapshot are on their way' } },
+  refusals: [404],
+  handle: ({ params }) => {
+    const source = sources.find(({ status }) => status().name === params.name)
+    if (source?.refresh === undefined)
+      throw new EntrepotError('not_found', `There is no upstream ${JSON.stringify(params.name)}`)
+    source.refresh()
+    return { status: 202 }
+  },
+})
+
+const statusOnWire = ({ name, mode, visibility, state, ...status }: SourceStatus) => ({
+  registry: name,
+  mode,
+  visibility,
+  state,
+  age_seconds: status.ageSeconds === null ? null : Math.floor(status.ageSeconds),
+  last_error:
+    status.lastError === null ? null : { reason: status.lastError.reason, at: timeOf(status.lastError.at) },
+  schema_id: status.schemaId,
+  filters: status.filters,
+  listings: status.listings,
+})
+
+const detailsOnWire = (status: SourceStatus | SourceDetails) => {
+  if (!('calls' in status)) return statusOnWire(status)
+  const { breaker, cache, calls } = status
+  return {
+    ...statusOnWire(status),
+    breaker: {
+      state: breaker.state,
+      failures_in_a_row: breaker.failuresInARow,
+      retry_at: breaker.retryAt === null ? null : timeOf(breaker.retryAt),
+    },
+    cache,
+    calls: {
+      made: calls.made,
+      failed: calls.failed,
+      retried: calls.retried,
+      failures_by_reason: calls.failuresByReason,
+    },
+  }
+}
+
+const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString()

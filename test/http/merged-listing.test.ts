@@ -1,0 +1,106 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import test from 'ava'
+import { deadUrl, listingText } from '../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../helpers/gateway.ts'
+import { startRegistry } from '../helpers/registry.ts'
+import { ALICE, BOB, postJson, publish } from '../helpers/seller.ts'
+
+const ADMIN = { Authorization: 'Bearer admin' }
+const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
+
+const behind = (name: string, { url }: { url: string }, settings = '') => ({ name, url, settings })
+
+test('the local Registry first, then the upstream with the best priority that has it', async (t) => {
+  const far = await startRegistry(t)
+  const near = await startRegistry(t)
+  await publish(far.url, ALICE, { listing_id: 'far/odd id', offer_resource: { exact: 'x' } })
+  for (const { url } of [far, near]) await publish(url, ALICE, { listing_id: 'both', storefront_url: url })
+  const gateway = await startGateway(t, [behind('far', far, 'priority = 9'), behind('near', near)])
+  await publish(gateway.url, BOB, { listing_id: 'own' })
+  await publish(near.url, ALICE, { listing_id: 'own' })
+
+  const get = async (path: string) => (await gateway.get(path)).json() as { listing: Record<string, unknown> }
+  t.like(await get('/listings/own'), { listing: { listing_id: 'own', _meta: { registry: 'local' } } })
+  t.like(await get('/listings/own?registry=near'), { listing: { _meta: { registry: 'near' } } })
+  t.like(await get('/listings/both'), { listing: { storefront_url: near.url, _meta: { registry: 'near' } } })
+  const odd = await get('/listings/far%2Fodd%20id')
+  t.like(odd, { listing: { offer_resource: { exact: 'x' }, _meta: { registry: 'far' } } })
+  t.is((odd.listing._meta as Record<string, unknown>).publisher, ALICE.address.toLowerCase())
+})
+
+test('404 only where every visible source has said so', async (t) => {
+  const empty = await startRegistry(t)
+  const dead = await deadUrl()
+  const all = await startGateway(t, [behind('empty', empty)])
+  const missing = await all.get('/listings/nobody')
+  t.is(missing.status, 404)
+  t.is(missing.json().detail, 'Listing not found')
+
+  const some = await startGateway(t, [behind('empty', empty), behind('dead', { url: dead })])
+  const unsure = await some.get('/listings/nobody')
+  t.is(unsure.status, 502)
+  t.regex(String(unsure.json().detail), /dead could not be asked/)
+  t.like((unsure.json().sources as unknown[])[2], { registry: 'dead', reason: 'connection_refused' })
+  t.is((await some.get('/listings/nobody?registry=dead')).status, 503)
+  t.is((await some.get('/listings/nobody?registry=empty')).status, 404)
+  t.is((await some.get('/listings/nobody?registry=nowhere')).status, 400)
+})
+
+test('an id that is a step in a path leads nowhere', async (t) => {
+  const fake = await startFake(t)
+  const { url } = await startGateway(t, [behind('a', fake)])
+  for (const id of ['%2e%2e', '..', '%2E', '..%2Fadmin']) {
+    const [response] = await once(request(`${url}`, { path: `/listings/${id}` }).end(), 'response')
+    t.is(response.statusCode, 404, id)
+    response.resume()
+  }
+  for (const { path } of fake.requests) t.true(['/filter-spec', '/listings/..%2Fadmin'].includes(path), path)
+})
+
+test('a private source is asked for whoever has a key, and is nowhere to be seen for others', async (t) => {
+  const hidden = await startRegistry(t)
+  await publish(hidden.url, ALICE, { listing_id: 'secret' })
+  const settings = 'visibility = "private"'
+  const gateway = await startGateway(
+    t,
+    [behind('hidden', hidden, settings), behind('gone', { url: await deadUrl() }, settings)],
+    {
+      environment,
+    },
+  )
+  const { key } = (await postJson(`${gateway.url}/admin/api-keys`, '{"name":"b"}', ADMIN)).json()
+  const bearer = { Authorization: `Bearer ${key}` }
+  t.is((await gateway.get('/listings/secret', bearer)).status, 200)
+  t.is((await gateway.get('/listings/none', bearer)).status, 502)
+  for (const path of ['/listings/secret', '/listings/none']) {
+    const reply = await gateway.get(path)
+    t.is(reply.status, 404)
+    t.notRegex(reply.text + JSON.stringify([...reply.headers]), /hidden|gone/)
+  }
+  const [named, unknown] = [
+    await gateway.get('/listings/secret?registry=hidden'),
+    await gateway.get('/listings/secret?registry=nobody'),
+  ]
+  t.is(named.status, 400)
+  t.is(named.text.replace('hidden', 'nobody'), unknown.text)
+})
+
+test('an upstream that answers with another listing, or none, has no say', async (t) => {
+  const answers = ['{"listing":7}', '{"x":1}', 'oops', `{"listing":${listingText({ listing_id: 'other' })}}`]
+  const server = createServer((_request, response) => response.end(answers.shift() ?? '')).listen(
+    0,
+    '127.0.0.1',
+  )
+  t.teardown(() => server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  const gateway = await startGateway(t, [behind('odd', { url: `http://127.0.0.1:${port}` })])
+  const asked = answers.length
+  for (let n = 0; n < asked; n++) {
+    const reply = await gateway.get('/listings/wanted', { 'Cache-Control': 'no-cache' })
+    t.is(reply.status, 502)
+    t.regex(JSON.stringify(reply.json().sources), /not_json|bad_envelope/)
+  }
+})
