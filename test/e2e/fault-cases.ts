@@ -1,0 +1,219 @@
+import { gzipSync } from 'node:zlib'
+import { type Behaviour, envelopeText, listingText } from '../helpers/fake-registry.ts'
+
+/** Milliseconds for one attempt, where the time that it takes is the fault and where it is not; for a whole answer. */
+const SHORT_TIMEOUT_MS = 500
+export const TIMEOUT_MS = 2000
+export const BUDGET_MS = 2500
+const PAST_TIMEOUT_MS = 1500
+const PAST_BUDGET_MS = 6000
+
+const BOMB_BYTES = 50 * 1024 * 1024
+
+/** How an upstream of the matrix fails. */
+export type Fault =
+  /** It listens, and behaves so. `outlasts`: nobody sees how that ends. */
+  | { behaviour: Behaviour; timeoutMs?: number; outlasts?: true }
+  /** Nothing listens any more. */
+  | { url: 'refused' }
+  /** The URL leads nowhere, or to what speaks no TLS: it has never been otherwise. */
+  | { url: 'dns' | 'tls' }
+
+const status = (code: number, headers: Record<string, string> = {}): Fault => ({
+  behaviour: { kind: 'status', status: code, headers },
+})
+
+const body = (text: string | Uint8Array, headers: Record<string, string> = {}): Fault => ({
+  behaviour: { kind: 'body', body: text, headers },
+})
+
+/** Everything that an upstream may do to us, by the name that the table has for it. */
+export const FAULTS = {
+  'delay past timeout': { behaviour: { kind: 'delay', ms: PAST_TIMEOUT_MS }, timeoutMs: SHORT_TIMEOUT_MS },
+  'delay past budget': {
+    behaviour: { kind: 'delay', ms: PAST_BUDGET_MS },
+    timeoutMs: 2 * PAST_BUDGET_MS,
+    outlasts: true,
+  },
+  'connection refused': { url: 'refused' },
+  'reset before headers': { behaviour: { kind: 'reset_before_headers' } },
+  'reset mid-body': { behaviour: { kind: 'reset_mid_body' } },
+  'slow drip': { behaviour: { kind: 'drip', everyMs: 50 }, timeoutMs: SHORT_TIMEOUT_MS },
+  '200 HTML': body('<!doctype html><title>It works!</title>', { 'content-type': 'text/html' }),
+  'truncated JSON': body(envelopeText([listingText()], 1).slice(0, -40)),
+  'wrong envelope': body('{"listings":[]}'),
+  'wrong item types': body(envelopeText(['7', '[]', 'null', '{"listing_id":7}'], 4)),
+  '401': status(401),
+  '403': status(403),
+  '404': status(404),
+  '412': status(412),
+  '429 with Retry-After': status(429, { 'retry-after': '30' }),
+  '500': status(500),
+  '503': status(503),
+  redirect: status(302, { location: 'http://127.0.0.1:1/' }),
+  '50 MB body': { behaviour: { kind: 'huge', bytes: BOMB_BYTES } },
+  'gzip bomb': body(gzipSync(Buffer.alloc(BOMB_BYTES, ' ')), { 'content-encoding': 'gzip' }),
+  'repeated pages': { behaviour: { kind: 'same_page', total: 900 } },
+  'DNS failure': { url: 'dns' },
+  'TLS failure': { url: 'tls' },
+} as const satisfies Record<string, Fault>
+
+export type FaultName = keyof typeof FAULTS
+
+/** `none`: it has failed from the start; `fresh`, `stale`: it was well, and what it said then is of that age. */
+export type Kept = 'none' | 'fresh' | 'stale'
+
+/** One line of the matrix: what a reader gets who asks this upstream alone. */
+export type FaultCase = readonly [
+  mode: 'live' | 'snapshot',
+  kept: Kept,
+  fault: FaultName,
+  status: number,
+  complete: boolean | null,
+  state: string,
+  reason: string | null,
+  items: number,
+  /** Requests for listings from when it fails until the reader has her answer; `null` where nobody counts them. */
+  calls: number | null,
+  withinMs: number,
+]
+
+/** Longest that an answer may take which waits for nobody, and what a busy machine may add to one that does. */
+const MEMORY_MS = 1000
+export const SLACK_MS = 1000
+
+// biome-ignore format: a table, one row a case.
+export const FAULT_CASES: readonly FaultCase[] = [
+  ['live', 'none', 'delay past timeout', 504, null, 'unavailable', 'timeout', 0, 1, BUDGET_MS + SLACK_MS],
+  ['live', 'none', 'delay past budget', 504, null, 'unavailable', 'timeout', 0, 1, BUDGET_MS + SLACK_MS],
+  ['live', 'none', 'connection refused', 503, null, 'unavailable', 'connection_refused', 0, null, BUDGET_MS],
+  ['live', 'none', 'reset before headers', 503, null, 'unavailable', 'connection_reset', 0, 2, BUDGET_MS],
+  ['live', 'none', 'reset mid-body', 503, null, 'unavailable', 'connection_reset', 0, 2, BUDGET_MS],
+  ['live', 'none', 'slow drip', 504, null, 'unavailable', 'timeout', 0, 1, BUDGET_MS + SLACK_MS],
+  ['live', 'none', '200 HTML', 503, null, 'unavailable', 'not_json', 0, 1, BUDGET_MS],
+  ['live', 'none', 'truncated JSON', 503, null, 'unavailable', 'not_json', 0, 1, BUDGET_MS],
+  ['live', 'none', 'wrong envelope', 503, null, 'unavailable', 'bad_envelope', 0, 1, BUDGET_MS],
+  ['live', 'none', 'wrong item types', 503, null, 'unavailable', 'bad_envelope', 0, 1, BUDGET_MS],
+  ['live', 'none', '401', 503, null, 'unavailable', 'unauthorized', 0, 1, BUDGET_MS],
+  ['live', 'none', '403', 503, null, 'unavailable', 'unauthorized', 0, 1, BUDGET_MS],
+  ['live', 'none', '404', 503, null, 'unavailable', 'http_404', 0, 1, BUDGET_MS],
+  ['live', 'none', '412', 503, null, 'unavailable', 'http_412', 0, 1, BUDGET_MS],
+  ['live', 'none', '429 with Retry-After', 503, null, 'unavailable', 'rate_limited', 0, 1, BUDGET_MS],
+  ['live', 'none', '500', 503, null, 'unavailable', 'http_500', 0, 1, BUDGET_MS],
+  ['live', 'none', '503', 503, null, 'unavailable', 'http_503', 0, 2, BUDGET_MS],
+  ['live', 'none', 'redirect', 503, null, 'unavailable', 'http_302', 0, 1, BUDGET_MS],
+  ['live', 'none', '50 MB body', 503, null, 'unavailable', 'too_large', 0, 1, BUDGET_MS],
+  ['live', 'none', 'gzip bomb', 503, null, 'unavailable', 'too_large', 0, 1, BUDGET_MS],
+  ['live', 'none', 'repeated pages', 503, null, 'unavailable', 'bad_envelope', 0, 2, BUDGET_MS],
+  ['live', 'none', 'DNS failure', 503, null, 'unavailable', 'dns', 0, null, BUDGET_MS],
+  ['live', 'none', 'TLS failure', 503, null, 'unavailable', 'tls', 0, null, BUDGET_MS],
+  ['live', 'fresh', 'delay past timeout', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', 'delay past budget', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', 'connection refused', 200, true, 'loaded', null, 200, null, MEMORY_MS],
+  ['live', 'fresh', 'reset before headers', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', 'reset mid-body', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', 'slow drip', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', '200 HTML', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', 'truncated JSON', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', 'wrong envelope', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', 'wrong item types', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', '401', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', '403', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', '404', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', '412', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', '429 with Retry-After', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', '500', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', '503', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', 'redirect', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', '50 MB body', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', 'gzip bomb', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', 'repeated pages', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'stale', 'delay past timeout', 200, true, 'stale', 'timeout', 200, 2, BUDGET_MS + SLACK_MS],
+  ['live', 'stale', 'delay past budget', 200, true, 'stale', 'timeout', 200, 1, BUDGET_MS + SLACK_MS],
+  ['live', 'stale', 'connection refused', 200, true, 'stale', 'connection_refused', 200, null, BUDGET_MS],
+  ['live', 'stale', 'reset before headers', 200, true, 'stale', 'connection_reset', 200, 4, BUDGET_MS],
+  ['live', 'stale', 'reset mid-body', 200, true, 'stale', 'connection_reset', 200, 4, BUDGET_MS],
+  ['live', 'stale', 'slow drip', 200, true, 'stale', 'timeout', 200, 2, BUDGET_MS + SLACK_MS],
+  ['live', 'stale', '200 HTML', 200, true, 'stale', 'not_json', 200, 2, BUDGET_MS],
+  ['live', 'stale', 'truncated JSON', 200, true, 'stale', 'not_json', 200, 2, BUDGET_MS],
+  ['live', 'stale', 'wrong envelope', 200, true, 'stale', 'bad_envelope', 200, 2, BUDGET_MS],
+  ['live', 'stale', 'wrong item types', 200, true, 'stale', 'bad_envelope', 200, 2, BUDGET_MS],
+  ['live', 'stale', '401', 503, null, 'unavailable', 'unauthorized', 0, 1, BUDGET_MS],
+  ['live', 'stale', '403', 503, null, 'unavailable', 'unauthorized', 0, 1, BUDGET_MS],
+  ['live', 'stale', '404', 200, true, 'stale', 'http_404', 200, 2, BUDGET_MS],
+  ['live', 'stale', '412', 503, null, 'unavailable', 'http_412', 0, 1, BUDGET_MS],
+  ['live', 'stale', '429 with Retry-After', 200, true, 'stale', 'rate_limited', 200, 1, BUDGET_MS],
+  ['live', 'stale', '500', 200, true, 'stale', 'http_500', 200, 2, BUDGET_MS],
+  ['live', 'stale', '503', 200, true, 'stale', 'http_503', 200, 4, BUDGET_MS],
+  ['live', 'stale', 'redirect', 200, true, 'stale', 'http_302', 200, 2, BUDGET_MS],
+  ['live', 'stale', '50 MB body', 200, true, 'stale', 'too_large', 200, 2, BUDGET_MS],
+  ['live', 'stale', 'gzip bomb', 200, true, 'stale', 'too_large', 200, 2, BUDGET_MS],
+  ['live', 'stale', 'repeated pages', 503, null, 'unavailable', 'bad_envelope', 0, 2, BUDGET_MS],
+  ['snapshot', 'none', 'delay past timeout', 504, null, 'unavailable', 'timeout', 0, 1, MEMORY_MS],
+  ['snapshot', 'none', 'delay past budget', 503, null, 'not_yet_loaded', null, 0, 1, MEMORY_MS],
+  ['snapshot', 'none', 'connection refused', 503, null, 'unavailable', 'connection_refused', 0, null, MEMORY_MS],
+  ['snapshot', 'none', 'reset before headers', 503, null, 'unavailable', 'connection_reset', 0, 2, MEMORY_MS],
+  ['snapshot', 'none', 'reset mid-body', 503, null, 'unavailable', 'connection_reset', 0, 2, MEMORY_MS],
+  ['snapshot', 'none', 'slow drip', 504, null, 'unavailable', 'timeout', 0, 1, MEMORY_MS],
+  ['snapshot', 'none', '200 HTML', 503, null, 'unavailable', 'not_json', 0, 1, MEMORY_MS],
+  ['snapshot', 'none', 'truncated JSON', 503, null, 'unavailable', 'not_json', 0, 1, MEMORY_MS],
+  ['snapshot', 'none', 'wrong envelope', 503, null, 'unavailable', 'bad_envelope', 0, 1, MEMORY_MS],
+  ['snapshot', 'none', 'wrong item types', 503, null, 'unavailable', 'bad_envelope', 0, 1, MEMORY_MS],
+  ['snapshot', 'none', '401', 503, null, 'unavailable', 'unauthorized', 0, 1, MEMORY_MS],
+  ['snapshot', 'none', '403', 503, null, 'unavailable', 'unauthorized', 0, 1, MEMORY_MS],
+  ['snapshot', 'none', '404', 503, null, 'unavailable', 'http_404', 0, 1, MEMORY_MS],
+  ['snapshot', 'none', '412', 503, null, 'unavailable', 'http_412', 0, 1, MEMORY_MS],
+  ['snapshot', 'none', '429 with Retry-After', 503, null, 'unavailable', 'rate_limited', 0, 1, MEMORY_MS],
+  ['snapshot', 'none', '500', 503, null, 'unavailable', 'http_500', 0, 1, MEMORY_MS],
+  ['snapshot', 'none', '503', 503, null, 'unavailable', 'http_503', 0, 2, MEMORY_MS],
+  ['snapshot', 'none', 'redirect', 503, null, 'unavailable', 'http_302', 0, 1, MEMORY_MS],
+  ['snapshot', 'none', '50 MB body', 503, null, 'unavailable', 'too_large', 0, 1, MEMORY_MS],
+  ['snapshot', 'none', 'gzip bomb', 503, null, 'unavailable', 'too_large', 0, 1, MEMORY_MS],
+  ['snapshot', 'none', 'repeated pages', 503, null, 'unavailable', 'bad_envelope', 0, 4, MEMORY_MS],
+  ['snapshot', 'none', 'DNS failure', 503, null, 'unavailable', 'dns', 0, null, MEMORY_MS],
+  ['snapshot', 'none', 'TLS failure', 503, null, 'unavailable', 'tls', 0, null, MEMORY_MS],
+  ['snapshot', 'fresh', 'delay past timeout', 200, true, 'loaded', null, 200, 1, MEMORY_MS],
+  ['snapshot', 'fresh', 'delay past budget', 200, true, 'loaded', null, 200, 1, MEMORY_MS],
+  ['snapshot', 'fresh', 'connection refused', 200, true, 'loaded', null, 200, null, MEMORY_MS],
+  ['snapshot', 'fresh', 'reset before headers', 200, true, 'loaded', null, 200, 2, MEMORY_MS],
+  ['snapshot', 'fresh', 'reset mid-body', 200, true, 'loaded', null, 200, 2, MEMORY_MS],
+  ['snapshot', 'fresh', 'slow drip', 200, true, 'loaded', null, 200, 1, MEMORY_MS],
+  ['snapshot', 'fresh', '200 HTML', 200, true, 'loaded', null, 200, 1, MEMORY_MS],
+  ['snapshot', 'fresh', 'truncated JSON', 200, true, 'loaded', null, 200, 1, MEMORY_MS],
+  ['snapshot', 'fresh', 'wrong envelope', 200, true, 'loaded', null, 200, 1, MEMORY_MS],
+  ['snapshot', 'fresh', 'wrong item types', 200, true, 'loaded', null, 200, 1, MEMORY_MS],
+  ['snapshot', 'fresh', '401', 503, null, 'unavailable', 'unauthorized', 0, 1, MEMORY_MS],
+  ['snapshot', 'fresh', '403', 503, null, 'unavailable', 'unauthorized', 0, 1, MEMORY_MS],
+  ['snapshot', 'fresh', '404', 200, true, 'loaded', null, 200, 1, MEMORY_MS],
+  ['snapshot', 'fresh', '412', 200, true, 'loaded', null, 200, 1, MEMORY_MS],
+  ['snapshot', 'fresh', '429 with Retry-After', 200, true, 'loaded', null, 200, 1, MEMORY_MS],
+  ['snapshot', 'fresh', '500', 200, true, 'loaded', null, 200, 1, MEMORY_MS],
+  ['snapshot', 'fresh', '503', 200, true, 'loaded', null, 200, 2, MEMORY_MS],
+  ['snapshot', 'fresh', 'redirect', 200, true, 'loaded', null, 200, 1, MEMORY_MS],
+  ['snapshot', 'fresh', '50 MB body', 200, true, 'loaded', null, 200, 1, MEMORY_MS],
+  ['snapshot', 'fresh', 'gzip bomb', 200, true, 'loaded', null, 200, 1, MEMORY_MS],
+  ['snapshot', 'fresh', 'repeated pages', 200, true, 'loaded', null, 200, 4, MEMORY_MS],
+  ['snapshot', 'stale', 'delay past timeout', 200, true, 'stale', 'timeout', 200, 1, MEMORY_MS],
+  ['snapshot', 'stale', 'delay past budget', 200, true, 'stale', null, 200, 1, MEMORY_MS],
+  ['snapshot', 'stale', 'connection refused', 200, true, 'stale', 'connection_refused', 200, null, MEMORY_MS],
+  ['snapshot', 'stale', 'reset before headers', 200, true, 'stale', 'connection_reset', 200, 2, MEMORY_MS],
+  ['snapshot', 'stale', 'reset mid-body', 200, true, 'stale', 'connection_reset', 200, 2, MEMORY_MS],
+  ['snapshot', 'stale', 'slow drip', 200, true, 'stale', 'timeout', 200, 1, MEMORY_MS],
+  ['snapshot', 'stale', '200 HTML', 200, true, 'stale', 'not_json', 200, 1, MEMORY_MS],
+  ['snapshot', 'stale', 'truncated JSON', 200, true, 'stale', 'not_json', 200, 1, MEMORY_MS],
+  ['snapshot', 'stale', 'wrong envelope', 200, true, 'stale', 'bad_envelope', 200, 1, MEMORY_MS],
+  ['snapshot', 'stale', 'wrong item types', 200, true, 'stale', 'bad_envelope', 200, 1, MEMORY_MS],
+  ['snapshot', 'stale', '401', 503, null, 'unavailable', 'unauthorized', 0, 1, MEMORY_MS],
+  ['snapshot', 'stale', '403', 503, null, 'unavailable', 'unauthorized', 0, 1, MEMORY_MS],
+  ['snapshot', 'stale', '404', 200, true, 'stale', 'http_404', 200, 1, MEMORY_MS],
+  ['snapshot', 'stale', '412', 200, true, 'stale', 'http_412', 200, 1, MEMORY_MS],
+  ['snapshot', 'stale', '429 with Retry-After', 200, true, 'stale', 'rate_limited', 200, 1, MEMORY_MS],
+  ['snapshot', 'stale', '500', 200, true, 'stale', 'http_500', 200, 1, MEMORY_MS],
+  ['snapshot', 'stale', '503', 200, true, 'stale', 'http_503', 200, 2, MEMORY_MS],
+  ['snapshot', 'stale', 'redirect', 200, true, 'stale', 'http_302', 200, 1, MEMORY_MS],
+  ['snapshot', 'stale', '50 MB body', 200, true, 'stale', 'too_large', 200, 1, MEMORY_MS],
+  ['snapshot', 'stale', 'gzip bomb', 200, true, 'stale', 'too_large', 200, 1, MEMORY_MS],
+  ['snapshot', 'stale', 'repeated pages', 200, true, 'stale', 'bad_envelope', 200, 4, MEMORY_MS],
+  ['snapshot', 'stale', 'DNS failure', 200, true, 'stale', 'dns', 200, null, MEMORY_MS],
+  ['snapshot', 'stale', 'TLS failure', 200, true, 'stale', 'tls', 200, null, MEMORY_MS],
+]

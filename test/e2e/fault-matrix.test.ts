@@ -1,0 +1,219 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { readReliability, renderReliability } from '../../scripts/reliability-docs.ts'
+import type { Clock } from '../../src/domain/clock.ts'
+import { snapshotFile } from '../../src/upstream/snapshot-file.ts'
+import { itemOf } from '../gateway/gateway-parts.ts'
+import { eventually, PAST_WAIT } from '../gateway/upstream-parts.ts'
+import { type FakeRegistry, listingTexts, startFakeRegistry } from '../helpers/fake-registry.ts'
+import { type Behind, startGateway } from '../helpers/gateway.ts'
+import { type ManualClock, manualClock } from '../helpers/manual-clock.ts'
+import type { RunningService } from '../helpers/registry.ts'
+import {
+  BUDGET_MS,
+  FAULT_CASES,
+  FAULTS,
+  type Fault,
+  type FaultCase,
+  type FaultName,
+  type Kept,
+  SLACK_MS,
+  TIMEOUT_MS,
+} from './fault-cases.ts'
+
+/** More than one page of the upstream, so that what repeats its pages is seen to. */
+const QUERY = 'offset=20&limit=200'
+const LISTINGS = 220
+const REFRESH_MS = 15_000
+
+type Mode = FaultCase[0]
+
+const names = [...new Set(FAULT_CASES.map(([, , fault]) => fault))]
+
+for (const mode of ['live', 'snapshot'] as const) {
+  for (const kept of ['none', 'fresh', 'stale'] as const) {
+    const cases = FAULT_CASES.filter(([ofMode, ofKept]) => ofMode === mode && ofKept === kept)
+
+    test.serial(`${mode}, ${kept}: every upstream fails as the table says`, async (t) => {
+      const { gateway, upstreams } = await stage(t, mode, kept)
+      const seen = await Promise.all(upstreams.map((upstream) => observe(gateway, upstream)))
+      t.deepEqual(
+        seen.map(({ observed }, n) => [mode, kept, upstreams[n]?.fault, ...observed]),
+        cases.map((row) => row.slice(0, -1)),
+      )
+      for (const [n, row] of cases.entries())
+        t.true((seen[n]?.elapsedMs ?? 0) <= row[9], `${row[2]}: ${seen[n]?.elapsedMs} ms`)
+      await toldOfAll(t, gateway, upstreams)
+    })
+  }
+}
+
+test('docs/reliability.md says what the table says', (t) => {
+  t.is(readReliability(), renderReliability(), 'run npm run docs')
+})
+
+type Observed = { observed: readonly (string | number | boolean | null)[]; elapsedMs: number }
+
+const observe = async (gateway: RunningService, upstream: Upstream): Promise<Observed> => {
+  const { fault, name, fake, callsBefore } = upstream
+  const started = performance.now()
+  const { status, complete, state, reason, items } = await ask(gateway, name)
+  const elapsedMs = performance.now() - started
+  const calls = 'url' in FAULTS[fault] ? null : fake.requests.length - callsBefore
+  return { observed: [status, complete, state, reason, items, calls], elapsedMs }
+}
+
+/** Whoever asks them all is told of every one, in the order of the configuration, in time. */
+const toldOfAll = async (
+  t: ExecutionContext,
+  gateway: RunningService,
+  upstreams: readonly Upstream[],
+): Promise<void> => {
+  const started = performance.now()
+  const { text } = await gateway.get('/listings')
+  t.true(performance.now() - started <= BUDGET_MS + SLACK_MS)
+  t.deepEqual(
+    JSON.parse(text).sources.map(({ registry }: { registry: string }) => registry),
+    ['local', ...upstreams.map(({ name }) => name)],
+  )
+}
+
+type Upstream = {
+  fault: FaultName
+  name: string
+  url: string
+  fake: FakeRegistry
+  close: () => Promise<void>
+  callsBefore: number
+}
+
+/** A gateway over one upstream for every fault, at the moment when they have all just failed. */
+const stage = async (
+  t: ExecutionContext,
+  mode: Mode,
+  kept: Kept,
+): Promise<{ gateway: RunningService; upstreams: Upstream[] }> => {
+  const clock = manualClock()
+  const pulls = pullsOn(clock)
+  const upstreams = await Promise.all(
+    names.filter((fault) => canBe(mode, kept, FAULTS[fault])).map((fault) => openUpstream(t, fault)),
+  )
+  const forEver = upstreams.filter(({ fault }) => isForEver(FAULTS[fault]))
+  const others = kept === 'none' ? [] : upstreams.filter((upstream) => !forEver.includes(upstream))
+  const folder = await mkdtemp(join(tmpdir(), 'entrepot-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const database = join(folder, 'entrepot.db')
+  if (kept === 'stale') await Promise.all(forEver.map((upstream) => save(database, upstream, clock.now())))
+  if (kept === 'none') await Promise.all(upstreams.map(fail))
+  const gateway = await startGateway(
+    t,
+    upstreams.map((upstream) => behind(upstream, mode)),
+    {
+      clock: pulls.clock,
+      random: () => 0.5,
+      more: `[gateway]\nbudget_ms = ${BUDGET_MS}\n`,
+      environment: { STORE_URL: `sqlite:${database}` },
+    },
+  )
+  const ending = (asked: readonly Upstream[]): number =>
+    mode === 'live' ? 0 : asked.filter(({ fault }) => !('outlasts' in FAULTS[fault])).length
+  if (kept === 'none') {
+    await eventually(() => pulls.waiting() >= ending(upstreams))
+    return { gateway, upstreams }
+  }
+  await eventually(() => pulls.waiting() === (mode === 'live' ? 0 : upstreams.length))
+  await Promise.all(others.map(({ name }) => ask(gateway, name)))
+  await Promise.all(others.map(fail))
+  for (const upstream of upstreams) upstream.callsBefore = upstream.fake?.requests.length ?? 0
+  if (mode === 'snapshot') clock.advance((kept === 'fresh' ? 1 : 2) * REFRESH_MS + 1)
+  else if (kept === 'stale') clock.advance(PAST_WAIT)
+  await eventually(() => pulls.waiting() >= ending(upstreams))
+  return { gateway, upstreams }
+}
+
+const isForEver = (fault: Fault): boolean => 'url' in fault && fault.url !== 'refused'
+
+/** What never was well has nothing that could be kept, but for what another process has saved. */
+const canBe = (mode: Mode, kept: Kept, fault: Fault): boolean =>
+  !isForEver(fault) || kept === 'none' || (mode === 'snapshot' && kept === 'stale')
+
+/** A clock, and how many snapshot upstreams are waiting for their next pull: nothing else waits for just so long. */
+const pullsOn = (clock: ManualClock): { clock: Clock; waiting: () => number } => {
+  let waiting = 0
+  const after: Clock['after'] = (ms, act) => {
+    if (ms !== REFRESH_MS) return clock.after(ms, act)
+    waiting++
+    let isOver = false
+    const end = (): void => {
+      if (!isOver) waiting--
+      isOver = true
+    }
+    const cancel = clock.after(ms, () => {
+      end()
+      act()
+    })
+    return () => {
+      end()
+      cancel()
+    }
+  }
+  return { clock: { ...clock, after }, waiting: () => waiting }
+}
+
+const openUpstream = async (t: ExecutionContext, fault: FaultName): Promise<Upstream> => {
+  const name = fault.toLowerCase().replace(/[^a-z0-9]+/g, '-')
+  const how: Fault = FAULTS[fault]
+  const fake = await startFakeRegistry({ items: listingTexts(name, LISTINGS) })
+  let isOpen = true
+  const close = async (): Promise<void> => {
+    if (isOpen) {
+      isOpen = false
+      await fake.close()
+    }
+  }
+  t.teardown(close)
+  const urls = {
+    refused: fake.url,
+    tls: fake.url.replace('http:', 'https:'),
+    dns: 'http://no-such-host.invalid',
+  }
+  const url = 'url' in how ? urls[how.url] : fake.url
+  return { fault, name, url, fake, close, callsBefore: 0 }
+}
+
+const behind = ({ name, url, fault }: Upstream, mode: Mode): Behind => {
+  const how: Fault = FAULTS[fault]
+  const timeoutMs = 'behaviour' in how ? (how.timeoutMs ?? TIMEOUT_MS) : TIMEOUT_MS
+  const settings = `mode = "${mode}"\ntimeout_ms = ${timeoutMs}\nrefresh_seconds = ${REFRESH_MS / 1000}\n`
+  return { name, url, settings }
+}
+
+const fail = async ({ fault, fake, close }: Upstream): Promise<void> => {
+  const how: Fault = FAULTS[fault]
+  if ('behaviour' in how) fake.script = [how.behaviour]
+  else if (how.url === 'refused') await close()
+}
+
+/** What a process before this one would have left behind. */
+const save = (database: string, { name, url }: Upstream, takenAt: number): Promise<void> => {
+  const items = listingTexts(name, LISTINGS).map(itemOf)
+  const listings = new Map(items.map((item) => [item.listingId, item]))
+  return snapshotFile(join(`${database}-snapshots`, `${name}.json`), url).save({ takenAt, listings })
+}
+
+type Answer = {
+  status: number
+  complete: boolean | null
+  state: string
+  reason: string | null
+  items: number
+}
+
+const ask = async (gateway: RunningService, name: string): Promise<Answer> => {
+  const { status, text } = await gateway.get(`/listings?${QUERY}&sources=${name}`)
+  const { complete = null, sources, items = [] } = JSON.parse(text)
+  const [{ state, reason = null }] = sources
+  return { status, complete, state, reason, items: items.length }
+}
