@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { environment as processEnvironment } from './config/environment.ts'
 import { type GatewayFile, parseGatewayFile } from './config/gateway-file.ts'
 import { type Environment, readEnvironment, type Settings } from './config/settings.ts'
 import { ConfigError, type Violation } from './errors.ts'
@@ -11,7 +12,7 @@ export type Config = Readonly<Settings & GatewayFile>
  * Reads the environment and the gateway file that it names.
  * @throws ConfigError with every problem of both, each naming its variable or TOML path.
  */
-export const loadConfig = (environment: Environment = process.env): Config => {
+export const loadConfig = (environment: Environment = processEnvironment): Config => {
   const problems: Violation[] = []
   const settings = readEnvironment(environment, problems)
   const file = parseGatewayFile(readText(settings.configPath, problems), {

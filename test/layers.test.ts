@@ -113,11 +113,11 @@ test('every package has one home', (t) => {
   t.deepEqual(strays, [])
 })
 
-test('the environment is read in config.ts only', (t) => {
-  t.deepEqual(
-    files.filter((file) => file !== 'config.ts' && /process\.env\b/.test(sourceOf(file))),
-    [],
+test('the environment is read in one place', (t) => {
+  const readers = files.filter((file) =>
+    /process\.env\b|import \{[^}]*\benv\b[^}]*\} from 'node:process'/.test(sourceOf(file)),
   )
+  t.deepEqual(readers, ['config/environment.ts'])
 })
 
 test('relative specifiers name the .ts file', (t) => {

@@ -1,5 +1,4 @@
-import { env } from 'node:process'
 import type { Environment } from './settings.ts'
 
-/** What the process was started with. The command line takes it from here, without loading the gateway's settings. */
-export const environment: Environment = env
+/** What the process was started with: the one place where that is read, light enough for the command line to load. */
+export const environment: Environment = process.env
