@@ -7,7 +7,8 @@ export const MAX_PUBLISHERS = 100_000
 /** How long an address is believed, and how long one that was searched in vain is not searched again. */
 export const ADDRESS_FRESH_MS = 600_000
 export const SEARCH_AGAIN_MS = 60_000
-/** How long nobody searches after a failure. */
+/** How long nobody searches after a search, and after one that failed. */
+export const SEARCH_REST_MS = 1_000
 export const SEARCH_RETRY_MS = 5_000
 
 /**
@@ -22,6 +23,7 @@ export class PublisherBook {
   readonly #entries = new Map<number, { address: string | null; until: number }>()
   #running: Promise<void> | null = null
   #restUntil = 0
+  #hasFailed = false
 
   constructor(fetch: FetchPublishers, clock: Clock) {
     this.#fetch = fetch
@@ -35,7 +37,8 @@ export class PublisherBook {
 
   /**
    * Sees to it that these ids are known: what is not is searched.
-   * @returns `null` where there is nothing to wait for; else what resolves when the search is over, whatever it found
+   * @returns `null` where there is nothing worth waiting for: all are known, nobody searches, or the last search has
+   * failed. Else what resolves when the search is over, whatever it found.
    */
   learn(ids: ReadonlySet<number>): Promise<void> | null {
     const now = this.#clock.now()
@@ -46,7 +49,7 @@ export class PublisherBook {
         this.#running = null
       })
     }
-    return unknown ? this.#running : null
+    return unknown && !this.#hasFailed ? this.#running : null
   }
 
   async #search(wanted: Set<number>): Promise<void> {
@@ -61,9 +64,12 @@ export class PublisherBook {
         if (received < PUBLISHERS_PAGE) break
       }
       for (const id of missing) this.#set(id, null, SEARCH_AGAIN_MS)
+      this.#restUntil = this.#clock.now() + SEARCH_REST_MS
+      this.#hasFailed = false
     } catch {
       // Listings are shown without their publishers, and what was known before stays.
       this.#restUntil = this.#clock.now() + SEARCH_RETRY_MS
+      this.#hasFailed = true
     }
   }
 

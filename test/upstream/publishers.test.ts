@@ -10,6 +10,7 @@ import {
   MAX_SEARCH_PAGES,
   PublisherBook,
   SEARCH_AGAIN_MS,
+  SEARCH_REST_MS,
   SEARCH_RETRY_MS,
 } from '../../src/upstream/publisher-book.ts'
 import { fetchPublishers, type PublisherPage } from '../../src/upstream/publishers.ts'
@@ -89,9 +90,10 @@ test('an address is shown in lower case, and what is none is not shown', async (
 })
 
 test('a publisher who is new is found on the first page, an old one as far back as need be', async (t) => {
-  const { fake, ask } = await start(t, { items: [listingOf(1)], publishers: publishers(401) })
+  const { fake, clock, ask } = await start(t, { items: [listingOf(1)], publishers: publishers(401) })
   t.deepEqual(signers(await ask()), [address(1)])
   t.is(fake.publisherRequests.length, 3)
+  clock.advance(SEARCH_REST_MS)
   fake.publishers = publishers(402)
   fake.items = [listingOf(402), listingOf(1)]
   t.deepEqual(signers(await ask()), [address(1), address(402)])
@@ -127,7 +129,20 @@ test('without a list of publishers listings are shown all the same, and it is no
   t.is(fake.publisherRequests.length, 1)
   fake.publishers = publishers(1)
   clock.advance(SEARCH_RETRY_MS)
-  t.deepEqual(signers(await ask()), [address(1)])
+  t.deepEqual(signers(await ask()), [null], 'nobody waits for what has failed')
+  while (signers(await ask())[0] !== address(1)) t.true(fake.requests.length < 100)
+})
+
+test('a Registry whose publishers are ever new ones is not searched all the time', async (t) => {
+  const { fake, clock, ask } = await start(t, { items: [listingOf(1)], publishers: [] })
+  for (let id = 1; id < 10; id++) {
+    fake.items = [listingOf(id)]
+    await ask()
+  }
+  t.is(fake.publisherRequests.length, 1)
+  clock.advance(SEARCH_REST_MS)
+  await ask()
+  t.is(fake.publisherRequests.length, 2)
 })
 
 test('a reader whose time is over has the listings that are there', async (t) => {
