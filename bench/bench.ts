@@ -1,9 +1,11 @@
 import { cli } from './cli.ts'
+import { gatewayHot } from './gateway-hot.ts'
 import { index } from './index.ts'
 import { load } from './load-store.ts'
 import { mixed } from './mixed.ts'
 import { publish } from './publish.ts'
 import { read } from './read.ts'
+import { snapshot } from './snapshot.ts'
 import { type Row, renderTable } from './table.ts'
 
 /** One claim about speed or size, and how to see whether it holds. */
@@ -15,7 +17,7 @@ export type Bench = {
   run: () => Promise<readonly Row[]>
 }
 
-const BENCHES: readonly Bench[] = [index, load, read, publish, mixed, cli]
+const BENCHES: readonly Bench[] = [index, load, read, publish, mixed, gatewayHot, cli, snapshot]
 
 const main = async (names: readonly string[]): Promise<void> => {
   const unknown = names.filter((name) => !BENCHES.some((bench) => bench.name === name))

@@ -138,6 +138,7 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
                 spec,
                 upstreamSources.map((upstream) => upstream.spec),
               ),
+              clock,
               gatewayId: config.gateway.id,
               freshSeconds: config.cache.freshSeconds,
             },

@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream'
 import type { Reader } from '../domain/api-key.ts'
+import type { Clock } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
+import { SourceError } from '../domain/source-error.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { renderMerged } from '../gateway/envelope.ts'
 import type { Asking, Federation, MergedAnswer } from '../gateway/fan-out.ts'
@@ -27,6 +29,7 @@ export type MergedListings = MergedHeaderOptions & {
   federation: Federation
   paging: Paging
   stream: StreamListings
+  clock: Clock
 }
 
 /** `GET /listings` of a gateway: the merged envelope of `contract.md` 3.1. */
@@ -70,7 +73,26 @@ const readMerged = async (exchange: Exchange, gateway: MergedListings): Promise<
   const answer = await askPage(gateway, query, parameters.cursor, { reader, signal, asking })
   const headers = mergedHeaders(answer, reader, gateway)
   if (namesEtag(header('if-none-match'), etagIn(headers))) return { status: 304, headers }
-  return { body: renderMerged(answer), headers }
+  const isCurrent = currency(answer, gateway.clock)
+  return { body: renderMerged(answer), headers, ...(isCurrent === null ? {} : { isCurrent }) }
+}
+
+/**
+ * How long an answer may be given again as it is: while everything that it was made of stands, and none of it is a
+ * second older. `null` for one that says how it was fetched, which is true only once.
+ */
+const currency = ({ outcomes }: MergedAnswer, clock: Clock): (() => boolean) | null => {
+  const checks: (() => boolean)[] = []
+  let nextSecond = Number.POSITIVE_INFINITY
+  for (const { source, result } of outcomes) {
+    if (result instanceof SourceError || result.isCurrent === undefined) return null
+    checks.push(result.isCurrent)
+    if (source.mode === 'local') continue
+    if (result.cache?.outcome !== 'hit') return null
+    nextSecond = Math.min(nextSecond, 1 - (result.ageSeconds % 1))
+  }
+  const until = clock.now() + nextSecond * 1000
+  return () => clock.now() < until && checks.every((isCurrent) => isCurrent())
 }
 
 /** A stream has no pages: `limit`, `offset` and `cursor` mean nothing. */

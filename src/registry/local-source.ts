@@ -11,7 +11,14 @@ export const localSource =
     const { projection } = replica
     const { rows, total } =
       query.listingId === undefined ? queryLocal(projection, query) : findLocal(projection, query.listingId)
-    return { items: rows.map((row) => item(row, projection)), total, ageSeconds: 0, stale: false }
+    const { version } = projection.listings
+    return {
+      items: rows.map((row) => item(row, projection)),
+      total,
+      ageSeconds: 0,
+      stale: false,
+      isCurrent: () => replica.projection === projection && projection.listings.version === version,
+    }
   }
 
 /** Rows as they stand in the index; none for a publisher that was never seen. */

@@ -79,6 +79,31 @@ test('an ETag stands for what is told, not for when: 304 while nothing has chang
   t.is((await get('/listings', { ...NO_CACHE, 'If-None-Match': etag })).status, 200)
 })
 
+test('the same question within the same second gets the same bytes, until something changes', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  let now = 1_763_652_800_000
+  const clock = { now: () => now, after: () => () => {} }
+  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }], { clock })
+  const ageOf = ({ json }: { json: () => Record<string, unknown> }): unknown =>
+    (json().sources as { age_seconds: number }[])[1]?.age_seconds
+  await get('/listings')
+  const hit = await get('/listings')
+  t.regex(hit.headers.get('cache-status') ?? '', /a;hit/)
+  const kept = await get('/listings')
+  t.is(kept.text, hit.text)
+  t.is(kept.headers.get('etag'), hit.headers.get('etag'))
+  now += 1000
+  t.is(ageOf(await get('/listings')), 1)
+  t.is(ageOf(await get('/listings')), 1)
+  await publish(url, ALICE, { listing_id: 'new' })
+  t.is((await get('/listings')).json().count, 4, 'a write is read at once')
+  now += 20_000
+  const pages = (): number => fake.requests.filter(({ path }) => path === '/listings').length
+  t.is(pages(), 1)
+  t.is(ageOf(await get('/listings')), 21)
+  while (pages() < 2) await fake.requested(fake.requests.length + 1)
+})
+
 test('public where anybody may ask, private for whoever shows a key', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 1) })
   const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }

@@ -1,0 +1,78 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { generateOffers } from '../demo/offers.ts'
+import { Seller } from '../demo/seller.ts'
+import type { Bench } from './bench.ts'
+import { type Child, startEntrepot, startPlainServer } from './children.ts'
+import { compare } from './load.ts'
+import type { Row } from './table.ts'
+
+const UPSTREAMS = 5
+const LISTINGS = 100
+const PATH = '/listings?gpu_model=H200&limit=50'
+const KEY = 'bench-key'
+
+export const gatewayHot: Bench = {
+  name: 'gateway-hot',
+  what: `GET ${PATH} again and again at a gateway over ${UPSTREAMS} Registries, two of them private, with a read key and a fresh cache, against plain node:http serving the same bytes`,
+  run: async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
+    const children: Child[] = []
+    try {
+      for (let n = 0; n < UPSTREAMS; n++) children.push(await startUpstream(folder, n))
+      return [await measure(folder, children)]
+    } finally {
+      for (const child of children) await child.close()
+      await rm(folder, { recursive: true })
+    }
+  },
+}
+
+const startUpstream = async (folder: string, n: number): Promise<Child> => {
+  const config = join(folder, `upstream-${n}.toml`)
+  await writeFile(config, '[limits]\npublish_per_minute = 0\n')
+  const child = await startEntrepot({ STORE_URL: 'sqlite::memory:', ENTREPOT_CONFIG: config })
+  const seller = new Seller(privateKeyToAccount(generatePrivateKey()))
+  for (const offer of generateOffers(`bench-${n}`, LISTINGS)) await seller.publish(child.url, offer, null)
+  return child
+}
+
+const measure = async (folder: string, upstreams: readonly Child[]): Promise<Row> => {
+  const config = join(folder, 'gateway.toml')
+  const tables = upstreams.map(
+    ({ url }, n) =>
+      `[[upstreams]]\nname = "upstream-${n}"\nurl = "${url}"\nallow_private_addresses = true\n` +
+      `visibility = "${n < 2 ? 'private' : 'public'}"\n`,
+  )
+  await writeFile(config, tables.join('\n'))
+  const gateway = await startEntrepot({
+    STORE_URL: 'sqlite::memory:',
+    ENTREPOT_CONFIG: config,
+    REGISTRY_REQUIRE_READ_API_KEY: 'true',
+    REGISTRY_BOOTSTRAP_API_KEY: KEY,
+  })
+  const headers = { Authorization: `Bearer ${KEY}` }
+  const url = `${gateway.url}${PATH}`
+  await (await fetch(url, { headers })).arrayBuffer()
+  const body = Buffer.from(await (await fetch(url, { headers })).arrayBuffer())
+  if (!body.includes('"complete":true')) throw new Error(`not every upstream answers: ${body}`)
+  const bytes = join(folder, 'bytes')
+  await writeFile(bytes, body)
+  const plain = await startPlainServer(bytes)
+  try {
+    const result = await compare({ url, headers }, plain)
+    return {
+      upstreams: upstreams.length,
+      'body bytes': body.length,
+      'requests/s': result.ours,
+      'node:http': result.plain,
+      ratio: result.ratio,
+      budget: '0.7',
+    }
+  } finally {
+    await plain.close()
+    await gateway.close()
+  }
+}
