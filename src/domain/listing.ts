@@ -44,15 +44,21 @@ export type PublishReceipt = Pick<
  * The listing's row on the wire, `protocol.md` 1.6: fixed key order, published fields to the byte.
  * `storefrontUrl` is the publisher's, so a row changes when its publisher moves.
  */
-export const renderListing = (record: ListingRecord, storefrontUrl: string | null): string =>
-  `{"listing_id":${JSON.stringify(record.listingId)}` +
-  `,"publisher_id":${record.publisherId}` +
-  `,"storefront_url":${JSON.stringify(storefrontUrl)}` +
-  `,"offer_resource":${record.offerResource}` +
-  `,"accepted_escrows":${record.acceptedEscrows}` +
-  `,"demands":${record.demands}` +
-  `,"max_duration_seconds":${record.maxDurationSeconds}` +
-  `,"oracle_address":${record.oracleAddress}` +
-  `,"status":"${record.status}"` +
-  `,"created_at":"${formatTimestamp(record.createdAt)}"` +
-  `,"updated_at":"${formatTimestamp(record.updatedAt)}"}`
+export const renderListing = (record: ListingRecord, storefrontUrl: string | null): string => {
+  const { createdAt, updatedAt } = record
+  const created = formatTimestamp(createdAt)
+  const updated = updatedAt === createdAt ? created : formatTimestamp(updatedAt)
+  return (
+    `{"listing_id":${JSON.stringify(record.listingId)}` +
+    `,"publisher_id":${record.publisherId}` +
+    `,"storefront_url":${JSON.stringify(storefrontUrl)}` +
+    `,"offer_resource":${record.offerResource}` +
+    `,"accepted_escrows":${record.acceptedEscrows}` +
+    `,"demands":${record.demands}` +
+    `,"max_duration_seconds":${record.maxDurationSeconds}` +
+    `,"oracle_address":${record.oracleAddress}` +
+    `,"status":"${record.status}"` +
+    `,"created_at":"${created}"` +
+    `,"updated_at":"${updated}"}`
+  )
+}

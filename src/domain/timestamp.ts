@@ -5,10 +5,26 @@ export const nowMicros = (): Micros => Math.round((performance.timeOrigin + perf
 
 /** `2026-11-20T15:33:44.792803`: six fraction digits, no suffix, UTC, always (`protocol.md` 8). */
 export const formatTimestamp = (at: Micros): string => {
-  const millis = Math.floor(at / 1000)
-  const rest = String(at - millis * 1000).padStart(3, '0')
-  return new Date(millis).toISOString().slice(0, 23) + rest
+  const second = Math.floor(at / MICROS_PER_SECOND)
+  const fraction = String(at - second * MICROS_PER_SECOND + MICROS_PER_SECOND).slice(1)
+  const minute = Math.floor(second / 60)
+  return `${formatMinute(minute)}:${TWO_DIGITS[second - minute * 60]!}.${fraction}`
 }
+
+/** Kept, because many times in a row are of the same minute, and a date takes ten times as long as all the rest. */
+let lastMinute = Number.NaN
+let lastText = ''
+
+const formatMinute = (minute: number): string => {
+  if (minute !== lastMinute) {
+    lastText = new Date(minute * 60_000).toISOString().slice(0, -':00.000Z'.length)
+    lastMinute = minute
+  }
+  return lastText
+}
+
+const MICROS_PER_SECOND = 1_000_000
+const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'))
 
 const ISO =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}:?\d{2})?$/

@@ -5,6 +5,7 @@ import type { Publisher } from '../domain/publisher.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { ListingIndex } from '../listing-index/listing-index.ts'
 import type { Change } from '../store/store.ts'
+import { RowBuffer } from './row-buffer.ts'
 
 /** What the store holds, in memory and ready to be read: listings, publishers, keys. */
 export class Projection {
@@ -12,6 +13,7 @@ export class Projection {
   readonly #publishers = new Map<number, Publisher>()
   readonly #publisherIds = new Map<string, number>()
   readonly #keys = new Map<string, ApiKey>()
+  readonly #row = new RowBuffer()
 
   constructor(filters: Iterable<Filter>) {
     this.listings = new ListingIndex(filters)
@@ -66,7 +68,7 @@ export class Projection {
   #setListing(record: ListingRecord): void {
     const storefrontUrl = this.publisher(record.publisherId)?.storefrontUrl ?? null
     const { listingId, publisherId, status, createdAt } = record
-    const bytes = Buffer.from(renderListing(record, storefrontUrl))
+    const bytes = this.#row.write(renderListing(record, storefrontUrl))
     this.listings.put({ listingId, publisherId, status, createdAt, bytes })
   }
 
