@@ -1,5 +1,5 @@
-import type { JsonValue } from '../domain/json.ts'
 import { Block, type IndexEntry } from './block.ts'
+import type { FoundValues } from './found-values.ts'
 import { comparePlaces, type Place } from './place.ts'
 import { copySlots, liveSlots } from './rebuild.ts'
 import type { Vocabulary } from './vocabulary.ts'
@@ -45,13 +45,13 @@ export class BlockList {
     return found?.block.entry(found.slot)
   }
 
-  /** Inserts, or replaces by id. */
-  put(entry: IndexEntry, document: JsonValue): void {
+  /** Inserts, or replaces by id. `found` is what the vocabulary's paths find in it. */
+  put(entry: IndexEntry, found: FoundValues): void {
     const replaced = this.#find(entry.listingId)
     replaced?.block.kill(replaced.slot)
     const block = this.#roomFor(entry)
     if (comparePlaces(entry, block.least) < 0) block.least = placeOf(entry)
-    this.#locate(entry.listingId, block, block.add(entry, document, this.#vocabulary.tree))
+    this.#locate(entry.listingId, block, block.add(entry, found))
     if (replaced !== undefined) this.#tidy(replaced.block)
   }
 

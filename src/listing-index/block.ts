@@ -1,11 +1,10 @@
-import type { JsonValue } from '../domain/json.ts'
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { type Bitset, bitset, clearBit, hasBit, setBit } from './bitset.ts'
 import { ByteStore } from './byte-store.ts'
 import { Column } from './column.ts'
 import { Dictionary } from './dictionary.ts'
-import { type PathTree, walkPaths } from './path-tree.ts'
+import type { FoundValues } from './found-values.ts'
 import type { Place } from './place.ts'
 import { SlotOrder } from './slot-order.ts'
 
@@ -90,13 +89,12 @@ export class Block {
     )
   }
 
-  /** Takes the next slot; `tree` numbers its paths as the columns are. The block must not be full. */
-  add(entry: IndexEntry, document: JsonValue, tree: PathTree): number {
+  /** Takes the next slot; `found` numbers its paths as the columns are. The block must not be full. */
+  add(entry: IndexEntry, { count, paths, values }: FoundValues): number {
     const slot = this.adopt(entry)
     this.publishers.add(entry.publisherId, slot)
-    walkPaths(tree, document, (path, value) => {
-      this.columns[path]!.add(slot, value)
-    })
+    for (let n = 0; n < count; n++) this.columns[paths[n]!]!.add(slot, values[n]!)
+    if (this.isFull) this.#settle()
     return slot
   }
 
@@ -126,6 +124,10 @@ export class Block {
     this.#deadBytes += this.#lengths[slot]!
   }
 
+  listingIdOf(slot: number): string {
+    return this.#listingIds[slot]!
+  }
+
   placeOf(slot: number): Place {
     return { createdAt: this.#createdAt[slot]!, listingId: this.#listingIds[slot]! }
   }
@@ -146,6 +148,12 @@ export class Block {
         length: this.#lengths[slot]!,
       }),
     }
+  }
+
+  /** Nothing more will come. */
+  #settle(): void {
+    this.publishers.settle()
+    for (const column of this.columns) column.settle()
   }
 
   #claim(slot: number, status: ListingStatus): void {

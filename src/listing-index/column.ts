@@ -1,6 +1,4 @@
-import type { JsonValue } from '../domain/json.ts'
 import type { Scalar } from '../filter-spec/criteria.ts'
-import { toScalar } from '../filter-spec/scalar.ts'
 import { type Bitset, bitset, hasBit, setBit } from './bitset.ts'
 import { Dictionary } from './dictionary.ts'
 import { RangeIndex } from './range-index.ts'
@@ -14,11 +12,12 @@ export class Column {
   readonly present: Bitset
   presentCount = 0
   readonly values: Dictionary
-  /** `null` while no listing holds a number. */
-  ranges: RangeIndex | null = null
   readonly #slots: number
   #several = false
   #last = -1
+  #hasNumbers = false
+  /** Made when it is first asked for, from all that is here then, which is much faster than one by one. */
+  #ranges: RangeIndex | null = null
 
   /** @param slots size of the block */
   constructor(slots: number) {
@@ -27,12 +26,26 @@ export class Column {
     this.values = new Dictionary(slots)
   }
 
-  /** The path found this, which is not `null`, in the listing at `slot`: once for each value that it finds there. */
-  add(slot: number, value: JsonValue): void {
+  /** `null` while no listing holds a number. */
+  get ranges(): RangeIndex | null {
+    if (this.#hasNumbers) this.#ranges ??= RangeIndex.of(this.#slots, this.#several, this.values)
+    return this.#ranges
+  }
+
+  /**
+   * The path found this in the listing at `slot`: once for each value that it finds there. `null` for an array or an
+   * object.
+   */
+  add(slot: number, value: Scalar | null): void {
     if (slot === this.#last) this.#allowSeveral()
     else this.#addPresent(slot)
-    const scalar = toScalar(value)
-    if (scalar !== null) this.#addScalar(scalar, slot)
+    if (value !== null) this.#addScalar(value, slot)
+  }
+
+  /** Does now what the first query would have to do. */
+  settle(): void {
+    this.values.settle()
+    void this.ranges
   }
 
   /** Adds everything to `target` at each slot's new place; `-1` leaves it behind. */
@@ -55,13 +68,13 @@ export class Column {
   #addScalar(value: Scalar, slot: number): void {
     const isNew = this.values.add(value, slot)
     if (!isNew || typeof value === 'string') return
-    this.ranges ??= new RangeIndex(this.#slots, this.#several)
-    this.ranges.add(value, slot)
+    this.#hasNumbers = true
+    this.#ranges?.add(value, slot)
   }
 
   #allowSeveral(): void {
     if (this.#several) return
     this.#several = true
-    this.ranges?.allowSeveral()
+    this.#ranges?.allowSeveral()
   }
 }

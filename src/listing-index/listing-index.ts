@@ -1,4 +1,3 @@
-import { type JsonValue, parseJson } from '../domain/json.ts'
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
@@ -6,6 +5,7 @@ import type { Block, IndexEntry } from './block.ts'
 import { BlockList } from './block-list.ts'
 import { type Conditions, matchBlock, Scratch } from './match.ts'
 import type { Place } from './place.ts'
+import { RowReader } from './row-reader.ts'
 import { Vocabulary } from './vocabulary.ts'
 
 export type { IndexEntry } from './block.ts'
@@ -44,7 +44,7 @@ const EVERYTHING: IndexConditions = { status: null, publisherId: null, criteria:
 
 /**
  * Listings in memory, ready to be filtered: a query is bit operations over blocks of listings, newest first, and its
- * rows are the bytes that were put. Documents are parsed when they are put and never again. The bytes of a row are a
+ * rows are the bytes that were put. Documents are read when they are put and never again. The bytes of a row are a
  * view that stays valid, and stays the same, whatever happens to the index later.
  *
  * Listings usually come in `created_at` order, which is the fast way. Any other order is right too and costs a search
@@ -55,22 +55,25 @@ export class ListingIndex {
   /** Rises with every change. */
   version = 0
   readonly #vocabulary: Vocabulary
+  readonly #reader: RowReader
   readonly #blocks: BlockList
   readonly #scratch: Scratch
 
   /** @param filters decide what can be asked: criteria must use their paths */
   constructor(filters: Iterable<Filter>, { blockSlots = BLOCK_SLOTS }: IndexOptions = {}) {
     this.#vocabulary = new Vocabulary(filters)
+    this.#reader = new RowReader(this.#vocabulary.tree)
     this.#blocks = new BlockList(blockSlots, this.#vocabulary)
     this.#scratch = new Scratch(blockSlots)
   }
 
   /**
    * Inserts a listing, or replaces the one of the same id, which keeps its place if `createdAt` is the same.
-   * @throws SyntaxError when the bytes are not JSON; nothing has changed then
+   * The bytes are JSON that a parser has accepted; what filters see in others is anybody's guess.
+   * @throws SyntaxError for some bytes that are not JSON; nothing has changed then
    */
   put(entry: IndexEntry): void {
-    this.#blocks.put(entry, parseBytes(entry.bytes))
+    this.#blocks.put(entry, this.#reader.read(entry.bytes))
     this.version++
   }
 
@@ -86,20 +89,15 @@ export class ListingIndex {
   }
 
   /** @throws Error when a criterion's path is not one of the index's filters' */
-  query({ limit, offset, ...asked }: IndexQuery): IndexPage {
-    const conditions = this.#conditions(asked)
-    const rows: IndexRow[] = []
-    let total = 0
-    for (const block of this.#blocks.newestFirst()) {
-      const { slots, count } = matchBlock(block, conditions, this.#scratch)
-      if (rows.length < limit && total + count > offset) {
-        const skip = Math.max(0, offset - total)
-        const take = limit - rows.length
-        for (const slot of block.order.newestFirst(slots, skip, take)) rows.push(block.entry(slot))
-      }
-      total += count
-    }
+  query(asked: IndexQuery): IndexPage {
+    const { total, found: rows } = this.#find(asked, (block, slot) => block.entry(slot))
     return { total, rows }
+  }
+
+  /** The same, for who needs no more of the rows than their ids. */
+  ids(asked: IndexQuery): { total: number; listingIds: string[] } {
+    const { total, found: listingIds } = this.#find(asked, (block, slot) => block.listingIdOf(slot))
+    return { total, listingIds }
   }
 
   /**
@@ -138,6 +136,25 @@ export class ListingIndex {
     return this.#blocks.size
   }
 
+  #find<T>(
+    { limit, offset, ...asked }: IndexQuery,
+    take: (block: Block, slot: number) => T,
+  ): { total: number; found: T[] } {
+    const conditions = this.#conditions(asked)
+    const found: T[] = []
+    let total = 0
+    for (const block of this.#blocks.newestFirst()) {
+      const { slots, count } = matchBlock(block, conditions, this.#scratch)
+      if (found.length < limit && total + count > offset) {
+        const skip = Math.max(0, offset - total)
+        for (const slot of block.order.newestFirst(slots, skip, limit - found.length))
+          found.push(take(block, slot))
+      }
+      total += count
+    }
+    return { total, found }
+  }
+
   #rowsOlderThan(before: Place | null, block: Block, conditions: Conditions): IndexRow[] {
     const { slots, count } = matchBlock(block, conditions, this.#scratch)
     const skip = before === null ? 0 : block.order.countNotOlder(slots, before)
@@ -152,6 +169,3 @@ export class ListingIndex {
     return { status, publisherId, criteria: asked }
   }
 }
-
-const parseBytes = ({ buffer, byteOffset, byteLength }: Uint8Array): JsonValue =>
-  parseJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))

@@ -10,6 +10,9 @@ export const isLess = (a: Numeric, b: Numeric): boolean =>
 
 const lessMixed = (a: Numeric, b: Numeric): boolean => a < b
 
+/** For sorting in ascending order. */
+export const compareNumbers = (a: Numeric, b: Numeric): number => (isLess(a, b) ? -1 : isLess(b, a) ? 1 : 0)
+
 /** How many of the ascending values are less than `bound`, or not greater where `orEqual`. */
 export const countBelow = (values: readonly Numeric[], bound: Numeric, orEqual: boolean): number => {
   let low = 0

@@ -1,9 +1,12 @@
 import { addAll, type Bitset, bitset, forEachBit, setBit } from './bitset.ts'
 
+/** Whether so many slots of a block are kept as a bitset: past a 32nd of them, twice the size of the list. */
+export const isDense = (count: number, slots: number): boolean => count * 32 >= slots
+
 /**
  * The slots of a block that hold one value: a single number, then a list, then a bitset, whichever is smallest
  * for how many there are. A million values that occur once each therefore cost a million small objects, and no value
- * costs more than a bit per slot. Slots only ever come, each once or several times in a row.
+ * costs more than a bit per slot. Slots only ever come, each once.
  */
 export class Posting {
   /** How many slots hold the value. */
@@ -11,6 +14,9 @@ export class Posting {
   readonly #slots: number
   #last: number
   #list: Uint16Array | null = null
+  /** Where its part of the list begins, which others may have parts of, and how much room is in it. */
+  #start = 0
+  #room = 0
   #bits: Bitset | null = null
 
   /** @param slots size of the block, at most 65,536 */
@@ -19,21 +25,36 @@ export class Posting {
     this.#last = first
   }
 
-  /** `false` when the slot was also the last that was added. */
-  add(slot: number): boolean {
-    if (slot === this.#last) return false
+  /** Those that stand in a part of a list, which is not written to any more; at least one. */
+  static ofList(slots: number, list: Uint16Array, start: number, count: number): Posting {
+    const posting = new Posting(slots, list[start]!)
+    if (count === 1) return posting
+    posting.#list = list
+    posting.#start = start
+    posting.#room = count
+    posting.count = count
+    return posting
+  }
+
+  /** The members of a set, which it keeps. */
+  static ofBits(slots: number, bits: Bitset, count: number): Posting {
+    const posting = new Posting(slots, 0)
+    posting.#bits = bits
+    posting.count = count
+    return posting
+  }
+
+  add(slot: number): void {
     if (this.#bits === null) this.#makeRoom()
     if (this.#bits !== null) setBit(this.#bits, slot)
-    else this.#list![this.count] = slot
-    this.#last = slot
+    else this.#list![this.#start + this.count] = slot
     this.count++
-    return true
   }
 
   addTo(target: Bitset): void {
     if (this.#bits !== null) addAll(target, this.#bits)
     else if (this.#list === null) setBit(target, this.#last)
-    else for (let n = 0; n < this.count; n++) setBit(target, this.#list[n]!)
+    else for (let n = 0; n < this.count; n++) setBit(target, this.#list[this.#start + n]!)
   }
 
   /** The slots as a set, where they are kept as one. Not to be written to. */
@@ -45,36 +66,35 @@ export class Posting {
   forEach(visit: (slot: number) => void): void {
     if (this.#bits !== null) forEachBit(this.#bits, visit)
     else if (this.#list === null) visit(this.#last)
-    else for (let n = 0; n < this.count; n++) visit(this.#list[n]!)
+    else for (let n = 0; n < this.count; n++) visit(this.#list[this.#start + n]!)
   }
 
   /** Bytes of the slots alone. */
   get byteLength(): number {
-    return this.#bits?.byteLength ?? this.#list?.byteLength ?? 0
+    return this.#bits?.byteLength ?? this.#room * Uint16Array.BYTES_PER_ELEMENT
   }
 
   #makeRoom(): void {
-    if (this.#list === null) {
-      this.#list = new Uint16Array(FIRST_LIST)
-      this.#list[0] = this.#last
-    }
-    if (this.count < this.#list.length) return
-    if (this.count * 4 >= this.#slots / 8) this.#turnDense(this.#list)
-    else this.#list = grown(this.#list)
+    if (this.#list !== null && this.count < this.#room) return
+    if (isDense(this.count, this.#slots)) this.#turnDense()
+    else this.#grow()
   }
 
-  #turnDense(list: Uint16Array): void {
+  #turnDense(): void {
     const bits = bitset(this.#slots)
-    for (const slot of list) setBit(bits, slot)
+    this.addTo(bits)
     this.#bits = bits
     this.#list = null
+  }
+
+  #grow(): void {
+    const list = new Uint16Array(Math.max(FIRST_LIST, this.count * 2))
+    if (this.#list === null) list[0] = this.#last
+    else list.set(this.#list.subarray(this.#start, this.#start + this.count))
+    this.#list = list
+    this.#start = 0
+    this.#room = list.length
   }
 }
 
 const FIRST_LIST = 4
-
-const grown = (list: Uint16Array): Uint16Array => {
-  const next = new Uint16Array(list.length * 2)
-  next.set(list)
-  return next
-}

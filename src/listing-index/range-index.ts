@@ -1,7 +1,8 @@
 import type { Bound } from '../filter-spec/criteria.ts'
 import { addAll, addAllExcept, type Bitset, bitset, setBit } from './bitset.ts'
-import { countBelow, type Numeric } from './numeric.ts'
-import { Segment } from './segment.ts'
+import type { Dictionary } from './dictionary.ts'
+import { compareNumbers, countBelow, type Numeric } from './numeric.ts'
+import { type Held, Segment } from './segment.ts'
 
 /** More than numbers of one per slot ever need. It bounds the work of adding where a slot holds hundreds. */
 const MAX_SEGMENTS = 256
@@ -26,6 +27,22 @@ export class RangeIndex {
   constructor(slots: number, several: boolean) {
     this.#slots = slots
     this.#several = several
+  }
+
+  /** What `add` would make of all the numbers in a dictionary. */
+  static of(slots: number, several: boolean, values: Dictionary): RangeIndex {
+    const ranges = new RangeIndex(slots, several)
+    let above: Segment | undefined
+    for (const group of segmentsOf(numbersIn(values), slots).reverse()) {
+      const segment = Segment.of(slots, above?.andAbove, group)
+      if (several) segment.collectOwn(group)
+      ranges.#segments.push(segment)
+      ranges.#leasts.push(segment.least)
+      above = segment
+    }
+    ranges.#segments.reverse()
+    ranges.#leasts.reverse()
+    return ranges
   }
 
   /** A slot holds this number, which it did not before. Slots come in any order. */
@@ -126,3 +143,28 @@ export class RangeIndex {
 type Place = { segment: number; value: number }
 
 const START: Place = { segment: 0, value: 0 }
+
+/** Ascending. */
+const numbersIn = (values: Dictionary): Held[] => {
+  const numbers: Held[] = []
+  for (const [value, slots] of values.entries()) if (typeof value !== 'string') numbers.push({ value, slots })
+  return numbers.sort((a, b) => compareNumbers(a.value, b.value))
+}
+
+/** Neighbours together up to the length at which half a segment more can be added before it is cut. */
+const segmentsOf = (numbers: readonly Held[], slots: number): Held[][] => {
+  const total = numbers.reduce((sum, { slots: { count } }) => sum + count, 0)
+  const most = Math.max(slots / 32, (2 * total) / MAX_SEGMENTS)
+  const groups: Held[][] = []
+  let length = most
+  for (const held of numbers) {
+    const { count } = held.slots
+    if (length + count > most) {
+      groups.push([])
+      length = 0
+    }
+    groups.at(-1)!.push(held)
+    length += count
+  }
+  return groups
+}

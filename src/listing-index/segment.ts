@@ -1,5 +1,9 @@
 import { addAllExcept, type Bitset, bitset, setBit } from './bitset.ts'
 import { countBelow, type Numeric } from './numeric.ts'
+import type { Posting } from './posting.ts'
+
+/** A number and who holds it. */
+export type Held = { value: Numeric; slots: Posting }
 
 /**
  * Neighbouring numbers and who holds them: pairs of value and slot in ascending order of values, in flat memory,
@@ -24,6 +28,26 @@ export class Segment {
   constructor(size: number, above: Bitset | undefined) {
     this.#size = size
     this.andAbove = above?.slice() ?? bitset(size)
+  }
+
+  /** With these values, ascending, at least one. What is long with only one value is for that one only. */
+  static of(size: number, above: Bitset | undefined, held: readonly Held[]): Segment {
+    const segment = new Segment(size, above)
+    for (const { slots } of held) slots.addTo(segment.andAbove)
+    const count = held.reduce((sum, { slots }) => sum + slots.count, 0)
+    if (held.length === 1 && count > size / 32) {
+      segment.values.push(held[0]!.value)
+      segment.keepOnlyOne()
+      return segment
+    }
+    segment.#slots = new Uint16Array(count)
+    for (const { value, slots } of held) {
+      slots.forEach((slot) => {
+        segment.#slots[segment.values.length] = slot
+        segment.values.push(value)
+      })
+    }
+    return segment
   }
 
   get least(): Numeric {
@@ -57,6 +81,12 @@ export class Segment {
   addPart(target: Bitset, from: number, to = this.values.length): void {
     const slots = this.#slots
     for (let n = from; n < to; n++) setBit(target, slots[n]!)
+  }
+
+  /** Begins to keep `own`, which is what these hold. */
+  collectOwn(held: readonly Held[]): void {
+    this.own = bitset(this.#size)
+    for (const { slots } of held) slots.addTo(this.own)
   }
 
   /** Begins to keep `own`. Slots hold one number each so far; `next` is the segment behind. */

@@ -94,7 +94,7 @@ test('the version rises with every change, and with nothing else', (t) => {
   t.is(index.version, before)
 })
 
-test('bytes that are no JSON change nothing', (t) => {
+test('bytes that are refused change nothing', (t) => {
   const index = new ListingIndex(FILTERS)
   index.put(entry('a', 1, '{"a":1}'))
   t.throws(() => index.put(entry('a', 1, '{"a":')), { instanceOf: SyntaxError })

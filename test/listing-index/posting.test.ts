@@ -42,14 +42,6 @@ test('a posting holds the slots that came, in whatever form it keeps them', (t) 
   )
 })
 
-test('a slot counts once', (t) => {
-  const posting = postingOf([5])
-  t.false(posting.add(5))
-  t.true(posting.add(6))
-  t.false(posting.add(6))
-  t.is(posting.count, 2)
-})
-
 test('a posting takes no memory for one slot, little for few, and never more than a bit per slot', (t) => {
   const sizes = [1, 4, 100, 600, 16_384].map((count) => {
     const slots = Array.from({ length: count }, (_, n) => n)
