@@ -32,8 +32,8 @@ export type SqliteOptions = {
 const CHANGELOG_LENGTH = 100_000
 /** How often the work of other processes on the same file is looked for, in ms. */
 const POLL_INTERVAL = 200
-/** Rows read before the event loop gets a turn: about 3 ms. */
-const LOAD_PAGE = 1000
+/** Rows read before the event loop gets a turn: about 3 ms. More would outlive the garbage collector's young ones. */
+const LOAD_PAGE = 250
 /** Waiting for another process's transaction, on top of `BUSY_TIMEOUT` at each try: about 5 s in all. */
 const BUSY_RETRY_DELAY = 50
 const BUSY_TRIES = 50
