@@ -7,7 +7,7 @@ import { requireSchema } from './gateway/plan.ts'
 import { createSnapshotSource, type SnapshotSource } from './gateway/snapshot-source.ts'
 import { createUpstreamSource, type UpstreamSource } from './gateway/upstream-source.ts'
 import type { Logger } from './log.ts'
-import { openPageCache, type PageCacheFor } from './page-cache-context.ts'
+import { openSharing, type Sharing } from './sharing-context.ts'
 import { createAgent } from './upstream/agent.ts'
 import { fetchInTurn } from './upstream/fetch-in-turn.ts'
 import { type FetchListings, fetchListings } from './upstream/fetch-listings.ts'
@@ -42,8 +42,8 @@ export type Upstreams = {
 
 /** Composition of everything that stands behind the gateway. */
 export const openUpstreams = async (options: UpstreamsOptions): Promise<Upstreams> => {
-  const cacheFor = await openPageCache(options)
-  const parts = options.config.upstreams.map((upstream) => openLive(upstream, cacheFor, options))
+  const sharingOf = await openSharing(options)
+  const parts = options.config.upstreams.map((upstream) => openLive(upstream, sharingOf(upstream), options))
   const specs = parts.map(({ live }) => live.spec)
   const filters = (): readonly Filter[] => [
     ...options.spec.filters.values(),
@@ -64,7 +64,7 @@ export const openUpstreams = async (options: UpstreamsOptions): Promise<Upstream
 type Live = { upstream: UpstreamOptions; live: UpstreamSource; pull: Pulling }
 type Pulling = Parameters<typeof createSnapshotSource>[0]['pull']
 
-const openLive = (upstream: UpstreamOptions, cacheFor: PageCacheFor, options: UpstreamsOptions): Live => {
+const openLive = (upstream: UpstreamOptions, { cache, notice }: Sharing, options: UpstreamsOptions): Live => {
   const { config, clock, random, onClose } = options
   const { schema, budgetMs } = config.gateway
   const agent = createAgent(upstream)
@@ -82,7 +82,8 @@ const openLive = (upstream: UpstreamOptions, cacheFor: PageCacheFor, options: Up
     read: (fetch) => readListings(upstream, attributed(fetch)),
     vocabulary,
     schema,
-    cache: cacheFor(upstream.kind),
+    cache,
+    notice,
     policy: config.cache,
     budgetMs,
     clock,

@@ -94,3 +94,11 @@ const counted = (recent: readonly Second[], now: number, failures: number): read
   const same = recent.find((past) => past.second === second)
   return [...kept, { second, calls: (same?.calls ?? 0) + 1, failures: (same?.failures ?? 0) + failures }]
 }
+
+/** Tells other replicas of an open breaker, and asks whether one of them has told. What fails tells nothing. */
+export type Notice = {
+  /** Until when the upstream is left alone, in ms since the Unix epoch; `null` where nobody says so. */
+  read: () => Promise<number | null>
+  /** `null` takes it back. */
+  write: (until: number | null) => Promise<void>
+}

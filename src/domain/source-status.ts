@@ -24,4 +24,6 @@ export type SourceDetails = SourceStatus & {
   breaker: { state: 'closed' | 'open' | 'half_open'; failuresInARow: number; retryAt: number | null }
   cache: { fresh: number; stale: number; miss: number; bytes: number }
   calls: { made: number; failed: number; retried: number; failuresByReason: Readonly<Record<string, number>> }
+  /** Listings that came, and those among them that were none and were dropped. */
+  items: { received: number; invalid: number }
 }

@@ -8,6 +8,8 @@ export class CallRecord {
   #made = 0
   #failed = 0
   #retried = 0
+  #received = 0
+  #invalid = 0
   #answeredAt: number | null = null
   #lastError: SourceStatus['lastError'] = null
   #isAnswering: boolean | null = null
@@ -40,6 +42,10 @@ export class CallRecord {
     }
   }
 
+  get items(): SourceDetails['items'] {
+    return { received: this.#received, invalid: this.#invalid }
+  }
+
   addRetry(): void {
     this.#retried++
   }
@@ -51,6 +57,8 @@ export class CallRecord {
       try {
         const page = await fetch(query, offset, signal)
         this.#isAnswering = true
+        this.#received += page.received
+        this.#invalid += page.received - page.items.length
         this.#answeredAt = now()
         const isPlain = query.filters.length === 0 && query.publisher === null && query.status === 'open'
         if (isPlain) this.#listings = page.total

@@ -1,4 +1,5 @@
 import type { Cache } from '../cache/cache.ts'
+import type { Notice } from '../domain/breaker.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { KeepingPolicy } from '../domain/freshness.ts'
 import type { NamedSource, Source } from '../domain/page.ts'
@@ -41,6 +42,8 @@ export type UpstreamParts = {
   /** Shared by all upstreams. */
   cache: Cache<ListingPage>
   policy: KeepingPolicy
+  /** Where replicas tell each other that it is to be left alone; absent where there is one only. */
+  notice?: Notice | null
   /** Time that a reader waits for the whole answer. */
   budgetMs: number
   clock: Clock
@@ -53,12 +56,24 @@ const ATTEMPTS_AND_WAIT = 3
 
 /** Puts one upstream together: fetch → retry → breaker → cache → plan → Source. */
 export const createUpstreamSource = (parts: UpstreamParts): UpstreamSource => {
-  const { upstream, fetch, read, vocabulary, schema, cache, policy, budgetMs, clock, random } = parts
+  const {
+    upstream,
+    fetch,
+    read,
+    vocabulary,
+    schema,
+    cache,
+    policy,
+    notice = null,
+    budgetMs,
+    clock,
+    random,
+  } = parts
   const { name, kind, visibility, priority, timeoutMs } = upstream
   const record = new CallRecord()
   const counted = record.counting(fetch, clock.now)
   const retried = withRetry(counted, { budgetMs, clock, random, onRetry: () => record.addRetry() })
-  const guard = new Guard({ name, fetch: retried, probe: counted, clock, random })
+  const guard = new Guard({ name, fetch: retried, probe: counted, notice, clock, random })
   const pages = new CachedPages({
     upstream,
     fetch: guard.fetch,
@@ -92,7 +107,14 @@ export const createUpstreamSource = (parts: UpstreamParts): UpstreamSource => {
       ask: plan(read(pages.fetch)),
       breaker: () => guard.breaker.state,
     },
-    spec: { name, kind, visibility, priority, spec: () => vocabulary.current(), known: () => vocabulary.known() },
+    spec: {
+      name,
+      kind,
+      visibility,
+      priority,
+      spec: () => vocabulary.current(),
+      known: () => vocabulary.known(),
+    },
     fetch: guard.fetch,
     status: () => ({
       name,
@@ -107,6 +129,7 @@ export const createUpstreamSource = (parts: UpstreamParts): UpstreamSource => {
       breaker: guard.breaker,
       cache: cacheCounts(),
       calls: record.calls,
+      items: record.items,
     }),
     refresh: () => {
       pages.drop()

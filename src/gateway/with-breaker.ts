@@ -1,8 +1,9 @@
-import { afterEvent, type Breaker, type BreakerEvent, CLOSED } from '../domain/breaker.ts'
+import { afterEvent, type Breaker, type BreakerEvent, CLOSED, type Notice } from '../domain/breaker.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { isAboutQuestion, SourceError, type SourceReason } from '../domain/source-error.ts'
 import type { FetchListings } from '../upstream/fetch-listings.ts'
+import { Neighbours } from './neighbours.ts'
 
 /** How long an upstream that refuses our key is left alone between probes. */
 export const UNAUTHORIZED_MS = 60_000
@@ -13,6 +14,8 @@ export type GuardOptions = {
   fetch: FetchListings
   /** For our own: the same upstream, without retries. */
   probe: FetchListings
+  /** Where other replicas are told of an open breaker; `null` where there are none. */
+  notice: Notice | null
   clock: Clock
   /** From 0 to 1. */
   random: () => number
@@ -21,10 +24,12 @@ export type GuardOptions = {
 /**
  * Stands before one upstream and lets nobody wait for what is known to fail: while its breaker is open
  * (`circuit_open`), its key is refused (`unauthorized`) or it has asked to be left alone (`Retry-After`), calls are
- * rejected at once. Whether that is over is found out by probes of its own, in the background.
+ * rejected at once. Whether that is over is found out by probes of its own, in the background. Of several replicas the
+ * one whose breaker has opened sends them; the others leave the upstream alone for as long as it says.
  */
 export class Guard {
   readonly #options: GuardOptions
+  readonly #neighbours: Neighbours
   readonly #closing = new AbortController()
   #breaker: Breaker = CLOSED
   /** It has refused our key, and is asked again at this time. */
@@ -36,11 +41,15 @@ export class Guard {
 
   constructor(options: GuardOptions) {
     this.#options = options
+    this.#neighbours = new Neighbours(options.notice, options.clock)
   }
 
   get breaker(): Pick<Breaker, 'state' | 'failuresInARow' | 'retryAt'> {
     const { state, failuresInARow, retryAt } = this.#breaker
-    return { state, failuresInARow, retryAt }
+    const until = state === 'closed' ? this.#neighbours.leaveAloneUntil : null
+    return until === null
+      ? { state, failuresInARow, retryAt }
+      : { state: 'open', failuresInARow, retryAt: until }
   }
 
   /** Ends what it does in the background. */
@@ -50,6 +59,7 @@ export class Guard {
   }
 
   readonly fetch: FetchListings = async (query, offset, signal) => {
+    this.#neighbours.listen()
     this.#refuse()
     try {
       const page = await this.#options.fetch(query, offset, signal)
@@ -63,7 +73,7 @@ export class Guard {
 
   #refuse(): void {
     const { name, clock } = this.#options
-    if (this.#breaker.state !== 'closed')
+    if (this.#breaker.state !== 'closed' || this.#neighbours.leaveAloneUntil !== null)
       throw new SourceError('circuit_open', `${name}: left alone after it failed too often`)
     if (this.#barredUntil !== null)
       throw new SourceError('unauthorized', `${name}: has refused our key and is left alone for a while`)
@@ -93,8 +103,14 @@ export class Guard {
 
   #step(event: BreakerEvent): void {
     const { clock, random } = this.#options
-    this.#breaker = afterEvent(this.#breaker, event, { now: clock.now(), random: random() })
-    if (this.#breaker.state === 'open') this.#schedule()
+    const before = this.#breaker
+    this.#breaker = afterEvent(before, event, { now: clock.now(), random: random() })
+    const { state, retryAt } = this.#breaker
+    if (state === before.state) return
+    if (state === 'closed') this.#neighbours.tellClosed()
+    if (retryAt === null) return
+    this.#neighbours.tellOpen(retryAt)
+    this.#schedule()
   }
 
   /** The next probe, as late as every reason to wait wants it. */

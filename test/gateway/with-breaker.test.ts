@@ -1,19 +1,22 @@
 import test, { type ExecutionContext } from 'ava'
-import { CLOSED, MAX_OPEN_MS, OPEN_MS } from '../../src/domain/breaker.ts'
+import { CLOSED, MAX_OPEN_MS, type Notice, OPEN_MS } from '../../src/domain/breaker.ts'
 import type { ListingQuery } from '../../src/domain/query.ts'
 import { SourceError, type SourceReason } from '../../src/domain/source-error.ts'
+import { LISTEN_MS, PROBE_MS } from '../../src/gateway/neighbours.ts'
 import { Guard, UNAUTHORIZED_MS } from '../../src/gateway/with-breaker.ts'
 import type { FetchListings } from '../../src/upstream/fetch-listings.ts'
 import type { ListingPage } from '../../src/upstream/listing-page.ts'
-import { manualClock } from '../helpers/manual-clock.ts'
+import { type ManualClock, manualClock } from '../helpers/manual-clock.ts'
 import { listingQuery } from './gateway-parts.ts'
 
 const PAGE: ListingPage = { bytes: Buffer.from('{}'), items: [], received: 0, total: 0 }
 const FILTERED = { filters: [['gpu_model', 'H100']] } as const
 
 /** An upstream that is well, or fails as told, for readers and probes alike, and counts both. */
-const start = (t: ExecutionContext) => {
-  const clock = manualClock()
+const start = (
+  t: ExecutionContext,
+  { clock = manualClock(), notice = null }: { clock?: ManualClock; notice?: Notice | null } = {},
+) => {
   const upstream = {
     failure: null as SourceError | null,
     /** Only questions with filters meet the failure. */
@@ -33,7 +36,7 @@ const start = (t: ExecutionContext) => {
     upstream.probed++
     return answer(query)
   }
-  const guard = new Guard({ name: 'elsewhere', fetch, probe, clock, random: () => 0.5 })
+  const guard = new Guard({ name: 'elsewhere', fetch, probe, notice, clock, random: () => 0.5 })
   t.teardown(() => guard.close())
   const ask = async (query: Partial<ListingQuery> = {}): Promise<SourceReason | 'answered'> => {
     try {
@@ -115,6 +118,7 @@ test('a relapse between the two probes opens it again', async (t) => {
       isWell = ++probed === 1
       return isWell ? Promise.resolve(PAGE) : down(...given)
     },
+    notice: null,
     clock,
     random: () => 0.5,
   })
@@ -278,4 +282,65 @@ test('closed, it leaves nothing to be done', async (t) => {
   await wait(MAX_OPEN_MS)
   t.is(upstream.probed, 0)
   t.not(guard.breaker.state, CLOSED.state)
+})
+
+/** What replicas tell each other, at once and without a Redis. */
+const sharedNotice = (): Notice & { until: number | null } => {
+  const notice = {
+    until: null as number | null,
+    read: async () => notice.until,
+    write: async (until: number | null) => {
+      notice.until = until
+    },
+  }
+  return notice
+}
+
+test('what one replica has found out another hears within a second, and asks nobody', async (t) => {
+  const notice = sharedNotice()
+  const one = start(t, { notice })
+  const other = start(t, { notice, clock: one.clock })
+  t.is(await other.ask(), 'answered')
+  one.fail('timeout')
+  await one.askOften(5)
+  one.clock.advance(LISTEN_MS)
+  // The question that comes first is not held up.
+  t.is(await other.ask(), 'answered')
+  await settled()
+  t.is(await other.ask(), 'circuit_open')
+  t.like(other.guard.breaker, { state: 'open', failuresInARow: 0 })
+  t.is(other.upstream.asked, 2)
+  t.is(other.upstream.probed, 0)
+})
+
+test('when its probes have passed the others ask again, and when it is gone too', async (t) => {
+  for (const recovers of [true, false]) {
+    const notice = sharedNotice()
+    const one = start(t, { notice })
+    const other = start(t, { notice, clock: one.clock })
+    one.fail('timeout')
+    await one.askOften(5)
+    await other.ask()
+    await settled()
+    t.is(await other.ask(), 'circuit_open')
+    if (recovers) one.upstream.failure = null
+    else one.guard.close()
+    await one.wait(OPEN_MS)
+    t.is(notice.until === null, recovers)
+    await other.wait(recovers ? LISTEN_MS : PROBE_MS)
+    await other.ask()
+    await settled()
+    t.is(await other.ask(), 'answered')
+  }
+})
+
+test('a notice that cannot be had tells nothing', async (t) => {
+  const away = async () => {
+    throw new Error('away')
+  }
+  const { ask, askOften, fail } = start(t, { notice: { read: away, write: away } })
+  t.is(await ask(), 'answered')
+  fail('timeout')
+  await askOften(5)
+  t.is(await ask(), 'circuit_open')
 })
