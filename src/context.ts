@@ -3,19 +3,16 @@ import type { Config } from './config.ts'
 import { type Clock, systemClock } from './domain/clock.ts'
 import type { NamedSource } from './domain/page.ts'
 import { readFilterSpec } from './filter-spec/load.ts'
-import { Cursors } from './gateway/cursor.ts'
 import { explained } from './gateway/explained.ts'
-import { fanOut } from './gateway/fan-out.ts'
-import { findListing } from './gateway/find-listing.ts'
-import { streamListings } from './gateway/ndjson.ts'
-import { Paging } from './gateway/paging.ts'
-import { federatedVocabulary } from './gateway/vocabulary.ts'
 import { withOtherFilters } from './gateway/with-other-filters.ts'
+import { openGateway } from './gateway-context.ts'
 import { createAdmission } from './http/admission.ts'
 import { createApp } from './http/app.ts'
 import { createAuthorize } from './http/authorize.ts'
 import { createClientAddress } from './http/client-address.ts'
 import { HotAnswers } from './http/hot-answers.ts'
+import { createMetrics } from './http/metrics.ts'
+import { RequestMetrics } from './http/request-metrics.ts'
 import type { Route } from './http/route.ts'
 import { createRoutes } from './http/routes.ts'
 import { createLimiter } from './limits/limiter.ts'
@@ -75,7 +72,7 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
     if (config.bootstrapKey !== null) await keys.seed(config.bootstrapKey)
 
     const { clock = systemClock, random = Math.random } = overrides
-    const { upstreams: upstreamSources, areTried } = await openUpstreams({
+    const { upstreams, areTried } = await openUpstreams({
       config,
       spec,
       redisUrl: overrides.store === undefined && !config.storeUrl.startsWith(SQLITE) ? config.storeUrl : null,
@@ -84,15 +81,22 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
       log,
       onClose: (closeOne) => closers.push(closeOne),
     })
-    const upstreams = upstreamSources.map(({ source }) => source)
+    const { name } = config.registry
     const local: NamedSource = {
-      name: config.registry.name,
+      name,
       visibility: 'public',
       mode: 'local',
       priority: 0,
-      ask: withOtherFilters(config.registry.name, spec.filters.values())(explained(localSource(replica))),
+      ask: withOtherFilters(name, spec.filters.values())(explained(localSource(replica))),
     }
-    const sources = config.registry.enabled ? [local, ...upstreams] : upstreams
+    const gateway = openGateway({
+      config,
+      spec,
+      local: config.registry.enabled ? { source: local, status: localStatus(name, spec, replica) } : null,
+      upstreams,
+      clock,
+    })
+    const metrics = createMetrics(gateway)
     const pool = createRecoverPool()
     closers.push(() => pool.close())
     const counters = overrides.store === undefined ? await openCounters(config.storeUrl) : null
@@ -118,30 +122,9 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
       spec,
       registry: config.registry.enabled ? { store, replica, verifier, shape } : null,
       keys,
-      gateway:
-        upstreams.length === 0
-          ? null
-          : {
-              federation: fanOut(sources, config.gateway),
-              find: findListing({ sources, budgetMs: config.gateway.budgetMs }),
-              sources: [
-                ...(config.registry.enabled ? [{ status: localStatus(local.name, spec, replica) }] : []),
-                ...upstreamSources,
-              ],
-              stream: streamListings({ sources, budgetMs: config.gateway.budgetMs }),
-              paging: new Paging({
-                sources,
-                budgetMs: config.gateway.budgetMs,
-                cursors: new Cursors(config.adminKey, () => clock.now() / 1000),
-              }),
-              vocabulary: federatedVocabulary(
-                spec,
-                upstreamSources.map((upstream) => upstream.spec),
-              ),
-              clock,
-              gatewayId: config.gateway.id,
-              freshSeconds: config.cache.freshSeconds,
-            },
+      gateway,
+      metrics,
+      metricsPublic: config.metricsPublic,
       store,
       areTried,
     })
@@ -152,7 +135,9 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
       hot,
       admit,
     })
-    return { config, log, routes, listener: hot.listener({ authorize, admit }, app.callback()), close }
+    const requests = new RequestMetrics(metrics, routes)
+    const listener = requests.listener(hot.listener({ authorize, admit }, app.callback()))
+    return { config, log, routes, listener, close }
   } catch (cause) {
     await close()
     throw cause

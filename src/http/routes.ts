@@ -1,3 +1,4 @@
+import type { Registry as MetricsRegistry } from 'prom-client'
 import { EntrepotError } from '../errors.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { ownVocabulary } from '../gateway/vocabulary.ts'
@@ -11,6 +12,7 @@ import { getListing, listLocalListings } from './listing-reads.ts'
 import { deleteListing, postListing, putListing, validatePublish } from './listing-writes.ts'
 import { getMergedListing, type MergedListing } from './merged-listing.ts'
 import { listMergedListings, type MergedListings } from './merged-listings.ts'
+import { getMetrics } from './metrics.ts'
 import { getPublisher, listPublishers } from './publishers.ts'
 import { getReady } from './ready.ts'
 import type { Route } from './route.ts'
@@ -26,6 +28,9 @@ export type Service = {
   /** `null` where no upstream is configured: a plain Registry. */
   gateway: (Omit<MergedListings, 'spec'> & MergedListing & SourceBook) | null
   store: Publishing['store']
+  metrics: MetricsRegistry
+  /** Whether anybody may read them. */
+  metricsPublic: boolean
   /** Whether every snapshot upstream was pulled once. */
   areTried: () => boolean
 }
@@ -42,6 +47,7 @@ export const createRoutes = (service: Service): Route[] => {
     revokeKey(keys),
     getHealth(store),
     getReady(service.areTried),
+    getMetrics(service.metrics, service.metricsPublic),
   ]
   return [...routes, ...docsRoutes(routes)]
 }

@@ -43,6 +43,7 @@ const sourceDetails = sourceStatus
         failures_by_reason: z.record(z.string(), z.int()),
       })
       .optional(),
+    items: z.object({ received: z.int(), invalid: z.int() }).optional(),
   })
   .meta({ id: 'SourceDetails' })
 
@@ -116,7 +117,7 @@ const statusOnWire = ({ name, mode, visibility, state, ...status }: SourceStatus
 
 const detailsOnWire = (status: SourceStatus | SourceDetails) => {
   if (!('calls' in status)) return statusOnWire(status)
-  const { breaker, cache, calls } = status
+  const { breaker, cache, calls, items } = status
   return {
     ...statusOnWire(status),
     breaker: {
@@ -131,6 +132,7 @@ const detailsOnWire = (status: SourceStatus | SourceDetails) => {
       retried: calls.retried,
       failures_by_reason: calls.failuresByReason,
     },
+    items,
   }
 }
 

@@ -81,6 +81,7 @@ const liveSource = (): UpstreamSource => ({
     breaker: { state: 'closed', failuresInARow: 0, retryAt: null },
     cache: { fresh: 0, stale: 0, miss: 0, bytes: 0 },
     calls: { made: 0, failed: 0, retried: 0, failuresByReason: {} },
+    items: { received: 0, invalid: 0 },
   }),
   refresh: () => {},
   close: () => {},

@@ -1,0 +1,44 @@
+import type { Config } from './config.ts'
+import type { Clock } from './domain/clock.ts'
+import type { NamedSource } from './domain/page.ts'
+import type { SourceStatus } from './domain/source-status.ts'
+import type { FilterSpec } from './filter-spec/filter.ts'
+import { Cursors } from './gateway/cursor.ts'
+import { fanOut } from './gateway/fan-out.ts'
+import { findListing } from './gateway/find-listing.ts'
+import { streamListings } from './gateway/ndjson.ts'
+import { Paging } from './gateway/paging.ts'
+import type { UpstreamSource } from './gateway/upstream-source.ts'
+import { federatedVocabulary } from './gateway/vocabulary.ts'
+import type { Service } from './http/routes.ts'
+
+export type GatewayParts = {
+  config: Pick<Config, 'gateway' | 'cache' | 'adminKey'>
+  spec: FilterSpec
+  /** The gateway's own Registry, as a source and as its status; `null` for a pure gateway. */
+  local: { source: NamedSource; status: () => SourceStatus } | null
+  upstreams: readonly UpstreamSource[]
+  clock: Clock
+}
+
+/** Everything that stands before the sources. `null` without upstreams: a plain Registry. */
+export const openGateway = ({ config, spec, local, upstreams, clock }: GatewayParts): Service['gateway'] => {
+  if (upstreams.length === 0) return null
+  const { id, budgetMs } = config.gateway
+  const sources = [...(local === null ? [] : [local.source]), ...upstreams.map(({ source }) => source)]
+  const cursors = new Cursors(config.adminKey, () => clock.now() / 1000)
+  return {
+    gatewayId: id,
+    freshSeconds: config.cache.freshSeconds,
+    clock,
+    sources: [...(local === null ? [] : [local]), ...upstreams],
+    vocabulary: federatedVocabulary(
+      spec,
+      upstreams.map((upstream) => upstream.spec),
+    ),
+    federation: fanOut(sources, { budgetMs }),
+    paging: new Paging({ sources, budgetMs, cursors }),
+    stream: streamListings({ sources, budgetMs }),
+    find: findListing({ sources, budgetMs }),
+  }
+}

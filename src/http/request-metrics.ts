@@ -1,0 +1,90 @@
+import type { RequestListener } from 'node:http'
+import { Counter, Histogram, type Registry as MetricsRegistry } from 'prom-client'
+import type { Route } from './route.ts'
+
+/** Seconds; hot answers are below the first, a whole budget is near the last. */
+const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10]
+
+/** What one route has answered. Its own numbers, so that counting a request makes nothing. */
+type Tally = {
+  path: string
+  counts: Map<string, { method: string; status: number; count: number }>
+  observe: (seconds: number) => void
+}
+
+/** Requests by route, method and status, and how long they took, for `GET /metrics`. */
+export class RequestMetrics {
+  readonly #fixed = new Map<string, Tally>()
+  readonly #open: { prefix: string; suffix: string; tally: Tally }[] = []
+  readonly #other: Tally
+
+  constructor(registry: MetricsRegistry, routes: readonly Pick<Route, 'path'>[]) {
+    const duration = new Histogram({
+      name: 'entrepot_request_duration_seconds',
+      help: 'Time until an answer was sent, by route',
+      labelNames: ['route'],
+      buckets: BUCKETS,
+      registers: [registry],
+    })
+    const tallyFor = (path: string): Tally => {
+      const { observe } = duration.labels(path)
+      return { path, counts: new Map(), observe }
+    }
+    for (const path of new Set(routes.map((route) => route.path))) {
+      const [prefix = '', rest] = path.split(/:\w+/)
+      if (rest === undefined) this.#fixed.set(path, tallyFor(path))
+      else this.#open.push({ prefix, suffix: rest, tally: tallyFor(path) })
+    }
+    this.#other = tallyFor('other')
+    this.#register(registry)
+  }
+
+  /** Counts what passes through. */
+  listener(inner: RequestListener): RequestListener {
+    return (request, response) => {
+      const started = performance.now()
+      response.once('close', () => {
+        const tally = this.#tallyOf(request.url ?? '')
+        const method = METHODS.has(request.method) ? request.method! : 'other'
+        const key = method + response.statusCode
+        const counted = tally.counts.get(key)
+        if (counted !== undefined) counted.count++
+        else tally.counts.set(key, { method, status: response.statusCode, count: 1 })
+        tally.observe((performance.now() - started) / 1000)
+      })
+      inner(request, response)
+    }
+  }
+
+  #tallyOf(url: string): Tally {
+    const query = url.indexOf('?')
+    const path = query < 0 ? url : url.slice(0, query)
+    const fixed = this.#fixed.get(path) ?? this.#fixed.get(path.replace(/\/$/, ''))
+    if (fixed !== undefined) return fixed
+    const found = this.#open.find(({ prefix, suffix }) => path.startsWith(prefix) && path.endsWith(suffix))
+    return found?.tally ?? this.#other
+  }
+
+  #register(registry: MetricsRegistry): void {
+    const tallies = (): Tally[] => [
+      ...this.#fixed.values(),
+      ...this.#open.map(({ tally }) => tally),
+      this.#other,
+    ]
+    new Counter({
+      name: 'entrepot_requests_total',
+      help: 'Requests answered, by route, method and status',
+      labelNames: ['route', 'method', 'status'],
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const { path, counts } of tallies())
+          for (const { method, status, count } of counts.values())
+            this.inc({ route: path, method, status }, count)
+      },
+    })
+  }
+}
+
+/** Others are anybody's invention. */
+const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'])

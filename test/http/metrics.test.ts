@@ -1,0 +1,73 @@
+import test from 'ava'
+import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../helpers/gateway.ts'
+import { startRegistry } from '../helpers/registry.ts'
+
+const ADMIN = { Authorization: 'Bearer admin' }
+const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
+
+test('metrics are for the operator, unless they are public', async (t) => {
+  const closed = await startRegistry(t, { environment })
+  t.is((await closed.get('/metrics')).status, 401)
+  const open = await startRegistry(t, { environment: { METRICS_PUBLIC: 'true' } })
+  const { status, headers } = await open.get('/metrics')
+  t.is(status, 200)
+  t.regex(headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/)
+})
+
+test('requests are counted by route, method and status, and timed by route', async (t) => {
+  const { get } = await startRegistry(t, { environment })
+  for (const path of [
+    '/listings',
+    '/listings?limit=3',
+    '/listings',
+    '/listings/a',
+    '/listings/b%2Fc',
+    '/x/1',
+    '/x/2',
+  ])
+    await get(path)
+  await get('/listings?limit=0')
+  const { text } = await get('/metrics', ADMIN)
+  for (const line of [
+    'entrepot_requests_total{route="/listings",method="GET",status="200"} 3',
+    'entrepot_requests_total{route="/listings",method="GET",status="422"} 1',
+    'entrepot_requests_total{route="/listings/:id",method="GET",status="404"} 2',
+    'entrepot_requests_total{route="other",method="GET",status="404"} 2',
+    'entrepot_request_duration_seconds_count{route="/listings"} 4',
+    'entrepot_request_duration_seconds_bucket{le="+Inf",route="/listings"} 4',
+  ])
+    t.true(text.includes(`${line}\n`), `${line}\n\n${text}`)
+})
+
+test('of every upstream: calls, failures by reason, retries, breaker, cache, ages, items', async (t) => {
+  const items = [...listingTexts('a', 3), listingText({ listing_id: 7 })]
+  const fake = await startFake(t, { items })
+  const { get } = await startGateway(
+    t,
+    [
+      { name: 'a', url: fake.url },
+      { name: 'dead', url: await deadUrl() },
+    ],
+    { environment },
+  )
+  await get('/listings')
+  await get('/listings?limit=2')
+  const { text } = await get('/metrics', ADMIN)
+  for (const line of [
+    'entrepot_source_calls_total{registry="a"} 1',
+    'entrepot_source_calls_total{registry="dead"} 4',
+    'entrepot_source_failures_total{registry="dead",reason="connection_refused"} 4',
+    'entrepot_source_pages_total{registry="a",cache="fresh"} 1',
+    'entrepot_source_pages_total{registry="a",cache="miss"} 1',
+    'entrepot_source_breaker_state{registry="dead"} 0',
+    'entrepot_source_items_total{registry="a"} 4',
+    'entrepot_source_invalid_items_total{registry="a"} 1',
+    'entrepot_source_listings{registry="local"} 0',
+    'entrepot_source_state{registry="a"} 1',
+  ])
+    t.true(text.includes(`${line}\n`), `${line}\n\n${text}`)
+  t.regex(text, /entrepot_source_retries_total\{registry="dead"\} \d/)
+  t.regex(text, /entrepot_source_age_seconds\{registry="a"\} [\d.]+/)
+  t.regex(text, /process_resident_memory_bytes \d+/)
+})
