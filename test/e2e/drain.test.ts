@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent, type IncomingHttpHeaders, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import test from 'ava'
+import { ALICE, publishBody } from '../helpers/seller.ts'
+import { readAll } from './read-all.ts'
+import { startProcess } from './service-process.ts'
+
+const BUSY = 24
+const SLOW = 8
+
+test('SIGTERM under load cuts no request: each connection ends behind an answer, and what was taken is kept', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-drain-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'gateway.toml')
+  writeFileSync(file, '[limits]\npublish_per_minute = 0\n')
+  const storeUrl = `sqlite:${join(folder, 'entrepot.db')}`
+  const service = await startProcess(storeUrl, { ENTREPOT_CONFIG: file })
+  t.teardown(() => service.end('SIGKILL'))
+  const signed = await publishBody(ALICE, {})
+  const published = new Set<string>()
+  let answers = 0
+
+  /** One connection that is kept alive, until an answer on it says that it was the last. */
+  const client = async (name: string, pauseMs: number): Promise<void> => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    for (let n = 0; ; n++) {
+      const id = `${name}-${n}`
+      const isRead = n % 2 === 1
+      const answer = isRead
+        ? await ask(`${service.url}/listings?limit=200`, agent)
+        : await ask(`${service.url}/listings`, agent, JSON.stringify({ ...signed, listing_id: id }))
+      t.is(answer.status, isRead ? 200 : 201)
+      JSON.parse(answer.text)
+      if (!isRead) published.add(id)
+      answers++
+      if (answer.headers.connection === 'close') return
+      if (pauseMs > 0) await setTimeout(pauseMs)
+    }
+  }
+  const clients = Promise.all([
+    ...Array.from({ length: BUSY }, (_, n) => client(`busy-${n}`, 0)),
+    ...Array.from({ length: SLOW }, (_, n) => client(`slow-${n}`, 20 * n)),
+  ])
+  while (answers < 300) await setTimeout(5)
+  const code = await service.end('SIGTERM')
+  await clients
+  t.is(code, 0)
+  t.log({ answers, published: published.size })
+
+  const next = await startProcess(storeUrl, { ENTREPOT_CONFIG: file })
+  t.teardown(() => next.end('SIGTERM'))
+  t.deepEqual([...(await readAll(next.url)).keys()].sort(), [...published].sort())
+})
+
+type Answer = { status: number; headers: IncomingHttpHeaders; text: string }
+
+/** Rejects where the connection is refused or ends before the answer has come whole. */
+const ask = (url: string, agent: Agent, json?: string): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const asking = request(url, {
+      agent,
+      method: json === undefined ? 'GET' : 'POST',
+      headers: json === undefined ? {} : { 'Content-Type': 'application/json' },
+    })
+    asking.once('error', reject)
+    asking.once('response', (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part) => {
+        text += part
+      })
+      response.once('error', reject)
+      response.once('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
+      )
+    })
+    asking.end(json)
+  })

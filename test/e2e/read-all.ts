@@ -1,0 +1,27 @@
+import { request } from 'undici'
+
+export type Row = Record<string, unknown> & { listing_id: string }
+
+const PAGE = 200
+
+/**
+ * Every listing of a Registry, whatever its status, by id, read over all pages of `GET /listings`. While others
+ * publish, pages shift and rows come twice, but none is passed over: at least as many as were there at the beginning.
+ */
+export const readAll = async (url: string): Promise<Map<string, Row>> => {
+  const rows = new Map<string, Row>()
+  let least: number | null = null
+  for (let offset = 0; ; offset += PAGE) {
+    const { statusCode, body } = await request(`${url}/listings?status=&limit=${PAGE}&offset=${offset}`)
+    const text = await body.text()
+    if (statusCode !== 200) throw new Error(`GET /listings answered ${statusCode}: ${text}`)
+    const { items, total_after_filter: total } = JSON.parse(text) as Page
+    for (const row of items) rows.set(row.listing_id, row)
+    least ??= total
+    if (offset + PAGE < total) continue
+    if (rows.size < least) throw new Error(`${rows.size} listings on the pages, ${least} by the count`)
+    return rows
+  }
+}
+
+type Page = { items: Row[]; total_after_filter: number }

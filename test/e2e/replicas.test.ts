@@ -1,0 +1,182 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { startRedis } from '../helpers/redis.ts'
+import { type Reply, send } from '../helpers/registry.ts'
+import { postJson, publish, publishBody, sign, unixNow } from '../helpers/seller.ts'
+import { startProcess } from './service-process.ts'
+import { withinASecond } from './within.ts'
+
+const ADMIN = { Authorization: 'Bearer admin' }
+const READER = { Authorization: 'Bearer reader' }
+const ENVIRONMENT = {
+  REGISTRY_ADMIN_API_KEY: 'admin',
+  REGISTRY_BOOTSTRAP_API_KEY: 'reader',
+  REGISTRY_REQUIRE_READ_API_KEY: 'true',
+}
+
+/** Two processes on one store. */
+const startPair = async (storeUrl: string): Promise<{ urls: [string, string]; end: () => Promise<void> }> => {
+  const [a, b] = await Promise.all([startProcess(storeUrl, ENVIRONMENT), startProcess(storeUrl, ENVIRONMENT)])
+  return {
+    urls: [a.url, b.url],
+    end: async () => {
+      await Promise.all([a.end('SIGTERM'), b.end('SIGTERM')])
+    },
+  }
+}
+
+const redis = await startRedis()
+const folder = mkdtempSync(join(tmpdir(), 'entrepot-replicas-'))
+const pairs = {
+  Redis: await startPair(redis.url),
+  'SQLite file': await startPair(`sqlite:${join(folder, 'entrepot.db')}`),
+}
+test.after.always(async () => {
+  await Promise.all(Object.values(pairs).map(({ end }) => end()))
+  await redis.dispose()
+  rmSync(folder, { recursive: true })
+})
+
+const newSeller = () => privateKeyToAccount(generatePrivateKey())
+const newId = (): string => crypto.randomUUID()
+
+const read = (url: string, id: string, headers: Record<string, string> = READER): Promise<Reply> =>
+  send(`${url}/listings/${id}`, { headers })
+
+/** Asserts that a GET comes to answer so within a second. */
+const soon = async (t: ExecutionContext, ask: () => Promise<Reply>, holds: (reply: Reply) => boolean) => {
+  const began = performance.now()
+  t.true(await withinASecond(async () => holds(await ask())))
+  return performance.now() - began
+}
+
+for (const [name, { urls }] of Object.entries(pairs)) {
+  const [a, b] = urls
+
+  test(`${name}: what one process has answered is read on the other within a second`, async (t) => {
+    const seller = newSeller()
+    for (const [here, there] of [
+      [a, b],
+      [b, a],
+    ] as const) {
+      const id = newId()
+      t.is(
+        (await publish(here, seller, { listing_id: id, storefront_url: 'https://one.example/' })).status,
+        201,
+      )
+      t.is((await read(here, id)).status, 200, 'here at once')
+      await soon(
+        t,
+        () => read(there, id),
+        ({ status }) => status === 200,
+      )
+      const timestamp = unixNow()
+      const update = {
+        status: 'closed',
+        timestamp,
+        signature: await sign(seller, 'update_listing', id, timestamp),
+      }
+      const updated = await send(`${there}/listings/${id}`, {
+        method: 'PUT',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(update),
+      })
+      t.is(updated.status, 200)
+      await soon(
+        t,
+        () => read(here, id),
+        ({ text }) => text.includes('"status":"closed"'),
+      )
+      const signature = await sign(seller, 'delete_listing', id, timestamp)
+      const query = `signature=${signature}&timestamp=${timestamp}`
+      t.is((await send(`${here}/listings/${id}?${query}`, { method: 'DELETE' })).status, 204)
+      await soon(
+        t,
+        () => read(there, id),
+        ({ status }) => status === 404,
+      )
+    }
+  })
+
+  test(`${name}: the moment a listing is answered, the other process takes its update`, async (t) => {
+    const seller = newSeller()
+    const timestamp = unixNow()
+    for (let n = 0; n < 5; n++) {
+      const id = newId()
+      await publish(a, seller, { listing_id: id })
+      const signature = await sign(seller, 'delete_listing', id, timestamp)
+      const query = `signature=${signature}&timestamp=${timestamp}`
+      t.is((await send(`${b}/listings/${id}?${query}`, { method: 'DELETE' })).status, 204)
+    }
+  })
+
+  test(`${name}: a key works and stops working on both within a second`, async (t) => {
+    const minted = await send(`${a}/admin/api-keys`, {
+      method: 'POST',
+      headers: { ...ADMIN, 'Content-Type': 'application/json' },
+      body: '{"name":"short-lived"}',
+    })
+    t.is(minted.status, 201)
+    const { key, id } = minted.json()
+    const headers = { Authorization: `Bearer ${key}` }
+    const list = (url: string) => () => send(`${url}/listings`, { headers })
+    for (const url of urls) await soon(t, list(url), ({ status }) => status === 200)
+    t.is((await send(`${b}/admin/api-keys/${id}`, { method: 'DELETE', headers: ADMIN })).status, 204)
+    t.is((await list(b)()).status, 401, 'where it was revoked, at once')
+    await soon(t, list(a), ({ status }) => status === 401)
+  })
+
+  test(`${name}: ids never collide when keys are minted and publishers come on both at once`, async (t) => {
+    const mint = (url: string) =>
+      send(`${url}/admin/api-keys`, {
+        method: 'POST',
+        headers: { ...ADMIN, 'Content-Type': 'application/json' },
+        body: '{"name":"one of many"}',
+      })
+    const minted = await Promise.all(Array.from({ length: 40 }, (_, n) => mint(urls[n % 2]!)))
+    const ids = new Set(minted.map((reply) => reply.json().id))
+    t.is(ids.size, 40)
+    for (const url of urls)
+      await soon(
+        t,
+        () => send(`${url}/admin/api-keys`, { headers: ADMIN }),
+        ({ text }) => ids.isSubsetOf(new Set((JSON.parse(text) as { id: number }[]).map(({ id }) => id))),
+      )
+
+    const sellers = Array.from({ length: 8 }, newSeller)
+    const receipts = await Promise.all(
+      [...sellers, ...sellers].map((seller, n) =>
+        publish(urls[n % 3 === 0 ? 0 : 1]!, seller, { listing_id: newId() }),
+      ),
+    )
+    const publisherIds = receipts.map((reply) => reply.json().publisher_id)
+    t.deepEqual(publisherIds.slice(0, 8), publisherIds.slice(8), 'one wallet, one publisher')
+    t.is(new Set(publisherIds).size, 8)
+  })
+
+  test(`${name}: a signature used on one process is used on the other`, async (t) => {
+    const seller = newSeller()
+    const id = newId()
+    const first = await publishBody(seller, { listing_id: id, max_duration_seconds: 1 })
+    const body = JSON.stringify(first)
+    const taken = await postJson(`${a}/listings`, body)
+    t.is(taken.status, 201)
+    const other = await postJson(`${b}/listings`, JSON.stringify({ ...first, max_duration_seconds: 2 }))
+    t.is(other.status, 409)
+    t.is(other.headers.get('content-type'), 'application/problem+json; charset=utf-8')
+    const again = await postJson(`${b}/listings`, body)
+    t.is(again.status, 201)
+    t.deepEqual(again.json(), taken.json(), 'the very same request is answered as the first time')
+
+    const timestamp = unixNow()
+    const query = `signature=${await sign(seller, 'delete_listing', id, timestamp)}&timestamp=${timestamp}`
+    const remove = (url: string) => send(`${url}/listings/${id}?${query}`, { method: 'DELETE' })
+    t.is((await remove(a)).status, 204)
+    t.is((await publish(b, seller, { listing_id: id }, { timestamp: timestamp + 5 })).status, 201)
+    t.is((await remove(b)).status, 204)
+    t.is((await read(b, id)).status, 200, 'a used delete takes nothing that came after it')
+  })
+}
