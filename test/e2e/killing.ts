@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openRedisStore } from '../../src/store/redis.ts'
+import { openSqliteStore } from '../../src/store/sqlite.ts'
+import type { Store } from '../../src/store/store.ts'
+import { startRedis } from '../helpers/redis.ts'
+import { type Outcome, StormRound } from './storm-round.ts'
+
+/** One process on an SQLite file, killed again and again. */
+export const killOne = (kills: number): Promise<Outcome> =>
+  inFolder((folder) =>
+    onSqlite(folder, async (round) => {
+      await round.killAgainAndAgain(round.addTarget(), kills)
+    }),
+  )
+
+/** Two processes on one SQLite file, each killed again and again whatever the other is at: so often together. */
+export const killTwo = (kills: number): Promise<Outcome> =>
+  inFolder((folder) =>
+    onSqlite(folder, async (round) => {
+      const targets = [round.addTarget(), round.addTarget()]
+      await Promise.all(targets.map((target) => round.killAgainAndAgain(target, kills)))
+    }),
+  )
+
+/** Two processes on one Redis; killed are in turn Redis, one process, Redis, the other. */
+export const killRedisToo = (kills: number): Promise<Outcome> =>
+  inFolder(async (folder) => {
+    const redis = await startRedis({ appendfsync: 'always' })
+    try {
+      return await during(new StormRound(redis.url, folder), openRedis(redis.url), async (round) => {
+        const targets = [round.addTarget(), round.addTarget()] as const
+        await Promise.all(targets.map((target) => round.start(target)))
+        for (let kill = 0; kill < kills; kill++) {
+          if (kill % 2 === 0) await round.killRedis(redis)
+          else await round.killAndStart(targets[kill % 4 === 1 ? 0 : 1])
+        }
+      })
+    } finally {
+      await redis.dispose()
+    }
+  })
+
+const onSqlite = (folder: string, work: (round: StormRound) => Promise<void>): Promise<Outcome> => {
+  const file = join(folder, 'entrepot.db')
+  return during(new StormRound(`sqlite:${file}`, folder), async () => openSqliteStore(file), work)
+}
+
+const openRedis = (url: string) => async (): Promise<Store> => (await openRedisStore(url)).store
+
+const during = async (
+  round: StormRound,
+  open: () => Promise<Store>,
+  work: (round: StormRound) => Promise<void>,
+): Promise<Outcome> => {
+  try {
+    await work(round)
+    return await round.end(open)
+  } finally {
+    await round.dispose()
+  }
+}
+
+const inFolder = async (work: (folder: string) => Promise<Outcome>): Promise<Outcome> => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-kills-'))
+  try {
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,165 @@
+import { setTimeout } from 'node:timers/promises'
+import { request } from 'undici'
+import type { Row } from './read-all.ts'
+import { contentOf, StormSeller } from './storm-seller.ts'
+import type { Target } from './target.ts'
+
+/** What was sent of a listing, and what was answered. Versions count from 1. */
+type Listing = {
+  seller: StormSeller
+  sent: number
+  /** 0 as long as nothing was acknowledged. */
+  acknowledged: number
+  /** Of the newest signature; the next has to have another. */
+  timestamp: number
+  receipt: Receipt | null
+}
+type Receipt = { created_at: string; updated_at: string }
+
+/** What has been acknowledged up to some moment: it has to be there from then on. */
+export type Promised = ReadonlyMap<string, { version: number; receipt: Receipt }>
+
+export const SELLERS = 2
+export const WRITERS_PER_TARGET = 6
+/** Between two publishes of one writer at most, so that a storm leaves the machine room to start processes. */
+const MOST_PAUSE_MS = 40
+/** Of all publishes, how many are of a listing that is there already. */
+const SHARE_AGAIN = 0.4
+/** Timestamps run ahead of the clock where one listing is published often; the service takes 300 s. */
+const MOST_AHEAD = 250
+const RETRY_MS = 30
+
+/**
+ * Sellers who publish without end, new listings and further versions of theirs, and keep book of what was answered.
+ * Whatever got no answer, or 503, is sent again as it was until it is acknowledged.
+ */
+export class Storm {
+  readonly #listings = new Map<string, Listing>()
+  readonly #sellers = Array.from({ length: SELLERS }, () => new StormSeller())
+  readonly #writers: Promise<void>[] = []
+  #stopped = false
+  #givenUp = false
+  acknowledged = 0
+  /** Requests that were sent again. */
+  repeated = 0
+  /** Answers that no request of the storm may get. */
+  readonly faults: string[] = []
+
+  /** Lets writers loose on one more target. */
+  blowOn(target: Target): void {
+    for (let n = 0; n < WRITERS_PER_TARGET; n++) this.#writers.push(this.#write(target))
+  }
+
+  /** Resolves when everything that was sent is acknowledged. */
+  async calm(): Promise<void> {
+    this.#stopped = true
+    await Promise.all(this.#writers)
+  }
+
+  /** Gives up whatever is not acknowledged. */
+  abort(): void {
+    this.#stopped = true
+    this.#givenUp = true
+  }
+
+  promised(): Promised {
+    const promised = new Map<string, { version: number; receipt: Receipt }>()
+    for (const [id, { acknowledged: version, receipt }] of this.#listings)
+      if (receipt !== null) promised.set(id, { version, receipt })
+    return promised
+  }
+
+  /** What is wrong with the rows of a Registry, given what had been promised before they were read. */
+  faultsIn(rows: ReadonlyMap<string, Row>, promised: Promised): string[] {
+    const missing = [...promised.keys()].filter((id) => !rows.has(id)).map((id) => `${id} is lost`)
+    return [...missing, ...[...rows.values()].flatMap((row) => this.#faultsOf(row, promised))]
+  }
+
+  #faultsOf(row: Row, promised: Promised): string[] {
+    const id = row.listing_id
+    const listing = this.#listings.get(id)
+    const version = Number(row.max_duration_seconds)
+    if (listing === undefined || !(version >= 1 && version <= listing.sent))
+      return [`${id} has version ${version}, which nobody sent`]
+    const faults = [...differences(row, { ...contentOf(id, version), storefront_url: listing.seller.url })]
+    const due = promised.get(id)
+    if (due !== undefined && version < due.version) faults.push(`version ${version} came back`)
+    if (due !== undefined) {
+      const receipt = version === due.version ? due.receipt : { created_at: due.receipt.created_at }
+      faults.push(...differences(row, receipt))
+    }
+    return faults.map((fault) => `${id}, version ${version} of ${listing.sent}: ${fault}`)
+  }
+
+  async #write(target: Target): Promise<void> {
+    const own: string[] = []
+    while (!this.#stopped) {
+      const id = this.#next(own)
+      const listing = this.#listings.get(id)!
+      listing.sent++
+      listing.timestamp = Math.max(listing.timestamp + 1, unixNow())
+      const signed = await listing.seller.sign(listing.timestamp)
+      const body = JSON.stringify({ ...contentOf(id, listing.sent), ...signed })
+      const receipt = await this.#untilAnswered(body, target)
+      if (receipt === null) return
+      this.#enter(id, listing, receipt)
+      target.acknowledge()
+      await setTimeout(Math.random() * MOST_PAUSE_MS)
+    }
+  }
+
+  #next(own: string[]): string {
+    const known = own[Math.floor(Math.random() * own.length)]
+    const isDue = known !== undefined && this.#listings.get(known)!.timestamp < unixNow() + MOST_AHEAD
+    if (isDue && Math.random() < SHARE_AGAIN) return known
+    const id = `L${this.#listings.size}`
+    const seller = this.#sellers[this.#listings.size % this.#sellers.length]!
+    this.#listings.set(id, { seller, sent: 0, acknowledged: 0, timestamp: 0, receipt: null })
+    own.push(id)
+    return id
+  }
+
+  #enter(id: string, listing: Listing, receipt: Receipt): void {
+    this.acknowledged++
+    const before = listing.receipt
+    listing.acknowledged = listing.sent
+    listing.receipt = receipt
+    if (before === null) return
+    if (before.created_at !== receipt.created_at || before.updated_at >= receipt.updated_at)
+      this.faults.push(`${id} turned from ${JSON.stringify(before)} to ${JSON.stringify(receipt)}`)
+  }
+
+  /** `null` for an answer that nothing can follow. */
+  async #untilAnswered(body: string, target: Target): Promise<Receipt | null> {
+    while (!this.#givenUp) {
+      const url = await target.ready()
+      const answer = await post(`${url}/listings`, body)
+      if (answer?.status === 201) return JSON.parse(answer.text) as Receipt
+      if (answer !== null && answer.status !== 503) {
+        this.faults.push(`${answer.status} ${answer.text} to ${body.slice(0, 100)}`)
+        return null
+      }
+      this.repeated++
+      await setTimeout(RETRY_MS)
+    }
+    return null
+  }
+}
+
+const differences = (row: Row, expected: Readonly<Record<string, unknown>>): string[] =>
+  Object.entries(expected)
+    .filter(([name, value]) => JSON.stringify(row[name]) !== JSON.stringify(value))
+    .map(([name, value]) => `${name} is ${JSON.stringify(row[name])} and not ${JSON.stringify(value)}`)
+
+/** `null` where the connection broke before the whole answer was there. */
+const post = async (url: string, json: string): Promise<{ status: number; text: string } | null> => {
+  try {
+    const headers = { 'content-type': 'application/json' }
+    const { statusCode, body } = await request(url, { method: 'POST', headers, body: json })
+    return { status: statusCode, text: await body.text() }
+  } catch {
+    return null // what has become of it, nobody knows
+  }
+}
+
+const unixNow = (): number => Math.floor(Date.now() / 1000)

@@ -1,0 +1,31 @@
+/** A place that is served by one process after another, and by none in between. */
+export class Target {
+  #url: string | null = null
+  #waiting: (() => void)[] = []
+  #counters: { left: number; reached: () => void }[] = []
+
+  up(url: string): void {
+    this.#url = url
+    for (const go of this.#waiting.splice(0)) go()
+  }
+
+  down(): void {
+    this.#url = null
+  }
+
+  /** Where it is; resolves when it is up. */
+  async ready(): Promise<string> {
+    while (this.#url === null) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    return this.#url
+  }
+
+  /** Resolves when so many further requests are acknowledged. */
+  acknowledged(count: number): Promise<void> {
+    return new Promise((reached) => this.#counters.push({ left: count, reached }))
+  }
+
+  acknowledge(): void {
+    for (const counter of this.#counters) if (--counter.left === 0) counter.reached()
+    this.#counters = this.#counters.filter(({ left }) => left > 0)
+  }
+}
