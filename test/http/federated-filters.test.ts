@@ -237,7 +237,9 @@ test('a gateway that asks for the filter spec is not made to wait for what this 
   await once(server, 'listening')
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
-  const { get } = await startGateway(t, [{ name: 'slow', url: `http://127.0.0.1:${port}` }])
+  const { get } = await startGateway(t, [
+    { name: 'slow', url: `http://127.0.0.1:${port}`, settings: 'timeout_ms = 60000' },
+  ])
   let answered = false
   const patient = get('/filter-spec').finally(() => {
     answered = true
