@@ -108,6 +108,8 @@ test('every route answers as the document announces, in success and in refusal',
   await call('GET', '/filter-spec')
   await call('GET', '/filter-spec', { headers: { 'If-None-Match': '*' } })
   for (const path of ['/health', '/ready', '/openapi.json', '/docs']) await call('GET', path)
+  await call('GET', '/metrics')
+  await call('GET', '/metrics', { headers: ADMIN })
   const keys = '/admin/api-keys'
   await call('POST', keys, { body: { name: 'a' }, headers: ADMIN })
   await call('POST', keys, { body: { name: '' }, headers: ADMIN })
