@@ -66,17 +66,22 @@ const build = (spec: FilterSpec): Built => {
 const makeQueries = (spec: FilterSpec, index: ListingIndex): IndexQuery[] => {
   const random = randomFrom(7)
   return Array.from({ length: WARM_UP + QUERIES }, (): IndexQuery => {
-    const pairs = new Map<string, string>()
-    if (random() < 0.5) pairs.set('token', favouring(TOKENS, random))
-    while (pairs.size < 3) {
-      const [name, value] = ASKED[Math.floor(random() * ASKED.length)]!
-      pairs.set(name, value(random))
-    }
-    const criteria = parseCriteria(spec, [...pairs])
+    const criteria = parseCriteria(spec, [...askedFilters(random, 3)])
     const query: IndexQuery = { status: 'open', publisherId: null, criteria, limit: 50, offset: 0 }
     if (random() >= 0.4) return query
     return { ...query, offset: Math.floor(random() * index.query(query).total) }
   })
+}
+
+/** So many different filters that buyers ask for, half the time a token among them. */
+export const askedFilters = (random: Random, count: number): Map<string, string> => {
+  const pairs = new Map<string, string>()
+  if (random() < 0.5) pairs.set('token', favouring(TOKENS, random))
+  while (pairs.size < count) {
+    const [name, value] = ASKED[Math.floor(random() * ASKED.length)]!
+    pairs.set(name, value(random))
+  }
+  return pairs
 }
 
 const ASKED: readonly (readonly [name: string, value: (random: Random) => string])[] = [

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, parseJson, sameJson } from './json.ts'
 import type { Item, NamedSource, Page } from './page.ts'
+import type { Micros } from './timestamp.ts'
 
 /** What one source said. */
 export type SourceAnswer = { source: Pick<NamedSource, 'name' | 'priority'>; page: Page }
@@ -31,56 +32,70 @@ export const merge = (
 ): { items: MergedItem[]; total: number } => {
   const ranked = answers.toSorted(byPriority)
   const listings = deduplicate(ranked)
-  const copies = listings.reduce((sum, { copies }) => sum + copies.length - 1, 0)
-  const reported = ranked.reduce((sum, one) => sum + Math.max(one.page.total, itemsOf(one).length), 0)
+  let seen = 0
+  let reported = 0
+  for (const { page } of ranked) {
+    const items = page.items.length + (page.behind?.length ?? 0)
+    seen += items
+    reported += Math.max(page.total, items)
+  }
   return {
-    items: listings
+    items: newestOf(listings, offset + limit)
       .sort(byAge)
       .slice(offset, offset + limit)
       .map(describe),
-    total: reported - copies,
+    total: reported - (seen - listings.length),
   }
 }
 
-/** A listing and its copies, of which the first, in rank order, is the one that is shown. */
-type Listing = {
-  copies: Copy[]
-  /** How many listings have this `listing_id`. */
-  namesakes: number
-}
-
+/** One copy of a listing. Of the copies that are one listing, the first in rank order stands for all of them. */
 type Copy = {
   item: Item
+  /** Of the item: here because it is looked at again and again. */
+  createdAt: Micros
   /** Place of its source in priority order. */
   rank: number
   answer: SourceAnswer
+  /** The other copies of the listing that it stands for. */
+  others: readonly Copy[]
+  /** How many listings have this `listing_id`. */
+  namesakes: number
 }
 
 /** Names are unique, so the order is total. */
 const byPriority = (a: SourceAnswer, b: SourceAnswer): number =>
   a.source.priority - b.source.priority || compareText(a.source.name, b.source.name)
 
-const deduplicate = (ranked: readonly SourceAnswer[]): Listing[] => {
-  const byId = new Map<string, Copy[]>()
+const deduplicate = (ranked: readonly SourceAnswer[]): Copy[] => {
+  const byId = new Map<string, Copy | Copy[]>()
   for (const [rank, answer] of ranked.entries()) {
-    for (const item of itemsOf(answer)) {
-      const namesakes = byId.get(item.listingId)
-      if (namesakes === undefined) byId.set(item.listingId, [{ item, rank, answer }])
-      else namesakes.push({ item, rank, answer })
+    const { items, behind = [] } = answer.page
+    for (const part of [items, behind]) {
+      for (const item of part) {
+        const { listingId, createdAt } = item
+        const copy: Copy = { item, createdAt, rank, answer, others: NO_OTHERS, namesakes: 1 }
+        const known = byId.get(listingId)
+        if (known === undefined) byId.set(listingId, copy)
+        else if (Array.isArray(known)) known.push(copy)
+        else byId.set(listingId, [known, copy])
+      }
     }
   }
-  return byId.values().flatMap(tellApart).toArray()
+  const listings: Copy[] = []
+  for (const found of byId.values()) {
+    if (Array.isArray(found)) listings.push(...tellApart(found))
+    else listings.push(found)
+  }
+  return listings
 }
 
-const itemsOf = ({ page }: SourceAnswer): readonly Item[] =>
-  page.behind === undefined ? page.items : [...page.items, ...page.behind]
+const NO_OTHERS: readonly Copy[] = []
 
 /**
  * The listings among the items of one `listing_id`. Those whose publishers are known go first, so that one of whom
  * nobody knows who published it never makes one listing of two publishers'.
  */
-const tellApart = (copies: Copy[]): Listing[] => {
-  if (copies.length === 1) return [{ copies, namesakes: 1 }]
+const tellApart = (copies: readonly Copy[]): Copy[] => {
   const apart: Copy[][] = []
   const known = copies.filter(({ item }) => item.publisher !== null)
   const unknown = copies.filter(({ item }) => item.publisher === null)
@@ -89,10 +104,23 @@ const tellApart = (copies: Copy[]): Listing[] => {
     if (same === undefined) apart.push([copy])
     else same.push(copy)
   }
-  return apart.map((same) => ({ copies: same.sort(byRank), namesakes: apart.length }))
+  return apart.map((same) => {
+    const [shown, ...others] = same.sort(byRank)
+    return { ...shown!, others, namesakes: apart.length }
+  })
 }
 
 const byRank = (a: Copy, b: Copy): number => a.rank - b.rank
+
+/** All that can be among the `count` newest: sorting ages is much cheaper than sorting listings. */
+const newestOf = (listings: Copy[], count: number): Copy[] => {
+  if (listings.length <= count || count === 0) return listings
+  const ages = new Float64Array(listings.length)
+  for (let n = 0; n < ages.length; n++) ages[n] = listings[n]!.createdAt
+  ages.sort()
+  const oldest = ages[ages.length - count]!
+  return listings.filter(({ createdAt }) => createdAt >= oldest)
+}
 
 /** What tells two listings of one `listing_id` apart. */
 export type Identity = Pick<Item, 'publisher' | 'storefrontUrl'>
@@ -103,13 +131,12 @@ export const isSameListing = (a: Identity, b: Identity): boolean =>
     ? a.publisher === b.publisher
     : a.storefrontUrl !== null && a.storefrontUrl === b.storefrontUrl
 
-const byAge = ({ copies: [a] }: Listing, { copies: [b] }: Listing): number =>
-  b!.item.createdAt - a!.item.createdAt || byRank(a!, b!) || compareText(a!.item.listingId, b!.item.listingId)
+const byAge = (a: Copy, b: Copy): number =>
+  b.createdAt - a.createdAt || byRank(a, b) || compareText(a.item.listingId, b.item.listingId)
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const describe = ({ copies: [shown, ...others], namesakes }: Listing): MergedItem => {
-  const { item, answer } = shown!
+const describe = ({ item, answer, others, namesakes }: Copy): MergedItem => {
   const registry = answer.source.name
   const names = new Set([
     ...(item.origin?.alsoIn ?? []).map((name) => `${registry}/${name}`),

@@ -1,12 +1,15 @@
 import type { Item, Page, Source } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { Filter } from '../filter-spec/filter.ts'
+import { pathKey } from '../filter-spec/path-key.ts'
 import { ListingIndex } from '../listing-index/listing-index.ts'
 import { explained } from './explained.ts'
 import { withOtherFilters } from './with-other-filters.ts'
 
 /** Changes that are made in place, so all at once: about 15 ms of them. More are made in a copy, bit by bit. */
 const MOST_IN_PLACE = 1000
+/** Listings of one block of the index: most upstreams fit into one, with room for what changes. */
+const BLOCK_SLOTS = 12_288
 /** Listings indexed before others get their turn. */
 const PORTION = 100
 
@@ -25,8 +28,8 @@ export class Snapshot {
   /** @param filters by whose paths it is indexed */
   constructor(name: string, filters: readonly Filter[]) {
     this.#name = name
-    this.#paths = new Set(filters.map(({ path }) => path))
-    this.#index = new ListingIndex(filters)
+    this.#paths = new Set(filters.map(({ compiled }) => pathKey(compiled)))
+    this.#index = new ListingIndex(filters, { blockSlots: BLOCK_SLOTS })
     this.ask = withOtherFilters(name, filters)(explained(async (query) => this.#page(query)))
   }
 
@@ -52,7 +55,7 @@ export class Snapshot {
   async with(listings: ReadonlyMap<string, Item>, filters: readonly Filter[]): Promise<Snapshot> {
     const gone = [...this.#items.keys()].filter((key) => !listings.has(key))
     const changed = [...listings].filter(([key, item]) => !isSame(item, this.#items.get(key)))
-    const isIndexed = filters.every(({ path }) => this.#paths.has(path))
+    const isIndexed = filters.every(({ compiled }) => this.#paths.has(pathKey(compiled)))
     if (isIndexed && gone.length + changed.length <= MOST_IN_PLACE) {
       for (const key of gone) this.#remove(key)
       for (const [key, item] of changed) this.#put(key, item)
@@ -72,8 +75,8 @@ export class Snapshot {
     const publisherId = publisher === null ? null : this.#publishers.get(publisher)
     if (publisherId === undefined) return { items: [], total: 0, ageSeconds: 0, stale: false }
     const asked = { status: 'open', publisherId, criteria, limit, offset } as const
-    const { rows, total } = this.#index.query(asked)
-    const items = rows.map(({ listingId: key }) => this.#items.get(key)!)
+    const { listingIds: keys, total } = this.#index.ids(asked)
+    const items = keys.map((key) => this.#items.get(key)!)
     return { items, total, ageSeconds: 0, stale: false }
   }
 

@@ -6,6 +6,7 @@ import type { Criterion } from '../filter-spec/criteria.ts'
 import { matchesAll } from '../filter-spec/evaluate.ts'
 import { Exclusions } from '../filter-spec/exclusions.ts'
 import type { Filter } from '../filter-spec/filter.ts'
+import { pathKey } from '../filter-spec/path-key.ts'
 
 /** Most listings in memory that are read one by one for a filter that their index does not have. */
 export const MEMORY_SCAN_LIMIT = 10_000
@@ -19,8 +20,8 @@ const BATCH = 500
  * Throws `unsupported_filter` with the others' names where more than `MEMORY_SCAN_LIMIT` listings are left.
  */
 export const withOtherFilters = (name: string, indexed: Iterable<Filter>): ((source: Source) => Source) => {
-  const paths = new Set(Array.from(indexed, pathOf))
-  const isIndexed = ({ filter }: Criterion): boolean => paths.has(pathOf(filter))
+  const paths = new Set(Array.from(indexed, ({ compiled }) => pathKey(compiled)))
+  const isIndexed = ({ filter }: Criterion): boolean => paths.has(pathKey(filter.compiled))
   return (source) => async (query, signal) => {
     if (query.criteria.every(isIndexed)) return source(query, signal)
     const others = query.criteria.filter((criterion) => !isIndexed(criterion))
@@ -38,9 +39,6 @@ export const withOtherFilters = (name: string, indexed: Iterable<Filter>): ((sou
     }
   }
 }
-
-/** What an index has a column for. */
-const pathOf = (filter: Filter): string => JSON.stringify(filter.compiled)
 
 const tooMany = (name: string, others: readonly Criterion[]): SourceError => {
   const filters = [...new Set(others.map(({ filter }) => filter.name))]

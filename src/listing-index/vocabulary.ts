@@ -1,4 +1,5 @@
 import type { Filter } from '../filter-spec/filter.ts'
+import { pathKey } from '../filter-spec/path-key.ts'
 import { type PathTree, pathTree } from './path-tree.ts'
 
 /** What an index has columns for: the path of each of its filters, once, whatever number of filters shares it. */
@@ -10,7 +11,7 @@ export class Vocabulary {
   readonly #columns = new Map<string, number>()
 
   constructor(filters: Iterable<Filter>) {
-    const paths = new Map(Array.from(filters, ({ compiled }) => [JSON.stringify(compiled), compiled]))
+    const paths = new Map(Array.from(filters, ({ compiled }) => [pathKey(compiled), compiled]))
     for (const key of paths.keys()) this.#columns.set(key, this.#columns.size)
     this.size = paths.size
     this.tree = pathTree([...paths.values()])
@@ -18,7 +19,7 @@ export class Vocabulary {
 
   /** @throws Error for a filter whose path none of the index's own filters has */
   columnOf(filter: Filter): number {
-    const column = this.#columns.get(JSON.stringify(filter.compiled))
+    const column = this.#columns.get(pathKey(filter.compiled))
     if (column === undefined) throw new Error(`filter '${filter.name}' is not in the index's vocabulary`)
     return column
   }

@@ -84,7 +84,7 @@ const readEntry = (bytes: Buffer, at: number): [key: string, item: Item] => {
   const key = valueAt(bytes, members.get('key'))
   const about = valueAt(bytes, members.get('about'))
   const listing = members.get('listing')
-  if (typeof key !== 'string' || !isAboutItem(about) || listing === undefined)
+  if (typeof key !== 'string' || !isAboutItem(about) || !isJsonObject(valueAt(bytes, listing)) || !listing)
     throw new SyntaxError('it holds something that is no listing')
   return [key, { ...about, bytes: bytes.subarray(listing.start, listing.end) }]
 }
