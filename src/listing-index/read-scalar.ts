@@ -17,7 +17,7 @@ const POWERS_OF_TEN = Array.from({ length: MAX_EXACT_DIGITS + 1 }, (_, n) => 10 
  * without an exponent are read here, all others by the parser.
  * @throws SyntaxError for what is none of them
  */
-export const readScalar = (bytes: Uint8Array, start: number, end: number): Scalar | null => {
+export const readScalar = (bytes: Buffer, start: number, end: number): Scalar | null => {
   const first = bytes[start]
   if (first === SMALL_N) return null
   if (first === SMALL_T) return 1
@@ -41,5 +41,5 @@ export const readScalar = (bytes: Uint8Array, start: number, end: number): Scala
   return isNegative ? 0 - value : value
 }
 
-const parsedScalar = ({ buffer, byteOffset }: Uint8Array, start: number, end: number): Scalar | null =>
-  toScalar(parseJson(Buffer.from(buffer, byteOffset + start, end - start).toString('latin1')))
+const parsedScalar = (bytes: Buffer, start: number, end: number): Scalar | null =>
+  toScalar(parseJson(bytes.toString('latin1', start, end)))

@@ -2,23 +2,22 @@ import type { Scalar } from '../filter-spec/criteria.ts'
 import type { FoundValues } from './found-values.ts'
 import type { PathTree } from './path-tree.ts'
 import { readScalar } from './read-scalar.ts'
-import { type Members, type ScanNode, scanTree, type WantedMember } from './scan-tree.ts'
+import { QUOTE, RowText } from './row-text.ts'
+import { isNameAt, type Members, type ScanNode, scanTree, type WantedMember } from './scan-tree.ts'
 import {
-  BACKSLASH,
   CLOSE_BRACKET,
   COLON,
   COMMA,
   OPEN_BRACE,
   OPEN_BRACKET,
-  QUOTE,
   skipScalar,
   skipSpace,
   skipValue,
 } from './skip-json.ts'
-import { areSame, TextPool } from './text-pool.ts'
+import { TextPool } from './text-pool.ts'
 
-/** From here on a byte is no ASCII. */
-const BEYOND_ASCII = 0x80
+/** Longer texts are rare, and left to the parser. */
+const MAX_SCANNED_BYTES = 64 * 1024
 
 /**
  * Goes through the bytes of JSON texts once, reading only what is wanted. It gives up where that would take more than
@@ -27,7 +26,7 @@ const BEYOND_ASCII = 0x80
 export class RowScanner {
   readonly #root: ScanNode
   readonly #texts = new TextPool()
-  #bytes: Uint8Array = new Uint8Array(0)
+  readonly #row = new RowText(MAX_SCANNED_BYTES)
   #found!: FoundValues
   #gaveUp = false
   /** Numbers the objects that are looked into. */
@@ -39,19 +38,21 @@ export class RowScanner {
 
   /** Fills `found`; `false` where it gave up, and `found` is not complete. */
   scan(bytes: Uint8Array, found: FoundValues): boolean {
-    this.#bytes = bytes
+    if (bytes.length > MAX_SCANNED_BYTES) return false
+    this.#row.load(bytes)
     this.#found = found
     this.#gaveUp = false
     found.count = 0
-    this.#readValue(this.#root, skipSpace(bytes, 0))
+    this.#readValue(this.#root, skipSpace(this.#row, 0))
     return !this.#gaveUp
   }
 
   /** This and all that follow read what stands at `at` and give the position behind it. */
   #readValue(node: ScanNode, at: number): number {
-    const first = this.#bytes[at]
+    if (at >= this.#row.length) return this.#giveUp()
+    const first = this.#row.bytes[at]
     if (node.every !== null && first !== OPEN_BRACKET) this.#readValue(node.every, at)
-    if (first === QUOTE) return node.path < 0 ? skipValue(this.#bytes, at) : this.#readText(node.path, at)
+    if (first === QUOTE) return node.path < 0 ? skipValue(this.#row, at) : this.#readText(node.path, at)
     if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return this.#readScalar(node.path, at)
     if (node.path >= 0) this.#found.add(node.path, null)
     if (first === OPEN_BRACE && node.members !== null) return this.#readObject(node.members, at)
@@ -59,25 +60,27 @@ export class RowScanner {
       for (const { index, node: element } of node.indexes) this.#readElement(element, index, at)
       if (node.every !== null) return this.#readEvery(node.every, at)
     }
-    return skipValue(this.#bytes, at)
+    return skipValue(this.#row, at)
   }
 
   #readObject(members: Members, at: number): number {
-    const bytes = this.#bytes
+    const row = this.#row
+    const { bytes } = row
     const object = this.#nextObject()
     let guess = members.first
     let previous: WantedMember | null = null
-    let position = skipSpace(bytes, at + 1)
+    let position = skipSpace(row, at + 1)
     while (bytes[position] === QUOTE) {
       let member = guess
-      let end = member === null ? -1 : behindName(member.name, bytes, position)
-      if (end === -1) {
-        end = nameEnd(bytes, position)
-        if (end === -1) return this.#giveUp()
-        member = members.find(bytes, position, end)
+      let end: number
+      if (member !== null && isNameAt(row, position, member)) end = position + member.nameLength
+      else {
+        end = row.plainStringEnd(position) + 1
+        if (end === 0) return this.#giveUp()
+        member = members.find(row, position, end)
       }
-      const value = valueStart(bytes, end)
-      if (member === null) position = skipValue(bytes, value)
+      const value = valueStart(row, end)
+      if (member === null) position = skipValue(row, value)
       else {
         if (member.seenIn === object) return this.#giveUp()
         member.seenIn = object
@@ -87,54 +90,48 @@ export class RowScanner {
         guess = member.next
         position = this.#readValue(member.node, value)
       }
-      if (bytes[position] !== COMMA) position = skipSpace(bytes, position)
-      if (bytes[position] === COMMA) position = skipSpace(bytes, position + 1)
+      if (bytes[position] !== COMMA) position = skipSpace(row, position)
+      if (bytes[position] === COMMA) position = skipSpace(row, position + 1)
     }
     return position + 1
   }
 
   #readEvery(node: ScanNode, at: number): number {
-    const bytes = this.#bytes
-    let position = skipSpace(bytes, at + 1)
-    while (position < bytes.length && bytes[position] !== CLOSE_BRACKET) {
+    const row = this.#row
+    const { bytes } = row
+    let position = skipSpace(row, at + 1)
+    while (position < row.length && bytes[position] !== CLOSE_BRACKET) {
       const end = this.#readValue(node, position)
       if (end === position) return this.#giveUp()
-      position = skipSpace(bytes, end)
-      if (bytes[position] === COMMA) position = skipSpace(bytes, position + 1)
+      position = skipSpace(row, end)
+      if (bytes[position] === COMMA) position = skipSpace(row, position + 1)
     }
     return position + 1
   }
 
   #readElement(node: ScanNode, index: number, at: number): void {
-    const start = elementStarts(this.#bytes, at).at(index)
+    const start = elementStarts(this.#row, at).at(index)
     if (start !== undefined) this.#readValue(node, start)
   }
 
   #readText(path: number, at: number): number {
-    const bytes = this.#bytes
-    for (let end = at + 1; end < bytes.length; end++) {
-      const byte = bytes[end]!
-      if (byte === QUOTE) {
-        this.#found.add(path, this.#texts.read(bytes, at + 1, end))
-        return end + 1
-      }
-      if (byte === BACKSLASH || byte >= BEYOND_ASCII) return this.#readOddText(path, at)
-    }
-    return this.#giveUp()
+    const end = this.#row.plainStringEnd(at)
+    if (end === -1) return this.#readOddText(path, at)
+    this.#found.add(path, this.#texts.read(this.#row, at + 1, end))
+    return end + 1
   }
 
   #readOddText(path: number, at: number): number {
-    const { buffer, byteOffset } = this.#bytes
-    const end = skipValue(this.#bytes, at)
-    const text: string = JSON.parse(Buffer.from(buffer, byteOffset + at, end - at).toString('utf8'))
+    const end = skipValue(this.#row, at)
+    const text: string = JSON.parse(this.#row.bytes.toString('utf8', at, end))
     this.#found.add(path, text)
     return end
   }
 
   #readScalar(path: number, at: number): number {
-    const end = skipScalar(this.#bytes, at)
+    const end = skipScalar(this.#row, at)
     if (path < 0) return end
-    const scalar: Scalar | null = readScalar(this.#bytes, at, end)
+    const scalar: Scalar | null = readScalar(this.#row.bytes, at, end)
     if (scalar !== null) this.#found.add(path, scalar)
     return end
   }
@@ -142,7 +139,7 @@ export class RowScanner {
   /** What follows is of no interest any more. */
   #giveUp(): number {
     this.#gaveUp = true
-    return this.#bytes.length
+    return this.#row.length
   }
 
   #nextObject(): number {
@@ -155,37 +152,22 @@ export class RowScanner {
 const MAX_OBJECT = 2 ** 30
 
 /** Where each element of the array at `at` starts. */
-const elementStarts = (bytes: Uint8Array, at: number): number[] => {
+const elementStarts = (row: RowText, at: number): number[] => {
+  const { bytes, length } = row
   const starts: number[] = []
-  let position = skipSpace(bytes, at + 1)
-  while (position < bytes.length && bytes[position] !== CLOSE_BRACKET) {
+  let position = skipSpace(row, at + 1)
+  while (position < length && bytes[position] !== CLOSE_BRACKET) {
     starts.push(position)
-    const end = skipValue(bytes, position)
+    const end = skipValue(row, position)
     if (end === position) return starts
-    position = skipSpace(bytes, end)
-    if (bytes[position] === COMMA) position = skipSpace(bytes, position + 1)
+    position = skipSpace(row, end)
+    if (bytes[position] === COMMA) position = skipSpace(row, position + 1)
   }
   return starts
 }
 
-/** Behind a name, with its quotes, that is expected at `at`; -1 where another stands there. */
-const behindName = (name: Uint8Array, bytes: Uint8Array, at: number): number => {
-  const { length } = name
-  return areSame(name, 0, bytes, at, length) ? at + length : -1
-}
-
-/** Behind the quotes of the name that starts at `at`; -1 where it is not plain ASCII. */
-const nameEnd = (bytes: Uint8Array, at: number): number => {
-  for (let end = at + 1; end < bytes.length; end++) {
-    const byte = bytes[end]!
-    if (byte === QUOTE) return end + 1
-    if (byte === BACKSLASH || byte >= BEYOND_ASCII) return -1
-  }
-  return -1
-}
-
 /** Where the value of the member whose name ends at `end` starts. */
-const valueStart = (bytes: Uint8Array, end: number): number => {
-  const colon = bytes[end] === COLON ? end : skipSpace(bytes, end)
-  return skipSpace(bytes, colon + 1)
+const valueStart = (row: RowText, end: number): number => {
+  const colon = row.bytes[end] === COLON ? end : skipSpace(row, end)
+  return skipSpace(row, colon + 1)
 }

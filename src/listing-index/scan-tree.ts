@@ -1,5 +1,6 @@
 import type { PathTree } from './path-tree.ts'
-import { areSame, sampleHash } from './text-pool.ts'
+import { RowText } from './row-text.ts'
+import { hashAt, wordsAt } from './text-pool.ts'
 
 /** A `PathTree` made ready for reading bytes: what is wanted of a value, by the kind of value. */
 export type ScanNode = {
@@ -14,8 +15,11 @@ export type ScanNode = {
 
 /** A member that is wanted. */
 export type WantedMember = {
-  /** Its name and both quotes, in UTF-8. */
-  name: Uint8Array
+  /** Its name with both quotes, in UTF-8, as words. */
+  name: Int32Array
+  /** Bytes of that. */
+  nameLength: number
+  hash: number
   node: ScanNode
   /** The last object that it was found in. */
   seenIn: number
@@ -47,25 +51,34 @@ export class Members {
     const size = 2 ** Math.ceil(Math.log2(members.length * 4))
     this.#mask = size - 1
     this.#buckets = Array.from({ length: size }, () => [])
-    for (const member of members) {
-      this.#buckets[sampleHash(member.name, 0, member.name.length) & this.#mask]!.push(member)
-    }
+    for (const member of members) this.#buckets[member.hash & this.#mask]!.push(member)
   }
 
   /** The one whose name stands, with its quotes, from `start` to before `end`; `null` where it is not wanted. */
-  find(bytes: Uint8Array, start: number, end: number): WantedMember | null {
-    const bucket = this.#buckets[sampleHash(bytes, start, end) & this.#mask]!
+  find(row: RowText, start: number, end: number): WantedMember | null {
+    const bucket = this.#buckets[hashAt(row, start, end - start) & this.#mask]!
     for (let n = 0; n < bucket.length; n++) {
-      const { name } = bucket[n]!
-      if (name.length === end - start && areSame(name, 0, bytes, start, name.length)) return bucket[n]!
+      const member = bucket[n]!
+      if (member.nameLength === end - start && isNameAt(row, start, member)) return member
     }
     return null
   }
 }
 
-const wantedMember = (name: string, node: ScanNode): WantedMember => ({
-  name: Buffer.from(`"${name}"`),
-  node,
-  seenIn: 0,
-  next: null,
-})
+export const isNameAt = (row: RowText, at: number, { name, nameLength }: WantedMember): boolean =>
+  row.isAt(at, name, 0, nameLength)
+
+const wantedMember = (name: string, node: ScanNode): WantedMember => {
+  const bytes = Buffer.from(`"${name}"`)
+  const { length } = bytes
+  const quoted = new RowText(length)
+  quoted.load(bytes)
+  return {
+    name: wordsAt(quoted, 0, length),
+    nameLength: length,
+    hash: hashAt(quoted, 0, length),
+    node,
+    seenIn: 0,
+    next: null,
+  }
+}

@@ -1,5 +1,5 @@
-export const QUOTE = 0x22
-export const BACKSLASH = 0x5c
+import { BACKSLASH, QUOTE, type RowText } from './row-text.ts'
+
 export const COMMA = 0x2c
 export const COLON = 0x3a
 export const OPEN_BRACE = 0x7b
@@ -11,32 +11,36 @@ const SPACE = 0x20
 const BRACE_BIT = 0x20
 
 /** From `at` on, the first byte that is no white space. */
-export const skipSpace = (bytes: Uint8Array, at: number): number => {
+export const skipSpace = ({ bytes, length }: RowText, at: number): number => {
   let position = at
-  while (position < bytes.length && bytes[position]! <= SPACE) position++
+  while (position < length && bytes[position]! <= SPACE) position++
   return position
 }
 
 /** Behind the value that starts at `at`. Ends at the end of the bytes at the latest, whatever they are. */
-export const skipValue = (bytes: Uint8Array, at: number): number => {
-  if (at >= bytes.length) return bytes.length
-  const first = bytes[at]!
-  if (first === QUOTE) return skipString(bytes, at)
-  return (first | BRACE_BIT) === OPEN_BRACE ? skipContainer(bytes, at) : skipScalar(bytes, at)
+export const skipValue = (row: RowText, at: number): number => {
+  if (at >= row.length) return row.length
+  const first = row.bytes[at]!
+  if (first === QUOTE) return skipString(row, at)
+  return (first | BRACE_BIT) === OPEN_BRACE ? skipContainer(row, at) : skipScalar(row, at)
 }
 
 /** The same for a number, `true`, `false` or `null`. */
-export const skipScalar = (bytes: Uint8Array, at: number): number => {
+export const skipScalar = ({ bytes, length }: RowText, at: number): number => {
   let end = at
-  while (end < bytes.length && !endsScalar(bytes[end]!)) end++
+  while (end < length && !endsScalar(bytes[end]!)) end++
   return end
 }
 
 export const endsScalar = (byte: number): boolean =>
   byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte <= SPACE
 
-const skipString = (bytes: Uint8Array, at: number): number => {
-  const { length } = bytes
+const skipString = (row: RowText, at: number): number => {
+  const end = row.plainStringEnd(at)
+  return end === -1 ? skipOddString(row, at) : end + 1
+}
+
+const skipOddString = ({ bytes, length }: RowText, at: number): number => {
   for (let position = at + 1; position < length; position++) {
     const byte = bytes[position]!
     if (byte === QUOTE) return position + 1
@@ -45,19 +49,13 @@ const skipString = (bytes: Uint8Array, at: number): number => {
   return length
 }
 
-/** Written out flat: it runs three times as fast as with calls. */
-const skipContainer = (bytes: Uint8Array, at: number): number => {
-  const { length } = bytes
+const skipContainer = (row: RowText, at: number): number => {
+  const { bytes, length } = row
   let depth = 0
   for (let position = at; position < length; position++) {
     const byte = bytes[position]!
-    if (byte === QUOTE) {
-      for (position++; position < length; position++) {
-        const inside = bytes[position]!
-        if (inside === QUOTE) break
-        if (inside === BACKSLASH) position++
-      }
-    } else if ((byte | BRACE_BIT) === OPEN_BRACE) depth++
+    if (byte === QUOTE) position = skipString(row, position) - 1
+    else if ((byte | BRACE_BIT) === OPEN_BRACE) depth++
     else if ((byte | BRACE_BIT) === CLOSE_BRACE && --depth === 0) return position + 1
   }
   return length
