@@ -8,8 +8,9 @@ import { cacheDirectives } from './cache-directives.ts'
 import { hopHeaders } from './hop-headers.ts'
 import { type ListingPage, MAX_PAGE_ITEMS, parseListingPage } from './listing-page.ts'
 import { NO_LISTING, parseOneListing } from './one-listing.ts'
-import { ACCEPT_ENCODING, discardBody, readBody } from './read-body.ts'
+import { discardBody, readBody } from './read-body.ts'
 import { refusedFilters } from './refused-filters.ts'
+import { requestHeaders } from './request-headers.ts'
 import { retryAfterMs } from './retry-after.ts'
 import { reasonOfStatus, toSourceError } from './source-reason.ts'
 
@@ -28,12 +29,7 @@ export type FetchListings = (query: ListingQuery, offset: number, signal: AbortS
 export const fetchListings = (upstream: UpstreamOptions, agent: Dispatcher): FetchListings => {
   const { origin, pathname } = new URL(upstream.url)
   const path = `${pathname.replace(/\/+$/, '')}/listings`
-  const headers = {
-    accept: 'application/json',
-    'accept-encoding': ACCEPT_ENCODING,
-    'user-agent': 'entrepot',
-    ...(upstream.key === null ? {} : { authorization: `Bearer ${upstream.key}` }),
-  }
+  const headers = requestHeaders(upstream)
   const { name, timeoutMs: ms } = upstream
 
   return async (query, offset, caller) => {

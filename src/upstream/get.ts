@@ -4,7 +4,8 @@ import { untilAborted, withDeadline } from '../domain/deadline.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import { hopHeaders } from './hop-headers.ts'
-import { ACCEPT_ENCODING, discardBody, readBody } from './read-body.ts'
+import { discardBody, readBody } from './read-body.ts'
+import { requestHeaders } from './request-headers.ts'
 import { reasonOfStatus, toSourceError } from './source-reason.ts'
 
 /** `body` is `null` for an expected answer other than 200, whose body nobody reads. */
@@ -28,13 +29,7 @@ export type Get = (path: string, options: GetOptions) => Promise<Reply>
 export const getFrom = (upstream: UpstreamOptions, agent: Dispatcher, via: readonly string[] = []): Get => {
   const { origin, pathname } = new URL(upstream.url)
   const base = pathname.replace(/\/+$/, '')
-  const common = {
-    accept: 'application/json',
-    'accept-encoding': ACCEPT_ENCODING,
-    'user-agent': 'entrepot',
-    ...hopHeaders(via),
-    ...(upstream.key === null ? {} : { authorization: `Bearer ${upstream.key}` }),
-  }
+  const common = { ...requestHeaders(upstream), ...hopHeaders(via) }
   const { name, timeoutMs: ms } = upstream
 
   return async (path, { limit, headers = {}, expected = [] }) => {
