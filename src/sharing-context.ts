@@ -36,7 +36,7 @@ export const openSharing = async (
   const { now } = clock
   const { maxBytes } = config.cache
   const near = new LruCache<ListingPage>({ maxBytes, sizeOf: retainedBytes, now })
-  if (redisUrl === null) return () => ({ cache: near, notice: null })
+  if (redisUrl === null || maxBytes === 0) return () => ({ cache: near, notice: null })
   const [{ RedisCache }, { redisNotice }, { TieredCache }, { counterClient }] = await Promise.all([
     import('./cache/redis.ts'),
     import('./cache/redis-notice.ts'),
@@ -47,12 +47,14 @@ export const openSharing = async (
   onClose(() => client.disconnect())
   // The store has to be there at the start; a cache may come later.
   client.connect().catch(() => {})
+  const maxGroupBytes = Math.floor(maxBytes / config.upstreams.length)
   return (upstream) => {
     const { kind } = upstream
     // Read as if it came from the upstream: who else writes into that Redis is not known here.
     const codec = { encode: pageBytes, decode: (bytes: Buffer) => parseListingPage(bytes, kind) }
+    const far = new RedisCache({ client, prefix: `${PREFIX}pages:`, maxGroupBytes, codec, now })
     return {
-      cache: new TieredCache(near, new RedisCache({ client, prefix: `${PREFIX}pages:`, codec, now })),
+      cache: new TieredCache(near, far),
       notice: redisNotice({ client, key: `${PREFIX}open:${pageGroup(upstream)}`, now }),
     }
   }

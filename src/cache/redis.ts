@@ -2,12 +2,15 @@ import { randomBytes } from 'node:crypto'
 import type { Cluster, Redis } from 'ioredis'
 import type { Cache, Kept } from './cache.ts'
 import { type Codec, decodeEntry, encodeEntry } from './redis-entry.ts'
+import { DROP, GIVE_BACK, KEEP } from './redis-scripts.ts'
 
 export type RedisCacheOptions<Value> = {
   /** One that fails soon when Redis is away: readers wait for it. */
   client: Redis | Cluster
   /** Before every key, without braces. */
   prefix: string
+  /** Most memory of Redis that one group may take up: it is the store's Redis, which must not run full. */
+  maxGroupBytes: number
   codec: Codec<Value>
   /** Milliseconds since the Unix epoch. */
   now: () => number
@@ -15,12 +18,12 @@ export type RedisCacheOptions<Value> = {
 
 /** After a failure Redis is left alone for this long, so that one that hangs costs one wait and not many. */
 export const REST_MS = 1000
-/** Nothing is kept for longer, so that nothing outlives the record of its group's dropping. */
+/** What nobody uses is gone after this time. Nothing is kept for longer. */
 export const MAX_KEPT_MS = 7 * 24 * 3_600_000
 
 /**
  * Shared by replicas over one Redis or Cluster. Every entry is marked with the generation of its group, a random word
- * that dropping the group changes: what any replica kept before that is of another generation.
+ * that dropping the group changes: what was on its way to it then, from any replica, is not found.
  */
 export class RedisCache<Value> implements Cache<Value> {
   readonly #options: RedisCacheOptions<Value>
@@ -39,54 +42,40 @@ export class RedisCache<Value> implements Cache<Value> {
   }
 
   async lookUp(group: string, key: string): Promise<Kept<Value> | null> {
-    const { client, codec, now } = this.#options
+    const { codec, now } = this.#options
     if (this.#undropped.has(group)) await this.drop(group)
-    const keys = [this.#key(group, `page:${key}`), this.#key(group, 'generation')]
-    const reply = await this.#run(() => client.mgetBuffer(keys))
-    if (reply === null || this.#undropped.has(group)) return null
-    const [bytes, word] = reply
-    const generation = word?.toString() ?? ''
-    this.#generations.set(group, generation)
-    const kept = bytes ? decodeEntry(bytes, generation, codec) : null
+    const [generation, bytes] = await this.#read(group, fieldOf(key))
+    if (generation === null || bytes === null || this.#undropped.has(group)) return null
+    const kept = decodeEntry(bytes, generation, codec)
     return kept !== null && now() < kept.lifetime.deleteAt ? kept : null
   }
 
   async set(group: string, key: string, kept: Kept<Value>): Promise<void> {
-    const { client, codec, now } = this.#options
-    const generation = this.#generations.get(group) ?? (await this.#learnGeneration(group))
-    const ms = Math.min(Math.ceil(kept.lifetime.deleteAt - now()), MAX_KEPT_MS)
-    if (generation === null || ms <= 0) return
+    const { client, codec, maxGroupBytes, now } = this.#options
+    const generation = this.#generations.get(group) ?? (await this.#read(group, fieldOf(key)))[0]
+    const end = Math.min(kept.lifetime.deleteAt, now() + MAX_KEPT_MS)
+    if (generation === null || end <= now()) return
     const bytes = encodeEntry(kept, generation, codec)
-    await this.#run(() => client.set(this.#key(group, `page:${key}`), bytes, 'PX', ms))
-  }
-
-  async #learnGeneration(group: string): Promise<string | null> {
-    const reply = await this.#run(() => this.#options.client.mget(this.#key(group, 'generation')))
-    if (reply === null) return null
-    this.#generations.set(group, reply[0] ?? '')
-    return reply[0] ?? ''
+    if (bytes.length > maxGroupBytes) return
+    const given = [fieldOf(key), bytes, now(), end, maxGroupBytes, MAX_KEPT_MS]
+    await this.#run(() => client.eval(KEEP, 3, ...this.#keys(group), ...given))
   }
 
   async drop(group: string): Promise<void> {
-    const generation = randomBytes(12).toString('base64url')
+    const generation = randomWord()
     this.#generations.set(group, generation)
-    const name = this.#key(group, 'generation')
     this.#undropped.add(group)
-    const reply = await this.#run(() => this.#options.client.set(name, generation, 'PX', MAX_KEPT_MS))
+    const given = [GENERATION, generation, MAX_KEPT_MS]
+    const reply = await this.#run(() => this.#options.client.eval(DROP, 3, ...this.#keys(group), ...given))
     if (reply !== null) this.#undropped.delete(group)
   }
 
   async claim(group: string, key: string, ms: number): Promise<(() => void) | null> {
     const { client } = this.#options
-    const name = this.#key(group, `claim:${key}`)
-    const token = randomBytes(12).toString('base64url')
-    let hasFailed = true
-    const answer = await this.#run(async () => {
-      const reply = await client.set(name, token, 'PX', ms, 'NX')
-      hasFailed = false
-      return reply
-    })
-    if (answer === null && !hasFailed) return null
+    const name = `${this.#base(group)}claim:${key}`
+    const token = randomWord()
+    const reply = await this.#run(async () => (await client.set(name, token, 'PX', ms, 'NX')) ?? 'taken')
+    if (reply === 'taken') return null
     return () => void this.#run(() => client.eval(GIVE_BACK, 1, name, token))
   }
 
@@ -95,9 +84,24 @@ export class RedisCache<Value> implements Cache<Value> {
     return 0
   }
 
+  /** The group's generation, `null` where Redis is away, and what the field holds. */
+  async #read(group: string, field: string): Promise<[generation: string | null, bytes: Buffer | null]> {
+    const [fields] = this.#keys(group)
+    const reply = await this.#run(() => this.#options.client.hmgetBuffer(fields, GENERATION, field))
+    if (reply === null) return [null, null]
+    const generation = reply[0]?.toString() ?? ''
+    this.#generations.set(group, generation)
+    return [generation, reply[1] ?? null]
+  }
+
+  #keys(group: string): [fields: string, ends: string, bytes: string] {
+    const base = this.#base(group)
+    return [`${base}fields`, `${base}ends`, `${base}bytes`]
+  }
+
   /** The braces keep a group in one slot of a Cluster. */
-  #key(group: string, name: string): string {
-    return `${this.#options.prefix}{${Buffer.from(group).toString('base64url')}}:${name}`
+  #base(group: string): string {
+    return `${this.#options.prefix}{${Buffer.from(group).toString('base64url')}}:`
   }
 
   async #run<T>(command: () => Promise<T>): Promise<T | null> {
@@ -113,5 +117,6 @@ export class RedisCache<Value> implements Cache<Value> {
   }
 }
 
-/** Only what is still ours: it may have run out, and be another's by now. */
-const GIVE_BACK = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
+const GENERATION = 'generation'
+const fieldOf = (key: string): string => `value:${key}`
+const randomWord = (): string => randomBytes(12).toString('base64url')

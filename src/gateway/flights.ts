@@ -70,10 +70,9 @@ export class Flights {
 
   async #fly(key: string, query: ListingQuery, offset: number): Promise<Landed> {
     if (query.caching === 'no-cache') return { kept: await this.#fetch(key, query, offset), isFetched: true }
-    const { cache, clock } = this.#options
-    const giveBack = await this.#turn(key)
+    const { clock } = this.#options
+    const { giveBack, found } = await this.#turn(key)
     try {
-      const found = await cache.lookUp(this.#group, key)
       const isFresh = found !== null && phaseAt(found.lifetime, clock.now()) === 'fresh'
       if (isFresh) return { kept: found, isFetched: false }
       return { kept: await this.#fetch(key, query, offset), isFetched: true }
@@ -82,16 +81,21 @@ export class Flights {
     }
   }
 
-  /** Waits for whoever else is fetching it, but not for ever. */
-  async #turn(key: string): Promise<() => void> {
+  /** Waits for whoever else is fetching it, but not for ever, and sees what that has brought. */
+  async #turn(key: string): Promise<{ giveBack: () => void; found: Kept<ListingPage> | null }> {
     const { cache, clock, turnMs, flightMs } = this.#options
     const end = clock.now() + turnMs
-    for (;;) {
-      const giveBack = await cache.claim(this.#group, key, flightMs)
-      if (giveBack !== null) return giveBack
-      if (clock.now() >= end) return () => {}
+    const claim = () => cache.claim(this.#group, key, flightMs)
+    const lookUp = () => cache.lookUp(this.#group, key)
+    // In this order, and in one round trip: who has the claim finds what was kept before it was given back.
+    const [first, found] = await Promise.all([claim(), lookUp()])
+    if (first !== null) return { giveBack: first, found }
+    while (clock.now() < end) {
       await new Promise<void>((resolve) => clock.after(TURN_POLL_MS, resolve))
+      const giveBack = await claim()
+      if (giveBack !== null) return { giveBack, found: await lookUp() }
     }
+    return { giveBack: () => {}, found: await lookUp() }
   }
 
   async #fetch(key: string, query: ListingQuery, offset: number): Promise<Kept<ListingPage>> {

@@ -16,7 +16,11 @@ export const TEXTS: Codec<string> = {
   },
 }
 
-export type OpenRedisCache = (clock: Pick<ManualClock, 'now'>, prefix?: string) => Promise<RedisCache<string>>
+export type OpenRedisCache = (
+  clock: Pick<ManualClock, 'now'>,
+  prefix?: string,
+  maxGroupBytes?: number,
+) => Promise<RedisCache<string>>
 
 /** For all tests of a file: one Redis, and caches in it, each with its own keys unless told otherwise. */
 export const redisCaches = (): { open: OpenRedisCache; url: () => string } => {
@@ -30,11 +34,11 @@ export const redisCaches = (): { open: OpenRedisCache; url: () => string } => {
   test.after.always(async () => {
     for (const close of closers.reverse()) await close()
   })
-  const open: OpenRedisCache = async ({ now }, prefix = `test:${randomUUID()}:`) => {
+  const open: OpenRedisCache = async ({ now }, prefix = `test:${randomUUID()}:`, maxGroupBytes = 2 ** 20) => {
     const client = counterClient(url)
     await connected(client)
     closers.push(() => client.disconnect())
-    return new RedisCache({ client, prefix, codec: TEXTS, now })
+    return new RedisCache({ client, prefix, maxGroupBytes, codec: TEXTS, now })
   }
   return { open, url: () => url }
 }

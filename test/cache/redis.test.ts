@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import test from 'ava'
 import { REST_MS, RedisCache } from '../../src/cache/redis.ts'
+import { OVERHEAD_BYTES } from '../../src/cache/redis-scripts.ts'
 import { systemClock } from '../../src/domain/clock.ts'
 import { counterClient } from '../../src/store/redis-connection.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
@@ -58,6 +59,45 @@ test('a claim whose holder is gone runs out', async (t) => {
   t.truthy(await until(() => other.claim('group', 'key', 20)))
 })
 
+test('a group takes up no more of Redis than it may, and what ends soonest makes room', async (t) => {
+  const clock = manualClock()
+  const cache = await open(clock, undefined, 20 * (1000 + OVERHEAD_BYTES))
+  for (let n = 0; n < 200; n++) {
+    clock.advance(1000)
+    await cache.set('group', String(n % 190), { value: 'x'.repeat(n % 1000), lifetime: lifetimeFrom(clock) })
+  }
+  const found: number[] = []
+  let bytes = 0
+  // In the order in which they were set last.
+  for (const n of [...Array.from({ length: 180 }, (_, n) => n + 10), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]) {
+    const kept = await cache.lookUp('group', String(n))
+    if (kept === null) continue
+    found.push(n)
+    bytes += kept.value.length + OVERHEAD_BYTES
+  }
+  t.true(bytes <= 20 * (1000 + OVERHEAD_BYTES))
+  t.true(bytes > 15 * (1000 + OVERHEAD_BYTES))
+  const firstFound = found[0] ?? 0
+  t.deepEqual(found, [
+    ...Array.from({ length: 190 - firstFound }, (_, n) => n + firstFound),
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+  ])
+  clock.advance(1_000_000)
+  await cache.set('group', 'alone', { value: '', lifetime: lifetimeFrom(clock) })
+  await cache.set('group', 'too large', { value: 'x'.repeat(30_000), lifetime: lifetimeFrom(clock) })
+  t.is(await cache.lookUp('group', 'too large'), null)
+  t.is((await cache.lookUp('group', 'alone'))?.value, '')
+})
+
 test('what cannot be read is as good as nothing', async (t) => {
   const clock = manualClock()
   const cache = await open(clock)
@@ -75,7 +115,13 @@ test('a Redis that is away has nothing, takes nothing, and lets everybody make h
   const client = counterClient(redis.url)
   t.teardown(() => client.disconnect())
   await client.connect()
-  const cache = new RedisCache({ client, prefix: 'test:', codec: TEXTS, now: clock.now })
+  const cache = new RedisCache({
+    client,
+    prefix: 'test:',
+    maxGroupBytes: 2 ** 20,
+    codec: TEXTS,
+    now: clock.now,
+  })
   const kept = { value: 'kept', lifetime: lifetimeFrom(clock) }
   await cache.set('group', 'key', kept)
   await redis.end('SIGKILL')
