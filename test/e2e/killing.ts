@@ -7,32 +7,37 @@ import type { Store } from '../../src/store/store.ts'
 import { startRedis } from '../helpers/redis.ts'
 import { type Outcome, StormRound } from './storm-round.ts'
 
+/** Lets a storm of publishes blow until there were `kills`, or `isOver` says that it is enough. */
+type Killing = (kills: number, isOver?: () => boolean) => Promise<Outcome>
+
+const NEVER = (): boolean => false
+
 /** One process on an SQLite file, killed again and again. */
-export const killOne = (kills: number): Promise<Outcome> =>
+export const killOne: Killing = (kills, isOver = NEVER) =>
   inFolder((folder) =>
     onSqlite(folder, async (round) => {
-      await round.killAgainAndAgain(round.addTarget(), kills)
+      await round.killAgainAndAgain(round.addTarget(), kills, isOver)
     }),
   )
 
 /** Two processes on one SQLite file, each killed again and again whatever the other is at: so often together. */
-export const killTwo = (kills: number): Promise<Outcome> =>
+export const killTwo: Killing = (kills, isOver = NEVER) =>
   inFolder((folder) =>
     onSqlite(folder, async (round) => {
       const targets = [round.addTarget(), round.addTarget()]
-      await Promise.all(targets.map((target) => round.killAgainAndAgain(target, kills)))
+      await Promise.all(targets.map((target) => round.killAgainAndAgain(target, kills, isOver)))
     }),
   )
 
 /** Two processes on one Redis; killed are in turn Redis, one process, Redis, the other. */
-export const killRedisToo = (kills: number): Promise<Outcome> =>
+export const killRedisToo: Killing = (kills, isOver = NEVER) =>
   inFolder(async (folder) => {
     const redis = await startRedis({ appendfsync: 'always' })
     try {
       return await during(new StormRound(redis.url, folder), openRedis(redis.url), async (round) => {
         const targets = [round.addTarget(), round.addTarget()] as const
         await Promise.all(targets.map((target) => round.start(target)))
-        for (let kill = 0; kill < kills; kill++) {
+        for (let kill = 0; kill < kills && !isOver(); kill++) {
           if (kill % 2 === 0) await round.killRedis(redis)
           else await round.killAndStart(targets[kill % 4 === 1 ? 0 : 1])
         }

@@ -27,7 +27,7 @@ const MOST_BETWEEN = 25
 /** After the last of them, so that a kill meets any moment of the next. */
 const MOST_DELAY_MS = 20
 /** How often the next process is killed, too, before it has come up. */
-const SHARE_STARTING = 0.3
+const SHARE_STARTING = 0.4
 
 /** Processes on one store, a storm of publishes over them, and whoever kills. */
 export class StormRound {
@@ -53,11 +53,10 @@ export class StormRound {
     return target
   }
 
-  /** Ends with the target up. */
-  async killAgainAndAgain(target: Target, kills: number): Promise<void> {
+  /** Until so many kills were done in all; ends with the target up. */
+  async killAgainAndAgain(target: Target, kills: number, isOver: () => boolean): Promise<void> {
     await this.start(target)
-    const enough = this.#kills + kills
-    while (this.#kills < enough) await this.killAndStart(target)
+    while (this.#kills < kills && !isOver()) await this.killAndStart(target)
   }
 
   /** Starts a process, which has to have everything that was acknowledged before. */

@@ -22,7 +22,7 @@ export type Promised = ReadonlyMap<string, { version: number; receipt: Receipt }
 export const SELLERS = 2
 export const WRITERS_PER_TARGET = 6
 /** Between two publishes of one writer at most, so that a storm leaves the machine room to start processes. */
-const MOST_PAUSE_MS = 40
+const MOST_PAUSE_MS = 80
 /** Of all publishes, how many are of a listing that is there already. */
 const SHARE_AGAIN = 0.4
 /** Timestamps run ahead of the clock where one listing is published often; the service takes 300 s. */
