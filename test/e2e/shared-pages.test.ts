@@ -1,0 +1,30 @@
+import test from 'ava'
+import { listingTexts, startFakeRegistry } from '../helpers/fake-registry.ts'
+import { manualClock } from '../helpers/manual-clock.ts'
+import { startRedis } from '../helpers/redis.ts'
+import { startRegistry } from '../helpers/registry.ts'
+
+test('two replicas of the service on one Redis ask an upstream once, and one Redis less they ask it each', async (t) => {
+  const redis = await startRedis()
+  t.teardown(redis.dispose)
+  const fake = await startFakeRegistry({ items: listingTexts('far', 3) })
+  t.teardown(fake.close)
+  const clock = manualClock()
+  const toml = `[[upstreams]]\nname = "far"\nurl = "${fake.url}"\nallow_private_addresses = true\n`
+  const replica = () => startRegistry(t, { toml, clock, environment: { STORE_URL: redis.url } })
+  const [one, other] = [await replica(), await replica()]
+  const asked = () => fake.requests.filter(({ path }) => path === '/listings').length
+
+  const first = await one.get('/listings')
+  t.is(first.status, 200)
+  clock.advance(5000)
+  const second = await other.get('/listings')
+  t.like(second.json(), { count: 3, total_after_filter: 3, complete: true })
+  t.like((second.json().sources as unknown[])[1], { registry: 'far', state: 'loaded', age_seconds: 5 })
+  t.is(asked(), 1)
+
+  await redis.end('SIGKILL')
+  clock.advance(1_000_000)
+  for (const { get } of [one, other]) t.like((await get('/listings')).json(), { count: 3, complete: true })
+  t.is(asked(), 3)
+})
