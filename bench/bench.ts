@@ -1,4 +1,7 @@
+import { churn } from './churn.ts'
 import { cli } from './cli.ts'
+import { gatewayCold } from './gateway-cold.ts'
+import { gatewayDead } from './gateway-dead.ts'
 import { gatewayHot } from './gateway-hot.ts'
 import { index } from './index.ts'
 import { load } from './load-store.ts'
@@ -6,6 +9,7 @@ import { mixed } from './mixed.ts'
 import { publish } from './publish.ts'
 import { read } from './read.ts'
 import { snapshot } from './snapshot.ts'
+import { stream } from './stream.ts'
 import { type Row, renderTable } from './table.ts'
 
 /** One claim about speed or size, and how to see whether it holds. */
@@ -17,7 +21,20 @@ export type Bench = {
   run: () => Promise<readonly Row[]>
 }
 
-const BENCHES: readonly Bench[] = [index, load, read, publish, mixed, gatewayHot, cli, snapshot]
+const BENCHES: readonly Bench[] = [
+  index,
+  load,
+  read,
+  publish,
+  mixed,
+  gatewayHot,
+  gatewayCold,
+  gatewayDead,
+  snapshot,
+  stream,
+  churn,
+  cli,
+]
 
 const main = async (names: readonly string[]): Promise<void> => {
   const unknown = names.filter((name) => !BENCHES.some((bench) => bench.name === name))

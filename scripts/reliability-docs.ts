@@ -47,9 +47,10 @@ reader ever waits for the upstream, and any filter is answered exactly.
   it is \`stale\`, with the reason of the latest failure. It is shown for as long as the upstream stays away, and tried
   again at the period, or after 15 s where that is sooner. A 401 or 403 is heard: then nothing is shown until the key is
   taken again.
-- With an SQLite store what is held is saved beside the database (\`PATH-snapshots/NAME.json\`, for its owner's eyes only),
-  once a minute at most and when the service ends. After a restart it is there at once, \`stale\` until the first pull
-  ends. With a Redis store nothing is saved: such a gateway is \`not_yet_loaded\` until then.
+- What is held is saved with the store, once a minute at most and when the service ends: with SQLite beside the
+  database (\`PATH-snapshots/NAME.json\`, for its owner's eyes only), with Redis under \`entrepot:snapshot:NAME\`, compressed,
+  for a week, and only where it takes no more than the upstream's part of \`cache.max_bytes\`. After a restart it is there
+  at once, \`stale\` until the first pull ends.
 - More than \`max_listings\`: nothing is held, and the upstream is asked live until it has fewer. The log says so once;
   its \`mode\` is \`live\` and its last error \`too_large\`.
 - Listings that are not open are asked live, and so are a publisher's while not every publisher's address is known.

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Config } from './config.ts'
 import type { Clock } from './domain/clock.ts'
+import type { SnapshotKeeping } from './domain/saved-snapshot.ts'
 import type { UpstreamOptions } from './domain/upstream.ts'
 import type { Filter, FilterSpec } from './filter-spec/filter.ts'
 import { requireSchema } from './gateway/plan.ts'
@@ -17,7 +18,7 @@ import { PublisherBook } from './upstream/publisher-book.ts'
 import { fetchPublishers } from './upstream/publishers.ts'
 import { pullListings } from './upstream/pull-listings.ts'
 import { readListings } from './upstream/read-listings.ts'
-import { type SnapshotKeeping, snapshotFile } from './upstream/snapshot-file.ts'
+import { snapshotFile } from './upstream/snapshot-file.ts'
 import { SpecKeeper } from './upstream/spec-keeper.ts'
 import { withPublishers } from './upstream/with-publishers.ts'
 
@@ -49,11 +50,13 @@ export const openUpstreams = async (options: UpstreamsOptions): Promise<Upstream
     ...options.spec.filters.values(),
     ...specs.flatMap(({ spec }) => [...(spec()?.filters.values() ?? [])]),
   ]
+  const keepingOf = await openKeeping(options)
   const snapshots: SnapshotSource[] = []
   const upstreams = await Promise.all(
     parts.map(async ({ upstream, live, pull }) => {
       if (upstream.mode === 'live') return live
-      const snapshot = await openSnapshot(upstream, { live, pull, filters }, options)
+      const keeping = keepingOf(upstream)
+      const snapshot = await openSnapshot(upstream, { live, pull, filters, keeping }, options)
       snapshots.push(snapshot)
       return snapshot
     }),
@@ -99,18 +102,34 @@ const openLive = (upstream: UpstreamOptions, { cache, notice }: Sharing, options
 
 const openSnapshot = async (
   upstream: UpstreamOptions,
-  parts: Pick<Live, 'live' | 'pull'> & { filters: () => readonly Filter[] },
+  parts: Pick<Live, 'live' | 'pull'> & { filters: () => readonly Filter[]; keeping: SnapshotKeeping | null },
   { config, clock, random, log, onClose }: UpstreamsOptions,
 ): Promise<SnapshotSource> => {
   const { schema } = config.gateway
-  const keeping = keepingFor(upstream, config.storeUrl)
-  const source = await createSnapshotSource({ ...parts, upstream, schema, keeping, clock, random, log })
+  const source = await createSnapshotSource({ ...parts, upstream, schema, clock, random, log })
   onClose(() => source.close())
   return source
 }
 
-/** Beside the database; nowhere where there is no file. */
-const keepingFor = ({ name, url }: UpstreamOptions, storeUrl: string): SnapshotKeeping | null => {
-  const path = /^sqlite:(?!:memory:)(.+)$/.exec(storeUrl)?.[1]
-  return path === undefined ? null : snapshotFile(join(`${path}-snapshots`, `${name}.json`), url)
+/** Snapshots are saved with the store: beside the database, or in the Redis that replicas share. */
+const openKeeping = async ({
+  config,
+  redisUrl,
+  onClose,
+}: UpstreamsOptions): Promise<(upstream: UpstreamOptions) => SnapshotKeeping | null> => {
+  const { upstreams, storeUrl, cache } = config
+  const database = /^sqlite:(?!:memory:)(.+)$/.exec(storeUrl)?.[1]
+  if (database !== undefined)
+    return ({ name, url }) => snapshotFile(join(`${database}-snapshots`, `${name}.json`), url)
+  if (redisUrl === null || !upstreams.some(({ mode }) => mode === 'snapshot')) return () => null
+  const [{ redisSnapshot }, { commandClient, connected }] = await Promise.all([
+    import('./cache/redis-snapshot.ts'),
+    import('./store/redis-connection.ts'),
+  ])
+  const client = commandClient(redisUrl)
+  onClose(() => client.disconnect())
+  // The store is there by now; where this connection is not, nothing is saved, and the log tells.
+  await connected(client).catch(() => {})
+  const maxBytes = Math.floor(cache.maxBytes / upstreams.length)
+  return ({ name, url }) => redisSnapshot({ client, key: `entrepot:snapshot:${name}`, url, maxBytes })
 }

@@ -1,10 +1,10 @@
 import type { Clock } from '../domain/clock.ts'
+import type { SnapshotKeeping } from '../domain/saved-snapshot.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { SourceStatus } from '../domain/source-status.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { Pull } from '../upstream/pull-listings.ts'
-import type { SnapshotKeeping } from '../upstream/snapshot-file.ts'
 import { Snapshot } from './snapshot.ts'
 
 /** Pulls come at the period, more or less this part of it, so that those of many upstreams spread. */

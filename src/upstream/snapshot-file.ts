@@ -1,33 +1,8 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import {
-  arrayElements,
-  isJsonObject,
-  type JsonObject,
-  objectMembers,
-  parseJson,
-  type Slice,
-} from '../domain/json.ts'
-import type { Item } from '../domain/page.ts'
+import { readSnapshot, renderSnapshot, type SnapshotKeeping } from '../domain/saved-snapshot.ts'
 
-/** All open listings of an upstream, by `listingKey`, as they were at a time (milliseconds since the Unix epoch). */
-export type SavedSnapshot = { takenAt: number; listings: ReadonlyMap<string, Item> }
-
-/** Where a snapshot outlives the process. */
-export interface SnapshotKeeping {
-  /**
-   * What was saved last; `null` where there is none of this upstream.
-   * @throws Error when it is there and cannot be read
-   */
-  load: () => Promise<SavedSnapshot | null>
-  /** Takes the place of what was saved before, whole or not at all. */
-  save: (snapshot: SavedSnapshot) => Promise<void>
-}
-
-/**
- * A snapshot in a file, for its owner's eyes only: listings of a private upstream may be among it. `url` is the
- * upstream's: a file of another one, which had the same name once, is not believed.
- */
+/** A snapshot of `url`'s upstream in a file, for its owner's eyes only: it may hold listings of a private one. */
 export const snapshotFile = (path: string, url: string): SnapshotKeeping => ({
   load: async () => {
     const bytes = await readIfThere(path)
@@ -49,52 +24,3 @@ const readIfThere = async (path: string): Promise<Buffer | null> => {
     throw cause
   }
 }
-
-/** Each listing stands in it to the byte, behind what is known of it. */
-const renderSnapshot = ({ takenAt, listings }: SavedSnapshot, url: string): Buffer => {
-  const parts: Uint8Array[] = [
-    Buffer.from(`{"url":${JSON.stringify(url)},"taken_at":${takenAt},"listings":[`),
-  ]
-  let comma = ''
-  for (const [key, { bytes, ...about }] of listings) {
-    parts.push(
-      Buffer.from(`${comma}\n{"key":${JSON.stringify(key)},"about":${JSON.stringify(about)},"listing":`),
-    )
-    parts.push(bytes, CLOSE)
-    comma = ','
-  }
-  parts.push(Buffer.from(']}\n'))
-  return Buffer.concat(parts)
-}
-
-const CLOSE = Buffer.from('}')
-
-const readSnapshot = (bytes: Buffer, url: string): SavedSnapshot | null => {
-  const members = membersAt(bytes, 0)
-  const takenAt = valueAt(bytes, members.get('taken_at'))
-  const listings = members.get('listings')
-  const elements = listings === undefined ? null : arrayElements(bytes, listings.start)
-  if (typeof takenAt !== 'number' || elements === null) throw new SyntaxError('it is no snapshot')
-  if (valueAt(bytes, members.get('url')) !== url) return null
-  return { takenAt, listings: new Map(elements.map(({ start }) => readEntry(bytes, start))) }
-}
-
-const readEntry = (bytes: Buffer, at: number): [key: string, item: Item] => {
-  const members = membersAt(bytes, at)
-  const key = valueAt(bytes, members.get('key'))
-  const about = valueAt(bytes, members.get('about'))
-  const listing = members.get('listing')
-  if (typeof key !== 'string' || !isAboutItem(about) || !isJsonObject(valueAt(bytes, listing)) || !listing)
-    throw new SyntaxError('it holds something that is no listing')
-  return [key, { ...about, bytes: bytes.subarray(listing.start, listing.end) }]
-}
-
-/** The file is our own: a look at what everything hangs on will do. */
-const isAboutItem = (value: unknown): value is Omit<Item, 'bytes'> & JsonObject =>
-  isJsonObject(value) && typeof value.listingId === 'string' && typeof value.createdAt === 'number'
-
-const membersAt = (bytes: Buffer, at: number): ReadonlyMap<string, Slice> =>
-  new Map(objectMembers(bytes, at).map(({ name, value }) => [name, value]))
-
-const valueAt = (bytes: Buffer, place: Slice | undefined): unknown =>
-  place === undefined ? undefined : parseJson(bytes.toString('utf8', place.start, place.end))

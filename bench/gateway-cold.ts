@@ -1,0 +1,71 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Bench } from './bench.ts'
+import { type Child, startChild, startEntrepot } from './children.ts'
+import type { Row } from './table.ts'
+
+const UPSTREAMS = 20
+const LISTINGS = 200
+const QUERIES = 100
+const WARM_UP = 40
+/** How far away the nearest and the farthest upstream are. */
+const NEAREST_MS = 10
+const FARTHEST_MS = 100
+
+export const gatewayCold: Bench = {
+  name: 'gateway-cold',
+  what: `every request a new query, ${UPSTREAMS} upstreams × ${LISTINGS} listings, a page of 50; upstreams answer after ${NEAREST_MS} to ${FARTHEST_MS} ms, or all at once`,
+  run: async () => [await measure(NEAREST_MS, FARTHEST_MS, '10'), await measure(0, 0)],
+}
+
+const measure = async (nearest: number, farthest: number, budget?: string): Promise<Row> => {
+  const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
+  const script = fileURLToPath(new URL('./far-registries.ts', import.meta.url))
+  const upstreams = await startChild([script, ...[UPSTREAMS, LISTINGS, nearest, farthest].map(String)])
+  const gateway = await startGateway(folder, upstreams)
+  try {
+    const times = { gateway: [] as number[], slowest: [] as number[] }
+    const slowest = `${upstreams.url}/registry-${UPSTREAMS - 1}/listings?`
+    for (let n = 0; n < WARM_UP + QUERIES; n++) {
+      // Nothing is excluded by it, and nobody has asked it before.
+      const query = `vcpu_count_min=-${n + 1}&limit=50`
+      times.slowest.push(await timed(`${slowest}${query}`))
+      times.gateway.push(await timed(`${gateway.url}/listings?${query}`))
+    }
+    const p50 = (all: readonly number[]): number =>
+      all.slice(WARM_UP).toSorted((a, b) => a - b)[QUERIES / 2] ?? 0
+    return {
+      'upstreams after, ms': farthest === 0 ? '0' : `${nearest}–${farthest}`,
+      'gateway p50, ms': p50(times.gateway),
+      'slowest upstream p50, ms': p50(times.slowest),
+      'added p50, ms': p50(times.gateway) - p50(times.slowest),
+      ...(budget === undefined ? {} : { budget }),
+    }
+  } finally {
+    await gateway.close()
+    await upstreams.close()
+    await rm(folder, { recursive: true })
+  }
+}
+
+const startGateway = async (folder: string, { url }: Child): Promise<Child> => {
+  const config = join(folder, 'gateway.toml')
+  const tables = Array.from(
+    { length: UPSTREAMS },
+    (_, n) =>
+      `[[upstreams]]\nname = "upstream-${n}"\nurl = "${url}/registry-${n}"\nallow_private_addresses = true\n`,
+  )
+  await writeFile(config, tables.join('\n'))
+  return startEntrepot({ STORE_URL: 'sqlite::memory:', ENTREPOT_CONFIG: config })
+}
+
+const timed = async (url: string): Promise<number> => {
+  const started = performance.now()
+  const response = await fetch(url)
+  const body = Buffer.from(await response.arrayBuffer())
+  const elapsed = performance.now() - started
+  if (!response.ok || body.includes('"complete":false')) throw new Error(`${url}: ${response.status} ${body}`)
+  return elapsed
+}
