@@ -1,0 +1,47 @@
+import { objectMembers } from '../src/domain/json.ts'
+import { openRedisStore } from '../src/store/redis.ts'
+import { openSqliteStore } from '../src/store/sqlite.ts'
+import type { PublishCommand, Store } from '../src/store/store.ts'
+import { generateListings } from './generate-listings.ts'
+
+/** Mutations under way at once. */
+const BATCH = 2000
+
+/** Puts generated listings into a store, past HTTP and signatures. */
+export const fillStore = async (url: string, listings: number, seed = 1): Promise<void> => {
+  const store: Store = url.startsWith('sqlite:')
+    ? openSqliteStore(url.slice('sqlite:'.length))
+    : (await openRedisStore(url)).store
+  let batch: Promise<unknown>[] = []
+  let n = 0
+  for (const entry of generateListings(listings, seed)) {
+    batch.push(store.publish(commandFor(entry.bytes, entry.listingId, entry.publisherId, n++)))
+    if (batch.length < BATCH) continue
+    await Promise.all(batch)
+    batch = []
+  }
+  await Promise.all(batch)
+  await store.close()
+}
+
+/** Signatures that are over already, so that the store keeps no guard for them. */
+const commandFor = (bytes: Uint8Array, listingId: string, publisherId: number, n: number): PublishCommand => {
+  const text = new Map(
+    objectMembers(bytes).map(({ name, value }) => [
+      name,
+      Buffer.from(bytes.subarray(value.start, value.end)).toString(),
+    ]),
+  )
+  return {
+    identity: { scheme: 'eip191', identifier: `0x${publisherId.toString(16).padStart(40, '0')}` },
+    listingId,
+    storefrontUrl: null,
+    fields: {
+      offerResource: text.get('offer_resource')!,
+      acceptedEscrows: text.get('accepted_escrows')!,
+      demands: text.get('demands')!,
+    },
+    status: 'open',
+    use: { signature: n.toString(16).padStart(64, '0'), body: '0'.repeat(64), expiresAt: 1 },
+  }
+}

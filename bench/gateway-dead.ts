@@ -1,0 +1,74 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Bench } from './bench.ts'
+import { type Child, startChild, startEntrepot } from './children.ts'
+import type { Row } from './table.ts'
+
+const UPSTREAMS = 5
+const LISTINGS = 50
+const TIMEOUT_MS = 300
+const QUERIES = 200
+/** The breaker opens after five failures in a row. */
+const QUERIES_BEFORE_OPEN = 4
+
+export const gatewayDead: Bench = {
+  name: 'gateway-dead',
+  what: `${UPSTREAMS} upstreams, every request a new query; then one of them takes connections and never answers (timeout_ms ${TIMEOUT_MS})`,
+  run: async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
+    const script = fileURLToPath(new URL('./far-registries.ts', import.meta.url))
+    const upstreams = await startChild([script, ...[UPSTREAMS, LISTINGS, 0, 0].map(String)])
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const hanging = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
+    const urls = Array.from({ length: UPSTREAMS }, (_, n) => `${upstreams.url}/registry-${n}`)
+    const well = await startGateway(join(folder, 'well.toml'), urls)
+    const dead = await startGateway(join(folder, 'dead.toml'), [...urls.slice(1), hanging])
+    try {
+      await measure(well, QUERIES)
+      return [
+        { state: 'all well', ...(await measure(well, QUERIES)) },
+        {
+          state: 'one hangs, breaker closed',
+          ...(await measure(dead, QUERIES_BEFORE_OPEN)),
+          budget: `p99 ≤ ${TIMEOUT_MS + 50}`,
+        },
+        { state: '(the breaker opens)', ...(await measure(dead, 4)) },
+        { state: 'one hangs, breaker open', ...(await measure(dead, QUERIES)), budget: 'p99 as all well' },
+      ]
+    } finally {
+      for (const child of [well, dead, upstreams]) await child.close()
+      silent.close()
+      await rm(folder, { recursive: true })
+    }
+  },
+}
+
+const startGateway = async (config: string, urls: readonly string[]): Promise<Child> => {
+  const tables = urls.map(
+    (url, n) =>
+      `[[upstreams]]\nname = "upstream-${n}"\nurl = "${url}"\ntimeout_ms = ${TIMEOUT_MS}\nallow_private_addresses = true\n`,
+  )
+  await writeFile(config, tables.join('\n'))
+  return startEntrepot({ STORE_URL: 'sqlite::memory:', ENTREPOT_CONFIG: config })
+}
+
+let asked = 0
+
+const measure = async ({ url }: Child, queries: number): Promise<Row> => {
+  const times: number[] = []
+  for (let n = 0; n < queries; n++) {
+    const started = performance.now()
+    const response = await fetch(`${url}/listings?vcpu_count_min=-${++asked}`)
+    await response.arrayBuffer()
+    times.push(performance.now() - started)
+  }
+  times.sort((a, b) => a - b)
+  const at = (share: number): number =>
+    times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0
+  return { 'p50, ms': at(0.5), 'p99, ms': at(0.99) }
+}

@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Bench } from './bench.ts'
+import { startEntrepot } from './children.ts'
+import { fillStore } from './fill-store.ts'
+
+/** Half of the listings stand in the gateway's own Registry, half in a snapshot of another. */
+const LISTINGS = 100_000
+
+export const stream: Bench = {
+  name: 'stream',
+  what: `NDJSON of ${(2 * LISTINGS).toLocaleString('en')} merged listings, half of them another Registry's snapshot`,
+  run: async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
+    const stores = ['other', 'own'].map((name) => `sqlite:${join(folder, `${name}.db`)}`) as [string, string]
+    await Promise.all(stores.map((url, n) => fillStore(url, LISTINGS, n + 1)))
+    const plain = join(folder, 'plain.toml')
+    await writeFile(plain, '')
+    const other = await startEntrepot({ STORE_URL: stores[0], ENTREPOT_CONFIG: plain })
+    const config = join(folder, 'gateway.toml')
+    await writeFile(
+      config,
+      `[[upstreams]]\nname = "other"\nurl = "${other.url}"\nmode = "snapshot"\nmax_listings = ${LISTINGS}\nrefresh_seconds = 3600\nallow_private_addresses = true\n`,
+    )
+    const gateway = await startEntrepot({ STORE_URL: stores[1], ENTREPOT_CONFIG: config })
+    try {
+      while ((await fetch(`${gateway.url}/ready`)).status !== 200) await delay(200)
+      await read(gateway.url)
+      const before = residentMegabytes(gateway.pid)
+      const started = performance.now()
+      const items = await read(gateway.url)
+      const seconds = (performance.now() - started) / 1000
+      const growth = residentMegabytes(gateway.pid) - before
+      return [
+        { measure: 'items', value: items, unit: '' },
+        { measure: 'speed', value: items / seconds, unit: 'items/s', budget: '50,000' },
+        { measure: 'growth of resident memory', value: growth, unit: 'MB', budget: '100' },
+      ]
+    } finally {
+      await gateway.close()
+      await other.close()
+      await rm(folder, { recursive: true })
+    }
+  },
+}
+
+/** Reads the stream to its end, holding one chunk; the items in it, the last line not counted. */
+const read = async (url: string): Promise<number> => {
+  const response = await fetch(`${url}/listings?status=open`, { headers: { Accept: 'application/x-ndjson' } })
+  let lines = 0
+  let last = ''
+  for await (const chunk of response.body!) {
+    for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) lines++
+    last = Buffer.from(chunk.subarray(Math.max(0, chunk.length - 4096))).toString()
+  }
+  if (!last.includes('"complete":true')) throw new Error(`the stream was not complete: …${last.slice(-300)}`)
+  return lines - 1
+}
+
+const residentMegabytes = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
