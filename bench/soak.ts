@@ -3,7 +3,7 @@ import { killOne, killRedisToo, killTwo } from '../test/e2e/killing.ts'
 /** How long it runs where no argument says otherwise. */
 const MINUTES = 10
 /** Kills in one round; each round begins with an empty store, so that checking it stays quick. */
-const KILLS = 60
+const KILLS = 30
 
 const ROUNDS = [
   { name: 'one process on SQLite', run: killOne },
