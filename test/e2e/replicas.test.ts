@@ -46,7 +46,7 @@ const newId = (): string => crypto.randomUUID()
 const read = (url: string, id: string, headers: Record<string, string> = READER): Promise<Reply> =>
   send(`${url}/listings/${id}`, { headers })
 
-/** Asserts that a GET comes to answer so within a second. */
+/** Asserts that a GET comes to answer so within a second. Resolves with the milliseconds that it took. */
 const soon = async (t: ExecutionContext, ask: () => Promise<Reply>, holds: (reply: Reply) => boolean) => {
   const began = performance.now()
   t.true(await withinASecond(async () => holds(await ask())))
@@ -58,6 +58,7 @@ for (const [name, { urls }] of Object.entries(pairs)) {
 
   test(`${name}: what one process has answered is read on the other within a second`, async (t) => {
     const seller = newSeller()
+    const lags: number[] = []
     for (const [here, there] of [
       [a, b],
       [b, a],
@@ -68,10 +69,12 @@ for (const [name, { urls }] of Object.entries(pairs)) {
         201,
       )
       t.is((await read(here, id)).status, 200, 'here at once')
-      await soon(
-        t,
-        () => read(there, id),
-        ({ status }) => status === 200,
+      lags.push(
+        await soon(
+          t,
+          () => read(there, id),
+          ({ status }) => status === 200,
+        ),
       )
       const timestamp = unixNow()
       const update = {
@@ -85,20 +88,25 @@ for (const [name, { urls }] of Object.entries(pairs)) {
         body: JSON.stringify(update),
       })
       t.is(updated.status, 200)
-      await soon(
-        t,
-        () => read(here, id),
-        ({ text }) => text.includes('"status":"closed"'),
+      lags.push(
+        await soon(
+          t,
+          () => read(here, id),
+          ({ text }) => text.includes('"status":"closed"'),
+        ),
       )
       const signature = await sign(seller, 'delete_listing', id, timestamp)
       const query = `signature=${signature}&timestamp=${timestamp}`
       t.is((await send(`${here}/listings/${id}?${query}`, { method: 'DELETE' })).status, 204)
-      await soon(
-        t,
-        () => read(there, id),
-        ({ status }) => status === 404,
+      lags.push(
+        await soon(
+          t,
+          () => read(there, id),
+          ({ status }) => status === 404,
+        ),
       )
     }
+    t.log(`read there after ${lags.map(Math.round).join(', ')} ms`)
   })
 
   test(`${name}: the moment a listing is answered, the other process takes its update`, async (t) => {

@@ -31,7 +31,7 @@ for (const [name, start] of [
     t.deepEqual([await a.remaining('key:1'), await b.remaining('key:1')], [3, 3], 'by its own count')
     const away = performance.now()
     await Promise.all(Array.from({ length: 100 }, () => a.limiter('read_key', 'key:2')))
-    t.true(performance.now() - away < 1000)
+    t.true(performance.now() - away < 2000)
 
     await redis.start()
     await Promise.all([answers(a.counters), answers(b.counters)])
@@ -47,7 +47,7 @@ test('a Redis that hangs holds a request up only briefly', async (t) => {
   redis.signal('SIGSTOP')
   const asked = performance.now()
   t.is((await limiter('read_key', 'key:1'))?.remaining, 3)
-  t.true(performance.now() - asked < 1000)
+  t.true(performance.now() - asked < 2000)
   redis.signal('SIGCONT')
 })
 
