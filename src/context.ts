@@ -136,7 +136,8 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
       admit,
     })
     const requests = new RequestMetrics(metrics, routes)
-    const listener = requests.listener(hot.listener({ authorize, admit }, app.callback()))
+    const { count } = requests
+    const listener = hot.listener({ authorize, admit, count }, requests.listener(app.callback()))
     return { config, log, routes, listener, close }
   } catch (cause) {
     await close()

@@ -6,6 +6,11 @@ import type { AppOptions } from './app.ts'
 /** A finished answer, ready to be written. */
 type HotAnswer = { headers: OutgoingHttpHeaders; body: Buffer; isCurrent: () => boolean }
 
+type HotOptions = Pick<AppOptions, 'authorize' | 'admit'> & {
+  /** Told of every request that is answered from here, with its status and when it began. */
+  count: (request: IncomingMessage, status: number, started: number) => void
+}
+
 export const MAX_HOT_BYTES = 64 * 1024 * 1024
 /** A larger answer is not worth its place. */
 const MAX_HOT_ANSWER_BYTES = 1024 * 1024
@@ -30,16 +35,17 @@ export class HotAnswers {
   }
 
   /** @param fallback answers everything that is not kept */
-  listener(
-    { authorize, admit }: Pick<AppOptions, 'authorize' | 'admit'>,
-    fallback: RequestListener,
-  ): RequestListener {
+  listener({ authorize, admit, count }: HotOptions, fallback: RequestListener): RequestListener {
     return (request, response) => {
+      const started = performance.now()
       const reader = isPlainRead(request) ? readerOf(request, authorize) : null
       const answer = reader === null ? undefined : this.#find(request, reader)
       if (reader === null || answer === undefined) return fallback(request, response)
-      const write = (counted: Record<string, string> | null): void =>
-        void response.writeHead(200, { ...answer.headers, ...counted }).end(answer.body)
+      const write = (counted: Record<string, string> | null): void => {
+        const headers = counted === null ? answer.headers : { ...answer.headers, ...counted }
+        response.writeHead(200, headers).end(answer.body)
+        count(request, 200, started)
+      }
       const counted = admit(request, 'read', reader)
       if (counted === null) write(null)
       else counted.then(write, () => fallback(request, response))

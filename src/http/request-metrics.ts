@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { Counter, Histogram, type Registry as MetricsRegistry } from 'prom-client'
 import type { Route } from './route.ts'
 
@@ -43,17 +43,19 @@ export class RequestMetrics {
   listener(inner: RequestListener): RequestListener {
     return (request, response) => {
       const started = performance.now()
-      response.once('close', () => {
-        const tally = this.#tallyOf(request.url ?? '')
-        const method = METHODS.has(request.method) ? request.method! : 'other'
-        const key = method + response.statusCode
-        const counted = tally.counts.get(key)
-        if (counted !== undefined) counted.count++
-        else tally.counts.set(key, { method, status: response.statusCode, count: 1 })
-        tally.observe((performance.now() - started) / 1000)
-      })
+      response.once('close', () => this.count(request, response.statusCode, started))
       inner(request, response)
     }
+  }
+
+  readonly count = ({ url = '', method: sent }: IncomingMessage, status: number, started: number): void => {
+    const tally = this.#tallyOf(url)
+    const method = METHODS.has(sent) ? sent! : 'other'
+    const key = method + status
+    const counted = tally.counts.get(key)
+    if (counted !== undefined) counted.count++
+    else tally.counts.set(key, { method, status, count: 1 })
+    tally.observe((performance.now() - started) / 1000)
   }
 
   #tallyOf(url: string): Tally {
