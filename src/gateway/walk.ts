@@ -67,6 +67,8 @@ export class Walk {
 
   #showCertain(limit: number): MergedItem[] {
     const horizon = Math.max(...this.#tracks.map((track) => track.horizon))
+    const isNextKnown = this.#tracks.some(({ waiting: [next] }) => next && next.item.createdAt > horizon)
+    if (!isNextKnown && !this.#tracks.every(({ isReady }) => isReady)) return []
     const { items } = merge(this.#tracks.map(answerOf), { offset: 0, limit: Number.POSITIVE_INFINITY })
     const shown: MergedItem[] = []
     let last: Place | null = null
@@ -89,7 +91,6 @@ export class Walk {
 
   /** Too many of one instant to be read to their end before any is shown. */
   #showCrowd(items: readonly MergedItem[], limit: number): MergedItem[] {
-    if (!this.#tracks.every(({ isReady }) => isReady)) return []
     const [first] = items
     if (first === undefined) return []
     const crowd = items.filter(({ item }) => item.createdAt === first.item.createdAt).slice(0, limit)
