@@ -17,6 +17,8 @@ export class BlockList {
   readonly #slots: number
   readonly #vocabulary: Vocabulary
   #nextNumber = 0
+  /** The last block that became full: each listing that comes does a part of its sorting. */
+  #settling: Block | null = null
 
   constructor(slots: number, vocabulary: Vocabulary) {
     this.#slots = slots
@@ -52,6 +54,8 @@ export class BlockList {
     const block = this.#roomFor(entry)
     if (comparePlaces(entry, block.least) < 0) block.least = placeOf(entry)
     this.#locate(entry.listingId, block, block.add(entry, found))
+    if (this.#settling?.settleNext() === false) this.#settling = null
+    if (block.isFull) this.#settling = block
     if (replaced !== undefined) this.#tidy(replaced.block)
   }
 

@@ -49,7 +49,8 @@ const EVERYTHING: IndexConditions = { status: null, publisherId: null, criteria:
  *
  * Listings usually come in `created_at` order, which is the fast way. Any other order is right too and costs a search
  * and a move of at most 128 KiB; a block that is full is then split, or rebuilt if an eighth of it is dead, which
- * takes about 20 ms every few thousand listings.
+ * takes about 20 ms every few thousand listings. Values are sorted for queries when one asks, or when a block is full,
+ * then a column with each listing that comes.
  */
 export class ListingIndex {
   /** Rises with every change. */
