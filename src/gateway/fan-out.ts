@@ -1,10 +1,11 @@
 import type { Reader } from '../domain/api-key.ts'
 import { untilLastWord, withDeadline } from '../domain/deadline.ts'
-import { type MergedItem, merge } from '../domain/merge.ts'
+import type { MergedItem } from '../domain/merge.ts'
 import type { NamedSource, Page } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { EntrepotError } from '../errors.ts'
+import { mergeWithCopies } from './merge-with-copies.ts'
 import { explainSource, reportFailure, reportPage, type SourceReport } from './source-report.ts'
 import { visibleSources } from './visible.ts'
 
@@ -70,8 +71,14 @@ export const fanOut =
     const askable = asking.isLoop ? visible.map(onlyLocal) : visible
     if (!asking.isLoop) refuseFarPage(visible, query, maxLivePrefix)
     const { asked, offset } = prefixFor(askable, query)
-    const outcomes = await askWithin(asking.budgetMs ?? budgetMs, askable, asked, signal)
-    const answer = mergeOutcomes(outcomes, { offset, limit: query.limit, explain: query.explain })
+    const page = { offset, limit: query.limit, explain: query.explain }
+    let outcomes = await askWithin(asking.budgetMs ?? budgetMs, askable, asked, signal)
+    let merged = mergeOutcomes(outcomes, page)
+    for (let limit = 2 * asked.limit; merged.isShort; limit *= 2) {
+      outcomes = await readOn(outcomes, { ...asked, limit }, signal)
+      merged = mergeOutcomes(outcomes, page)
+    }
+    const { isShort: _, ...answer } = merged
     refuseUnusable(answer, asking)
     return answer
   }
@@ -123,6 +130,15 @@ const askWithin = (
   )
 }
 
+/** Asks those that are known whole again, for more: they have it at hand. */
+const readOn = (outcomes: readonly Outcome[], query: ListingQuery, signal: AbortSignal): Promise<Outcome[]> =>
+  Promise.all(
+    outcomes.map(async (outcome) => {
+      const isWhole = !(outcome.result instanceof SourceError) && outcome.result.find !== undefined
+      return isWhole ? askOne(outcome.source, query, signal) : outcome
+    }),
+  )
+
 /** Only a `SourceError` is a source's failure. Anything else is ours, or the caller who hung up, and ends it all. */
 export const askOne = async (
   source: NamedSource,
@@ -146,13 +162,20 @@ export const askOne = async (
 const mergeOutcomes = (
   outcomes: readonly Outcome[],
   page: { offset: number; limit: number; explain?: boolean | undefined },
-): MergedAnswer => {
+): MergedAnswer & { isShort: boolean } => {
   const answers = outcomes.flatMap(({ source, result }) =>
     result instanceof SourceError ? [] : [{ source, page: result }],
   )
-  const { items: shown, total } = merge(answers, { offset: 0, limit: page.offset + page.limit })
+  const { items: shown, total, isShort } = mergeWithCopies(answers, page.offset + page.limit)
   const items = shown.slice(page.offset)
-  return { items, shown, total, outcomes, ...describeOutcomes(outcomes, countReturned(items), page.explain) }
+  return {
+    items,
+    shown,
+    total,
+    isShort,
+    outcomes,
+    ...describeOutcomes(outcomes, countReturned(items), page.explain),
+  }
 }
 
 /** What readers are told of the sources of an answer. `returned`: listings shown of each. */

@@ -97,6 +97,7 @@ class HeldListings {
     const reason = stale ? failure?.reason : undefined
     return {
       ...(await snapshot.ask(query, signal)),
+      find: (listingId) => snapshot.find(listingId, query),
       ageSeconds: this.#ageSeconds(held),
       stale,
       ...(reason === undefined ? {} : { reason }),
@@ -124,7 +125,8 @@ class HeldListings {
     const status = { ...live, mode: this.mode, lastError: this.#puller.lastError ?? live.lastError }
     if (isTooLarge) return status
     const state = failure === null ? 'not_yet_loaded' : 'unavailable'
-    if (held === null || failure?.reason === 'unauthorized') return { ...status, state, ageSeconds: null, listings: null }
+    if (held === null || failure?.reason === 'unauthorized')
+      return { ...status, state, ageSeconds: null, listings: null }
     return {
       ...status,
       state: this.#isStale(held) ? 'stale' : 'loaded',

@@ -1,5 +1,7 @@
+import { type JsonValue, parseJson } from '../domain/json.ts'
 import type { Item, Page, Source } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
+import { matchesAll } from '../filter-spec/evaluate.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { pathKey } from '../filter-spec/path-key.ts'
 import { ListingIndex } from '../listing-index/listing-index.ts'
@@ -21,6 +23,8 @@ export class Snapshot {
   readonly #paths: ReadonlySet<string>
   readonly #index: ListingIndex
   readonly #items = new Map<string, Item>()
+  /** Keys of the listings of an id, where a key is more than that. */
+  readonly #keys = new Map<string, Set<string>>()
   readonly #publishers = new Map<string, number>()
   /** Listings whose publisher is not known. */
   #unknown = 0
@@ -69,6 +73,16 @@ export class Snapshot {
     return next
   }
 
+  /** What matches a query and has that id; as it was put, whatever the query says about status. */
+  find(listingId: string, { criteria, publisher }: ListingQuery): Item[] {
+    const keys = this.#keys.get(listingId) ?? [listingId]
+    return [...keys].flatMap((key) => {
+      const item = this.#items.get(key)
+      if (item === undefined || (publisher !== null && item.publisher !== publisher)) return []
+      return matchesAll(criteria, documentOf(item)) ? [item] : []
+    })
+  }
+
   #page({ criteria, publisher, limit, offset, listingId }: ListingQuery): Page {
     const one = listingId === undefined ? undefined : this.#items.get(listingId)
     if (one !== undefined) return { items: [one], total: 1, ageSeconds: 0, stale: false }
@@ -84,16 +98,27 @@ export class Snapshot {
     if (this.#items.get(key)?.publisher === null) this.#unknown--
     if (item.publisher === null) this.#unknown++
     const publisherId = this.#publisherId(item.publisher ?? UNKNOWN)
-    const { createdAt, bytes } = item
+    const { createdAt, bytes, listingId } = item
+    if (key !== listingId) this.#keysOf(listingId).add(key)
     this.#index.put({ listingId: key, publisherId, status: 'open', createdAt, bytes })
     // The index has a copy of the bytes: what they came in need not be kept.
     this.#items.set(key, { ...item, bytes: this.#index.get(key)?.bytes ?? bytes })
   }
 
   #remove(key: string): void {
+    const item = this.#items.get(key)
+    if (item === undefined) return
+    if (item.publisher === null) this.#unknown--
+    const keys = this.#keys.get(item.listingId)
+    if (keys?.delete(key) && keys.size === 0) this.#keys.delete(item.listingId)
     this.#index.remove(key)
-    if (this.#items.get(key)?.publisher === null) this.#unknown--
     this.#items.delete(key)
+  }
+
+  #keysOf(listingId: string): Set<string> {
+    const keys = this.#keys.get(listingId) ?? new Set()
+    this.#keys.set(listingId, keys)
+    return keys
   }
 
   #publisherId(publisher: string): number {
@@ -112,3 +137,6 @@ const isSame = (one: Item, other: Item | undefined): boolean =>
   one.publisher === other.publisher &&
   Buffer.compare(one.bytes, other.bytes) === 0 &&
   JSON.stringify(one.origin) === JSON.stringify(other.origin)
+
+const documentOf = ({ bytes: { buffer, byteOffset, byteLength } }: Item): JsonValue =>
+  parseJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
