@@ -7,7 +7,7 @@ const heldThrough = (t: ExecutionContext, kills: number, outcome: Outcome): void
   const { faults, acknowledged, repeated, listings } = outcome
   t.deepEqual(faults, [])
   t.true(outcome.kills >= kills)
-  t.true(acknowledged > kills * 5, 'there was a storm')
+  t.true(acknowledged > kills * 2, 'there was a storm')
   t.true(repeated > 0, 'kills cut requests')
   t.log({ kills: outcome.kills, acknowledged, repeated, listings })
 }
@@ -32,5 +32,5 @@ test('of two processes on one SQLite file, each killed at any moment, none loses
 
 test('two processes on one Redis lose nothing when they are killed, nor when Redis is', async (t) => {
   t.timeout(5 * MINUTES)
-  heldThrough(t, 10, await killRedisToo(10))
+  heldThrough(t, 8, await killRedisToo(8))
 })

@@ -27,7 +27,7 @@ const MOST_BETWEEN = 25
 /** After the last of them, so that a kill meets any moment of the next. */
 const MOST_DELAY_MS = 20
 /** How often the next process is killed, too, before it has come up. */
-const SHARE_STARTING = 0.4
+const SHARE_STARTING = 0.5
 
 /** Processes on one store, a storm of publishes over them, and whoever kills. */
 export class StormRound {

@@ -20,7 +20,7 @@ type Receipt = { created_at: string; updated_at: string }
 export type Promised = ReadonlyMap<string, { version: number; receipt: Receipt }>
 
 export const SELLERS = 2
-export const WRITERS_PER_TARGET = 6
+export const WRITERS_PER_TARGET = 4
 /** Between two publishes of one writer at most, so that a storm leaves the machine room to start processes. */
 const MOST_PAUSE_MS = 80
 /** Of all publishes, how many are of a listing that is there already. */
