@@ -112,7 +112,9 @@ export class Walk {
   /** Drops what stands before a place, except copies of what is yet to be shown. */
   #leaveBehind(last: Place, items: readonly MergedItem[]): void {
     const later = items.filter((merged) => comparePlaces(placeOf(merged, this.ranks), last) > 0)
-    const awaited = new Set(later.flatMap(({ item, alsoIn }) => alsoIn.map((name) => keyOf(name.split('/', 1)[0]!, item))))
+    const awaited = new Set(
+      later.flatMap(({ item, alsoIn }) => alsoIn.map((name) => keyOf(name.split('/', 1)[0]!, item))),
+    )
     for (const track of this.#tracks) {
       const { name } = track.source
       const rank = this.ranks.get(name) ?? 0

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { envelope, listing } from './wire.ts'
+import { envelope } from './wire.ts'
 
 /** What the routes of a gateway answer with, in the words of zod (`contract.md` 3). */
 
@@ -41,7 +41,14 @@ const provenance = z
   })
   .meta({ id: 'Provenance' })
 
-export const mergedListing = listing.extend({ _meta: provenance }).meta({ id: 'MergedListing' })
+/** A Registry elsewhere may say what it likes of a listing; these members it has to have. */
+export const mergedListing = z
+  .looseObject({
+    listing_id: z.string(),
+    created_at: z.string().describe('ISO 8601; UTC where it has no offset'),
+    _meta: provenance,
+  })
+  .meta({ id: 'MergedListing', description: "The bytes of the listing's own Registry, and `_meta`" })
 
 export const mergedEnvelope = envelope
   .extend({

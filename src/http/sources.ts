@@ -11,6 +11,8 @@ export type SourceBook = {
   sources: readonly { status: () => SourceStatus | SourceDetails; refresh?: () => void }[]
 }
 
+const instant = z.string().describe('ISO 8601, UTC')
+
 const sourceStatus = z
   .looseObject({
     registry: z.string(),
@@ -18,7 +20,7 @@ const sourceStatus = z
     visibility: z.enum(['public', 'private']),
     state: z.enum(['loaded', 'stale', 'unavailable', 'not_yet_loaded']),
     age_seconds: z.int().nullable().describe('Since it last answered'),
-    last_error: z.object({ reason: z.string(), at: z.iso.datetime() }).nullable(),
+    last_error: z.object({ reason: z.string(), at: instant }).nullable(),
     schema_id: z.string().nullable(),
     filters: z.array(z.string()).nullable(),
     listings: z.int().nullable().describe('Open ones, as it last said'),
@@ -31,7 +33,7 @@ const sourceDetails = sourceStatus
       .object({
         state: z.enum(['closed', 'open', 'half_open']),
         failures_in_a_row: z.int(),
-        retry_at: z.iso.datetime().nullable(),
+        retry_at: instant.nullable(),
       })
       .optional(),
     cache: z.object({ fresh: z.int(), stale: z.int(), miss: z.int(), bytes: z.int() }).optional(),

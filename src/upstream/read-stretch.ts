@@ -3,7 +3,8 @@ import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import { matchesAll } from '../filter-spec/evaluate.ts'
-import type { FetchListings } from './fetch-listings.ts'
+import { Exclusions } from '../filter-spec/exclusions.ts'
+import { type FetchListings, queryParameters } from './fetch-listings.ts'
 import type { UpstreamItem } from './listing-page.ts'
 import { MIN_PAGE_ITEMS } from './read-prefix.ts'
 
@@ -26,16 +27,22 @@ export const readStretch = async (
     throw new SourceError('bad_envelope', `${upstream.name}: sends less than it says it has`)
   const times = items.map(({ item }) => item.createdAt)
   const invalid = received - items.length
+  const exclusions = query.explain ? new Exclusions(query.criteria) : null
+  const matching = items.filter((one) => {
+    if (isMatch(query, one)) return true
+    exclusions?.add(one.document)
+    return false
+  })
   return {
-    items: items
-      .filter((one) => isMatch(query, one))
-      .map(({ item }) => item)
-      .sort(newestFirst),
+    items: matching.map(({ item }) => item).sort(newestFirst),
     total,
     ageSeconds: 0,
     stale: false,
     ...freshness,
     ...(invalid === 0 ? {} : { invalid }),
+    ...(exclusions === null
+      ? {}
+      : { explanation: { sent: queryParameters(query).toString(), excluded: exclusions.list } }),
     stretch: {
       passed: received,
       first: items[0]?.item ?? null,

@@ -1,5 +1,6 @@
 import test from 'ava'
 import { parseList } from 'structured-headers'
+import { announcedBy } from '../helpers/announced.ts'
 import { deadUrl, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { ALICE, postJson, publish } from '../helpers/seller.ts'
@@ -63,6 +64,62 @@ test('headers tell how each visible source was asked, and how long the answer ho
 
   const good = await get('/listings?sources=a,local', NO_CACHE)
   t.regex(good.headers.get('cache-control') ?? '', /^public, max-age=\d+$/)
+})
+
+test('an explanation tells what each source was asked, how it answered, and what excluded listings', async (t) => {
+  const [h100, a100] = [{ gpu_model: 'H100' }, { gpu_model: 'A100' }]
+  const items = [
+    ...listingTexts('a', 2, { offer_resource: h100 }),
+    ...listingTexts('b', 3, { offer_resource: a100 }),
+  ]
+  const fake = await startFake(t, { items: [...items, ...listingTexts('c', 1, { offer_resource: {} })] })
+  const { url, get } = await startGateway(t, [
+    { name: 'a', url: fake.url },
+    { name: 'dead', url: await deadUrl() },
+  ])
+  await publish(url, ALICE, { listing_id: 'own', offer_resource: a100 })
+  const { sources } = (await get('/listings?explain=true&gpu_model=H100')).json() as {
+    sources: { explain: Record<string, unknown> }[]
+  }
+  const [local, a, dead] = sources.map(({ explain }) => explain)
+  t.deepEqual(local, { cache: 'none', excluded: { gpu_model: { by_value: 1, missing: 0 } } })
+  t.deepEqual(a, {
+    query: 'status=open&gpu_model=H100',
+    cache: 'miss',
+    breaker: 'closed',
+    excluded: { gpu_model: { by_value: 3, missing: 1 } },
+  })
+  t.deepEqual(dead, { cache: 'none', breaker: 'closed', excluded: {} })
+  t.notRegex((await get('/listings?gpu_model=H100')).text, /"explain"/)
+})
+
+test('what a gateway answers is what its document announces', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
+  const upstreams = [
+    { name: 'a', url: fake.url },
+    { name: 'dead', url: await deadUrl() },
+  ]
+  const { get } = await startGateway(t, upstreams, { environment })
+  const judge = announcedBy(JSON.parse((await get('/openapi.json')).text))
+  for (const [template, path, headers] of [
+    ['/listings', '/listings?limit=1&explain=true', {}],
+    ['/listings', '/listings', { 'If-None-Match': '*' }],
+    ['/listings', '/listings?require=all', {}],
+    ['/listings', '/listings?sources=x', {}],
+    ['/listings', '/listings?sources=dead', {}],
+    ['/listings', '/listings?timeout_ms=1', {}],
+    ['/listings', '/listings', { 'CDN-Loop': 'a, b, c, d' }],
+    ['/listings/{id}', '/listings/a-0001', {}],
+    ['/listings/{id}', '/listings/nobody', {}],
+    ['/listings/{id}', '/listings/nobody?registry=a', {}],
+    ['/sources', '/sources', {}],
+    ['/admin/sources', '/admin/sources', { Authorization: 'Bearer admin' }],
+    ['/admin/sources', '/admin/sources', {}],
+  ] as const) {
+    const { status, text, headers: sent } = await get(path, headers)
+    t.is(judge('GET', template, { status, text, type: sent.get('content-type') ?? '' }), null, path)
+  }
 })
 
 test('an ETag stands for what is told, not for when: 304 while nothing has changed', async (t) => {
