@@ -56,8 +56,11 @@ export type Page = {
   items: readonly Item[]
   /** Matches that came along and lie behind the page: they tell what else is a copy of what. Absent means none. */
   behind?: readonly Item[]
-  /** Matches of that id wherever they lie, of a source that is known whole. Absent: what came along is all there is. */
-  find?: (listingId: string) => readonly Item[]
+  /**
+   * Matches of that id wherever they lie, less some that are known, of a source that is known whole. Absent: what came
+   * along is all there is.
+   */
+  find?: (listingId: string, known: readonly Item[]) => readonly Item[]
   /** Matches before paging. */
   total: number
   /** Seconds since the source said so; 0 for the local Registry. */

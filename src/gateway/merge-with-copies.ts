@@ -28,8 +28,17 @@ export const mergeWithCopies = (
   }
 }
 
-const copiesBehind = ({ items, find }: Page, listingIds: readonly string[]): Item[] =>
-  find === undefined ? [] : listingIds.flatMap((id) => find(id).filter((item) => !items.includes(item)))
+const copiesBehind = ({ items, find }: Page, listingIds: readonly string[]): readonly Item[] => {
+  if (find === undefined) return NONE
+  let copies = NONE
+  for (const id of listingIds) {
+    const found = find(id, items)
+    if (found.length > 0) copies = [...copies, ...found]
+  }
+  return copies
+}
+
+const NONE: readonly Item[] = []
 
 /** Whether a source that is known whole may have more that stands before the last of these. */
 const isShort = (items: readonly MergedItem[], answers: readonly SourceAnswer[], limit: number): boolean => {

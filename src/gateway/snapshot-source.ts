@@ -97,7 +97,7 @@ class HeldListings {
     const reason = stale ? failure?.reason : undefined
     return {
       ...(await snapshot.ask(query, signal)),
-      find: (listingId) => snapshot.find(listingId, query),
+      find: (listingId, known) => snapshot.find(listingId, known, query),
       ageSeconds: this.#ageSeconds(held),
       stale,
       ...(reason === undefined ? {} : { reason }),

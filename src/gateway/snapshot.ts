@@ -73,13 +73,17 @@ export class Snapshot {
     return next
   }
 
-  /** What matches a query and has that id; as it was put, whatever the query says about status. */
-  find(listingId: string, { criteria, publisher }: ListingQuery): Item[] {
-    const keys = this.#keys.get(listingId) ?? [listingId]
-    return [...keys].flatMap((key) => {
+  /** What matches a query, has that id and is not known; as it was put, whatever the query says about status. */
+  find(listingId: string, known: readonly Item[], query: ListingQuery): readonly Item[] {
+    const keys = this.#keys.size === 0 ? undefined : this.#keys.get(listingId)
+    // Nearly always there is none, and this is asked a thousand times a page.
+    if (keys === undefined && !this.#items.has(listingId)) return NONE
+    const { criteria, publisher } = query
+    return [...(keys ?? [listingId])].flatMap((key) => {
       const item = this.#items.get(key)
-      if (item === undefined || (publisher !== null && item.publisher !== publisher)) return []
-      return matchesAll(criteria, documentOf(item)) ? [item] : []
+      if (item === undefined || known.includes(item)) return []
+      const isPublishers = publisher === null || item.publisher === publisher
+      return isPublishers && matchesAll(criteria, documentOf(item)) ? [item] : []
     })
   }
 
@@ -129,6 +133,7 @@ export class Snapshot {
   }
 }
 
+const NONE: readonly Item[] = []
 /** No address: nobody asks for it. */
 const UNKNOWN = ''
 

@@ -37,7 +37,7 @@ const sourceOf = async (name: string, priority: number, copies: readonly Copy[])
     all: [...snapshot.listings.values()],
     ask: async (query, signal) => ({
       ...(await snapshot.ask(query, signal)),
-      find: (listingId) => snapshot.find(listingId, query),
+      find: (listingId, known) => snapshot.find(listingId, known, query),
     }),
   }
 }
