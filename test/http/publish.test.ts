@@ -41,13 +41,11 @@ test('a first publish creates the listing and its publisher, a second one replac
 
 test('a moved storefront moves every listing of its publisher', async (t) => {
   const { url, get } = await startRegistry(t)
-  await publish(url, ALICE, { listing_id: 'one', storefront_url: 'https://old.example/' })
-  await publish(
-    url,
-    ALICE,
-    { listing_id: 'two', storefront_url: 'https://new.example/' },
-    { timestamp: unixNow() - 1 },
-  )
+  const now = unixNow()
+  const move = (listing_id: string, storefront_url: string, timestamp: number) =>
+    publish(url, ALICE, { listing_id, storefront_url }, { timestamp })
+  t.is((await move('one', 'https://old.example/', now - 1)).status, 201)
+  t.is((await move('two', 'https://new.example/', now)).status, 201)
   const items = (await get('/listings')).json().items as { storefront_url: string }[]
   t.deepEqual(
     items.map(({ storefront_url }) => storefront_url),
