@@ -105,13 +105,20 @@ const programOnPath = async (): Promise<string | null> => {
   return null
 }
 
-/** Only the program: the package's own service is not started (`RUNLEVEL` tells invoke-rc.d so), and stopped if it was. */
+/**
+ * Only the program: the package's own service is not started (`RUNLEVEL` tells invoke-rc.d so), and stopped if it was.
+ * Test files run in processes of their own, so one installs and the others wait for it.
+ */
 const installRedis = async (): Promise<void> => {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
-  await run('apt-get', ['update', '-q'], { env })
-  await run('apt-get', ['install', '-y', '-q', '--no-install-recommends', 'redis-server'], { env })
-  await run('service', ['redis-server', 'stop']).catch(() => {}) // it is not running, or there is no `service`
+  await run('flock', [join(tmpdir(), 'entrepot-install-redis.lock'), 'sh', '-c', INSTALL], { env })
 }
+
+const INSTALL = `
+command -v redis-server >/dev/null && exit
+apt-get update -q && apt-get install -y -q --no-install-recommends redis-server || exit
+service redis-server stop || true # it is not running, or there is no such command
+`
 
 const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, '127.0.0.1')
