@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { environment as processEnvironment } from './config/environment.ts'
 import { type GatewayFile, parseGatewayFile } from './config/gateway-file.ts'
+import { withSecretFiles } from './config/secret-files.ts'
 import { type Environment, readEnvironment, type Settings } from './config/settings.ts'
 import { ConfigError, type Violation } from './errors.ts'
 
@@ -9,12 +10,12 @@ import { ConfigError, type Violation } from './errors.ts'
 export type Config = Readonly<Settings & GatewayFile>
 
 /**
- * Reads the environment and the gateway file that it names.
+ * Reads the environment, and the secrets and the gateway file that it names.
  * @throws ConfigError with every problem of both, each naming its variable or TOML path.
  */
 export const loadConfig = (environment: Environment = processEnvironment): Config => {
   const problems: Violation[] = []
-  const settings = readEnvironment(environment, problems)
+  const settings = readEnvironment(withSecretFiles(environment, problems), problems)
   const file = parseGatewayFile(readText(settings.configPath, problems), {
     file: settings.configPath,
     folder: dirname(settings.configPath),
