@@ -1,4 +1,7 @@
+import { readSecretFile } from '../config/secret-files.ts'
+import type { Environment } from '../config/settings.ts'
 import { isJsonObject, type JsonObject } from '../domain/json.ts'
+import { ConfigError, type Violation } from '../errors.ts'
 import { readJson, readObject, sendOrFail } from './client.ts'
 import { CliError, EXIT, type ExitCode, usageError } from './exit.ts'
 import type { Call, Market } from './market.ts'
@@ -70,10 +73,18 @@ const adminCall = ({ env }: Terminal, { registries }: OperatorOptions): Omit<Cal
   const url = urls[0] ?? `http://${env.HOST || '127.0.0.1'}:${env.PORT || '8080'}`
   const fault = urlFault(url)
   if (fault !== null) throw usageError(`${url} ${fault}`)
-  const key = env.REGISTRY_ADMIN_API_KEY?.trim()
+  const key = operatorKey(env)
+  return { url: `${url.replace(/\/+$/, '')}/admin/api-keys`, key, timeoutMs: OPERATOR_TIMEOUT_MS }
+}
+
+/** As the service itself finds it: in the variable, or in the file that it names. */
+const operatorKey = (env: Environment): string => {
+  const problems: Violation[] = []
+  const key = readSecretFile('REGISTRY_ADMIN_API_KEY', env, problems) ?? env.REGISTRY_ADMIN_API_KEY?.trim()
+  if (problems.length > 0) throw new CliError(EXIT.badConfig, new ConfigError(problems).message)
   if (!key)
     throw new CliError(EXIT.notAuthorized, 'REGISTRY_ADMIN_API_KEY is not set: it is the key of the operator')
-  return { url: `${url.replace(/\/+$/, '')}/admin/api-keys`, key, timeoutMs: OPERATOR_TIMEOUT_MS }
+  return key
 }
 
 const COLUMNS = [

@@ -84,7 +84,8 @@ discovery_timeout = 5.0
 ## Environment
 
 - \`ENTREPOT_PRIVATE_KEY\`: the seller's key, 32 bytes in hex, where \`--key-file\` is not given.
-- \`REGISTRY_ADMIN_API_KEY\`: the operator's key, for \`entrepot keys\`.
+- \`REGISTRY_ADMIN_API_KEY\`, or a file that \`REGISTRY_ADMIN_API_KEY_FILE\` names: the operator's key, for
+  \`entrepot keys\`.
 - \`HOST\`, \`PORT\`: where \`entrepot keys\` finds the operator's own service without \`-r\`.
 - \`NO_COLOR\`, \`CI\`: neither colour nor progress.
 

@@ -30,6 +30,15 @@ test.serial('keys are minted, listed and revoked', async (t) => {
   t.is((await runCli(['keys', 'revoke', '99', '-r', url], { env: ADMIN })).code, 1)
   t.is((await runCli(['keys', 'list', '-r', url], { env: { REGISTRY_ADMIN_API_KEY: 'other' } })).code, 77)
   t.is((await runCli(['keys', 'list', '-r', url])).code, 77)
+  const byFile = { REGISTRY_ADMIN_API_KEY_FILE: temporaryFile(t, 'admin-key', 'admin-secret\n') }
+  t.is((await runCli(['keys', 'list', '-r', url], { env: byFile })).code, 0)
+  const missing = await runCli(['keys', 'list', '-r', url], {
+    env: { REGISTRY_ADMIN_API_KEY_FILE: '/nowhere/key' },
+  })
+  t.deepEqual(
+    [missing.code, missing.stderr.trim()],
+    [78, 'entrepot: REGISTRY_ADMIN_API_KEY_FILE: cannot read /nowhere/key: ENOENT'],
+  )
 })
 
 test.serial('a secret is 32 random bytes in hex', async (t) => {
