@@ -40,6 +40,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   koa: ['http/'],
   '@koa/router': ['http/'],
   'raw-body': ['http/'],
+  helmet: ['http/'],
   undici: ['upstream/', 'cli/client.ts'],
   ioredis: ['store/redis', 'cache/redis'],
   'node:sqlite': ['store/sqlite'],

@@ -1,4 +1,5 @@
 import type Koa from 'koa'
+import { EVERY_ANSWER, EVERY_PAGE, type FixedHeaders } from './security-headers.ts'
 
 /** Response headers that a script of another origin may read. */
 const EXPOSED = [
@@ -14,20 +15,26 @@ const EXPOSED = [
 const PREFLIGHT_METHODS = 'GET, HEAD, POST, PUT, DELETE, OPTIONS'
 const PREFLIGHT_SECONDS = '600'
 
+const COMMON: FixedHeaders = [
+  ['Access-Control-Allow-Origin', '*'],
+  ['Access-Control-Expose-Headers', EXPOSED],
+  ...EVERY_ANSWER,
+]
+
 /**
  * What every answer carries, problems included: any origin may read it, but never with a browser's credentials
- * (`protocol.md` 8), and nobody guesses its type. Answers a preflight itself (`protocol.md` 1.0).
+ * (`protocol.md` 8), nobody guesses its type, and nothing in it runs. Answers a preflight itself (`protocol.md` 1.0).
  */
-export const setCommonHeaders: Koa.Middleware = (context, next) => {
+export const setCommonHeaders: Koa.Middleware = async (context, next) => {
   const { req, res } = context
-  res.setHeader('Access-Control-Allow-Origin', '*')
-  res.setHeader('Access-Control-Expose-Headers', EXPOSED)
-  res.setHeader('X-Content-Type-Options', 'nosniff')
-  const isPreflight = req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined
-  return isPreflight ? answerPreflight(context) : next()
+  for (const [name, value] of COMMON) res.setHeader(name, value)
+  if (req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined)
+    return answerPreflight(context)
+  await next()
+  if (context.type === 'text/html') for (const [name, value] of EVERY_PAGE) res.setHeader(name, value)
 }
 
-const answerPreflight = async (context: Koa.Context): Promise<void> => {
+const answerPreflight = (context: Koa.Context): void => {
   const { req, res } = context
   res.setHeader('Access-Control-Allow-Methods', PREFLIGHT_METHODS)
   res.setHeader('Access-Control-Max-Age', PREFLIGHT_SECONDS)

@@ -1,0 +1,110 @@
+import test from 'ava'
+import { listingTexts } from '../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../helpers/gateway.ts'
+import { type Reply, startRegistry } from '../helpers/registry.ts'
+import { ALICE, postJson, publish } from '../helpers/seller.ts'
+
+const ADMIN = { Authorization: 'Bearer admin' }
+const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
+const NOTHING = "default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'"
+
+/** Of a page: each directive of its policy. */
+const directives = (policy: string | null): Map<string, string> =>
+  new Map((policy ?? '').split(';').map((text) => text.trim().split(/ (.*)/s) as [string, string]))
+
+const isPage = ({ headers }: Reply): boolean => headers.get('content-type')?.startsWith('text/html') ?? false
+
+test('every answer carries the security headers, whatever its status and wherever it comes from', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }], { environment })
+  t.is((await publish(url, ALICE, { listing_id: 'mine' })).status, 201)
+  const etag = (await get('/filter-spec')).headers.get('etag')!
+  const asked: readonly [status: number, reply: Promise<Reply>][] = [
+    [200, get('/listings')],
+    [200, get('/listings', { Accept: 'application/x-ndjson' })],
+    [200, get('/listings/mine')],
+    [304, get('/filter-spec', { 'If-None-Match': etag })],
+    [401, get('/metrics')],
+    [200, get('/metrics', ADMIN)],
+    [404, get('/listings/none')],
+    [404, get('/nowhere')],
+    [422, get('/listings?limit=0')],
+    [400, get('/listings/%ff')],
+    [422, postJson(`${url}/listings`, '{')],
+    [200, get('/docs', { Accept: 'text/html' })],
+    [200, get('/openapi.json')],
+    [200, get('/health')],
+  ]
+  for (const [status, asking] of asked) {
+    const reply = await asking
+    t.is(reply.status, status)
+    t.is(reply.headers.get('x-content-type-options'), 'nosniff')
+    t.is(reply.headers.get('referrer-policy'), 'no-referrer')
+    t.is(
+      reply.headers.get('cross-origin-resource-policy'),
+      'cross-origin',
+      'other origins may read the market',
+    )
+    t.is(reply.headers.get('x-powered-by'), null)
+    t.is(reply.headers.get('strict-transport-security'), null, 'is for what ends TLS to say')
+    if (!isPage(reply)) t.is(reply.headers.get('content-security-policy'), NOTHING)
+  }
+})
+
+test('a page may load nothing from elsewhere, run nothing inline, be framed by nobody', async (t) => {
+  const fake = await startFake(t)
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }], { environment })
+  const pages = []
+  for (const path of ['/', '/operator', '/docs']) {
+    const reply = await get(path, { Accept: 'text/html' })
+    if (reply.status === 404) continue
+    pages.push(path)
+    t.true(isPage(reply), path)
+    t.is(reply.headers.get('x-frame-options'), 'DENY')
+    t.is(reply.headers.get('cross-origin-opener-policy'), 'same-origin')
+    t.is(reply.headers.get('origin-agent-cluster'), '?1')
+    t.is(reply.headers.get('x-dns-prefetch-control'), 'off')
+    const policy = directives(reply.headers.get('content-security-policy'))
+    t.is(policy.get('default-src'), "'none'")
+    t.is(policy.get('base-uri'), "'none'")
+    t.is(policy.get('frame-ancestors'), "'none'")
+    for (const [name, sources] of policy) {
+      t.notRegex(sources, /unsafe-|\*|https?:/, `${path}: ${name}`)
+      if (name !== 'img-src') t.notRegex(sources, /data:/, `${path}: ${name}`)
+    }
+  }
+  t.true(pages.includes('/docs'))
+})
+
+test('an answer that is given again carries what it carried at first', async (t) => {
+  const { url, get } = await startRegistry(t)
+  await publish(url, ALICE, { listing_id: 'mine' })
+  const own = new Set(['date', 'server-timing', 'x-request-id'])
+  const lasting = ({ headers }: Reply) => [...headers].filter(([name]) => !own.has(name))
+  const [first, second, third] = [await get('/listings'), await get('/listings'), await get('/listings')]
+  t.deepEqual(lasting(second), lasting(first))
+  t.deepEqual(lasting(third), lasting(first))
+  t.is(third.headers.get('content-security-policy'), NOTHING)
+})
+
+test('a preflight for a signed write and for a read with a key is passed by what browsers check', async (t) => {
+  const { url } = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on' } })
+  for (const [method, headers] of [
+    ['POST', 'content-type'],
+    ['GET', 'authorization'],
+  ] as const) {
+    const { status, headers: answered } = await fetch(`${url}/listings`, {
+      method: 'OPTIONS',
+      headers: {
+        Origin: 'https://page.example',
+        'Access-Control-Request-Method': method,
+        'Access-Control-Request-Headers': headers,
+      },
+    })
+    t.is(status, 200)
+    t.is(answered.get('access-control-allow-origin'), '*')
+    t.true(answered.get('access-control-allow-methods')?.includes(method))
+    t.is(answered.get('access-control-allow-headers'), headers)
+    t.is(answered.get('cross-origin-resource-policy'), 'cross-origin')
+  }
+})
