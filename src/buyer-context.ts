@@ -18,6 +18,7 @@ import { fetchPublishers } from './upstream/publishers.ts'
 import { ACCEPT_ENCODING, readBody } from './upstream/read-body.ts'
 import { readPrefix } from './upstream/read-prefix.ts'
 import { reasonOfStatus, toSourceError } from './upstream/source-reason.ts'
+import { withGaps } from './upstream/with-gaps.ts'
 import { withPublishers } from './upstream/with-publishers.ts'
 
 type Agent = ReturnType<typeof createAgent>
@@ -84,7 +85,11 @@ const openSource = (upstream: UpstreamOptions, agent: Agent): Source => {
     if (page.items.some(({ item }) => item.origin !== undefined)) return page
     return withPublishers(book, async () => page)(query, offset, signal)
   }
-  return (query, signal) => readPrefix(upstream, attributed, query, signal)
+  const read =
+    (fetching: FetchListings): Source =>
+    (query, signal) =>
+      readPrefix(upstream, fetching, query, signal)
+  return withGaps(attributed, read)
 }
 
 const sender =

@@ -1,3 +1,4 @@
+import { describeGaps } from '../domain/gap.ts'
 import type { SourceError } from '../domain/source-error.ts'
 import type { SourceReport } from '../gateway/source-report.ts'
 import { EXIT, type ExitCode } from './exit.ts'
@@ -12,13 +13,18 @@ export const tellOutcomes = (
   for (const report of reports) {
     const outcome = isGood(report) ? describeAnswer(report) : describeFailure(report, faults)
     tell(terminal, `[registry] ${report.registry}: ${outcome}`)
+    if (report.gaps !== undefined)
+      tell(
+        terminal,
+        `[registry] ${report.registry}: it says that its answer is not complete: ${describeGaps(report.gaps) || 'something is missing'}`,
+      )
   }
 }
 
-/** 0, 3 for some failed, 4 for all, or 77 where all of them want a key that they were not given. */
+/** 0, 3 for some failed, here or behind a gateway, 4 for all, or 77 where all of them want a key that they were not given. */
 export const exitCodeOf = (reports: readonly SourceReport[]): ExitCode => {
   const failed = reports.filter((report) => !isGood(report))
-  if (failed.length === 0) return EXIT.ok
+  if (failed.length === 0) return reports.some(({ gaps }) => gaps !== undefined) ? EXIT.partial : EXIT.ok
   if (failed.length < reports.length) return EXIT.partial
   return failed.every(({ reason }) => reason === 'unauthorized') ? EXIT.notAuthorized : EXIT.noAnswer
 }

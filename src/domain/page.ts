@@ -1,4 +1,5 @@
 import type { CacheDecision } from './freshness.ts'
+import type { Gap } from './gap.ts'
 import type { ListingQuery } from './query.ts'
 import type { SourceReason } from './source-error.ts'
 import type { SourceDetails } from './source-status.ts'
@@ -75,6 +76,8 @@ export type Page = {
   isCurrent?: () => boolean
   /** Items that were no listings and were dropped; absent means none. */
   invalid?: number
+  /** Where the source is a gateway that says that its answer is not complete: what it names as missing, if anything. */
+  gaps?: readonly Gap[]
   /** Where a `stretch` was asked for and is not told by the items themselves. */
   stretch?: Stretch
   /** Where the query asks to `explain`. */

@@ -192,7 +192,7 @@ export const describeOutcomes = (
         : reportPage(source.name, result, count, elapsedMs)
     return explain ? { ...report, explain: explainSource(source, result) } : report
   })
-  return { complete: outcomes.every(isUsable), sources }
+  return { complete: outcomes.every(isWhole), sources }
 }
 
 /** Listings by the source whose copy is shown; added to what was counted before. */
@@ -205,6 +205,9 @@ export const countReturned = (
 }
 
 const isUsable = ({ result }: Outcome): boolean => !(result instanceof SourceError)
+
+const isWhole = ({ result }: Outcome): boolean =>
+  !(result instanceof SourceError) && result.gaps === undefined
 
 /** Throws for an answer that nobody is to take for one: see `fanOut`. */
 export const refuseUnusable = (

@@ -1,4 +1,5 @@
 import type { CacheDecision } from '../domain/freshness.ts'
+import type { Gap } from '../domain/gap.ts'
 import type { NamedSource, Page } from '../domain/page.ts'
 import { SourceError, type SourceReason } from '../domain/source-error.ts'
 import type { SourceDetails } from '../domain/source-status.ts'
@@ -21,6 +22,8 @@ export type SourceReport = {
   elapsed_ms?: number
   /** Items that were no listings and were dropped. */
   invalid?: number
+  /** Of a gateway that says that its answer is not complete: what it names as missing. */
+  gaps?: readonly Gap[]
   /** Where the question asks to explain. */
   explain?: ReportedExplanation
 }
@@ -50,6 +53,7 @@ export const reportPage = (
   elapsed_ms: Math.round(elapsedMs),
   ...(page.reason === undefined ? {} : { reason: page.reason }),
   ...(page.invalid === undefined ? {} : { invalid: page.invalid }),
+  ...(page.gaps === undefined ? {} : { gaps: page.gaps }),
 })
 
 /** `returned`: of a source that failed midway, how many were shown before. */

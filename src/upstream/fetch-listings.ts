@@ -5,6 +5,7 @@ import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import { cacheDirectives } from './cache-directives.ts'
+import { gapsInProblem } from './gaps.ts'
 import { hopHeaders } from './hop-headers.ts'
 import { type ListingPage, MAX_PAGE_ITEMS, parseListingPage } from './listing-page.ts'
 import { NO_LISTING, parseOneListing } from './one-listing.ts'
@@ -16,7 +17,7 @@ import { reasonOfStatus, toSourceError } from './source-reason.ts'
 
 /** One answer, after decompression. */
 export const MAX_PAGE_BYTES = 8 * 1024 * 1024
-/** What is read of an answer that is only looked at for the names of filters. */
+/** What is read of an answer that is only looked at for why it was refused. */
 export const MAX_ERROR_BYTES = 16 * 1024
 
 /** Asks one upstream for the listings `[offset, offset + 200)` of a query, or for the one that it names. */
@@ -51,7 +52,7 @@ export const fetchListings = (upstream: UpstreamOptions, agent: Dispatcher): Fet
     } as const
     try {
       const answer = await withDeadline({ ms, late, caller }, (signal) =>
-        untilAborted(get(agent, { ...target, signal }, query), signal),
+        untilAborted(get(agent, { ...target, signal }, query, upstream), signal),
       )
       return { ...parseAnswer(answer.body, query, upstream), directives: answer.directives }
     } catch (error) {
@@ -82,6 +83,7 @@ const get = async (
   agent: Dispatcher,
   request: Dispatcher.RequestOptions & { origin: string },
   query: ListingQuery,
+  { kind }: Pick<UpstreamOptions, 'kind'>,
 ): Promise<{ body: Buffer; directives: Directives }> => {
   const { statusCode, headers, body } = await agent.request(request)
   const encoding = headers['content-encoding']
@@ -99,8 +101,22 @@ const get = async (
     const filters = refusedFilters(text, query.filters)
     throw new SourceError('unsupported_filter', `refused the filters ${filters.join(', ')}`, { filters })
   }
-  discardBody(body)
-  throw new SourceError(reasonOfStatus(statusCode), `answered ${statusCode}`, {
+  const isTelling = kind === 'gateway' && GATEWAY_FAILURES.has(statusCode)
+  const missing = isTelling ? await readMissing(body, encoding?.toString()) : ''
+  if (!isTelling) discardBody(body)
+  throw new SourceError(reasonOfStatus(statusCode), `answered ${statusCode}${missing}`, {
     retryAfterMs: retryAfterMs(headers['retry-after']?.toString(), Date.now()),
   })
+}
+
+/** A gateway that has nothing to answer from says what it could not reach (`contract.md` 3.1). */
+const GATEWAY_FAILURES: ReadonlySet<number> = new Set([502, 503, 504])
+
+const readMissing = async (
+  body: Dispatcher.ResponseData['body'],
+  encoding: string | undefined,
+): Promise<string> => {
+  const problem = await readBody(body, encoding, MAX_ERROR_BYTES).catch(() => null) // the status is failure enough
+  const missing = problem === null ? '' : gapsInProblem(problem)
+  return missing === '' ? '' : `: ${missing}`
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Directives, Freshness } from '../domain/freshness.ts'
+import type { Gap } from '../domain/gap.ts'
 import {
   arrayAt,
   type Element,
@@ -16,6 +17,7 @@ import type { Item } from '../domain/page.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { parseTimestamp } from '../domain/timestamp.ts'
 import type { UpstreamKind } from '../domain/upstream.ts'
+import { readGaps } from './gaps.ts'
 import { readOrigin } from './origin.ts'
 
 /** Most listings that one request asks for, and the most that an answer may hold (`protocol.md` 1.7). */
@@ -36,6 +38,8 @@ export type ListingPage = {
   received: number
   /** Matches in the upstream before paging, as it says; never less than it sent. */
   total: number
+  /** Of a gateway that says that its answer is not complete: what is missing. */
+  gaps?: readonly Gap[]
   /** What the upstream says about keeping it; absent means nothing. */
   directives?: Directives
   /** How old it is, and why it is shown; absent where nothing but the upstream itself was asked. */
@@ -60,14 +64,22 @@ export const parseListingPage = (bytes: Buffer, kind: UpstreamKind = 'registry')
   const { elements } = place
   if (elements === null)
     throw isArrayAt(bytes, place.start) ? notJson() : badEnvelope('items is not an array')
-  const total = readTotal(bytes, place)
+  const around = readEnvelope(bytes, place)
+  const total = totalOf(around)
+  const gaps = kind === 'gateway' ? readGaps(around) : null
   if (elements.length > MAX_PAGE_ITEMS) throw badEnvelope(`it holds more than ${MAX_PAGE_ITEMS} items`)
   const documents = parsing(() => readDocuments(bytes, place, elements))
   if (documents.length > 0 && documents.every(isNobodys)) throw badEnvelope('none of its items is a listing')
   const items = elements.flatMap(
     ({ start, end }, n) => readItem(bytes.subarray(start, end), documents[n], kind) ?? [],
   )
-  return { bytes, items, received: elements.length, total: Math.max(total, elements.length) }
+  return {
+    bytes,
+    items,
+    received: elements.length,
+    total: Math.max(total, elements.length),
+    ...(gaps === null ? {} : { gaps }),
+  }
 }
 
 /** Where `items` stands; its elements, unless it is no array. */
@@ -91,12 +103,15 @@ const findItems = (bytes: Buffer): Place | null => {
 const isArrayAt = (bytes: Buffer, at: number): boolean => bytes[at] === 0x5b
 
 /** What stands around the items, parsed without them: no parser ever sees a whole answer of unknown depth. */
-const readTotal = (bytes: Buffer, { start, end }: Place): number => {
+const readEnvelope = (bytes: Buffer, { start, end }: Place): JsonObject => {
   const envelope = Buffer.concat([bytes.subarray(0, start), EMPTY_ARRAY, bytes.subarray(end)])
   if (nestingDepth(envelope) > MAX_DEPTH) throw badEnvelope(`it nests deeper than ${MAX_DEPTH}`)
   const value = parsing(() => parseJson(envelope.toString()))
   if (!isJsonObject(value)) throw badEnvelope('it is not an object')
-  const total = value.total_after_filter
+  return value
+}
+
+const totalOf = ({ total_after_filter: total }: JsonObject): number => {
   if (typeof total === 'number' && Number.isSafeInteger(total) && total >= 0) return total
   throw badEnvelope('total_after_filter is not a count')
 }

@@ -21,5 +21,5 @@ export const readOrigin = (meta: JsonValue | undefined): Pick<Item, 'publisher' 
   }
 }
 
-const isRegistryName = (value: JsonValue | undefined): value is string =>
+export const isRegistryName = (value: JsonValue | undefined): value is string =>
   typeof value === 'string' && REGISTRY_NAME.test(value)

@@ -10,6 +10,7 @@ import {
   listingTexts,
   startFakeRegistry,
 } from '../helpers/fake-registry.ts'
+import { startGateway } from '../helpers/gateway.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { CLI, runCli, runShell, temporaryFile } from '../helpers/run-cli.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
@@ -228,3 +229,45 @@ test.serial(
     t.like(JSON.parse(direct.stdout)._meta, { registry: market.url, publisher })
   },
 )
+
+test.serial('what a gateway could not reach is told, and the output is partial', async (t) => {
+  const well = await fake(t, { items: [listingText()] })
+  const gateway = await startGateway(t, [
+    { name: 'well', url: well.url },
+    { name: 'gone', url: await deadUrl() },
+  ])
+  const { code, stdout, stderr } = await runCli(['listings', '-r', gateway.url])
+  t.is(code, 3)
+  t.deepEqual(ids(stdout), ['listing-1'])
+  t.true(
+    stderr.includes(
+      `${gateway.url}: it says that its answer is not complete: gone is unavailable (connection_refused)`,
+    ),
+    stderr,
+  )
+})
+
+test.serial('a gateway that reaches nothing is no answer, and what it could not reach is told', async (t) => {
+  const gateway = await startGateway(t, [{ name: 'gone', url: await deadUrl() }])
+  const { code, stdout, stderr } = await runCli(['listings', '-r', gateway.url])
+  t.deepEqual([code, stdout], [4, ''])
+  t.regex(stderr, /answered 503: gone is unavailable \(connection_refused\)/)
+})
+
+test.serial('what a gateway says of itself is not repeated unless it is made of known words', async (t) => {
+  const lying = await fake(t, {
+    script: [
+      {
+        kind: 'body',
+        body: envelopeText([listingText()], 1).replace(
+          /}$/,
+          ',"complete":false,"sources":[{"registry":"x\\u001b[2J","state":"unavailable"},{"registry":"eu","state":"\\u202eevil"}]}',
+        ),
+      },
+    ],
+  })
+  const { code, stderr } = await runCli(['listings', '-r', lying.url])
+  t.is(code, 3)
+  t.regex(stderr, /not complete: eu is unavailable$/m)
+  t.notRegex(stderr, /evil|2J/)
+})

@@ -57,9 +57,9 @@ test.serial(
   },
 )
 
-const withPython = spawnSync('python3', ['--version']).status === 0 ? test.serial : test.skip
-
-withPython('the example policy in Python runs', async (t) => {
+test.serial('the example policy in Python runs', async (t) => {
+  // Never skipped in silence: the example is documented, so a machine that runs this has to have it.
+  t.is(spawnSync('python3', ['--version']).status, 0, 'install python3 (Debian: apt-get install python3)')
   const { ids } = await withPolicy('--policy-cmd', 'python3 docs/examples/cheapest_per_gpu.py')
   t.deepEqual(ids, ['cheap', 'small', 'dear', 'free'])
 })

@@ -92,6 +92,23 @@ test.serial('a publish without an answer is repeated as the very same request', 
   t.is(new Set(bodies).size, 1)
 })
 
+test.serial(
+  'a delete that finds nothing is done only where an earlier attempt of its own got no answer',
+  async (t) => {
+    let requests = 0
+    const forgetful = await startServer(t, (request, response) => {
+      if (++requests === 1) request.socket.destroy()
+      else
+        response.writeHead(404, { 'content-type': 'application/json' }).end('{"detail":"Listing not found"}')
+    })
+    const lost = await runCli(['delete', 'x', '-r', forgetful], { env: AS_ALICE })
+    t.deepEqual([lost.code, requests, outcomes(lost.stdout)], [0, 2, ['x accepted']])
+    const unknown = await startServer(t, (_request, response) => response.writeHead(404).end())
+    const first = await runCli(['delete', 'x', '-r', unknown], { env: AS_ALICE })
+    t.deepEqual([first.code, outcomes(first.stdout)], [1, ['x refused']])
+  },
+)
+
 test.serial('a listing is updated and deleted by its seller', async (t) => {
   const { url, get } = await startRegistry(t)
   const signed = { env: AS_ALICE }
