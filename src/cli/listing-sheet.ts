@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'
+import { safeText } from '../domain/safe-text.ts'
 import { showAge } from './age.ts'
 import { grouped, priceOf } from './price.ts'
 import { type Row, readRow, textAt } from './row.ts'
-import { safeText } from './safe-text.ts'
 
 /** A full sheet of one listing: every member with its name, what is nested indented below it. */
 export const listingSheet = (row: Row): string[] => {

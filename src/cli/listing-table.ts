@@ -1,8 +1,8 @@
 import type { JsonObject } from '../domain/json.ts'
+import { safeText } from '../domain/safe-text.ts'
 import { showAge } from './age.ts'
 import { priceOf, showPrice } from './price.ts'
 import { type Row, readRow, textAt } from './row.ts'
-import { safeText } from './safe-text.ts'
 import { type Column, renderTable } from './table.ts'
 
 type Cell = Column & { show: (listing: JsonObject) => string | null }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
+import { safeText } from '../domain/safe-text.ts'
 import { CliError, EXIT } from './exit.ts'
 import type { RunPolicy } from './policy.ts'
-import { safeText } from './safe-text.ts'
 
 /** Runs a shell command as a policy. Past its time, it and whatever it has started is killed. */
 export const runCommand =

@@ -1,5 +1,5 @@
+import { safeJson } from '../domain/safe-text.ts'
 import type { Row } from './row.ts'
-import { safeJson } from './safe-text.ts'
 import { bold, isLively, print, type Terminal } from './terminal.ts'
 
 export type OutputOptions = { table?: boolean; json?: boolean; ndjson?: boolean }

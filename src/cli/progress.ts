@@ -1,4 +1,4 @@
-import { safeText } from './safe-text.ts'
+import { safeText } from '../domain/safe-text.ts'
 import { isLively, type Terminal } from './terminal.ts'
 
 /** A line for each Registry on stderr while it is waited for. Does nothing where nobody watches. */

@@ -1,3 +1,4 @@
+import { safeJson } from '../domain/safe-text.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { buildRecord, UnpresentableError } from '../presentation/build-record.ts'
 import { NOTHING_SHOWN, type StorefrontView } from '../presentation/observation.ts'
@@ -7,7 +8,6 @@ import { find } from './find-listing.ts'
 import type { Market } from './market.ts'
 import { exitCodeOf } from './outcomes.ts'
 import { readRow, textAt } from './row.ts'
-import { safeJson } from './safe-text.ts'
 import { type Registry, type RegistryOptions, selectRegistries } from './select-registries.ts'
 import { print, type Terminal, tell } from './terminal.ts'
 

@@ -1,5 +1,5 @@
 import type { Environment } from '../config/settings.ts'
-import { safeText } from './safe-text.ts'
+import { safeText } from '../domain/safe-text.ts'
 
 /** What a command is run with: the process's streams and environment, or a test's. */
 export type Terminal = {

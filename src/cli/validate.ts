@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonValue } from '../domain/json.ts'
+import { safeText } from '../domain/safe-text.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { faultOf, readObject } from './client.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { type DraftListing, readListingFile } from './listing-file.ts'
 import { type Market, routeOf } from './market.ts'
-import { safeText } from './safe-text.ts'
 import { type JsonOptions, type Registry, selectRegistries } from './select-registries.ts'
 import { print, printJson, type Terminal, tell } from './terminal.ts'
 

@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from '../domain/json.ts'
+import { safeText } from '../domain/safe-text.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { faultOf, readObject } from './client.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import type { Reply } from './market.ts'
-import { safeText } from './safe-text.ts'
 import { print, printJson, type Terminal, tell } from './terminal.ts'
 
 /** What one Registry said to one write. */

@@ -11,7 +11,8 @@ import { visibleSources } from './visible.ts'
 
 export type FindListingOptions = { sources: readonly NamedSource[]; budgetMs: number }
 
-export type Found = { merged: MergedItem; outcomes: readonly Outcome[] }
+/** `merged` is `null` only where every source that the reader may see has said that it has no such listing. */
+export type Found = { merged: MergedItem | null; outcomes: readonly Outcome[] }
 
 /** Asks for the listing that `query.listingId` names. */
 export type FindListing = (
@@ -25,8 +26,8 @@ export type FindListing = (
  * One listing by its id: the local Registry's own, at once, else that of the upstream with the best priority that has
  * it. Upstreams are asked together, and those with a worse priority than the one that has it are not waited for.
  *
- * Rejects with `not_found` only where every source that the reader may see has said so; else with `source_incomplete`,
- * or as `fanOut` does where no source could answer, with what became of each.
+ * Where it was not found and not every source has said so, rejects with `source_incomplete`, or as `fanOut` does where
+ * no source could answer, with what became of each.
  */
 export const findListing =
   ({ sources, budgetMs }: FindListingOptions): FindListing =>
@@ -49,7 +50,8 @@ export const findListing =
           if (merged !== undefined) return { merged, outcomes }
         }
       }
-      throw isLoop ? notFound() : absent(outcomes)
+      if (!isLoop) refuseUnknown(outcomes)
+      return { merged: null, outcomes }
     })
   }
 
@@ -58,15 +60,13 @@ const itemOf = ({ source, result }: Outcome): MergedItem | undefined =>
     ? undefined
     : merge([{ source, page: result }], { offset: 0, limit: 1 }).items[0]
 
-const notFound = (): EntrepotError => new EntrepotError('not_found', 'Listing not found')
-
-const absent = (outcomes: readonly Outcome[]): EntrepotError => {
+const refuseUnknown = (outcomes: readonly Outcome[]): void => {
   const failed = outcomes.filter(({ result }) => result instanceof SourceError)
-  if (failed.length === 0 && outcomes.length > 0) return notFound()
+  if (failed.length === 0 && outcomes.length > 0) return
   const { sources } = describeOutcomes(outcomes, new Map())
-  if (failed.length === outcomes.length) return nothingUsable(failed, sources, false)
+  if (failed.length === outcomes.length) throw nothingUsable(failed, sources, false)
   const names = failed.map(({ source }) => source.name).join(', ')
-  return new EntrepotError(
+  throw new EntrepotError(
     'source_incomplete',
     `Not found where it could be asked for, but ${names} could not be asked`,
     {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { EntrepotError } from '../errors.ts'
 import { renderItem } from '../gateway/envelope.ts'
 import type { FindListing } from '../gateway/find-listing.ts'
 import { passageOf } from '../gateway/loop.ts'
@@ -40,6 +41,7 @@ const readOne = async (exchange: Exchange, gateway: MergedListing): Promise<Answ
   const asked = { ...ONE, listingId: params.id ?? '', via, ...(caching === undefined ? {} : { caching }) }
   const named = registry === null ? null : [registry]
   const { merged, outcomes } = await gateway.find(asked, reader, signal, { named, isLoop })
+  if (merged === null) throw new EntrepotError('not_found', 'Listing not found')
   return {
     body: Buffer.concat([OPEN_LISTING, renderItem(merged), CLOSE_LISTING]),
     headers: oneListingHeaders(outcomes, reader, gateway),

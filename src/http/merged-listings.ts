@@ -4,6 +4,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
+import { askPage } from '../gateway/ask-page.ts'
 import { renderMerged } from '../gateway/envelope.ts'
 import type { Asking, Federation, MergedAnswer } from '../gateway/fan-out.ts'
 import { passageOf } from '../gateway/loop.ts'
@@ -107,17 +108,6 @@ const streamMerged = async (
     body: Readable.from(lines, { objectMode: false }),
     headers: streamHeaders(outcomes, gateway),
   }
-}
-
-const askPage = async (
-  { federation, paging }: MergedListings,
-  query: ListingQuery,
-  cursor: string | null,
-  { reader, signal, asking }: { reader: Reader; signal: AbortSignal; asking: Asking },
-): Promise<MergedAnswer & { nextCursor: string | undefined }> => {
-  if (cursor !== null) return paging.pageBehind(cursor, query, { reader, signal, asking })
-  const answer = await federation(query, reader, signal, asking)
-  return { ...answer, nextCursor: paging.cursorBehind(answer, query, asking) }
 }
 
 const etagIn = ({ ETag: etag = '' }: Record<string, string>): string => etag.replace(/^W\/"|"$/g, '')

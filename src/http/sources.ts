@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { SourceDetails, SourceStatus } from '../domain/source-status.ts'
 import { EntrepotError } from '../errors.ts'
+import { reportStatus, timeOf } from '../gateway/status-report.ts'
 import { maySee } from '../gateway/visible.ts'
 import { json } from './exchange.ts'
 import type { Parameter, Route } from './route.ts'
@@ -64,7 +65,7 @@ export const listSources = ({ sources }: SourceBook): Route => ({
   handle: ({ reader }) => {
     const visible = sources.map(({ status }) => status()).filter((status) => maySee(reader, status))
     const headers = { 'Cache-Control': 'no-store', Vary: 'Authorization' }
-    return { ...json({ sources: visible.map(statusOnWire) }), headers }
+    return { ...json({ sources: visible.map(reportStatus) }), headers }
   },
 })
 
@@ -104,24 +105,11 @@ export const refreshSource = ({ sources }: SourceBook): Route => ({
   },
 })
 
-const statusOnWire = ({ name, mode, visibility, state, ...status }: SourceStatus) => ({
-  registry: name,
-  mode,
-  visibility,
-  state,
-  age_seconds: status.ageSeconds === null ? null : Math.floor(status.ageSeconds),
-  last_error:
-    status.lastError === null ? null : { reason: status.lastError.reason, at: timeOf(status.lastError.at) },
-  schema_id: status.schemaId,
-  filters: status.filters,
-  listings: status.listings,
-})
-
 const detailsOnWire = (status: SourceStatus | SourceDetails) => {
-  if (!('calls' in status)) return statusOnWire(status)
+  if (!('calls' in status)) return reportStatus(status)
   const { breaker, cache, calls, items } = status
   return {
-    ...statusOnWire(status),
+    ...reportStatus(status),
     breaker: {
       state: breaker.state,
       failures_in_a_row: breaker.failuresInARow,
@@ -137,5 +125,3 @@ const detailsOnWire = (status: SourceStatus | SourceDetails) => {
     items,
   }
 }
-
-const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString()

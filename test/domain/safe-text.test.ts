@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { safeJson, safeText } from '../../src/cli/safe-text.ts'
+import { safeJson, safeText } from '../../src/domain/safe-text.ts'
 
 const ACTS = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/
 
