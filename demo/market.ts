@@ -1,13 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { generatePrivateKey } from 'viem/accounts'
 import { loadConfig } from '../src/config.ts'
 import { createContext } from '../src/context.ts'
 import { createRecoverPool } from '../src/registry/recover-pool.ts'
 import { type Service, startService } from '../src/service.ts'
-import { API_CREDIT_EXAMPLES, generateOffers, type Offer, VM_EXAMPLES } from './offers.ts'
-import { Seller } from './seller.ts'
+import { fillMarket, type RegistryName } from './fill-market.ts'
 
 export type Market = {
   /** URL of the gateway, and of each Registry by name. */
@@ -18,8 +17,6 @@ export type Market = {
   published: number
   close: () => Promise<void>
 }
-
-type RegistryName = 'open-market' | 'curated' | 'co-located'
 
 /**
  * Starts three Registries and a gateway over them in this process, each a service of its own on its own port, and
@@ -87,34 +84,3 @@ ${name === 'curated' ? 'visibility = "private"\napi_key_env = "CURATED_KEY"' : '
 `,
     )
     .join('')
-
-type Stall = [seller: Seller, registry: string, offers: readonly Offer[]]
-
-/** Each example has a seller of its own, since a storefront URL is its publisher's; the generated ones share three. */
-const fillMarket = async (registries: Record<RegistryName, string>, key: string): Promise<number> => {
-  const throwaway = (): Seller => new Seller(privateKeyToAccount(generatePrivateKey()))
-  const { 'open-market': open, curated, 'co-located': colocated } = registries
-  const [bob, alice, tokyo] = VM_EXAMPLES as [Offer, Offer, Offer]
-  const [weather, ocr, llm] = API_CREDIT_EXAMPLES as [Offer, Offer, Offer]
-  const bobsWallet = throwaway()
-  const publishAll = async ([seller, registry, offers]: Stall): Promise<void> => {
-    for (const offer of offers) await seller.publish(registry, offer, registry === curated ? key : null)
-  }
-  const crowd: Stall[] = [
-    [throwaway(), open, generateOffers('spot', 170)],
-    [throwaway(), curated, generateOffers('vetted', 100)],
-    [throwaway(), colocated, generateOffers('house', 40)],
-  ]
-  await Promise.all(crowd.map(publishAll))
-  const examples: Stall[] = [
-    [bobsWallet, open, [bob]],
-    [bobsWallet, curated, [bob]],
-    [throwaway(), open, [alice]],
-    [throwaway(), curated, [tokyo]],
-    [throwaway(), open, [weather]],
-    [throwaway(), curated, [ocr]],
-    [throwaway(), colocated, [llm]],
-  ]
-  for (const stall of examples) await publishAll(stall)
-  return [...crowd, ...examples].reduce((sum, [, , offers]) => sum + offers.length, 0)
-}
