@@ -51,6 +51,10 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'smol-toml': ['config/', 'cli/'],
   yaml: ['filter-spec/', 'cli/'],
   commander: ['bin.ts', 'cli/'],
+  preact: ['web/'],
+  'preact/hooks': ['web/'],
+  htm: ['web/'],
+  uplot: ['web/'],
 }
 
 type Import = { file: string; specifier: string; isType: boolean }
@@ -106,6 +110,14 @@ test('rooms of L2, of L3 and of L4 never import each other', (t) => {
     return isShared && layer === layerOf(target(one))?.layer && roomOf(one.file) !== roomOf(target(one))
   })
   t.deepEqual(crossing, [])
+})
+
+/** They run in browsers as they are: no Node in them, and no package. */
+const PURE = ['web/', 'presentation/', 'domain/']
+
+test('what the pages load is of pure rooms', (t) => {
+  const impure = local.filter((one) => one.file.startsWith('web/') && !one.isType && !isIn(target(one), PURE))
+  t.deepEqual(impure, [])
 })
 
 test('every package has one home', (t) => {

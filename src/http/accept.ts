@@ -1,11 +1,18 @@
 export const NDJSON_TYPE = 'application/x-ndjson'
 
+const JSON_TYPE = 'application/json'
+
 /** Whether an `Accept` (RFC 9110 section 12.5.1) names `application/x-ndjson`, and `application/json` no more than it. */
-export const wantsNdjson = (accept: string | undefined): boolean => {
-  if (accept === undefined || !/ndjson/i.test(accept)) return false
+export const wantsNdjson = (accept: string | undefined): boolean => wants(accept, NDJSON_TYPE)
+
+/** Whether it names `text/html`, and JSON no more than it: a browser does, a program that takes anything does not. */
+export const wantsHtml = (accept: string | undefined): boolean => wants(accept, 'text/html')
+
+const wants = (accept: string | undefined, type: string): boolean => {
+  if (accept === undefined || !accept.toLowerCase().includes(type)) return false
   const qualities = new Map(accept.split(',').map(readRange))
-  const quality = qualities.get(NDJSON_TYPE) ?? 0
-  return quality > 0 && quality >= (qualities.get('application/json') ?? 0)
+  const quality = qualities.get(type) ?? 0
+  return quality > 0 && quality >= (qualities.get(JSON_TYPE) ?? 0)
 }
 
 const readRange = (range: string): [type: string, quality: number] => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { DOCS_POLICY, renderPage } from './docs-page.ts'
+import { once } from './once.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi.ts'
 import type { Route } from './route.ts'
 
@@ -32,23 +33,15 @@ export const docsRoutes = (routes: readonly Route[]): Route[] => {
       headers: { 'Content-Security-Policy': DOCS_POLICY },
     }),
   }
-  return [openApi, docs, ...OTHER_PATHS.map((path) => ({ ...docs, path }))]
+  return [openApi, docs, ...OTHER_PATHS.map((path) => ({ ...docs, path, isUnlisted: true }))]
 }
 
-/** The document of a whole route table; the other paths of the page are not worth a line. */
+/** The document of a whole route table. */
 export const describe = (routes: readonly Route[]): OpenApiDocument =>
   openApiDocument(
-    routes.filter(({ path }) => !OTHER_PATHS.includes(path)),
+    routes.filter(({ isUnlisted }) => isUnlisted !== true),
     version(),
   )
 
 const version = (): string =>
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
-
-const once = <Value>(make: () => Value): (() => Value) => {
-  let value: Value | undefined
-  return () => {
-    value ??= make()
-    return value
-  }
-}

@@ -4,7 +4,7 @@ import type { Gate, Handler } from './exchange.ts'
 /** One row of the route table: what is served, to whom, and what `openapi.json` and `docs/api.md` say about it. */
 export type Route = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** With `:name` for a parameter. */
+  /** With `:name` for a parameter, `*name` for one that may hold slashes. */
   path: string
   gate: Gate
   handle: Handler
@@ -19,6 +19,8 @@ export type Route = {
   answers: Readonly<Record<number, AnswerShape>>
   /** Statuses of the problems that are this route's own, beyond those that its gate and its body bring. */
   refusals?: readonly number[]
+  /** Left out of the documents: nothing that a program would ask for. */
+  isUnlisted?: boolean
 }
 
 export type AnswerShape = {

@@ -18,6 +18,7 @@ import { getReady } from './ready.ts'
 import type { Route } from './route.ts'
 import { listSourceDetails, listSources, refreshSource, type SourceBook } from './sources.ts'
 import { getStats } from './stats.ts'
+import { webRoutes } from './web/routes.ts'
 
 /** What the routes answer from. */
 export type Service = {
@@ -48,6 +49,7 @@ export const createRoutes = (service: Service): Route[] => {
     getHealth(store),
     getReady(service.areTried),
     getMetrics(service.metrics, service.metricsPublic),
+    ...webRoutes(),
   ]
   return [...routes, ...docsRoutes(routes)]
 }

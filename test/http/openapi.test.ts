@@ -108,6 +108,8 @@ test('every route answers as the document announces, in success and in refusal',
   await call('GET', '/filter-spec')
   await call('GET', '/filter-spec', { headers: { 'If-None-Match': '*' } })
   for (const path of ['/health', '/ready', '/openapi.json', '/docs']) await call('GET', path)
+  for (const headers of [{}, { Accept: 'text/html' }, { Accept: 'text/html', 'If-None-Match': '*' }])
+    await call('GET', '/', { headers })
   await call('GET', '/metrics')
   await call('GET', '/metrics', { headers: ADMIN })
   const keys = '/admin/api-keys'

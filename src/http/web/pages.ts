@@ -1,0 +1,16 @@
+import { UPLOT_STYLE } from './libraries.ts'
+import type { Page } from './page.ts'
+
+export const ICON = 'web/icon.svg'
+
+const BOARD: Page = {
+  path: '/',
+  summary: 'The market as a page',
+  title: 'entrepot',
+  withoutScript:
+    'The board needs JavaScript. The same market is at <a href="listings">listings</a>, as JSON.',
+  entry: 'web/board',
+  styles: ['web/base.css', UPLOT_STYLE, 'web/board.css'],
+}
+
+export const PAGES: readonly Page[] = [BOARD]

@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { EntrepotError } from '../../errors.ts'
+import { wantsHtml } from '../accept.ts'
+import { namesEtag } from '../etag.ts'
+import type { Answer, Exchange } from '../exchange.ts'
+import { once } from '../once.ts'
+import type { Route } from '../route.ts'
+import type { Asset } from './assets.ts'
+import { PAGE_POLICY, type Page } from './page.ts'
+import { ICON, PAGES } from './pages.ts'
+import { readSite, type Site } from './site.ts'
+
+/** The pages and the files that they load. All is read when something of it is first asked for, and kept. */
+export const webRoutes = (): Route[] => {
+  const site = once(() => readSite(PAGES, [ICON]))
+  return [...PAGES.map((page) => pageRoute(page, site)), assetRoute(site)]
+}
+
+/** At `/` a program finds nothing, as ever; a browser says that it wants a page (RFC 9110 section 12.1). */
+const pageRoute = ({ path, summary }: Page, site: () => Site): Route => ({
+  method: 'GET',
+  path,
+  gate: 'none',
+  summary,
+  description:
+    'Only for an `Accept` that names `text/html`. Holds no data: its script asks the other routes.',
+  answers: {
+    200: { description: 'The page', schema: z.string(), type: 'text/html' },
+    304: { description: 'It is the one that you know' },
+  },
+  refusals: [404],
+  handle: (exchange) => {
+    const page = wantsHtml(exchange.header('accept')) ? site().pages.get(path) : undefined
+    if (page === undefined) throw new EntrepotError('not_found', 'Not Found', { headers: VARY_ACCEPT })
+    return send(page, exchange, PAGE_HEADERS)
+  },
+})
+
+const VARY_ACCEPT = { Vary: 'Accept' }
+
+const PAGE_HEADERS = { Vary: 'Accept, Accept-Encoding', 'Content-Security-Policy': PAGE_POLICY }
+
+const assetRoute = (site: () => Site): Route => ({
+  method: 'GET',
+  path: '/assets/*file',
+  gate: 'none',
+  summary: 'What the pages load',
+  answers: { 200: { description: 'The file' }, 304: { description: 'It is the one that you know' } },
+  refusals: [404],
+  isUnlisted: true,
+  handle: (exchange) => {
+    const asset = site().files.get(exchange.params.file ?? '')
+    if (asset === undefined) throw new EntrepotError('not_found', 'Not Found')
+    return send(asset, exchange, { Vary: 'Accept-Encoding' })
+  },
+})
+
+/** Asked about each time, so that a page and its modules are of one version; the answer is nearly always 304. */
+const send = (
+  { type, body, gzipped, etag }: Asset,
+  { header, listHeader }: Exchange,
+  more: Readonly<Record<string, string>>,
+): Answer => {
+  // Weak: the same whether compressed or not (RFC 9110 section 8.8.1).
+  const headers = { ...more, ETag: `W/"${etag}"`, 'Cache-Control': 'no-cache' }
+  if (namesEtag(header('if-none-match'), etag)) return { status: 304, headers }
+  return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(listHeader('accept-encoding') ?? '')
+    ? { type, body: gzipped, headers: { ...headers, 'Content-Encoding': 'gzip' } }
+    : { type, body, headers }
+}
