@@ -13,20 +13,29 @@ import { federatedVocabulary } from './gateway/vocabulary.ts'
 import type { Service } from './http/routes.ts'
 
 export type GatewayParts = {
-  config: Pick<Config, 'gateway' | 'cache' | 'adminKey'>
+  config: Pick<Config, 'gateway' | 'cache'>
   spec: FilterSpec
   /** The gateway's own Registry, as a source and as its status; `null` for a pure gateway. */
   local: { source: NamedSource; status: () => SourceStatus } | null
   upstreams: readonly UpstreamSource[]
   clock: Clock
+  /** What cursors are sealed with. */
+  cursorSecret: string
 }
 
 /** Everything that stands before the sources. `null` without upstreams: a plain Registry. */
-export const openGateway = ({ config, spec, local, upstreams, clock }: GatewayParts): Service['gateway'] => {
+export const openGateway = ({
+  config,
+  spec,
+  local,
+  upstreams,
+  clock,
+  cursorSecret,
+}: GatewayParts): Service['gateway'] => {
   if (upstreams.length === 0) return null
   const { id, budgetMs } = config.gateway
   const sources = [...(local === null ? [] : [local.source]), ...upstreams.map(({ source }) => source)]
-  const cursors = new Cursors(config.adminKey, () => clock.now() / 1000)
+  const cursors = new Cursors(cursorSecret, () => clock.now() / 1000)
   return {
     gatewayId: id,
     freshSeconds: config.cache.freshSeconds,

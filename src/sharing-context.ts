@@ -2,9 +2,10 @@ import type { Cache } from './cache/cache.ts'
 import { LruCache } from './cache/lru.ts'
 import type { Config } from './config.ts'
 import type { Notice } from './domain/breaker.ts'
-import type { Clock } from './domain/clock.ts'
 import type { UpstreamOptions } from './domain/upstream.ts'
+import type { Foundation } from './foundation-context.ts'
 import { pageGroup } from './gateway/page-key.ts'
+import type { Opened } from './shared-parts.ts'
 import { type ListingPage, parseListingPage, retainedBytes } from './upstream/listing-page.ts'
 
 /** What replicas share about one upstream. */
@@ -15,12 +16,10 @@ export type Sharing = {
   notice: Notice | null
 }
 
-export type SharingOptions = {
-  config: Config
-  clock: Clock
-  /** The Redis that replicas share; `null` where there is none. */
-  redisUrl: string | null
-  onClose: (close: () => unknown) => void
+export type PageSharing = {
+  of: (upstream: UpstreamOptions) => Sharing
+  /** Goes by this configuration's `cache.max_bytes` from now on. */
+  fit: (config: Config) => void
 }
 
 const PREFIX = 'entrepot:'
@@ -30,13 +29,18 @@ const PREFIX = 'entrepot:'
  * Redis that is the store.
  */
 export const openSharing = async (
-  options: SharingOptions,
-): Promise<(upstream: UpstreamOptions) => Sharing> => {
-  const { config, clock, redisUrl, onClose } = options
+  config: Config,
+  { clock, redisUrl }: Foundation,
+): Promise<Opened<PageSharing>> => {
   const { now } = clock
-  const { maxBytes } = config.cache
-  const near = new LruCache<ListingPage>({ maxBytes, sizeOf: retainedBytes, now })
-  if (redisUrl === null || maxBytes === 0) return () => ({ cache: near, notice: null })
+  let current = config
+  const near = new LruCache<ListingPage>({ maxBytes: config.cache.maxBytes, sizeOf: retainedBytes, now })
+  const fit = (next: Config): void => {
+    if (next.cache.maxBytes !== current.cache.maxBytes) near.resize(next.cache.maxBytes)
+    current = next
+  }
+  const alone: Sharing = { cache: near, notice: null }
+  if (redisUrl === null) return { value: { of: () => alone, fit }, close: () => {} }
   const [{ RedisCache }, { redisNotice }, { TieredCache }, { counterClient }] = await Promise.all([
     import('./cache/redis.ts'),
     import('./cache/redis-notice.ts'),
@@ -44,11 +48,11 @@ export const openSharing = async (
     import('./store/redis-connection.ts'),
   ])
   const client = counterClient(redisUrl)
-  onClose(() => client.disconnect())
   // The store has to be there at the start; a cache may come later.
   client.connect().catch(() => {})
-  const maxGroupBytes = Math.floor(maxBytes / config.upstreams.length)
-  return (upstream) => {
+  const maxGroupBytes = () => Math.floor(current.cache.maxBytes / current.upstreams.length)
+  const of = (upstream: UpstreamOptions): Sharing => {
+    if (current.cache.maxBytes === 0) return alone
     const { kind } = upstream
     // Read as if it came from the upstream: who else writes into that Redis is not known here.
     const codec = { encode: pageBytes, decode: (bytes: Buffer) => parseListingPage(bytes, kind) }
@@ -58,6 +62,7 @@ export const openSharing = async (
       notice: redisNotice({ client, key: `${PREFIX}open:${pageGroup(upstream)}`, now }),
     }
   }
+  return { value: { of, fit }, close: () => client.disconnect() }
 }
 
 const pageBytes = ({ bytes }: ListingPage): Uint8Array => bytes

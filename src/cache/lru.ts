@@ -16,7 +16,7 @@ export const ENTRY_BYTES = 1024
 /** In this process, bounded by bytes; what was used longest ago makes room. */
 export class LruCache<Value> implements Cache<Value> {
   readonly #options: LruOptions<Value>
-  readonly #entries: LRUCache<string, Entry<Value>> | null
+  #entries: LRUCache<string, Entry<Value>> | null
   readonly #bytes = new Map<string, number>()
 
   constructor(options: LruOptions<Value>) {
@@ -39,9 +39,7 @@ export class LruCache<Value> implements Cache<Value> {
 
   async set(group: string, key: string, kept: Kept<Value>): Promise<void> {
     const size = this.#options.sizeOf(kept.value) + ENTRY_BYTES
-    const path = pathOf(group, key)
-    this.#entries?.set(path, { group, kept, size })
-    if (this.#entries?.has(path)) this.#bytes.set(group, this.bytes(group) + size)
+    this.#keep(pathOf(group, key), { group, kept, size })
   }
 
   async drop(group: string): Promise<void> {
@@ -53,8 +51,21 @@ export class LruCache<Value> implements Cache<Value> {
     return () => {}
   }
 
+  /** What was used last is kept, as far as there is room for it. */
+  resize(maxBytes: number): void {
+    const before = this.#entries
+    this.#entries = maxBytes === 0 ? null : this.#open(maxBytes)
+    this.#bytes.clear()
+    for (const [path, entry] of before?.rentries() ?? []) this.#keep(path as string, entry as Entry<Value>)
+  }
+
   bytes(group: string): number {
     return this.#bytes.get(group) ?? 0
+  }
+
+  #keep(path: string, entry: Entry<Value>): void {
+    this.#entries?.set(path, entry)
+    if (this.#entries?.has(path)) this.#bytes.set(entry.group, this.bytes(entry.group) + entry.size)
   }
 
   #open(maxBytes: number): LRUCache<string, Entry<Value>> {

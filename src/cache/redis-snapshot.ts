@@ -13,8 +13,8 @@ export type RedisSnapshotOptions = {
   key: string
   /** The upstream's. */
   url: string
-  /** Most memory of Redis that it may take up: it is the store's Redis, which must not run full. */
-  maxBytes: number
+  /** Most memory of Redis that it may take up, as of now: it is the store's Redis, which must not run full. */
+  maxBytes: () => number
 }
 
 /** A snapshot of `url`'s upstream in Redis, compressed. Replicas save one after the other; the last one counts. */
@@ -25,7 +25,7 @@ export const redisSnapshot = ({ client, key, url, maxBytes }: RedisSnapshotOptio
   },
   save: async (snapshot) => {
     const bytes = await pack(renderSnapshot(snapshot, url))
-    if (bytes.length > maxBytes)
+    if (bytes.length > maxBytes())
       throw new RangeError(`it takes ${bytes.length} bytes of Redis, more than its part of cache.max_bytes`)
     await client.set(key, bytes, 'EX', MAX_KEPT_SECONDS)
   },

@@ -9,8 +9,8 @@ export type RedisCacheOptions<Value> = {
   client: Redis | Cluster
   /** Before every key, without braces. */
   prefix: string
-  /** Most memory of Redis that one group may take up: it is the store's Redis, which must not run full. */
-  maxGroupBytes: number
+  /** Most memory of Redis that one group may take up, as of now: it is the store's Redis, which must not run full. */
+  maxGroupBytes: () => number
   codec: Codec<Value>
   /** Milliseconds since the Unix epoch. */
   now: () => number
@@ -56,8 +56,9 @@ export class RedisCache<Value> implements Cache<Value> {
     const end = Math.min(kept.lifetime.deleteAt, now() + MAX_KEPT_MS)
     if (generation === null || end <= now()) return
     const bytes = encodeEntry(kept, generation, codec)
-    if (bytes.length > maxGroupBytes) return
-    const given = [fieldOf(key), bytes, now(), end, maxGroupBytes, MAX_KEPT_MS]
+    const most = maxGroupBytes()
+    if (bytes.length > most) return
+    const given = [fieldOf(key), bytes, now(), end, most, MAX_KEPT_MS]
     await this.#run(() => client.eval(KEEP, 3, ...this.#keys(group), ...given))
   }
 

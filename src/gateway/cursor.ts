@@ -31,10 +31,8 @@ export class Cursors {
   readonly #key: Buffer
   readonly #nowSeconds: () => number
 
-  /** @param secret `null` makes one up that lives as long as the process */
-  constructor(secret: string | null, nowSeconds: () => number) {
-    const material = secret ?? randomBytes(32)
-    this.#key = Buffer.from(hkdfSync('sha256', material, '', 'entrepot cursor 1', 32))
+  constructor(secret: string, nowSeconds: () => number) {
+    this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'entrepot cursor 1', 32))
     this.#nowSeconds = nowSeconds
   }
 

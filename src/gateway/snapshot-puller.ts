@@ -1,5 +1,5 @@
 import type { Clock } from '../domain/clock.ts'
-import type { SnapshotKeeping } from '../domain/saved-snapshot.ts'
+import type { SavedSnapshot, SnapshotKeeping } from '../domain/saved-snapshot.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { SourceStatus } from '../domain/source-status.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
@@ -56,9 +56,21 @@ export class SnapshotPuller {
   isTooLarge = false
   /** One pull has come to an end, whatever end. */
   wasTried = false
+  readonly #tried = Promise.withResolvers<void>()
 
   constructor(options: PullerOptions) {
     this.#options = options
+  }
+
+  /** Resolves when one pull has come to an end. */
+  get tried(): Promise<void> {
+    return this.#tried.promise
+  }
+
+  saved(): SavedSnapshot | null {
+    if (this.held === null) return null
+    const { takenAt, snapshot } = this.held
+    return { takenAt, listings: new Map(snapshot.listings) }
   }
 
   /** Holds what was saved, where it can be read. */
@@ -122,6 +134,7 @@ export class SnapshotPuller {
       this.#fail(cause)
     }
     this.wasTried = true
+    this.#tried.resolve()
   }
 
   async #take({ listings, invalid }: Pull & { kind: 'whole' }, takenAt: number): Promise<void> {

@@ -1,5 +1,6 @@
 import type { NamedSource, Page } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
+import type { SavedSnapshot } from '../domain/saved-snapshot.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { SourceDetails } from '../domain/source-status.ts'
 import { MAX_LIVE_PREFIX } from './fan-out.ts'
@@ -20,6 +21,10 @@ export type SnapshotParts = PullerOptions & {
 export type SnapshotSource = UpstreamSource & {
   /** Whether it was pulled once, with whatever outcome. */
   wasTried: () => boolean
+  /** Resolves when it was. */
+  tried: Promise<void>
+  /** What is held now, as it would be saved. */
+  saved: () => SavedSnapshot | null
   close: () => Promise<void>
 }
 
@@ -58,6 +63,8 @@ export const createSnapshotSource = async (parts: SnapshotParts): Promise<Snapsh
       live.close()
     },
     wasTried: () => puller.wasTried,
+    tried: puller.tried,
+    saved: () => puller.saved(),
   }
 }
 

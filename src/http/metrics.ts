@@ -4,11 +4,11 @@ import type { Route } from './route.ts'
 import { registerSourceMetrics } from './source-metrics.ts'
 import type { SourceBook } from './sources.ts'
 
-/** Where everything that is counted is registered. `book` is `null` where there are no upstreams. */
-export const createMetrics = (book: SourceBook | null): MetricsRegistry => {
+/** Where everything that is counted is registered. `sources`: as they are when it is read; none without upstreams. */
+export const createMetrics = (sources: () => SourceBook['sources']): MetricsRegistry => {
   const registry = new MetricsRegistry()
   registerProcess(registry)
-  if (book !== null) registerSourceMetrics(registry, book)
+  registerSourceMetrics(registry, sources)
   return registry
 }
 

@@ -17,8 +17,9 @@ export class RequestMetrics {
   readonly #fixed = new Map<string, Tally>()
   readonly #open: { prefix: string; suffix: string; tally: Tally }[] = []
   readonly #other: Tally
+  readonly #tallyFor: (path: string) => Tally
 
-  constructor(registry: MetricsRegistry, routes: readonly Pick<Route, 'path'>[]) {
+  constructor(registry: MetricsRegistry) {
     const duration = new Histogram({
       name: 'entrepot_request_duration_seconds',
       help: 'Time until an answer was sent, by route',
@@ -26,17 +27,23 @@ export class RequestMetrics {
       buckets: BUCKETS,
       registers: [registry],
     })
-    const tallyFor = (path: string): Tally => {
+    this.#tallyFor = (path) => {
       const { observe } = duration.labels(path)
       return { path, counts: new Map(), observe }
     }
-    for (const path of new Set(routes.map((route) => route.path))) {
-      const [prefix = '', rest] = path.split(/:\w+/)
-      if (rest === undefined) this.#fixed.set(path, tallyFor(path))
-      else this.#open.push({ prefix, suffix: rest, tally: tallyFor(path) })
-    }
-    this.#other = tallyFor('other')
+    this.#other = this.#tallyFor('other')
     this.#register(registry)
+  }
+
+  /** Counts these routes by their own names from now on; what was counted before stays. */
+  cover(routes: readonly Pick<Route, 'path'>[]): void {
+    for (const { path } of routes) {
+      const [prefix = '', suffix] = path.split(/[:*]\w+/)
+      const isCovered = this.#fixed.has(path) || this.#open.some(({ tally }) => tally.path === path)
+      if (isCovered) continue
+      if (suffix === undefined) this.#fixed.set(path, this.#tallyFor(path))
+      else this.#open.push({ prefix, suffix, tally: this.#tallyFor(path) })
+    }
   }
 
   /** Counts what passes through. */

@@ -3,8 +3,11 @@ import type { SourceDetails, SourceStatus } from '../domain/source-status.ts'
 import type { SourceBook } from './sources.ts'
 
 /** Everything that `GET /admin/sources` knows of the sources, for `GET /metrics`; read when it is asked for. */
-export const registerSourceMetrics = (registry: MetricsRegistry, { sources }: SourceBook): void => {
-  const all = (): Status[] => sources.map(({ status }) => status())
+export const registerSourceMetrics = (
+  registry: MetricsRegistry,
+  sources: () => SourceBook['sources'],
+): void => {
+  const all = (): Status[] => sources().map(({ status }) => status())
   const called = (): SourceDetails[] => all().filter((status) => 'calls' in status)
   const registers = [registry]
 

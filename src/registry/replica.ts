@@ -27,6 +27,7 @@ export class Replica {
   #failures = 0
   #cancelRetry: (() => void) | null = null
   #closed = false
+  #other: Replica | null = null
 
   /**
    * Loads everything, then follows. Rejects when the load fails.
@@ -58,8 +59,17 @@ export class Replica {
     this.#stopListening = store.onChange(() => this.#catchUpUnasked())
   }
 
+  /** From now on `catchUp` resolves when it can be read there as well; `null` ends that. */
+  alsoCatchUp(other: Replica | null): void {
+    this.#other = other
+  }
+
   /** Resolves when everything that was changed before this call can be read here. Shared by all who wait. */
-  catchUp(): Promise<void> {
+  async catchUp(): Promise<void> {
+    await Promise.all([this.#catchUp(), this.#other?.catchUp()])
+  }
+
+  #catchUp(): Promise<void> {
     if (this.#running === null) {
       this.#running = this.#follow().finally(() => {
         this.#running = null
@@ -71,7 +81,7 @@ export class Replica {
       .catch(() => {}) // its own callers are told
       .then(() => {
         this.#next = null
-        return this.catchUp()
+        return this.#catchUp()
       })
     return this.#next
   }
@@ -126,7 +136,7 @@ export class Replica {
   }
 
   #catchUpUnasked(): void {
-    this.catchUp().catch(() => {}) // a failure was reported, and is tried again
+    this.#catchUp().catch(() => {}) // a failure was reported, and is tried again
   }
 }
 

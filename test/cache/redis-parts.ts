@@ -38,7 +38,7 @@ export const redisCaches = (): { open: OpenRedisCache; url: () => string } => {
     const client = counterClient(url)
     await connected(client)
     closers.push(() => client.disconnect())
-    return new RedisCache({ client, prefix, maxGroupBytes, codec: TEXTS, now })
+    return new RedisCache({ client, prefix, maxGroupBytes: () => maxGroupBytes, codec: TEXTS, now })
   }
   return { open, url: () => url }
 }

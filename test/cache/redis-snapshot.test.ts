@@ -14,7 +14,7 @@ test('what was saved comes back to the byte, for its upstream alone and within i
   t.teardown(() => client.disconnect())
   await connected(client)
   const key = `entrepot-test:${randomBytes(8).toString('hex')}`
-  const keeping = redisSnapshot({ client, key, url: URL, maxBytes: 1000 })
+  const keeping = redisSnapshot({ client, key, url: URL, maxBytes: () => 1000 })
   t.is(await keeping.load(), null)
 
   const item = (text: string): Item => ({
@@ -27,7 +27,7 @@ test('what was saved comes back to the byte, for its upstream alone and within i
   const listings = new Map([['a', item('{"listing_id":"a", "n": 99.0 ,"é":1180591620717411303424}')]])
   await keeping.save({ takenAt: 7, listings })
   t.deepEqual(await keeping.load(), { takenAt: 7, listings })
-  t.is(await redisSnapshot({ client, key, url: 'https://other.example', maxBytes: 1000 }).load(), null)
+  t.is(await redisSnapshot({ client, key, url: 'https://other.example', maxBytes: () => 1000 }).load(), null)
 
   const noise = JSON.stringify(randomBytes(2000).toString('hex'))
   await t.throwsAsync(keeping.save({ takenAt: 8, listings: new Map([['a', item(`{"a":${noise}}`)]]) }), {

@@ -118,7 +118,7 @@ test('a Redis that is away has nothing, takes nothing, and lets everybody make h
   const cache = new RedisCache({
     client,
     prefix: 'test:',
-    maxGroupBytes: 2 ** 20,
+    maxGroupBytes: () => 2 ** 20,
     codec: TEXTS,
     now: clock.now,
   })

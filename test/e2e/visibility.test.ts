@@ -294,7 +294,14 @@ const openListener = async (world: World, knows: (name: string) => boolean): Pro
     filters: [],
     listings: 1,
   })
-  const gateway = openGateway({ config, spec: SPEC, local: { source: local, status }, upstreams, clock })
+  const gateway = openGateway({
+    config,
+    spec: SPEC,
+    local: { source: local, status },
+    upstreams,
+    clock,
+    cursorSecret: 'secret',
+  })
   const store = openSqliteStore(':memory:')
   const replica = await Replica.open(store, [], () => {})
   const authorize = createAuthorize({
@@ -311,7 +318,7 @@ const openListener = async (world: World, knows: (name: string) => boolean): Pro
     keys: new ApiKeys(store, replica),
     gateway,
     store,
-    metrics: createMetrics(gateway),
+    metrics: createMetrics(() => gateway?.sources ?? []),
     metricsPublic: false,
     areTried: () => true,
   })

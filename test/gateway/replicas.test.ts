@@ -30,7 +30,7 @@ const start = async (t: ExecutionContext, clock: Clock, url = redis.url) => {
     const client = counterClient(url)
     await connected(client)
     t.teardown(() => client.disconnect())
-    const far = new RedisCache({ client, prefix, maxGroupBytes: 2 ** 24, codec, now: clock.now })
+    const far = new RedisCache({ client, prefix, maxGroupBytes: () => 2 ** 24, codec, now: clock.now })
     return keepPages(t, upstream, { clock, cache: new TieredCache(pageCache(clock), far) })
   }
   return { fake, replica }

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import { Closers } from './closers.ts'
+import type { Config } from './config.ts'
+import { type Clock, systemClock } from './domain/clock.ts'
+import { createMetrics } from './http/metrics.ts'
+import { RequestMetrics } from './http/request-metrics.ts'
+import type { SourceBook } from './http/sources.ts'
+import { createLogger, type Logger } from './log.ts'
+import { createRecoverPool } from './registry/recover-pool.ts'
+import type { RecoverAddress } from './registry/signature.ts'
+import { SharedParts } from './shared-parts.ts'
+import type { RedisCounters } from './store/redis-counters.ts'
+import type { Store } from './store/store.ts'
+
+/** What a test may put in place of the real thing. */
+export type Overrides = {
+  nowSeconds?: () => number
+  clock?: Clock
+  /** From 0 to 1: jitter. */
+  random?: () => number
+  log?: Logger
+  store?: Store
+  recover?: RecoverAddress
+}
+
+/** What lives as long as the process, whatever configuration it runs with. */
+export type Foundation = {
+  log: Logger
+  clock: Clock
+  random: () => number
+  nowSeconds: () => number
+  store: Store
+  /** The Redis that replicas share; `null` where there is none. */
+  redisUrl: string | null
+  /** Where snapshots of upstreams are saved; `null` where that is in Redis, or nowhere. */
+  snapshotFolder: string | null
+  /** Where replicas count together; `null` where each counts alone. */
+  counters: RedisCounters | null
+  recover: RecoverAddress
+  metrics: ReturnType<typeof createMetrics>
+  requests: RequestMetrics
+  /** What cursors are sealed with where there is no operator's key. */
+  cursorSecret: string
+  /** What configurations that follow each other have in common. */
+  parts: SharedParts
+  /** Lets go of everything, in reverse order of construction. */
+  close: () => Promise<void>
+}
+
+/**
+ * @param sources those of the configuration that is running, for the metrics
+ * @throws ConfigError when the store cannot be used
+ */
+export const openFoundation = async (
+  config: Config,
+  overrides: Overrides,
+  sources: () => SourceBook['sources'],
+): Promise<Foundation> => {
+  const { storeUrl } = config
+  const log = overrides.log ?? createLogger(config.logLevel)
+  const closers = new Closers()
+  try {
+    const store = overrides.store ?? (await openStore(storeUrl, log))
+    closers.add(() => store.close())
+    const pool = createRecoverPool()
+    closers.add(() => pool.close())
+    const counters = overrides.store === undefined ? await openCounters(storeUrl) : null
+    if (counters !== null) closers.add(() => counters.close())
+    const metrics = createMetrics(sources)
+    return {
+      log,
+      clock: overrides.clock ?? systemClock,
+      random: overrides.random ?? Math.random,
+      nowSeconds: overrides.nowSeconds ?? (() => Math.floor(Date.now() / 1000)),
+      store,
+      redisUrl: overrides.store === undefined && !storeUrl.startsWith(SQLITE) ? storeUrl : null,
+      snapshotFolder: folderBeside(storeUrl),
+      counters,
+      recover: overrides.recover ?? pool.recover,
+      metrics,
+      requests: new RequestMetrics(metrics),
+      cursorSecret: randomBytes(32).toString('hex'),
+      parts: new SharedParts(),
+      close: () => closers.close(),
+    }
+  } catch (cause) {
+    await closers.close()
+    throw cause
+  }
+}
+
+/** Loads the one adapter that is used, which makes the start quicker. */
+const openStore = async (url: string, log: Logger): Promise<Store> => {
+  if (url.startsWith(SQLITE)) {
+    const { openSqliteStore } = await import('./store/sqlite.ts')
+    return openSqliteStore(url.slice(SQLITE.length))
+  }
+  const { openRedisStore } = await import('./store/redis.ts')
+  const { store, warnings } = await openRedisStore(url)
+  for (const warning of warnings) log.warn(warning)
+  return store
+}
+
+const openCounters = async (url: string): Promise<RedisCounters | null> => {
+  if (url.startsWith(SQLITE)) return null
+  const { openRedisCounters } = await import('./store/redis-counters.ts')
+  return openRedisCounters(url)
+}
+
+/** Beside the database, where that is a file. */
+const folderBeside = (url: string): string | null => {
+  const database = /^sqlite:(?!:memory:)(.+)$/.exec(url)?.[1]
+  return database === undefined ? null : `${database}-snapshots`
+}
+
+const SQLITE = 'sqlite:'

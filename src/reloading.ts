@@ -1,0 +1,153 @@
+import type { Config } from './config.ts'
+import { type Configuration, openConfiguration } from './configuration-context.ts'
+import { untilAborted, withDeadline } from './domain/deadline.ts'
+import { ConfigError, EntrepotError } from './errors.ts'
+import type { Foundation } from './foundation-context.ts'
+import { registerReloadMetrics } from './http/reload-metrics.ts'
+
+/** How long a new configuration waits for its upstreams to be asked once before it takes over anyway. */
+export const MAX_TRYING_MS = 30_000
+/** How long requests that have begun under an old configuration keep what answers them: a stream may be long. */
+export const MAX_RETIRING_MS = 300_000
+/** What the environment says is read at the start; of the files that it names these settings cannot change either. */
+const FIXED = ['host', 'port', 'storeUrl', 'logLevel'] as const
+
+/**
+ * One configuration after the other, without a gap. The next one is built whole beside the one that is running, takes
+ * over in one assignment once it can answer as well, and the old one is let go of when its last request has been
+ * answered. One that cannot be built changes nothing.
+ */
+export class Reloading {
+  readonly #foundation: Foundation
+  readonly #closing = new AbortController()
+  readonly #retiring = new Set<Promise<void>>()
+  #current: Configuration
+  #running: Promise<void> | null = null
+  #next: Promise<void> | null = null
+  /** How the latest reload went, and when one last did; the start counts. */
+  #wentWell = true
+  #wentWellAt: number
+
+  constructor(first: Configuration, foundation: Foundation) {
+    this.#current = first
+    this.#foundation = foundation
+    this.#wentWellAt = foundation.clock.now()
+    registerReloadMetrics(foundation.metrics, () => ({ wentWell: this.#wentWell, at: this.#wentWellAt }))
+  }
+
+  get current(): Configuration {
+    return this.#current
+  }
+
+  /** Never rejects. What is asked for while one is under way is one more, behind it: the files may have changed. */
+  reload(load: () => Config): Promise<void> {
+    if (this.#running === null) {
+      this.#running = this.#reload(load).finally(() => {
+        this.#running = null
+      })
+      return this.#running
+    }
+    this.#next ??= this.#running.then(() => {
+      this.#next = null
+      return this.reload(load)
+    })
+    return this.#next
+  }
+
+  /** Ends a reload that is under way, and lets go of every configuration. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('closed'))
+    await this.#running
+    await Promise.all(this.#retiring)
+    await this.#current.close()
+  }
+
+  async #reload(load: () => Config): Promise<void> {
+    const { log, clock } = this.#foundation
+    if (this.#closing.signal.aborted) return
+    const started = performance.now()
+    try {
+      const next = await this.#open(load)
+      const old = this.#current
+      this.#current = next
+      this.#retire(old)
+      this.#wentWell = true
+      this.#wentWellAt = clock.now()
+      const ms = Math.round(performance.now() - started)
+      log.info({ upstreams: next.config.upstreams.length, ms }, 'reloaded')
+    } catch (cause) {
+      if (this.#closing.signal.aborted) return
+      this.#wentWell = false
+      this.#tell(cause)
+    }
+  }
+
+  /** Ready to take over in the same turn of the event loop. */
+  async #open(load: () => Config): Promise<Configuration> {
+    const next = await openConfiguration(this.#fixed(load()), this.#foundation)
+    const { replica: before } = this.#current
+    try {
+      await this.#untilTried(next)
+      // What is acknowledged from here on, by whichever of the two, can be read through both.
+      next.replica.alsoCatchUp(null)
+      if (before !== next.replica) before.alsoCatchUp(next.replica)
+      await next.replica.catchUp()
+      this.#closing.signal.throwIfAborted()
+      return next
+    } catch (cause) {
+      before.alsoCatchUp(null)
+      await next.close()
+      throw cause
+    }
+  }
+
+  async #untilTried(next: Configuration): Promise<void> {
+    const isTried = await this.#within(MAX_TRYING_MS, next.tried())
+    this.#closing.signal.throwIfAborted()
+    if (!isTried)
+      this.#foundation.log.warn(
+        { seconds: MAX_TRYING_MS / 1000 },
+        'an upstream has not been heard of yet; the new configuration takes over without it',
+      )
+  }
+
+  #retire(old: Configuration): void {
+    const retiring = this.#within(MAX_RETIRING_MS, old.idle())
+      .then(() => old.close())
+      .catch((cause: unknown) =>
+        this.#foundation.log.warn({ err: cause }, 'an old configuration did not end well'),
+      )
+      .finally(() => this.#retiring.delete(retiring))
+    this.#retiring.add(retiring)
+  }
+
+  /** Whether it is done; not where the time is up, or all of this ends. */
+  async #within(ms: number, work: Promise<void>): Promise<boolean> {
+    const late = new Error('late')
+    const caller = this.#closing.signal
+    try {
+      await withDeadline({ ms, late, caller }, (signal) => untilAborted(work, signal))
+      return true
+    } catch (cause) {
+      if (cause === late || cause === caller.reason) return false
+      throw cause
+    }
+  }
+
+  #fixed(config: Config): Config {
+    const { config: before } = this.#current
+    for (const name of FIXED)
+      if (config[name] !== before[name])
+        this.#foundation.log.warn({ setting: name }, 'a setting has changed that takes a restart')
+    const { host, port, storeUrl, logLevel } = before
+    return Object.freeze({ ...config, host, port, storeUrl, logLevel })
+  }
+
+  /** One line a problem, as at the start. */
+  #tell(cause: unknown): void {
+    const { log } = this.#foundation
+    const message = 'not reloaded: the configuration from before stays'
+    if (!(cause instanceof ConfigError || cause instanceof EntrepotError)) log.error({ err: cause }, message)
+    else for (const problem of cause.message.split('\n')) log.error({ problem }, message)
+  }
+}
