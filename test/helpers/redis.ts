@@ -1,14 +1,12 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
-
-const run = promisify(execFile)
+import { installedProgram } from './debian.ts'
 
 /** A Redis of our own, which a test may end and start again with the same data on the same port. */
 export type OwnRedis = {
@@ -30,7 +28,7 @@ export const testRedis = async (): Promise<{ url: string; dispose: () => Promise
 
 /** Starts a Redis that loses nothing, on a free port of the loopback. `settings` are further lines of `redis.conf`. */
 export const startRedis = async (settings: Readonly<Record<string, string>> = {}): Promise<OwnRedis> => {
-  const program = await redisProgram()
+  const program = await installedProgram(PROGRAM)
   const port = await freePort()
   const directory = mkdtempSync(join(tmpdir(), 'entrepot-redis-'))
   const given = { ...DURABLE, port: String(port), dir: directory, ...settings }
@@ -71,7 +69,12 @@ const CLUSTER_SLOTS = 16_384
 /** A node of a Cluster also listens on its port plus 10,000. */
 const LAST_PORT = 65_535 - 10_000
 const DURABLE = { bind: '127.0.0.1', appendonly: 'yes', appendfsync: 'always', save: '' }
-const PROGRAMS = ['redis-server', 'valkey-server']
+const PROGRAM = {
+  missing: 'No Redis',
+  names: ['redis-server', 'valkey-server'],
+  package: 'redis-server',
+  otherwise: 'set REDIS_URL',
+}
 
 const ready = async (child: ChildProcess): Promise<void> => {
   let output = ''
@@ -84,41 +87,6 @@ const ready = async (child: ChildProcess): Promise<void> => {
   }
   throw new Error(`Redis did not start: ${output}`)
 }
-
-/** Installed where it is missing and can be: never a silent skip. */
-const redisProgram = async (): Promise<string> => {
-  const found = await programOnPath()
-  if (found !== null) return found
-  if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0)
-    throw new Error(`No Redis: install ${PROGRAMS.join(' or ')}, or set REDIS_URL`)
-  await installRedis()
-  const installed = await programOnPath()
-  if (installed === null) throw new Error('No Redis: apt-get installed redis-server, but it is not on PATH')
-  return installed
-}
-
-const programOnPath = async (): Promise<string | null> => {
-  for (const program of PROGRAMS) {
-    const there = await run(program, ['--version']).catch(() => null)
-    if (there !== null) return program
-  }
-  return null
-}
-
-/**
- * Only the program: the package's own service is not started (`RUNLEVEL` tells invoke-rc.d so), and stopped if it was.
- * Test files run in processes of their own, so one installs and the others wait for it.
- */
-const installRedis = async (): Promise<void> => {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
-  await run('flock', [join(tmpdir(), 'entrepot-install-redis.lock'), 'sh', '-c', INSTALL], { env })
-}
-
-const INSTALL = `
-command -v redis-server >/dev/null && exit
-apt-get update -q && apt-get install -y -q --no-install-recommends redis-server || exit
-service redis-server stop || true # it is not running, or there is no such command
-`
 
 const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, '127.0.0.1')

@@ -1,0 +1,27 @@
+import { type Browser, chromium } from 'playwright-core'
+import { installedProgram } from './debian.ts'
+
+/** A headless Chromium with a new, empty profile: `CHROME_PATH`, or one that is installed. */
+export const startChromium = async (): Promise<Browser> => {
+  const given = process.env.CHROME_PATH
+  const executablePath = given === undefined || given === '' ? await installedProgram(PROGRAM) : given
+  return chromium.launch({ executablePath, headless: true, args: FLAGS })
+}
+
+const PROGRAM = {
+  missing: 'No Chromium',
+  names: ['chromium', 'chromium-browser', 'google-chrome'],
+  package: 'chromium',
+  otherwise: 'set CHROME_PATH',
+}
+
+/** Nothing but the pages under test: no sandbox (the tests may run as root), and nothing fetched by itself. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]

@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** A program that tests need, and where it comes from. */
+export type Program = {
+  /** What is missing, in words: `No Redis`. */
+  missing: string
+  /** Any of these does. */
+  names: readonly string[]
+  /** The Debian package that brings the first of them. */
+  package: string
+  /** What else would do: `set REDIS_URL`. */
+  otherwise: string
+}
+
+/**
+ * Where a program on PATH lies, installed from Debian's packages where it is missing and can be. Never a silent skip.
+ * @throws Error of one line that says what to install
+ */
+export const installedProgram = async (program: Program): Promise<string> => {
+  const found = await onPath(program)
+  if (found !== null) return found
+  if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0)
+    throw new Error(`${program.missing}: install ${program.names.join(' or ')}, or ${program.otherwise}`)
+  await install(program)
+  const installed = await onPath(program)
+  if (installed === null)
+    throw new Error(`${program.missing}: apt-get installed ${program.package}, but it is not on PATH`)
+  return installed
+}
+
+const onPath = async ({ names }: Program): Promise<string | null> => {
+  for (const name of names) {
+    const found = await run('sh', ['-c', 'command -v "$1"', 'sh', name]).catch(() => null)
+    if (found !== null) return found.stdout.trim()
+  }
+  return null
+}
+
+/**
+ * Only the program: a package's own service is not started (`RUNLEVEL` tells invoke-rc.d so), and stopped if it was.
+ * Test files run in processes of their own, so one installs and the others wait for it: all packages under one lock,
+ * since apt takes one at a time.
+ */
+const install = async ({ names, package: name }: Program): Promise<void> => {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
+  const lock = join(tmpdir(), 'entrepot-install.lock')
+  await run('flock', [lock, 'sh', '-c', INSTALL, 'sh', name, names[0]!], { env, maxBuffer: MAX_OUTPUT_BYTES })
+}
+
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024
+
+const INSTALL = `
+command -v "$2" >/dev/null && exit
+apt-get update -q && apt-get install -y -q --no-install-recommends "$1" || exit
+service "$1" stop || true # it is not running, or there is no such command
+`
