@@ -1,5 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
-import { arrayElements, isJsonObject, type JsonObject, objectMembers, parseJson } from '../domain/json.ts'
+import { isJsonObject, type JsonObject, parseJson } from '../domain/json.ts'
+import { objectMembers } from '../domain/json-members.ts'
+import { arrayElements } from '../domain/json-walk.ts'
 import { CliError, EXIT, usageError } from './exit.ts'
 import { type Terminal, tell } from './terminal.ts'
 

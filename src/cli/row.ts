@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue, parseJson, withMember } from '../domain/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../domain/json.ts'
+import { withMember } from '../domain/json-members.ts'
 import type { MergedItem } from '../domain/merge.ts'
 import { renderMeta } from '../gateway/envelope.ts'
 

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonValue, nestingDepth } from './json.ts'
+import { isJsonObject, type JsonValue } from './json.ts'
+import { nestingDepth } from './json-walk.ts'
 
 /** `protocol.md` 8, Limits: what any reader of a listing can be expected to take. */
 export const MAX_NESTING = 32

@@ -1,4 +1,6 @@
-import { arrayElements, isJsonObject, type JsonObject, objectMembers, parseJson, type Slice } from './json.ts'
+import { isJsonObject, type JsonObject, parseJson } from './json.ts'
+import { objectMembers } from './json-members.ts'
+import { arrayElements, type Slice } from './json-walk.ts'
 import type { Item } from './page.ts'
 
 /** All open listings of an upstream, by `listingKey`, as they were at a time (milliseconds since the Unix epoch). */

@@ -1,4 +1,4 @@
-import { withMember } from '../domain/json.ts'
+import { withMember } from '../domain/json-members.ts'
 import { type MergedItem, shownName } from '../domain/merge.ts'
 import type { MergedAnswer } from './fan-out.ts'
 

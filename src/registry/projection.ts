@@ -1,5 +1,5 @@
 import type { ApiKey } from '../domain/api-key.ts'
-import { objectMembers } from '../domain/json.ts'
+import { objectMembers } from '../domain/json-members.ts'
 import { type ListingRecord, renderListing } from '../domain/listing.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import type { Filter } from '../filter-spec/filter.ts'

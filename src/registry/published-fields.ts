@@ -1,5 +1,6 @@
-import { type JsonValue, objectMembers, parseJson } from '../domain/json.ts'
+import { type JsonValue, parseJson } from '../domain/json.ts'
 import { depthProblem, sizeProblem } from '../domain/json-limits.ts'
+import { objectMembers } from '../domain/json-members.ts'
 import { type ListingFields, NEW_LISTING_FIELDS } from '../domain/listing.ts'
 import { invalid } from './refusals.ts'
 

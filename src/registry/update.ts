@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { objectMembers } from '../domain/json.ts'
+import { objectMembers } from '../domain/json-members.ts'
 import type { ListingRecord, ListingStatus } from '../domain/listing.ts'
 import type { EntrepotError } from '../errors.ts'
 import { verifyOwnerClaim } from './owner-claim.ts'

@@ -2,17 +2,14 @@ import { isUtf8 } from 'node:buffer'
 import type { Directives, Freshness } from '../domain/freshness.ts'
 import type { Gap } from '../domain/gap.ts'
 import {
-  arrayAt,
-  type Element,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   mayHoldLongInteger,
-  nestingDepth,
-  objectMembers,
   parseJson,
-  withoutMember,
 } from '../domain/json.ts'
+import { objectMembers, withoutMember } from '../domain/json-members.ts'
+import { arrayAt, type Element, nestingDepth } from '../domain/json-walk.ts'
 import type { Item } from '../domain/page.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { parseTimestamp } from '../domain/timestamp.ts'

@@ -1,4 +1,4 @@
-import { objectMembers } from '../domain/json.ts'
+import { objectMembers } from '../domain/json-members.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamKind } from '../domain/upstream.ts'
 import { type ListingPage, parseListingPage } from './listing-page.ts'

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { isJsonObject, type JsonValue, nestingDepth, parseJson } from '../domain/json.ts'
+import { isJsonObject, type JsonValue, parseJson } from '../domain/json.ts'
+import { nestingDepth } from '../domain/json-walk.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { Get } from './get.ts'
 

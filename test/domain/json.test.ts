@@ -1,15 +1,8 @@
 import test from 'ava'
 import fc from 'fast-check'
-import {
-  arrayElements,
-  isJsonObject,
-  nestingDepth,
-  objectMembers,
-  parseJson,
-  sameJson,
-  withMember,
-  withoutMember,
-} from '../../src/domain/json.ts'
+import { isJsonObject, parseJson, sameJson } from '../../src/domain/json.ts'
+import { objectMembers, withMember, withoutMember } from '../../src/domain/json-members.ts'
+import { arrayElements, nestingDepth } from '../../src/domain/json-walk.ts'
 import { jsonObjectText, jsonText } from '../helpers/json-text.ts'
 
 const utf8 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')

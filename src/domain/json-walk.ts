@@ -1,0 +1,108 @@
+/** Deepest nesting of arrays and objects in a JSON text; 0 for a scalar. Never throws, whatever the bytes. */
+export const nestingDepth = (bytes: Uint8Array): number => {
+  const start = skipSpace(bytes, 0)
+  return isOpening(bytes[start]) ? walkContainer(bytes, start).depth : 0
+}
+
+/** Where a value stands in its text: `[start, end)`. */
+export type Slice = { start: number; end: number }
+/** An element of an array, with its own nesting depth: 0 for a scalar. */
+export type Element = Slice & { depth: number }
+
+/**
+ * The elements of the array that starts at `at`, for bytes that no parser has seen: if every element is JSON, and the
+ * answer is not `null`, then the array is JSON. Nothing inside the elements is checked.
+ */
+export const arrayElements = (bytes: Uint8Array, at = 0): Element[] | null =>
+  arrayAt(bytes, at)?.elements ?? null
+
+/** The same, with where the array ends. */
+export const arrayAt = (bytes: Uint8Array, at: number): { elements: Element[]; end: number } | null => {
+  const elements: Element[] = []
+  const open = skipSpace(bytes, at)
+  if (bytes[open] !== OPEN_BRACKET) return null
+  let position = skipSpace(bytes, open + 1)
+  if (bytes[position] === CLOSE_BRACKET) return { elements, end: position + 1 }
+  for (;;) {
+    const { end, depth } = walkValue(bytes, position)
+    if (end === position) return null
+    elements.push({ start: position, end, depth })
+    const behind = skipSpace(bytes, end)
+    if (bytes[behind] === CLOSE_BRACKET) return { elements, end: behind + 1 }
+    if (bytes[behind] !== COMMA) return null
+    position = skipSpace(bytes, behind + 1)
+  }
+}
+
+export const QUOTE = 0x22
+const BACKSLASH = 0x5c
+export const COMMA = 0x2c
+export const OPEN_BRACE = 0x7b
+export const CLOSE_BRACE = 0x7d
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const SPACE = 0x20
+/** `[` and `{`, `]` and `}` differ in this one bit, and nothing else becomes them with it. */
+const BRACE_BIT = 0x20
+
+const isOpening = (byte: number | undefined): boolean => byte === OPEN_BRACE || byte === OPEN_BRACKET
+
+export const isSpace = (byte: number | undefined): boolean =>
+  byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09
+
+export const skipSpace = (bytes: Uint8Array, at: number): number => {
+  let position = at
+  while (isSpace(bytes[position])) position++
+  return position
+}
+
+/** Behind the closing quote of the string that opens at `at`; the end of the bytes where it is never closed. */
+export const stringEnd = (bytes: Uint8Array, at: number): number => {
+  let position = at + 1
+  while (position < bytes.length) {
+    const byte = bytes[position]
+    if (byte === QUOTE) return position + 1
+    position += byte === BACKSLASH ? 2 : 1
+  }
+  return bytes.length
+}
+
+type Walk = { end: number; depth: number }
+
+/** Where a value ends, and how deep it goes. */
+export const walkValue = (bytes: Uint8Array, at: number): Walk => {
+  const first = bytes[at]
+  if (isOpening(first)) return walkContainer(bytes, at)
+  if (first === QUOTE) return { end: stringEnd(bytes, at), depth: 0 }
+  let end = at
+  while (end < bytes.length && !endsScalar(bytes[end]!)) end++
+  return { end, depth: 0 }
+}
+
+const endsScalar = (byte: number): boolean =>
+  byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte <= SPACE
+
+/**
+ * Behind the closing bracket of the container that opens at `at`, and how deep it goes. The one loop that every byte
+ * of every answer passes through: written out flat, it runs three times as fast as with calls.
+ */
+const walkContainer = (bytes: Uint8Array, at: number): Walk => {
+  const length = bytes.length
+  let depth = 0
+  let deepest = 0
+  for (let position = at; position < length; position++) {
+    const byte = bytes[position]!
+    if (byte === QUOTE) {
+      for (position++; position < length; position++) {
+        const inside = bytes[position]!
+        if (inside === QUOTE) break
+        if (inside === BACKSLASH) position++
+      }
+    } else if ((byte | BRACE_BIT) === OPEN_BRACE) {
+      if (++depth > deepest) deepest = depth
+    } else if ((byte | BRACE_BIT) === CLOSE_BRACE && --depth === 0) {
+      return { end: position + 1, depth: deepest }
+    }
+  }
+  return { end: length, depth: deepest }
+}
