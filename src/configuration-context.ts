@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http'
+import { openAgentsDoor } from './agents-context.ts'
 import { Closers } from './closers.ts'
 import type { Config } from './config.ts'
 import type { NamedSource } from './domain/page.ts'
@@ -7,7 +8,7 @@ import { readFilterSpec } from './filter-spec/load.ts'
 import type { Foundation } from './foundation-context.ts'
 import { explained } from './gateway/explained.ts'
 import { withOtherFilters } from './gateway/with-other-filters.ts'
-import { openGateway } from './gateway-context.ts'
+import { openFederation } from './gateway-context.ts'
 import { createAdmission } from './http/admission.ts'
 import { createApp } from './http/app.ts'
 import { createAuthorize } from './http/authorize.ts'
@@ -42,8 +43,15 @@ export type Configuration = {
   close: () => Promise<void>
 }
 
-/** @throws ConfigError when the filter spec cannot be used */
-export const openConfiguration = async (config: Config, foundation: Foundation): Promise<Configuration> => {
+/**
+ * @param signal gives it up, however far it has come
+ * @throws ConfigError when the filter spec cannot be used
+ */
+export const openConfiguration = async (
+  config: Config,
+  foundation: Foundation,
+  signal?: AbortSignal,
+): Promise<Configuration> => {
   const closers = new Closers()
   const hold = async <T>(key: string, open: () => Promise<Opened<T>>): Promise<T> => {
     const held = await foundation.parts.hold(key, open)
@@ -53,12 +61,14 @@ export const openConfiguration = async (config: Config, foundation: Foundation):
   try {
     const { store, clock, log, requests } = foundation
     const spec = readFilterSpec(config.filterSpecPath)
-    const replica = await hold(`replica ${spec.etag}`, () => openReplica(spec, foundation))
+    const replica = await hold(`replica ${spec.etag}`, () => openReplica(spec, foundation, signal))
     const keys = new ApiKeys(store, replica)
     const { upstreams, areTried, tried } = await openUpstreams({ config, spec, foundation, hold })
     const local = openLocal(config, spec, replica)
     const cursorSecret = config.adminKey ?? foundation.cursorSecret
-    const gateway = openGateway({ config, spec, local, upstreams, clock, cursorSecret })
+    const federation = openFederation({ config, spec, local, upstreams, clock, cursorSecret })
+    // Without upstreams it is a plain Registry, whose answers have no more members than the protocol gives them.
+    const gateway = upstreams.length === 0 ? null : federation
     const limiter = await hold(`limiter ${JSON.stringify(config.limits)}`, async () => ({
       value: createLimiter(config.limits, foundation.counters),
       close: () => {},
@@ -79,6 +89,7 @@ export const openConfiguration = async (config: Config, foundation: Foundation):
       registry: local && { store, replica, verifier: { limiter, recover, nowSeconds }, shape },
       keys,
       gateway,
+      agents: openAgentsDoor(federation, log),
       metrics: foundation.metrics,
       metricsPublic: config.metricsPublic,
       store,
@@ -109,10 +120,14 @@ export const openConfiguration = async (config: Config, foundation: Foundation):
   }
 }
 
-const openReplica = async (spec: FilterSpec, { store, log }: Foundation): Promise<Opened<Replica>> => {
-  const replica = await Replica.open(store, [...spec.filters.values()], (cause) =>
-    log.warn({ err: cause }, 'the store could not be followed; reads go on from memory'),
-  )
+const openReplica = async (
+  { filters }: FilterSpec,
+  { store, log, clock }: Foundation,
+  signal?: AbortSignal,
+): Promise<Opened<Replica>> => {
+  const onFault = (cause: unknown) =>
+    log.warn({ err: cause }, 'the store could not be followed; reads go on from memory')
+  const replica = await Replica.open(store, [...filters.values()], onFault, clock, signal)
   return { value: replica, close: () => replica.close() }
 }
 

@@ -8,6 +8,7 @@ const STATUS = {
   forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
+  not_acceptable: 406,
   signature_reused: 409,
   filter_spec_mismatch: 412,
   too_large: 413,

@@ -23,16 +23,15 @@ export type GatewayParts = {
   cursorSecret: string
 }
 
-/** Everything that stands before the sources. `null` without upstreams: a plain Registry. */
-export const openGateway = ({
+/** Everything that stands before the sources, be there upstreams among them or not. */
+export const openFederation = ({
   config,
   spec,
   local,
   upstreams,
   clock,
   cursorSecret,
-}: GatewayParts): Service['gateway'] => {
-  if (upstreams.length === 0) return null
+}: GatewayParts): NonNullable<Service['gateway']> => {
   const { id, budgetMs } = config.gateway
   const sources = [...(local === null ? [] : [local.source]), ...upstreams.map(({ source }) => source)]
   const cursors = new Cursors(cursorSecret, () => clock.now() / 1000)

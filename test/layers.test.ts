@@ -37,6 +37,7 @@ const LAYERS: readonly {
       'bin.ts',
       'buyer-context.ts',
       'gateway-context.ts',
+      'agents-context.ts',
     ],
     mayImport: ['L0', 'L1', 'L2', 'L3', 'L4', 'L5'],
   },
@@ -58,6 +59,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'smol-toml': ['config/', 'cli/'],
   yaml: ['filter-spec/', 'cli/'],
   commander: ['bin.ts', 'cli/'],
+  '@modelcontextprotocol/sdk': ['mcp/'],
   preact: ['web/'],
   'preact/hooks': ['web/'],
   htm: ['web/'],
@@ -86,6 +88,13 @@ const isIn = (file: string, rooms: readonly string[]): boolean =>
 
 const layerOf = (file: string) => LAYERS.find(({ rooms }) => isIn(file, rooms))
 const roomOf = (file: string): string => file.slice(0, file.indexOf('/') + 1) || file
+
+/** `@a/b/c.js` is a part of `@a/b`. */
+const packageOf = (specifier: string): string =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
 
 const imports = files.flatMap(importsOf)
 const local = imports.filter(({ specifier }) => specifier.startsWith('.'))
@@ -129,7 +138,7 @@ test('what the pages load is of pure rooms', (t) => {
 
 test('every package has one home', (t) => {
   const strays = imports.filter(({ file, specifier }) => {
-    const homes = HOMES[specifier]
+    const homes = HOMES[specifier] ?? HOMES[packageOf(specifier)]
     return homes !== undefined && !isIn(file, homes)
   })
   t.deepEqual(strays, [])

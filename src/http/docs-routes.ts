@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { version } from '../config/version.ts'
 import { DOCS_POLICY, renderPage } from './docs-page.ts'
 import { once } from './once.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi.ts'
@@ -42,6 +42,3 @@ export const describe = (routes: readonly Route[]): OpenApiDocument =>
     routes.filter(({ isUnlisted }) => isUnlisted !== true),
     version(),
   )
-
-const version = (): string =>
-  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version

@@ -5,6 +5,7 @@ import { ownVocabulary } from '../gateway/vocabulary.ts'
 import type { ApiKeys } from '../registry/api-keys.ts'
 import type { Publishing } from '../registry/publish.ts'
 import { listKeys, mintKey, revokeKey } from './admin-keys.ts'
+import { type AgentsDoor, postMcp } from './agents.ts'
 import { docsRoutes } from './docs-routes.ts'
 import { getFilterSpec } from './filter-spec.ts'
 import { getHealth } from './health.ts'
@@ -28,6 +29,7 @@ export type Service = {
   keys: ApiKeys
   /** `null` where no upstream is configured: a plain Registry. */
   gateway: (Omit<MergedListings, 'spec'> & MergedListing & SourceBook) | null
+  agents: AgentsDoor
   store: Publishing['store']
   metrics: MetricsRegistry
   /** Whether anybody may read them. */
@@ -43,6 +45,7 @@ export const createRoutes = (service: Service): Route[] => {
     ...listingRoutes(service),
     ...(gateway === null ? [] : [listSources(gateway), listSourceDetails(gateway), refreshSource(gateway)]),
     getFilterSpec(gateway?.vocabulary ?? ownVocabulary(spec)),
+    postMcp(service.agents),
     mintKey(keys),
     listKeys(keys),
     revokeKey(keys),

@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http'
 import test from 'ava'
+import { openAgentsDoor } from '../../src/agents-context.ts'
 import { LruCache } from '../../src/cache/lru.ts'
 import type { Reader } from '../../src/domain/api-key.ts'
 import type { NamedSource, Page, Source } from '../../src/domain/page.ts'
@@ -8,7 +9,7 @@ import type { UpstreamOptions } from '../../src/domain/upstream.ts'
 import { readFilterSpec } from '../../src/filter-spec/load.ts'
 import { readUpstreamSpec } from '../../src/filter-spec/upstream-spec.ts'
 import { createUpstreamSource, type UpstreamSource } from '../../src/gateway/upstream-source.ts'
-import { openGateway } from '../../src/gateway-context.ts'
+import { openFederation } from '../../src/gateway-context.ts'
 import { createApp } from '../../src/http/app.ts'
 import { createAuthorize } from '../../src/http/authorize.ts'
 import { HotAnswers } from '../../src/http/hot-answers.ts'
@@ -294,7 +295,7 @@ const openListener = async (world: World, knows: (name: string) => boolean): Pro
     filters: [],
     listings: 1,
   })
-  const gateway = openGateway({
+  const gateway = openFederation({
     config,
     spec: SPEC,
     local: { source: local, status },
@@ -311,19 +312,21 @@ const openListener = async (world: World, knows: (name: string) => boolean): Pro
     isAdminKey: null,
     recognise: (token) => (token === 'reader' ? keyOf(KEY_READER) : null),
   })
+  const log = createLogger('silent')
   const hot = new HotAnswers()
   const routes = createRoutes({
     spec: SPEC,
     registry: null,
     keys: new ApiKeys(store, replica),
     gateway,
+    agents: openAgentsDoor(gateway, log),
     store,
-    metrics: createMetrics(() => gateway?.sources ?? []),
+    metrics: createMetrics(() => gateway.sources),
     metricsPublic: false,
     areTried: () => true,
   })
   const admit = () => null
-  const app = createApp({ routes, authorize, log: createLogger('silent'), hot, admit })
+  const app = createApp({ routes, authorize, log, hot, admit })
   return hot.listener({ authorize, admit, count: () => {} }, app.callback())
 }
 

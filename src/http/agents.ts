@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import type { Reader } from '../domain/api-key.ts'
+import { EntrepotError, type ErrorCode } from '../errors.ts'
+import { objectBody } from './body.ts'
+import type { Answer, Exchange } from './exchange.ts'
+import type { Route } from './route.ts'
+
+/** What answers agents: a message of the Model Context Protocol in, its answer out. */
+export type AgentsDoor = (
+  request: Request,
+  asker: { reader: Reader; cdnLoop: string | undefined; signal: AbortSignal },
+) => Promise<Response>
+
+const message = z
+  .looseObject({
+    jsonrpc: z.literal('2.0'),
+    id: z.union([z.string(), z.int()]).optional(),
+    method: z.string().optional(),
+    params: z.looseObject({}).optional(),
+    result: z.looseObject({}).optional(),
+    error: z.looseObject({ code: z.int(), message: z.string() }).optional(),
+  })
+  .meta({ id: 'McpMessage', description: 'JSON-RPC 2.0, one message; there are no batches' })
+
+/** The agents' door: the streamable HTTP transport of MCP (2025-11-25), stateless, with the keys of every other read. */
+export const postMcp = (door: AgentsDoor): Route => ({
+  method: 'POST',
+  path: '/mcp',
+  gate: 'read',
+  summary: 'The market for agents: a server of the Model Context Protocol',
+  description:
+    'Streamable HTTP without sessions: one message a request, its answer as JSON. `Accept` names `application/json` ' +
+    'and `text/event-stream`, as the protocol demands. Tools: `search_listings`, `get_listing`, `describe_filters`, ' +
+    '`list_sources`. 403 for a request with an `Origin`: pages use the routes above, and none is to reach a ' +
+    'gateway on its reader’s own network by a name of its own.',
+  body: message,
+  answers: {
+    200: { description: 'The answer to a request', schema: message },
+    202: { description: 'A notification was taken' },
+  },
+  refusals: [403, 406, 508],
+  handle: (exchange) => answerAgent(exchange, door),
+})
+
+const answerAgent = async (exchange: Exchange, door: AgentsDoor): Promise<Answer> => {
+  const { header, listHeader, reader, signal } = exchange
+  refusePages(header('origin'))
+  const { bytes } = objectBody(exchange)
+  const headers = FORWARDED.flatMap((name) => {
+    const value = listHeader(name)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  const request = new Request(NOWHERE, { method: 'POST', headers: Object.fromEntries(headers), body: bytes })
+  const response = await door(request, { reader, cdnLoop: listHeader('cdn-loop'), signal })
+  const body = await response.text()
+  if (response.status >= 400) throw refusalOf(response.status, body)
+  const unkept = { 'Cache-Control': 'no-store' }
+  return body === ''
+    ? { status: response.status, headers: unkept }
+    : { status: response.status, body, headers: unkept }
+}
+
+/** MCP, Transports, Security Warning: else a page could make a name of its own lead to this server (DNS rebinding). */
+const refusePages = (origin: string | undefined): void => {
+  if (origin !== undefined)
+    throw new EntrepotError(
+      'forbidden',
+      'POST /mcp is for agents, not for pages of browsers: send no Origin, or use GET /listings',
+    )
+}
+
+/** Where it came to is no business of the protocol's. */
+const NOWHERE = 'http://localhost/mcp'
+/** What the transport looks at. */
+const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version']
+
+/** The transport refuses in words of JSON-RPC; this interface does so in one way only. */
+const refusalOf = (status: number, body: string): EntrepotError => {
+  const { error } = JSON.parse(body) as { error: { message: string } }
+  return new EntrepotError(CODES[status] ?? 'bad_request', error.message)
+}
+
+const CODES: Readonly<Record<number, ErrorCode>> = {
+  406: 'not_acceptable',
+  415: 'unsupported_media_type',
+}

@@ -1,0 +1,36 @@
+import type { Completeness, SourceNote } from '../gateway/discovery.ts'
+
+/**
+ * Whether an answer is all there is, in words for an agent: what is missing, why, and what not to conclude from it.
+ * Names and reasons only, none of a listing's text.
+ */
+export const describeCompleteness = ({ complete, sources }: Completeness): string => {
+  const stale = sources.flatMap(describeStale)
+  const ages = stale.length === 0 ? '' : ` ${stale.join(' ')}`
+  if (complete) return `Complete: every source answered.${ages}`
+  const missing = sources.flatMap(describeMissing).join('; ') || 'a source did not answer'
+  return `INCOMPLETE: ${missing}. More may exist there: do not conclude from this answer that nothing else does.${ages}`
+}
+
+const describeMissing = ({ registry, state, reason, filters, gaps }: SourceNote): string[] => {
+  if (gaps !== undefined) return describeGapsOf(registry, gaps)
+  if (isAnswer(state)) return []
+  if (state === 'not_yet_loaded') return [`${registry} has not been loaded yet`]
+  const why = reason === undefined ? '' : ` (${[reason, ...listOf(filters)].join(' ')})`
+  return [state === 'skipped' ? `${registry} was skipped${why}` : `${registry} could not be reached${why}`]
+}
+
+const describeGapsOf = (registry: string, gaps: NonNullable<SourceNote['gaps']>): string[] =>
+  gaps.length === 0
+    ? [`${registry} says that its own answer is not complete`]
+    : gaps.map((gap) => `${registry} answered without ${gap.registry} (${gap.reason ?? gap.state})`)
+
+const describeStale = ({ registry, state, reason, age_seconds: age }: SourceNote): string[] =>
+  state === 'stale'
+    ? [`${registry} was answered from a copy of ${Number(age ?? 0)} s ago${reason ? ` (${reason})` : ''}.`]
+    : []
+
+const isAnswer = (state: string): boolean => state === 'loaded' || state === 'stale'
+
+const listOf = (filters: unknown): string[] =>
+  Array.isArray(filters) ? filters.filter((name) => typeof name === 'string') : []
