@@ -84,7 +84,7 @@ export class Reloading {
 
   /** Ready to take over in the same turn of the event loop. */
   async #open(load: () => Config): Promise<Configuration> {
-    const next = await openConfiguration(this.#fixed(load()), this.#foundation)
+    const next = await openConfiguration(this.#fixed(load()), this.#foundation, this.#closing.signal)
     const { replica: before } = this.#current
     try {
       await this.#untilTried(next)

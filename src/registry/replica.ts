@@ -32,14 +32,16 @@ export class Replica {
   /**
    * Loads everything, then follows. Rejects when the load fails.
    * @param onFault told once when following begins to fail; it is tried again until it goes well
+   * @param signal gives the load up
    */
   static async open(
     store: Store,
     filters: readonly Filter[],
     onFault: (cause: unknown) => void,
     clock: Clock = systemClock,
+    signal?: AbortSignal,
   ): Promise<Replica> {
-    const loaded = await load(store, filters)
+    const loaded = await load(store, filters, signal)
     return new Replica(store, filters, onFault, clock, loaded)
   }
 
@@ -142,8 +144,11 @@ export class Replica {
 
 type Loaded = { projection: Projection; position: Position }
 
-const load = async (store: Store, filters: readonly Filter[]): Promise<Loaded> => {
+const load = async (store: Store, filters: readonly Filter[], signal?: AbortSignal): Promise<Loaded> => {
   const projection = new Projection(filters)
-  const position = await store.load((change) => projection.apply(change))
+  const position = await store.load((change) => {
+    signal?.throwIfAborted()
+    projection.apply(change)
+  })
   return { projection, position }
 }
