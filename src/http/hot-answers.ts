@@ -4,13 +4,19 @@ import type { Reader } from '../domain/api-key.ts'
 import type { AppOptions } from './app.ts'
 
 /** A finished answer, ready to be written. */
-type HotAnswer = { headers: OutgoingHttpHeaders; body: Buffer; isCurrent: () => boolean }
+type HotAnswer = {
+  /** Names and values in turn, which Node writes quickest. */
+  headers: string[]
+  body: Buffer
+  isCurrent: () => boolean
+}
 
 type HotOptions = Pick<AppOptions, 'authorize' | 'admit'> & {
   /** Told of every request that is answered from here, with its status and when it began. */
   count: (request: IncomingMessage, status: number, started: number) => void
 }
 
+/** Of both kinds of readers together. */
 export const MAX_HOT_BYTES = 64 * 1024 * 1024
 /** A larger answer is not worth its place. */
 const MAX_HOT_ANSWER_BYTES = 1024 * 1024
@@ -21,17 +27,21 @@ const MAX_HOT_ANSWER_BYTES = 1024 * 1024
  * header that could lead to another answer sends the request on.
  */
 export class HotAnswers {
-  readonly #answers = new LRUCache<string, HotAnswer>({
-    maxSize: MAX_HOT_BYTES,
-    maxEntrySize: MAX_HOT_ANSWER_BYTES,
-    sizeCalculation: ({ body }, key) => body.length + key.length,
-  })
+  /** By URL. Readers with a key all see the same, and so do readers without. */
+  readonly #answers: Record<Reader['kind'], LRUCache<string, HotAnswer>> = {
+    anonymous: answersByUrl(),
+    key: answersByUrl(),
+  }
 
-  keep(request: IncomingMessage, reader: Reader, answer: HotAnswer): void {
+  keep(
+    request: IncomingMessage,
+    reader: Reader,
+    { headers: sent, ...answer }: Omit<HotAnswer, 'headers'> & { headers: OutgoingHttpHeaders },
+  ): void {
     if (!isPlainRead(request)) return
-    const headers = { ...answer.headers }
+    const headers = { ...sent }
     for (const name of OWN_HEADERS) delete headers[name]
-    this.#answers.set(keyOf(request, reader), { ...answer, headers })
+    this.#answers[reader.kind].set(request.url!, { ...answer, headers: linesOf(headers) })
   }
 
   /** @param fallback answers everything that is not kept */
@@ -39,10 +49,10 @@ export class HotAnswers {
     return (request, response) => {
       const started = performance.now()
       const reader = isPlainRead(request) ? readerOf(request, authorize) : null
-      const answer = reader === null ? undefined : this.#find(request, reader)
+      const answer = reader === null ? undefined : this.#find(request.url!, reader)
       if (reader === null || answer === undefined) return fallback(request, response)
       const write = (counted: Record<string, string> | null): void => {
-        const headers = counted === null ? answer.headers : { ...answer.headers, ...counted }
+        const headers = counted === null ? answer.headers : [...answer.headers, ...linesOf(counted)]
         response.writeHead(200, headers).end(answer.body)
         count(request, 200, started)
       }
@@ -52,14 +62,24 @@ export class HotAnswers {
     }
   }
 
-  #find(request: IncomingMessage, reader: Reader): HotAnswer | undefined {
-    const key = keyOf(request, reader)
-    const answer = this.#answers.get(key)
+  #find(url: string, { kind }: Reader): HotAnswer | undefined {
+    const answers = this.#answers[kind]
+    const answer = answers.get(url)
     if (answer === undefined || answer.isCurrent()) return answer
-    this.#answers.delete(key)
+    answers.delete(url)
     return undefined
   }
 }
+
+const answersByUrl = (): LRUCache<string, HotAnswer> =>
+  new LRUCache({
+    maxSize: MAX_HOT_BYTES / 2,
+    maxEntrySize: MAX_HOT_ANSWER_BYTES,
+    sizeCalculation: ({ body }, url) => body.length + url.length,
+  })
+
+const linesOf = (headers: OutgoingHttpHeaders): string[] =>
+  Object.entries(headers).flatMap(([name, value]) => [value].flat().flatMap((one) => [name, String(one)]))
 
 /** What the answer to one request says of that request alone. */
 const OWN_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'server-timing']
@@ -72,9 +92,6 @@ const readerOf = (request: IncomingMessage, authorize: AppOptions['authorize']):
     return null
   }
 }
-
-/** Readers with a key all see the same, and so do readers without. */
-const keyOf = ({ url }: IncomingMessage, reader: Reader): string => `${reader.kind} ${url}`
 
 const isPlainRead = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' &&
