@@ -1,0 +1,189 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { DCLinter } from 'dclint'
+import { loadConfig } from '../../src/config.ts'
+import { addressOf, COMPOSE_FILE, type ComposeService, namesIn, readComposeFile } from './compose-file.ts'
+import { makeSecrets } from './secrets.ts'
+
+/** What dclint knows, the schema of the Compose specification first of all; less two tastes in the order of keys. */
+const linter = new DCLinter({
+  rules: {
+    'service-keys-order': 0,
+    'top-level-properties-order': 0,
+    'require-quotes-in-ports': [2, { quoteType: 'double' }],
+  },
+  quiet: false,
+  debug: false,
+  exclude: [],
+})
+
+const lint = (path: string): string[] =>
+  linter
+    .lintFiles([path], false)
+    .flatMap(({ messages }: Linted) => messages.map(({ rule, message }) => `${rule}: ${message}`))
+
+type Linted = { messages: { rule: string; message: string }[] }
+
+/** What the linter says of the file after an edit, which must change something. */
+const lintEdited = (t: ExecutionContext, edit: (text: string) => string): string[] => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-compose-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const text = readFileSync(COMPOSE_FILE, 'utf8')
+  const edited = edit(text)
+  t.not(edited, text)
+  const path = join(folder, 'docker-compose.yml')
+  writeFileSync(path, edited)
+  return lint(path)
+}
+
+const file = readComposeFile()
+const services = Object.entries(file.services)
+const demoFile = readComposeFile({ GATEWAY_FILE: 'demo.toml' })
+
+test('the linter and the schema of the Compose specification find nothing', (t) => {
+  t.deepEqual(lint(COMPOSE_FILE), [])
+})
+
+test('the linter finds what is wrong', (t) => {
+  const edits: readonly [found: RegExp, edit: (text: string) => string][] = [
+    [/invalid-schema/, (text) => text.replace('cap_drop: [ALL]', 'cap_drop: ALL')],
+    [/invalid-schema/, (text) => text.replace('healthcheck:', 'health_check:')],
+    [/no-unbound-port-interfaces/, (text) => text.replace('"127.0.0.1:${PORT', '"${PORT')],
+    [/service-image-require-explicit-tag/, (text) => text.replace('image: redis:8', 'image: redis')],
+  ]
+  for (const [found, edit] of edits) t.regex(lintEdited(t, edit).join('\n'), found)
+})
+
+test('every network, volume, secret and service that is named is there, and so is every file', (t) => {
+  for (const [name, service] of services) {
+    for (const network of namesIn(service.networks)) t.true(network in file.networks, `${name}: ${network}`)
+    for (const secret of service.secrets ?? []) t.true(secret in file.secrets, `${name}: ${secret}`)
+    for (const other of namesIn(service.depends_on)) t.true(other in file.services, `${name}: ${other}`)
+    for (const { type, source } of service.volumes ?? []) {
+      if (type === 'volume') t.true(source in file.volumes, `${name}: ${source}`)
+      else t.true(existsSync(source), `${name}: ${source}`)
+    }
+  }
+})
+
+test('no container can write to its root, gain a right, or take what is the host’s', (t) => {
+  for (const [name, service] of services) {
+    t.true(service.read_only, name)
+    t.deepEqual(service.cap_drop, ['ALL'], name)
+    t.deepEqual(service.security_opt, ['no-new-privileges:true'], name)
+    t.truthy(service.mem_limit, name)
+    t.truthy(service.pids_limit, name)
+    t.notRegex(service.user ?? '', /^(0|root)\b/, name)
+    t.regex(service.image ?? '', /:[\w.-]*\d/, `${name} has a tag with a number`)
+    const risky = ['privileged', 'network_mode', 'pid', 'ipc', 'userns_mode', 'devices', 'cap_add']
+    t.deepEqual(
+      risky.filter((key) => key in service),
+      [],
+      name,
+    )
+    for (const { type, read_only } of service.volumes ?? []) if (type === 'bind') t.true(read_only, name)
+  }
+})
+
+test('what listens on the host listens on 127.0.0.1; Redis and the Registries have no way out', (t) => {
+  const ports = services.flatMap(([, service]) => service.ports ?? [])
+  t.deepEqual(ports.sort(), ['127.0.0.1:3000:3000', '127.0.0.1:8080:8080', '127.0.0.1:9090:9090'])
+  for (const name of ['redis', 'open-market', 'curated', 'co-located', 'seed'])
+    for (const network of namesIn(file.services[name]!.networks))
+      t.true(file.networks[network]?.internal, name)
+})
+
+test('without a profile: Redis, two gateways and the proxy; demo and observability add theirs', (t) => {
+  const inProfile = (profile: string | undefined): string[] =>
+    services.filter(([, { profiles }]) => profiles?.[0] === profile).map(([name]) => name)
+  t.deepEqual(inProfile(undefined).sort(), ['gateway-1', 'gateway-2', 'proxy', 'redis'])
+  t.deepEqual(inProfile('demo').sort(), ['co-located', 'curated', 'open-market', 'seed'])
+  t.deepEqual(inProfile('observability').sort(), ['grafana', 'prometheus'])
+})
+
+test('a container that takes a free address never takes a fixed one', (t) => {
+  const [subnet] = file.networks.front!.ipam!.config
+  t.is(subnet?.ip_range, '172.31.250.128/25')
+  for (const name of ['proxy', 'gateway-1', 'gateway-2'])
+    t.true(Number(addressOf(file, name, 'front').split('.')[3]) < 128, name)
+})
+
+/** A service's environment with this machine's places for those in the container. */
+const environmentHere = ({ environment = {} }: ComposeService, secrets: string): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [
+      name,
+      value.replace('/run/secrets', secrets).replace('/etc/entrepot', 'deploy/config'),
+    ]),
+  )
+
+test('no secret stands in the file: services are told where it lies, and get no more than they need', (t) => {
+  const needs = Object.fromEntries(services.map(([name, { secrets = [] }]) => [name, [...secrets].sort()]))
+  const gateway = ['admin_key', 'bootstrap_key', 'curated_key', 'store_url']
+  t.deepEqual(needs, {
+    'co-located': [],
+    curated: ['curated_key'],
+    'gateway-1': gateway,
+    'gateway-2': gateway,
+    grafana: ['grafana_password'],
+    'open-market': [],
+    prometheus: ['admin_key'],
+    proxy: [],
+    redis: ['redis.conf'],
+    seed: ['curated_key'],
+  })
+  for (const [name, { environment = {} }] of services)
+    for (const [variable, value] of Object.entries(environment))
+      if (/KEY|PASSWORD|TOKEN|SECRET/.test(variable) && !/REQUIRE/.test(variable))
+        t.regex(value, /^\/run\/secrets\//, `${name}: ${variable}`)
+})
+
+test('make-secrets.sh makes every secret that is named, and nothing reads a file that it does not make', (t) => {
+  const folder = makeSecrets(t)
+  for (const [name, { file: path }] of Object.entries(file.secrets)) {
+    t.is(path, `./deploy/secrets/${name}`)
+    t.true(existsSync(join(folder, name)), name)
+  }
+})
+
+for (const [what, composed] of Object.entries({ 'gateway.toml': file, 'demo.toml': demoFile }))
+  test(`the gateways’ settings with ${what} are good, both gates on, and trust the proxy alone`, (t) => {
+    const secrets = makeSecrets(t)
+    const toml = join(secrets, 'gateway.toml')
+    writeFileSync(toml, readFileSync(join('deploy/config', what), 'utf8').replaceAll('/run/secrets', secrets))
+    for (const name of ['gateway-1', 'gateway-2']) {
+      const environment = environmentHere(composed.services[name]!, secrets)
+      t.is(environment.ENTREPOT_CONFIG, `deploy/config/${what}`)
+      const config = loadConfig({ ...environment, ENTREPOT_CONFIG: toml })
+      t.true(config.requireReadKey && config.requireWriteKey)
+      t.is(config.storeUrl, readFileSync(join(secrets, 'store_url'), 'utf8').trim())
+      t.regex(config.adminKey ?? '', /^[0-9a-f]{64}$/)
+      t.regex(config.bootstrapKey ?? '', /^[0-9a-f]{64}$/)
+      t.false(config.metricsPublic)
+      t.deepEqual(config.limits.trustedProxies, [`${addressOf(composed, 'proxy', 'front')}/32`])
+      t.deepEqual(
+        config.upstreams.map(({ name, url }) => `${name} ${url}`),
+        what === 'gateway.toml'
+          ? []
+          : ['open-market', 'curated', 'co-located'].map((registry) => `${registry} http://${registry}:8080`),
+      )
+    }
+  })
+
+test('the Registries’ settings are good, and the curated one is shut', (t) => {
+  const secrets = makeSecrets(t)
+  const settings = (name: string) => loadConfig(environmentHere(file.services[name]!, secrets))
+  t.true(settings('curated').requireReadKey && settings('curated').requireWriteKey)
+  t.false(settings('open-market').requireReadKey)
+  t.false(settings('co-located').requireReadKey)
+})
+
+test('every variable that a container of ours is given is one that the README knows', (t) => {
+  const readme = readFileSync('README.md', 'utf8')
+  for (const [name, { build, environment = {} }] of services)
+    if (build?.target === 'runtime')
+      for (const variable of Object.keys(environment))
+        t.true(readme.includes(`\`${variable.replace(/_FILE$/, '')}\``), `${name}: ${variable}`)
+})
