@@ -4,7 +4,7 @@ import { lifecycleOf } from './lifecycle.ts'
 import { negotiationOf } from './negotiation.ts'
 import { countOf, type FoundListing, firstOf, membersOf, type StorefrontView, textOf } from './observation.ts'
 import { pricingOf } from './pricing.ts'
-import { type Kind, type PresentationRecord, presentationRecord } from './record.ts'
+import type { Kind, PresentationRecord } from './record.ts'
 import { virtualMachineDetails } from './virtual-machine.ts'
 
 /** A listing of which no record can be made. */
@@ -13,7 +13,7 @@ export class UnpresentableError extends Error {}
 /**
  * The presentation record of `spec.md` 2.5 for a listing, from what its Registry and its storefront show. Nothing is
  * guessed: see `record.ts`.
- * @throws UnpresentableError for a listing of neither kind, or one that has no place in time
+ * @throws UnpresentableError for a listing without an id, of neither kind, or without a place in time
  */
 export const buildRecord = (found: FoundListing, storefront: StorefrontView): PresentationRecord => {
   const { listing, registry, publisher } = found
@@ -23,10 +23,12 @@ export const buildRecord = (found: FoundListing, storefront: StorefrontView): Pr
   const { schema, location, quantity, delivery, resource } = details(listing, offer, storefront)
   const pricing = pricingOf(listing, storefront, quantity)
   const publishedAt = publicationTime(found)
-  return presentationRecord.parse({
+  const listingId = textOf(listing.listing_id)
+  if (listingId === null) throw new UnpresentableError('it has no listing_id')
+  const record = {
     // It stands for a listing of the market, not for an example of one.
     market_data: true,
-    listing_id: textOf(listing.listing_id),
+    listing_id: listingId,
     seller: textOf(storefront.status?.agent_id) ?? publisher,
     publisher: publisher ?? countOf(listing.publisher_id) ?? 'unknown',
     storefront: textOf(listing.storefront_url),
@@ -46,7 +48,9 @@ export const buildRecord = (found: FoundListing, storefront: StorefrontView): Pr
     lifecycle: lifecycleOf(listing, pricing),
     delivery,
     resource,
-  })
+  } as const satisfies Record<keyof PresentationRecord, unknown>
+  // `resource` goes with `kind`, which the compiler cannot follow through `details`.
+  return record as PresentationRecord
 }
 
 const kindOf = ({ listing }: FoundListing): Kind => {

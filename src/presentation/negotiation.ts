@@ -1,4 +1,5 @@
-import { NEGOTIATION_STAGES, type NegotiationEntry, type PresentationRecord } from './record.ts'
+import type { NegotiationEntry, PresentationRecord } from './record.ts'
+import { NEGOTIATION_STAGES } from './stages.ts'
 
 /** Only the seller's advertisement is public; who negotiates with whom over what is not. */
 export const negotiationOf = (

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { NEGOTIATION_STAGES } from './stages.ts'
 
 /**
  * The review-projection records of `spec.md` 2.5, both kinds. A text that is not known is `null`: a record says
@@ -21,7 +22,6 @@ const quantity = z.strictObject({
 const STEP_STATUSES = ['complete', 'current', 'not-started', 'not-applicable'] as const
 const step = z.strictObject({ status: z.enum(STEP_STATUSES), label: text })
 
-export const NEGOTIATION_STAGES = ['advertised', 'buyer-proposed', 'seller-countered', 'agreed'] as const
 const stage = z.enum(NEGOTIATION_STAGES)
 const timestamp = z.iso.datetime({ precision: null })
 
