@@ -99,9 +99,9 @@ export const openConfiguration = async (
     const hot = new HotAnswers()
     const app = createApp({ routes, authorize, log, hot, admit })
     const underWay = new UnderWay()
-    const { count } = requests
+    const { counter } = requests
     const listener = hot.listener(
-      { authorize, admit, count },
+      { authorize, admit, counter },
       underWay.listener(requests.listener(app.callback())),
     )
     return {

@@ -13,7 +13,8 @@ export type LimitState = {
 }
 
 /**
- * Counts one use of `kind` by `who` (an address, a key's id, a publisher's identifier, each with its prefix).
+ * Counts one use of `kind` by `who` (an address, a key's id, a publisher's identifier, each with its prefix), or by
+ * whom it tells: it is asked only where that kind is limited.
  * `null` where that kind is not limited. Never rejects: a limiter that is away lets everybody through on its own count.
  */
-export type Limiter = (kind: LimitKind, who: string) => Promise<LimitState> | null
+export type Limiter = (kind: LimitKind, who: string | (() => string)) => Promise<LimitState> | null

@@ -20,7 +20,7 @@ export const createAdmission =
   (request, gate, reader) => {
     if (gate !== 'read' && gate !== 'write') return null
     const kind = gate === 'write' ? 'publish' : reader.kind === 'key' ? 'read_key' : 'anonymous'
-    const who = reader.kind === 'key' ? `key:${reader.key.id}` : `address:${clientAddress(request)}`
+    const who = () => (reader.kind === 'key' ? `key:${reader.key.id}` : `address:${clientAddress(request)}`)
     return limiter(kind, who)?.then((state) => admit(kind, state)) ?? null
   }
 

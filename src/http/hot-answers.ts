@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, RequestListener } from 'node
 import { LRUCache } from 'lru-cache'
 import type { Reader } from '../domain/api-key.ts'
 import type { AppOptions } from './app.ts'
+import type { CountAnswer } from './request-metrics.ts'
 
 /** A finished answer, ready to be written. */
 type HotAnswer = {
@@ -9,11 +10,13 @@ type HotAnswer = {
   headers: string[]
   body: Buffer
   isCurrent: () => boolean
+  /** Counts that it was given; made when it first is. */
+  count: CountAnswer | null
 }
 
 type HotOptions = Pick<AppOptions, 'authorize' | 'admit'> & {
-  /** Told of every request that is answered from here, with its status and when it began. */
-  count: (request: IncomingMessage, status: number, started: number) => void
+  /** What counts the answers that are given from here. */
+  counter: (request: IncomingMessage, status: number) => CountAnswer
 }
 
 /** Of both kinds of readers together. */
@@ -36,16 +39,16 @@ export class HotAnswers {
   keep(
     request: IncomingMessage,
     reader: Reader,
-    { headers: sent, ...answer }: Omit<HotAnswer, 'headers'> & { headers: OutgoingHttpHeaders },
+    { headers: sent, ...answer }: Pick<HotAnswer, 'body' | 'isCurrent'> & { headers: OutgoingHttpHeaders },
   ): void {
     if (!isPlainRead(request)) return
     const headers = { ...sent }
     for (const name of OWN_HEADERS) delete headers[name]
-    this.#answers[reader.kind].set(request.url!, { ...answer, headers: linesOf(headers) })
+    this.#answers[reader.kind].set(request.url!, { ...answer, headers: linesOf(headers), count: null })
   }
 
   /** @param fallback answers everything that is not kept */
-  listener({ authorize, admit, count }: HotOptions, fallback: RequestListener): RequestListener {
+  listener({ authorize, admit, counter }: HotOptions, fallback: RequestListener): RequestListener {
     return (request, response) => {
       const started = performance.now()
       const reader = isPlainRead(request) ? readerOf(request, authorize) : null
@@ -54,7 +57,8 @@ export class HotAnswers {
       const write = (counted: Record<string, string> | null): void => {
         const headers = counted === null ? answer.headers : [...answer.headers, ...linesOf(counted)]
         response.writeHead(200, headers).end(answer.body)
-        count(request, 200, started)
+        answer.count ??= counter(request, 200)
+        answer.count(started)
       }
       const counted = admit(request, 'read', reader)
       if (counted === null) write(null)

@@ -12,6 +12,9 @@ type Tally = {
   observe: (seconds: number) => void
 }
 
+/** `started`: milliseconds, as `performance.now()` tells them. */
+export type CountAnswer = (started: number) => void
+
 /** Requests by route, method and status, and how long they took, for `GET /metrics`. */
 export class RequestMetrics {
   readonly #fixed = new Map<string, Tally>()
@@ -50,19 +53,22 @@ export class RequestMetrics {
   listener(inner: RequestListener): RequestListener {
     return (request, response) => {
       const started = performance.now()
-      response.once('close', () => this.count(request, response.statusCode, started))
+      response.once('close', () => this.counter(request, response.statusCode)(started))
       inner(request, response)
     }
   }
 
-  readonly count = ({ url = '', method: sent }: IncomingMessage, status: number, started: number): void => {
+  /** What counts one more answer of that status to that question, told when it began. Good for as long as the process. */
+  readonly counter = ({ url = '', method: sent }: IncomingMessage, status: number): CountAnswer => {
     const tally = this.#tallyOf(url)
     const method = METHODS.has(sent) ? sent! : 'other'
     const key = method + status
-    const counted = tally.counts.get(key)
-    if (counted !== undefined) counted.count++
-    else tally.counts.set(key, { method, status, count: 1 })
-    tally.observe((performance.now() - started) / 1000)
+    const counted = tally.counts.get(key) ?? { method, status, count: 0 }
+    tally.counts.set(key, counted)
+    return (started) => {
+      counted.count++
+      tally.observe((performance.now() - started) / 1000)
+    }
   }
 
   #tallyOf(url: string): Tally {

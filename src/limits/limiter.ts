@@ -23,7 +23,7 @@ export const createLimiter = (limits: Config['limits'], shared: SharedCounters |
   }
   return (kind, who) => {
     const limiter = counters[kind]
-    return limiter === null ? null : consume(limiter, who)
+    return limiter === null ? null : consume(limiter, typeof who === 'string' ? who : who())
   }
 }
 

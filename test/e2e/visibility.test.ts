@@ -327,7 +327,7 @@ const openListener = async (world: World, knows: (name: string) => boolean): Pro
   })
   const admit = () => null
   const app = createApp({ routes, authorize, log, hot, admit })
-  return hot.listener({ authorize, admit, count: () => {} }, app.callback())
+  return hot.listener({ authorize, admit, counter: () => () => {} }, app.callback())
 }
 
 const keyOf = (reader: Reader) => (reader.kind === 'key' ? reader.key : null)
