@@ -1,6 +1,7 @@
+import { textAt } from '../domain/json-at.ts'
+import { priceOf } from '../domain/price.ts'
 import { parseTimestamp } from '../domain/timestamp.ts'
-import { priceOf } from './price.ts'
-import { type Row, readRow, textAt } from './row.ts'
+import { type Row, readRow } from './row.ts'
 
 export type PolicyName = 'cheapest' | 'newest' | 'registry-order'
 

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { textAt } from '../domain/json-at.ts'
 import { safeText } from '../domain/safe-text.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { type BuyerConfig, defaultFiles, readBuyerConfig } from './buyer-config.ts'
@@ -6,7 +7,6 @@ import { faultOf, readObject } from './client.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { type Market, routeOf } from './market.ts'
 import { describeNearMiss, nearMisses, urlFault } from './registry-url.ts'
-import { textAt } from './row.ts'
 import { type JsonOptions, type Registry, splitUrls, withoutCredentials } from './select-registries.ts'
 import { bold, isLively, print, printJson, type Terminal } from './terminal.ts'
 

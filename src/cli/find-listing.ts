@@ -1,3 +1,4 @@
+import { textAt } from '../domain/json-at.ts'
 import { merge } from '../domain/merge.ts'
 import type { Page } from '../domain/page.ts'
 import { SourceError } from '../domain/source-error.ts'
@@ -5,7 +6,7 @@ import { reportFailure, reportPage, type SourceReport } from '../gateway/source-
 import { readObject } from './client.ts'
 import { type Market, routeOf } from './market.ts'
 import { tellOutcomes } from './outcomes.ts'
-import { type Row, readRow, textAt, toRow } from './row.ts'
+import { type Row, readRow, toRow } from './row.ts'
 import type { Registry } from './select-registries.ts'
 import type { Terminal } from './terminal.ts'
 

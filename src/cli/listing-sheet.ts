@@ -1,8 +1,9 @@
+import { showAge } from '../domain/age.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'
+import { textAt } from '../domain/json-at.ts'
+import { grouped, priceOf } from '../domain/price.ts'
 import { safeText } from '../domain/safe-text.ts'
-import { showAge } from './age.ts'
-import { grouped, priceOf } from './price.ts'
-import { type Row, readRow, textAt } from './row.ts'
+import { type Row, readRow } from './row.ts'
 
 /** A full sheet of one listing: every member with its name, what is nested indented below it. */
 export const listingSheet = (row: Row): string[] => {

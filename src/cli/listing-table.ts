@@ -1,8 +1,9 @@
+import { showAge } from '../domain/age.ts'
 import type { JsonObject } from '../domain/json.ts'
+import { textAt } from '../domain/json-at.ts'
+import { priceOf, showPrice } from '../domain/price.ts'
 import { safeText } from '../domain/safe-text.ts'
-import { showAge } from './age.ts'
-import { priceOf, showPrice } from './price.ts'
-import { type Row, readRow, textAt } from './row.ts'
+import { type Row, readRow } from './row.ts'
 import { type Column, renderTable } from './table.ts'
 
 type Cell = Column & { show: (listing: JsonObject) => string | null }

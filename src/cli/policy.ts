@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { sameJson } from '../domain/json.ts'
+import { textAt } from '../domain/json-at.ts'
 import type { MergedItem } from '../domain/merge.ts'
 import { BUILT_IN_POLICIES, type PolicyName } from './built-in-policies.ts'
 import { CliError, EXIT, usageError } from './exit.ts'
-import { type Row, readRow, textAt, toRow } from './row.ts'
+import { type Row, readRow, toRow } from './row.ts'
 import type { Terminal } from './terminal.ts'
 
 export type PolicyOptions = {

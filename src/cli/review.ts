@@ -1,3 +1,4 @@
+import { textAt } from '../domain/json-at.ts'
 import { safeJson } from '../domain/safe-text.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { buildRecord, UnpresentableError } from '../presentation/build-record.ts'
@@ -7,7 +8,7 @@ import { CliError, EXIT, type ExitCode } from './exit.ts'
 import { find } from './find-listing.ts'
 import type { Market } from './market.ts'
 import { exitCodeOf } from './outcomes.ts'
-import { readRow, textAt } from './row.ts'
+import { readRow } from './row.ts'
 import { type Registry, type RegistryOptions, selectRegistries } from './select-registries.ts'
 import { print, type Terminal, tell } from './terminal.ts'
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../domain/json.ts'
+import { isJsonObject, type JsonObject, parseJson } from '../domain/json.ts'
 import { withMember } from '../domain/json-members.ts'
 import type { MergedItem } from '../domain/merge.ts'
 import { renderMeta } from '../gateway/envelope.ts'
@@ -13,28 +13,4 @@ export const toRow = (merged: MergedItem): Row =>
 export const readRow = (row: Row): JsonObject => {
   const value = parseJson(row)
   return isJsonObject(value) ? value : {}
-}
-
-/** Where in a row a value is, `null` where there is none; array indexes as numbers. */
-export const at = (value: JsonValue | undefined, ...path: readonly (string | number)[]): JsonValue => {
-  let found: JsonValue = value ?? null
-  for (const step of path) {
-    if (typeof step === 'number') found = Array.isArray(found) ? (found[step] ?? null) : null
-    else found = isJsonObject(found) && Object.hasOwn(found, step) ? (found[step] ?? null) : null
-  }
-  return found
-}
-
-/** A scalar as text; `null` for what is none. */
-export const textAt = (
-  value: JsonValue | undefined,
-  ...path: readonly (string | number)[]
-): string | null => {
-  const found = at(value, ...path)
-  return typeof found === 'string' ||
-    typeof found === 'number' ||
-    typeof found === 'bigint' ||
-    typeof found === 'boolean'
-    ? String(found)
-    : null
 }

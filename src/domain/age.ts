@@ -1,4 +1,4 @@
-import { parseTimestamp } from '../domain/timestamp.ts'
+import { parseTimestamp } from './timestamp.ts'
 
 const UNITS: readonly (readonly [name: string, seconds: number])[] = [
   ['d', 86_400],

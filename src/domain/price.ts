@@ -1,5 +1,5 @@
-import type { JsonObject } from '../domain/json.ts'
-import { textAt } from './row.ts'
+import type { JsonObject } from './json.ts'
+import { textAt } from './json-at.ts'
 
 /**
  * What a listing advertises: the first rate of its first escrow, in base units of its token (`protocol.md` 5.3). The

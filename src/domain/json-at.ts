@@ -1,0 +1,25 @@
+import { isJsonObject, type JsonValue } from './json.ts'
+
+/** Where in a value another is, `null` where there is none; array indexes as numbers. */
+export const at = (value: JsonValue | undefined, ...path: readonly (string | number)[]): JsonValue => {
+  let found: JsonValue = value ?? null
+  for (const step of path) {
+    if (typeof step === 'number') found = Array.isArray(found) ? (found[step] ?? null) : null
+    else found = isJsonObject(found) && Object.hasOwn(found, step) ? (found[step] ?? null) : null
+  }
+  return found
+}
+
+/** A scalar as text; `null` for what is none. */
+export const textAt = (
+  value: JsonValue | undefined,
+  ...path: readonly (string | number)[]
+): string | null => {
+  const found = at(value, ...path)
+  return typeof found === 'string' ||
+    typeof found === 'number' ||
+    typeof found === 'bigint' ||
+    typeof found === 'boolean'
+    ? String(found)
+    : null
+}
