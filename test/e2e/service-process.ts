@@ -1,11 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
+import { createInterface, type Interface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 /** `entrepot serve` as a process of its own, on a free port. */
 export type ServiceProcess = {
   url: string
+  pid: number
+  /** `SIGHUP` reloads. */
+  signal: (signal: 'SIGHUP') => void
+  /** The next lines of its log that say this. */
+  logged: (message: string, count?: number) => Promise<Record<string, unknown>[]>
   /** Signals the process, which resolves with its exit code when it is gone; `null` where the signal ended it. */
   end: (signal: 'SIGTERM' | 'SIGKILL') => Promise<number | null>
 }
@@ -38,8 +43,13 @@ export const startProcess = async (
     process.off('exit', kill)
     return code as number | null
   })
+  const lines = createInterface(child.stderr!)
+  const url = await listening(lines)
   return {
-    url: await listening(child),
+    url,
+    pid: child.pid!,
+    signal: (signal) => void child.kill(signal),
+    logged: (message, count = 1) => nextLines(lines, message, count),
     end: (signal) => {
       child.kill(signal)
       return gone
@@ -53,16 +63,25 @@ const spawnService = (storeUrl: string, environment: Record<string, string>): Ch
     stdio: ['ignore', 'ignore', 'pipe'],
   })
 
-const listening = async (child: ChildProcess): Promise<string> => {
+const listening = async (lines: Interface): Promise<string> => {
   const said: string[] = []
-  const lines = createInterface(child.stderr!)
-  for await (const line of lines) {
-    const url = /"url":"(http:[^"]+)"/.exec(line)?.[1]
-    if (url !== undefined) {
-      child.stderr!.resume()
-      return url
-    }
-    said.push(line)
-  }
-  throw new Error(`the service ended before it listened: ${said.join('\n')}`)
+  lines.on('line', (line) => said.push(line))
+  await Promise.race([nextLines(lines, 'listening', 1), once(lines, 'close')])
+  lines.removeAllListeners('line')
+  lines.on('line', () => {}) // what nobody waits for is read all the same
+  const { url } = JSON.parse(said.find((line) => line.includes('"listening"')) ?? '{}')
+  if (url === undefined) throw new Error(`the service ended before it listened: ${said.join('\n')}`)
+  return url
 }
+
+const nextLines = (lines: Interface, message: string, count: number): Promise<Record<string, unknown>[]> =>
+  new Promise((resolve) => {
+    const found: Record<string, unknown>[] = []
+    const look = (line: string): void => {
+      if (!line.includes(JSON.stringify(message))) return
+      if (found.push(JSON.parse(line)) < count) return
+      lines.off('line', look)
+      resolve(found)
+    }
+    lines.on('line', look)
+  })

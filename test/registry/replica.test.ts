@@ -162,3 +162,25 @@ test('a load that fails after the changelog was lost leaves what there was, and 
   t.deepEqual(idsOf(replica), ['L'])
   t.is(reported.length, 1)
 })
+
+test('who catches up with another as well waits until both can be read', async (t) => {
+  const store = openSqliteStore(':memory:')
+  t.teardown(() => store.close())
+  const { replica } = await follow(t, store)
+  // Told of nothing: it knows what it is made to read.
+  const { replica: other } = await follow(t, deaf(store))
+  await published(store, publishOf('before'))
+  await replica.catchUp()
+  t.deepEqual(idsOf(other), [])
+  replica.alsoCatchUp(other)
+  await published(store, publishOf('after'))
+  await replica.catchUp()
+  t.deepEqual(idsOf(other), ['before', 'after'])
+})
+
+const deaf = (store: Store): Store => ({
+  ...store,
+  load: (visit) => store.load(visit),
+  changesAfter: (position, limit) => store.changesAfter(position, limit),
+  onChange: () => () => {},
+})

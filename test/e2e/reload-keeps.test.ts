@@ -1,0 +1,177 @@
+import test from 'ava'
+import { listingTexts } from '../helpers/fake-registry.ts'
+import { gatewayToml, startFake } from '../helpers/gateway.ts'
+import { manualClock } from '../helpers/manual-clock.ts'
+import { startReloadable } from '../helpers/reloadable.ts'
+
+type Source = { registry: string; state: string; reason?: string; returned: number }
+type Answer = { items: { listing_id: string }[]; sources: Source[]; next_cursor?: string; complete: boolean }
+
+const ids = ({ items }: Answer): string[] => items.map(({ listing_id: id }) => id)
+
+test('an upstream whose settings are the same is the same one: nothing is asked of it for a reload', async (t) => {
+  const one = await startFake(t, { items: listingTexts('one', 5) })
+  const held = await startFake(t, { items: listingTexts('held', 5) })
+  const behind = [
+    { name: 'one', url: one.url },
+    { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
+  ]
+  const { get, reload } = await startReloadable(t, gatewayToml(behind))
+  while ((await get('/ready')).status !== 200) await new Promise((resolve) => setImmediate(resolve))
+  await get('/listings')
+  const asked = () => [one, held].map((fake) => [fake.requests.length, fake.specRequests.length])
+  const before = asked()
+  // Another order is another priority, which is how it is shown and not what it is.
+  await reload(gatewayToml(behind.toReversed()))
+  const answer = (await get('/listings')).json() as Answer
+  t.deepEqual(
+    answer.sources.map(({ registry, state }) => `${registry} ${state}`),
+    ['local loaded', 'held loaded', 'one loaded'],
+  )
+  t.deepEqual(asked(), before)
+})
+
+test('an upstream whose settings change keeps its listings, though it cannot be reached just then', async (t) => {
+  const live = await startFake(t, { items: listingTexts('live', 5) })
+  const held = await startFake(t, { items: listingTexts('held', 5) })
+  const behind = (settings: string) =>
+    gatewayToml([
+      { name: 'live', url: live.url, settings },
+      { name: 'held', url: held.url, settings: `mode = "snapshot"\n${settings}` },
+    ])
+  const { get, reload } = await startReloadable(t, behind(''))
+  while ((await get('/ready')).status !== 200) await new Promise((resolve) => setImmediate(resolve))
+  const before = (await get('/listings')).json() as Answer
+  t.is(before.items.length, 10)
+  live.script = [{ kind: 'reset_before_headers' }]
+  held.script = [{ kind: 'reset_before_headers' }]
+  await reload(behind('timeout_ms = 700'))
+  const after = (await get('/listings')).json() as Answer
+  t.deepEqual(ids(after), ids(before))
+  t.true(after.complete)
+  t.deepEqual(
+    after.sources.map(({ registry, state, reason }) => [registry, state, reason]),
+    [
+      ['local', 'loaded', undefined],
+      ['live', 'loaded', undefined],
+      ['held', 'stale', 'connection_reset'],
+    ],
+  )
+})
+
+test('what one credential was shown is not handed over to another', async (t) => {
+  const held = await startFake(t, { items: listingTexts('held', 5) })
+  const behind = (key: string) =>
+    gatewayToml([{ name: 'held', url: held.url, settings: `mode = "snapshot"\napi_key_env = "${key}"` }])
+  const environment = { ONE: 'one', OTHER: 'other' }
+  const { get, reload } = await startReloadable(t, behind('ONE'), { environment })
+  while ((await get('/ready')).status !== 200) await new Promise((resolve) => setImmediate(resolve))
+  held.script = [{ kind: 'status', status: 401 }]
+  await reload(behind('OTHER'))
+  const { status, text } = await get('/listings')
+  t.is(status, 503)
+  t.false(text.includes('held-0000'))
+})
+
+test('a cursor goes on behind a reload where the question is the same, and is refused where it is another', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('one', 30) })
+  const behind = [{ name: 'one', url: fake.url }]
+  const { get, reload } = await startReloadable(t, gatewayToml(behind))
+  const first = (await get('/listings?limit=10')).json() as Answer
+  await reload(gatewayToml(behind, '[gateway]\nbudget_ms = 3000\n'))
+  const second = (await get(`/listings?limit=10&cursor=${first.next_cursor}`)).json() as Answer
+  t.deepEqual([...ids(first), ...ids(second)], ids((await get('/listings?limit=20')).json() as Answer))
+  const other = await startFake(t)
+  await reload(gatewayToml([...behind, { name: 'two', url: other.url }]))
+  t.is((await get(`/listings?limit=10&cursor=${second.next_cursor}`)).status, 400)
+})
+
+test('a smaller cache keeps what was used last, and an upstream that has died is served from it', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('one', 5) })
+  const clock = manualClock()
+  const file = (bytes: number) =>
+    gatewayToml([{ name: 'one', url: fake.url }], `[cache]\nmax_bytes = ${bytes}\n`)
+  const { get, reload } = await startReloadable(t, file(1_000_000), { clock })
+  await get('/listings')
+  await fake.close()
+  clock.advance(120_000)
+  await reload(file(500_000))
+  const { sources, items } = (await get('/listings')).json() as Answer
+  t.is(items.length, 5)
+  t.is(sources[1]?.state, 'stale')
+})
+
+test('reloads come one after the other; those that are asked for meanwhile are one', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('one', 5) })
+  const { context, get } = await startReloadable(t, gatewayToml([{ name: 'one', url: fake.url }]))
+  const { config } = context
+  const loads: number[] = []
+  const load = (n: number) => () => {
+    loads.push(n)
+    return { ...config, gateway: { ...config.gateway, id: `gateway-${n}` } }
+  }
+  await Promise.all([1, 2, 3, 4].map((n) => context.reload(load(n))))
+  t.deepEqual(loads, [1, 2])
+  t.is(context.config.gateway.id, 'gateway-2')
+  t.is((await get('/listings')).status, 200)
+})
+
+test('one after the other and back again: what is kept is not closed under those who come back to it', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('one', 5) })
+  const a = gatewayToml([{ name: 'one', url: fake.url }])
+  const b = gatewayToml([{ name: 'one', url: fake.url }], '[gateway]\nbudget_ms = 1000\n')
+  const { get, reload } = await startReloadable(t, a)
+  for (const [n, file] of [b, a, b, a].entries()) {
+    await reload(file)
+    t.true(((await get(`/listings?limit=${n + 1}`)).json() as Answer).complete)
+  }
+})
+
+test('with upstreams and without them again: a gateway becomes a plain Registry, and back', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('one', 5) })
+  const behind = gatewayToml([{ name: 'one', url: fake.url }])
+  const { get, reload } = await startReloadable(t, '')
+  t.deepEqual(Object.keys((await get('/listings')).json()), ['items', 'count', 'total_after_filter'])
+  t.notRegex((await get('/metrics')).text, /registry="one"/)
+  await reload(behind)
+  t.is((await get('/listings')).json().count, 5)
+  t.regex((await get('/metrics')).text, /entrepot_source_state\{registry="one"\} 1/)
+  await reload('')
+  t.is((await get('/listings')).json().count, 0)
+  t.is((await get('/sources')).status, 404)
+  t.notRegex((await get('/metrics')).text, /registry="one"/)
+})
+
+test('ten reloads leave no timer behind', async (t) => {
+  const live = await startFake(t, { items: listingTexts('live', 5) })
+  const held = await startFake(t, { items: listingTexts('held', 5) })
+  const dead = await startFake(t, { script: [{ kind: 'reset_before_headers' }] })
+  const clock = manualClock()
+  const behind = (n: number) =>
+    gatewayToml(
+      [
+        { name: 'live', url: live.url },
+        { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
+        { name: 'dead', url: dead.url, settings: 'mode = "snapshot"' },
+      ],
+      `[gateway]\nbudget_ms = ${1000 + n}\n`,
+    )
+  const { get, reload } = await startReloadable(t, behind(0), { clock, random: () => 0.5 })
+  const pending: number[] = []
+  for (let n = 1; n <= 10; n++) {
+    const reloading = reload(behind(n))
+    // The dead one is tried again after a while: time has to go on for the reload to end.
+    let isDone = false
+    void reloading.then(() => {
+      isDone = true
+    })
+    while (!isDone) {
+      clock.advance(100)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await get('/listings?timeout_ms=300')
+    await new Promise((resolve) => setImmediate(resolve))
+    pending.push(clock.pending())
+  }
+  t.true(pending.at(-1)! <= pending[0]! + 1, pending.join(' '))
+})

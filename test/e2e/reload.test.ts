@@ -1,0 +1,234 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { Agent, request } from 'undici'
+import { listingTexts } from '../helpers/fake-registry.ts'
+import { type Behind, gatewayToml, startFake } from '../helpers/gateway.ts'
+import { send } from '../helpers/registry.ts'
+import { ALICE, publishBody } from '../helpers/seller.ts'
+import { readAll } from './read-all.ts'
+import { type ServiceProcess, startProcess } from './service-process.ts'
+
+const CLIENTS = 8
+const DONE = 'reloaded'
+const REFUSED = 'not reloaded: the configuration from before stays'
+
+type Files = {
+  setGateway: (upstreams: readonly Behind[], more?: string) => void
+  setSpec: (more: string) => void
+}
+
+/** The real executable over a gateway file and a filter spec that the test writes. */
+const start = async (
+  t: ExecutionContext,
+  upstreams: readonly Behind[],
+  storeUrl = 'sqlite::memory:',
+): Promise<
+  {
+    service: ServiceProcess
+    reload: (answer?: string, lines?: number) => Promise<Record<string, unknown>[]>
+  } & Files
+> => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-reload-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const gateway = join(folder, 'gateway.toml')
+  const spec = join(folder, 'filter-spec.yaml')
+  const setGateway: Files['setGateway'] = (behind, more = '') =>
+    writeFileSync(gateway, gatewayToml(behind, `[limits]\npublish_per_minute = 0\n${more}`))
+  const setSpec = (more: string) =>
+    writeFileSync(spec, readFileSync('config/filter-spec.yaml', 'utf8') + more)
+  setGateway(upstreams)
+  setSpec('')
+  const service = await startProcess(storeUrl, {
+    ENTREPOT_CONFIG: gateway,
+    REGISTRY_FILTER_SPEC_PATH: spec,
+    METRICS_PUBLIC: 'true',
+  })
+  t.teardown(() => service.end('SIGKILL'))
+  const reload = (answer = DONE, lines = 1): Promise<Record<string, unknown>[]> => {
+    const said = service.logged(answer, lines)
+    service.signal('SIGHUP')
+    return said
+  }
+  return { service, reload, setGateway, setSpec }
+}
+
+const metric = async ({ url }: ServiceProcess, name: string): Promise<number> =>
+  Number(new RegExp(`^${name} (.+)$`, 'm').exec((await send(`${url}/metrics`)).text)?.[1])
+
+test('a reload that adds an upstream fails no request, and no answer is ever short of what there was', async (t) => {
+  const one = await startFake(t, { items: listingTexts('one', 120) })
+  const two = await startFake(t, { items: listingTexts('two', 80) })
+  const behind = [{ name: 'one', url: one.url }]
+  const { service, reload, setGateway } = await start(t, behind)
+  let isOver = false
+  let answers = 0
+  const signed = await publishBody(ALICE, {})
+  const published: string[] = []
+
+  const read = async (n: number): Promise<void> => {
+    const dispatcher = new Agent({ connections: 1 })
+    for (let limit = 1; !isOver; limit = (limit % 50) + 1) {
+      const { statusCode, body } = await request(`${service.url}/listings?limit=${limit}`, { dispatcher })
+      const answer = (await body.json()) as {
+        complete: boolean
+        sources: { registry: string; state: string }[]
+      }
+      t.is(statusCode, 200)
+      t.true(answer.complete)
+      t.like(answer.sources[1], { registry: 'one', state: 'loaded' }, `client ${n}`)
+      answers++
+    }
+    await dispatcher.close()
+  }
+  const publish = async (): Promise<void> => {
+    for (let n = 0; !isOver; n++) {
+      const id = `own-${n}`
+      const { statusCode, body } = await request(`${service.url}/listings`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...signed, listing_id: id }),
+      })
+      await body.dump()
+      t.is(statusCode, 201)
+      const { statusCode: found, body: text } = await request(`${service.url}/listings/${id}`)
+      await text.dump()
+      t.is(found, 200, 'what was acknowledged can be read at once')
+      published.push(id)
+    }
+  }
+  const clients = [publish(), ...Array.from({ length: CLIENTS }, (_, n) => read(n))]
+  const before = answers
+  setGateway([...behind, { name: 'two', url: two.url, settings: 'mode = "snapshot"' }])
+  t.like((await reload())[0], { upstreams: 2 })
+  const fewer = await send(`${service.url}/listings`)
+  t.deepEqual(
+    (fewer.json().sources as { registry: string; state: string }[]).map(({ registry, state }) => [
+      registry,
+      state,
+    ]),
+    [
+      ['local', 'loaded'],
+      ['one', 'loaded'],
+      ['two', 'loaded'],
+    ],
+    'the new one was pulled before it was shown',
+  )
+  while (answers < before + 500) await new Promise((resolve) => setImmediate(resolve))
+  isOver = true
+  await Promise.all(clients)
+  t.log({ answers, published: published.length })
+  const all = new Set((await readAll(service.url)).keys())
+  t.deepEqual(
+    published.filter((id) => !all.has(id)),
+    [],
+  )
+  t.is(all.size, published.length + 200)
+})
+
+test('a gateway file that is wrong changes nothing, and the log and the metrics tell', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('one', 3) })
+  const behind = [{ name: 'one', url: fake.url }]
+  const { service, reload, setGateway } = await start(t, behind)
+  t.is(await metric(service, 'entrepot_config_last_reload_successful'), 1)
+  const loadedAt = await metric(service, 'entrepot_config_last_reload_success_timestamp_seconds')
+
+  setGateway([{ name: 'One', url: 'ftp://nowhere' }], '[gateway]\nbudget = 5\n')
+  const lines = await reload(REFUSED, 3)
+  t.deepEqual(lines.map(({ level, problem }) => [level, problem]).sort(), [
+    [50, 'gateway.budget: unknown setting'],
+    [50, 'upstreams[0].name: expected 1 to 64 characters of a-z, 0-9 and -'],
+    [50, 'upstreams[0].url: expected an http or https URL'],
+  ])
+  t.is(await metric(service, 'entrepot_config_last_reload_successful'), 0)
+  t.is(await metric(service, 'entrepot_config_last_reload_success_timestamp_seconds'), loadedAt)
+  t.is((await send(`${service.url}/listings`)).json().count, 3)
+
+  setGateway(behind)
+  await reload()
+  t.is(await metric(service, 'entrepot_config_last_reload_successful'), 1)
+  t.true((await metric(service, 'entrepot_config_last_reload_success_timestamp_seconds')) > loadedAt)
+})
+
+test('a new filter spec takes effect: its filter can be asked, the ETag is another, and no publish is lost', async (t) => {
+  const { service, reload, setSpec } = await start(t, [])
+  const signed = await publishBody(ALICE, {})
+  const publish = (id: string) =>
+    send(`${service.url}/listings`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        ...signed,
+        listing_id: id,
+        offer_resource: { gpu_model: 'H100', region: 'A', colour: id },
+      }),
+    })
+  const etag = async () => (await send(`${service.url}/filter-spec`)).json().etag
+  const before = await etag()
+  t.is((await send(`${service.url}/listings?colour=a`)).status, 400)
+  let isOver = false
+  const ids: string[] = []
+  const publishing = (async () => {
+    for (let n = 0; !isOver; n++) {
+      t.is((await publish(`id-${n}`)).status, 201)
+      ids.push(`id-${n}`)
+      t.is((await send(`${service.url}/listings/id-${n}`)).status, 200, 'read at once, whoever has taken it')
+    }
+  })()
+  setSpec(
+    "  - {name: colour, path: '$.offer_resource.colour', op: in, value_type: string, on_missing: fail}\n",
+  )
+  await reload()
+  setSpec('\nnonsense: [')
+  await reload(REFUSED)
+  t.not(await etag(), before)
+  isOver = true
+  await publishing
+  for (const id of [ids[0]!, ids.at(-1)!])
+    t.is((await send(`${service.url}/listings?colour=${id}`)).json().total_after_filter, 1)
+  t.is((await readAll(service.url)).size, ids.length)
+})
+
+test('ten reloads that make everything anew leave no connection, file or memory of an index behind', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('one', 200) })
+  const behind = (n: number) => [
+    { name: 'live', url: fake.url, settings: `timeout_ms = ${2000 + n}` },
+    { name: 'held', url: `${fake.url}/`, settings: `mode = "snapshot"\ntimeout_ms = ${2000 + n}` },
+  ]
+  const { service, reload, setGateway, setSpec } = await start(t, behind(0))
+  const descriptors = () => readdirSync(`/proc/${service.pid}/fd`).length
+  const round = async (n: number) => {
+    setGateway(behind(n))
+    setSpec(
+      `# ${n}\n  - {name: f${n}, path: '$.offer_resource.f${n}', op: in, value_type: string, on_missing: fail}\n`,
+    )
+    await reload()
+    t.is((await send(`${service.url}/listings?limit=${n}`)).status, 200)
+  }
+  await round(1)
+  const before = descriptors()
+  for (let n = 2; n <= 11; n++) await round(n)
+  // Connections to the upstream that nobody uses are closed after their keep-alive time; no more than one round's.
+  t.true(descriptors() <= before + 4, `${before} descriptors, then ${descriptors()}`)
+})
+
+test('SIGTERM with a reload under way ends at once, and a stream that has begun is sent whole', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('one', 2000) })
+  const { service, setGateway } = await start(t, [{ name: 'one', url: fake.url }])
+  const hanging = await startFake(t, { script: [{ kind: 'hang' }] })
+  setGateway([
+    { name: 'one', url: fake.url },
+    { name: 'new', url: hanging.url, settings: 'mode = "snapshot"\ntimeout_ms = 60000' },
+  ])
+  const stream = await request(`${service.url}/listings`, { headers: { accept: 'application/x-ndjson' } })
+  service.signal('SIGHUP')
+  await hanging.requested()
+  const started = performance.now()
+  const ended = service.end('SIGTERM')
+  const lines = (await stream.body.text()).trim().split('\n')
+  t.is(lines.length, 2001)
+  t.true(JSON.parse(lines.at(-1)!)._meta.complete)
+  t.is(await ended, 0)
+  t.true(performance.now() - started < 8000)
+})

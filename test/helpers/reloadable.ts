@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ExecutionContext } from 'ava'
+import { loadConfig } from '../../src/config.ts'
+import { type Context, createContext } from '../../src/context.ts'
+import type { Overrides } from '../../src/foundation-context.ts'
+import { recoverAddress } from '../../src/registry/recover-address.ts'
+import { startService } from '../../src/service.ts'
+import { type RunningService, send } from './registry.ts'
+
+export type Reloadable = RunningService & {
+  context: Context
+  /** Goes over to this gateway file. */
+  reload: (toml: string) => Promise<void>
+}
+
+/** The real service with a store in memory, closed when the test ends, that can be given another gateway file. */
+export const startReloadable = async (
+  t: ExecutionContext,
+  toml: string,
+  { environment, ...overrides }: Overrides & { environment?: Record<string, string> } = {},
+): Promise<Reloadable> => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-'))
+  const file = join(folder, 'gateway.toml')
+  writeFileSync(file, toml)
+  const load = () =>
+    loadConfig({
+      PORT: '0',
+      STORE_URL: 'sqlite::memory:',
+      LOG_LEVEL: 'silent',
+      METRICS_PUBLIC: 'true',
+      ENTREPOT_CONFIG: file,
+      ...environment,
+    })
+  const context = await createContext(load(), { recover: recoverAddress, ...overrides })
+  const service = await startService(context)
+  t.teardown(async () => {
+    await service.close()
+    rmSync(folder, { recursive: true })
+  })
+  return {
+    url: service.url,
+    get: (path, headers = {}) => send(`${service.url}${path}`, { headers }),
+    context,
+    reload: (next) => {
+      writeFileSync(file, next)
+      return context.reload(load)
+    },
+  }
+}
