@@ -1,0 +1,68 @@
+import { globSync, readFileSync } from 'node:fs'
+import test from 'ava'
+import { validate } from 'dockerfile-utils'
+import { DOCKERFILE, readStages } from './dockerfile.ts'
+
+const text = readFileSync(DOCKERFILE, 'utf8')
+const problems = (dockerfile: string): string[] => validate(dockerfile).map(({ message }) => String(message))
+const stages = readStages()
+const runtime = stages.get('runtime')!
+
+/** Whether the builder gets a file: `.dockerignore` shuts everything out, and lets some names of the root back in. */
+const letIn = readFileSync('.dockerignore', 'utf8')
+  .split('\n')
+  .filter((line) => line.startsWith('!'))
+  .map((line) => line.slice(1))
+const reachesBuilder = (path: string): boolean =>
+  letIn.some((pattern) => globSync(pattern).includes(path.replace(/^\.\//, '')))
+
+test('the linter finds nothing in the Dockerfile', (t) => {
+  t.deepEqual(problems(text), [])
+})
+
+test('the linter finds what is wrong', (t) => {
+  t.deepEqual(problems(text.replace('HEALTHCHECK --interval=10s', 'HEALTHCHECK --interva=10s')), [
+    'Unknown flag: interva',
+  ])
+  t.deepEqual(problems(text.replace('WORKDIR /app', 'WORKDER /app')), ['Unknown instruction: WORKDER'])
+})
+
+test('the base image is the runtime that package.json pins, and every stage is made of it', (t) => {
+  const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  t.true(text.includes(`\nARG NODE_IMAGE=node:${devDependencies.node}-bookworm-slim\n`))
+  for (const [name, [from]] of stages) t.is(from?.text, `\${NODE_IMAGE} AS ${name}`)
+})
+
+test('the plain build is the gateway; it runs as nobody special, and asks itself how it is', (t) => {
+  t.is([...stages.keys()].at(-1), 'runtime')
+  for (const name of ['runtime', 'seed'])
+    t.is(stages.get(name)!.findLast((instruction) => instruction.name === 'USER')?.text, '1000:1000')
+  const names = runtime.map(({ name }) => name)
+  t.true(names.includes('HEALTHCHECK'))
+  // What comes behind USER could not write to the root anyway; what comes before must not be left open.
+  t.true(names.lastIndexOf('RUN') < names.indexOf('USER'))
+})
+
+test('everything that is copied is there, and reaches the builder', (t) => {
+  const copied = [...stages.values()]
+    .flat()
+    .filter(({ name, text }) => name === 'COPY' && !text.startsWith('--from'))
+    .flatMap(({ text }) => text.split(' ').slice(0, -1))
+  t.true(copied.length > 8)
+  for (const source of copied) {
+    const found = globSync(source)
+    t.not(found.length, 0, source)
+    t.deepEqual(
+      found.filter((path) => !reachesBuilder(path)),
+      [],
+      source,
+    )
+  }
+})
+
+test('what the build uses is copied before it, and nothing that could be a secret reaches the builder', (t) => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
+  for (const [, project] of scripts.build.matchAll(/tsc -p (\S+)/g)) t.true(reachesBuilder(project), project)
+  for (const path of ['deploy', 'data', '.env', '.git', 'node_modules', 'dist', 'test'])
+    t.false(reachesBuilder(path), path)
+})
