@@ -67,7 +67,7 @@ const openLive = (
   { upstream, config, foundation, sharing }: OpenUpstreamOptions,
   closers: Closers,
 ): { live: UpstreamSource; pull: Pulling } => {
-  const { clock, random } = foundation
+  const { clock, random, log } = foundation
   const { id, schema, budgetMs } = config.gateway
   const agent = createAgent(upstream)
   // Readers have been answered by then: what is left is fetched for nobody.
@@ -86,6 +86,7 @@ const openLive = (
     schema,
     ...sharing,
     policy: config.cache,
+    log,
     budgetMs,
     clock,
     random,

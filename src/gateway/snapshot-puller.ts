@@ -1,6 +1,7 @@
 import type { Clock } from '../domain/clock.ts'
 import type { SavedSnapshot, SnapshotKeeping } from '../domain/saved-snapshot.ts'
 import { SourceError } from '../domain/source-error.ts'
+import type { SourceLog } from '../domain/source-log.ts'
 import type { SourceStatus } from '../domain/source-status.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import type { Filter } from '../filter-spec/filter.ts'
@@ -14,12 +15,6 @@ export const PULL_AGAIN_SECONDS = 15
 /** A snapshot is saved once in so long at most, and at the end. */
 export const SAVE_EVERY_MS = 60_000
 
-/** What is told of snapshots that are not pulled as they should be. */
-export type SnapshotLog = {
-  info: (about: object, message: string) => void
-  warn: (about: object, message: string) => void
-}
-
 export type PullerOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'refreshSeconds' | 'maxListings'>
   pull: (signal: AbortSignal) => Promise<Pull>
@@ -30,7 +25,7 @@ export type PullerOptions = {
   clock: Clock
   /** From 0 to 1. */
   random: () => number
-  log: SnapshotLog
+  log: SourceLog
 }
 
 /** A snapshot, when its pull began (milliseconds since the Unix epoch), and whether that was in another process. */

@@ -3,6 +3,7 @@ import type { Notice } from '../domain/breaker.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { KeepingPolicy } from '../domain/freshness.ts'
 import type { NamedSource, Source } from '../domain/page.ts'
+import type { SourceLog } from '../domain/source-log.ts'
 import type { SourceDetails } from '../domain/source-status.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
@@ -44,6 +45,8 @@ export type UpstreamParts = {
   policy: KeepingPolicy
   /** Where replicas tell each other that it is to be left alone; absent where there is one only. */
   notice?: Notice | null
+  /** Where changes of its state are told; absent: nowhere. */
+  log?: SourceLog
   /** Time that a reader waits for the whole answer. */
   budgetMs: number
   clock: Clock
@@ -65,6 +68,7 @@ export const createUpstreamSource = (parts: UpstreamParts): UpstreamSource => {
     cache,
     policy,
     notice = null,
+    log,
     budgetMs,
     clock,
     random,
@@ -73,7 +77,7 @@ export const createUpstreamSource = (parts: UpstreamParts): UpstreamSource => {
   const record = new CallRecord()
   const counted = record.counting(fetch, clock.now)
   const retried = withRetry(counted, { budgetMs, clock, random, onRetry: () => record.addRetry() })
-  const guard = new Guard({ name, fetch: retried, probe: counted, notice, clock, random })
+  const guard = new Guard({ name, fetch: retried, probe: counted, log, notice, clock, random })
   const pages = new CachedPages({
     upstream,
     fetch: guard.fetch,

@@ -2,8 +2,10 @@ import { afterEvent, type Breaker, type BreakerEvent, CLOSED, type Notice } from
 import type { Clock } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { isAboutQuestion, SourceError, type SourceReason } from '../domain/source-error.ts'
+import type { SourceLog } from '../domain/source-log.ts'
 import type { FetchListings } from '../upstream/fetch-listings.ts'
 import { Neighbours } from './neighbours.ts'
+import { StateLog } from './state-log.ts'
 
 /** How long an upstream that refuses our key is left alone between probes. */
 export const UNAUTHORIZED_MS = 60_000
@@ -14,6 +16,8 @@ export type GuardOptions = {
   fetch: FetchListings
   /** For our own: the same upstream, without retries. */
   probe: FetchListings
+  /** Where changes of its state are told; absent: nowhere. */
+  log?: SourceLog | undefined
   /** Where other replicas are told of an open breaker; `null` where there are none. */
   notice: Notice | null
   clock: Clock
@@ -30,6 +34,7 @@ export type GuardOptions = {
 export class Guard {
   readonly #options: GuardOptions
   readonly #neighbours: Neighbours
+  readonly #told: StateLog
   readonly #closing = new AbortController()
   #breaker: Breaker = CLOSED
   /** It has refused our key, and is asked again at this time. */
@@ -42,6 +47,7 @@ export class Guard {
   constructor(options: GuardOptions) {
     this.#options = options
     this.#neighbours = new Neighbours(options.notice, options.clock)
+    this.#told = new StateLog(options.name, options.log)
   }
 
   get breaker(): Pick<Breaker, 'state' | 'failuresInARow' | 'retryAt'> {
@@ -84,7 +90,7 @@ export class Guard {
 
   #judge(error: SourceError, query: ListingQuery): void {
     this.#heed(error)
-    if (isFailure(error, query)) this.#step('failed')
+    if (isFailure(error, query)) this.#step('failed', error.reason)
     if (error.reason !== 'unauthorized') return
     if (isPlain(query)) this.#bar()
     // What one question was refused may be about that question: a firewall, say. Nobody else is to suffer from it.
@@ -97,17 +103,23 @@ export class Guard {
   }
 
   #bar(): void {
+    this.#told.refusesKey()
     this.#barredUntil = this.#options.clock.now() + UNAUTHORIZED_MS
     this.#schedule()
   }
 
-  #step(event: BreakerEvent): void {
+  /** @param reason why it failed, where it did */
+  #step(event: BreakerEvent, reason?: SourceReason): void {
     const { clock, random } = this.#options
     const before = this.#breaker
     this.#breaker = afterEvent(before, event, { now: clock.now(), random: random() })
     const { state, retryAt } = this.#breaker
     if (state === before.state) return
-    if (state === 'closed') this.#neighbours.tellClosed()
+    if (state === 'open' && reason !== undefined) this.#told.leftAlone(reason)
+    if (state === 'closed') {
+      this.#told.answers()
+      this.#neighbours.tellClosed()
+    }
     if (retryAt === null) return
     this.#neighbours.tellOpen(retryAt)
     this.#schedule()
@@ -133,7 +145,8 @@ export class Guard {
     if (error !== null) this.#heed(error)
     this.#barredUntil = null
     const hasFailed = error !== null && isFailure(error, PLAIN)
-    if (this.#breaker.state === 'closed') this.#step(hasFailed ? 'failed' : 'passed')
+    if (error === null) this.#told.takesKey()
+    if (this.#breaker.state === 'closed') this.#step(hasFailed ? 'failed' : 'passed', error?.reason)
     else this.#step(hasFailed ? 'probe_failed' : 'probe_passed')
     if (error?.reason === 'unauthorized') this.#bar()
     else if (this.#breaker.state === 'half_open') this.#schedule()

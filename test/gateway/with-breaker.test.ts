@@ -36,7 +36,13 @@ const start = (
     upstream.probed++
     return answer(query)
   }
-  const guard = new Guard({ name: 'elsewhere', fetch, probe, notice, clock, random: () => 0.5 })
+  const logged: string[] = []
+  const say =
+    (level: string) =>
+    (about: object, message: string): void =>
+      void logged.push(`${level} ${Object.values(about).join(' ')}: ${message}`)
+  const log = { info: say('info'), warn: say('warn') }
+  const guard = new Guard({ name: 'elsewhere', fetch, probe, log, notice, clock, random: () => 0.5 })
   t.teardown(() => guard.close())
   const ask = async (query: Partial<ListingQuery> = {}): Promise<SourceReason | 'answered'> => {
     try {
@@ -60,7 +66,7 @@ const start = (
     clock.advance(0)
     await settled()
   }
-  return { guard, clock, upstream, ask, askOften, fail, wait }
+  return { guard, clock, upstream, ask, askOften, fail, wait, logged }
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
@@ -343,4 +349,24 @@ test('a notice that cannot be had tells nothing', async (t) => {
   fail('timeout')
   await askOften(5)
   t.is(await ask(), 'circuit_open')
+})
+
+test('each change of its state is logged once, with its name', async (t) => {
+  const { askOften, fail, upstream, wait, logged } = start(t)
+  fail('timeout')
+  await askOften(20)
+  await wait(OPEN_MS)
+  t.deepEqual(logged, ['warn elsewhere timeout: it has failed too often and is left alone'])
+  upstream.failure = null
+  await wait(2 * OPEN_MS)
+  t.deepEqual(logged.splice(0).slice(1), ['info elsewhere: it answers and is asked again'])
+
+  fail('unauthorized')
+  await askOften(3)
+  await wait(UNAUTHORIZED_MS)
+  await wait(UNAUTHORIZED_MS)
+  t.deepEqual(logged, ['warn elsewhere: it refuses our key'])
+  upstream.failure = null
+  await wait(UNAUTHORIZED_MS)
+  t.deepEqual(logged.slice(1), ['info elsewhere: it takes our key again'])
 })
