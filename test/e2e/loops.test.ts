@@ -1,26 +1,17 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
+import { freePorts } from '../helpers/free-port.ts'
 import { type Behind, gatewayToml, startFake, startGateway } from '../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../helpers/registry.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
 
 const FRESH = '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\nstale_if_error_seconds = 0\n'
 
-/** Ports that nothing listens on yet, so that gateways can name each other before they are there. */
-const freePorts = async (count: number): Promise<number[]> => {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.once('listening', resolve))))
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
-}
-
 /** Gateways that name each other: `links[n]` are the places of those behind the nth. Each has one listing of its own. */
 const startRing = async (
   t: ExecutionContext,
   links: readonly (readonly number[])[],
 ): Promise<RunningService[]> => {
+  // Nothing listens on them yet, so that gateways can name each other before they are there.
   const ports = await freePorts(links.length)
   const nameOf = (place: number): string => `g${place}`
   return Promise.all(

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { installedProgram } from './debian.ts'
+import { freePort } from './free-port.ts'
 
 /** A Redis of our own, which a test may end and start again with the same data on the same port. */
 export type OwnRedis = {
@@ -29,7 +29,7 @@ export const testRedis = async (): Promise<{ url: string; dispose: () => Promise
 /** Starts a Redis that loses nothing, on a free port of the loopback. `settings` are further lines of `redis.conf`. */
 export const startRedis = async (settings: Readonly<Record<string, string>> = {}): Promise<OwnRedis> => {
   const program = await installedProgram(PROGRAM)
-  const port = await freePort()
+  const port = await portForRedis()
   const directory = mkdtempSync(join(tmpdir(), 'entrepot-redis-'))
   const given = { ...DURABLE, port: String(port), dir: directory, ...settings }
   const options = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value])
@@ -88,12 +88,7 @@ const ready = async (child: ChildProcess): Promise<void> => {
   throw new Error(`Redis did not start: ${output}`)
 }
 
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no free port')
-  return address.port > LAST_PORT ? freePort() : address.port
+const portForRedis = async (): Promise<number> => {
+  const port = await freePort()
+  return port > LAST_PORT ? portForRedis() : port
 }

@@ -1,0 +1,60 @@
+import { spawnSync } from 'node:child_process'
+
+/** Words of PromQL that are neither metrics nor labels: what our rules and panels use of it. */
+const WORDS = new Set([
+  'and',
+  'avg',
+  'by',
+  'changes',
+  'count',
+  'histogram_quantile',
+  'increase',
+  'label_values',
+  'max',
+  'min',
+  'on',
+  'or',
+  'rate',
+  'sum',
+  'unless',
+  'without',
+])
+
+/** The metrics that a PromQL expression reads: its words, less functions, labels, strings and ranges. */
+export const metricsIn = (expression: string): string[] => {
+  const bare = expression
+    .replaceAll(/"[^"]*"/g, '')
+    .replaceAll(/\{[^}]*\}/g, ' ')
+    .replaceAll(/\[[^\]]*\]/g, ' ')
+    .replaceAll(/\b(?:by|on|without)\s*\([^)]*\)/g, ' ')
+    .replaceAll(/label_values\(([^,]*),[^)]*\)/g, '$1')
+  return [...bare.matchAll(/(?<![\w.$])[a-zA-Z_:][\w:]*/g)]
+    .map(([word]) => word)
+    .filter((word) => !WORDS.has(word))
+}
+
+/** The labels that an expression selects or groups by. */
+export const labelsIn = (expression: string): string[] => [
+  ...[...expression.matchAll(/[{,]\s*(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label]) => label!),
+  ...[...expression.matchAll(/\b(?:by|on|without)\s*\(([^)]*)\)/g)].flatMap(([, labels]) =>
+    labels!.split(/\s*,\s*/),
+  ),
+]
+
+/** Every series name that `/metrics` shows, with its labels; of a histogram the three that it is made of. */
+export const seriesIn = (exposition: string): Map<string, Set<string>> => {
+  const series = new Map<string, Set<string>>()
+  for (const [, name, labels = ''] of exposition.matchAll(/^([a-zA-Z_:][\w:]*)(?:\{([^}]*)\})? \S+$/gm)) {
+    const known = series.get(name!) ?? new Set()
+    for (const [, label] of labels.matchAll(/(\w+)="/g)) known.add(label!)
+    series.set(name!, known)
+  }
+  return series
+}
+
+/** What Prometheus' own linter says of rules; `null` where it is not installed. */
+export const promtool = (...args: string[]): string | null => {
+  const { error, status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' })
+  if (error !== undefined) return null
+  return status === 0 ? '' : stdout + stderr
+}
