@@ -27,6 +27,14 @@ await createProgram(
   { env: environment, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
   {
     openMarket: async () => (await import('./buyer-context.ts')).openMarket(),
+    serveAgents: async (discovery, terminal) => {
+      const [{ serveStdio }, { tell }] = await Promise.all([
+        import('./mcp/serve-stdio.ts'),
+        import('./cli/terminal.ts'),
+      ])
+      const onFault = (cause: unknown): void => tell(terminal, `entrepot: ${String(cause)}`)
+      await serveStdio(discovery, terminal, { version, onFault })
+    },
     serve: async () => (await import('./main.ts')).serve(),
     setExitCode: (code) => {
       process.exitCode = code

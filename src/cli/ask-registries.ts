@@ -40,6 +40,7 @@ export const askRegistries = (
   question: Question,
   deadlines: Deadlines,
   watch: Watcher,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<MergedAnswer> => {
   const ask = question.filters.length === 0 ? plainly : withFilters(market, registries, question, deadlines)
   const sources = registries.map((registry, n): NamedSource => {
@@ -56,7 +57,7 @@ export const askRegistries = (
   return fanOut(sources, { budgetMs: deadlines.overallMs, maxLivePrefix: Number.POSITIVE_INFINITY })(
     query,
     ANONYMOUS,
-    new AbortController().signal,
+    signal,
   )
 }
 

@@ -10,14 +10,34 @@ import { type Row, readRow, toRow } from './row.ts'
 import type { Registry } from './select-registries.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The listing's row with `_meta`, and where it was looked for. What each Registry said is told on stderr. */
+/** The listing's row with `_meta`, and where it was looked for. */
+export type FoundRow = {
+  row: Row | null
+  registry: Registry | null
+  reports: readonly SourceReport[]
+  /** By the Registry's URL. */
+  faults: ReadonlyMap<string, SourceError>
+}
+
+/** Looks in every Registry at once. What each of them said is told on stderr. */
 export const find = async (
   terminal: Terminal,
   market: Market,
   registries: readonly Registry[],
   id: string,
   timeoutMs: number,
-): Promise<{ row: Row | null; registry: Registry | null; reports: readonly SourceReport[] }> => {
+): Promise<FoundRow> => {
+  const found = await findEverywhere(market, registries, id, timeoutMs)
+  tellOutcomes(terminal, found.reports, found.faults)
+  return found
+}
+
+export const findEverywhere = async (
+  market: Market,
+  registries: readonly Registry[],
+  id: string,
+  timeoutMs: number,
+): Promise<FoundRow> => {
   const started = performance.now()
   const outcomes = await Promise.all(
     registries.map(async (registry, priority) => {
@@ -49,11 +69,11 @@ export const find = async (
       result instanceof SourceError ? [[registry.url, result] as const] : [],
     ),
   )
-  tellOutcomes(terminal, reports, faults)
   return {
     row: shown === undefined ? null : toRow(shown),
     registry: registries.find(({ url }) => url === holder?.source.name) ?? null,
     reports,
+    faults,
   }
 }
 

@@ -1,17 +1,21 @@
 import { Command } from 'commander'
 import { EntrepotError } from '../errors.ts'
+import type { ServeAgents } from './agents.ts'
 import { addBuyerCommands } from './buyer-commands.ts'
 import { CliError, EXIT, type ExitCode } from './exit.ts'
 import { withExample } from './manual.ts'
 import type { Market } from './market.ts'
 import { addOperatorCommands } from './operator-commands.ts'
+import { addDiscovery, addRegistries } from './options.ts'
 import { addOwnCommands } from './own-commands.ts'
+import type { RegistryOptions } from './select-registries.ts'
 import { addSellerCommands } from './seller-commands.ts'
 import { type Terminal, tell } from './terminal.ts'
 
 /** What the composition root hands to the command line. Nothing is loaded before a command needs it. */
 export type Services = {
   openMarket: () => Promise<Market>
+  serveAgents: ServeAgents
   /** Runs the gateway until it is told to stop. */
   serve: () => Promise<number>
   /** Told how the command ended. */
@@ -46,6 +50,16 @@ export const createProgram = (terminal: Terminal, services: Services): Command =
     program.command('serve').description('run the gateway (what `npm start` runs)'),
     'PORT=8080 ENTREPOT_CONFIG=gateway.toml entrepot serve',
   ).action(() => runner.guard(services.serve))
+  withExample(
+    addDiscovery(addRegistries(program.command('mcp'))).description(
+      'serve the selected Registries to an agent: MCP on stdin and stdout',
+    ),
+    'entrepot mcp -r https://registry.example',
+  ).action(
+    runner.onMarket(async (market, options: RegistryOptions) =>
+      (await import('./agents.ts')).agents(terminal, market, options, services.serveAgents),
+    ),
+  )
   for (const add of [addBuyerCommands, addSellerCommands, addOperatorCommands, addOwnCommands])
     add(program, runner)
   return program

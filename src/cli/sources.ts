@@ -1,16 +1,12 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'
 import { textAt } from '../domain/json-at.ts'
 import { safeText } from '../domain/safe-text.ts'
-import { SourceError } from '../domain/source-error.ts'
-import { faultOf, readJson } from './client.ts'
 import { EXIT, type ExitCode } from './exit.ts'
-import { type Market, routeOf } from './market.ts'
-import { type JsonOptions, type Registry, selectRegistries } from './select-registries.ts'
+import { type Failure, type Inspection, inspectRegistry } from './inspect-registry.ts'
+import type { Market } from './market.ts'
+import { type JsonOptions, selectRegistries } from './select-registries.ts'
 import { renderTable } from './table.ts'
 import { print, printJson, type Terminal, tell } from './terminal.ts'
-
-type Report = { registry: string; kind: 'gateway' | 'registry'; sources: JsonValue } | Failure
-type Failure = { registry: string; error: string; unauthorized?: boolean }
 
 /** `entrepot sources`: what stands behind each gateway, or that it is a plain Registry and how that is. */
 export const sources = async (
@@ -20,7 +16,7 @@ export const sources = async (
 ): Promise<ExitCode> => {
   const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
   const reports = await Promise.all(
-    registries.map((registry) => inspect(market, registry, discoveryTimeoutMs)),
+    registries.map((registry) => inspectRegistry(market, registry, discoveryTimeoutMs)),
   )
   const answers = reports.filter((report) => 'sources' in report)
   if (answers.length > 0) {
@@ -34,30 +30,6 @@ export const sources = async (
   return failures.every(({ unauthorized }) => unauthorized) ? EXIT.notAuthorized : EXIT.noAnswer
 }
 
-const inspect = async (market: Market, registry: Registry, timeoutMs: number): Promise<Report> => {
-  const { url, key } = registry
-  try {
-    const reply = await market.send({ method: 'GET', url: routeOf(registry, '/sources'), key, timeoutMs })
-    if (reply.status === 200) {
-      const body = readJson(reply)
-      return { registry: url, kind: 'gateway', sources: isJsonObject(body) ? (body.sources ?? body) : body }
-    }
-    if (reply.status !== 404)
-      return {
-        registry: url,
-        error: faultOf(reply),
-        unauthorized: reply.status === 401 || reply.status === 403,
-      }
-    const health = await market.send({ method: 'GET', url: routeOf(registry, '/health'), key, timeoutMs })
-    if (health.status !== 200 && health.status !== 503) return { registry: url, error: faultOf(health) }
-    const state = health.status === 200 ? 'loaded' : 'unavailable'
-    return { registry: url, kind: 'registry', sources: [{ registry: url, mode: 'local', state }] }
-  } catch (cause) {
-    if (!(cause instanceof SourceError)) throw cause
-    return { registry: url, error: `${cause.reason}: ${cause.message}` }
-  }
-}
-
 const COLUMNS = [
   { title: 'AT' },
   { title: 'SOURCE' },
@@ -67,7 +39,7 @@ const COLUMNS = [
   { title: 'LAST ERROR' },
 ] as const
 
-const sourceTable = (reports: readonly Exclude<Report, Failure>[], width: number): string[] =>
+const sourceTable = (reports: readonly Exclude<Inspection, Failure>[], width: number): string[] =>
   renderTable(
     COLUMNS,
     reports.flatMap(({ registry, sources }) =>

@@ -85,7 +85,12 @@ const respond = (
 ): void => {
   context.status = status
   for (const name in headers) context.set(name, headers[name]!)
-  if (body === undefined) return
+  if (body === undefined) {
+    // Koa would write the name of the status. It takes `null` for 204, so the status comes again.
+    context.body = null
+    context.status = status
+    return
+  }
   context.type = type
   context.body = body
 }

@@ -27,7 +27,7 @@ export const searchListings = defineTool({
       .refine((filters) => Object.keys(filters).length <= MAX_FILTERS, `At most ${MAX_FILTERS} filters`)
       .default({})
       .describe(
-        'By name, such as {"gpu_model": "H200", "vcpu_count_min": 64, "region": "in:[California, US]"}. A value is ' +
+        'By name, such as {"gpu_model": "in:[H100,H200]", "vcpu_count_min": 64}. A value is ' +
           'plain, or a set: in:[a,b], not_in:[a,b], range:[16,128], range:[16,), exists:true. "strict.NAME": true ' +
           'drops listings that lack the field of the filter NAME, false keeps them. Names: describe_filters',
       ),

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Directives, Freshness } from '../domain/freshness.ts'
-import type { Gap } from '../domain/gap.ts'
+import { type Gap, readGaps } from '../domain/gap.ts'
 import {
   isJsonObject,
   type JsonObject,
@@ -14,7 +14,6 @@ import type { Item } from '../domain/page.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { parseTimestamp } from '../domain/timestamp.ts'
 import type { UpstreamKind } from '../domain/upstream.ts'
-import { readGaps } from './gaps.ts'
 import { readOrigin } from './origin.ts'
 
 /** Most listings that one request asks for, and the most that an answer may hold (`protocol.md` 1.7). */

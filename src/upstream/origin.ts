@@ -1,9 +1,8 @@
 import { isJsonObject, type JsonValue } from '../domain/json.ts'
 import type { Item } from '../domain/page.ts'
+import { isRegistryName } from '../domain/registry-name.ts'
 import { asAddress } from './publishers.ts'
 
-/** As many gateways as a question may pass (`contract.md` 3.1, Loop). */
-const REGISTRY_NAME = /^[a-z0-9-]{1,64}(?:\/[a-z0-9-]{1,64}){0,3}$/
 const MAX_COPIES = 100
 
 /** What an item's `_meta` says of it, if it comes from a gateway that is believed (`contract.md` 2, `kind`). */
@@ -20,6 +19,3 @@ export const readOrigin = (meta: JsonValue | undefined): Pick<Item, 'publisher' 
     },
   }
 }
-
-export const isRegistryName = (value: JsonValue | undefined): value is string =>
-  typeof value === 'string' && REGISTRY_NAME.test(value)

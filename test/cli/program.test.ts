@@ -10,7 +10,7 @@ const unused = (): never => {
 }
 const program = createProgram(
   { env: {}, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
-  { openMarket: unused, serve: unused, setExitCode: unused, version: '0.0.0' },
+  { openMarket: unused, serve: unused, serveAgents: unused, setExitCode: unused, version: '0.0.0' },
 )
 
 const leaves = (command: Command): Command[] =>

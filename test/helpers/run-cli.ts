@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
 
-const BIN = new URL('../../src/bin.ts', import.meta.url).pathname
+export const BIN = new URL('../../src/bin.ts', import.meta.url).pathname
 
 export type Run = { code: number | null; stdout: string; stderr: string }
 export type RunOptions = {

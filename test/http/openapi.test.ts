@@ -110,6 +110,13 @@ test('every route answers as the document announces, in success and in refusal',
   for (const path of ['/health', '/ready', '/openapi.json', '/docs']) await call('GET', path)
   for (const headers of [{}, { Accept: 'text/html' }, { Accept: 'text/html', 'If-None-Match': '*' }])
     await call('GET', '/', { headers })
+  const agent = { Accept: 'application/json, text/event-stream' }
+  const message = { jsonrpc: '2.0', method: 'tools/list' }
+  await call('POST', '/mcp', { body: { ...message, id: 1 }, headers: agent })
+  await call('POST', '/mcp', { body: { ...message, method: 'notifications/initialized' }, headers: agent })
+  await call('POST', '/mcp', { body: message })
+  await call('POST', '/mcp', { body: [message], headers: agent })
+  await call('POST', '/mcp', { body: message, headers: { ...agent, Origin: 'https://page.example' } })
   await call('GET', '/metrics')
   await call('GET', '/metrics', { headers: ADMIN })
   const keys = '/admin/api-keys'

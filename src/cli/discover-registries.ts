@@ -1,0 +1,160 @@
+import { gapsAmong } from '../domain/gap.ts'
+import type { JsonValue } from '../domain/json.ts'
+import { textAt } from '../domain/json-at.ts'
+import { isRegistryName } from '../domain/registry-name.ts'
+import { SourceError } from '../domain/source-error.ts'
+import { EntrepotError } from '../errors.ts'
+import { type Declaring, federate } from '../filter-spec/federated.ts'
+import type { FilterSpec } from '../filter-spec/filter.ts'
+import type { Discovery, KnownFilter, SourceNote } from '../gateway/discovery.ts'
+import { askRegistries } from './ask-registries.ts'
+import { findEverywhere } from './find-listing.ts'
+import { type Inspection, inspectRegistry } from './inspect-registry.ts'
+import type { Market } from './market.ts'
+import { toRow } from './row.ts'
+import type { Registry } from './select-registries.ts'
+import { fetchVocabulary } from './vocabulary.ts'
+
+/** For everything that one question asks of all Registries. */
+const OVERALL_MS = 10_000
+/** More names are not repeated of one gateway. */
+const MAX_BEHIND = 100
+/** Farthest that a page may begin: a Registry is read anew up to there. */
+const MAX_OFFSET = 100_000
+
+/** The Registries that a buyer has configured, asked at once, as an agent of hers discovers them. */
+export const discoverRegistries = (
+  market: Market,
+  registries: readonly Registry[],
+  registryMs: number,
+): Discovery => ({
+  search: async ({ sources: named, cursor, ...search }, signal) => {
+    const offset = cursor === null ? 0 : offsetOf(cursor)
+    const asked = named === null ? registries : named.map((name) => registryOf(registries, name))
+    const faults = new Map<string, string>()
+    const { items, total, complete, sources } = await askRegistries(
+      market,
+      [...new Set(asked)],
+      { ...search, offset },
+      { registryMs: Math.min(registryMs, OVERALL_MS), overallMs: OVERALL_MS },
+      ({ url }, outcome) => {
+        if (outcome instanceof SourceError) faults.set(url, outcome.message)
+      },
+      signal,
+    ).catch((cause: unknown) => {
+      throw withDetails(cause, faults)
+    })
+    const end = offset + items.length
+    return {
+      items: items.map(toRow),
+      total,
+      complete,
+      sources: sources.map((source) => detailed(source, faults)),
+      nextCursor: items.length > 0 && end < total ? String(end) : undefined,
+    }
+  },
+  find: async (id, source) => {
+    const asked = source === null ? registries : [registryOf(registries, source)]
+    const { row, reports, faults } = await findEverywhere(market, asked, id, registryMs)
+    const details = new Map([...faults].map(([url, { message }]) => [url, message]))
+    const sources = reports.map((report) => detailed(report, details))
+    const complete = sources.every(({ state }) => state === 'loaded' || state === 'stale')
+    if (row === null && !complete)
+      throw new EntrepotError('source_incomplete', 'Not found where it could be asked for', {
+        members: { sources },
+      })
+    return { item: row, complete, sources }
+  },
+  filters: async () => {
+    const known = await Promise.all(registries.map((registry) => vocabularyOf(market, registry, registryMs)))
+    const declaring = known.flatMap(({ declared }) => (declared === null ? [] : [declared]))
+    const { filters } = JSON.parse(federate(NO_SPEC, declaring).body) as { filters: KnownFilter[] }
+    return {
+      filters,
+      sources: known.map(({ note }) => note),
+      complete: declaring.length === registries.length,
+    }
+  },
+  sources: async () => {
+    const inspections = registries.map((registry) => inspectRegistry(market, registry, registryMs))
+    const sources = (await Promise.all(inspections)).map(noteOf)
+    return {
+      sources,
+      complete: sources.every(({ state, gaps }) => state === 'loaded' && gaps === undefined),
+    }
+  },
+})
+
+/** Pages are told apart by where they begin. */
+const offsetOf = (cursor: string): number => {
+  const offset = /^\d{1,6}$/.test(cursor) ? Number(cursor) : Number.POSITIVE_INFINITY
+  if (offset <= MAX_OFFSET) return offset
+  throw new EntrepotError('bad_request', 'cursor: not one of ours; begin again without it')
+}
+
+/** By its URL, or by the name of what is behind it: `https://gateway.example/curated`. */
+const registryOf = (registries: readonly Registry[], name: string): Registry => {
+  const found = registries
+    .filter(({ url }) => name === url || name.startsWith(`${url}/`))
+    .toSorted((a, b) => b.url.length - a.url.length)[0]
+  if (found !== undefined) return found
+  throw new EntrepotError('bad_request', `There is no source ${JSON.stringify(name)}: see list_sources`)
+}
+
+const detailed = (source: SourceNote, faults: ReadonlyMap<string, string>): SourceNote => {
+  const detail = faults.get(source.registry)
+  return detail === undefined ? source : { ...source, detail }
+}
+
+/** What is told of each Registry where none could answer. */
+const withDetails = (cause: unknown, faults: ReadonlyMap<string, string>): unknown => {
+  if (!(cause instanceof EntrepotError) || !Array.isArray(cause.members.sources)) return cause
+  const sources = (cause.members.sources as SourceNote[]).map((source) => detailed(source, faults))
+  return new EntrepotError(cause.code, cause.message, { cause, members: { sources } })
+}
+
+const vocabularyOf = async (
+  market: Market,
+  registry: Registry,
+  timeoutMs: number,
+): Promise<{ declared: Declaring | null; note: SourceNote }> => {
+  const { url } = registry
+  try {
+    const spec = await fetchVocabulary(market, registry, timeoutMs)
+    return {
+      declared: { name: url, kind: 'gateway', priority: 0, spec },
+      note: { registry: url, state: 'loaded' },
+    }
+  } catch (cause) {
+    if (!(cause instanceof SourceError)) throw cause
+    const { reason, message: detail } = cause
+    return { declared: null, note: { registry: url, state: 'unavailable', reason, detail } }
+  }
+}
+
+const noteOf = (inspection: Inspection): SourceNote => {
+  const { registry } = inspection
+  if ('error' in inspection)
+    return {
+      registry,
+      state: 'unavailable',
+      ...(inspection.unauthorized ? { reason: 'unauthorized' } : {}),
+      detail: inspection.error,
+    }
+  const { kind, sources } = inspection
+  if (kind === 'registry') return { registry, kind, state: textAt(sources, 0, 'state') ?? 'unavailable' }
+  const gaps = gapsAmong(sources)
+  return { registry, kind, state: 'loaded', behind: namesOf(sources), ...(gaps.length > 0 ? { gaps } : {}) }
+}
+
+/** Of what a stranger tells of the Registries behind it, the names. */
+const namesOf = (sources: JsonValue): string[] =>
+  Array.isArray(sources)
+    ? sources
+        .map((source) => textAt(source, 'registry'))
+        .filter(isRegistryName)
+        .slice(0, MAX_BEHIND)
+    : []
+
+/** A buyer has no filters of her own. */
+const NO_SPEC: FilterSpec = { version: 1, etag: '', schema: null, listingShape: {}, filters: new Map() }

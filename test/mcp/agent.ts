@@ -1,0 +1,76 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import type { ExecutionContext } from 'ava'
+import { BIN } from '../helpers/run-cli.ts'
+
+/** What an agent was told: the words, the JSON behind them to the byte, and the same as structured content. */
+export type Told = {
+  words: string
+  json: string
+  value: Answer
+  structured: Answer | undefined
+  isError: boolean
+}
+
+export type Answer = {
+  complete: boolean
+  sources: { registry: string; state: string; reason?: string }[]
+  items: { listing_id: string; _meta: { registry: string } }[]
+  listing: { listing_id: string } | null
+  filters: { name: string; meaning: string; registries?: string[] }[]
+  next_cursor?: string
+  total_after_filter: number
+}
+
+export type Agent = {
+  client: Client
+  call: (tool: string, given?: Record<string, unknown>) => Promise<Told>
+}
+
+/** The SDK's own client at a gateway's door, as `key` or as anybody. */
+export const agentAt = (t: ExecutionContext, url: string, key?: string): Promise<Agent> => {
+  const headers: Record<string, string> = key === undefined ? {} : { Authorization: `Bearer ${key}` }
+  return connect(t, new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers } }))
+}
+
+/** The SDK's own client on the stdin and stdout of the real executable. */
+export const agentOver = (t: ExecutionContext, args: readonly string[]): Promise<Agent> =>
+  connect(
+    t,
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [BIN, 'mcp', ...args],
+      env: { HOME: '/nonexistent' },
+      stderr: 'ignore',
+    }),
+  )
+
+const connect = async (
+  t: ExecutionContext,
+  transport: Transport | StreamableHTTPClientTransport,
+): Promise<Agent> => {
+  const client = new Client({ name: 'test', version: '1' })
+  await client.connect(transport as Transport)
+  t.teardown(() => client.close())
+  // Makes the client check structured content against the schemas that the server declares.
+  await client.listTools()
+  return {
+    client,
+    call: async (name, given = {}) =>
+      toldBy((await client.callTool({ name, arguments: given })) as CallToolResult),
+  }
+}
+
+const toldBy = ({ content, structuredContent, isError = false }: CallToolResult): Told => {
+  const [words = '', json = '{}'] = content.map((block) => (block.type === 'text' ? block.text : ''))
+  return {
+    words,
+    json,
+    value: JSON.parse(json),
+    structured: structuredContent as Answer | undefined,
+    isError,
+  }
+}

@@ -1,0 +1,109 @@
+import test from 'ava'
+import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../helpers/gateway.ts'
+import { startRegistry } from '../helpers/registry.ts'
+import { runCli } from '../helpers/run-cli.ts'
+import { ALICE, publish } from '../helpers/seller.ts'
+import { agentOver } from './agent.ts'
+
+test.serial('the configured Registries answer as tools, merged, each listing to the byte', async (t) => {
+  const odd = listingText({ listing_id: 'odd', created_at: '2026-11-19T00:00:00' }).replace(
+    '"gpu_count":1',
+    '"gpu_count":1.0,"big":9007199254740993',
+  )
+  const own = await startRegistry(t)
+  await publish(own.url, ALICE, { listing_id: 'own', offer_resource: { gpu_model: 'H200' } })
+  const other = await startFake(t, { items: [odd] })
+  const agent = await agentOver(t, ['-r', `${own.url},${other.url}`])
+  const found = await agent.call('search_listings')
+  t.is(found.value.items.length, 2)
+  t.true(found.json.includes(`${odd.slice(0, -1)},"_meta":{"registry":"${other.url}"`))
+  t.regex(found.words, /^Complete: every source answered\. 2 of 2/)
+  const filtered = await agent.call('search_listings', { filters: { gpu_model: 'H200' } })
+  t.deepEqual(
+    filtered.value.items.map(({ listing_id }) => listing_id),
+    ['own'],
+  )
+  const one = await agent.call('get_listing', { listing_id: 'own', registry: own.url })
+  t.is(one.value.listing?.listing_id, 'own')
+  const { filters } = (await agent.call('describe_filters')).value
+  t.deepEqual(filters.find(({ name }) => name === 'gpu_model')?.registries, [own.url])
+  t.deepEqual(
+    (await agent.call('list_sources')).value.sources.map(({ registry, state }) => [registry, state]),
+    [
+      [own.url, 'loaded'],
+      [other.url, 'unavailable'],
+    ],
+  )
+})
+
+test.serial('what cannot be reached is said in words, here and behind a gateway', async (t) => {
+  const well = await startFake(t, { items: [listingText()] })
+  const gateway = await startGateway(t, [
+    { name: 'well', url: well.url },
+    { name: 'gone', url: await deadUrl() },
+  ])
+  const dead = await deadUrl()
+  const behind = await agentOver(t, ['-r', gateway.url])
+  const found = await behind.call('search_listings')
+  t.is(found.value.items.length, 1)
+  t.false(found.value.complete)
+  t.true(
+    found.words.startsWith(`INCOMPLETE: ${gateway.url} answered without gone (connection_refused).`),
+    found.words,
+  )
+  t.regex((await behind.call('list_sources')).words, /^INCOMPLETE: .* answered without gone/)
+  const elsewhere = await behind.call('get_listing', { listing_id: 'elsewhere' })
+  t.true(elsewhere.isError)
+
+  const beside = await agentOver(t, ['-r', `${well.url},${dead}`])
+  const half = await beside.call('search_listings')
+  t.true(half.words.startsWith(`INCOMPLETE: ${dead} could not be reached (connection_refused).`), half.words)
+  t.is(half.value.items.length, 1)
+  const none = await beside.call('search_listings', { sources: [dead] })
+  t.true(none.isError)
+  t.regex(none.words, /^Not answered: .*INCOMPLETE/)
+})
+
+test.serial('pages follow each other by cursor', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 5) })
+  const agent = await agentOver(t, ['-r', fake.url])
+  const first = await agent.call('search_listings', { limit: 3 })
+  const second = await agent.call('search_listings', { limit: 3, cursor: first.value.next_cursor })
+  const ids = [first, second].flatMap(({ value }) => value.items.map(({ listing_id }) => listing_id))
+  t.deepEqual(ids, ['a-0000', 'a-0001', 'a-0002', 'a-0003', 'a-0004'])
+  t.is(second.value.next_cursor, undefined)
+  t.true((await agent.call('search_listings', { cursor: 'elsewhere' })).isError)
+})
+
+const message = (fields: Record<string, unknown>): string =>
+  `${JSON.stringify({ jsonrpc: '2.0', ...fields })}\n`
+
+const HELLO = message({
+  id: 'hello',
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+})
+
+test.serial('stdout carries protocol only, and what was asked before the end is answered', async (t) => {
+  const fake = await startFake(t, { items: [listingText()], script: [{ kind: 'delay', ms: 300 }] })
+  const call = message({ id: 7, method: 'tools/call', params: { name: 'search_listings', arguments: {} } })
+  const { code, stdout, stderr } = await runCli(['mcp', '-r', fake.url], { input: HELLO + call })
+  t.is(code, 0)
+  t.deepEqual(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).id),
+    ['hello', 7],
+  )
+  t.regex(stderr, /\[mcp\] serving/)
+})
+
+test.serial('a message without end ends the service, not the machine’s memory', async (t) => {
+  const { code, stdout } = await runCli(['mcp', '-r', 'http://127.0.0.1:1'], {
+    input: 'x'.repeat(3 * 1024 * 1024),
+  })
+  t.is(code, 0)
+  t.is(stdout, '')
+})
