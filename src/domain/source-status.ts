@@ -23,7 +23,15 @@ export type SourceStatus = {
 export type SourceDetails = SourceStatus & {
   breaker: { state: 'closed' | 'open' | 'half_open'; failuresInARow: number; retryAt: number | null }
   cache: { fresh: number; stale: number; miss: number; bytes: number }
-  calls: { made: number; failed: number; retried: number; failuresByReason: Readonly<Record<string, number>> }
+  calls: {
+    made: number
+    failed: number
+    retried: number
+    failuresByReason: Readonly<Record<string, number>>
+    /** Calls that are over, and the milliseconds that they took together. */
+    ended: number
+    elapsedMs: number
+  }
   /** Listings that came, and those among them that were none and were dropped. */
   items: { received: number; invalid: number }
 }

@@ -8,6 +8,8 @@ export class CallRecord {
   #made = 0
   #failed = 0
   #retried = 0
+  #ended = 0
+  #elapsedMs = 0
   #received = 0
   #invalid = 0
   #answeredAt: number | null = null
@@ -39,6 +41,8 @@ export class CallRecord {
       failed: this.#failed,
       retried: this.#retried,
       failuresByReason: Object.fromEntries(this.#failuresByReason),
+      ended: this.#ended,
+      elapsedMs: this.#elapsedMs,
     }
   }
 
@@ -54,6 +58,7 @@ export class CallRecord {
   counting(fetch: FetchListings, now: () => number): FetchListings {
     return async (query, offset, signal) => {
       this.#made++
+      const started = now()
       try {
         const page = await fetch(query, offset, signal)
         this.#isAnswering = true
@@ -66,6 +71,9 @@ export class CallRecord {
       } catch (error) {
         if (error instanceof SourceError) this.#addFailure(error, now())
         throw error
+      } finally {
+        this.#ended++
+        this.#elapsedMs += now() - started
       }
     }
   }

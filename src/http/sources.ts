@@ -44,6 +44,8 @@ const sourceDetails = sourceStatus
         failed: z.int(),
         retried: z.int(),
         failures_by_reason: z.record(z.string(), z.int()),
+        ended: z.int(),
+        elapsed_ms: z.int().describe('Of all that have ended, together'),
       })
       .optional(),
     items: z.object({ received: z.int(), invalid: z.int() }).optional(),
@@ -121,6 +123,8 @@ const detailsOnWire = (status: SourceStatus | SourceDetails) => {
       failed: calls.failed,
       retried: calls.retried,
       failures_by_reason: calls.failuresByReason,
+      ended: calls.ended,
+      elapsed_ms: Math.round(calls.elapsedMs),
     },
     items,
   }

@@ -62,7 +62,7 @@ test('before anything was asked nothing is claimed', async (t) => {
     listings: null,
     breaker: { state: 'closed', failuresInARow: 0, retryAt: null },
     cache: { fresh: 0, stale: 0, miss: 0, bytes: 0 },
-    calls: { made: 0, failed: 0, retried: 0, failuresByReason: {} },
+    calls: { made: 0, failed: 0, retried: 0, failuresByReason: {}, ended: 0, elapsedMs: 0 },
     items: { received: 0, invalid: 0 },
   })
 })

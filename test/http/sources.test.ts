@@ -49,7 +49,7 @@ test('sources tell readers how they are doing, and the operator everything', asy
   t.like(details.sources[1], {
     registry: 'a',
     breaker: { state: 'closed', failures_in_a_row: 0 },
-    calls: { made: 1, failed: 0 },
+    calls: { made: 1, failed: 0, ended: 1 },
     cache: { miss: 1 },
   })
   t.like((details.sources[2]!.calls as Record<string, unknown>).failures_by_reason, { connection_refused: 2 })
