@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs'
+import test from 'ava'
+import { MAX_BODY_BYTES } from '../../src/http/body.ts'
+import { readComposeFile } from './compose-file.ts'
+import { complaints, NGINX_FILE, nginxConf } from './nginx.ts'
+
+const text = readFileSync(NGINX_FILE, 'utf8')
+const { proxy, ...others } = readComposeFile().services
+
+test('nginx takes the file as it is', async (t) => {
+  t.is(await complaints(text), '')
+})
+
+test('nginx finds what is wrong', async (t) => {
+  t.regex(await complaints(text.replace('proxy_buffering off', 'proxy_bufering off')), /unknown directive/)
+  t.regex(await complaints(text.replace('http://gateways;', 'http://gatways;')), /host not found/)
+})
+
+test('its addresses are those that Compose gives out, each named once', (t) => {
+  t.notThrows(() => nginxConf(['http://127.0.0.1:1', 'http://127.0.0.1:2'], 3))
+  const gateways = Object.keys(others).filter((name) => name.startsWith('gateway-'))
+  t.is([...text.matchAll(/^ +server [\d.]+:8080 /gm)].length, gateways.length)
+})
+
+test('it lets a body through that the gateways take, and the gateways refuse a longer one', (t) => {
+  const [, kilobytes] = /client_max_body_size (\d+)k;/.exec(text) ?? []
+  t.true(Number(kilobytes) * 1024 > MAX_BODY_BYTES)
+})
+
+test('it writes to /tmp alone, which is all that its container lets it', (t) => {
+  const paths = [...text.matchAll(/^ *(?:pid|\w+_temp_path) (\S+);/gm)].map(([, path]) => path!)
+  t.is(paths.length, 6)
+  for (const path of paths) t.regex(path, /^\/tmp\//)
+  t.regex(text, /^error_log stderr /m)
+  t.deepEqual(proxy?.command?.slice(0, 2), ['-e', 'stderr'])
+})

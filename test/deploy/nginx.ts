@@ -1,0 +1,118 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { installedProgram } from '../helpers/debian.ts'
+import { freePort } from '../helpers/free-port.ts'
+import { addressOf, readComposeFile } from './compose-file.ts'
+
+const run = promisify(execFile)
+
+export const NGINX_FILE = 'deploy/nginx.conf'
+
+/** nginx with the lines of `deploy/`, on a free port of the loopback. */
+export type Nginx = {
+  url: string
+  /** What it has said on stderr so far. */
+  said: () => string
+  close: () => Promise<void>
+}
+
+export const nginxProgram = (): Promise<string> =>
+  installedProgram({
+    missing: 'No nginx',
+    names: ['nginx'],
+    package: 'nginx-light',
+    otherwise: 'put it on PATH',
+  })
+
+/** What `nginx -t` says of a file of its own; empty where it is good. */
+export const complaints = async (text: string): Promise<string> => {
+  const program = await nginxProgram()
+  return inFolder(async (folder) => {
+    const arguments_ = argumentsFor(folder, text)
+    return run(program, ['-t', '-q', ...arguments_]).then(
+      () => '',
+      ({ stderr }: { stderr: string }) => stderr,
+    )
+  })
+}
+
+/** `deploy/nginx.conf` with other addresses in the places of Compose's, each of which it has exactly once. */
+export const nginxConf = (gateways: readonly string[], port: number): string => {
+  const file = readComposeFile()
+  const places: readonly [ours: string, here: string][] = [
+    ...gateways.map((url, n): [string, string] => [
+      `server ${addressOf(file, `gateway-${n + 1}`, 'front')}:8080 `,
+      `server ${new URL(url).host} `,
+    ]),
+    ['listen 8080;', `listen 127.0.0.1:${port};`],
+    [`set_real_ip_from ${file.networks.front!.ipam!.config[0]!.gateway};`, 'set_real_ip_from 127.0.0.1;'],
+  ]
+  return places.reduce(
+    (text, [ours, here]) => {
+      if (text.split(ours).length !== 2) throw new Error(`${NGINX_FILE} has to have '${ours}' once`)
+      return text.replace(ours, here)
+    },
+    readFileSync(NGINX_FILE, 'utf8'),
+  )
+}
+
+/** @param gateways URLs, in the order of Compose's names */
+export const startProxy = async (gateways: readonly string[]): Promise<Nginx> => {
+  const program = await nginxProgram()
+  const folder = makeFolder()
+  const port = await freePort()
+  const child = spawn(program, [...argumentsFor(folder, nginxConf(gateways, port)), '-g', 'daemon off;'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  running.add(child)
+  const gone = once(child, 'exit').then(() => {
+    running.delete(child)
+    rmSync(folder, { recursive: true })
+  })
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    said += text
+  })
+  const url = `http://127.0.0.1:${port}`
+  while ((await fetch(`${url}/health`).catch(() => null)) === null) {
+    if (child.exitCode !== null) throw new Error(`nginx ended: ${said}`)
+    await setTimeout(20)
+  }
+  return {
+    url,
+    said: () => said,
+    close: async () => {
+      child.kill('SIGTERM')
+      await gone
+    },
+  }
+}
+
+/** A test run that ends before its teardown leaves no proxy behind. */
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGTERM')
+})
+
+/** What belongs in `/tmp` of its container lies in a folder of its own. */
+const argumentsFor = (folder: string, text: string): string[] => {
+  const file = join(folder, 'nginx.conf')
+  writeFileSync(file, text.replaceAll(' /tmp/', ` ${folder}/`))
+  return ['-p', folder, '-e', 'stderr', '-c', file]
+}
+
+const makeFolder = (): string => mkdtempSync(join(tmpdir(), 'entrepot-nginx-'))
+
+const inFolder = async <T>(work: (folder: string) => Promise<T>): Promise<T> => {
+  const folder = makeFolder()
+  try {
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}

@@ -1,0 +1,157 @@
+import { once } from 'node:events'
+import {
+  type ClientRequestArgs,
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  request,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+import test, { type ExecutionContext } from 'ava'
+import { deadUrl } from '../helpers/fake-registry.ts'
+import { startRegistry } from '../helpers/registry.ts'
+import { type Nginx, startProxy } from './nginx.ts'
+
+const proxyOver = async (t: ExecutionContext, gateways: readonly string[]): Promise<Nginx> => {
+  const proxy = await startProxy(gateways)
+  t.teardown(() => proxy.close())
+  return proxy
+}
+
+/** Something in the place of a replica. It says 200 to `/health`, which is asked until the proxy is there. */
+const standIn = async (t: ExecutionContext, listener: RequestListener): Promise<string> => {
+  const server = createServer((asked, answer) =>
+    asked.url === '/health' ? answer.end() : listener(asked, answer),
+  ).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+type Told = { status: number; text: string }
+
+/** `localAddress` says from where on the loopback. */
+const ask = async (url: string, options: ClientRequestArgs = {}, body?: string): Promise<Told> => {
+  const asking = request(url, { agent: false, ...options })
+  asking.end(body)
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage]
+  let text = ''
+  for await (const part of answer.setEncoding('utf8')) text += part
+  return { status: answer.statusCode!, text }
+}
+
+test('while one replica is gone, every request is answered by the other', async (t) => {
+  const { url } = await startRegistry(t)
+  const proxy = await proxyOver(t, [await deadUrl(), url])
+  for (let n = 0; n < 20; n++) t.is((await ask(`${proxy.url}/listings?limit=${n + 1}`)).status, 200)
+  const posted = await ask(`${proxy.url}/api/v1/listings/validate-publish`, { method: 'POST' }, '{}')
+  t.is(posted.status, 422, 'a POST that could not be sent is sent to the other')
+})
+
+const DYING: readonly [method: string, path: string, isRepeated: boolean][] = [
+  ['GET', '/listings', true],
+  ['GET', '/sources', true],
+  ['PUT', '/listings/a', true],
+  ['DELETE', '/listings/a', true],
+  ['POST', '/listings', true],
+  ['POST', '/admin/api-keys', false],
+  ['POST', '/mcp', false],
+]
+
+for (const [method, path, isRepeated] of DYING)
+  test(`${method} ${path} on a replica that dies is ${isRepeated ? '' : 'not '}repeated on the other`, async (t) => {
+    const seen: string[] = []
+    const dying = await standIn(t, ({ socket }) => {
+      seen.push('dying')
+      socket.destroy()
+    })
+    const other = await standIn(t, (asked, answer) => {
+      seen.push(`other ${asked.method} ${asked.url}`)
+      answer.end('well')
+    })
+    const proxy = await proxyOver(t, [dying, other])
+    // Replicas take turns: one of two questions meets the one that dies.
+    const answers = []
+    for (let n = 0; n < 2; n++) answers.push(await ask(`${proxy.url}${path}`, { method }, 'x'))
+    t.is(seen.filter((who) => who === 'dying').length, 1)
+    t.deepEqual(answers.map(({ status }) => status).sort(), isRepeated ? [200, 200] : [200, 502])
+    t.is(seen.length, isRepeated ? 3 : 2)
+  })
+
+test('who asks is what the program that ends TLS says; what others claim counts for nothing', async (t) => {
+  const { url } = await startRegistry(t, {
+    toml: '[limits]\nanonymous_per_minute = 2\ntrusted_proxies = ["127.0.0.1/32"]',
+  })
+  const proxy = await proxyOver(t, [url, await deadUrl()])
+  const statuses = async (forwarded: readonly (string | undefined)[], localAddress = '127.0.0.1') => {
+    const found = []
+    for (const [n, claim] of forwarded.entries()) {
+      const headers = claim === undefined ? {} : { 'X-Forwarded-For': claim }
+      found.push((await ask(`${proxy.url}/listings?limit=${n + 1}`, { localAddress, headers })).status)
+    }
+    return found
+  }
+  t.deepEqual(await statuses(['203.0.113.5', '203.0.113.5', '203.0.113.5']), [200, 200, 429])
+  t.deepEqual(await statuses(['203.0.113.6']), [200], 'another client has limits of its own')
+  const lies = ['192.0.2.1, 203.0.113.7', '192.0.2.2, 203.0.113.7', '192.0.2.3, 203.0.113.7']
+  t.deepEqual(await statuses(lies), [200, 200, 429], 'what a client put before its own address')
+  const claims = ['203.0.113.8', '203.0.113.9', undefined]
+  t.deepEqual(await statuses(claims, '127.0.0.2'), [200, 200, 429], 'a client that reaches the proxy itself')
+})
+
+test('a path and a query are passed on as they were sent, and so is every header that the gateways read', async (t) => {
+  let seen: IncomingMessage | undefined
+  const gateway = await standIn(t, (asked, answer) => {
+    seen = asked
+    answer.end()
+  })
+  const proxy = await proxyOver(t, [gateway, await deadUrl()])
+  const path = '/listings/a%2Fb%20c//d?region=New%20York%2C%20US&x=%25'
+  const headers = {
+    Authorization: 'Bearer key',
+    'If-Match': '"etag"',
+    'CDN-Loop': 'one, two',
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    Host: 'market.example',
+    'X-Request-Id': 'mine',
+  }
+  await ask(`${proxy.url}${path}`, { headers })
+  t.is(seen?.url, path)
+  t.like(
+    seen?.headers,
+    Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+  )
+  t.is(seen?.headers['x-forwarded-for'], '127.0.0.1')
+})
+
+for (const path of ['/listings', '/mcp'])
+  test(`the first line of a stream from ${path} is there before the second is written`, async (t) => {
+    const { promise: isRead, resolve: read } = Promise.withResolvers<void>()
+    const gateway = await standIn(t, async (_, answer) => {
+      answer.writeHead(200, { 'Content-Type': 'application/x-ndjson' })
+      answer.write('{"first":1}\n')
+      await isRead
+      answer.end('{"second":2}\n')
+    })
+    const proxy = await proxyOver(t, [gateway, await deadUrl()])
+    const asking = request(`${proxy.url}${path}`, { agent: false })
+    asking.end()
+    const [answer] = (await once(asking, 'response')) as [IncomingMessage]
+    const lines = answer.setEncoding('utf8')[Symbol.asyncIterator]()
+    t.is((await lines.next()).value, '{"first":1}\n')
+    read()
+    t.is((await lines.next()).value, '{"second":2}\n')
+  })
+
+test('the proxy says nothing of a request in its log, and nothing of itself to a client', async (t) => {
+  const { url } = await startRegistry(t)
+  const proxy = await proxyOver(t, [url, url])
+  const answer = await fetch(`${proxy.url}/listings?gpu_model=H200`, {
+    headers: { Authorization: 'Bearer key-1' },
+  })
+  t.is(answer.headers.get('server'), 'nginx')
+  t.is(proxy.said(), '')
+})
