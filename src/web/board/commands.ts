@@ -1,0 +1,55 @@
+import { safeText } from '../../domain/safe-text.ts'
+import { type OpenListing, type Parameter, queryString } from './view.ts'
+
+/** What stands for the reader's key: the key itself is never written down. */
+const KEY = '"Authorization: Bearer $ENTREPOT_KEY"'
+
+/** The question for `curl`. Percent-encoded, so that nothing in it means anything to a shell but its quotes. */
+export const curlCommand = (base: string, query: readonly Parameter[], hasKey: boolean): string =>
+  curl(`${base}listings${query.length === 0 ? '' : `?${queryString(query)}`}`, hasKey)
+
+/** One listing for `curl`. */
+export const curlListing = (base: string, { id, registry }: OpenListing, hasKey: boolean): string =>
+  curl(
+    `${base}listings/${encodeURIComponent(id)}${registry === null ? '' : `?${queryString([['registry', sourceOf(registry)]])}`}`,
+    hasKey,
+  )
+
+const curl = (url: string, hasKey: boolean): string =>
+  `curl -g ${hasKey ? `-H ${KEY} ` : ''}${shellQuote(url)}`
+
+/** A gateway's own source, of the name that a gateway behind it gives: `eu/curated` is behind `eu`. */
+export const sourceOf = (registry: string): string => registry.split('/', 1)[0]!
+
+/**
+ * The question for the command line. `null` where a value holds characters that act on a terminal when they are pasted:
+ * `curl` has them encoded.
+ */
+export const listingsCommand = (base: string, query: readonly Parameter[]): string | null => {
+  const options = query
+    .filter(([name]) => !GATEWAY_ONLY.has(name))
+    .map(([name, value]) => option(name, value))
+  const command = ['entrepot listings', `-r ${shellQuote(registryUrl(base))}`, ...options].join(' ')
+  return safeText(command) === command ? command : null
+}
+
+export const listingCommand = (base: string, { id }: OpenListing): string | null => {
+  const command = `entrepot listing -r ${shellQuote(registryUrl(base))} -- ${shellQuote(id)}`
+  return safeText(command) === command ? command : null
+}
+
+/** What the command line asks in its own way. */
+const GATEWAY_ONLY = new Set(['require', 'timeout_ms', 'sources'])
+
+const option = (name: string, value: string): string => {
+  if (name === 'status') return `--status=${shellQuote(value === '' ? 'all' : value)}`
+  if (name === 'publisher') return `--publisher=${shellQuote(value)}`
+  return `--filter=${shellQuote(`${name}=${value}`)}`
+}
+
+/** As it is in most configurations: a key is sent only where the URL is the very same. */
+const registryUrl = (base: string): string => base.replace(/\/$/, '')
+
+/** One word for a POSIX shell (Shell Command Language, 2.2.2): between single quotes nothing has a meaning. */
+export const shellQuote = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

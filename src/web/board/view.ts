@@ -1,0 +1,54 @@
+/** What is looked at: the whole of it is in the address, so that a view can be sent to somebody. */
+export type View = {
+  /** Parameters of `GET /listings` as they are, decoded, less those of paging. */
+  query: readonly Parameter[]
+  /** The listing whose sheet is open. */
+  open: OpenListing | null
+}
+
+export type Parameter = readonly [name: string, value: string]
+export type OpenListing = { id: string; registry: string | null }
+
+/** The board pages by itself. */
+const NOT_KEPT = new Set(['limit', 'offset', 'cursor', 'explain'])
+
+/** The search is the question, as the gateway takes it; the fragment is the board's own. */
+export const readView = ({ search, hash }: Pick<URL, 'search' | 'hash'>): View => {
+  const fragment = new URLSearchParams(hash.slice(1))
+  const id = fragment.get('listing')
+  return {
+    query: [...new Map(new URLSearchParams(search))].filter(([name, value]) => isKept(name, value)),
+    open: id === null || id === '' ? null : { id, registry: fragment.get('registry') },
+  }
+}
+
+/** An empty value asks nothing, but for a status: then any will do (`protocol.md` 1.7). */
+const isKept = (name: string, value: string): boolean =>
+  !NOT_KEPT.has(name) && (value !== '' || name === 'status')
+
+/** Relative to the page: never empty, since that would keep the old search. */
+export const writeView = ({ query, open }: View): string => {
+  const hash =
+    open === null
+      ? ''
+      : `#${new URLSearchParams({ listing: open.id, ...(open.registry === null ? {} : { registry: open.registry }) })}`
+  return `?${queryString(query)}${hash}`
+}
+
+export const queryString = (query: readonly Parameter[]): string =>
+  new URLSearchParams(query.map(([name, value]) => [name, value])).toString()
+
+/** `null` where it is not asked. */
+export const parameterOf = (query: readonly Parameter[], name: string): string | null =>
+  query.find(([other]) => other === name)?.[1] ?? null
+
+/** The query with a parameter set, in its place, or without it for `null`. */
+export const withValue = (
+  query: readonly Parameter[],
+  name: string,
+  value: string | null,
+): readonly Parameter[] => {
+  if (value === null) return query.filter(([other]) => other !== name)
+  if (parameterOf(query, name) === null) return [...query, [name, value]]
+  return query.map((parameter) => (parameter[0] === name ? [name, value] : parameter))
+}

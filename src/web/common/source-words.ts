@@ -1,0 +1,63 @@
+import type { SourceReport } from './source-report.ts'
+
+/** `contract.md` 3.1: the reasons, in words that follow "it". */
+const REASONS: Readonly<Record<string, string>> = {
+  timeout: 'did not answer in time',
+  connection_refused: 'refused the connection',
+  connection_reset: 'broke the connection off',
+  dns: 'has a name that cannot be looked up',
+  tls: 'has no trustworthy certificate',
+  unauthorized: "does not accept this gateway's key",
+  rate_limited: 'asks for fewer requests',
+  circuit_open: 'has failed repeatedly and is being left alone for a moment',
+  not_json: 'answered something that is not JSON',
+  bad_envelope: 'answered something that is no list of listings',
+  too_large: 'answered more than this gateway takes',
+  unsupported_filter: 'does not know a filter of this question',
+  schema_mismatch: 'deals in another kind of listing',
+  loop: 'would have asked this gateway in turn',
+  budget_spent: 'would have taken longer than this question may',
+  scan_limit: 'has more listings than may be read through for this question',
+}
+
+/** Why, in words that follow the name of a source. */
+export const reasonWords = (reason: string | null): string => {
+  if (reason === null) return 'did not answer'
+  const status = /^http_(\d{3})$/.exec(reason)?.[1]
+  if (status !== undefined) return `answered with status ${status}`
+  return REASONS[reason] ?? `failed (${reason})`
+}
+
+/** What is missing of a source, as a sentence; `null` where nothing is. */
+export const missingWords = (report: SourceReport): string | null => {
+  const { registry, state, reason, gaps } = report
+  const lost = `Its listings are missing here.`
+  if (gaps !== null) return gapWords(report)
+  if (state === 'loaded' || state === 'stale') return null
+  if (state === 'not_yet_loaded') return `${registry} has not been read yet. ${lost}`
+  const which = report.filters.length === 0 ? '' : ` (${report.filters.join(', ')})`
+  return `${registry} ${state === 'skipped' ? 'was left out: it ' : ''}${reasonWords(reason)}${which}. ${lost}`
+}
+
+const gapWords = ({ registry, gaps }: SourceReport): string => {
+  const named = (gaps ?? []).map((gap) => `${gap.registry} (it ${reasonWords(gap.reason)})`)
+  return named.length === 0
+    ? `${registry} says that its own answer is not complete.`
+    : `${registry} answered without ${named.join(', ')}.`
+}
+
+/** `42 s`, `3 min`, `2 h`. */
+export const ageWords = (seconds: number): string => {
+  if (seconds < 60) return `${Math.floor(seconds)} s`
+  return seconds < 3600 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`
+}
+
+const STATES: Readonly<Record<string, string>> = {
+  loaded: 'loaded',
+  stale: 'old copy',
+  unavailable: 'unavailable',
+  not_yet_loaded: 'not read yet',
+  skipped: 'left out',
+}
+
+export const stateWords = (state: string): string => STATES[state] ?? state
