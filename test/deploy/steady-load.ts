@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
+
+export type Call = { method: 'GET' | 'POST'; path: string; headers?: Record<string, string>; body?: string }
+
+/** One request and what became of it: its status and text, or why there is no answer. Times as `performance.now()`. */
+export type Outcome = { call: Call; startedAt: number; status: number | null; text: string }
+
+/** Clients that ask one question after another over connections that are kept, until they are told to stop. */
+export class SteadyLoad {
+  readonly outcomes: Outcome[] = []
+  readonly #url: string
+  readonly #clients: Promise<void>[]
+  #stopped = false
+
+  /** @param next the next call of the nth client */
+  constructor(url: string, clients: number, pauseMs: number, next: (client: number, turn: number) => Call) {
+    this.#url = url
+    this.#clients = Array.from({ length: clients }, async (_, client) => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      for (let turn = 0; !this.#stopped; turn++) {
+        const call = next(client, turn)
+        const startedAt = performance.now()
+        const answer = await this.#ask(call, agent).catch((cause: Error) => ({
+          status: null,
+          text: String(cause),
+        }))
+        this.outcomes.push({ call, startedAt, ...answer })
+        await setTimeout(pauseMs)
+      }
+      agent.destroy()
+    })
+  }
+
+  /** Resolves when so many more questions have been answered. */
+  async goOn(answers: number): Promise<void> {
+    const enough = this.outcomes.length + answers
+    while (this.outcomes.length < enough) await setTimeout(5)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await Promise.all(this.#clients)
+  }
+
+  async #ask(
+    { method, path, headers = {}, body }: Call,
+    agent: Agent,
+  ): Promise<{ status: number; text: string }> {
+    const asking = request(`${this.#url}${path}`, { method, headers, agent })
+    asking.end(body)
+    const [answer] = (await once(asking, 'response')) as [IncomingMessage]
+    let text = ''
+    for await (const part of answer.setEncoding('utf8')) text += part
+    return { status: answer.statusCode!, text }
+  }
+}

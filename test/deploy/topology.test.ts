@@ -1,0 +1,139 @@
+import test from 'ava'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { withinASecond } from '../e2e/within.ts'
+import { send } from '../helpers/registry.ts'
+import { postJson, publish, publishBody } from '../helpers/seller.ts'
+import { type Outcome, SteadyLoad } from './steady-load.ts'
+import { type Replica, startTopology, type Topology } from './topology.ts'
+
+const CLIENTS = 12
+/** About 300 questions a second, which leaves a processor something to do beside. */
+const PAUSE_MS = 35
+
+const bearer = (key: string): Record<string, string> => ({ Authorization: `Bearer ${key}` })
+const newSeller = () => privateKeyToAccount(generatePrivateKey())
+
+const isGood = ({ status, text }: Outcome): boolean =>
+  status === 201 || (status === 200 && text.includes('"complete":true'))
+
+/** How many requests a replica has answered, health checks aside. */
+const answeredBy = async ({ secret }: Topology, replica: Replica): Promise<number> => {
+  const { text } = await send(`${replica.url}/metrics`, { headers: bearer(secret('admin_key')) })
+  const counts = [...text.matchAll(/^entrepot_requests_total\{route="\/listings".*\} (\d+)$/gm)]
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0)
+}
+
+const mintKeys = async ({ url, replicas, secret }: Topology, count: number): Promise<string[]> => {
+  const keys = await Promise.all(
+    Array.from({ length: count }, async (_, n) => {
+      const body = JSON.stringify({ name: `client ${n}`, scope: 'write' })
+      return (await postJson(`${url}/admin/api-keys`, body, bearer(secret('admin_key')))).json().key as string
+    }),
+  )
+  const opens = async (): Promise<boolean> => {
+    const asked = replicas.flatMap((one) =>
+      keys.map((key) => send(`${one.url}/listings`, { headers: bearer(key) })),
+    )
+    return (await Promise.all(asked)).every(({ status }) => status === 200)
+  }
+  if (!(await withinASecond(opens))) throw new Error('keys that were minted do not work')
+  return keys
+}
+
+test('what Compose starts: a replica killed under load costs only what it was answering, one drained costs nothing', async (t) => {
+  t.timeout(120_000)
+  const topology = await startTopology(t)
+  const { url, replicas, secret, registries } = topology
+  const [first, second] = replicas
+  for (const [name, registry] of Object.entries(registries))
+    for (let n = 0; n < 20; n++)
+      await publish(
+        registry.url,
+        newSeller(),
+        { listing_id: `${name}-${n}`, offer_resource: { gpu_model: n % 2 === 0 ? 'H200' : 'A100' } },
+        { headers: name === 'curated' ? bearer(secret('curated_key')) : {} },
+      )
+  t.is((await send(`${url}/listings`)).status, 401, 'both gates are on')
+  const keys = await mintKeys(topology, CLIENTS)
+
+  // What is published through one is read through the other.
+  const reader = { headers: bearer(keys[0]!) }
+  const seller = newSeller()
+  for (const [here, there] of [replicas, replicas.toReversed()] as [Replica, Replica][]) {
+    const id = `by-${new URL(here.url).port}`
+    t.is((await publish(here.url, seller, { listing_id: id }, reader)).status, 201)
+    t.true(
+      await withinASecond(async () => (await send(`${there.url}/listings/${id}`, reader)).status === 200),
+    )
+  }
+
+  const sellers = await Promise.all(keys.map(() => publishBody(newSeller(), {})))
+  const load = new SteadyLoad(url, CLIENTS, PAUSE_MS, (client, turn) => {
+    const headers = bearer(keys[client]!)
+    switch (turn % 10) {
+      case 0: {
+        const body = JSON.stringify({ ...sellers[client], listing_id: `load-${client}-${turn}` })
+        return {
+          method: 'POST',
+          path: '/listings',
+          headers: { ...headers, 'Content-Type': 'application/json' },
+          body,
+        }
+      }
+      case 1:
+        return { method: 'GET', path: '/listings', headers: { ...headers, Accept: 'application/x-ndjson' } }
+      case 2:
+        return { method: 'GET', path: '/listings?gpu_model=H200', headers }
+      default:
+        return { method: 'GET', path: `/listings?limit=${20 + (turn % 50)}`, headers }
+    }
+  })
+  t.teardown(() => load.stop())
+  await load.goOn(400)
+  const [byFirst, bySecond] = [await answeredBy(topology, first), await answeredBy(topology, second)]
+  t.true(Math.min(byFirst, bySecond) > 100, `both work: ${byFirst} and ${bySecond}`)
+
+  const killedAt = performance.now()
+  await first.end('SIGKILL')
+  await load.goOn(400)
+  const lost = load.outcomes.filter((outcome) => !isGood(outcome))
+  t.deepEqual(
+    lost.filter(({ startedAt }) => startedAt > killedAt),
+    [],
+    'whoever asks afterwards is answered by the other',
+  )
+  t.true(lost.length <= CLIENTS, 'no more than were under way')
+
+  await first.start()
+  const back = performance.now()
+  while ((await answeredBy(topology, first)) < 50) await load.goOn(10)
+  t.log(`back in turn after ${Math.round(performance.now() - back)} ms`)
+
+  const ending = second.end('SIGTERM')
+  await load.goOn(200)
+  t.is(await ending, 0)
+  await load.goOn(200)
+  await load.stop()
+  const failed = load.outcomes.filter((outcome) => !isGood(outcome))
+  t.deepEqual(failed.slice(lost.length), [], 'a replica that is told to stop costs nothing')
+  t.log({ answers: load.outcomes.length, 'lost by the kill': lost.length })
+
+  // Whatever was acknowledged is there, though each replica was gone once.
+  const taken = load.outcomes
+    .filter(({ status }) => status === 201)
+    .map(({ call }) => JSON.parse(call.body!).listing_id)
+  const all = await send(`${url}/listings`, {
+    headers: { ...reader.headers, Accept: 'application/x-ndjson' },
+  })
+  const there = new Set(
+    all.text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).listing_id),
+  )
+  t.true(taken.length > 50)
+  t.deepEqual(
+    taken.filter((id) => !there.has(id)),
+    [],
+  )
+})
