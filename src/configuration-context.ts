@@ -59,7 +59,7 @@ export const openConfiguration = async (
     return held.value
   }
   try {
-    const { store, clock, log, requests } = foundation
+    const { store, clock, log, requests, traced } = foundation
     const spec = readFilterSpec(config.filterSpecPath)
     const replica = await hold(`replica ${spec.etag}`, () => openReplica(spec, foundation, signal))
     const keys = new ApiKeys(store, replica)
@@ -97,7 +97,7 @@ export const openConfiguration = async (
     })
     requests.cover(routes)
     const hot = new HotAnswers()
-    const app = createApp({ routes, authorize, log, hot, admit })
+    const app = createApp({ routes, authorize, log, hot, admit, ...(traced && { traceOf: traced.traceOf }) })
     const underWay = new UnderWay()
     const { counter } = requests
     const listener = hot.listener(

@@ -38,6 +38,7 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
     reloading = running
     if (config.bootstrapKey !== null)
       await new ApiKeys(foundation.store, first.replica).seed(config.bootstrapKey)
+    const answer: RequestListener = (request, response) => running.current.listener(request, response)
     return {
       get config() {
         return running.current.config
@@ -46,7 +47,7 @@ export const createContext = async (config: Config, overrides: Overrides = {}): 
         return running.current.routes
       },
       log: foundation.log,
-      listener: (request, response) => running.current.listener(request, response),
+      listener: foundation.traced?.listener(answer) ?? answer,
       reload: (load) => running.reload(load),
       close: async () => {
         await running.close()

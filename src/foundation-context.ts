@@ -5,6 +5,7 @@ import { type Clock, systemClock } from './domain/clock.ts'
 import { createMetrics } from './http/metrics.ts'
 import { RequestMetrics } from './http/request-metrics.ts'
 import type { SourceBook } from './http/sources.ts'
+import { TracedRequests } from './http/traced-requests.ts'
 import { createLogger, type Logger } from './log.ts'
 import { createRecoverPool } from './registry/recover-pool.ts'
 import type { RecoverAddress } from './registry/signature.ts'
@@ -39,6 +40,8 @@ export type Foundation = {
   recover: RecoverAddress
   metrics: ReturnType<typeof createMetrics>
   requests: RequestMetrics
+  /** Records requests; `null` where nothing is recorded. */
+  traced: TracedRequests | null
   /** What cursors are sealed with where there is no operator's key. */
   cursorSecret: string
   /** What configurations that follow each other have in common. */
@@ -67,6 +70,9 @@ export const openFoundation = async (
     const counters = overrides.store === undefined ? await openCounters(storeUrl) : null
     if (counters !== null) closers.add(() => counters.close())
     const metrics = createMetrics(sources)
+    const requests = new RequestMetrics(metrics)
+    const tracing = await openTracing(config, log)
+    if (tracing !== null) closers.add(tracing.close)
     return {
       log,
       clock: overrides.clock ?? systemClock,
@@ -78,7 +84,8 @@ export const openFoundation = async (
       counters,
       recover: overrides.recover ?? pool.recover,
       metrics,
-      requests: new RequestMetrics(metrics),
+      requests,
+      traced: tracing && new TracedRequests({ tracer: tracing.tracer, routeOf: requests.routeOf }),
       cursorSecret: randomBytes(32).toString('hex'),
       parts: new SharedParts(),
       close: () => closers.close(),
@@ -99,6 +106,13 @@ const openStore = async (url: string, log: Logger): Promise<Store> => {
   const { store, warnings } = await openRedisStore(url)
   for (const warning of warnings) log.warn(warning)
   return store
+}
+
+/** Loads OpenTelemetry only where somebody is there to be told. */
+const openTracing = async ({ tracing }: Config, log: Logger) => {
+  if (tracing === null) return null
+  const { openTracer } = await import('./tracing/open-tracer.ts')
+  return openTracer(tracing, log)
 }
 
 const openCounters = async (url: string): Promise<RedisCounters | null> => {

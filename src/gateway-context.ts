@@ -8,6 +8,7 @@ import { fanOut } from './gateway/fan-out.ts'
 import { findListing } from './gateway/find-listing.ts'
 import { streamListings } from './gateway/ndjson.ts'
 import { Paging } from './gateway/paging.ts'
+import { traced } from './gateway/traced.ts'
 import type { UpstreamSource } from './gateway/upstream-source.ts'
 import { federatedVocabulary } from './gateway/vocabulary.ts'
 import type { Service } from './http/routes.ts'
@@ -33,7 +34,9 @@ export const openFederation = ({
   cursorSecret,
 }: GatewayParts): NonNullable<Service['gateway']> => {
   const { id, budgetMs } = config.gateway
-  const sources = [...(local === null ? [] : [local.source]), ...upstreams.map(({ source }) => source)]
+  const sources = [...(local === null ? [] : [local.source]), ...upstreams.map(({ source }) => source)].map(
+    traced,
+  )
   const cursors = new Cursors(cursorSecret, () => clock.now() / 1000)
   return {
     gatewayId: id,

@@ -10,7 +10,7 @@ export const MAX_TRYING_MS = 30_000
 /** How long requests that have begun under an old configuration keep what answers them: a stream may be long. */
 export const MAX_RETIRING_MS = 300_000
 /** What the environment says is read at the start; of the files that it names these settings cannot change either. */
-const FIXED = ['host', 'port', 'storeUrl', 'logLevel'] as const
+const FIXED = ['host', 'port', 'storeUrl'] as const
 
 /**
  * One configuration after the other, without a gap. The next one is built whole beside the one that is running, takes
@@ -139,8 +139,8 @@ export class Reloading {
     for (const name of FIXED)
       if (config[name] !== before[name])
         this.#foundation.log.warn({ setting: name }, 'a setting has changed that takes a restart')
-    const { host, port, storeUrl, logLevel } = before
-    return Object.freeze({ ...config, host, port, storeUrl, logLevel })
+    const { host, port, storeUrl } = before
+    return Object.freeze({ ...config, host, port, storeUrl })
   }
 
   /** One line a problem, as at the start. */

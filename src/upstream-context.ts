@@ -19,6 +19,7 @@ import { fetchPublishers } from './upstream/publishers.ts'
 import { type Pull, pullListings } from './upstream/pull-listings.ts'
 import { readListings } from './upstream/read-listings.ts'
 import { SpecKeeper } from './upstream/spec-keeper.ts'
+import { tracedFetch } from './upstream/traced-fetch.ts'
 import { withPublishers } from './upstream/with-publishers.ts'
 import type { Vocabularies } from './upstreams-context.ts'
 
@@ -80,7 +81,7 @@ const openLive = (
     upstream.kind === 'gateway' ? fetch : withPublishers(book, fetch)
   const live = createUpstreamSource({
     upstream,
-    fetch: fetchInTurn(upstream, fetchListings(upstream, agent)),
+    fetch: fetchInTurn(upstream, tracedFetch(upstream, fetchListings(upstream, agent))),
     read: (fetch) => readListings(upstream, attributed(fetch)),
     vocabulary,
     schema,

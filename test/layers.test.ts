@@ -11,7 +11,11 @@ const LAYERS: readonly {
 }[] = [
   { layer: 'L0', rooms: ['domain/', 'filter-spec/', 'listing-index/', 'errors.ts'], mayImport: ['L0'] },
   { layer: 'L1', rooms: ['config/', 'config.ts', 'log.ts'], mayImport: ['L0', 'L1'] },
-  { layer: 'L2', rooms: ['store/', 'cache/', 'upstream/', 'limits/'], mayImport: ['L0', 'L1', 'L2'] },
+  {
+    layer: 'L2',
+    rooms: ['store/', 'cache/', 'upstream/', 'limits/', 'tracing/'],
+    mayImport: ['L0', 'L1', 'L2'],
+  },
   {
     layer: 'L3',
     rooms: ['registry/', 'gateway/', 'presentation/'],
@@ -53,6 +57,10 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['store/redis', 'cache/redis'],
   'node:sqlite': ['store/sqlite'],
   pino: ['log.ts'],
+  '@opentelemetry/api': ['tracing/'],
+  '@opentelemetry/sdk-trace-base': ['tracing/'],
+  '@opentelemetry/exporter-trace-otlp-http': ['tracing/'],
+  '@opentelemetry/resources': ['tracing/'],
   'prom-client': ['http/'],
   'rate-limiter-flexible': ['limits/'],
   piscina: ['registry/'],

@@ -1,4 +1,5 @@
 import type { Violation } from '../errors.ts'
+import { readTracing, type TracingSettings } from './tracing.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -20,6 +21,8 @@ export type Settings = {
   filterSpecPath: string
   metricsPublic: boolean
   logLevel: LogLevel
+  /** `null`: traces are passed on, and recorded nowhere. */
+  tracing: TracingSettings | null
 }
 
 const STORE_URL = /^(sqlite:.+|rediss?:\/\/.+|redis\+cluster:\/\/.+)$/
@@ -80,5 +83,6 @@ export const readEnvironment = (environment: Environment, problems: Violation[])
     filterSpecPath: text('REGISTRY_FILTER_SPEC_PATH') ?? 'config/filter-spec.yaml',
     metricsPublic: boolean('METRICS_PUBLIC'),
     logLevel: logLevel(),
+    tracing: readTracing(environment, problems),
   }
 }

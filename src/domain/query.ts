@@ -1,5 +1,6 @@
 import type { Criterion } from '../filter-spec/criteria.ts'
 import type { ListingStatus } from './listing.ts'
+import type { Trace } from './trace.ts'
 
 /** One reader's question, parsed and checked against our own filter spec (`protocol.md` 1.7). */
 export type ListingQuery = {
@@ -38,6 +39,8 @@ export type ListingQuery = {
    * answer otherwise for it, so it is part of what is asked. Absent where the question is nobody's but our own.
    */
   via?: readonly string[]
+  /** Where it stands in a trace. It changes no answer: who shares one's work stands in that one's trace. */
+  trace?: Trace
 }
 
 /** Request directives of RFC 9111 5.2.1: ask anew, or do not ask at all. */

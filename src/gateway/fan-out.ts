@@ -4,6 +4,7 @@ import type { MergedItem } from '../domain/merge.ts'
 import type { NamedSource, Page } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
+import { type Attributes, inSpan } from '../domain/trace.ts'
 import { EntrepotError } from '../errors.ts'
 import { mergeWithCopies } from './merge-with-copies.ts'
 import { explainSource, reportFailure, reportPage, type SourceReport } from './source-report.ts'
@@ -73,10 +74,11 @@ export const fanOut =
     const { asked, offset } = prefixFor(askable, query)
     const page = { offset, limit: query.limit, explain: query.explain }
     let outcomes = await askWithin(asking.budgetMs ?? budgetMs, askable, asked, signal)
-    let merged = mergeOutcomes(outcomes, page)
+    const merge = () => inSpan(query.trace, 'merge', () => mergeOutcomes(outcomes, page), describeMerge)
+    let merged = merge()
     for (let limit = 2 * asked.limit; merged.isShort; limit *= 2) {
       outcomes = await readOn(outcomes, { ...asked, limit }, signal)
-      merged = mergeOutcomes(outcomes, page)
+      merged = merge()
     }
     const { isShort: _, ...answer } = merged
     refuseUnusable(answer, asking)
@@ -177,6 +179,12 @@ const mergeOutcomes = (
     ...describeOutcomes(outcomes, countReturned(items), page.explain),
   }
 }
+
+const describeMerge = ({ items, total, isShort }: MergedAnswer & { isShort: boolean }): Attributes => ({
+  'entrepot.merge.items': items.length,
+  'entrepot.merge.total': total,
+  'entrepot.merge.is_short': isShort,
+})
 
 /** What readers are told of the sources of an answer. `returned`: listings shown of each. */
 export const describeOutcomes = (

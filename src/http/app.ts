@@ -12,6 +12,7 @@ import type { Answer, Exchange, Gate } from './exchange.ts'
 import type { HotAnswers } from './hot-answers.ts'
 import { type Problem, problemOf } from './problem.ts'
 import type { Route } from './route.ts'
+import { traceOf as traceOfHeaders } from './traced-requests.ts'
 
 export type AppOptions = {
   routes: readonly Route[]
@@ -21,16 +22,18 @@ export type AppOptions = {
   hot: HotAnswers
   /** Counts who asks against the limits, or rejects with 429. */
   admit: Admission
+  /** Default: what the request itself says. */
+  traceOf?: typeof traceOfHeaders
 }
 
 /** The service as a Koa application: the route table between one log line and one error door. */
 export const createApp = (options: AppOptions): Koa => {
-  const { routes, log } = options
+  const { routes, log, traceOf = traceOfHeaders } = options
   const app = new Koa()
   const router = new Router({ sensitive: true })
   for (const route of routes) router.register(route.path, [route.method.toLowerCase()], serve(route, options))
   app.use(setCommonHeaders)
-  app.use(logRequests(log))
+  app.use(logRequests(log, traceOf))
   app.use(answerErrors(log))
   app.use(requireUrl)
   app.use(router.routes())
@@ -40,7 +43,7 @@ export const createApp = (options: AppOptions): Koa => {
 }
 
 const serve =
-  (route: Route, { authorize, admit, hot }: AppOptions): RouterMiddleware =>
+  (route: Route, { authorize, admit, hot, traceOf = traceOfHeaders }: AppOptions): RouterMiddleware =>
   async (context) => {
     const { req } = context
     if (route.path.includes(':')) requireDecodable(context.path)
@@ -61,6 +64,9 @@ const serve =
       body,
       get signal() {
         return hangUpSignal(context)
+      },
+      get trace() {
+        return traceOf(req)
       },
     }
     const answer = await route.handle(exchange)
@@ -106,7 +112,7 @@ const hangUpSignal = ({ res }: Koa.Context): AbortSignal => {
 
 /** One line a request. The id is the caller's if it is harmless, so that a call can be followed across services. */
 const logRequests =
-  (log: Logger): Koa.Middleware =>
+  (log: Logger, traceOf: typeof traceOfHeaders): Koa.Middleware =>
   async (context, next) => {
     if (!log.isLevelEnabled('info')) return next()
     const startedAt = performance.now()
@@ -115,10 +121,9 @@ const logRequests =
     context.set('X-Request-Id', requestId)
     await next()
     const { method, path, status } = context
-    log[levelOf(method, status)](
-      { requestId, method, path, status, ms: Math.round(performance.now() - startedAt) },
-      'request',
-    )
+    const ms = Math.round(performance.now() - startedAt)
+    const traceId = traceOf(context.req)?.traceId
+    log[levelOf(method, status)]({ requestId, traceId, method, path, status, ms }, 'request')
   }
 
 /** Reads that went well are many and say little. */

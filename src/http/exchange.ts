@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Reader } from '../domain/api-key.ts'
 import type { JsonValue } from '../domain/json.ts'
+import type { Trace } from '../domain/trace.ts'
 
 /** Which credential a route asks for (`protocol.md` 1.0, `spec.md` 5). */
 export type Gate = 'none' | 'read' | 'write' | 'admin'
@@ -21,6 +22,8 @@ export type Exchange = {
   body: { bytes: Buffer; value: JsonValue } | null
   /** Aborts when the caller hangs up. */
   signal: AbortSignal
+  /** Where it stands in a trace, as its caller says. */
+  trace: Trace | undefined
 }
 
 /** What a handler answers. JSON unless `type` says otherwise. */

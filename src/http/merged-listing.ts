@@ -34,11 +34,17 @@ export const getMergedListing = (gateway: MergedListing): Route => ({
 })
 
 const readOne = async (exchange: Exchange, gateway: MergedListing): Promise<Answer> => {
-  const { params, query, listHeader, reader, signal } = exchange
+  const { params, query, listHeader, reader, signal, trace } = exchange
   const { via, isLoop } = passageOf(listHeader('cdn-loop'), gateway.gatewayId)
   const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))
   const registry = query.get('registry') || null
-  const asked = { ...ONE, listingId: params.id ?? '', via, ...(caching === undefined ? {} : { caching }) }
+  const asked = {
+    ...ONE,
+    listingId: params.id ?? '',
+    via,
+    ...(caching === undefined ? {} : { caching }),
+    ...(trace === undefined ? {} : { trace }),
+  }
   const named = registry === null ? null : [registry]
   const { merged, outcomes } = await gateway.find(asked, reader, signal, { named, isLoop })
   if (merged === null) throw new EntrepotError('not_found', 'Listing not found')

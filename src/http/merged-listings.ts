@@ -53,7 +53,7 @@ export const listMergedListings = (gateway: MergedListings): Route => ({
 })
 
 const readMerged = async (exchange: Exchange, gateway: MergedListings): Promise<Answer> => {
-  const { queryString, header, listHeader, reader, signal } = exchange
+  const { queryString, header, listHeader, reader, signal, trace } = exchange
   const { spec, vocabulary, gatewayId } = gateway
   const parameters = readGatewayParameters(queryString)
   const ifMatch = header('if-match')
@@ -68,6 +68,7 @@ const readMerged = async (exchange: Exchange, gateway: MergedListings): Promise<
     via,
     explain: parameters.explain,
     ...(caching === undefined ? {} : { caching }),
+    ...(trace === undefined ? {} : { trace }),
   }
   const asking = { ...parameters, isLoop }
   if (wantsNdjson(listHeader('accept'))) return streamMerged(gateway, query, { reader, signal, asking })

@@ -71,6 +71,12 @@ export class RequestMetrics {
     }
   }
 
+  /** The route that a target is of; `null` where it is none. */
+  readonly routeOf = (url: string): string | null => {
+    const tally = this.#tallyOf(url)
+    return tally === this.#other ? null : tally.path
+  }
+
   #tallyOf(url: string): Tally {
     const query = url.indexOf('?')
     const path = query < 0 ? url : url.slice(0, query)

@@ -4,6 +4,7 @@ import type { Directives } from '../domain/freshness.ts'
 import { gapsInProblem } from '../domain/gap.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
+import { traceHeaders } from '../domain/trace.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import { cacheDirectives } from './cache-directives.ts'
 import { hopHeaders } from './hop-headers.ts'
@@ -47,6 +48,7 @@ export const fetchListings = (upstream: UpstreamOptions, agent: Dispatcher): Fet
       headers: {
         ...headers,
         ...hopHeaders(query.via),
+        ...traceHeaders(query.trace),
         ...(query.ifMatch === undefined ? {} : { 'if-match': `"${query.ifMatch}"` }),
       },
     } as const

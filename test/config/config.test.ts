@@ -36,6 +36,7 @@ test('an empty file and an empty environment give the defaults of the contract',
     filterSpecPath: 'config/filter-spec.yaml',
     metricsPublic: false,
     logLevel: 'info',
+    tracing: null,
     gateway: { id: 'entrepot', budgetMs: 4000, schema: null },
     registry: { name: 'local', enabled: true, listingShape: 'warn' },
     cache: {

@@ -1,0 +1,103 @@
+/** Where a piece of work stands in a trace that leads through several services (W3C Trace Context, level 1). */
+export type Trace = {
+  /** 32 hexadecimal digits. */
+  traceId: string
+  /** Of the piece of work: 16 hexadecimal digits. */
+  spanId: string
+  /** Whether who asked records it. */
+  isSampled: boolean
+  /** `tracestate` as it is sent on: what others have added; empty where there is none. */
+  state: string
+  /** Begins a piece of work under this one; absent where nothing is recorded. */
+  begin?: BeginSpan
+}
+
+/** `client`: work that another service does for us. */
+export type SpanKind = 'server' | 'internal' | 'client'
+export type Attributes = Readonly<Record<string, string | number | boolean>>
+export type BeginSpan = (name: string, kind: SpanKind, attributes?: Attributes) => Span
+
+/** A piece of work that is recorded. */
+export type Span = Trace & {
+  set: (attributes: Attributes) => void
+  rename: (name: string) => void
+  /** @param failure a word for what went wrong, the same for all of its kind; absent where all went well */
+  end: (failure?: string) => void
+}
+
+/** Begins a piece of work that somebody else may have asked for. */
+export type Tracer = (name: string, kind: SpanKind, parent: Trace | undefined, attributes: Attributes) => Span
+
+/** Longest `tracestate` that is sent on: what the recommendation asks for at least. */
+export const MAX_STATE_LENGTH = 512
+/** Its longer members go first where it is longer. */
+const LONG_MEMBER = 128
+/** The recommendation's own bound. */
+const MAX_MEMBERS = 32
+const MAX_TRACEPARENT_LENGTH = 512
+
+/** What `traceparent` and `tracestate` say; `undefined` for none, and for one that is malformed. */
+export const readTrace = (
+  traceparent: string | undefined,
+  tracestate: string | undefined,
+): Trace | undefined => {
+  if (traceparent === undefined || traceparent.length > MAX_TRACEPARENT_LENGTH) return undefined
+  const match = TRACEPARENT.exec(traceparent.trim())
+  if (match === null) return undefined
+  const [, version, traceId = '', spanId = '', flags = '', more] = match
+  // Later versions may say more behind what we know; this one may not.
+  if (version === 'ff' || (version === '00' && more !== undefined)) return undefined
+  if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined
+  const isSampled = (Number.parseInt(flags, 16) & 1) === 1
+  return { traceId, spanId, isSampled, state: boundedState(tracestate) }
+}
+
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+
+/** The headers that tell the next service where its work stands. */
+export const traceHeaders = (trace: Trace | undefined): Readonly<Record<string, string>> => {
+  if (trace === undefined) return NONE
+  const { traceId, spanId, isSampled, state } = trace
+  const traceparent = `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
+  return state === '' ? { traceparent } : { traceparent, tracestate: state }
+}
+
+const NONE = {}
+
+/** Work of our own between the pieces that wait for others. */
+export const inSpan = <T>(
+  trace: Trace | undefined,
+  name: string,
+  work: () => T,
+  describe: (result: T) => Attributes,
+): T => {
+  if (trace?.begin === undefined) return work()
+  const span = trace.begin(name, 'internal')
+  try {
+    const result = work()
+    span.set(describe(result))
+    span.end()
+    return result
+  } catch (cause) {
+    span.end('fault')
+    throw cause
+  }
+}
+
+/** Nothing at all where any of it is malformed or comes twice; members are left out where there are too many. */
+const boundedState = (tracestate: string | undefined): string => {
+  if (tracestate === undefined || tracestate.length > MAX_MEMBERS * MAX_STATE_LENGTH) return ''
+  const members = tracestate.split(',').map((member) => member.trim())
+  const given = members.filter((member) => member !== '')
+  const keys = new Set(given.map((member) => member.split('=', 1)[0]))
+  if (given.length > MAX_MEMBERS || keys.size < given.length || !given.every((one) => MEMBER.test(one)))
+    return ''
+  const isTooLong = (kept: readonly string[]): boolean => kept.join(',').length > MAX_STATE_LENGTH
+  let kept = given
+  if (isTooLong(kept)) kept = kept.filter(({ length }) => length <= LONG_MEMBER)
+  while (isTooLong(kept)) kept = kept.slice(0, -1)
+  return kept.join(',')
+}
+
+const MEMBER =
+  /^([a-z0-9][_0-9a-z\-*/]{0,240}@[a-z][_0-9a-z\-*/]{0,13}|[a-z][_0-9a-z\-*/]{0,255})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/

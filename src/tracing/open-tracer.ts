@@ -1,0 +1,105 @@
+import {
+  type Context,
+  createTraceState,
+  ROOT_CONTEXT,
+  SpanKind as SdkKind,
+  type Span as SdkSpan,
+  type Tracer as SdkTracer,
+  SpanStatusCode,
+  TraceFlags,
+  trace as traces,
+} from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
+import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { TracingSettings } from '../config/tracing.ts'
+import type { Attributes, BeginSpan, Span, SpanKind, Trace, Tracer } from '../domain/trace.ts'
+import { samplerOf } from './sampler.ts'
+import { type ExportLog, told } from './told-exporter.ts'
+
+/** Longest wait for the collector, in ms: at the end the process waits for it, too. */
+const EXPORT_TIMEOUT_MS = 3000
+/** Longest text of an attribute. */
+const MAX_VALUE_LENGTH = 256
+/** Most pieces of work of one request that are recorded: a stream of a million listings has very many. */
+export const MAX_SPANS = 200
+
+/**
+ * Records what it is told of and posts it to a collector (OTLP over HTTP, JSON), in batches and in the background. What
+ * the collector does not take is lost, which `log` tells when it begins and when it ends.
+ */
+export const openTracer = (
+  { endpoint, serviceName, sampler, ratio }: TracingSettings,
+  log: ExportLog,
+): { tracer: Tracer; close: () => Promise<void> } => {
+  const exporter = told(
+    new OTLPTraceExporter({ url: endpoint, timeoutMillis: EXPORT_TIMEOUT_MS }),
+    endpoint,
+    log,
+  )
+  const provider = new BasicTracerProvider({
+    resource: defaultResource().merge(resourceFromAttributes({ 'service.name': serviceName })),
+    sampler: samplerOf(sampler, ratio),
+    spanLimits: { attributeValueLengthLimit: MAX_VALUE_LENGTH },
+    spanProcessors: [new BatchSpanProcessor(exporter)],
+  })
+  const sdk = provider.getTracer('entrepot')
+  const tracer: Tracer = (name, kind, parent, attributes) => {
+    const context = parent === undefined ? ROOT_CONTEXT : traces.setSpanContext(ROOT_CONTEXT, remote(parent))
+    return new Recording(sdk).begin(context, name, kind, attributes)
+  }
+  return { tracer, close: () => provider.shutdown() }
+}
+
+/** What is recorded of one request. */
+class Recording {
+  readonly #sdk: SdkTracer
+  #left = MAX_SPANS
+
+  constructor(sdk: SdkTracer) {
+    this.#sdk = sdk
+  }
+
+  begin(context: Context, name: string, kind: SpanKind, attributes: Attributes = {}): Span {
+    this.#left--
+    const span = this.#sdk.startSpan(name, { kind: KINDS[kind], attributes }, context)
+    const place = placeOf(span)
+    const under = traces.setSpan(ROOT_CONTEXT, span)
+    const begin: BeginSpan = (...child) =>
+      this.#left > 0 ? this.begin(under, ...child) : { ...place, ...UNRECORDED }
+    return {
+      ...place,
+      ...(place.isSampled ? { begin } : {}),
+      set: (more) => void span.setAttributes(more),
+      rename: (other) => void span.updateName(other),
+      end: (failure) => {
+        if (failure !== undefined)
+          span.setAttribute('error.type', failure).setStatus({ code: SpanStatusCode.ERROR })
+        span.end()
+      },
+    }
+  }
+}
+
+const KINDS: Readonly<Record<SpanKind, SdkKind>> = {
+  server: SdkKind.SERVER,
+  internal: SdkKind.INTERNAL,
+  client: SdkKind.CLIENT,
+}
+
+/** Past the budget work goes on under what is recorded last. */
+const UNRECORDED = { set: () => {}, rename: () => {}, end: () => {} }
+
+const placeOf = (span: SdkSpan): Trace => {
+  const { traceId, spanId, traceFlags, traceState } = span.spanContext()
+  const isSampled = (traceFlags & TraceFlags.SAMPLED) !== 0
+  return { traceId, spanId, isSampled, state: traceState?.serialize() ?? '' }
+}
+
+const remote = ({ traceId, spanId, isSampled, state }: Trace) => ({
+  traceId,
+  spanId,
+  traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
+  isRemote: true,
+  ...(state === '' ? {} : { traceState: createTraceState(state) }),
+})

@@ -1,0 +1,24 @@
+import type { SpanExporter } from '@opentelemetry/sdk-trace-base'
+
+export type ExportLog = {
+  info: (about: object, message: string) => void
+  warn: (about: object, message: string) => void
+}
+
+/** An exporter whose failures are told: once when they begin, and once when they are over. */
+export const told = (exporter: SpanExporter, endpoint: string, log: ExportLog): SpanExporter => {
+  let isFailing = false
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        const hasFailed = result.code !== 0
+        if (hasFailed && !isFailing)
+          log.warn({ endpoint, reason: result.error?.message }, 'traces cannot be sent and are lost')
+        if (!hasFailed && isFailing) log.info({ endpoint }, 'traces are sent again')
+        isFailing = hasFailed
+        done(result)
+      }),
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+  }
+}
