@@ -1,4 +1,4 @@
 import { render } from 'preact'
-import { html } from './common/html.ts'
+import { html } from './html.ts'
 
 render(html`<main><h1>entrepot</h1></main>`, document.querySelector('#app')!)

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { html } from './html.ts'
+import { html } from '../html.ts'
 
 /** How long it says so. */
 const SAID_MS = 1500

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
+import { html } from '../html.ts'
 import { isSendableKey } from './ask.ts'
-import { html } from './html.ts'
 
 type KeyFormProps = {
   /** `Reader key`. */

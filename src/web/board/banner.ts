@@ -1,0 +1,37 @@
+import type { SourceReport } from '../common/source-report.ts'
+import { missingWords } from '../common/source-words.ts'
+import { strangerText } from '../common/stranger-text.ts'
+import { html } from '../html.ts'
+import type { Listings } from './use-walk.ts'
+
+/** Says that the answer is not complete, or that there is none: what is missing and why. Nothing when all is there. */
+export const Banner = ({ listings }: { listings: Listings }) => {
+  const { fault, isComplete, rows, total } = listings
+  const reports = [...(fault?.problem.sources ?? []), ...(listings.sources ?? [])]
+  if (fault === null && isComplete) return null
+  return html`<section class=${`banner ${fault === null ? 'partial' : 'failed'}`} role="alert">
+    <h2>${fault === null ? 'This answer is not complete.' : headline(rows.length, total)}</h2>
+    ${fault !== null && html`<p>${strangerText(fault.message, MAX_DETAIL_CHARS)}</p>`}
+    ${fault?.status === 401 && html`<p>Type a reader key in above; whoever runs this gateway hands them out.</p>`}
+    <${Missing} reports=${reports} />
+    ${fault === null && html`<p>More may exist there: that a listing is not below does not mean that there is none.</p>`}
+    ${fault !== null && html`<button type="button" onClick=${listings.retry}>Try again</button>`}
+  </section>`
+}
+
+const MAX_DETAIL_CHARS = 1000
+/** A federation of federations may miss many. */
+const MAX_MISSING = 50
+
+const headline = (held: number, total: number | null): string =>
+  held === 0
+    ? 'There is no answer.'
+    : `The list breaks off after ${held.toLocaleString('en')} of ${(total ?? held).toLocaleString('en')} listings.`
+
+const Missing = ({ reports }: { reports: readonly SourceReport[] }) => {
+  const words = new Set(reports.map(missingWords).filter((text) => text !== null))
+  return (
+    words.size > 0 &&
+    html`<ul>${[...words].slice(0, MAX_MISSING).map((text) => html`<li>${strangerText(text, MAX_DETAIL_CHARS)}</li>`)}</ul>`
+  )
+}

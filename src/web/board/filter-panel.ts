@@ -1,0 +1,85 @@
+import { strangerText } from '../common/stranger-text.ts'
+import { html } from '../html.ts'
+import type { Control } from './controls.ts'
+import { FilterControl } from './filter-control.ts'
+import { type Parameter, parameterOf, withValue } from './view.ts'
+
+type FilterPanelProps = {
+  controls: readonly Control[]
+  /** Names of all sources; none at a plain Registry. */
+  sources: readonly string[]
+  query: readonly Parameter[]
+  onChange: (query: readonly Parameter[]) => void
+  /** Values that listings at hand have at a path. */
+  suggest: (path: readonly string[]) => readonly string[]
+}
+
+const STATUSES = [
+  ['open', 'open'],
+  ['closed', 'closed'],
+  ['expired', 'expired'],
+  ['', 'any'],
+]
+
+/** Everything that may be asked, as the filter spec has it. */
+export const FilterPanel = ({ controls, sources, query, onChange, suggest }: FilterPanelProps) => {
+  const set = (name: string, value: string | null): void => onChange(withValue(query, name, value))
+  const ours = controls.filter(({ registries }) => registries === null)
+  const others = controls.filter(({ registries }) => registries !== null)
+  const show = (control: Control) =>
+    html`<${FilterControl} key=${control.name} ...${{ control, query, onChange, suggest }} />`
+  return html`<form class="filters" aria-label="Filters" onSubmit=${(event: Event) => event.preventDefault()}>
+    <div class="filter">
+      <label for="status">status</label>
+      <select
+        id="status"
+        onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) =>
+          set('status', currentTarget.value === 'open' ? null : currentTarget.value)}
+      >
+        ${STATUSES.map(
+          ([value, text]) =>
+            html`<option value=${value} selected=${value === (parameterOf(query, 'status') ?? 'open')}>${text}</option>`,
+        )}
+      </select>
+    </div>
+    ${sources.length > 1 && html`<${SourceChoice} ...${{ sources, query, set }} />`}
+    ${ours.map(show)}
+    ${others.length > 0 && html`<h3>Known to some Registries only</h3>`} ${others.map(show)}
+    <div class="filter">
+      <label for="publisher">publisher</label>
+      <input
+        id="publisher"
+        value=${parameterOf(query, 'publisher') ?? ''}
+        placeholder="0x…"
+        spellcheck=${false}
+        onChange=${({ currentTarget }: { currentTarget: HTMLInputElement }) =>
+          set('publisher', currentTarget.value.trim() || null)}
+      />
+    </div>
+  </form>`
+}
+
+type SourceChoiceProps = {
+  sources: readonly string[]
+  query: readonly Parameter[]
+  set: (name: string, value: string | null) => void
+}
+
+/** All are asked unless some are named. */
+const SourceChoice = ({ sources, query, set }: SourceChoiceProps) => {
+  const asked = parameterOf(query, 'sources')?.split(',') ?? sources
+  const toggle = (name: string): void => {
+    const next = sources.filter((one) => asked.includes(one) !== (one === name))
+    set('sources', next.length === sources.length || next.length === 0 ? null : next.join(','))
+  }
+  return html`<fieldset class="filter">
+    <legend>Registries</legend>
+    ${sources.map(
+      (name) =>
+        html`<label class="choice" key=${name}>
+          <input type="checkbox" checked=${asked.includes(name)} onChange=${() => toggle(name)} />
+          <span>${strangerText(name)}</span>
+        </label>`,
+    )}
+  </fieldset>`
+}

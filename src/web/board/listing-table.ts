@@ -1,0 +1,85 @@
+import { showAge } from '../../domain/age.ts'
+import { showPrice } from '../../domain/price.ts'
+import { shortAddress, strangerText } from '../common/stranger-text.ts'
+import { html } from '../html.ts'
+import type { Row } from './row.ts'
+
+type ListingTableProps = {
+  rows: readonly Row[]
+  /** How many stand before these. */
+  offset: number
+  total: number
+  /** Whether listings come from more than one Registry. */
+  isMerged: boolean
+  onOpen: (row: Row) => void
+}
+
+/** One page of listings. Only these rows are in the document, however many are held. */
+export const ListingTable = ({ rows, offset, total, isMerged, onOpen }: ListingTableProps) =>
+  html`<table class="listings" aria-rowcount=${total + 1}>
+    <caption class="unseen">Listings, newest first</caption>
+    <thead>
+      <tr aria-rowindex="1">
+        <th scope="col">Offer</th>
+        <th scope="col">Region</th>
+        <th scope="col" class="number" title="Base units of the token that the seller names, for the whole offer">
+          Price per hour
+        </th>
+        <th scope="col">Token</th>
+        ${isMerged && html`<th scope="col">Registry</th>`}
+        <th scope="col">Publisher</th>
+        <th scope="col" class="number">Age</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(
+        (row, n) =>
+          html`<${ListingRow} key=${`${row.registry} ${row.id} ${offset + n}`} ...${{ row, isMerged, onOpen }} index=${offset + n + 2} />`,
+      )}
+    </tbody>
+  </table>`
+
+type ListingRowProps = Pick<ListingTableProps, 'isMerged' | 'onOpen'> & { row: Row; index: number }
+
+const ListingRow = ({ row, index, isMerged, onOpen }: ListingRowProps) => {
+  const { price } = row
+  return html`<tr aria-rowindex=${index} onClick=${() => onOpen(row)}>
+    <th scope="row">
+      <button type="button" class="open"><bdi>${strangerText(row.offer)}</bdi></button>
+      <${Flags} row=${row} />
+      <span class="hint details"><bdi>${strangerText(row.details)}</bdi></span>
+    </th>
+    <td data-label="Region"><bdi>${strangerText(row.region ?? '–')}</bdi></td>
+    <td data-label="Price per hour" class="number">${strangerText(showPrice(price) ?? 'not advertised')}</td>
+    <td data-label="Token" title=${strangerText(price?.token ?? '')}>
+      ${price?.token ? html`<code>${shortAddress(price.token)}</code>` : '–'}
+      <span class="hint"> ${strangerText(price?.chain ?? '')}</span>
+    </td>
+    ${
+      isMerged &&
+      html`<td data-label="Registry">
+      ${strangerText(row.registry ?? '')}
+      ${row.alsoIn.length > 0 && html`<span class="hint"> also in ${strangerText(row.alsoIn.join(', '))}</span>`}
+    </td>`
+    }
+    <td data-label="Publisher" title=${strangerText(row.publisher ?? '')}>
+      <code>${row.publisher === null ? '–' : shortAddress(row.publisher)}</code>
+    </td>
+    <td data-label="Age" class="number">${showAge(row.createdAt)}</td>
+  </tr>`
+}
+
+/** What is unusual about a listing, each with why it matters. */
+const FLAGS: readonly (readonly [is: (row: Row) => boolean, text: string, why: string])[] = [
+  [({ isStale }) => isStale, 'old copy', 'Its Registry did not answer just now; this is what it said before'],
+  [({ differs }) => differs, 'differs', 'Other Registries have it with another offer or other escrows'],
+  [({ conflicts }) => conflicts, 'same id', 'Another publisher has a listing of this id'],
+]
+
+const Flags = ({ row }: { row: Row }) => [
+  ...(row.status === 'open' ? [] : [html`<span class="flag">${strangerText(row.status)}</span>`]),
+  ...FLAGS.filter(([is]) => is(row)).map(
+    ([, text, why]) =>
+      html`<span class="flag" title=${why}>${text}<span class="unseen">: ${why}</span></span>`,
+  ),
+]

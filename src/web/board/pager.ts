@@ -1,0 +1,41 @@
+import { html } from '../html.ts'
+import type { Listings } from './use-walk.ts'
+import { MAX_ROWS, PAGE_ROWS } from './walk.ts'
+
+type PagerProps = {
+  listings: Listings
+  /** From 0. */
+  page: number
+  onPage: (page: number) => void
+}
+
+/** To the page before and the page behind, which is read when it is first asked for. */
+export const Pager = ({ listings, page, onPage }: PagerProps) => {
+  const { rows, total, phase, until } = listings
+  const end = Math.min(rows.length, (page + 1) * PAGE_ROWS)
+  const isMore = rows.length > end || phase === 'more'
+  const turn = async (): Promise<void> => {
+    await until((page + 2) * PAGE_ROWS)
+    onPage(page + 1)
+  }
+  return html`<nav class="pager" aria-label="Pages">
+    <button type="button" disabled=${page === 0} onClick=${() => onPage(page - 1)}>Newer</button>
+    <span>
+      ${rows.length === 0 ? 'none' : `${number(page * PAGE_ROWS + 1)} to ${number(end)}`} of ${number(total ?? 0)}
+    </span>
+    <button type="button" disabled=${!isMore} onClick=${turn}>Older</button>
+    ${
+      phase === 'more' &&
+      html`<button type="button" class="quiet" onClick=${() => until(MAX_ROWS)}>
+      Read all${(total ?? 0) > MAX_ROWS ? ` (at most ${number(MAX_ROWS)})` : ''}
+    </button>`
+    }
+    ${
+      rows.length >= MAX_ROWS &&
+      (total ?? 0) > MAX_ROWS &&
+      html`<span class="hint">More than ${number(MAX_ROWS)} are not held: ask more narrowly.</span>`
+    }
+  </nav>`
+}
+
+const number = (value: number): string => value.toLocaleString('en')

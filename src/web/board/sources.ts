@@ -1,0 +1,44 @@
+import type { JsonValue } from '../../domain/json.ts'
+import { textAt } from '../../domain/json-at.ts'
+import { listAt, numberAt, type SourceReport } from '../common/source-report.ts'
+
+/** A source as `GET /sources` tells of it, apart from any question (`contract.md` 3.2). */
+export type SourceStatus = {
+  registry: string
+  mode: string
+  visibility: string
+  state: string
+  ageSeconds: number | null
+  lastError: string | null
+}
+
+/** What is known of a source: how it is, and what became of it in this answer. */
+export type KnownSource = SourceStatus & { report: SourceReport | null }
+
+export const readStatuses = (body: JsonValue): SourceStatus[] =>
+  listAt(body, 'sources').map((entry) => ({
+    registry: textAt(entry, 'registry') ?? '?',
+    mode: textAt(entry, 'mode') ?? '',
+    visibility: textAt(entry, 'visibility') ?? '',
+    state: textAt(entry, 'state') ?? '',
+    ageSeconds: numberAt(entry, 'age_seconds'),
+    lastError: textAt(entry, 'last_error', 'reason'),
+  }))
+
+/** In the gateway's order. A source that is known from the answer alone is shown, too. */
+export const joinSources = (
+  statuses: readonly SourceStatus[],
+  reports: readonly SourceReport[],
+): KnownSource[] => {
+  const known = statuses.map((status) => ({
+    ...status,
+    report: reports.find(({ registry }) => registry === status.registry) ?? null,
+  }))
+  const names = new Set(statuses.map(({ registry }) => registry))
+  const others = reports
+    .filter(({ registry }) => !names.has(registry))
+    .map((report) => ({ ...UNKNOWN, registry: report.registry, state: report.state, report }))
+  return [...known, ...others]
+}
+
+const UNKNOWN = { mode: '', visibility: '', ageSeconds: null, lastError: null }

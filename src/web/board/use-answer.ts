@@ -1,0 +1,19 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { JsonValue } from '../../domain/json.ts'
+import { parseJson } from '../../domain/json.ts'
+import { ask } from '../common/ask.ts'
+
+/** The JSON at an address; `null` until it is there, and where there is none. */
+export const useAnswer = (address: string, key: string | null, round: number): JsonValue => {
+  const [answer, setAnswer] = useState<JsonValue>(null)
+  useEffect(() => {
+    const stopped = new AbortController()
+    ask({ address, key, signal: stopped.signal }).then(
+      (bytes) => setAnswer(parseJson(new TextDecoder().decode(bytes))),
+      // Whatever stands in the way here does so for the listings, too, and is told there.
+      () => stopped.signal.aborted || setAnswer(null),
+    )
+    return () => stopped.abort()
+  }, [address, key, round])
+  return answer
+}
