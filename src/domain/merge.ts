@@ -136,20 +136,29 @@ const byAge = (a: Copy, b: Copy): number =>
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const describe = ({ item, answer, others, namesakes }: Copy): MergedItem => {
-  const registry = answer.source.name
-  const names = new Set([
-    ...(item.origin?.alsoIn ?? []).map((name) => `${registry}/${name}`),
-    ...others.map((copy) => shownName(copy.answer.source.name, copy.item)),
-  ])
-  names.delete(shownName(registry, item))
+const describe = ({ item, answer, others, namesakes }: Copy): MergedItem =>
+  describeShown(item, answer.source.name, answer.page.stale, {
+    names: others.map((copy) => shownName(copy.answer.source.name, copy.item)),
+    differs: others.some((copy) => differ(item, copy.item)),
+    conflict: namesakes > 1,
+  })
+
+/** A listing by the copy of it that is shown. `names`: where else it is, by priority, as readers know these. */
+export const describeShown = (
+  item: Item,
+  registry: string,
+  isStale: boolean,
+  { names, differs, conflict }: { names: readonly string[]; differs: boolean; conflict: boolean },
+): MergedItem => {
+  const alsoIn = new Set([...(item.origin?.alsoIn ?? []).map((name) => `${registry}/${name}`), ...names])
+  alsoIn.delete(shownName(registry, item))
   return {
     item,
     registry,
-    alsoIn: [...names],
-    stale: answer.page.stale || item.origin?.stale === true,
-    differs: item.origin?.differs === true || others.some((copy) => differ(item, copy.item)),
-    conflict: namesakes > 1,
+    alsoIn: [...alsoIn],
+    stale: isStale || item.origin?.stale === true,
+    differs: item.origin?.differs === true || differs,
+    conflict,
   }
 }
 
@@ -157,7 +166,8 @@ const describe = ({ item, answer, others, namesakes }: Copy): MergedItem => {
 export const shownName = (source: string, { origin }: Pick<Item, 'origin'>): string =>
   origin === undefined ? source : `${source}/${origin.registry}`
 
-const differ = (a: Item, b: Item): boolean => {
+/** Whether two copies of a listing have other offers or escrows. */
+export const differ = (a: Item, b: Item): boolean => {
   if (Buffer.compare(a.bytes, b.bytes) === 0) return false
   const [one, other] = [readObject(a), readObject(b)]
   return (

@@ -13,16 +13,19 @@ const MAX_OF_ONE_INSTANT = 2000
 /** Most stretches in a row that lead no further: a Registry that changes meanwhile has few of them. */
 const MAX_IDLE_STRETCHES = 10
 
-/** A listing that was read and is not shown yet, with the offset of the stretch that it came with. */
-export type Waiting = { item: Item; at: number }
+/** A copy that was read and has not been taken yet, with the offset of the stretch that it came with. */
+type Waiting = { item: Item; at: number }
 
 /** Offsets of a source: read from one, up to the other. */
 export type Span = { from: number; to: number }
 
-/** Where a track begins: behind a listing. */
-export type TrackStart = { behind: Place | null; span: Span }
+/**
+ * Where a track begins: behind a place. `isCrowd`: all of that instant is taken again, since a Registry leaves listings
+ * of one instant in any order and not all of these had been read.
+ */
+export type TrackStart = { behind: Place | null; isCrowd: boolean; span: Span }
 
-const FROM_THE_TOP: TrackStart = { behind: null, span: { from: 0, to: 0 } }
+const FROM_THE_TOP: TrackStart = { behind: null, isCrowd: false, span: { from: 0, to: 0 } }
 
 /**
  * One source as a walk goes through it, newest first. Registries page by offset, and what is published or deleted
@@ -31,17 +34,17 @@ const FROM_THE_TOP: TrackStart = { behind: null, span: { from: 0, to: 0 } }
  */
 export class Track {
   readonly source: NamedSource
-  /** Read, not shown yet; newest first. */
-  waiting: Waiting[] = []
-  /** Copies that were passed by because the listing is shown from a better source, further on. */
-  passedBy: Waiting[] = []
+  readonly rank: number
   /** No more is to come: the source is at its end, or has failed. */
   isEnded = false
   /** What it said so far: the first page, with the oldest age and the worst state of all. `null` before it did. */
   page: Page | null = null
   failure: SourceError | null = null
   readonly #query: ListingQuery
-  readonly #rank: number
+  /** Read, not taken yet: what is behind `#taken`, newest first. */
+  #waiting: Waiting[] = []
+  #taken = 0
+  readonly #waitingById = new Map<string, readonly Item[]>()
   #offset: number
   /** Everything newer than this has been read; `null` where nothing has. */
   #floor: Micros | null
@@ -49,10 +52,13 @@ export class Track {
   #atFloor = new Set<string>()
   /** Where the walk goes on from; what stands before it is no concern of ours. */
   readonly #behind: Place | null
+  readonly #isCrowd: boolean
   /** Whether the next stretch can be taken as it comes. */
   #isSure: boolean
   #oldest = Number.POSITIVE_INFINITY
   #idle = 0
+  /** Up to this offset a track that stepped back sees again what it has seen. */
+  #known = 0
   /** Offset of the stretch that was read last. */
   #last: number
   /** To be read up to here before anything is shown. */
@@ -63,12 +69,13 @@ export class Track {
     source: NamedSource,
     query: ListingQuery,
     rank: number,
-    { behind, span: { from, to } }: TrackStart = FROM_THE_TOP,
+    { behind, isCrowd, span: { from, to } }: TrackStart = FROM_THE_TOP,
   ) {
     this.source = source
     this.#query = query
-    this.#rank = rank
+    this.rank = rank
     this.#behind = behind
+    this.#isCrowd = isCrowd
     this.#floor = behind?.createdAt ?? null
     this.#offset = from
     this.#last = from
@@ -82,9 +89,43 @@ export class Track {
     return this.page === null || this.#floor === null ? Number.POSITIVE_INFINITY : this.#floor
   }
 
+  /** The next copy that was read. */
+  get head(): Item | undefined {
+    return this.#waiting[this.#taken]?.item
+  }
+
+  /** Removes and returns it. */
+  take(): Item {
+    const { item } = this.#waiting[this.#taken++]!
+    const others = this.#waitingById.get(item.listingId)!.filter((other) => other !== item)
+    if (others.length > 0) this.#waitingById.set(item.listingId, others)
+    else this.#waitingById.delete(item.listingId)
+    return item
+  }
+
+  /** Copies with that id that are known to be still to come; of a source that is known whole, all of them. */
+  ahead(listingId: string): readonly Item[] {
+    const waiting = this.#waitingById.get(listingId) ?? NONE
+    return this.isWhole ? [...waiting, ...this.findUnread(listingId)] : waiting
+  }
+
+  /** Those that have not been read; of a source that is not known whole, none. */
+  findUnread(listingId: string): readonly Item[] {
+    if (!this.isWhole) return NONE
+    const found = this.page?.find?.(listingId, this.#waitingById.get(listingId) ?? NONE) ?? NONE
+    return found.length === 0 ? NONE : found.filter((item) => this.#isNew(item))
+  }
+
+  /** Whether more is to come, and all of it can be looked up. */
+  get isWhole(): boolean {
+    return !this.isEnded && this.page?.find !== undefined
+  }
+
   /** What would have to be read again to stand here. */
   get span(): Span {
-    return { from: this.waiting.reduce((least, { at }) => Math.min(least, at), this.#last), to: this.#offset }
+    let from = this.#last
+    for (const { at } of this.#waiting.slice(this.#taken)) from = Math.min(from, at)
+    return { from, to: this.#offset }
   }
 
   get outcome(): Outcome {
@@ -98,7 +139,9 @@ export class Track {
     const started = performance.now()
     try {
       do {
-        this.#idle = (await this.#read(signal)) ? 0 : this.#idle + 1
+        const at = this.#offset
+        if (await this.#read(signal)) this.#idle = 0
+        else if (at >= this.#known) this.#idle++
         if (this.#idle > MAX_IDLE_STRETCHES)
           throw new SourceError('bad_envelope', `${this.source.name}: repeats its pages`)
       } while (!this.isEnded && this.#offset < this.#target)
@@ -117,9 +160,9 @@ export class Track {
   }
 
   get #isCertain(): boolean {
-    const [next] = this.waiting
-    if (next === undefined) return false
-    return next.item.createdAt > this.horizon || this.#atFloor.size > MAX_OF_ONE_INSTANT
+    const { head } = this
+    if (head === undefined) return false
+    return head.createdAt > this.horizon || this.#atFloor.size > MAX_OF_ONE_INSTANT
   }
 
   /** @returns whether it led any further */
@@ -129,6 +172,7 @@ export class Track {
     const page = await untilLastWord(this.source.ask(query, signal), signal)
     const stretch = page.stretch ?? stretchOf(page, at)
     if (!this.#isSure && !this.#joins(stretch)) {
+      this.#known = at
       this.#offset = Math.max(0, at - STRETCH * 2 ** this.#idle)
       this.#isSure = this.#offset === 0
       return false
@@ -155,15 +199,28 @@ export class Track {
   }
 
   #take(items: readonly Item[], at: number): boolean {
-    const fresh = items.filter((item) => this.#isNew(item)).map((item) => ({ item, at }))
-    this.waiting.push(...fresh)
-    return fresh.length > 0
+    const fresh = items.filter((item) => this.#isNew(item))
+    if (fresh.length === 0) return false
+    this.#waiting = this.#waiting.slice(this.#taken)
+    this.#taken = 0
+    for (const item of fresh) {
+      this.#waiting.push({ item, at })
+      this.#waitingById.set(item.listingId, [...(this.#waitingById.get(item.listingId) ?? NONE), item])
+    }
+    this.#waiting.sort((a, b) => comparePlaces(placeIn(a.item, this.rank), placeIn(b.item, this.rank)))
+    return true
   }
 
   #isNew(item: Item): boolean {
-    if (this.#behind !== null && comparePlaces(placeIn(item, this.#rank), this.#behind) <= 0) return false
+    if (this.#isBefore(item)) return false
     if (this.#floor === null || item.createdAt < this.#floor) return true
     return item.createdAt === this.#floor && !this.#atFloor.has(item.listingId)
+  }
+
+  #isBefore(item: Item): boolean {
+    if (this.#behind === null) return false
+    if (this.#isCrowd) return item.createdAt > this.#behind.createdAt
+    return comparePlaces(placeIn(item, this.rank), this.#behind) <= 0
   }
 
   #settle(items: readonly Item[], oldest: Micros | null): void {
@@ -173,7 +230,6 @@ export class Track {
       this.#atFloor = new Set()
     }
     for (const item of items) if (item.createdAt === this.#floor) this.#atFloor.add(item.listingId)
-    this.waiting.sort((a, b) => comparePlaces(placeIn(a.item, this.#rank), placeIn(b.item, this.#rank)))
   }
 
   /** The first page tells how many there are; of later ones only what is worse is told. Their items are not kept. */
@@ -191,9 +247,12 @@ export class Track {
       ...(cache === undefined ? {} : { cache }),
       ...(invalid === 0 ? {} : { invalid }),
       ...(said.explanation === undefined ? {} : { explanation: said.explanation }),
+      ...(page.find === undefined ? {} : { find: page.find }),
     }
   }
 }
+
+const NONE: readonly Item[] = []
 
 /** A source that answers from memory counts in matches, and leaves nothing out. */
 const stretchOf = ({ items, total }: Page, offset: number): Stretch => ({

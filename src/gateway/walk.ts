@@ -1,55 +1,99 @@
-import { type MergedItem, merge } from '../domain/merge.ts'
-import type { Item, NamedSource, Page } from '../domain/page.ts'
+import { describeShown, differ, type MergedItem, shownName } from '../domain/merge.ts'
+import type { NamedSource } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
+import { Copies, type Copy } from './copies.ts'
+import { copyKey } from './copy-key.ts'
 import type { Outcome } from './fan-out.ts'
-import { comparePlaces, type Place, placeOf, rankSources } from './place.ts'
-import { Shown } from './shown.ts'
-import { type Span, Track } from './track.ts'
+import { History } from './history.ts'
+import { claimOf, claimsOf, type Known, Namesakes } from './namesakes.ts'
+import { comparePlaces, type Place, placeIn } from './place.ts'
+import type { Span } from './track.ts'
 
-/** Where a walk begins: behind a listing, at about these places of the sources, after so many that were shown. */
-export type WalkStart = {
+/** Where a walk stands: all copies up to a place have been visited, and none behind it. */
+export type Standing = {
   behind: Place
+  /** Whether not all listings of that instant had been read: then some that stand before the place may be to come. */
+  isCrowd: boolean
+  /** What would have to be read of each source to go on. */
   spans: Readonly<Record<string, Span>>
-  shown: Shown
+  /** Listings shown. */
   nth: number
+  /** Keys of copies that were passed by for a better one, which is still to come. */
+  passed: readonly string[]
+  /** Keys of copies behind the place whose listings have been shown already. */
+  ahead: readonly string[]
+}
+
+export type WalkOptions = {
+  /** Where it goes on from; absent: the top. */
+  from?: Standing
+  /** What was shown up to there; absent: the walk goes through the sequence from the top again, silently up to there. */
+  history?: History
+  /** Whether another walk is to go on from where this one ends; absent means no. */
+  isPage?: boolean
 }
 
 /**
- * Goes through the merged sequence of all sources (`contract.md` 3.1) from end to end, or on from a place: in rounds
- * of one stretch a source, holding no more than that of each. A listing comes once, at its place in the best source
- * that is known, at that point, to carry it. A source that fails is left behind, and the others go on.
+ * Goes through the merged sequence of all sources (`contract.md` 3.1) from end to end, or on from a place, visiting
+ * every copy of every listing once, in the order of their places (decision 11):
+ *
+ * - a copy whose listing was shown is dropped;
+ * - one of whose listing a better source is known to have a copy further on is passed by;
+ * - any other is shown, where it stands.
+ *
+ * So every listing comes once: the last of its copies finds it shown, or shows it.
  */
 export class Walk {
-  readonly ranks: ReadonlyMap<string, number>
-  readonly shown: Shown
+  /** What this walk has marked, on top of what it began with. */
+  readonly history: History
   /** Listings shown so far, those before the start included. */
   nth: number
-  /** Copies of listings that were folded into others. */
-  copies = 0
-  readonly #tracks: readonly Track[]
+  readonly #copies: Copies
+  readonly #isKept: boolean
+  readonly #isAlone: boolean
+  #behind: Place
+  readonly #passed: Set<string>
+  readonly #ahead: Set<string>
+  /** Up to here the walk only finds out what somebody who stood there has seen. */
+  readonly #silentUpTo: Place | null
+  readonly #passedThen: ReadonlySet<string>
 
-  constructor(sources: readonly NamedSource[], query: ListingQuery, start?: WalkStart) {
-    this.ranks = rankSources(sources)
-    this.shown = start?.shown ?? new Shown()
-    this.nth = start?.nth ?? 0
-    this.#tracks = sources.map((source) => {
-      const from = start && { behind: start.behind, span: start.spans[source.name] ?? TOP }
-      return new Track(source, query, this.ranks.get(source.name) ?? 0, from)
-    })
+  constructor(
+    sources: readonly NamedSource[],
+    query: ListingQuery,
+    { from, history, isPage = false }: WalkOptions = {},
+  ) {
+    const isKnown = from !== undefined && history !== undefined
+    this.#copies = new Copies(sources, query, isKnown ? from : null)
+    this.history = new History(isKnown ? { history, nth: from.nth } : null)
+    this.nth = isKnown ? from.nth : 0
+    this.#isKept = isPage
+    this.#isAlone = sources.length === 1
+    this.#behind = from?.behind ?? TOP
+    this.#passedThen = new Set(from?.passed)
+    this.#passed = new Set(from?.passed)
+    this.#ahead = new Set(from?.ahead)
+    this.#silentUpTo = isKnown ? null : (from?.behind ?? null)
   }
 
   get isDone(): boolean {
-    return this.#tracks.every(({ isEnded, waiting }) => isEnded && waiting.length === 0)
+    return this.#copies.isDone
   }
 
   /** What became of every source so far, in the order of the configuration. */
   get outcomes(): Outcome[] {
-    return this.#tracks.map(({ outcome }) => outcome)
+    return this.#copies.outcomes
   }
 
-  /** What would have to be read of each source to go on behind what has been shown. */
-  get spans(): Record<string, Span> {
-    return Object.fromEntries(this.#tracks.map((track) => [track.source.name, track.span]))
+  get standing(): Standing {
+    return {
+      behind: this.#behind,
+      isCrowd: this.#copies.isCrowd(this.#behind.createdAt),
+      spans: this.#copies.spans,
+      nth: this.nth,
+      passed: [...this.#passed],
+      ahead: [...this.#ahead],
+    }
   }
 
   /**
@@ -58,80 +102,99 @@ export class Walk {
    */
   async next(limit: number, signal: AbortSignal): Promise<MergedItem[]> {
     while (!this.isDone) {
-      const shown = this.#showCertain(limit)
+      const shown: MergedItem[] = []
+      while (shown.length < limit) {
+        const copy = this.#copies.take()
+        if (copy === null) break
+        const merged = this.#visit(copy)
+        if (merged !== null) shown.push(merged)
+      }
       if (shown.length > 0) return shown
-      await Promise.all(this.#tracks.map((track) => track.advance(signal)))
+      await this.#copies.readOn(signal)
     }
     return []
   }
 
-  #showCertain(limit: number): MergedItem[] {
-    const horizon = Math.max(...this.#tracks.map((track) => track.horizon))
-    const isNextKnown = this.#tracks.some(({ waiting: [next] }) => next && next.item.createdAt > horizon)
-    if (!isNextKnown && !this.#tracks.every(({ isReady }) => isReady)) return []
-    const { items } = merge(this.#tracks.map(answerOf), { offset: 0, limit: Number.POSITIVE_INFINITY })
-    const shown: MergedItem[] = []
-    let last: Place | null = null
-    for (const merged of items) {
-      const place = placeOf(merged, this.ranks)
-      if (shown.length === limit || place.createdAt <= horizon) break
-      last = place
-      if (this.shown.has(merged.item, this.nth)) {
-        this.copies++
-        continue
-      }
-      this.copies += merged.alsoIn.length
-      shown.push(merged)
+  #visit(copy: Copy): MergedItem | null {
+    const { item, track } = copy
+    const place = placeIn(item, track.rank)
+    const isSilent = this.#silentUpTo !== null && comparePlaces(place, this.#silentUpTo) <= 0
+    if (comparePlaces(place, this.#behind) > 0) this.#behind = place
+    const ahead = this.#copies.ahead(item.listingId)
+    const marks = this.history.of(item.listingId)
+    const namesakes = new Namesakes(marks)
+    const claim = claimOf(item, track.rank)
+    const isNews = namesakes.isNews(item, claim)
+    const listing = namesakes.add(item, claim)
+    const wasShownAhead = this.#wasShownAhead(copy, ahead)
+    if (listing.isShown || wasShownAhead) {
+      if (isNews || !listing.isShown) this.history.add(item, { at: this.nth, isShown: true })
+      return null
     }
-    if (last === null) return this.#showCrowd(items, limit)
-    this.#leaveBehind(last, items)
-    this.#remember(shown)
-    return shown
+    const others = othersOf(listing, namesakes, ahead)
+    const better = others.filter(({ track: { rank } }) => rank < track.rank)
+    const isAwaited = isSilent
+      ? this.#passedThen.has(copyKey(item)) || better.some(isOfWhole)
+      : better.length > 0
+    if (isAwaited) this.#passBy(copy, better)
+    else this.#markShown(copy, ahead.length > 0)
+    return isAwaited || isSilent ? null : describe(copy, listing, others, namesakes.listings.length > 1)
   }
 
-  /** Too many of one instant to be read to their end before any is shown. */
-  #showCrowd(items: readonly MergedItem[], limit: number): MergedItem[] {
-    const [first] = items
-    if (first === undefined) return []
-    const crowd = items.filter(({ item }) => item.createdAt === first.item.createdAt).slice(0, limit)
-    const shown = crowd.filter(({ item }) => !this.shown.has(item, this.nth))
-    this.#leaveBehind(placeOf(crowd.at(-1)!, this.ranks), items)
-    this.#remember(shown)
-    return shown
+  /** No longer looked for once no other copy is known to be to come. */
+  #wasShownAhead({ item }: Copy, ahead: readonly Copy[]): boolean {
+    if (this.#ahead.size === 0) return false
+    const key = copyKey(item)
+    return ahead.length > 0 ? this.#ahead.has(key) : this.#ahead.delete(key)
   }
 
-  /** Copies can only come from another source that is not at its end. */
-  #remember(shown: readonly MergedItem[]): void {
-    const open = this.#tracks.filter(({ isEnded, waiting }) => !isEnded || waiting.length > 0)
-    for (const { item, registry } of shown) {
-      if (open.some(({ source }) => source.name !== registry)) this.shown.add(item, this.nth)
-      this.nth++
-    }
+  #passBy({ item, track }: Copy, better: readonly Copy[]): void {
+    const carrier = { rank: track.rank, name: shownName(track.source.name, item) }
+    const differs = better.some((other) => differ(item, other.item))
+    const claims = claimsOf(better.map((other) => ({ item: other.item, rank: other.track.rank })))
+    this.history.add(item, { at: this.nth, isShown: false, carrier, claims, differs })
+    // Of a source that is known whole it can be found out again.
+    if (this.#isKept && !better.some(isOfWhole)) this.#passed.add(copyKey(item))
   }
 
-  /** Drops what stands before a place, except copies of what is yet to be shown. */
-  #leaveBehind(last: Place, items: readonly MergedItem[]): void {
-    const later = items.filter((merged) => comparePlaces(placeOf(merged, this.ranks), last) > 0)
-    const awaited = new Set(
-      later.flatMap(({ item, alsoIn }) => alsoIn.map((name) => keyOf(name.split('/', 1)[0]!, item))),
-    )
-    for (const track of this.#tracks) {
-      const { name } = track.source
-      const rank = this.ranks.get(name) ?? 0
-      const isBefore = ({ item }: { item: Item }): boolean =>
-        comparePlaces({ createdAt: item.createdAt, rank, listingId: item.listingId }, last) <= 0
-      const passed = [...track.passedBy, ...track.waiting].filter(isBefore)
-      track.passedBy = passed.filter(({ item }) => awaited.has(keyOf(name, item)))
-      track.waiting = track.waiting.filter((waiting) => !isBefore(waiting))
-    }
+  #markShown(copy: Copy, hasMore: boolean): void {
+    const { item } = copy
+    const isNeeded = this.#isKept
+      ? !this.#isAlone || this.#copies.isCrowd(item.createdAt)
+      : hasMore || this.#copies.mayHaveMore(copy)
+    if (isNeeded) this.history.add(item, { at: this.nth, isShown: true })
+    if (this.#passed.size > 0) this.#passed.delete(copyKey(item))
+    this.nth++
   }
 }
 
-const TOP: Span = { from: 0, to: 0 }
+/** Before everything. */
+const TOP: Place = { createdAt: Number.POSITIVE_INFINITY, rank: -1, listingId: '' }
 
-const keyOf = (source: string, { listingId }: Item): string => `${source} ${listingId}`
+/** Those ahead that are of a listing, as far as can be told: the ones whose publishers are known tell it best. */
+const othersOf = (listing: Known, namesakes: Namesakes, ahead: readonly Copy[]): readonly Copy[] => {
+  if (ahead.length === 0) return ahead
+  const isUnknown = ({ item }: Copy): number => (item.publisher === null ? 1 : 0)
+  return ahead
+    .toSorted((a, b) => isUnknown(a) - isUnknown(b) || a.track.rank - b.track.rank)
+    .filter(({ item, track }) => namesakes.add(item, claimOf(item, track.rank)) === listing)
+}
 
-const answerOf = ({ source, page, passedBy, waiting }: Track): { source: NamedSource; page: Page } => {
-  const items = [...passedBy, ...waiting].map(({ item }) => item)
-  return { source, page: { total: items.length, ageSeconds: 0, stale: page?.stale ?? false, items } }
+const isOfWhole = ({ track }: Copy): boolean => track.page?.find !== undefined
+
+const describe = (
+  { item, track }: Copy,
+  { carriers, differs }: Known,
+  others: readonly Copy[],
+  conflict: boolean,
+): MergedItem => {
+  const carried = others.map((other) => ({
+    rank: other.track.rank,
+    name: shownName(other.track.source.name, other.item),
+  }))
+  return describeShown(item, track.source.name, track.page?.stale ?? false, {
+    names: [...carriers, ...carried].sort((a, b) => a.rank - b.rank).map(({ name }) => name),
+    differs: differs || others.some((other) => differ(item, other.item)),
+    conflict,
+  })
 }

@@ -6,7 +6,10 @@ import { CURSOR_SECONDS, Cursors, type Position } from '../../src/gateway/cursor
 const POSITION: Position = {
   behind: { createdAt: 1_763_652_824_792_803, rank: 1, listingId: 'a"\u0000b' },
   spans: { local: { from: 0, to: 0 }, secret: { from: 199, to: 398 } },
+  isCrowd: false,
   nth: 50,
+  passed: ['abcdefgh', '12345678'],
+  ahead: ['ABCDEFGH'],
   total: 1234,
   walk: 'abcdefghijkl',
 }
