@@ -10,6 +10,7 @@ import { cacheDirectives } from './cache-directives.ts'
 import { hopHeaders } from './hop-headers.ts'
 import { type ListingPage, MAX_PAGE_ITEMS, parseListingPage } from './listing-page.ts'
 import { NO_LISTING, parseOneListing } from './one-listing.ts'
+import { withoutOwnKey } from './own-key.ts'
 import { discardBody, readBody } from './read-body.ts'
 import { refusedFilters } from './refused-filters.ts'
 import { requestHeaders } from './request-headers.ts'
@@ -85,13 +86,13 @@ const get = async (
   agent: Dispatcher,
   request: Dispatcher.RequestOptions & { origin: string },
   query: ListingQuery,
-  { kind }: Pick<UpstreamOptions, 'kind'>,
+  { kind, key }: Pick<UpstreamOptions, 'kind' | 'key'>,
 ): Promise<{ body: Buffer; directives: Directives }> => {
   const { statusCode, headers, body } = await agent.request(request)
   const encoding = headers['content-encoding']
   if (statusCode === 200)
     return {
-      body: await readBody(body, encoding?.toString(), MAX_PAGE_BYTES),
+      body: withoutOwnKey(await readBody(body, encoding?.toString(), MAX_PAGE_BYTES), key),
       directives: cacheDirectives(headers),
     }
   if (statusCode === 404 && query.listingId !== undefined) {

@@ -4,6 +4,7 @@ import { untilAborted, withDeadline } from '../domain/deadline.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import { hopHeaders } from './hop-headers.ts'
+import { withoutOwnKey } from './own-key.ts'
 import { discardBody, readBody } from './read-body.ts'
 import { requestHeaders } from './request-headers.ts'
 import { reasonOfStatus, toSourceError } from './source-reason.ts'
@@ -42,7 +43,8 @@ export const getFrom = (upstream: UpstreamOptions, agent: Dispatcher, via: reado
       } = await agent.request(request as Dispatcher.RequestOptions)
       if (status === 200) {
         const encoding = replied['content-encoding']?.toString()
-        return { status, headers: replied, body: await readBody(body, encoding, limit) }
+        const read = await readBody(body, encoding, limit)
+        return { status, headers: replied, body: withoutOwnKey(read, upstream.key) }
       }
       discardBody(body)
       if (expected.includes(status)) return { status, headers: replied, body: null }

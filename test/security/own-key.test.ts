@@ -1,0 +1,41 @@
+import test from 'ava'
+import { listingText, listingTexts } from '../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../helpers/gateway.ts'
+
+const KEY = `${'k'.repeat(20)}-0123456789abcdef`
+const environment = { UPSTREAM_KEY: KEY }
+const settings = 'api_key_env = "UPSTREAM_KEY"'
+
+test('an upstream that repeats the key it was asked with is not passed on, nor is the key', async (t) => {
+  const items = [...listingTexts('a', 2), listingText({ offer_resource: { note: `Bearer ${KEY}` } })]
+  for (const mode of ['live', 'snapshot']) {
+    const fake = await startFake(t, { items })
+    const { get } = await startGateway(
+      t,
+      [{ name: 'a', url: fake.url, settings: `${settings}\nmode = "${mode}"` }],
+      {
+        environment,
+      },
+    )
+    const { text, json } = await get('/listings')
+    t.false(text.includes(KEY))
+    t.regex(text, /"reason":"bad_envelope"/, mode)
+    t.is(json().items, undefined)
+  }
+})
+
+test('its filter spec is not believed either', async (t) => {
+  const filterSpec = { etag: 'e', filters: { note: { type: 'string', path: 'note', description: KEY } } }
+  const fake = await startFake(t, { items: listingTexts('a', 2), filterSpec })
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { environment })
+  for (const path of ['/listings', '/filter-spec', '/sources', '/openapi.json'])
+    t.false((await get(path)).text.includes(KEY), path)
+})
+
+test('a key too short to be one may be part of any listing', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 2) })
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], {
+    environment: { UPSTREAM_KEY: 'listing' },
+  })
+  t.is((await get('/listings')).json().count, 2)
+})
