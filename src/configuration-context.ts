@@ -100,10 +100,7 @@ export const openConfiguration = async (
     const app = createApp({ routes, authorize, log, hot, admit, ...(traced && { traceOf: traced.traceOf }) })
     const underWay = new UnderWay()
     const { counter } = requests
-    const listener = hot.listener(
-      { authorize, admit, counter },
-      underWay.listener(requests.listener(app.callback())),
-    )
+    const listener = hot.listener({ authorize, admit, counter }, requests.listener(app.callback(), underWay))
     return {
       config,
       replica,

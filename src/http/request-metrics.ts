@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { Counter, Histogram, type Registry as MetricsRegistry } from 'prom-client'
 import type { Route } from './route.ts'
+import type { UnderWay } from './under-way.ts'
 
 /** Seconds; hot answers are below the first, a whole budget is near the last. */
 const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10]
@@ -49,11 +50,15 @@ export class RequestMetrics {
     }
   }
 
-  /** Counts what passes through. */
-  listener(inner: RequestListener): RequestListener {
+  /** Counts what passes through; `underWay`: as long as it does. */
+  listener(inner: RequestListener, underWay: UnderWay): RequestListener {
     return (request, response) => {
       const started = performance.now()
-      response.once('close', () => this.counter(request, response.statusCode)(started))
+      underWay.begin()
+      response.once('close', () => {
+        underWay.end()
+        this.counter(request, response.statusCode)(started)
+      })
       inner(request, response)
     }
   }

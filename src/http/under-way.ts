@@ -1,17 +1,17 @@
-import type { RequestListener } from 'node:http'
-
 /** Requests that are being answered, so that what answers them is not taken from under them. */
 export class UnderWay {
   #count = 0
   #onIdle: (() => void)[] = []
 
-  /** Counts what passes through, until its answer is out or its caller has gone. */
-  listener(inner: RequestListener): RequestListener {
-    return (request, response) => {
-      this.#count++
-      response.once('close', () => this.#end())
-      inner(request, response)
-    }
+  begin(): void {
+    this.#count++
+  }
+
+  /** The answer is out, or its caller has gone. */
+  end(): void {
+    this.#count--
+    if (this.#count > 0) return
+    for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
   /** Resolves when there is none. */
@@ -20,11 +20,5 @@ export class UnderWay {
       if (this.#count === 0) resolve()
       else this.#onIdle.push(resolve)
     })
-  }
-
-  #end(): void {
-    this.#count--
-    if (this.#count > 0) return
-    for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 }

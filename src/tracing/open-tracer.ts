@@ -48,7 +48,8 @@ export const openTracer = (
     const context = parent === undefined ? ROOT_CONTEXT : traces.setSpanContext(ROOT_CONTEXT, remote(parent))
     return new Recording(sdk).begin(context, name, kind, attributes)
   }
-  return { tracer, close: () => provider.shutdown() }
+  // What cannot be sent at the end was told by then.
+  return { tracer, close: () => provider.shutdown().catch(() => {}) }
 }
 
 /** What is recorded of one request. */

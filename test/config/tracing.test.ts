@@ -1,0 +1,62 @@
+import test from 'ava'
+import { readTracing } from '../../src/config/tracing.ts'
+import type { Violation } from '../../src/errors.ts'
+
+const read = (environment: Record<string, string>) => {
+  const problems: Violation[] = []
+  const tracing = readTracing(environment, problems)
+  return { tracing, problems: problems.map(({ path, message }) => `${path}: ${message}`) }
+}
+
+const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }
+
+test('without an endpoint, or switched off, nothing is recorded', (t) => {
+  for (const environment of [
+    {},
+    { OTEL_SERVICE_NAME: 'name' },
+    { ...ENDPOINT, OTEL_SDK_DISABLED: 'true' },
+    { ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' },
+    { OTEL_EXPORTER_OTLP_ENDPOINT: '' },
+  ])
+    t.deepEqual(read(environment), { tracing: null, problems: [] })
+})
+
+test('the common endpoint is a base, that of traces is taken as it is', (t) => {
+  t.deepEqual(read(ENDPOINT).tracing, {
+    endpoint: 'http://collector:4318/v1/traces',
+    serviceName: 'entrepot',
+    sampler: 'parentbased_always_on',
+    ratio: 1,
+  })
+  t.is(
+    read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'https://c.example/otlp/' }).tracing?.endpoint,
+    'https://c.example/otlp/v1/traces',
+  )
+  t.like(
+    read({
+      ...ENDPOINT,
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://other/in',
+      OTEL_SERVICE_NAME: 'eu',
+      OTEL_TRACES_SAMPLER: 'traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '0.25',
+    }).tracing,
+    { endpoint: 'https://other/in', serviceName: 'eu', sampler: 'traceidratio', ratio: 0.25 },
+  )
+})
+
+test('what is malformed is told by its variable, and no URL is repeated', (t) => {
+  const { problems } = read({
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://user:password@collector',
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'collector:4317 secret',
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+    OTEL_TRACES_SAMPLER: 'sometimes',
+    OTEL_TRACES_SAMPLER_ARG: '2',
+  })
+  t.deepEqual(problems, [
+    'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: expected an http or https URL',
+    'OTEL_EXPORTER_OTLP_ENDPOINT: must not hold credentials; use OTEL_EXPORTER_OTLP_HEADERS',
+    "OTEL_EXPORTER_OTLP_PROTOCOL: expected one of http/json, got 'grpc'",
+    "OTEL_TRACES_SAMPLER: expected one of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio, got 'sometimes'",
+    "OTEL_TRACES_SAMPLER_ARG: expected a number from 0 to 1, got '2'",
+  ])
+})

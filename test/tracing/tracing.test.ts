@@ -1,0 +1,211 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import test, { type ExecutionContext } from 'ava'
+import { loadConfig } from '../../src/config.ts'
+import { createContext } from '../../src/context.ts'
+import { createLogger } from '../../src/log.ts'
+import { recoverAddress } from '../../src/registry/recover-address.ts'
+import { startService } from '../../src/service.ts'
+import { MAX_SPANS } from '../../src/tracing/open-tracer.ts'
+import { type Collector, type ReceivedSpan, startCollector } from '../helpers/collector.ts'
+import { listingTexts } from '../helpers/fake-registry.ts'
+import { type Behind, gatewayToml, startFake } from '../helpers/gateway.ts'
+import { send } from '../helpers/registry.ts'
+import { temporaryFile } from '../helpers/run-cli.ts'
+
+const ID = '4bf92f3577b34da6a3ce929d0e0e4736'
+const PARENT = '00f067aa0ba902b7'
+const TRACEPARENT = `00-${ID}-${PARENT}-01`
+const SERVER = 2
+const CLIENT = 3
+const INTERNAL = 1
+
+/** The real service over these upstreams; what it has recorded is sent when it ends. */
+const serve = async (
+  t: ExecutionContext,
+  upstreams: readonly Behind[],
+  environment: Record<string, string>,
+) => {
+  const logged: string[] = []
+  const log = createLogger('silent')
+  for (const level of ['debug', 'info', 'warn', 'error'] as const)
+    log[level] = (about: unknown, message?: string) => void logged.push(`${JSON.stringify(about)} ${message}`)
+  log.isLevelEnabled = () => true
+  const config = loadConfig({
+    PORT: '0',
+    STORE_URL: 'sqlite::memory:',
+    LOG_LEVEL: 'silent',
+    ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', gatewayToml(upstreams)),
+    ...environment,
+  })
+  const service = await startService(await createContext(config, { recover: recoverAddress, log }))
+  let closing: Promise<void> | null = null
+  const end = () => {
+    closing ??= service.close()
+    return closing
+  }
+  t.teardown(end)
+  return {
+    get: (path: string, headers: Record<string, string> = {}) => send(`${service.url}${path}`, { headers }),
+    end,
+    logged,
+  }
+}
+
+const recordedTo = ({ url }: Collector) => ({
+  OTEL_EXPORTER_OTLP_ENDPOINT: url,
+  OTEL_SERVICE_NAME: 'market',
+  REGISTRY_ADMIN_API_KEY: 'the-admin-secret',
+  CURATED_KEY: 'the-curated-secret',
+})
+
+const named = (spans: readonly ReceivedSpan[], name: string): ReceivedSpan => {
+  const found = spans.filter((span) => span.name === name)
+  if (found.length !== 1)
+    throw new Error(`${found.length} spans ${name} of ${spans.map((span) => span.name)}`)
+  return found[0]!
+}
+
+test('a request is recorded with its sources, its calls and the merge, under who asked', async (t) => {
+  const collector = await startCollector(t)
+  const one = await startFake(t, { items: listingTexts('one', 3) })
+  const bad = await startFake(t, { script: [{ kind: 'status', status: 500 }] })
+  const { get, end, logged } = await serve(
+    t,
+    [
+      { name: 'one', url: one.url, settings: 'api_key_env = "CURATED_KEY"' },
+      { name: 'bad', url: bad.url },
+    ],
+    recordedTo(collector),
+  )
+  const { status } = await get('/listings?gpu_model=a-private-wish', {
+    traceparent: TRACEPARENT,
+    tracestate: 'vendor=opaque',
+    authorization: 'Bearer a-reader-secret',
+  })
+  t.is(status, 200)
+  await end()
+  const { spans } = collector
+  t.true(spans.every(({ traceId }) => traceId === ID))
+  const request = named(spans, 'GET /listings')
+  t.like(request, { parentSpanId: PARENT, kind: SERVER, status: 0 })
+  t.like(request.attributes, {
+    'http.request.method': 'GET',
+    'http.route': '/listings',
+    'http.response.status_code': 200,
+    'url.path': '/listings',
+    'url.scheme': 'http',
+  })
+  const asked = named(spans, 'source one')
+  t.like(asked, { parentSpanId: request.spanId, kind: INTERNAL, status: 0 })
+  t.like(asked.attributes, { 'entrepot.source.state': 'loaded', 'entrepot.source.mode': 'live' })
+  const failed = named(spans, 'source bad')
+  t.like(failed, { parentSpanId: request.spanId, status: 2 })
+  t.is(failed.attributes['error.type'], 'http_500')
+  t.is(named(spans, 'source local').parentSpanId, request.spanId)
+  const merge = named(spans, 'merge')
+  t.like(merge, { parentSpanId: request.spanId, kind: INTERNAL })
+  t.is(merge.attributes['entrepot.merge.total'], 0)
+
+  const call = spans.find(({ kind, parentSpanId }) => kind === CLIENT && parentSpanId === asked.spanId)
+  t.like(call?.attributes, {
+    'http.request.method': 'GET',
+    'http.response.status_code': 200,
+    'server.address': '127.0.0.1',
+    'server.port': Number(new URL(one.url).port),
+    'url.full': `${one.url}/listings`,
+  })
+  t.like(one.requests[0]?.headers, {
+    traceparent: `00-${ID}-${call?.spanId}-01`,
+    tracestate: 'vendor=opaque',
+  })
+  t.is(collector.resources[0]?.['service.name'], 'market')
+  t.true(logged.some((line) => line.includes(`"traceId":"${ID}"`) && line.endsWith(' request')))
+  const sent = collector.bodies.join('')
+  for (const secret of ['a-private-wish', 'a-reader-secret', 'the-curated-secret', 'the-admin-secret'])
+    t.false(sent.includes(secret), secret)
+})
+
+test('an answer that is kept is recorded as well, and nothing under it', async (t) => {
+  const collector = await startCollector(t)
+  const { get, end } = await serve(t, [], recordedTo(collector))
+  for (let n = 0; n < 3; n++) await get('/listings')
+  await get('/nowhere/a-secret-path?key=secret')
+  await end()
+  t.deepEqual(collector.spans.map(({ name }) => name).sort(), ['GET', ...Array(3).fill('GET /listings')])
+  t.true(collector.spans.every(({ parentSpanId }) => parentSpanId === ''))
+})
+
+test('who asks decides what is recorded; what is not recorded is passed on as such', async (t) => {
+  const collector = await startCollector(t)
+  const fake = await startFake(t, { items: listingTexts('one', 3) })
+  const { get, end } = await serve(t, [{ name: 'one', url: fake.url }], recordedTo(collector))
+  await get('/listings', { traceparent: `00-${ID}-${PARENT}-00` })
+  await get('/listings?limit=1', { traceparent: 'nonsense' })
+  await end()
+  t.regex(String(fake.requests[0]?.headers.traceparent), new RegExp(`^00-${ID}-[0-9a-f]{16}-00$`))
+  t.true(collector.spans.every(({ traceId }) => traceId !== ID))
+  t.is(named(collector.spans, 'GET /listings').parentSpanId, '')
+})
+
+test('of one request no more than a budget of spans is recorded', async (t) => {
+  const collector = await startCollector(t)
+  const fakes = await Promise.all(
+    Array.from({ length: 3 }, (_, n) => startFake(t, { items: listingTexts(`u${n}`, 15_000) })),
+  )
+  const behind = fakes.map(({ url }, n) => ({ name: `u${n}`, url }))
+  const { get, end } = await serve(t, behind, recordedTo(collector))
+  const { text } = await get('/listings', { accept: 'application/x-ndjson' })
+  t.is(text.trim().split('\n').length, 45_001)
+  await end()
+  t.is(collector.spans.length, MAX_SPANS)
+})
+
+test('without a collector a trace is passed on as it came, a malformed one not at all', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('one', 3) })
+  const { get, logged } = await serve(t, [{ name: 'one', url: fake.url }], {})
+  await get('/listings?limit=1', { traceparent: TRACEPARENT, tracestate: 'a=1' })
+  await get('/listings/one-0000', { traceparent: TRACEPARENT })
+  await get('/listings?status=closed', { traceparent: '00-nonsense-01', tracestate: 'a=1' })
+  t.deepEqual(
+    fake.requests.map(({ headers }) => [headers.traceparent, headers.tracestate]),
+    [
+      [TRACEPARENT, 'a=1'],
+      [TRACEPARENT, undefined],
+      [undefined, undefined],
+    ],
+  )
+  t.is(logged.filter((line) => line.includes(ID)).length, 2)
+})
+
+test('a collector that refuses, and then takes, is told of once each, and no request suffers', async (t) => {
+  const collector = await startCollector(t)
+  collector.statuses = [400, 200]
+  const { get, end, logged } = await serve(t, [], {
+    ...recordedTo(collector),
+    OTEL_BSP_SCHEDULE_DELAY: '10',
+  })
+  t.is((await get('/listings')).status, 200)
+  while (!logged.some((line) => line.endsWith('traces cannot be sent and are lost')))
+    await new Promise((resolve) => setImmediate(resolve))
+  t.is((await get('/listings')).status, 200)
+  await end()
+  const told = logged.filter((line) => line.includes('traces'))
+  t.is(told.length, 2)
+  t.regex(told[1] ?? '', /traces are sent again$/)
+})
+
+test('a collector that hangs does not hold up the end for long', async (t) => {
+  const hanging = createServer(() => {}).listen(0, '127.0.0.1')
+  t.teardown(() => {
+    hanging.close()
+    hanging.closeAllConnections()
+  })
+  await new Promise((resolve) => hanging.once('listening', resolve))
+  const url = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`
+  const { get, end } = await serve(t, [], { OTEL_EXPORTER_OTLP_ENDPOINT: url })
+  await get('/listings')
+  const started = performance.now()
+  await end()
+  t.true(performance.now() - started < 5000)
+})
