@@ -1,6 +1,8 @@
 import test from 'ava'
+import { withinASecond } from '../e2e/within.ts'
 import { listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
+import { filterOf, specBody } from '../helpers/specs.ts'
 
 const KEY = `${'k'.repeat(20)}-0123456789abcdef`
 const environment = { UPSTREAM_KEY: KEY }
@@ -17,6 +19,7 @@ test('an upstream that repeats the key it was asked with is not passed on, nor i
         environment,
       },
     )
+    t.true(await withinASecond(async () => (await get('/ready')).status === 200))
     const { text, json } = await get('/listings')
     t.false(text.includes(KEY))
     t.regex(text, /"reason":"bad_envelope"/, mode)
@@ -25,9 +28,12 @@ test('an upstream that repeats the key it was asked with is not passed on, nor i
 })
 
 test('its filter spec is not believed either', async (t) => {
-  const filterSpec = { etag: 'e', filters: { note: { type: 'string', path: 'note', description: KEY } } }
+  const filterSpec = { ...specBody('e', [filterOf('note')]), description: KEY }
   const fake = await startFake(t, { items: listingTexts('a', 2), filterSpec })
   const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { environment })
+  await get('/listings')
+  const { text } = await get('/filter-spec')
+  t.false(text.includes('note'))
   for (const path of ['/listings', '/filter-spec', '/sources', '/openapi.json'])
     t.false((await get(path)).text.includes(KEY), path)
 })
