@@ -57,8 +57,8 @@ const DYING: readonly [method: string, path: string, isRepeated: boolean][] = [
   ['PUT', '/listings/a', true],
   ['DELETE', '/listings/a', true],
   ['POST', '/listings', true],
+  ['POST', '/mcp', true],
   ['POST', '/admin/api-keys', false],
-  ['POST', '/mcp', false],
 ]
 
 for (const [method, path, isRepeated] of DYING)
