@@ -13,4 +13,14 @@ const BOARD: Page = {
   styles: ['web/base.css', UPLOT_STYLE, 'web/board.css'],
 }
 
-export const PAGES: readonly Page[] = [BOARD]
+const OPERATOR: Page = {
+  path: '/operator',
+  summary: "The operator's page",
+  title: 'entrepot: operator',
+  withoutScript:
+    'This page needs JavaScript. The same can be done with <code>entrepot keys</code> and the routes under <code>admin/</code>.',
+  entry: 'web/operator',
+  styles: ['web/base.css', 'web/operator.css'],
+}
+
+export const PAGES: readonly Page[] = [BOARD, OPERATOR]

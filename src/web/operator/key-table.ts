@@ -1,0 +1,55 @@
+import { showAge } from '../../domain/age.ts'
+import { html } from '../html.ts'
+import type { ApiKey } from './admin-api.ts'
+
+type KeyTableProps = { keys: readonly ApiKey[]; onRevoke: (key: ApiKey) => void }
+
+/** Keys that open something, and folded away those that do no more. */
+export const KeyTable = ({ keys, onRevoke }: KeyTableProps) => {
+  const active = keys.filter(({ revoked_at }) => revoked_at === null)
+  const revoked = keys.filter(({ revoked_at }) => revoked_at !== null)
+  return html`
+    ${active.length === 0 ? html`<p>There are no active keys.</p>` : html`<${Rows} keys=${active} onRevoke=${onRevoke} />`}
+    ${
+      revoked.length > 0 &&
+      html`<details>
+        <summary>${revoked.length} revoked</summary>
+        <${Rows} keys=${revoked} />
+      </details>`
+    }
+  `
+}
+
+const Rows = ({ keys, onRevoke }: { keys: readonly ApiKey[]; onRevoke?: KeyTableProps['onRevoke'] }) =>
+  html`<div class="scroll" tabindex="0" role="region" aria-label=${onRevoke ? 'Active keys' : 'Revoked keys'}>
+    <table class="keys">
+      <thead>
+        <tr>
+          <th scope="col">Id</th>
+          <th scope="col">Name</th>
+          <th scope="col">Scope</th>
+          <th scope="col">Made</th>
+          <th scope="col">${onRevoke ? html`<span class="visually-hidden">Actions</span>` : 'Revoked'}</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${keys.map(
+          (key) => html`<tr key=${key.id}>
+            <td>${key.id}</td>
+            <th scope="row">${key.name}</th>
+            <td>${key.scope}</td>
+            <td><time datetime=${`${key.created_at}Z`}>${showAge(key.created_at)} ago</time></td>
+            <td>
+              ${
+                onRevoke === undefined
+                  ? html`${showAge(key.revoked_at)} ago`
+                  : html`<button type="button" onClick=${() => onRevoke(key)}>
+                      Revoke <span class="visually-hidden">key ${key.id}, ${key.name}</span>
+                    </button>`
+              }
+            </td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`

@@ -1,0 +1,31 @@
+import { useState } from 'preact/hooks'
+import { html } from '../html.ts'
+import type { KeyScope } from './admin-api.ts'
+
+type MintFormProps = {
+  /** Resolves with whether there is a key now. */
+  onMint: (name: string, scope: KeyScope) => Promise<boolean>
+}
+
+export const MintForm = ({ onMint }: MintFormProps) => {
+  const [isBusy, setBusy] = useState(false)
+  const submit = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault()
+    const form = event.currentTarget as HTMLFormElement
+    const data = new FormData(form)
+    setBusy(true)
+    const isMade = await onMint(String(data.get('name')), data.get('scope') === 'write' ? 'write' : 'read')
+    setBusy(false)
+    if (isMade) form.reset()
+  }
+  return html`<form class="mint-form" onSubmit=${submit}>
+    <label for="key-name">For whom</label>
+    <input id="key-name" name="name" required maxlength="128" autocomplete="off" />
+    <label for="key-scope">Opens</label>
+    <select id="key-scope" name="scope">
+      <option value="read">read</option>
+      <option value="write">read and write</option>
+    </select>
+    <button type="submit" disabled=${isBusy}>Mint a key</button>
+  </form>`
+}

@@ -1,0 +1,19 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { CopyButton } from '../common/copy-button.ts'
+import { html } from '../html.ts'
+import type { MintedKey } from './admin-api.ts'
+
+type MintedKeyNoteProps = { minted: MintedKey; onDone: () => void }
+
+/** The raw key, this once. It stands in the page for as long as this does, and nowhere else. */
+export const MintedKeyNote = ({ minted: { name, scope, key }, onDone }: MintedKeyNoteProps) => {
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => field.current?.select(), [])
+  return html`<div class="minted" role="group" aria-labelledby="minted-title">
+    <h3 id="minted-title">The key for ${name} (${scope})</h3>
+    <p>It is shown this once. Hand it over now: it cannot be had again.</p>
+    <input ref=${field} class="raw-key" readonly aria-label="The raw key" value=${key} spellcheck=${false} />
+    <${CopyButton} text=${key} label="the key" />
+    <button type="button" onClick=${onDone}>Done</button>
+  </div>`
+}

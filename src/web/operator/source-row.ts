@@ -1,0 +1,69 @@
+import { ageWords, stateWords } from '../common/source-words.ts'
+import { html } from '../html.ts'
+import type { AdminSource } from './admin-api.ts'
+import type { Sample } from './history.ts'
+import { Sparkline } from './sparkline.ts'
+
+type SourceRowProps = {
+  source: AdminSource
+  samples: readonly Sample[]
+  onRefresh: (registry: string) => void
+}
+
+/** One source: how it is, and how it went. */
+export const SourceRow = ({ source, samples, onRefresh }: SourceRowProps) => {
+  const { registry, mode, visibility, state, age_seconds: age, listings, breaker } = source
+  return html`<tr>
+    <th scope="row">${registry} <small>${mode}${visibility === 'private' && ', private'}</small></th>
+    <td><span class="state" data-state=${state}>${stateWords(state)}</span></td>
+    <td>${breaker === undefined ? '–' : html`<${Breaker} ...${breaker} />`}</td>
+    <td>${age === null ? '–' : ageWords(age)}</td>
+    <td>${listings ?? '–'}</td>
+    <td><${Latency} samples=${samples} isCalled=${source.calls !== undefined} /></td>
+    <td><${Hits} source=${source} samples=${samples} /></td>
+    <td><${Failures} source=${source} /></td>
+    <td>
+      ${
+        mode !== 'local' &&
+        html`<button type="button" onClick=${() => onRefresh(registry)}>
+          Refresh <span class="visually-hidden">${registry}</span>
+        </button>`
+      }
+    </td>
+  </tr>`
+}
+
+const Breaker = ({ state, failures_in_a_row: failures }: NonNullable<AdminSource['breaker']>) =>
+  html`<span class="state" data-state=${state}>${state.replaceAll('_', ' ')}</span>
+    ${failures > 0 && html` <small>${failures} in a row</small>`}`
+
+const Latency = ({ samples, isCalled }: { samples: readonly Sample[]; isCalled: boolean }) => {
+  if (!isCalled) return html`–`
+  const values = samples.map(({ latencyMs }) => latencyMs)
+  const last = values.findLast((value) => value !== null)
+  const shown = last === undefined ? 'no calls yet' : `${Math.round(last ?? 0)} ms`
+  return html`<${Sparkline} label=${`Latency of calls, lately ${shown}`} values=${values} />
+    <small>${shown}</small>`
+}
+
+const Hits = ({ source: { cache }, samples }: { source: AdminSource; samples: readonly Sample[] }) => {
+  if (cache === undefined) return html`–`
+  const values = samples.map(({ hitRate }) => hitRate)
+  const hits = cache.fresh + cache.stale
+  const pages = hits + cache.miss
+  const shown = pages === 0 ? 'no pages yet' : `${Math.round((100 * hits) / pages)} % of ${pages}`
+  return html`<${Sparkline} label=${`Cache hits, in all ${shown}`} values=${values} most=${1} />
+    <small>${shown}</small>`
+}
+
+const Failures = ({ source: { last_error: last, calls } }: { source: AdminSource }) => {
+  const reasons = Object.entries(calls?.failures_by_reason ?? {})
+  if (last === null && reasons.length === 0) return html`none`
+  return html`${
+    last !== null &&
+    html`<span>last ${last.reason}, <time datetime=${last.at}>${ageWords(secondsSince(last.at))}</time> ago</span>`
+  }
+    <small>${reasons.map(([reason, count]) => `${reason} ${count}×`).join(', ')}</small>`
+}
+
+const secondsSince = (instant: string): number => Math.max(0, (Date.now() - Date.parse(instant)) / 1000)

@@ -1,0 +1,215 @@
+import test, { type ExecutionContext } from 'ava'
+import axe, { type AxeResults } from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { startChromium } from '../helpers/chromium.ts'
+import { deadUrl, listingTexts } from '../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../helpers/gateway.ts'
+import { type RunningService, startRegistry } from '../helpers/registry.ts'
+
+const ADMIN_KEY = 'operator-key-of-this-test'
+const environment = { REGISTRY_ADMIN_API_KEY: ADMIN_KEY, REGISTRY_REQUIRE_READ_API_KEY: 'on' }
+
+let browser: Browser
+test.before(async () => {
+  browser = await startChromium()
+})
+test.after.always(() => browser?.close())
+
+/** The page in a tab of its own, and whatever it complained of, beyond what the gateway has refused or has not. */
+const openPage = async (t: ExecutionContext, url: string): Promise<{ page: Page; faults: string[] }> => {
+  const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
+  t.teardown(() => context.close())
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(String(error)))
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/status of (401|404)/.test(message.text())) faults.push(message.text())
+  })
+  await page.goto(`${url}/operator`)
+  return { page, faults }
+}
+
+const unlock = async (page: Page, key = ADMIN_KEY): Promise<void> => {
+  await page.getByLabel('Operator key').fill(key)
+  await page.getByRole('button', { name: 'Use' }).click()
+}
+
+const open = async (t: ExecutionContext, url: string) => {
+  const opened = await openPage(t, url)
+  await unlock(opened.page)
+  await opened.page.getByRole('heading', { name: 'API keys' }).waitFor()
+  return opened
+}
+
+const readsWith = async ({ get }: RunningService, key: string): Promise<number> =>
+  (await get('/listings', { Authorization: `Bearer ${key}` })).status
+
+/** What axe-core finds that is serious or worse. */
+const seriousFindings = async (page: Page): Promise<string[]> => {
+  await page.evaluate(axe.source)
+  const { violations } = (await page.evaluate('axe.run(document)')) as AxeResults
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+}
+
+test.serial('a key lives: minted, seen once, used for a read, revoked, refused', async (t) => {
+  const service = await startRegistry(t, { environment })
+  const { page, faults } = await open(t, service.url)
+  await page.getByLabel('For whom').fill('alice <b>')
+  await page.getByRole('button', { name: 'Mint a key' }).click()
+  const raw = await page.getByLabel('The raw key').inputValue()
+  t.true(raw.length >= 32)
+  t.is(await readsWith(service, raw), 200)
+  await page.getByRole('button', { name: 'Copy the key' }).click()
+  await page.getByText('Copied').waitFor()
+  t.is(await page.evaluate('navigator.clipboard.readText()'), raw)
+
+  await page.getByRole('button', { name: 'Done' }).click()
+  await page.getByLabel('The raw key').waitFor({ state: 'detached' })
+  t.false(await holds(page, raw), 'the raw key is nowhere any more')
+  await page.reload()
+  const row = page.getByRole('row', { name: /alice <b>/ })
+  await row.waitFor()
+  t.false(await holds(page, raw), 'and does not come back')
+
+  await row.getByRole('button', { name: /^Revoke/ }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Keep it' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  t.is(await readsWith(service, raw), 200)
+  await row.getByRole('button', { name: /^Revoke/ }).click()
+  await dialog.getByRole('button', { name: 'Revoke it' }).click()
+  await page.getByText(/is revoked/).waitFor()
+  t.is(await readsWith(service, raw), 401)
+  t.deepEqual(faults, [])
+})
+
+/** Whether a text stands in the page, its fields, its address or the storage of its browser. */
+const holds = async (page: Page, text: string): Promise<boolean> =>
+  ((await page.evaluate(HOLDINGS)) as string).includes(text)
+
+/** Runs in the page. */
+const HOLDINGS = `[
+  document.documentElement.outerHTML,
+  location.href,
+  document.cookie,
+  JSON.stringify(sessionStorage),
+  JSON.stringify(localStorage),
+  ...[...document.querySelectorAll('input')].map(({ value }) => value),
+].join(' ')`
+
+test.serial('a wrong key is told plainly, and so is an interface that is closed', async (t) => {
+  const service = await startRegistry(t, { environment })
+  const { page } = await openPage(t, service.url)
+  await unlock(page, 'wrong')
+  await page.getByText('The gateway refused this key: Invalid admin token.').waitFor()
+  t.false(await holds(page, 'wrong'), 'a key that is refused is not kept')
+  await unlock(page)
+  await page.getByRole('heading', { name: 'API keys' }).waitFor()
+  t.is(await page.getByText('Invalid admin token').count(), 0)
+
+  const closed = await startRegistry(t)
+  const other = await openPage(t, closed.url)
+  await unlock(other.page)
+  await other.page.getByText(/REGISTRY_ADMIN_API_KEY not set/).waitFor()
+})
+
+test.serial(
+  'the operator’s key stays in its tab, and is gone when it is forgotten or the page is left',
+  async (t) => {
+    const service = await startRegistry(t, { environment })
+    const { page } = await open(t, service.url)
+    const other = await page.context().newPage()
+    await other.goto(`${service.url}/operator`)
+    await other.getByRole('button', { name: 'Use' }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { name: 'API keys' }).waitFor()
+    t.false(page.url().includes(ADMIN_KEY))
+    t.deepEqual(await page.evaluate('[document.cookie, localStorage.length]'), ['', 0])
+    t.false((await page.content()).includes(ADMIN_KEY))
+
+    await page.getByLabel('For whom').fill('bob')
+    await page.getByRole('button', { name: 'Mint a key' }).click()
+    const raw = await page.getByLabel('The raw key').inputValue()
+    await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true })), null")
+    t.false(await holds(page, raw), 'a page that is kept for the back button holds no raw key')
+    await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })), null")
+    await page.getByRole('row', { name: /bob/ }).waitFor()
+    t.false(await holds(page, raw))
+
+    await page.getByRole('button', { name: 'Forget it' }).click()
+    await page.getByRole('button', { name: 'Use' }).waitFor()
+    t.false(await holds(page, ADMIN_KEY))
+    await page.reload()
+    await page.getByRole('button', { name: 'Use' }).waitFor()
+  },
+)
+
+test.serial('every source is shown as it is, with how it went, and can be asked anew', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const gateway = await startGateway(
+    t,
+    [
+      { name: 'well', url: fake.url },
+      { name: 'gone', url: await deadUrl(), settings: 'visibility = "private"' },
+    ],
+    { environment },
+  )
+  const { page, faults } = await open(t, gateway.url)
+  const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) })
+  await row('well').waitFor()
+  await page.getByLabel('For whom').fill('reader')
+  await page.getByRole('button', { name: 'Mint a key' }).click()
+  const raw = await page.getByLabel('The raw key').inputValue()
+  for (const path of ['/listings', '/listings', '/listings?limit=7'])
+    await gateway.get(path, { Authorization: `Bearer ${raw}` })
+  await row('gone').getByText('connection_refused').first().waitFor()
+  await row('well').getByText('loaded').waitFor()
+  await row('well')
+    .getByRole('img', { name: /^Latency of calls, lately \d+ ms/ })
+    .waitFor()
+  await row('well')
+    .getByRole('img', { name: /^Cache hits, in all \d+ % of \d+/ })
+    .waitFor()
+  t.regex((await row('well').locator('.sparkline path').first().getAttribute('d')) ?? '', /^M[\d.]/)
+
+  const before = fake.requests.length
+  await row('well')
+    .getByRole('button', { name: /^Refresh/ })
+    .click()
+  await page.getByText('well is being asked anew.').waitFor()
+  await gateway.get('/listings', { Authorization: `Bearer ${raw}` })
+  t.true(fake.requests.length > before, 'its pages were dropped')
+  t.deepEqual(faults, [])
+})
+
+test.serial(
+  'axe-core finds nothing serious, shut, open or asking, in light and dark, on a phone',
+  async (t) => {
+    const gateway = await startGateway(t, [{ name: 'gone', url: await deadUrl() }], { environment })
+    const { page } = await openPage(t, gateway.url)
+    await page.getByRole('button', { name: 'Use' }).waitFor()
+    t.deepEqual(await seriousFindings(page), [])
+    await unlock(page, 'wrong')
+    await page.getByText(/refused this key/).waitFor()
+    t.deepEqual(await seriousFindings(page), [])
+    await unlock(page)
+    await page.getByLabel('For whom').fill('reader')
+    await page.getByRole('button', { name: 'Mint a key' }).click()
+    await page.getByLabel('The raw key').waitFor()
+    await page.getByRole('row', { name: /^gone / }).waitFor()
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      t.deepEqual(await seriousFindings(page), [], colorScheme)
+      await page.screenshot({ path: `test/artifacts/operator-${colorScheme}.png`, fullPage: true })
+    }
+    await page.setViewportSize({ width: 360, height: 740 })
+    t.true(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'nothing sticks out')
+    await page.getByRole('button', { name: /^Revoke/ }).click()
+    await page.getByRole('dialog').waitFor()
+    t.deepEqual(await seriousFindings(page), [])
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  },
+)
