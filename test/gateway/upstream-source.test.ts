@@ -76,7 +76,14 @@ test('what became of its calls is told, and what it last said it has', async (t)
   fake.script = [{ kind: 'status', status: 502 }]
   t.like(await ask(), { stale: true, reason: 'http_502' })
   t.like(status(), { state: 'stale', ageSeconds: 75, lastError: { reason: 'http_502', at: clock.now() } })
-  t.deepEqual(status().calls, { made: 4, failed: 2, retried: 1, failuresByReason: { http_502: 2 } })
+  t.deepEqual(status().calls, {
+    made: 4,
+    failed: 2,
+    retried: 1,
+    failuresByReason: { http_502: 2 },
+    ended: 4,
+    elapsedMs: 0,
+  })
   t.like(status().cache, { fresh: 0, stale: 1, miss: 2 })
   clock.advance(PAST_DELETE)
   t.is(status().state, 'unavailable')
