@@ -1,4 +1,5 @@
 import { render } from 'preact'
+import { App } from './board/app.ts'
 import { html } from './html.ts'
 
-render(html`<main><h1>entrepot</h1></main>`, document.querySelector('#app')!)
+render(html`<${App} />`, document.querySelector('#app')!)

@@ -14,7 +14,7 @@ const SourceEntry = ({ source }: { source: KnownSource }) => {
   const state = report?.state ?? source.state
   const reason = report?.reason ?? (isWell(state) ? null : lastError)
   const age = report?.ageSeconds ?? source.ageSeconds
-  const kind = [visibility === 'private' ? 'private' : '', mode === 'live' ? '' : mode]
+  const kind = [visibility === 'private' ? 'private' : '', mode === 'snapshot' ? 'snapshot' : '']
     .filter(Boolean)
     .join(', ')
   const matched = report?.matched ?? null

@@ -1,0 +1,100 @@
+import { useMemo, useState } from 'preact/hooks'
+import { KeyForm } from '../common/key-form.ts'
+import { SessionKey } from '../common/session-key.ts'
+import { strangerText } from '../common/stranger-text.ts'
+import { html } from '../html.ts'
+import { Banner } from './banner.ts'
+import { curlCommand, curlListing, listingCommand, listingsCommand } from './commands.ts'
+import { Commands } from './commands-view.ts'
+import { controlsOf } from './controls.ts'
+import { FilterPanel } from './filter-panel.ts'
+import { ListingPages } from './listing-pages.ts'
+import { isNarrow } from './narrow.ts'
+import { Plots } from './plots.ts'
+import { Sheet } from './sheet.ts'
+import { SourceStrip } from './source-strip.ts'
+import { joinSources, readStatuses } from './sources.ts'
+import { suggestionsAt } from './suggestions.ts'
+import { useAnswer } from './use-answer.ts'
+import { useOpenRow } from './use-open-row.ts'
+import { useView } from './use-view.ts'
+import { useWalk } from './use-walk.ts'
+import { type OpenListing, type Parameter, queryString } from './view.ts'
+
+const READER_KEY = new SessionKey('entrepot.reader-key')
+
+/** The market as one page: what may be asked, who answered, and what they have. */
+export const App = () => {
+  const [view, go] = useView()
+  const [key, setKey] = useState(() => READER_KEY.read())
+  const [round, setRound] = useState(0)
+  const listings = useWalk(queryString(view.query), key, round)
+  const spec = useAnswer('filter-spec', key, round)
+  // A source may have come or gone with every answer, so what is known of them is asked with it.
+  const statuses = useAnswer('sources', key, round)
+  const controls = useMemo(() => controlsOf(spec), [spec])
+  const sources = joinSources(
+    readStatuses(statuses),
+    listings.sources ?? listings.fault?.problem.sources ?? [],
+  )
+  const row = useOpenRow(view.open, listings.rows, key)
+  const changeKey = (next: string | null): void => {
+    READER_KEY.write(next)
+    setKey(next)
+  }
+  const ask = (query: readonly Parameter[]): void => go({ query, open: null })
+  const open = (listing: OpenListing | null): void => go({ ...view, open: listing })
+  const base = new URL('.', location.href).href
+  const question = [
+    { label: 'curl', text: curlCommand(base, view.query, key !== null) },
+    { label: 'command line', text: listingsCommand(base, view.query) },
+  ]
+  return html`<header class="top">
+      <h1><img src="assets/web/icon.svg" alt="" width="20" height="20" /> entrepot</h1>
+      <nav aria-label="Other pages"><a href="docs">Interface</a> <a href="operator">Operator</a></nav>
+      <${KeyForm} label="Reader key" isSet=${key !== null} onChange=${changeKey} />
+      <button type="button" onClick=${() => setRound(round + 1)}>Refresh</button>
+    </header>
+    <div class="board">
+      <details class="side" open=${!isNarrow()}>
+        <summary>Filters${view.query.length > 0 ? ` (${view.query.length})` : ''}</summary>
+        ${
+          view.query.length > 0 &&
+          html`<button type="button" class="quiet" onClick=${() => ask([])}>Clear all</button>`
+        }
+        <${FilterPanel}
+          controls=${controls}
+          sources=${sources.map(({ registry }) => registry)}
+          query=${view.query}
+          onChange=${ask}
+          suggest=${(path: readonly string[]) => suggestionsAt(listings.rows, path)}
+        />
+      </details>
+      <main>
+        ${sources.length > 0 && html`<${SourceStrip} sources=${sources} />`}
+        <${Banner} listings=${listings} />
+        ${typeof row === 'string' && html`<p class="banner failed" role="alert">The listing of this address: ${strangerText(row, 500)}</p>`}
+        <${Plots} listings=${listings} />
+        <${ListingPages} key=${`${queryString(view.query)} ${round} ${key}`} listings=${listings} onOpen=${open} />
+        <details class="elsewhere">
+          <summary>The same question elsewhere</summary>
+          <${Commands} commands=${question} />
+        </details>
+      </main>
+    </div>
+    ${
+      row !== null &&
+      typeof row !== 'string' &&
+      view.open !== null &&
+      html`<${Sheet}
+      key=${`${row.registry} ${row.id}`}
+      row=${row}
+      commands=${[
+        { label: 'curl', text: curlListing(base, row, key !== null) },
+        { label: 'command line', text: listingCommand(base, row) },
+        ...question.map(({ label, text }) => ({ label: `the list, ${label}`, text })),
+      ]}
+      onClose=${() => open(null)}
+    />`
+    }`
+}

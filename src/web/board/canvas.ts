@@ -1,0 +1,131 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type UPlot from 'uplot'
+import { html } from '../html.ts'
+
+/** What a plot needs to be drawn with. */
+export type Pens = {
+  colours: { text: string; grid: string; dot: string; bar: string; mark: string }
+  bars: UPlot.Series.PathBuilder
+  /** Font of labels, as CSS has it. */
+  text: string
+}
+
+/** What is drawn: one series over things that stand beside each other. */
+export type Drawing = {
+  data: [number[], number[]]
+  scales: UPlot.Scales
+  series: UPlot.Series[]
+  /** Below the places 0, 1, 2 and so on. */
+  labels: readonly string[]
+  /** Strokes across a place. */
+  marks: readonly { at: number; value: number }[]
+  text: string
+}
+
+export type Draw = (pens: Pens) => Drawing
+
+const HEIGHT = 210
+
+/** A plot. What it shows is said in words by `label`, and the same numbers stand in a table beside it. */
+export const Canvas = ({ draw, label }: { draw: Draw; label: string }) => {
+  const place = useRef<HTMLDivElement>(null)
+  const theme = useTheme()
+  useEffect(() => {
+    const element = place.current
+    if (element === null) return
+    let plot: UPlot | null = null
+    let isGone = false
+    const resized = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: HEIGHT }))
+    // Loaded when a plot is first drawn: the table does not wait for it.
+    import('uplot').then(({ default: Plot }) => {
+      if (isGone) return
+      const pens = pensOf(element, Plot)
+      const drawing = draw(pens)
+      plot = new Plot(optionsOf(drawing, pens, element.clientWidth), drawing.data, element)
+      resized.observe(element)
+    })
+    return () => {
+      isGone = true
+      resized.disconnect()
+      plot?.destroy()
+    }
+  }, [draw, theme])
+  return html`<div class="canvas" ref=${place} role="img" aria-label=${label}></div>`
+}
+
+const DARK = matchMedia('(prefers-color-scheme: dark)')
+
+/** A canvas does not follow the style sheet by itself. */
+const useTheme = (): boolean => {
+  const [isDark, setDark] = useState(DARK.matches)
+  useEffect(() => {
+    const follow = (): void => setDark(DARK.matches)
+    DARK.addEventListener('change', follow)
+    return () => DARK.removeEventListener('change', follow)
+  }, [])
+  return isDark
+}
+
+const pensOf = (element: HTMLElement, Plot: typeof UPlot): Pens => {
+  const style = getComputedStyle(element)
+  const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim()
+  return {
+    colours: {
+      text: colour('muted'),
+      grid: colour('line'),
+      dot: colour('plot'),
+      bar: colour('plot'),
+      mark: colour('text'),
+    },
+    bars: Plot.paths.bars!({ size: [0.6, 64] }),
+    text: `11px ${style.fontFamily}`,
+  }
+}
+
+const optionsOf = (drawing: Drawing, { colours }: Pens, width: number): UPlot.Options => {
+  const axis = { stroke: colours.text, font: drawing.text, ticks: { show: false } }
+  return {
+    width,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { show: false },
+    scales: drawing.scales,
+    series: drawing.series,
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        splits: () => drawing.labels.map((_, at) => at),
+        values: () => [...drawing.labels],
+        rotate: drawing.labels.length > MAX_LEVEL_LABELS ? -40 : 0,
+        size: drawing.labels.length > MAX_LEVEL_LABELS ? 64 : 30,
+      },
+      {
+        ...axis,
+        grid: { stroke: colours.grid, width: 1 },
+        size: 56,
+        values: (_, splits) => splits.map((value) => (value === null ? '' : COMPACT.format(value))),
+      },
+    ],
+    hooks: { draw: [(plot) => strokeMarks(plot, drawing, colours.mark)] },
+  }
+}
+
+const MAX_LEVEL_LABELS = 5
+const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+
+const strokeMarks = (plot: UPlot, { marks }: Drawing, colour: string): void => {
+  const { ctx } = plot
+  ctx.save()
+  ctx.strokeStyle = colour
+  ctx.lineWidth = 2 * devicePixelRatio
+  for (const { at, value } of marks) {
+    if (value <= 0) continue
+    const y = plot.valToPos(value, 'y', true)
+    ctx.beginPath()
+    ctx.moveTo(plot.valToPos(at - 0.32, 'x', true), y)
+    ctx.lineTo(plot.valToPos(at + 0.32, 'x', true), y)
+    ctx.stroke()
+  }
+  ctx.restore()
+}

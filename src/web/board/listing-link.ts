@@ -1,0 +1,13 @@
+import type { JsonValue } from '../../domain/json.ts'
+import { linkTarget, MAX_LINE_CHARS, strangerText } from '../common/stranger-text.ts'
+import { html } from '../html.ts'
+
+/** A seller's URL: a link only where it leads to the web, and always with its address to read. */
+export const ListingLink = ({ url }: { url: JsonValue | undefined }) => {
+  if (typeof url !== 'string') return html`<span>none named</span>`
+  const target = linkTarget(url)
+  const text = strangerText(url, MAX_LINE_CHARS)
+  return target === null
+    ? html`<span><code>${text}</code> <span class="hint">not a web address</span></span>`
+    : html`<a href=${target} target="_blank" rel="noopener noreferrer nofollow ugc">${text}</a>`
+}

@@ -1,0 +1,47 @@
+import { useRef, useState } from 'preact/hooks'
+import { html } from '../html.ts'
+import { ListingTable } from './listing-table.ts'
+import { Pager } from './pager.ts'
+import type { Row } from './row.ts'
+import type { Listings } from './use-walk.ts'
+import type { OpenListing } from './view.ts'
+import { PAGE_ROWS } from './walk.ts'
+
+type ListingPagesProps = { listings: Listings; onOpen: (listing: OpenListing) => void }
+
+/** The listings that match, a page at a time. */
+export const ListingPages = ({ listings, onOpen }: ListingPagesProps) => {
+  const [page, setPage] = useState(0)
+  const top = useRef<HTMLElement>(null)
+  const { rows, total, phase, fault, isComplete, sources } = listings
+  const start = page * PAGE_ROWS
+  const turn = (next: number): void => {
+    setPage(next)
+    top.current?.scrollIntoView({ block: 'start' })
+  }
+  return html`<section class="market" ref=${top} aria-label="Listings" aria-busy=${phase === 'reading'}>
+    <p class="count" role="status">${countWords({ held: rows.length, total, isComplete, hasFault: fault !== null })}</p>
+    ${
+      rows.length > 0 &&
+      html`<${ListingTable}
+        rows=${rows.slice(start, start + PAGE_ROWS)}
+        offset=${start}
+        total=${total ?? rows.length}
+        isMerged=${sources !== null}
+        onOpen=${({ id, registry }: Row) => onOpen({ id, registry })}
+      />
+      <${Pager} ...${{ listings, page, onPage: turn }} />`
+    }
+  </section>`
+}
+
+type Count = { held: number; total: number | null; isComplete: boolean; hasFault: boolean }
+
+/** Never "none" where it is not known that there are none. */
+const countWords = ({ held, total, isComplete, hasFault }: Count): string => {
+  if (total === null) return hasFault ? 'No listings could be read.' : 'Reading…'
+  const some = total === 1 ? 'One listing matches' : `${total.toLocaleString('en')} listings match`
+  if (held === 0 && isComplete && !hasFault) return 'No listing matches: every Registry asked has said so.'
+  if (held === 0) return 'No listing was found, but not every Registry has answered.'
+  return isComplete ? `${some}.` : `${some} in what could be read.`
+}

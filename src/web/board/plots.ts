@@ -1,0 +1,34 @@
+import type { SourceReport } from '../common/source-report.ts'
+import { html } from '../html.ts'
+import { isNarrow } from './narrow.ts'
+import { PricePlot } from './price-plot.ts'
+import { RegistryPlot } from './registry-plot.ts'
+import { useSettled } from './use-settled.ts'
+import type { Listings } from './use-walk.ts'
+
+/** Drawn anew at most this often while pages come in. */
+const SETTLE_MS = 300
+
+/** What matches, at a glance. */
+export const Plots = ({ listings }: { listings: Listings }) => {
+  const rows = useSettled(listings.rows, SETTLE_MS)
+  if (rows.length === 0) return null
+  return html`<details class="plots" open=${!isNarrow()}>
+    <summary>Plots</summary>
+    <div>
+      <${PricePlot} rows=${rows} total=${listings.total ?? rows.length} />
+      <${RegistryPlot} sources=${listings.sources ?? [ownCount(listings.total ?? rows.length)]} />
+    </div>
+  </details>`
+}
+
+/** A plain Registry does not tell its name: it is the only one. */
+const ownCount = (matched: number): SourceReport => ({
+  registry: 'this Registry',
+  state: 'loaded',
+  reason: null,
+  filters: [],
+  matched,
+  ageSeconds: null,
+  gaps: null,
+})

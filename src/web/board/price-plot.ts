@@ -1,0 +1,131 @@
+import { useMemo, useState } from 'preact/hooks'
+import { grouped } from '../../domain/price.ts'
+import { shortAddress, strangerText } from '../common/stranger-text.ts'
+import { html } from '../html.ts'
+import { Canvas, type Draw } from './canvas.ts'
+import { MAX_MODELS, type PriceGroup, priceGroups } from './price-groups.ts'
+import type { Row } from './row.ts'
+
+type PricePlotProps = { rows: readonly Row[]; total: number }
+
+/** What machines of each model cost: a dot for every listing at hand, a stroke at the median. One token at a time. */
+export const PricePlot = ({ rows, total }: PricePlotProps) => {
+  const [chosen, choose] = useState<string | null>(null)
+  const groups = useMemo(() => priceGroups(rows), [rows])
+  const group = groups.find(({ key }) => key === chosen) ?? groups[0]
+  const draw = useMemo(() => group && drawOf(group), [group])
+  return html`<figure class="plot">
+    <figcaption>
+      <h2>Price by GPU model</h2>
+      ${groups.length > 0 && html`<${TokenChoice} ...${{ groups, group, choose }} />`}
+      <p class="hint">${scope(rows.length, total)}</p>
+    </figcaption>
+    ${
+      group === undefined
+        ? html`<p class="hint">No listing at hand names a GPU model and a price.</p>`
+        : html`<${Canvas} draw=${draw} label=${summary(group)} />
+          <${PriceTable} group=${group} />`
+    }
+  </figure>`
+}
+
+/** The plot follows what is read, and says so. */
+const scope = (held: number, total: number): string =>
+  held < total
+    ? `Of the ${held.toLocaleString('en')} newest of ${total.toLocaleString('en')} that match. “Read all” below brings the others.`
+    : `Of all ${held.toLocaleString('en')} that match.`
+
+type TokenChoiceProps = {
+  groups: readonly PriceGroup[]
+  group: PriceGroup | undefined
+  choose: (key: string) => void
+}
+
+const TokenChoice = ({ groups, group, choose }: TokenChoiceProps) =>
+  html`<label>
+    <span class="hint">base units of</span>
+    <select
+      onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) => choose(currentTarget.value)}
+    >
+      ${groups.map((one) => html`<option value=${one.key} selected=${one === group}>${title(one)}</option>`)}
+    </select>
+  </label>`
+
+const title = ({ token, chain, per, count }: PriceGroup): string =>
+  strangerText(`${shortAddress(token)}${chain === null ? '' : ` on ${chain}`} per ${per} (${count})`)
+
+const summary = ({ models, per }: PriceGroup): string => {
+  const [first, last] = [models[0], models.at(-1)]
+  if (first === undefined || last === undefined) return ''
+  const ends =
+    models.length === 1
+      ? `${first.model}: median ${grouped(first.median)}`
+      : `Medians per ${per} from ${grouped(first.median)} for ${first.model} to ${grouped(last.median)} for ${last.model}`
+  return strangerText(`${ends}. The table below has every model.`, 300)
+}
+
+const PriceTable = ({ group }: { group: PriceGroup }) =>
+  html`<details>
+    <summary>As a table</summary>
+    <div class="scroll" tabindex="0" role="region" aria-label="Prices as a table">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Model</th>
+            <th scope="col" class="number">Listings</th>
+            <th scope="col" class="number">Lowest</th>
+            <th scope="col" class="number">Median</th>
+            <th scope="col" class="number">Highest</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${group.models.slice(0, MAX_TABLE_ROWS).map(
+            ({ model, prices, lowest, median, highest }) =>
+              html`<tr key=${model}>
+                <th scope="row"><bdi>${strangerText(model)}</bdi></th>
+                <td class="number">${prices.length}</td>
+                <td class="number">${grouped(lowest)}</td>
+                <td class="number">${grouped(median)}</td>
+                <td class="number">${grouped(highest)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </details>`
+
+const MAX_TABLE_ROWS = 200
+
+/** Dots beside each other rather than on each other, the same every time. */
+const spread = (n: number, count: number): number =>
+  count < 2 ? 0 : (((n * 7) % count) / (count - 1) - 0.5) * 0.6
+
+const drawOf =
+  (group: PriceGroup): Draw =>
+  ({ colours, text }) => {
+    const models = group.models.slice(0, MAX_MODELS)
+    const dots = models.flatMap(({ prices }, at) =>
+      // On a logarithmic scale what is free has no place; the table has it.
+      prices
+        .map((price, n): [number, number] => [at + spread(n, prices.length), price])
+        .filter(([, price]) => price > 0),
+    )
+    dots.sort(([a], [b]) => a - b)
+    return {
+      data: [dots.map(([x]) => x), dots.map(([, price]) => price)],
+      scales: {
+        x: { time: false, range: [-0.6, models.length - 0.4] },
+        y: { distr: 3, range: (_, least, most) => [least / 1.5, most * 1.5] },
+      },
+      series: [
+        {},
+        {
+          paths: () => null,
+          points: { show: true, size: 4, stroke: colours.dot, fill: colours.dot, width: 0 },
+        },
+      ],
+      labels: models.map(({ model }) => strangerText(model, 24)),
+      marks: models.map(({ median }, at) => ({ at, value: Number(median) })),
+      text,
+    }
+  }

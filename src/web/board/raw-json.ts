@@ -1,0 +1,21 @@
+import { safeJson } from '../../domain/safe-text.ts'
+import { CopyButton } from '../common/copy-button.ts'
+import { html } from '../html.ts'
+import { textOf } from './row.ts'
+
+/** More would make the page slow; `curl` below has it whole. */
+const MAX_SHOWN_CHARS = 100_000
+
+/**
+ * The listing to the character: numbers as they were written. Only what is invisible is shown as an escape, which in
+ * JSON means the same.
+ */
+export const RawJson = ({ bytes }: { bytes: Uint8Array }) => {
+  const text = safeJson(textOf(bytes))
+  const isCut = text.length > MAX_SHOWN_CHARS
+  return html`<div class="raw">
+    <pre tabindex="0" aria-label="JSON of the listing"><code>${isCut ? text.slice(0, MAX_SHOWN_CHARS) : text}</code></pre>
+    ${isCut && html`<p class="hint">The first ${MAX_SHOWN_CHARS} of ${text.length} characters.</p>`}
+    <${CopyButton} text=${text} label="the JSON" />
+  </div>`
+}

@@ -1,0 +1,78 @@
+import type { JsonObject } from '../../domain/json.ts'
+import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
+import { NOTHING_SHOWN } from '../../presentation/observation.ts'
+import type { PresentationRecord, Step } from '../../presentation/record.ts'
+import { strangerText } from '../common/stranger-text.ts'
+import { html } from '../html.ts'
+import type { Row } from './row.ts'
+
+const MAX_LABEL_CHARS = 400
+
+/**
+ * The presentation record of `spec.md` 2.5 as a timeline. Made from the listing alone: a page asks no storefront, which
+ * would learn who looks at what.
+ */
+export const RecordTimeline = ({ row, listing }: { row: Row; listing: JsonObject }) => {
+  const record = recordOf(row, listing)
+  if (typeof record === 'string') return html`<p class="hint">No record can be made of it: ${record}.</p>`
+  const { lifecycle, delivery, pricing, negotiation, published_at: at } = record
+  return html`<ol class="timeline" aria-label="Lifecycle">
+      ${Object.entries(lifecycle).map(([name, step]) => html`<${StepEntry} ...${{ name, step, at: name === 'advertised' ? at : null }} />`)}
+    </ol>
+    <dl class="facts">
+      <dt>Negotiation</dt>
+      <dd>${PRICE_MODES[pricing.mode]}. ${negotiation.map(entryWords).join('; ')}.</dd>
+      <dt>Terms</dt>
+      <dd><bdi>${strangerText([pricing.quantity?.display, ...pricing.constraints].filter(Boolean).join(' · ') || 'none said', MAX_LABEL_CHARS)}</bdi></dd>
+      <dt>Settlement</dt>
+      <dd><bdi>${strangerText(settlementWords(record), MAX_LABEL_CHARS)}</bdi></dd>
+      <dt>Delivery</dt>
+      <dd>${strangerText(delivery.modality)}</dd>
+    </dl>
+    <ol class="timeline" aria-label="Delivery">
+      ${DELIVERY_STEPS.map((name) => html`<${StepEntry} ...${{ name, step: delivery[name], at: null }} />`)}
+    </ol>
+    <p class="hint">
+      From the listing alone, ${record.schema}. The storefront was not asked; <code>entrepot review</code> does that.
+    </p>`
+}
+
+const recordOf = ({ registry, publisher }: Row, listing: JsonObject): PresentationRecord | string => {
+  try {
+    const found = { listing, registry: registry ?? location.origin, publisher }
+    return buildRecord(found, NOTHING_SHOWN)
+  } catch (cause) {
+    if (cause instanceof UnpresentableError) return cause.message
+    throw cause
+  }
+}
+
+const DELIVERY_STEPS = ['capacity', 'fulfillment', 'credential', 'service'] as const
+
+const PRICE_MODES = {
+  listed: 'The listed price is taken or left',
+  'configured-negotiation': 'The price is negotiated',
+}
+
+const entryWords = ({ stage, status, actor }: PresentationRecord['negotiation'][number]): string =>
+  `${stage}: ${status === 'shown' ? `by the ${actor ?? 'seller'}` : 'nothing public'}`
+
+const settlementWords = ({ settlement }: PresentationRecord): string =>
+  [settlement.asset_class, settlement.network, settlement.mechanism]
+    .filter((text) => text !== null)
+    .join(' · ') || 'none said'
+
+const STATUSES: Readonly<Record<Step['status'], string>> = {
+  complete: 'done',
+  current: 'now',
+  'not-started': 'not yet',
+  'not-applicable': 'does not apply',
+}
+
+const StepEntry = ({ name, step, at }: { name: string; step: Step; at: string | null }) =>
+  html`<li data-status=${step.status}>
+    <strong>${name}</strong>
+    <span class="state">${STATUSES[step.status]}</span>
+    <span class="hint"><bdi>${strangerText(step.label, MAX_LABEL_CHARS)}</bdi></span>
+    ${at !== null && html`<time datetime=${at}>${at.slice(0, 16).replace('T', ' ')} UTC</time>`}
+  </li>`

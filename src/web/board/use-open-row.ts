@@ -1,0 +1,41 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ask } from '../common/ask.ts'
+import { RequestFault } from '../common/request-fault.ts'
+import { sourceOf } from './commands.ts'
+import { type Row, readRow } from './row.ts'
+import type { OpenListing } from './view.ts'
+
+/** How `GET /listings/{id}` answers: this, the listing as it is, and a brace. */
+const OPENING = '{"listing":'
+
+/**
+ * The listing that the address names: of those at hand, else asked for, since a view may be sent to somebody.
+ * @returns a sentence where it cannot be had, `null` while it is on its way or where none is named
+ */
+export const useOpenRow = (
+  open: OpenListing | null,
+  rows: readonly Row[],
+  key: string | null,
+): Row | string | null => {
+  const [fetched, setFetched] = useState<{ id: string; found: Row | string } | null>(null)
+  const held = open === null ? undefined : rows.find((row) => isNamed(row, open))
+  const isMissing = open !== null && held === undefined
+  const { id = '', registry = null } = open ?? {}
+  useEffect(() => {
+    if (!isMissing) return
+    const stopped = new AbortController()
+    const source = registry === null ? '' : `?registry=${encodeURIComponent(sourceOf(registry))}`
+    ask({ address: `listings/${encodeURIComponent(id)}${source}`, key, signal: stopped.signal }).then(
+      (bytes) => setFetched({ id, found: readRow(bytes.subarray(OPENING.length, -1)) }),
+      (cause) =>
+        stopped.signal.aborted ||
+        setFetched({ id, found: cause instanceof RequestFault ? cause.message : 'It is no listing.' }),
+    )
+    return () => stopped.abort()
+  }, [isMissing, id, registry, key])
+  if (open === null) return null
+  return held ?? (fetched?.id === open.id ? fetched.found : null)
+}
+
+const isNamed = (row: Row, { id, registry }: OpenListing): boolean =>
+  row.id === id && (registry === null || row.registry === registry)

@@ -1,0 +1,12 @@
+import { useEffect, useState } from 'preact/hooks'
+
+/** A value that lags while it changes quickly, for what is dear to draw. The first one that counts is taken at once. */
+export const useSettled = <Value extends { length: number }>(value: Value, ms: number): Value => {
+  const [settled, settle] = useState(value)
+  const isFirst = settled.length === 0 || value.length < settled.length
+  useEffect(() => {
+    const timer = setTimeout(() => settle(value), isFirst ? 0 : ms)
+    return () => clearTimeout(timer)
+  }, [value, ms, isFirst])
+  return settled
+}
