@@ -17,6 +17,8 @@ export type CopiesStart = { behind: Place; isCrowd: boolean; spans: Readonly<Rec
  */
 export class Copies {
   readonly #tracks: readonly Track[]
+  /** All that is newer than this is here, of every source. */
+  #horizon: Micros = Number.POSITIVE_INFINITY
   /** The instant of so many listings that they are taken before all of them are read. */
   #crowdAt: Micros | null = null
 
@@ -56,13 +58,15 @@ export class Copies {
   }
 
   /** Copies of that id that are known to be still to come, in their sources' order. */
-  ahead(listingId: string): Copy[] {
-    const copies: Copy[] = []
+  ahead(listingId: string): readonly Copy[] {
+    let copies: Copy[] | null = null
     for (const track of this.#tracks) {
-      const items = track.ahead(listingId)
-      for (const item of items) copies.push({ item, track })
+      for (const item of track.ahead(listingId)) {
+        copies ??= []
+        copies.push({ item, track })
+      }
     }
-    return copies
+    return copies ?? NONE
   }
 
   /** Whether another source may have copies that cannot be known yet. */
@@ -73,6 +77,7 @@ export class Copies {
   /** Sources that are out when the signal aborts with a `SourceError` have failed. */
   async readOn(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#tracks.map((track) => track.advance(signal)))
+    this.#horizon = Math.max(...this.#tracks.map(({ horizon }) => horizon))
   }
 
   #foremost(): Track | null {
@@ -90,12 +95,14 @@ export class Copies {
   }
 
   #isCertain({ createdAt }: Item): boolean {
-    if (this.#tracks.every(({ horizon }) => createdAt > horizon)) return true
+    if (createdAt > this.#horizon) return true
     if (!this.#tracks.every(({ isReady }) => isReady)) return false
     // Nobody has to read on, and still nothing is certain: too many of one instant to be read to their end.
     this.#crowdAt = createdAt
     return true
   }
 }
+
+const NONE: readonly Copy[] = []
 
 const TOP: Span = { from: 0, to: 0 }

@@ -41,10 +41,11 @@ export class History {
   /** Of that listing and its namesakes, oldest first. */
   of(listingId: string): readonly Mark[] {
     const own = this.#byId.get(listingId)
-    if (this.#since === null) return own === undefined ? NONE : [own].flat()
+    const marks = own === undefined ? NONE : [own].flat()
+    if (this.#since === null) return marks
     const { history, nth } = this.#since
     const before = history.of(listingId).filter(({ at }) => at < nth)
-    return own === undefined ? before : before.concat(own)
+    return before.length === 0 ? marks : [...before, ...marks]
   }
 
   add({ listingId, publisher, storefrontUrl }: Item, mark: Omit<Mark, keyof Identity | 'listingId'>): void {

@@ -44,7 +44,8 @@ export class Track {
   /** Read, not taken yet: what is behind `#taken`, newest first. */
   #waiting: Waiting[] = []
   #taken = 0
-  readonly #waitingById = new Map<string, readonly Item[]>()
+  /** Nearly always one of each id. */
+  readonly #waitingById = new Map<string, Item | readonly Item[]>()
   #offset: number
   /** Everything newer than this has been read; `null` where nothing has. */
   #floor: Micros | null
@@ -97,23 +98,27 @@ export class Track {
   /** Removes and returns it. */
   take(): Item {
     const { item } = this.#waiting[this.#taken++]!
-    const others = this.#waitingById.get(item.listingId)!.filter((other) => other !== item)
-    if (others.length > 0) this.#waitingById.set(item.listingId, others)
-    else this.#waitingById.delete(item.listingId)
+    const namesakes = this.#waitingById.get(item.listingId)
+    if (namesakes === item) this.#waitingById.delete(item.listingId)
+    else
+      this.#waitingById.set(
+        item.listingId,
+        this.#waitingOf(item.listingId).filter((other) => other !== item),
+      )
     return item
   }
 
   /** Copies with that id that are known to be still to come; of a source that is known whole, all of them. */
   ahead(listingId: string): readonly Item[] {
-    const waiting = this.#waitingById.get(listingId) ?? NONE
-    return this.isWhole ? [...waiting, ...this.findUnread(listingId)] : waiting
+    const waiting = this.#waitingOf(listingId)
+    const found = this.isEnded ? NONE : (this.page?.find?.(listingId, waiting) ?? NONE)
+    return found.length === 0 ? waiting : [...waiting, ...found.filter((item) => this.#isNew(item))]
   }
 
-  /** Those that have not been read; of a source that is not known whole, none. */
-  findUnread(listingId: string): readonly Item[] {
-    if (!this.isWhole) return NONE
-    const found = this.page?.find?.(listingId, this.#waitingById.get(listingId) ?? NONE) ?? NONE
-    return found.length === 0 ? NONE : found.filter((item) => this.#isNew(item))
+  #waitingOf(listingId: string): readonly Item[] {
+    const waiting = this.#waitingById.get(listingId)
+    if (waiting === undefined) return NONE
+    return 'listingId' in waiting ? [waiting] : waiting
   }
 
   /** Whether more is to come, and all of it can be looked up. */
@@ -205,7 +210,8 @@ export class Track {
     this.#taken = 0
     for (const item of fresh) {
       this.#waiting.push({ item, at })
-      this.#waitingById.set(item.listingId, [...(this.#waitingById.get(item.listingId) ?? NONE), item])
+      const others = this.#waitingOf(item.listingId)
+      this.#waitingById.set(item.listingId, others.length === 0 ? item : [...others, item])
     }
     this.#waiting.sort((a, b) => comparePlaces(placeIn(a.item, this.rank), placeIn(b.item, this.rank)))
     return true

@@ -1,6 +1,7 @@
 import { describeShown, differ, type MergedItem, shownName } from '../domain/merge.ts'
 import type { NamedSource } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
+import { type Attributes, inSpan, type Trace } from '../domain/trace.ts'
 import { Copies, type Copy } from './copies.ts'
 import { copyKey } from './copy-key.ts'
 import type { Outcome } from './fan-out.ts'
@@ -57,6 +58,7 @@ export class Walk {
   /** Up to here the walk only finds out what somebody who stood there has seen. */
   readonly #silentUpTo: Place | null
   readonly #passedThen: ReadonlySet<string>
+  readonly #trace: Trace | undefined
 
   constructor(
     sources: readonly NamedSource[],
@@ -74,6 +76,7 @@ export class Walk {
     this.#passed = new Set(from?.passed)
     this.#ahead = new Set(from?.ahead)
     this.#silentUpTo = isKnown ? null : (from?.behind ?? null)
+    this.#trace = query.trace
   }
 
   get isDone(): boolean {
@@ -102,17 +105,23 @@ export class Walk {
    */
   async next(limit: number, signal: AbortSignal): Promise<MergedItem[]> {
     while (!this.isDone) {
-      const shown: MergedItem[] = []
-      while (shown.length < limit) {
-        const copy = this.#copies.take()
-        if (copy === null) break
-        const merged = this.#visit(copy)
-        if (merged !== null) shown.push(merged)
-      }
+      const shown = inSpan(this.#trace, 'merge', () => this.#merge(limit), describeMerge)
       if (shown.length > 0) return shown
       await this.#copies.readOn(signal)
     }
     return []
+  }
+
+  /** As far as it is certain what comes next. */
+  #merge(limit: number): MergedItem[] {
+    const shown: MergedItem[] = []
+    while (shown.length < limit) {
+      const copy = this.#copies.take()
+      if (copy === null) break
+      const merged = this.#visit(copy)
+      if (merged !== null) shown.push(merged)
+    }
+    return shown
   }
 
   #visit(copy: Copy): MergedItem | null {
@@ -122,6 +131,11 @@ export class Walk {
     if (comparePlaces(place, this.#behind) > 0) this.#behind = place
     const ahead = this.#copies.ahead(item.listingId)
     const marks = this.history.of(item.listingId)
+    if (ahead.length + marks.length + this.#ahead.size === 0 && !isSilent) {
+      // By far the most: nobody else is known to have it.
+      this.#markShown(copy, false)
+      return describe(copy, NOTHING, ahead, false)
+    }
     const namesakes = new Namesakes(marks)
     const claim = claimOf(item, track.rank)
     const isNews = namesakes.isNews(item, claim)
@@ -168,6 +182,10 @@ export class Walk {
   }
 }
 
+const describeMerge = ({ length }: readonly MergedItem[]): Attributes => ({ 'entrepot.merge.items': length })
+
+const NOTHING = { carriers: [], differs: false }
+
 /** Before everything. */
 const TOP: Place = { createdAt: Number.POSITIVE_INFINITY, rank: -1, listingId: '' }
 
@@ -184,7 +202,7 @@ const isOfWhole = ({ track }: Copy): boolean => track.page?.find !== undefined
 
 const describe = (
   { item, track }: Copy,
-  { carriers, differs }: Known,
+  { carriers, differs }: Pick<Known, 'carriers' | 'differs'>,
   others: readonly Copy[],
   conflict: boolean,
 ): MergedItem => {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import { parseJson } from '../domain/json.ts'
-import type { Item, Source } from '../domain/page.ts'
+import { type JsonValue, parseJson } from '../domain/json.ts'
+import type { Item, Page, Source } from '../domain/page.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import { matchesAll } from '../filter-spec/evaluate.ts'
@@ -35,6 +35,7 @@ export const withOtherFilters = (name: string, indexed: Iterable<Filter>): ((sou
       ...all,
       items: items.slice(query.offset, query.offset + query.limit),
       total: items.length,
+      ...(all.find === undefined ? {} : { find: findMatching(all.find, others) }),
       ...(exclusions === null ? {} : { explanation: { ...all.explanation, excluded } }),
     }
   }
@@ -45,6 +46,13 @@ const tooMany = (name: string, others: readonly Criterion[]): SourceError => {
   const message = `${name}: has no filter ${filters.join(', ')}, and more than ${MEMORY_SCAN_LIMIT} listings`
   return new SourceError('unsupported_filter', message, { filters })
 }
+
+const findMatching =
+  (find: NonNullable<Page['find']>, criteria: readonly Criterion[]): NonNullable<Page['find']> =>
+  (listingId, known) =>
+    find(listingId, known).filter((item) => matchesAll(criteria, documentOf(item)))
+
+const documentOf = ({ bytes }: Item): JsonValue => parseJson(Buffer.from(bytes).toString())
 
 const matching = async (
   items: readonly Item[],
@@ -57,7 +65,7 @@ const matching = async (
     if (start > 0) await setImmediate()
     signal.throwIfAborted()
     for (const item of items.slice(start, start + BATCH)) {
-      const document = parseJson(Buffer.from(item.bytes).toString())
+      const document = documentOf(item)
       if (matchesAll(criteria, document)) kept.push(item)
       else exclusions?.add(document)
     }

@@ -1,5 +1,7 @@
+import { parseJson } from '../domain/json.ts'
 import type { Item, Source } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
+import { matchesAll } from '../filter-spec/evaluate.ts'
 import type { IndexRow } from '../listing-index/listing-index.ts'
 import type { Projection } from './projection.ts'
 import type { Replica } from './replica.ts'
@@ -14,6 +16,7 @@ export const localSource =
     const { version } = projection.listings
     return {
       items: rows.map((row) => item(row, projection)),
+      find: (listingId, known) => findMatch(projection, query, listingId, known),
       total,
       ageSeconds: 0,
       stale: false,
@@ -35,6 +38,25 @@ const findLocal = (projection: Projection, listingId: string): { rows: IndexRow[
   const row = projection.listings.get(listingId)
   return row === undefined ? { rows: [], total: 0 } : { rows: [row], total: 1 }
 }
+
+/** Of whatever status and publisher the query asks for; criteria are evaluated on the one listing. */
+const findMatch = (
+  projection: Projection,
+  { status, publisher, criteria }: ListingQuery,
+  listingId: string,
+  known: readonly Item[],
+): readonly Item[] => {
+  const row = projection.listings.get(listingId)
+  if (row === undefined || (status !== null && row.status !== status)) return NONE
+  if (known.some((other) => other.listingId === listingId)) return NONE
+  const found = item(row, projection)
+  if (publisher !== null && found.publisher !== publisher) return NONE
+  return criteria.length === 0 || matchesAll(criteria, parseJson(Buffer.from(row.bytes).toString()))
+    ? [found]
+    : NONE
+}
+
+const NONE: readonly Item[] = []
 
 const item = ({ bytes, listingId, createdAt, publisherId }: IndexRow, projection: Projection): Item => {
   const publisher = projection.publisher(publisherId)
