@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
 import test, { type ExecutionContext } from 'ava'
 import { loadConfig } from '../../src/config.ts'
 import { createContext } from '../../src/context.ts'
@@ -146,6 +148,33 @@ test('who asks decides what is recorded; what is not recorded is passed on as su
   t.regex(String(fake.requests[0]?.headers.traceparent), new RegExp(`^00-${ID}-[0-9a-f]{16}-00$`))
   t.true(collector.spans.every(({ traceId }) => traceId !== ID))
   t.is(named(collector.spans, 'GET /listings').parentSpanId, '')
+})
+
+test('a page behind a cursor and a stream are recorded like any other', async (t) => {
+  const collector = await startCollector(t)
+  const fake = await startFake(t, { items: listingTexts('one', 30) })
+  const { get, end } = await serve(t, [{ name: 'one', url: fake.url }], recordedTo(collector))
+  const { next_cursor: cursor } = (await get('/listings?limit=10')).json()
+  const other = 'f'.repeat(32)
+  await get(`/listings?limit=10&cursor=${cursor}`, { traceparent: `00-${ID}-${PARENT}-01` })
+  await get('/listings', { accept: 'application/x-ndjson', traceparent: `00-${other}-${PARENT}-01` })
+  await end()
+  for (const trace of [ID, other]) {
+    const names = collector.spans.filter(({ traceId }) => traceId === trace).map(({ name }) => name)
+    for (const name of ['GET /listings', 'source one', 'merge'])
+      t.true(names.includes(name), `${trace} ${name}`)
+  }
+})
+
+test('where nothing is recorded, nothing that records is even loaded', async (t) => {
+  const start = async (environment: Record<string, string>): Promise<string[]> => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['test/tracing/start-once.ts'], {
+      env: { ...process.env, LOG_LEVEL: 'silent', ...environment },
+    })
+    return JSON.parse(stdout)
+  }
+  t.deepEqual(await start({}), ['@opentelemetry/api'], 'its words, which prom-client loads')
+  t.true((await start({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' })).length > 3)
 })
 
 test('of one request no more than a budget of spans is recorded', async (t) => {
