@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { strangerText } from '../common/stranger-text.ts'
 import { html } from '../html.ts'
 import type { ApiKey } from './admin-api.ts'
 
@@ -9,9 +10,9 @@ export const ConfirmRevoke = ({ apiKey, onRevoke, onKeep }: ConfirmRevokeProps) 
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => dialog.current?.showModal(), [])
   const { id, name, scope } = apiKey
-  return html`<dialog ref=${dialog} aria-labelledby="revoke-title" onClose=${onKeep}>
+  return html`<dialog class="confirm" ref=${dialog} aria-labelledby="revoke-title" onClose=${onKeep}>
     <h3 id="revoke-title">Revoke key ${id}?</h3>
-    <p>${name} (${scope}) is refused from then on. This cannot be undone.</p>
+    <p>${strangerText(name)} (${scope}) is refused from then on. This cannot be undone.</p>
     <button type="button" autofocus onClick=${onKeep}>Keep it</button>
     <button type="button" class="danger" onClick=${() => onRevoke(apiKey)}>Revoke it</button>
   </dialog>`

@@ -1,4 +1,5 @@
 import { showAge } from '../../domain/age.ts'
+import { strangerText } from '../common/stranger-text.ts'
 import { html } from '../html.ts'
 import type { ApiKey } from './admin-api.ts'
 
@@ -29,14 +30,14 @@ const Rows = ({ keys, onRevoke }: { keys: readonly ApiKey[]; onRevoke?: KeyTable
           <th scope="col">Name</th>
           <th scope="col">Scope</th>
           <th scope="col">Made</th>
-          <th scope="col">${onRevoke ? html`<span class="visually-hidden">Actions</span>` : 'Revoked'}</th>
+          <th scope="col">${onRevoke ? html`<span class="unseen">Actions</span>` : 'Revoked'}</th>
         </tr>
       </thead>
       <tbody>
         ${keys.map(
           (key) => html`<tr key=${key.id}>
             <td>${key.id}</td>
-            <th scope="row">${key.name}</th>
+            <th scope="row">${strangerText(key.name)}</th>
             <td>${key.scope}</td>
             <td><time datetime=${`${key.created_at}Z`}>${showAge(key.created_at)} ago</time></td>
             <td>
@@ -44,7 +45,7 @@ const Rows = ({ keys, onRevoke }: { keys: readonly ApiKey[]; onRevoke?: KeyTable
                 onRevoke === undefined
                   ? html`${showAge(key.revoked_at)} ago`
                   : html`<button type="button" onClick=${() => onRevoke(key)}>
-                      Revoke <span class="visually-hidden">key ${key.id}, ${key.name}</span>
+                      Revoke <span class="unseen">key ${key.id}, ${strangerText(key.name)}</span>
                     </button>`
               }
             </td>

@@ -18,7 +18,7 @@ export const MintForm = ({ onMint }: MintFormProps) => {
     setBusy(false)
     if (isMade) form.reset()
   }
-  return html`<form class="mint-form" onSubmit=${submit}>
+  return html`<form class="mint" onSubmit=${submit}>
     <label for="key-name">For whom</label>
     <input id="key-name" name="name" required maxlength="128" autocomplete="off" />
     <label for="key-scope">Opens</label>

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { CopyButton } from '../common/copy-button.ts'
+import { strangerText } from '../common/stranger-text.ts'
 import { html } from '../html.ts'
 import type { MintedKey } from './admin-api.ts'
 
@@ -10,9 +11,9 @@ export const MintedKeyNote = ({ minted: { name, scope, key }, onDone }: MintedKe
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.select(), [])
   return html`<div class="minted" role="group" aria-labelledby="minted-title">
-    <h3 id="minted-title">The key for ${name} (${scope})</h3>
+    <h3 id="minted-title">The key for ${strangerText(name)} (${scope})</h3>
     <p>It is shown this once. Hand it over now: it cannot be had again.</p>
-    <input ref=${field} class="raw-key" readonly aria-label="The raw key" value=${key} spellcheck=${false} />
+    <input ref=${field} readonly aria-label="The raw key" value=${key} spellcheck=${false} />
     <${CopyButton} text=${key} label="the key" />
     <button type="button" onClick=${onDone}>Done</button>
   </div>`

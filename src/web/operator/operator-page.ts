@@ -8,7 +8,7 @@ import { KeysPanel } from './keys-panel.ts'
 import { SourcesPanel } from './sources-panel.ts'
 import { useLifetime } from './use-lifetime.ts'
 
-const KEPT = new SessionKey('entrepot operator key')
+const KEPT = new SessionKey('entrepot.operator-key')
 
 /** The operator's page: shut until the gateway has taken her key, and shut again when it takes it no more. */
 export const OperatorPage = () => {
@@ -41,8 +41,8 @@ export const OperatorPage = () => {
   )
   return html`
     <header class="top">
-      <h1>entrepot <small>for its operator</small></h1>
-      <nav aria-label="Pages"><a href="./">Board</a> <a href="docs">Interface</a></nav>
+      <h1><img src="assets/web/icon.svg" alt="" width="20" height="20" /> entrepot operator</h1>
+      <nav aria-label="Other pages"><a href="./">Board</a> <a href="docs">Interface</a></nav>
       ${api !== null && html`<${KeyForm} label="Operator key" isSet onChange=${() => change(null)} />`}
     </header>
     <main class="operator">

@@ -15,7 +15,7 @@ export const SourceRow = ({ source, samples, onRefresh }: SourceRowProps) => {
   const { registry, mode, visibility, state, age_seconds: age, listings, breaker } = source
   return html`<tr>
     <th scope="row">${registry} <small>${mode}${visibility === 'private' && ', private'}</small></th>
-    <td><span class="state" data-state=${state}>${stateWords(state)}</span></td>
+    <td><${Tone} of=${state} words=${stateWords(state)} /></td>
     <td>${breaker === undefined ? '–' : html`<${Breaker} ...${breaker} />`}</td>
     <td>${age === null ? '–' : ageWords(age)}</td>
     <td>${listings ?? '–'}</td>
@@ -26,15 +26,27 @@ export const SourceRow = ({ source, samples, onRefresh }: SourceRowProps) => {
       ${
         mode !== 'local' &&
         html`<button type="button" onClick=${() => onRefresh(registry)}>
-          Refresh <span class="visually-hidden">${registry}</span>
+          Refresh <span class="unseen">${registry}</span>
         </button>`
       }
     </td>
   </tr>`
 }
 
+/** A word with a mark of its colour. */
+const Tone = ({ of, words }: { of: string; words: string }) =>
+  html`<span class="tone" data-tone=${TONES[of] ?? 'bad'}>${words}</span>`
+
+const TONES: Readonly<Record<string, string>> = {
+  loaded: 'good',
+  closed: 'good',
+  stale: 'warn',
+  half_open: 'warn',
+  not_yet_loaded: 'warn',
+}
+
 const Breaker = ({ state, failures_in_a_row: failures }: NonNullable<AdminSource['breaker']>) =>
-  html`<span class="state" data-state=${state}>${state.replaceAll('_', ' ')}</span>
+  html`<${Tone} of=${state} words=${state.replaceAll('_', ' ')} />
     ${failures > 0 && html` <small>${failures} in a row</small>`}`
 
 const Latency = ({ samples, isCalled }: { samples: readonly Sample[]; isCalled: boolean }) => {
@@ -63,7 +75,7 @@ const Failures = ({ source: { last_error: last, calls } }: { source: AdminSource
     last !== null &&
     html`<span>last ${last.reason}, <time datetime=${last.at}>${ageWords(secondsSince(last.at))}</time> ago</span>`
   }
-    <small>${reasons.map(([reason, count]) => `${reason} ${count}×`).join(', ')}</small>`
+    <small class="reasons">${reasons.map(([reason, count]) => `${reason} ${count}×`).join(', ')}</small>`
 }
 
 const secondsSince = (instant: string): number => Math.max(0, (Date.now() - Date.parse(instant)) / 1000)

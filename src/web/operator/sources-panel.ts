@@ -66,7 +66,7 @@ export const SourcesPanel = ({ api, onError }: PanelProps) => {
               <th scope="col">Latency</th>
               <th scope="col">Cache hits</th>
               <th scope="col">Failures</th>
-              <th scope="col"><span class="visually-hidden">Actions</span></th>
+              <th scope="col"><span class="unseen">Actions</span></th>
             </tr>
           </thead>
           <tbody>
