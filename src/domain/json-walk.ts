@@ -17,17 +17,28 @@ export const arrayElements = (bytes: Uint8Array, at = 0): Element[] | null =>
   arrayAt(bytes, at)?.elements ?? null
 
 /** The same, with where the array ends. */
-export const arrayAt = (bytes: Uint8Array, at: number): { elements: Element[]; end: number } | null => {
-  const elements: Element[] = []
+export const arrayAt = (bytes: Uint8Array, at: number): { elements: Element[]; end: number } | null =>
+  arrayOf(bytes, at, (start) => {
+    const { end, depth } = walkValue(bytes, start)
+    return { start, end, depth }
+  })
+
+/** The same of elements that the caller goes through: each ends where `elementAt` says, or is none where it begins. */
+export const arrayOf = <E extends { end: number }>(
+  bytes: Uint8Array,
+  at: number,
+  elementAt: (at: number) => E,
+): { elements: E[]; end: number } | null => {
+  const elements: E[] = []
   const open = skipSpace(bytes, at)
   if (bytes[open] !== OPEN_BRACKET) return null
   let position = skipSpace(bytes, open + 1)
   if (bytes[position] === CLOSE_BRACKET) return { elements, end: position + 1 }
   for (;;) {
-    const { end, depth } = walkValue(bytes, position)
-    if (end === position) return null
-    elements.push({ start: position, end, depth })
-    const behind = skipSpace(bytes, end)
+    const element = elementAt(position)
+    if (element.end === position) return null
+    elements.push(element)
+    const behind = skipSpace(bytes, element.end)
     if (bytes[behind] === CLOSE_BRACKET) return { elements, end: behind + 1 }
     if (bytes[behind] !== COMMA) return null
     position = skipSpace(bytes, behind + 1)
@@ -35,13 +46,13 @@ export const arrayAt = (bytes: Uint8Array, at: number): { elements: Element[]; e
 }
 
 export const QUOTE = 0x22
-const BACKSLASH = 0x5c
+export const BACKSLASH = 0x5c
 export const COMMA = 0x2c
 export const OPEN_BRACE = 0x7b
 export const CLOSE_BRACE = 0x7d
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
-const SPACE = 0x20
+export const OPEN_BRACKET = 0x5b
+export const CLOSE_BRACKET = 0x5d
+export const SPACE = 0x20
 /** `[` and `{`, `]` and `}` differ in this one bit, and nothing else becomes them with it. */
 const BRACE_BIT = 0x20
 

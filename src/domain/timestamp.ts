@@ -34,6 +34,8 @@ const ISO =
  * time. Digits past the microsecond are cut. `null` when the text is not a time.
  */
 export const parseTimestamp = (text: string): Micros | null => {
+  const plain = parsePlain(text)
+  if (!Number.isNaN(plain)) return plain
   const parts = ISO.exec(text)
   if (parts === null) return null
   const [, year, month, day, hour, minute, second = '0', fraction = '', zone = 'Z'] = parts
@@ -41,6 +43,39 @@ export const parseTimestamp = (text: string): Micros | null => {
   if (new Date(millis).getUTCDate() !== +day! || +hour! > 23 || +minute! > 59 || +second > 59) return null
   return millis * 1000 + Number(fraction.slice(0, 6).padEnd(6, '0')) - offsetMicros(zone)
 }
+
+const PLAIN_LENGTH = '2026-11-20T15:33:44.792803'.length
+/** Days that every month has: of the others it takes a calendar to tell. */
+const SURE_DAYS = 28
+
+/** What we write ourselves, as most others do, in a tenth of the time; NaN for anything else. */
+const parsePlain = (text: string): Micros => {
+  if (text.length !== PLAIN_LENGTH || text[4] !== '-' || text[7] !== '-' || text[10] !== 'T')
+    return Number.NaN
+  if (text[13] !== ':' || text[16] !== ':' || text[19] !== '.') return Number.NaN
+  const month = digitsAt(text, 5, 2)
+  const day = digitsAt(text, 8, 2)
+  const hour = digitsAt(text, 11, 2)
+  const minute = digitsAt(text, 14, 2)
+  const second = digitsAt(text, 17, 2)
+  const isSure = month >= 1 && month <= 12 && day >= 1 && day <= SURE_DAYS
+  if (!isSure || !(hour <= 23 && minute <= 59 && second <= 59)) return Number.NaN
+  const days = Date.UTC(digitsAt(text, 0, 4), month - 1, day)
+  return (days + (hour * 3600 + minute * 60 + second) * 1000) * 1000 + digitsAt(text, 20, 6)
+}
+
+/** NaN where one of them is no digit. */
+const digitsAt = (text: string, at: number, count: number): number => {
+  let value = 0
+  for (let position = at; position < at + count; position++) {
+    const digit = text.charCodeAt(position) - ZERO
+    if (digit < 0 || digit > 9) return Number.NaN
+    value = value * 10 + digit
+  }
+  return value
+}
+
+const ZERO = '0'.charCodeAt(0)
 
 const offsetMicros = (zone: string): Micros => {
   if (zone === 'Z' || zone === 'z') return 0

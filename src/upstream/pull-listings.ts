@@ -4,7 +4,8 @@ import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import type { FetchListings } from './fetch-listings.ts'
 import { listingKey } from './listing-key.ts'
-import type { ListingPage, UpstreamItem } from './listing-page.ts'
+import type { ListingPage } from './listing-page.ts'
+import type { UpstreamItem } from './upstream-item.ts'
 
 /** Listings that a page has in common with the one before: so many may go between two requests without harm. */
 export const OVERLAP = 10
@@ -104,9 +105,9 @@ class Gathered {
     return (received > items.length || received === 0) && total === this.#total
   }
 
-  #keep(key: string, { item, document }: UpstreamItem): void {
+  #keep(key: string, { item, status }: UpstreamItem): void {
     this.#seen.add(key)
-    if (document.status === 'open') this.listings.set(key, item)
+    if (status === 'open') this.listings.set(key, item)
   }
 
   #broken(what: string): SourceError {

@@ -3,11 +3,14 @@ import type { Explanation, Item, Page } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
-import { matchesAll } from '../filter-spec/evaluate.ts'
 import { Exclusions } from '../filter-spec/exclusions.ts'
 import { filterNameOf } from '../filter-spec/reserved.ts'
 import { type FetchListings, queryParameters } from './fetch-listings.ts'
-import { type ListingPage, MAX_PAGE_ITEMS, type UpstreamItem } from './listing-page.ts'
+import { itemFilter } from './item-filter.ts'
+import { listingKey } from './listing-key.ts'
+import { type ListingPage, MAX_PAGE_ITEMS } from './listing-page.ts'
+import { newestFirst } from './newest-first.ts'
+import type { UpstreamItem } from './upstream-item.ts'
 
 /** Smallest page, of more to come, that an upstream may make do with: it bounds the requests of one query. */
 export const MIN_PAGE_ITEMS = 25
@@ -59,6 +62,7 @@ class Harvest {
   readonly #seen = new Set<string>()
   readonly #kept: Item[] = []
   readonly #exclusions: Exclusions | null
+  readonly #isMatch: (item: UpstreamItem) => boolean
   #pageSize = MAX_PAGE_ITEMS
   #excluded = 0
   #invalid = 0
@@ -72,6 +76,7 @@ class Harvest {
     this.#upstream = upstream
     this.#query = query
     this.#exclusions = query.explain ? new Exclusions(query.criteria) : null
+    this.#isMatch = itemFilter(query, this.#exclusions)
   }
 
   get matches(): number {
@@ -96,7 +101,7 @@ class Harvest {
     if (received < Math.min(this.#pageSize, total - this.read)) this.#takeSmallerPage(received)
     const fresh = items.filter((item) => this.#isFirst(item))
     if (items.length > 0 && fresh.length === 0) throw this.#broken('repeats its pages')
-    const matching = fresh.filter((item) => this.#isMatch(item))
+    const matching = fresh.filter(this.#isMatch)
     this.#kept.push(...matching.map(({ item }) => item))
     this.#excluded += fresh.length - matching.length
     this.#invalid += received - items.length
@@ -112,26 +117,9 @@ class Harvest {
   }
 
   /** While its pages are read a Registry may change, and a listing may come by twice. */
-  #isFirst({ item, document }: UpstreamItem): boolean {
-    const { listingId, storefrontUrl } = item
-    // Behind a gateway there are several publishers who may use one id.
-    const isGateway = this.#upstream.kind === 'gateway'
-    const key = isGateway
-      ? [listingId, document.publisher_id, item.publisher, storefrontUrl].join('\n')
-      : listingId
-    if (this.#seen.has(key)) return false
-    this.#seen.add(key)
-    return true
-  }
-
-  /** Who has published an item may not be known: then it is left to the upstream. */
-  #isMatch({ item, document }: UpstreamItem): boolean {
-    const { status, publisher, criteria } = this.#query
-    if (status !== null && document.status !== status) return false
-    if (publisher !== null && item.publisher !== null && item.publisher !== publisher) return false
-    if (matchesAll(criteria, document)) return true
-    this.#exclusions?.add(document)
-    return false
+  #isFirst(item: UpstreamItem): boolean {
+    const before = this.#seen.size
+    return this.#seen.add(listingKey(this.#upstream.kind, item)).size > before
   }
 
   page(): Page {
@@ -171,7 +159,3 @@ class Harvest {
     return new SourceError('bad_envelope', `${this.#upstream.name}: ${what}`)
   }
 }
-
-/** Registries of the deployed protocol leave listings of one instant in any order (`protocol.md` 1.7). */
-const newestFirst = (a: Item, b: Item): number =>
-  b.createdAt - a.createdAt || (a.listingId < b.listingId ? -1 : a.listingId > b.listingId ? 1 : 0)

@@ -1,11 +1,11 @@
-import type { Item, Page } from '../domain/page.ts'
+import type { Page } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
-import { matchesAll } from '../filter-spec/evaluate.ts'
 import { Exclusions } from '../filter-spec/exclusions.ts'
 import { type FetchListings, queryParameters } from './fetch-listings.ts'
-import type { UpstreamItem } from './listing-page.ts'
+import { itemFilter } from './item-filter.ts'
+import { newestFirst } from './newest-first.ts'
 import { MIN_PAGE_ITEMS } from './read-prefix.ts'
 
 /**
@@ -28,11 +28,7 @@ export const readStretch = async (
   const times = items.map(({ item }) => item.createdAt)
   const invalid = received - items.length
   const exclusions = query.explain ? new Exclusions(query.criteria) : null
-  const matching = items.filter((one) => {
-    if (isMatch(query, one)) return true
-    exclusions?.add(one.document)
-    return false
-  })
+  const matching = items.filter(itemFilter(query, exclusions))
   return {
     items: matching.map(({ item }) => item).sort(newestFirst),
     total,
@@ -51,12 +47,3 @@ export const readStretch = async (
     },
   }
 }
-
-/** As for a page (`read-prefix.ts`): who has published an item may not be known. */
-const isMatch = ({ status, publisher, criteria }: ListingQuery, { item, document }: UpstreamItem): boolean =>
-  (status === null || document.status === status) &&
-  (publisher === null || item.publisher === null || item.publisher === publisher) &&
-  matchesAll(criteria, document)
-
-const newestFirst = (a: Item, b: Item): number =>
-  b.createdAt - a.createdAt || (a.listingId < b.listingId ? -1 : a.listingId > b.listingId ? 1 : 0)

@@ -1,7 +1,8 @@
 import { untilAborted, withDeadline } from '../domain/deadline.ts'
 import type { FetchListings } from './fetch-listings.ts'
-import type { ListingPage, UpstreamItem } from './listing-page.ts'
+import type { ListingPage } from './listing-page.ts'
 import type { PublisherBook } from './publisher-book.ts'
+import type { UpstreamItem } from './upstream-item.ts'
 
 /** How long a page waits for publishers that are not known yet. */
 export const PUBLISHERS_WAIT_MS = 500
@@ -20,8 +21,8 @@ export const withPublishers =
     return isOver ? { ...page, items } : notCurrent({ ...page, items })
   }
 
-const publisherIdOf = ({ document }: UpstreamItem): number | null =>
-  typeof document.publisher_id === 'number' ? document.publisher_id : null
+const publisherIdOf = ({ publisherId }: UpstreamItem): number | null =>
+  typeof publisherId === 'number' ? publisherId : null
 
 const withAddress = (item: UpstreamItem, book: PublisherBook): UpstreamItem => {
   const id = publisherIdOf(item)

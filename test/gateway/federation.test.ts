@@ -31,9 +31,9 @@ const registryOf = (name: string, priority: number, listings: readonly Listing[]
   const fetch: FetchListings = async (_query, offset) => {
     const texts = sorted.slice(offset, offset + PAGE).map(textOf)
     const page = parseListingPage(Buffer.from(envelopeText(texts, sorted.length)))
-    const items = page.items.map(({ item, document }) => ({
-      document,
-      item: { ...item, publisher: addressOf(Number(document.publisher_id)) },
+    const items = page.items.map((one) => ({
+      ...one,
+      item: { ...one.item, publisher: addressOf(Number(one.publisherId)) },
     }))
     return { ...page, items }
   }

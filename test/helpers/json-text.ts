@@ -50,3 +50,12 @@ const jsonTexts = fc.letrec<{ value: string; array: string; object: string; memb
   member: fc.tuple(spaced(stringText), spaced(tie('value'))).map(([name, value]) => `${name}:${value}`),
   object: fc.array(tie('member'), { maxLength: 4 }).map((members) => `{${members.join(',')}}`),
 }))
+
+/** JSON text of a value that may hold bigints, and the infinities that `1e400` is read as. */
+export const exactJson = (value: unknown): string => {
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'number') return String(value).replace('Infinity', '1e400')
+  if (Array.isArray(value)) return `[${value.map(exactJson)}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  return `{${Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${exactJson(member)}`)}}`
+}

@@ -5,6 +5,7 @@ import { matchesAll } from '../../src/filter-spec/evaluate.ts'
 import { parseCriteria } from '../../src/filter-spec/parameters.ts'
 import { ListingIndex } from '../../src/listing-index/listing-index.ts'
 import { filterVectors } from '../helpers/filter-vectors.ts'
+import { exactJson } from '../helpers/json-text.ts'
 import { apply, conditions, criterion, documentText, FILTERS, Model, operations, readable } from './model.ts'
 
 /** Small blocks, so that a short test fills, splits, rebuilds and joins many of them. */
@@ -55,12 +56,3 @@ test('index and evaluator agree after any puts, replacements and removals, in an
     { numRuns: 40 },
   )
 })
-
-/** JSON text of a value that may hold bigints, and the infinities that `1e400` is read as. */
-const exactJson = (value: unknown): string => {
-  if (typeof value === 'bigint') return String(value)
-  if (typeof value === 'number') return String(value).replace('Infinity', '1e400')
-  if (Array.isArray(value)) return `[${value.map(exactJson)}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  return `{${Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${exactJson(member)}`)}}`
-}

@@ -1,0 +1,50 @@
+import type { JsonValue } from '../domain/json.ts'
+import type { Criterion } from '../filter-spec/criteria.ts'
+import { passes } from '../filter-spec/evaluate.ts'
+import type { FoundValues } from './found-values.ts'
+import { RowReader } from './row-reader.ts'
+import { Vocabulary } from './vocabulary.ts'
+
+const KNOWN = new WeakMap<readonly Criterion[], RowConditions>()
+
+/** What tells whether listings pass all these conditions; one for all who ask with the same list. */
+export const rowConditions = (criteria: readonly Criterion[]): RowConditions => {
+  const known = KNOWN.get(criteria)
+  if (known !== undefined) return known
+  const conditions = new RowConditions(criteria)
+  KNOWN.set(criteria, conditions)
+  return conditions
+}
+
+/**
+ * Evaluates conditions on the bytes of listings, without making documents of them. `matchesAll` says the same of the
+ * documents that the bytes mean, at several times the price.
+ */
+export class RowConditions {
+  readonly #conditions: readonly { criterion: Criterion; path: number }[]
+  readonly #reader: RowReader | null
+  readonly #values: JsonValue[] = []
+
+  constructor(criteria: readonly Criterion[]) {
+    const vocabulary = new Vocabulary(criteria.map(({ filter }) => filter))
+    this.#conditions = criteria.map((criterion) => ({
+      criterion,
+      path: vocabulary.columnOf(criterion.filter),
+    }))
+    this.#reader = criteria.length === 0 ? null : new RowReader(vocabulary.tree)
+  }
+
+  /** @param bytes JSON that a parser would accept; what is said of others means nothing */
+  accept(bytes: Uint8Array): boolean {
+    if (this.#reader === null) return true
+    const found = this.#reader.read(bytes)
+    return this.#conditions.every(({ criterion, path }) => this.#passes(criterion, path, found))
+  }
+
+  #passes({ test, onMissing }: Criterion, path: number, { count, paths, values }: FoundValues): boolean {
+    const own = this.#values
+    own.length = 0
+    for (let n = 0; n < count; n++) if (paths[n] === path) own.push(values[n]!)
+    return own.length === 0 ? onMissing === 'pass' : passes(test, own)
+  }
+}
