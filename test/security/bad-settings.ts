@@ -1,0 +1,64 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ExecutionContext } from 'ava'
+import { failToStart, type HeardProcess } from './heard-process.ts'
+import { inPairs } from './in-pairs.ts'
+import type { Ledger } from './ledger.ts'
+
+/** Files with a key where none belongs: what is wrong is said, and not what stands there. */
+const badFiles = (secret: string): string[] => [
+  `[[upstreams]]\nname = "x"\nurl = "https://registry.example"\napi_key = "${secret}"\n`,
+  `[[upstreams]]\nname = "x"\nurl = "https://user:${secret}@registry.example"\n`,
+  `[[upstreams]]\nname = "x"\nurl = "https://registry.example?key=${secret}"\n`,
+  `[[upstreams]]\nname = "x"\nurl = "${secret}"\n`,
+  `[[upstreams]]\nname = "x\napi_key = "${secret}"\n`,
+  `api_key = ${secret}\n`,
+  `[gateway]\nid = "Bearer ${secret}"\n`,
+]
+
+export const reloadBadFiles = async (
+  gateway: HeardProcess,
+  toml: string,
+  { goodToml, secret }: { goodToml: string; secret: string },
+): Promise<void> => {
+  for (const text of [...badFiles(secret), goodToml]) {
+    writeFileSync(toml, text)
+    const told = gateway.says(/"level":\d+.*reload/i)
+    gateway.signal('SIGHUP')
+    await told
+  }
+}
+
+type Starting = { environment: Record<string, string>; ledger: Ledger; password: string; admin: string }
+
+export const failToStartInManyWays = async (
+  t: ExecutionContext,
+  folder: string,
+  { environment, ledger, password, admin }: Starting,
+): Promise<void> => {
+  // How a file is read is heard in full where it is reloaded.
+  const broken = badFiles(admin)
+    .slice(0, 2)
+    .map((text, n) => {
+      const file = join(folder, `broken-${n}.toml`)
+      writeFileSync(file, text)
+      return { ENTREPOT_CONFIG: file }
+    })
+  const { host } = new URL(environment.STORE_URL!)
+  const changes: Record<string, string>[] = [
+    ...broken,
+    { STORE_URL: `redis://:${encodeURIComponent(password.slice(0, -1))}@${host}` },
+    { STORE_URL: `redis://:${encodeURIComponent(password)}@127.0.0.1:9` },
+    { STORE_URL: `postgres://:${encodeURIComponent(password)}@127.0.0.1` },
+    { STORE_URL: `redis://:${encodeURIComponent(password)}@:1:2` },
+    { GOOD_KEY: `${admin}\n${admin}` },
+    { REGISTRY_ADMIN_API_KEY_FILE: join(folder, 'key') },
+    { OTEL_EXPORTER_OTLP_ENDPOINT: `http://user:${admin}@127.0.0.1` },
+    { METRICS_PUBLIC: 'perhaps', PORT: 'x' },
+  ]
+  await inPairs(changes, async (change) => {
+    const { code, said } = await failToStart({ ...environment, ...change })
+    t.not(code, 0, Object.keys(change).join())
+    ledger.hear(`a start with ${Object.keys(change)}`, said)
+  })
+}

@@ -1,0 +1,1 @@
+export const bearer = (key: string): Record<string, string> => ({ Authorization: `Bearer ${key}` })

@@ -1,0 +1,157 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { Redis } from 'ioredis'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { listingTexts } from '../helpers/fake-registry.ts'
+import { startFake } from '../helpers/gateway.ts'
+import { startRedis } from '../helpers/redis.ts'
+import { send } from '../helpers/registry.ts'
+import { publishBody } from '../helpers/seller.ts'
+import { failToStartInManyWays, reloadBadFiles } from './bad-settings.ts'
+import { bearer } from './bearer.ts'
+import { startEchoes } from './echoing-upstreams.ts'
+import { runCommands } from './every-command.ts'
+import { type Ask, askAsAgent, readEverything, type Wallet, writeEverything } from './every-request.ts'
+import { startHeard } from './heard-process.ts'
+import { Ledger } from './ledger.ts'
+
+const random = (): string => generatePrivateKey().slice(2)
+
+const makeFolder = (t: ExecutionContext): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-secrets-stay-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+test('the ledger hears a secret under each of its forms, and says where', (t) => {
+  const ledger = new Ledger()
+  const key = ledger.keep('the key', 'p@ss/word with ünïcode')
+  for (const form of [key, encodeURIComponent(key), btoa(unescape(encodeURIComponent(key))), `x ${key} y`])
+    ledger.hear(`"${form.length}"`, `before ${form} after`)
+  ledger.hear('silence', 'p@ss')
+  t.is(ledger.leaks().length, 4)
+  t.regex(ledger.leaks()[0]!, /^the key in "22": …before \[HERE\]$/)
+})
+
+test('a full run tells nobody a secret, but for the answer that mints a key', async (t) => {
+  t.timeout(120_000)
+  const ledger = new Ledger()
+  const folder = makeFolder(t)
+  const admin = ledger.keep('admin key', random())
+  const bootstrap = ledger.keep('bootstrap key', random())
+  const password = ledger.keep('Redis password', `p%@:${random()}`)
+  const upstreamKey = ledger.keep('upstream key', random())
+  const echoedKey = ledger.keep('echoed key', random())
+  const wrongKey = ledger.keep('wrong key', random())
+  const collectorKey = ledger.keep('collector key', random())
+  const privateKey = generatePrivateKey()
+  ledger.keep('private key', privateKey.slice(2))
+  const seller = privateKeyToAccount(privateKey)
+
+  const redis = await startRedis({ requirepass: password })
+  t.teardown(() => redis.dispose())
+  const storeUrl = `redis://:${encodeURIComponent(password)}@${new URL(redis.url).host}`
+  const fake = await startFake(t, { items: listingTexts('good', 3) })
+  const echoes = await startEchoes(t)
+  const upstreams = [
+    ['good', fake.url, 'GOOD_KEY'] as const,
+    ...[...echoes].map(([name, url]) => [name, url, 'ECHO_KEY'] as const),
+  ]
+  const toml = join(folder, 'gateway.toml')
+  const goodToml = [
+    '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\n[limits]\npublish_per_minute = 0',
+    ...upstreams.map(
+      ([name, url, key], n) =>
+        `[[upstreams]]\nname = "${name}"\nurl = "${url}"\nallow_private_addresses = true\napi_key_env = "${key}"\n` +
+        `${name === 'bad-gateway' ? 'kind = "gateway"\n' : ''}${n % 2 === 0 ? 'visibility = "private"\n' : ''}`,
+    ),
+  ].join('\n')
+  writeFileSync(toml, goodToml)
+  const environment = {
+    STORE_URL: storeUrl,
+    ENTREPOT_CONFIG: toml,
+    REGISTRY_ADMIN_API_KEY: admin,
+    REGISTRY_BOOTSTRAP_API_KEY: bootstrap,
+    REGISTRY_REQUIRE_WRITE_API_KEY: 'true',
+    GOOD_KEY: upstreamKey,
+    ECHO_KEY: echoedKey,
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+    OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer ${collectorKey}`,
+  }
+  const gateway = await startHeard(t, environment)
+  const { url } = gateway
+
+  /** Asks, hears the whole answer, and gives its text. */
+  const ask = async (
+    method: string,
+    path: string,
+    headers: Record<string, string> = {},
+    body?: unknown,
+  ): Promise<string> => {
+    const answer = await send(`${url}${path}`, {
+      method,
+      headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = `${JSON.stringify([...answer.headers])} ${answer.text}`
+    if (!(method === 'POST' && path === '/admin/api-keys' && answer.status === 201))
+      ledger.hear(`${method} ${path} → ${answer.status}`, text)
+    return answer.text
+  }
+  const mint = async (name: string, scope: string): Promise<string> =>
+    ledger.keep(
+      `minted ${name}`,
+      JSON.parse(await ask('POST', '/admin/api-keys', bearer(admin), { name, scope })).key,
+    )
+  const readKey = await mint('reader', 'read')
+  const writeKey = await mint('writer', 'write')
+
+  await t.notThrowsAsync(readEverything(ask, [readKey, writeKey, bootstrap, admin, wrongKey]))
+  await writeEverything(ask, seller, [writeKey, wrongKey, readKey])
+  await askAsAgent(ask, [readKey, wrongKey])
+  for (const [name] of upstreams) await ask('POST', `/admin/sources/${name}/refresh`, bearer(admin))
+  await readEverything(ask, [readKey, admin])
+  await loseRedis(t, ask, new Redis(storeUrl), { seller, writeKey, password })
+  await reloadBadFiles(gateway, toml, { goodToml, secret: upstreamKey })
+  await runCommands(t, { url, folder, ledger, admin, readKey, writeKey, wrongKey, privateKey })
+  await failToStartInManyWays(t, folder, { environment, ledger, password, admin })
+
+  t.is(await gateway.end(), 0)
+  ledger.hear('the log', gateway.said())
+  t.regex(gateway.said(), /"msg":"request"/)
+  ledger.hear('what Redis has on its disk', await appendOnlyFile(storeUrl))
+  t.log(ledger.heard)
+  t.deepEqual(ledger.leaks(), [])
+})
+
+/** Keys are kept as hashes; the password never gets there. */
+const appendOnlyFile = async (storeUrl: string): Promise<string> => {
+  const redis = new Redis(storeUrl)
+  const [, folder] = (await redis.config('GET', 'dir')) as string[]
+  redis.disconnect()
+  const files = join(folder!, 'appendonlydir')
+  return readdirSync(files)
+    .map((name) => readFileSync(join(files, name), 'latin1'))
+    .join('\n')
+}
+
+/** The gateway's password stops working for a while; it says what it says of that. */
+const loseRedis = async (
+  t: ExecutionContext,
+  ask: Ask,
+  redis: Redis,
+  { seller, writeKey, password }: { seller: Wallet; writeKey: string; password: string },
+): Promise<void> => {
+  await redis.config('SET', 'requirepass', random())
+  await redis.call('CLIENT', 'KILL', 'TYPE', 'NORMAL', 'SKIPME', 'YES')
+  let health = ''
+  while (!health.includes('degraded')) health = await ask('GET', '/health')
+  await ask('POST', '/listings', bearer(writeKey), await publishBody(seller, { listing_id: 'late' }))
+  await ask('GET', '/listings')
+  await redis.config('SET', 'requirepass', password)
+  while (!health.includes('"ok"}}')) health = await ask('GET', '/health')
+  redis.disconnect()
+  t.pass()
+}
