@@ -57,9 +57,20 @@ export class ItemScanner {
     const end = this.#ends[member]!
     if (start === -1) return undefined
     const isPlain = this.#bytes[start] === QUOTE && this.#check.plainEnd(start + 1) === end - 1
-    return isPlain
-      ? this.#bytes.toString('utf8', start + 1, end - 1)
-      : parseJson(this.#bytes.toString('utf8', start, end))
+    if (isPlain) return this.#bytes.toString('utf8', start + 1, end - 1)
+    return this.#digits(start, end) ?? parseJson(this.#bytes.toString('utf8', start, end))
+  }
+
+  /** The number from `start` to before `end`, if it is of a few digits and nothing else. */
+  #digits(start: number, end: number): number | null {
+    if (end - start > MAX_DIGITS) return null
+    let value = 0
+    for (let position = start; position < end; position++) {
+      const digit = this.#bytes[position]! - ZERO
+      if (digit < 0 || digit > 9) return null
+      value = value * 10 + digit
+    }
+    return value
   }
 
   /** `false` for a member on which it gives up. */
@@ -82,5 +93,8 @@ export class ItemScanner {
   }
 }
 
+const ZERO = 0x30
+/** Fewer than a number needs to be inexact. */
+const MAX_DIGITS = 15
 const NAMES = LOOKED_AT.map((name) => Buffer.from(name))
 const META = Buffer.from('_meta')
