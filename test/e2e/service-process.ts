@@ -35,8 +35,9 @@ export const killWhileStarting = async (
 export const startProcess = async (
   storeUrl: string,
   environment: Record<string, string> = {},
+  cwd?: string,
 ): Promise<ServiceProcess> => {
-  const child = spawnService(storeUrl, environment)
+  const child = spawnService(storeUrl, environment, cwd)
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
   const gone = once(child, 'exit').then(([code]) => {
@@ -57,8 +58,9 @@ export const startProcess = async (
   }
 }
 
-const spawnService = (storeUrl: string, environment: Record<string, string>): ChildProcess =>
+const spawnService = (storeUrl: string, environment: Record<string, string>, cwd?: string): ChildProcess =>
   spawn(process.execPath, [PROGRAM, 'serve'], {
+    cwd,
     env: { ...process.env, PORT: '0', LOG_LEVEL: 'info', STORE_URL: storeUrl, ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   })

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs'
+import test from 'ava'
+import { parse } from 'yaml'
+import { startFake, startGateway } from '../helpers/gateway.ts'
+import { PAGE, rowsOf } from './operations-page.ts'
+
+const quoted = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, word]) => word!)
+
+test('every metric of /metrics has a row, with its labels, and every row is a metric', async (t) => {
+  const fake = await startFake(t)
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }], {
+    environment: { METRICS_PUBLIC: 'true' },
+  })
+  await get('/listings')
+  const { text } = await get('/metrics')
+  const named = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!)
+  const labels = (name: string): string[] => {
+    const series = [...text.matchAll(new RegExp(`^${name}(?:_bucket)?\\{([^}]*)\\}`, 'gm'))]
+    const found = series.flatMap(([, pairs]) => [...pairs!.matchAll(/(\w+)="/g)].map(([, label]) => label!))
+    return [...new Set(found)].filter((label) => label !== 'le').sort()
+  }
+  const rows = rowsOf('metric').flatMap(quoted)
+  t.deepEqual(rows.map((row) => row.split('{', 1)[0]!).sort(), named.sort())
+  for (const row of rows) {
+    const [name = '', inBraces = ''] = row.split(/[{}]/)
+    const described = inBraces === '' ? [] : inBraces.split(',').sort()
+    // A metric without series yet shows no labels.
+    const shown = labels(name)
+    if (shown.length > 0 || text.includes(`\n${name} `)) t.deepEqual(described, shown, name)
+  }
+})
+
+test('every alert of the rules has a row that says what to do, and every row is an alert', (t) => {
+  const { groups } = parse(readFileSync('deploy/prometheus/alerts.yml', 'utf8'))
+  const alerts = groups.flatMap(({ rules }: { rules: { alert: string }[] }) =>
+    rules.map(({ alert }) => alert),
+  )
+  t.deepEqual(rowsOf('alert').flatMap(quoted).sort(), alerts.sort())
+})
+
+test('every benchmark that sizing goes by is one', (t) => {
+  const benchmarks = readFileSync('docs/benchmarks.md', 'utf8')
+  const sizing = PAGE.slice(PAGE.indexOf('## How large'), PAGE.indexOf('## Reload'))
+  const named = ['index', 'load', 'read', 'publish', 'mixed', 'gateway-hot', 'gateway-cold', 'gateway-dead']
+  for (const name of named) {
+    t.true(sizing.includes(`\`${name}\``), name)
+    t.true(benchmarks.includes(`| \`${name}\` |`), name)
+  }
+  for (const row of ['listing ', 'resident memory', 'listings/s']) {
+    t.true(sizing.includes(`\`${row.trim()}\``), row)
+    t.true(benchmarks.includes(row), row)
+  }
+})
+
+test('its links lead somewhere', (t) => {
+  const headings = [...PAGE.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  )
+  for (const [, link] of PAGE.matchAll(/\]\(([^)]+)\)/g)) {
+    const [path, anchor] = link!.split('#')
+    if (path === '') t.true(headings.includes(anchor!), link)
+    else if (path !== 'security.md') t.notThrows(() => readFileSync(`docs/${path}`), link)
+  }
+})
