@@ -108,12 +108,12 @@ test('a full run tells nobody a secret, but for the answer that mints a key', as
   const readKey = await mint('reader', 'read')
   const writeKey = await mint('writer', 'write')
 
-  await t.notThrowsAsync(readEverything(ask, [readKey, writeKey, bootstrap, admin, wrongKey]))
+  await readEverything(ask, [readKey, writeKey, bootstrap, admin, wrongKey])
   await writeEverything(ask, seller, [writeKey, wrongKey, readKey])
   await askAsAgent(ask, [readKey, wrongKey])
   for (const [name] of upstreams) await ask('POST', `/admin/sources/${name}/refresh`, bearer(admin))
   await readEverything(ask, [readKey, admin])
-  await loseRedis(t, ask, new Redis(storeUrl), { seller, writeKey, password })
+  await loseRedis(ask, new Redis(storeUrl), { seller, writeKey, password })
   await reloadBadFiles(gateway, toml, { goodToml, secret: upstreamKey })
   await runCommands(t, { url, folder, ledger, admin, readKey, writeKey, wrongKey, privateKey })
   await failToStartInManyWays(t, folder, { environment, ledger, password, admin })
@@ -139,7 +139,6 @@ const appendOnlyFile = async (storeUrl: string): Promise<string> => {
 
 /** The gateway's password stops working for a while; it says what it says of that. */
 const loseRedis = async (
-  t: ExecutionContext,
   ask: Ask,
   redis: Redis,
   { seller, writeKey, password }: { seller: Wallet; writeKey: string; password: string },
@@ -153,5 +152,4 @@ const loseRedis = async (
   await redis.config('SET', 'requirepass', password)
   while (!health.includes('"ok"}}')) health = await ask('GET', '/health')
   redis.disconnect()
-  t.pass()
 }

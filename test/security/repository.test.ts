@@ -1,0 +1,61 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import test from 'ava'
+import { generatePrivateKey } from 'viem/accounts'
+
+/** The first accounts of Anvil and Hardhat, which everybody knows. */
+const PUBLIC_KEYS = new Set([
+  '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
+  '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6',
+])
+
+const SHAPES: Readonly<Record<string, RegExp>> = {
+  'a private key in PEM': /-----BEGIN [A-Z ]*PRIVATE KEY-----/g,
+  'a key of a cloud or a code host':
+    /\b(?:AKIA[0-9A-Z]{16}|gh[pousr]_\w{36}|github_pat_\w{20,}|npm_\w{36}|xox[abp]-\w{10,})/g,
+  'a JSON Web Token': /\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+/g,
+  'a private key of a wallet': /\b0x[0-9a-fA-F]{64}\b/g,
+}
+/** Digests and the like stand in tests; whatever else is 32 bytes in hexadecimal is what our keys look like. */
+const BARE_KEY = /(?<![\w-])[0-9a-f]{64}(?!\w)/g
+const CREDENTIALS = /\w:\/\/[^/@\s:"'`$]*:[^/@\s"'`$]+@/g
+
+const isTest = (file: string): boolean => /^(test|bench)\//.test(file)
+
+/** What looks like a secret in a file, by its kind. */
+const secretsIn = (file: string, text: string): string[] =>
+  Object.entries(
+    isTest(file) ? SHAPES : { ...SHAPES, 'a key': BARE_KEY, 'a URL with a password': CREDENTIALS },
+  ).flatMap(([kind, shape]) =>
+    [...text.matchAll(shape)].filter(([found]) => !PUBLIC_KEYS.has(found)).map(() => `${file}: ${kind}`),
+  )
+
+const tracked = execFileSync('git', ['ls-files', '-z'], { encoding: 'utf8' }).split('\0').filter(Boolean)
+
+test('no file that git keeps holds what looks like a secret', (t) => {
+  t.true(tracked.length > 400)
+  t.deepEqual(
+    tracked.flatMap((file) =>
+      file === 'package-lock.json' ? [] : secretsIn(file, readFileSync(file, 'utf8')),
+    ),
+    [],
+  )
+})
+
+test('no file that git keeps is of a kind that holds secrets, and git is told not to take one', (t) => {
+  t.deepEqual(
+    tracked.filter((file) => /(^|\/)(\.env|secrets\/|.*\.(pem|key|p12|db|sqlite))/.test(file)),
+    [],
+  )
+  for (const file of ['.env', 'deploy/secrets/admin_key', 'data/entrepot.db'])
+    t.notThrows(() => execFileSync('git', ['check-ignore', '-q', file]), file)
+  t.regex(readFileSync('config/example.env', 'utf8'), /^REGISTRY_ADMIN_API_KEY=$/m)
+})
+
+test('what looks like a secret is found', (t) => {
+  const key = generatePrivateKey()
+  t.deepEqual(secretsIn('test/x.ts', `const key = '${key}'`), ['test/x.ts: a private key of a wallet'])
+  t.deepEqual(secretsIn('config/x.env', `KEY=${key.slice(2)}\n`), ['config/x.env: a key'])
+  t.deepEqual(secretsIn('src/x.ts', "'redis://:hunter2@host'"), ['src/x.ts: a URL with a password'])
+  t.deepEqual(secretsIn('x', `-----BEGIN EC ${'PRIVATE'} KEY-----`), ['x: a private key in PEM'])
+})
