@@ -1,16 +1,14 @@
 import { version } from './config/version.ts'
 import { type DiscoverableFederation, discoverFederation } from './gateway/discover-federation.ts'
-import { passageOf } from './gateway/loop.ts'
 import type { AgentsDoor } from './http/agents.ts'
 import type { Logger } from './log.ts'
 
 /** Composition of the agents' door over what readers see. The protocol is loaded with the first agent. */
 export const openAgentsDoor =
-  (federation: DiscoverableFederation & { gatewayId: string }, log: Logger): AgentsDoor =>
-  async (request, { reader, cdnLoop, signal }) => {
-    const passage = passageOf(cdnLoop, federation.gatewayId)
+  (federation: DiscoverableFederation, log: Logger): AgentsDoor =>
+  async (request, { reader, signal }) => {
     const { answerHttp } = await import('./mcp/answer-http.ts')
-    return answerHttp(request, discoverFederation(federation, { ...passage, reader }), {
+    return answerHttp(request, discoverFederation(federation, reader), {
       version: version(),
       signal,
       onFault: (cause) => log.error({ err: cause }, 'unhandled fault of a tool'),

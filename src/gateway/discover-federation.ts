@@ -6,13 +6,13 @@ import type { Discovery, KnownFilter, SourceNote } from './discovery.ts'
 import { renderItem } from './envelope.ts'
 import { countReturned, describeOutcomes, type Federation } from './fan-out.ts'
 import type { FindListing } from './find-listing.ts'
-import type { Passage } from './loop.ts'
 import type { Paging } from './paging.ts'
 import { reportStatus } from './status-report.ts'
 import { maySee } from './visible.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 export type DiscoverableFederation = {
+  gatewayId: string
   vocabulary: Vocabulary
   federation: Federation
   paging: Paging
@@ -21,17 +21,16 @@ export type DiscoverableFederation = {
 }
 
 /** Everything behind this gateway that one reader may see, as she discovers it. */
-export const discoverFederation = (
-  gateway: DiscoverableFederation,
-  { reader, via, isLoop }: Passage & { reader: Reader },
-): Discovery => {
+export const discoverFederation = (gateway: DiscoverableFederation, reader: Reader): Discovery => {
+  // No gateway asks through this door: a question begins its way here.
+  const via = [gateway.gatewayId]
   const visible = (): SourceStatus[] =>
     gateway.sources.map(({ status }) => status()).filter((status) => maySee(reader, status))
   return {
     search: async ({ cursor, sources: named, ...search }, signal) => {
       const words = await gateway.vocabulary(reader, search.filters)
       const query = { ...search, criteria: parseCriteria(words, search.filters), offset: 0, via }
-      const asking = { named, isLoop }
+      const asking = { named }
       const { items, total, complete, sources, nextCursor } = await askPage(gateway, query, cursor, {
         reader,
         signal,
@@ -43,7 +42,7 @@ export const discoverFederation = (
       // `eu/curated` is the source `eu`, which says the rest itself.
       const named = source === null ? null : [source.split('/', 1)[0]!]
       const query = { ...ONE, listingId, via }
-      const { merged, outcomes } = await gateway.find(query, reader, signal, { named, isLoop })
+      const { merged, outcomes } = await gateway.find(query, reader, signal, { named })
       const described = describeOutcomes(outcomes, countReturned(merged === null ? [] : [merged]))
       return { item: merged === null ? null : renderItem(merged).toString(), ...described }
     },

@@ -8,7 +8,7 @@ import type { Route } from './route.ts'
 /** What answers agents: a message of the Model Context Protocol in, its answer out. */
 export type AgentsDoor = (
   request: Request,
-  asker: { reader: Reader; cdnLoop: string | undefined; signal: AbortSignal },
+  asker: { reader: Reader; signal: AbortSignal },
 ) => Promise<Response>
 
 const message = z
@@ -38,7 +38,7 @@ export const postMcp = (door: AgentsDoor): Route => ({
     200: { description: 'The answer to a request', schema: message },
     202: { description: 'A notification was taken' },
   },
-  refusals: [403, 406, 508],
+  refusals: [403, 406],
   handle: (exchange) => answerAgent(exchange, door),
 })
 
@@ -51,7 +51,7 @@ const answerAgent = async (exchange: Exchange, door: AgentsDoor): Promise<Answer
     return value === undefined ? [] : [[name, value] as const]
   })
   const request = new Request(NOWHERE, { method: 'POST', headers: Object.fromEntries(headers), body: bytes })
-  const response = await door(request, { reader, cdnLoop: listHeader('cdn-loop'), signal })
+  const response = await door(request, { reader, signal })
   const body = await response.text()
   if (response.status >= 400) throw refusalOf(response.status, body)
   const unkept = { 'Cache-Control': 'no-store' }

@@ -157,6 +157,8 @@ const wrongWith = (one: FuzzRequest, told: Told | null, judge: Judge): string | 
   if (told === null) return null
   const { status, type, text } = told
   if (status >= 500) return `${status}: ${text}`
+  // A tool's fault comes within an answer.
+  if (one.kind === 'http' && one.path === '/mcp' && /a fault of this server/.test(text)) return text
   if (one.kind === 'raw' || type === '') return null
   if (status >= 400 && !type.startsWith('application/problem+json')) return `${status} came as ${type}`
   if (status === 405 || one.template === null || one.method === 'OPTIONS') return null

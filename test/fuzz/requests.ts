@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { OpenApiDocument } from '../../src/http/openapi.ts'
 import { jsonObjectText, jsonText } from '../helpers/json-text.ts'
+import { agentRequests } from './messages.ts'
 
 /** One request as it is sent; `template` names the route it was made for, where it was made for one. */
 export type FuzzRequest =
@@ -30,6 +31,7 @@ export const fuzzRequests = (seeds: Seeds): fc.Arbitrary<FuzzRequest> =>
   fc.oneof(
     { weight: 12, arbitrary: routed(seeds) },
     { weight: 2, arbitrary: unrouted(seeds) },
+    { weight: 2, arbitrary: agentRequests() },
     { weight: 1, arbitrary: rawBytes },
   )
 
