@@ -1,10 +1,9 @@
-import { type JsonValue, parseJson } from '../domain/json.ts'
 import type { Item, Page, Source } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import { matchesAll } from '../filter-spec/evaluate.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { pathKey } from '../filter-spec/path-key.ts'
 import { ListingIndex } from '../listing-index/listing-index.ts'
+import { rowConditions } from '../listing-index/row-conditions.ts'
 import { explained } from './explained.ts'
 import { withOtherFilters } from './with-other-filters.ts'
 
@@ -83,7 +82,7 @@ export class Snapshot {
       const item = this.#items.get(key)
       if (item === undefined || known.includes(item)) return []
       const isPublishers = publisher === null || item.publisher === publisher
-      return isPublishers && matchesAll(criteria, documentOf(item)) ? [item] : []
+      return isPublishers && rowConditions(criteria).accept(item.bytes) ? [item] : []
     })
   }
 
@@ -142,6 +141,3 @@ const isSame = (one: Item, other: Item | undefined): boolean =>
   one.publisher === other.publisher &&
   Buffer.compare(one.bytes, other.bytes) === 0 &&
   JSON.stringify(one.origin) === JSON.stringify(other.origin)
-
-const documentOf = ({ bytes: { buffer, byteOffset, byteLength } }: Item): JsonValue =>
-  parseJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))

@@ -3,10 +3,10 @@ import { type JsonValue, parseJson } from '../domain/json.ts'
 import type { Item, Page, Source } from '../domain/page.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
-import { matchesAll } from '../filter-spec/evaluate.ts'
 import { Exclusions } from '../filter-spec/exclusions.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { pathKey } from '../filter-spec/path-key.ts'
+import { rowConditions } from '../listing-index/row-conditions.ts'
 
 /** Most listings in memory that are read one by one for a filter that their index does not have. */
 export const MEMORY_SCAN_LIMIT = 10_000
@@ -60,6 +60,7 @@ const matching = async (
   exclusions: Exclusions | null,
   signal: AbortSignal,
 ): Promise<Item[]> => {
+  const conditions = rowConditions(criteria)
   const kept: Item[] = []
   for (let start = 0; start < items.length; start += BATCH) {
     if (start > 0) await setImmediate()
