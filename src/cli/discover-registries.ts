@@ -1,7 +1,3 @@
-import { gapsAmong } from '../domain/gap.ts'
-import type { JsonValue } from '../domain/json.ts'
-import { textAt } from '../domain/json-at.ts'
-import { isRegistryName } from '../domain/registry-name.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { EntrepotError } from '../errors.ts'
 import { type Declaring, federate } from '../filter-spec/federated.ts'
@@ -9,16 +5,15 @@ import type { FilterSpec } from '../filter-spec/filter.ts'
 import type { Discovery, KnownFilter, SourceNote } from '../gateway/discovery.ts'
 import { askRegistries } from './ask-registries.ts'
 import { findEverywhere } from './find-listing.ts'
-import { type Inspection, inspectRegistry } from './inspect-registry.ts'
+import { inspectRegistry } from './inspect-registry.ts'
 import type { Market } from './market.ts'
 import { toRow } from './row.ts'
 import type { Registry } from './select-registries.ts'
+import { detailed, noteOn } from './source-notes.ts'
 import { fetchVocabulary } from './vocabulary.ts'
 
 /** For everything that one question asks of all Registries. */
 const OVERALL_MS = 10_000
-/** More names are not repeated of one gateway. */
-const MAX_BEHIND = 100
 /** Farthest that a page may begin: a Registry is read anew up to there. */
 const MAX_OFFSET = 100_000
 
@@ -77,7 +72,7 @@ export const discoverRegistries = (
   },
   sources: async () => {
     const inspections = registries.map((registry) => inspectRegistry(market, registry, registryMs))
-    const sources = (await Promise.all(inspections)).map(noteOf)
+    const sources = (await Promise.all(inspections)).map(noteOn)
     return {
       sources,
       complete: sources.every(({ state, gaps }) => state === 'loaded' && gaps === undefined),
@@ -99,11 +94,6 @@ const registryOf = (registries: readonly Registry[], name: string): Registry => 
     .toSorted((a, b) => b.url.length - a.url.length)[0]
   if (found !== undefined) return found
   throw new EntrepotError('bad_request', `There is no source ${JSON.stringify(name)}: see list_sources`)
-}
-
-const detailed = (source: SourceNote, faults: ReadonlyMap<string, string>): SourceNote => {
-  const detail = faults.get(source.registry)
-  return detail === undefined ? source : { ...source, detail }
 }
 
 /** What is told of each Registry where none could answer. */
@@ -131,30 +121,6 @@ const vocabularyOf = async (
     return { declared: null, note: { registry: url, state: 'unavailable', reason, detail } }
   }
 }
-
-const noteOf = (inspection: Inspection): SourceNote => {
-  const { registry } = inspection
-  if ('error' in inspection)
-    return {
-      registry,
-      state: 'unavailable',
-      ...(inspection.unauthorized ? { reason: 'unauthorized' } : {}),
-      detail: inspection.error,
-    }
-  const { kind, sources } = inspection
-  if (kind === 'registry') return { registry, kind, state: textAt(sources, 0, 'state') ?? 'unavailable' }
-  const gaps = gapsAmong(sources)
-  return { registry, kind, state: 'loaded', behind: namesOf(sources), ...(gaps.length > 0 ? { gaps } : {}) }
-}
-
-/** Of what a stranger tells of the Registries behind it, the names. */
-const namesOf = (sources: JsonValue): string[] =>
-  Array.isArray(sources)
-    ? sources
-        .map((source) => textAt(source, 'registry'))
-        .filter(isRegistryName)
-        .slice(0, MAX_BEHIND)
-    : []
 
 /** A buyer has no filters of her own. */
 const NO_SPEC: FilterSpec = { version: 1, etag: '', schema: null, listingShape: {}, filters: new Map() }

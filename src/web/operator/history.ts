@@ -1,4 +1,4 @@
-import type { AdminSource } from './admin-api.ts'
+import type { AdminSource } from './admin-source.ts'
 
 /** What happened at a source between two polls. `null` where nothing did. */
 export type Sample = {

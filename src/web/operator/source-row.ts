@@ -1,6 +1,6 @@
 import { ageWords, stateWords } from '../common/source-words.ts'
 import { html } from '../html.ts'
-import type { AdminSource } from './admin-api.ts'
+import type { AdminSource } from './admin-source.ts'
 import type { Sample } from './history.ts'
 import { Sparkline } from './sparkline.ts'
 

@@ -1,0 +1,47 @@
+import test from 'ava'
+import type { AdminSource } from '../../src/web/operator/admin-source.ts'
+import { addPoll, MAX_SAMPLES, NO_HISTORY } from '../../src/web/operator/history.ts'
+
+const source = (registry: string, ended: number, elapsedMs: number, hits = 0, misses = 0): AdminSource => ({
+  registry,
+  mode: 'live',
+  visibility: 'public',
+  state: 'loaded',
+  age_seconds: 0,
+  last_error: null,
+  listings: null,
+  cache: { fresh: hits, stale: 0, miss: misses, bytes: 0 },
+  calls: { made: ended, failed: 0, retried: 0, failures_by_reason: {}, ended, elapsed_ms: elapsedMs },
+})
+
+const samplesOf = (...polls: AdminSource[][]) =>
+  polls.reduce((history, poll) => addPoll(history, poll), NO_HISTORY).samples
+
+test('a sample is what happened between two polls', (t) => {
+  const samples = samplesOf(
+    [source('a', 10, 1000, 5, 5)],
+    [source('a', 14, 1200, 8, 6)],
+    [source('a', 14, 1200, 8, 6)],
+  )
+  t.deepEqual(samples.get('a'), [
+    { latencyMs: 50, hitRate: 0.75 },
+    { latencyMs: null, hitRate: null },
+  ])
+})
+
+test('counts that went back, as after a restart or from another replica, are no sample', (t) => {
+  t.deepEqual(samplesOf([source('a', 10, 1000)], [source('a', 2, 40)]).get('a'), [
+    { latencyMs: null, hitRate: null },
+  ])
+})
+
+test('a source that is gone is forgotten, and one that comes begins anew', (t) => {
+  const samples = samplesOf([source('a', 1, 1)], [source('b', 1, 1)], [source('b', 2, 3)])
+  t.deepEqual([...samples.keys()], ['b'])
+  t.deepEqual(samples.get('b'), [{ latencyMs: 2, hitRate: null }])
+})
+
+test('no more is held than is drawn', (t) => {
+  const polls = Array.from({ length: MAX_SAMPLES + 20 }, (_, n) => [source('a', n, n)])
+  t.is(samplesOf(...polls).get('a')?.length, MAX_SAMPLES)
+})
