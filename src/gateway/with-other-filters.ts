@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { type JsonValue, parseJson } from '../domain/json.ts'
+import { parseJson } from '../domain/json.ts'
 import type { Item, Page, Source } from '../domain/page.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
@@ -50,9 +50,7 @@ const tooMany = (name: string, others: readonly Criterion[]): SourceError => {
 const findMatching =
   (find: NonNullable<Page['find']>, criteria: readonly Criterion[]): NonNullable<Page['find']> =>
   (listingId, known) =>
-    find(listingId, known).filter((item) => matchesAll(criteria, documentOf(item)))
-
-const documentOf = ({ bytes }: Item): JsonValue => parseJson(Buffer.from(bytes).toString())
+    find(listingId, known).filter(({ bytes }) => rowConditions(criteria).accept(bytes))
 
 const matching = async (
   items: readonly Item[],
@@ -66,9 +64,8 @@ const matching = async (
     if (start > 0) await setImmediate()
     signal.throwIfAborted()
     for (const item of items.slice(start, start + BATCH)) {
-      const document = documentOf(item)
-      if (matchesAll(criteria, document)) kept.push(item)
-      else exclusions?.add(document)
+      if (conditions.accept(item.bytes)) kept.push(item)
+      else exclusions?.add(parseJson(Buffer.from(item.bytes).toString()))
     }
   }
   return kept
