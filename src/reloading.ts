@@ -88,10 +88,12 @@ export class Reloading {
     const { replica: before } = this.#current
     try {
       await this.#untilTried(next)
-      // What is acknowledged from here on, by whichever of the two, can be read through both.
-      next.replica.alsoCatchUp(null)
-      if (before !== next.replica) before.alsoCatchUp(next.replica)
-      await next.replica.catchUp()
+      if (next.replica !== before) {
+        // What is acknowledged from here on, by whichever of the two, can be read through both.
+        next.replica.alsoCatchUp(null)
+        before.alsoCatchUp(next.replica)
+        await next.replica.catchUp()
+      }
       this.#closing.signal.throwIfAborted()
       return next
     } catch (cause) {
