@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs'
+import type { ExecutionContext } from 'ava'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+
+/** A page under watch. */
+export type WatchedPage = Page & {
+  /** What has happened that never should: scripts that broke, dialogs, blocked loads, requests to other hosts. */
+  faults: string[]
+  /** Milliseconds of the longest task on the page's thread since it began, or since the last call. */
+  longestTask: () => Promise<number>
+}
+
+/** For what should happen at once, on a machine that is busy with other tests. */
+const PATIENCE_MS = 15_000
+
+/** Runs in the page before its own scripts. */
+const WATCH = `
+  addEventListener('securitypolicyviolation', (event) =>
+    console.error('policy violation: ' + event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sample))
+  window.longTasks = []
+  new PerformanceObserver((list) => longTasks.push(...list.getEntries().map(({ duration }) => duration)))
+    .observe({ type: 'longtask', buffered: true })
+`
+
+/** A status that the page handles; the browser notes it all the same. */
+const HANDLED = /^Failed to load resource: the server responded with a status of/
+
+/** Opens an address in a context of its own, closed when the test ends. */
+export const openWatched = async (
+  t: ExecutionContext,
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+  t.teardown(() => context.close())
+  context.setDefaultTimeout(PATIENCE_MS)
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(`error: ${error.stack ?? error.message}`))
+  page.on('dialog', (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !HANDLED.test(message.text())) faults.push(`console: ${message.text()}`)
+  })
+  page.on('request', (request) => {
+    if (!request.url().startsWith(new URL(url).origin) && !request.url().startsWith('data:'))
+      faults.push(`request: ${request.url()}`)
+  })
+  await page.addInitScript(WATCH)
+  await page.goto(url)
+  const longestTask = (): Promise<number> => page.evaluate('Math.max(0, ...longTasks.splice(0))')
+  return Object.assign(page, { faults, longestTask })
+}
+
+const AXE = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
+/** What axe-core finds serious or critical, as text; none is the aim. */
+export const seriousFindings = async (page: Page): Promise<string[]> => {
+  await page.evaluate(AXE)
+  const { violations } = (await page.evaluate('axe.run(document)')) as {
+    violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[]
+  }
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))
+}
