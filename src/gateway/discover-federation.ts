@@ -53,13 +53,20 @@ export const discoverFederation = (gateway: DiscoverableFederation, reader: Read
       return { filters, sources, complete: sources.every(({ state }) => state === 'loaded') }
     },
     sources: async () => {
-      const sources = visible().map(reportStatus)
+      const sources = visible().map(noteOnHealth)
       return { sources, complete: sources.every(({ state }) => state === 'loaded' || state === 'stale') }
     },
   }
 }
 
 const ONE = { status: null, publisher: null, criteria: [], filters: [], limit: 1, offset: 0 }
+
+/** Filters have an answer of their own. */
+const noteOnHealth = (status: SourceStatus): SourceNote => {
+  const { filters: _, ...report } = reportStatus(status)
+  const isWell = report.state === 'loaded' || report.last_error === null
+  return isWell ? report : { ...report, reason: report.last_error.reason }
+}
 
 const noteOnFilters = ({ name, filters, lastError }: SourceStatus): SourceNote =>
   filters === null

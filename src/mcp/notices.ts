@@ -16,8 +16,10 @@ const describeMissing = ({ registry, state, reason, filters, gaps }: SourceNote)
   if (gaps !== undefined) return describeGapsOf(registry, gaps)
   if (isAnswer(state)) return []
   if (state === 'not_yet_loaded') return [`${registry} has not been loaded yet`]
-  const why = reason === undefined ? '' : ` (${[reason, ...listOf(filters)].join(' ')})`
-  return [state === 'skipped' ? `${registry} was skipped${why}` : `${registry} could not be reached${why}`]
+  const why = (...more: string[]): string => (reason === undefined ? '' : ` (${[reason, ...more].join(' ')})`)
+  return state === 'skipped'
+    ? [`${registry} was skipped${why(...listOf(filters))}`]
+    : [`${registry} could not be reached${why()}`]
 }
 
 const describeGapsOf = (registry: string, gaps: NonNullable<SourceNote['gaps']>): string[] =>

@@ -1,4 +1,5 @@
 import test from 'ava'
+import { createLogger, type Logger } from '../../src/log.ts'
 import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { send, startRegistry } from '../helpers/registry.ts'
@@ -113,7 +114,10 @@ test('what is missing is said in words, be there anything found or not', async (
   t.true(listing.isError)
   t.regex(listing.words, /gone/)
   t.regex((await agent.call('describe_filters')).words, /^INCOMPLETE: .*gone/)
-  t.regex((await agent.call('list_sources')).words, /^INCOMPLETE: .*gone/)
+  t.regex(
+    (await agent.call('list_sources')).words,
+    /^INCOMPLETE: gone could not be reached \(connection_refused\)\./,
+  )
 })
 
 test('a private source is there with a key, and leaves no trace without', async (t) => {
@@ -227,6 +231,27 @@ test('pages follow each other by cursor, and none repeats', async (t) => {
   const wrong = await agent.call('search_listings', { cursor: 'x'.repeat(40) })
   t.true(wrong.isError)
   t.regex(wrong.words, /cursor/)
+})
+
+test('an agent that hangs up is no fault, and the next one is answered', async (t) => {
+  const slow = await startFake(t, { items: [listingText()], script: [{ kind: 'hang' }, { kind: 'serve' }] })
+  const faults: unknown[] = []
+  const log: Logger = Object.assign(Object.create(createLogger('silent')), {
+    error: (...told: unknown[]) => faults.push(told),
+  })
+  const gateway = await startGateway(t, [{ name: 'slow', url: slow.url }], { log })
+  const controller = new AbortController()
+  const asked = fetch(`${gateway.url}/mcp`, {
+    method: 'POST',
+    headers: MCP,
+    body: callOf('search_listings'),
+    signal: controller.signal,
+  })
+  await slow.requested()
+  controller.abort()
+  await t.throwsAsync(asked, { name: 'AbortError' })
+  t.is((await post(gateway.url, ping())).status, 200)
+  t.deepEqual(faults, [])
 })
 
 test('a hostile listing stays data: what hides or deceives is shown as escapes, of the same value', async (t) => {
