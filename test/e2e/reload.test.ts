@@ -213,6 +213,22 @@ test('ten reloads that make everything anew leave no connection, file or memory 
   t.true(descriptors() <= before + 4, `${before} descriptors, then ${descriptors()}`)
 })
 
+test('a stream that has begun is sent whole, though a reload has dropped its upstream meanwhile', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('one', 20_000) })
+  const { service, reload, setGateway } = await start(t, [{ name: 'one', url: fake.url }])
+  const stream = await request(`${service.url}/listings`, { headers: { accept: 'application/x-ndjson' } })
+  // Nobody reads: the service can send no more than fits on the way, and asks its upstream for no more.
+  while (fake.requests.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  setGateway([])
+  await reload()
+  t.is((await send(`${service.url}/sources`)).status, 404)
+  const asked = fake.requests.length
+  const lines = (await stream.body.text()).trim().split('\n')
+  t.true(fake.requests.length > asked, 'the rest was read after the reload')
+  t.is(lines.length, 20_001)
+  t.true(JSON.parse(lines.at(-1)!)._meta.complete)
+})
+
 test('SIGTERM with a reload under way ends at once, and a stream that has begun is sent whole', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 2000) })
   const { service, setGateway } = await start(t, [{ name: 'one', url: fake.url }])
