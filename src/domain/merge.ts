@@ -91,12 +91,20 @@ const deduplicate = (ranked: readonly SourceAnswer[]): Copy[] => {
 
 const NO_OTHERS: readonly Copy[] = []
 
-/**
- * The listings among the items of one `listing_id`. Those whose publishers are known go first, so that one of whom
- * nobody knows who published it never makes one listing of two publishers'.
- */
 const tellApart = (copies: readonly Copy[]): Copy[] => {
-  const apart: Copy[][] = []
+  const apart = groupCopies(copies)
+  return apart.map((same) => {
+    const [shown, ...others] = same.sort(byRank)
+    return { ...shown!, others, namesakes: apart.length }
+  })
+}
+
+/**
+ * The listings among the copies of one `listing_id`, which come in the order of their ranks. Those whose publishers are
+ * known go first, so that one of whom nobody knows who published it never makes one listing of two publishers'.
+ */
+export const groupCopies = <C extends { item: Identity }>(copies: readonly C[]): C[][] => {
+  const apart: C[][] = []
   const known = copies.filter(({ item }) => item.publisher !== null)
   const unknown = copies.filter(({ item }) => item.publisher === null)
   for (const copy of [...known, ...unknown]) {
@@ -104,10 +112,7 @@ const tellApart = (copies: readonly Copy[]): Copy[] => {
     if (same === undefined) apart.push([copy])
     else same.push(copy)
   }
-  return apart.map((same) => {
-    const [shown, ...others] = same.sort(byRank)
-    return { ...shown!, others, namesakes: apart.length }
-  })
+  return apart
 }
 
 const byRank = (a: Copy, b: Copy): number => a.rank - b.rank

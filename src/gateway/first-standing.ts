@@ -1,10 +1,9 @@
-import { differ, type MergedItem, shownName } from '../domain/merge.ts'
-import type { Item } from '../domain/page.ts'
+import type { MergedItem } from '../domain/merge.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { copyKey } from './copy-key.ts'
 import type { MergedAnswer, Outcome } from './fan-out.ts'
 import { History } from './history.ts'
-import { claimOf, claimsOf, Namesakes } from './namesakes.ts'
+import { markOthers } from './mark-others.ts'
 import { comparePlaces, type Place, placeIn, placeOf, rankSources } from './place.ts'
 import { type Span, STRETCH } from './track.ts'
 import type { Standing } from './walk.ts'
@@ -21,20 +20,17 @@ export const standingBehind = (
   const isAlone = outcomes.length === 1
   const behind = lastCertain(items, outcomes, ranks, isAlone && offset > 0)
   const isBehind = (place: Place): boolean => comparePlaces(place, behind) > 0
+  const isAhead = (merged: MergedItem): boolean => isBehind(placeOf(merged, ranks))
   const history = new History()
-  const ahead: string[] = []
-  for (const [at, merged] of shown.entries()) {
-    const isAhead = isBehind(placeOf(merged, ranks))
-    if (isAhead) ahead.push(copyKey(merged.item))
-    if (isAhead || !isAlone) history.add(merged.item, { at, isShown: true })
-  }
+  for (const [at, merged] of shown.entries())
+    if (!isAlone || isAhead(merged)) history.add(merged.item, { at, isShown: true })
   const standing = {
     behind,
     isCrowd: false,
     spans: spansBehind(behind, outcomes, ranks, isAlone ? offset : 0),
     nth: isAlone ? offset + items.length : shown.length,
-    passed: isAlone ? [] : passBy(outcomes, ranks, isBehind, history, shown.length - 1),
-    ahead,
+    passed: isAlone ? [] : markOthers(history, { shown, outcomes, isBehind }),
+    ahead: shown.filter(isAhead).map(({ item }) => copyKey(item)),
   }
   return { standing, history }
 }
@@ -87,69 +83,3 @@ const spansBehind = (
       ]
     }),
   )
-
-type Found = { item: Item; rank: number; outcome: Outcome; isOfWhole: boolean }
-
-/** Marks the copies that stand before the place and whose listings have not been shown. @returns their keys */
-const passBy = (
-  outcomes: readonly Outcome[],
-  ranks: ReadonlyMap<string, number>,
-  isBehind: (place: Place) => boolean,
-  history: History,
-  at: number,
-): string[] => {
-  const copies = outcomes.flatMap((outcome) => copiesIn(outcome, ranks.get(outcome.source.name) ?? 0))
-  const before = copies
-    .filter(({ item, rank }) => !isBehind(placeIn(item, rank)))
-    .sort((a, b) => comparePlaces(placeIn(a.item, a.rank), placeIn(b.item, b.rank)))
-  const passed: string[] = []
-  for (const { item, rank, outcome } of before) {
-    const namesakes = new Namesakes(history.of(item.listingId))
-    const isNews = namesakes.isNews(item, claimOf(item, rank))
-    const listing = namesakes.add(item, claimOf(item, rank))
-    if (listing.isShown) {
-      if (isNews) history.add(item, { at, isShown: true })
-      continue
-    }
-    const better = [
-      ...copies.filter((copy) => copy.item.listingId === item.listingId),
-      ...found(outcomes, ranks, item),
-    ]
-      .filter((copy) => copy.rank < rank && isBehind(placeIn(copy.item, copy.rank)))
-      .filter((copy) => namesakes.add(copy.item, claimOf(copy.item, copy.rank)) === listing)
-    const carrier = { rank, name: shownName(outcome.source.name, item) }
-    history.add(item, {
-      at,
-      isShown: false,
-      carrier,
-      claims: claimsOf(better),
-      differs: better.some((copy) => differ(item, copy.item)),
-    })
-    if (!better.some(({ isOfWhole }) => isOfWhole)) passed.push(copyKey(item))
-  }
-  return passed
-}
-
-const copiesIn = (outcome: Outcome, rank: number): Found[] => {
-  const { result } = outcome
-  if (result instanceof SourceError) return []
-  const isOfWhole = result.find !== undefined
-  return [...result.items, ...(result.behind ?? [])].map((item) => ({ item, rank, outcome, isOfWhole }))
-}
-
-const found = (
-  outcomes: readonly Outcome[],
-  ranks: ReadonlyMap<string, number>,
-  { listingId }: Item,
-): Found[] =>
-  outcomes.flatMap((outcome) => {
-    const { source, result } = outcome
-    if (result instanceof SourceError) return []
-    const rank = ranks.get(source.name) ?? 0
-    return (result.find?.(listingId, result.items) ?? []).map((item) => ({
-      item,
-      rank,
-      outcome,
-      isOfWhole: true,
-    }))
-  })

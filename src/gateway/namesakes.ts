@@ -62,15 +62,16 @@ export class Namesakes {
     return storefrontUrl !== null && !known.storefronts.has(storefrontUrl)
   }
 
-  /** By who published it, if anybody knows, or else by who waits for it, or by where she trades. */
+  /** By who published it, if anybody knows, or else by who waits for it, or by where she trades: one not shown comes first. */
   #find({ publisher, storefrontUrl }: Identity, claim: string | null): Known | undefined {
     const certain = this.listings.find((known) =>
       publisher === null ? claim !== null && known.claims.includes(claim) : known.publisher === publisher,
     )
     if (certain !== undefined || storefrontUrl === null) return certain
-    return this.listings.find(
+    const possible = this.listings.filter(
       (known) => (known.publisher === null || publisher === null) && known.storefronts.has(storefrontUrl),
     )
+    return possible.find(({ isShown }) => !isShown) ?? possible[0]
   }
 }
 

@@ -155,11 +155,12 @@ export class Walk {
     return isAwaited || isSilent ? null : describe(copy, listing, others, namesakes.listings.length > 1)
   }
 
-  /** No longer looked for once no other copy is known to be to come. */
+  /** As a cursor says. Who remembers knows better; and where no other copy is known to be to come, it is over. */
   #wasShownAhead({ item }: Copy, ahead: readonly Copy[]): boolean {
     if (this.#ahead.size === 0) return false
     const key = copyKey(item)
-    return ahead.length > 0 ? this.#ahead.has(key) : this.#ahead.delete(key)
+    const wasShown = ahead.length > 0 ? this.#ahead.has(key) : this.#ahead.delete(key)
+    return wasShown && this.#silentUpTo !== null
   }
 
   #passBy({ item, track }: Copy, better: readonly Copy[]): void {

@@ -1,13 +1,13 @@
 import test from 'ava'
 import fc from 'fast-check'
 import type { Reader } from '../../src/domain/api-key.ts'
-import type { NamedSource } from '../../src/domain/page.ts'
+import type { Item, NamedSource } from '../../src/domain/page.ts'
 import { EntrepotError } from '../../src/errors.ts'
 import { Cursors } from '../../src/gateway/cursor.ts'
 import { fanOut, type MergedAnswer } from '../../src/gateway/fan-out.ts'
 import { Paging } from '../../src/gateway/paging.ts'
 import { listingQuery } from './gateway-parts.ts'
-import { copyOf, itemOf, sourceOf, type World, worlds } from './worlds.ts'
+import { contestedWorlds, copyOf, itemOf, mistakesIn, sourceOf, type World, worlds } from './worlds.ts'
 
 /** Every run makes worlds of its own. Tried with `WALK_RUNS=8000`, several times over. */
 const RUNS = { numRuns: Number(process.env.WALK_RUNS ?? 300) }
@@ -56,11 +56,11 @@ const readAll = async (
   offset: number,
   todo: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[],
   before: (page: number) => void = () => {},
-): Promise<string[]> => {
+): Promise<Item[]> => {
   const sources = parts.map(sourceOf)
   const gateway = gatewayOver(sources)
   let page = await gateway.first(offset, todo[0]!.limit)
-  const ids = idsOf(page)
+  const items = page.items.map(({ item }) => item)
   for (let n = 1; page.nextCursor !== undefined; n++) {
     before(n)
     const { limit, detour, isForgotten } = todo[n % todo.length]!
@@ -70,16 +70,29 @@ const readAll = async (
       if (aside.nextCursor !== undefined) await gateway.behind(aside.nextCursor, detour)
     }
     page = await (isForgotten ? gatewayOver(sources) : gateway).behind(cursor, limit)
-    ids.push(...idsOf(page))
+    items.push(...page.items.map(({ item }) => item))
   }
-  return ids
+  return items
 }
+
+const readIds = async (...parameters: Parameters<typeof readAll>): Promise<string[]> =>
+  (await readAll(...parameters)).map(({ listingId }) => listingId)
 
 test('from the first page to the last, by whichever replica and however often it is asked: each listing once', async (t) => {
   await fc.assert(
     fc.asyncProperty(worlds, steps, async (parts, todo) => {
-      const ids = await readAll(parts, 0, todo)
+      const ids = await readIds(parts, 0, todo)
       t.deepEqual(ids.toSorted(), [...idsIn(parts)].sort())
+    }),
+    RUNS,
+  )
+})
+
+test('page by page, too, two publishers of one id are never taken for one, nor one for two', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(contestedWorlds, steps, async (parts, todo) => {
+      const remembered = todo.map((one) => ({ ...one, isForgotten: false }))
+      t.deepEqual(mistakesIn(await readAll(parts, 0, remembered), parts), [])
     }),
     RUNS,
   )
@@ -94,7 +107,7 @@ test('behind a page at an offset comes all that is not before its end', async (t
         parts.length === 1
           ? idsOf(await gatewayOver(parts.map(sourceOf)).first(0, offset))
           : shown.slice(0, offset).map(({ item }) => item.listingId)
-      const ids = await readAll(parts, offset, todo)
+      const ids = await readIds(parts, offset, todo)
       t.deepEqual([...before, ...ids].toSorted(), [...idsIn(parts)].sort())
     }),
     RUNS,
@@ -106,7 +119,7 @@ test('where all can be looked up, the pages are the merged sequence cut up', asy
     fc.asyncProperty(worlds, steps, async (parts, todo) => {
       const held = parts.map((part) => ({ ...part, isWhole: true }))
       const whole = await gatewayOver(held.map(sourceOf)).first(0, 200)
-      t.deepEqual(await readAll(held, 0, todo), idsOf(whole))
+      t.deepEqual(await readIds(held, 0, todo), idsOf(whole))
     }),
     RUNS,
   )
@@ -117,7 +130,7 @@ test('what is published and deleted between pages neither repeats nor loses what
     fc.asyncProperty(worlds, steps, async (world, todo) => {
       const parts = copyOf(world)
       const stays = idsIn(parts)
-      const ids = await readAll(parts, 0, todo, (page) => {
+      const ids = await readIds(parts, 0, todo, (page) => {
         const { change } = todo[page % todo.length]!
         if (change === null || page > 12) return
         const { items } = parts[change.source % parts.length]!
@@ -129,6 +142,49 @@ test('what is published and deleted between pages neither repeats nor loses what
       const isRemembered = todo.every(({ isForgotten }) => !isForgotten)
       const known = isRemembered ? ids : ids.filter((id) => stays.has(id))
       t.deepEqual(known.toSorted(), [...new Set(known)].sort(), 'no repeats')
+    }),
+    RUNS,
+  )
+})
+
+test('whoever goes on from one cursor, and whatever changes between them, each comes to see all that stays, once', async (t) => {
+  const turn = fc.record({
+    reader: fc.nat(),
+    limit: fc.integer({ min: 1, max: 9 }),
+    /** Somebody else starts from where this reader stands. */
+    isJoined: fc.boolean(),
+    change: fc.option(fc.record({ source: fc.nat(), victim: fc.nat(), add: fc.boolean() })),
+  })
+  await fc.assert(
+    fc.asyncProperty(worlds, fc.array(turn, { maxLength: 25 }), async (world, turns) => {
+      const parts = copyOf(world)
+      const stays = idsIn(parts)
+      const gateway = gatewayOver(parts.map(sourceOf))
+      const first = await gateway.first(0, 3)
+      const readers = [{ cursor: first.nextCursor, ids: idsOf(first) }]
+      const goOn = async (
+        one: { cursor: string | undefined; ids: string[] },
+        limit: number,
+      ): Promise<void> => {
+        if (one.cursor === undefined) return
+        const page = await gateway.behind(one.cursor, limit)
+        one.cursor = page.nextCursor
+        one.ids.push(...idsOf(page))
+      }
+      for (const [n, { reader, limit, isJoined, change }] of turns.entries()) {
+        const one = readers[reader % readers.length]!
+        if (isJoined) readers.push({ ...one, ids: [...one.ids] })
+        await goOn(one, limit)
+        if (change === null) continue
+        const { items } = parts[change.source % parts.length]!
+        if (change.add) items.push(itemOf(`new-${n}`, change.victim % 30))
+        else if (items.length > 0) stays.delete(items.splice(change.victim % items.length, 1)[0]!.listingId)
+      }
+      for (const one of readers) {
+        while (one.cursor !== undefined) await goOn(one, 7)
+        t.is(new Set(one.ids).size, one.ids.length, 'no repeats')
+        for (const id of stays) t.true(one.ids.includes(id), `${id} was lost`)
+      }
     }),
     RUNS,
   )

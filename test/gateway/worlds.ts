@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { isSameListing } from '../../src/domain/merge.ts'
 import type { Item, NamedSource } from '../../src/domain/page.ts'
 import { SourceError } from '../../src/domain/source-error.ts'
 
@@ -107,3 +108,36 @@ export const contestedWorlds = fc
       }),
     ),
   )
+
+/** What is wrong with these listings as all that there is in a contested world. */
+export const mistakesIn = (shown: readonly Item[], parts: readonly World[]): string[] => {
+  const all = parts.flatMap(({ items }) => items)
+  const repeats = shown.filter(({ listingId, publisher }, n) =>
+    shown
+      .slice(0, n)
+      .some((other) => other.listingId === listingId && publisher !== null && other.publisher === publisher),
+  )
+  const mistakes = repeats.map(({ listingId, publisher }) => `${listingId} of ${publisher} comes twice`)
+  for (const id of new Set(all.map(({ listingId }) => listingId))) {
+    const copies = all.filter(({ listingId }) => listingId === id)
+    const came = shown.filter(({ listingId }) => listingId === id)
+    const publishers = new Set(copies.flatMap(({ publisher }) => publisher ?? []))
+    if (came.length < publishers.size)
+      mistakes.push(`${id}: ${publishers.size} publishers, ${came.length} came`)
+    for (const copy of copies) {
+      if (came.some((one) => isLinked(one, copy, copies))) continue
+      mistakes.push(`${id} of ${copy.publisher} at ${copy.storefrontUrl} is lost`)
+    }
+  }
+  return mistakes
+}
+
+/** One listing, or taken for one by way of others: then either reading is right. */
+const isLinked = (one: Item, other: Item, copies: readonly Item[]): boolean => {
+  let linked: readonly Item[] = [one]
+  for (let known = 0; known < linked.length; ) {
+    known = linked.length
+    linked = copies.filter((copy) => linked.some((of) => of === copy || isSameListing(of, copy)))
+  }
+  return linked.includes(other)
+}
