@@ -1,0 +1,89 @@
+import { execFileSync } from 'node:child_process'
+import test from 'ava'
+import fc from 'fast-check'
+import {
+  curlCommand,
+  curlListing,
+  listingCommand,
+  listingsCommand,
+  shellQuote,
+} from '../../src/web/board/commands.ts'
+
+const BASE = 'https://market.example/hub/'
+
+/** What a POSIX shell makes of a command: its words. */
+const wordsOf = (command: string): string[] =>
+  execFileSync('sh', ['-c', `print() { for word; do printf '%s\\0' "$word"; done; }; print ${command}`], {
+    encoding: 'utf8',
+    env: { ENTREPOT_KEY: 'the-key' },
+  })
+    .split('\0')
+    .slice(0, -1)
+
+const text = fc.string({
+  unit: fc.constantFrom(...`aZ0 '"$\`\\;&|<>(){}[]*?!#~=%,\n\t-é世🙂`),
+  maxLength: 30,
+})
+
+test('quoted, any text is one word for a POSIX shell, and that text', (t) => {
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 1, maxLength: 40 }), (texts) => {
+      t.deepEqual(wordsOf(texts.map(shellQuote).join(' ')), texts)
+    }),
+    { numRuns: 25 },
+  )
+})
+
+test('the curl command asks the same question, whatever is in it', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(text, text), { maxLength: 5 }), fc.boolean(), (query, hasKey) => {
+      const words = wordsOf(curlCommand(BASE, query, hasKey))
+      const url = new URL(words.at(-1)!)
+      t.is(url.origin + url.pathname, `${BASE}listings`)
+      t.deepEqual([...url.searchParams], query)
+      t.deepEqual(words.slice(2, -1), hasKey ? ['-H', 'Authorization: Bearer the-key'] : [])
+    }),
+    { numRuns: 25 },
+  )
+})
+
+test('the command line gets the same filters, and what it asks in its own way is left to it', (t) => {
+  const query = [
+    ['gpu_model', "in:[H100,it's]"],
+    ['status', ''],
+    ['publisher', '0xabc'],
+    ['strict.region', 'true'],
+    ['sources', 'a,b'],
+    ['require', 'all'],
+  ] as const
+  t.deepEqual(wordsOf(listingsCommand(BASE, query)!), [
+    'entrepot',
+    'listings',
+    '-r',
+    'https://market.example/hub',
+    "--filter=gpu_model=in:[H100,it's]",
+    '--status=all',
+    '--publisher=0xabc',
+    '--filter=strict.region=true',
+  ])
+})
+
+test('no command line holds characters that act on a terminal when they are pasted', (t) => {
+  for (const value of ['\u001b[201~', 'a\nb', '\u202e', '\u0000']) {
+    t.is(listingsCommand(BASE, [['region', value]]), null)
+    t.is(listingCommand(BASE, { id: value, registry: null }), null)
+    t.regex(curlCommand(BASE, [['region', value]], false), /^[\x20-\x7e]+$/)
+    t.regex(curlListing(BASE, { id: value, registry: value }, false), /^[\x20-\x7e]+$/)
+  }
+})
+
+test('one listing is asked of the source that has it, even where that is a gateway', (t) => {
+  t.is(
+    curlListing(BASE, { id: 'a/b', registry: 'eu/curated' }, false),
+    `curl -g '${BASE}listings/a%2Fb?registry=eu'`,
+  )
+  t.is(
+    listingCommand(BASE, { id: '-r', registry: null }),
+    'entrepot listing -r https://market.example/hub -- -r',
+  )
+})

@@ -1,0 +1,91 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { parseJson } from '../../src/domain/json.ts'
+import { readFilterSpec } from '../../src/filter-spec/load.ts'
+import { parseTest } from '../../src/filter-spec/parse-test.ts'
+import { renderFilterSpec } from '../../src/filter-spec/wire.ts'
+import { type Control, controlsOf } from '../../src/web/board/controls.ts'
+import {
+  isShowable,
+  readChoices,
+  readNone,
+  readRange,
+  writeChoices,
+  writeNone,
+  writeRange,
+} from '../../src/web/board/filter-value.ts'
+
+const spec = readFilterSpec('config/filter-spec.yaml')
+const controls = controlsOf(parseJson(renderFilterSpec(spec)))
+const control = (name: string): Control => controls.find((one) => one.name === name)!
+
+test('every filter of our vocabulary has a control that fits it', (t) => {
+  t.deepEqual(
+    controls.map(({ name }) => name),
+    [...spec.filters.keys()],
+  )
+  t.like(control('gpu_model'), { kind: 'choice', path: ['offer_resource', 'gpu_model'] })
+  t.true(control('gpu_model').choices.includes('RTX 4070 Ti Super'))
+  t.like(control('region'), { kind: 'text', choices: [] })
+  t.like(control('static_ip'), { kind: 'flag' })
+  t.like(control('vcpu_count_min'), { kind: 'range', bound: 'lower_bound', label: 'vcpu count' })
+  t.like(control('token_exclude'), { kind: 'none', keepsMissing: true, path: null })
+  t.like(control('has_oracle'), { kind: 'presence' })
+})
+
+test('what only upstreams declare names them; a hostile spec makes controls, not trouble', (t) => {
+  const [foreign, odd] = controlsOf(
+    parseJson(
+      '{"filters":[{"name":"colour","path":"$.x","op":"in","value_type":"string","registries":["east"]},7]}',
+    ),
+  )
+  t.deepEqual(foreign?.registries, ['east'])
+  t.is(odd?.name, '')
+  for (const body of [
+    'null',
+    '[]',
+    '{"filters":{}}',
+    '{"listing_shape":[],"filters":[{"path":"$.__proto__.x"}]}',
+  ])
+    t.notThrows(() => controlsOf(parseJson(body)))
+})
+
+test('what a control writes is what the vocabulary reads, and shows again', (t) => {
+  const choices = control('gpu_model').choices
+  fc.assert(
+    fc.property(fc.subarray([...choices], { minLength: 1 }), (chosen) => {
+      const value = writeChoices(chosen)!
+      const asked = parseTest(spec.filters.get('gpu_model')!, value)
+      t.deepEqual(asked, { op: 'in', values: new Set(chosen) })
+      t.deepEqual(readChoices(value), chosen)
+      t.true(isShowable(control('gpu_model'), value))
+    }),
+  )
+  const end = fc.option(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map(String), { nil: '' })
+  fc.assert(
+    fc.property(end, end, (low, high) => {
+      const value = writeRange({ low, high }, 'lower_bound')
+      fc.pre(value !== null)
+      const asked = parseTest(spec.filters.get('vcpu_count_min')!, value)
+      if (asked.op !== 'range') throw new Error(`${value} asks for no range`)
+      t.deepEqual(
+        [asked.low, asked.high].map((bound) => String(bound?.value ?? '')),
+        [low, high],
+      )
+      t.deepEqual(readRange(value, 'lower_bound'), { low, high })
+    }),
+  )
+  t.is(writeNone('0xa, 0xb,'), 'not_in:[0xa,0xb]')
+  t.is(readNone('not_in:[0xa,0xb]'), '0xa, 0xb')
+  t.is(writeNone(' , '), null)
+})
+
+test('a value that its control cannot show is edited as it stands', (t) => {
+  t.false(isShowable(control('gpu_model'), 'Unheard Of'))
+  t.false(isShowable(control('vcpu_count_min'), 'range:(1,2)'))
+  t.true(isShowable(control('vcpu_count_min'), 'range:(,2]'))
+  t.false(isShowable(control('static_ip'), 'yes'))
+  t.false(isShowable(control('has_oracle'), 'exists:1'))
+  t.false(isShowable(control('token_exclude'), '0xa'))
+  t.true(isShowable(control('region'), 'in:[a,b]'))
+})

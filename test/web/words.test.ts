@@ -1,0 +1,105 @@
+import test from 'ava'
+import { parseJson } from '../../src/domain/json.ts'
+import { priceGroups } from '../../src/web/board/price-groups.ts'
+import { readRow } from '../../src/web/board/row.ts'
+import { readView, withValue, writeView } from '../../src/web/board/view.ts'
+import { readReports } from '../../src/web/common/source-report.ts'
+import { missingWords } from '../../src/web/common/source-words.ts'
+import { linkTarget, strangerText } from '../../src/web/common/stranger-text.ts'
+
+const missing = (source: object): string | null =>
+  missingWords(readReports(parseJson(JSON.stringify({ sources: [source] })))[0]!)
+
+test('every way to be missing is said in words', (t) => {
+  t.is(missing({ registry: 'a', state: 'loaded' }), null)
+  t.is(missing({ registry: 'a', state: 'stale', reason: 'timeout' }), null)
+  t.is(
+    missing({ registry: 'a', state: 'unavailable', reason: 'http_502' }),
+    'a answered with status 502. Its listings are missing here.',
+  )
+  t.is(
+    missing({ registry: 'a', state: 'skipped', reason: 'unsupported_filter', filters: ['colour'] }),
+    'a was left out: it does not know a filter of this question (colour). Its listings are missing here.',
+  )
+  t.is(
+    missing({ registry: 'a', state: 'not_yet_loaded' }),
+    'a has not been read yet. Its listings are missing here.',
+  )
+  t.is(
+    missing({
+      registry: 'eu',
+      state: 'loaded',
+      gaps: [{ registry: 'eu/b', state: 'unavailable', reason: 'timeout' }],
+    }),
+    'eu answered without eu/b (it did not answer in time).',
+  )
+  t.is(
+    missing({ registry: 'a', state: 'unavailable', reason: 'novel' }),
+    'a failed (novel). Its listings are missing here.',
+  )
+})
+
+test('only web addresses are linked to, and none that carries credentials', (t) => {
+  t.is(linkTarget('https://a.example/x'), 'https://a.example/x')
+  for (const url of [
+    'javascript:alert(1)',
+    ' java\nscript:alert(1)',
+    'data:text/html,x',
+    'https://u:p@a.example/',
+    'x',
+  ])
+    t.is(linkTarget(url), null, url)
+})
+
+test("strangers' text is short, and shows what would not be seen", (t) => {
+  t.is(strangerText('a\u202eb\u0000'), 'a\\u202eb\\u0000')
+  t.is(strangerText('x'.repeat(500)).length, 121)
+})
+
+test('a view goes into an address and comes out of it', (t) => {
+  const view = {
+    query: [
+      ['region', 'a & b'],
+      ['status', ''],
+    ],
+    open: { id: 'x/#?é', registry: 'eu/b' },
+  } as const
+  const url = new URL(writeView(view), 'http://gateway.example/hub/?old=1')
+  t.deepEqual(readView(url), view)
+  t.is(url.pathname, '/hub/')
+  const paged = new URL('http://g/?limit=5&cursor=x&region=&region=b')
+  t.deepEqual(readView(paged).query, [['region', 'b']])
+  t.deepEqual(withValue(view.query, 'region', null), [['status', '']])
+  t.deepEqual(withValue(view.query, 'region', 'c')[0], ['region', 'c'])
+})
+
+test('prices are set against each other in one token, chain and unit, exactly', (t) => {
+  const row = (model: string, value: string, chain_name = 'base') =>
+    readRow(
+      new TextEncoder().encode(
+        JSON.stringify({
+          offer_resource: { gpu_model: model },
+          accepted_escrows: [
+            { chain_name, literal_fields: { token: '0xA' }, rates: [{ per: 'hour', value }] },
+          ],
+        }),
+      ),
+    )
+  const big = '9007199254740993'
+  const [first, second] = priceGroups([
+    row('H200', big),
+    row('H200', '1'),
+    row('H200', '3'),
+    row('T4', '2'),
+    row('T4', '5', 'other'),
+  ])
+  t.like(first, { chain: 'base', per: 'hour', count: 4 })
+  t.deepEqual(
+    first?.models.map(({ model, lowest, median, highest }) => [model, lowest, median, highest]),
+    [
+      ['T4', 2n, 2n, 2n],
+      ['H200', 1n, 3n, BigInt(big)],
+    ],
+  )
+  t.is(second?.count, 1)
+})
