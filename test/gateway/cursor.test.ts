@@ -70,6 +70,11 @@ test('changed anywhere, or made up, it is refused and never misread', (t) => {
       )
     }),
   )
+  for (const more of ['A', 'x', '=', '.', ' ', '\u0000'])
+    t.regex(
+      refused(() => at(1000).open(cursor.toString('base64url') + more, 'question')),
+      /not one of ours/,
+    )
   t.regex(
     refused(() => at(1000).open('A'.repeat(100_000), 'question')),
     /not one of ours/,

@@ -10,7 +10,7 @@ import { listingQuery } from './gateway-parts.ts'
 import { contestedWorlds, copyOf, itemOf, mistakesIn, sourceOf, type World, worlds } from './worlds.ts'
 
 /** Every run makes worlds of its own. Tried with `WALK_RUNS=8000`, several times over. */
-const RUNS = { numRuns: Number(process.env.WALK_RUNS ?? 300) }
+const RUNS = { numRuns: Number(process.env.WALK_RUNS ?? 200) }
 
 const reader: Reader = { kind: 'anonymous' }
 const { signal } = new AbortController()
@@ -251,4 +251,33 @@ test('gone on with while a source is out, the walk repeats nothing, and loses no
     ),
     RUNS,
   )
+})
+
+test('through a crowd of one instant, which its Registry leaves in any order, cursors lead to each listing once', async (t) => {
+  const crowd = (name: string, count: number): Item[] =>
+    Array.from({ length: count }, (_, n) => itemOf(`${name}-${(n * 7919) % count}`, 7))
+  const bulk = crowd('bulk', 2600)
+  const unsorted = (name: string, items: readonly Item[]): NamedSource => ({
+    ...sourceOf({ name, priority: 0, items: [], size: 200, behind: 0, isWhole: false }),
+    ask: async ({ offset, limit }) => ({
+      items: items.slice(offset, offset + limit),
+      total: items.length,
+      ageSeconds: 0,
+      stale: false,
+    }),
+  })
+  for (const sources of [
+    [unsorted('alone', bulk)],
+    [unsorted('a', bulk), unsorted('b', [...crowd('b', 300), ...bulk.slice(0, 900), itemOf('older', 3)])],
+  ]) {
+    const gateway = gatewayOver(sources)
+    let page = await gateway.first(0, 200)
+    const ids = idsOf(page)
+    while (page.nextCursor !== undefined) {
+      page = await gateway.behind(page.nextCursor, 200)
+      ids.push(...idsOf(page))
+    }
+    t.is(new Set(ids).size, ids.length, 'no repeats')
+    t.is(ids.length, sources.length === 1 ? 2600 : 2901)
+  }
 })

@@ -8,7 +8,7 @@ import { listingQuery } from './gateway-parts.ts'
 import { contestedWorlds, copyOf, itemOf, mistakesIn, sourceOf, type World, worlds } from './worlds.ts'
 
 /** Every run makes worlds of its own. Tried with `WALK_RUNS=8000`, several times over. */
-const RUNS = { numRuns: Number(process.env.WALK_RUNS ?? 300) }
+const RUNS = { numRuns: Number(process.env.WALK_RUNS ?? 200) }
 
 const never = new AbortController().signal
 const query = listingQuery()
