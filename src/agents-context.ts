@@ -6,9 +6,9 @@ import type { Logger } from './log.ts'
 /** Composition of the agents' door over what readers see. The protocol is loaded with the first agent. */
 export const openAgentsDoor =
   (federation: DiscoverableFederation, log: Logger): AgentsDoor =>
-  async (request, { reader, signal }) => {
+  async (request, { reader, signal, trace }) => {
     const { answerHttp } = await import('./mcp/answer-http.ts')
-    return answerHttp(request, discoverFederation(federation, reader), {
+    return answerHttp(request, discoverFederation(federation, reader, trace), {
       version: version(),
       signal,
       onFault: (cause) => log.error({ err: cause }, 'unhandled fault of a tool'),

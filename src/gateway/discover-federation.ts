@@ -1,5 +1,6 @@
 import type { Reader } from '../domain/api-key.ts'
 import type { SourceStatus } from '../domain/source-status.ts'
+import type { Trace } from '../domain/trace.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
 import { askPage } from './ask-page.ts'
 import type { Discovery, KnownFilter, SourceNote } from './discovery.ts'
@@ -21,15 +22,19 @@ export type DiscoverableFederation = {
 }
 
 /** Everything behind this gateway that one reader may see, as she discovers it. */
-export const discoverFederation = (gateway: DiscoverableFederation, reader: Reader): Discovery => {
+export const discoverFederation = (
+  gateway: DiscoverableFederation,
+  reader: Reader,
+  trace?: Trace,
+): Discovery => {
   // No gateway asks through this door: a question begins its way here.
-  const via = [gateway.gatewayId]
+  const passage = { via: [gateway.gatewayId], ...(trace === undefined ? {} : { trace }) }
   const visible = (): SourceStatus[] =>
     gateway.sources.map(({ status }) => status()).filter((status) => maySee(reader, status))
   return {
     search: async ({ cursor, sources: named, ...search }, signal) => {
       const words = await gateway.vocabulary(reader, search.filters)
-      const query = { ...search, criteria: parseCriteria(words, search.filters), offset: 0, via }
+      const query = { ...search, criteria: parseCriteria(words, search.filters), offset: 0, ...passage }
       const asking = { named }
       const { items, total, complete, sources, nextCursor } = await askPage(gateway, query, cursor, {
         reader,
@@ -41,7 +46,7 @@ export const discoverFederation = (gateway: DiscoverableFederation, reader: Read
     find: async (listingId, source, signal) => {
       // `eu/curated` is the source `eu`, which says the rest itself.
       const named = source === null ? null : [source.split('/', 1)[0]!]
-      const query = { ...ONE, listingId, via }
+      const query = { ...ONE, listingId, ...passage }
       const { merged, outcomes } = await gateway.find(query, reader, signal, { named })
       const described = describeOutcomes(outcomes, countReturned(merged === null ? [] : [merged]))
       return { item: merged === null ? null : renderItem(merged).toString(), ...described }

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Reader } from '../domain/api-key.ts'
 import { EntrepotError, type ErrorCode } from '../errors.ts'
 import { objectBody } from './body.ts'
 import type { Answer, Exchange } from './exchange.ts'
@@ -8,7 +7,7 @@ import type { Route } from './route.ts'
 /** What answers agents: a message of the Model Context Protocol in, its answer out. */
 export type AgentsDoor = (
   request: Request,
-  asker: { reader: Reader; signal: AbortSignal },
+  asker: Pick<Exchange, 'reader' | 'signal' | 'trace'>,
 ) => Promise<Response>
 
 const message = z
@@ -43,7 +42,7 @@ export const postMcp = (door: AgentsDoor): Route => ({
 })
 
 const answerAgent = async (exchange: Exchange, door: AgentsDoor): Promise<Answer> => {
-  const { header, listHeader, reader, signal } = exchange
+  const { header, listHeader, reader, signal, trace } = exchange
   refusePages(header('origin'))
   const { bytes } = objectBody(exchange)
   const headers = FORWARDED.flatMap((name) => {
@@ -51,7 +50,7 @@ const answerAgent = async (exchange: Exchange, door: AgentsDoor): Promise<Answer
     return value === undefined ? [] : [[name, value] as const]
   })
   const request = new Request(NOWHERE, { method: 'POST', headers: Object.fromEntries(headers), body: bytes })
-  const response = await door(request, { reader, signal })
+  const response = await door(request, { reader, signal, trace })
   const body = await response.text()
   if (response.status >= 400) throw refusalOf(response.status, body)
   const unkept = { 'Cache-Control': 'no-store' }

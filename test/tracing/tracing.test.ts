@@ -48,6 +48,7 @@ const serve = async (
   }
   t.teardown(end)
   return {
+    post: (path: string, init: RequestInit) => send(`${service.url}${path}`, { method: 'POST', ...init }),
     get: (path: string, headers: Record<string, string> = {}) => send(`${service.url}${path}`, { headers }),
     end,
     logged,
@@ -164,6 +165,26 @@ test('a page behind a cursor and a stream are recorded like any other', async (t
     for (const name of ['GET /listings', 'source one', 'merge'])
       t.true(names.includes(name), `${trace} ${name}`)
   }
+})
+
+test('what an agent asks is recorded under its request', async (t) => {
+  const collector = await startCollector(t)
+  const fake = await startFake(t, { items: listingTexts('one', 3) })
+  const { post, end } = await serve(t, [{ name: 'one', url: fake.url }], recordedTo(collector))
+  const call = { name: 'search_listings', arguments: {} }
+  const { status, text } = await post('/mcp', {
+    headers: {
+      traceparent: TRACEPARENT,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2025-11-25',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }),
+  })
+  t.is(status, 200, text)
+  await end()
+  const request = named(collector.spans, 'POST /mcp')
+  t.like(named(collector.spans, 'source one'), { traceId: ID, parentSpanId: request.spanId })
 })
 
 test('where nothing is recorded, nothing that records is even loaded', async (t) => {
