@@ -1,4 +1,3 @@
-import { showAge } from '../../domain/age.ts'
 import { strangerText } from '../common/stranger-text.ts'
 import { html } from '../html.ts'
 import type { ApiKey } from './admin-api.ts'
@@ -39,11 +38,11 @@ const Rows = ({ keys, onRevoke }: { keys: readonly ApiKey[]; onRevoke?: KeyTable
             <td>${key.id}</td>
             <th scope="row">${strangerText(key.name)}</th>
             <td>${key.scope}</td>
-            <td><time datetime=${`${key.created_at}Z`}>${showAge(key.created_at)} ago</time></td>
+            <td><${Instant} of=${key.created_at} /></td>
             <td>
               ${
                 onRevoke === undefined
-                  ? html`${showAge(key.revoked_at)} ago`
+                  ? html`<${Instant} of=${key.revoked_at ?? ''} />`
                   : html`<button type="button" onClick=${() => onRevoke(key)}>
                       Revoke <span class="unseen">key ${key.id}, ${strangerText(key.name)}</span>
                     </button>`
@@ -54,3 +53,7 @@ const Rows = ({ keys, onRevoke }: { keys: readonly ApiKey[]; onRevoke?: KeyTable
       </tbody>
     </table>
   </div>`
+
+/** The gateway's timestamps are UTC and have no suffix (`protocol.md` 1.3). */
+const Instant = ({ of }: { of: string }) =>
+  html`<time datetime=${`${of}Z`}>${of.slice(0, 16).replace('T', ' ')} UTC</time>`
