@@ -69,8 +69,8 @@ const ONE = { status: null, publisher: null, criteria: [], filters: [], limit: 1
 /** Filters have an answer of their own. */
 const noteOnHealth = (status: SourceStatus): SourceNote => {
   const { filters: _, ...report } = reportStatus(status)
-  const isWell = report.state === 'loaded' || report.last_error === null
-  return isWell ? report : { ...report, reason: report.last_error.reason }
+  const { state, last_error: error } = report
+  return state === 'loaded' || error === null ? report : { ...report, reason: error.reason }
 }
 
 const noteOnFilters = ({ name, filters, lastError }: SourceStatus): SourceNote =>
