@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { lookup } from 'node:dns'
+import type { LookupFunction } from 'node:net'
 import { Closers } from './closers.ts'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './domain/clock.ts'
@@ -22,6 +24,8 @@ export type Overrides = {
   log?: Logger
   store?: Store
   recover?: RecoverAddress
+  /** Resolves the names of upstreams. */
+  lookup?: LookupFunction
 }
 
 /** What lives as long as the process, whatever configuration it runs with. */
@@ -38,6 +42,7 @@ export type Foundation = {
   /** Where replicas count together; `null` where each counts alone. */
   counters: RedisCounters | null
   recover: RecoverAddress
+  lookup: LookupFunction
   metrics: ReturnType<typeof createMetrics>
   requests: RequestMetrics
   /** Records requests; `null` where nothing is recorded. */
@@ -83,6 +88,7 @@ export const openFoundation = async (
       snapshotFolder: folderBeside(storeUrl),
       counters,
       recover: overrides.recover ?? pool.recover,
+      lookup: overrides.lookup ?? (lookup as LookupFunction),
       metrics,
       requests,
       traced: tracing && new TracedRequests({ tracer: tracing.tracer, routeOf: requests.routeOf }),

@@ -68,9 +68,9 @@ const openLive = (
   { upstream, config, foundation, sharing }: OpenUpstreamOptions,
   closers: Closers,
 ): { live: UpstreamSource; pull: Pulling } => {
-  const { clock, random, log } = foundation
+  const { clock, random, log, lookup } = foundation
   const { id, schema, budgetMs } = config.gateway
-  const agent = createAgent(upstream)
+  const agent = createAgent(upstream, lookup)
   // Readers have been answered by then: what is left is fetched for nobody.
   closers.add(() => agent.destroy())
   const get = getFrom(upstream, agent, [id])

@@ -14,10 +14,8 @@ const BOMB_BYTES = 50 * 1024 * 1024
 export type Fault =
   /** It listens, and behaves so. `outlasts`: nobody sees how that ends. */
   | { behaviour: Behaviour; timeoutMs?: number; outlasts?: true }
-  /** Nothing listens any more. */
-  | { url: 'refused' }
-  /** The URL leads nowhere, or to what speaks no TLS: it has never been otherwise. */
-  | { url: 'dns' | 'tls' }
+  /** Nothing listens any more; nobody knows its name any more; it shows a certificate that nobody has signed. */
+  | { way: 'refused' | 'dns' | 'tls' }
 
 const status = (code: number, headers: Record<string, string> = {}): Fault => ({
   behaviour: { kind: 'status', status: code, headers },
@@ -35,7 +33,7 @@ export const FAULTS = {
     timeoutMs: 2 * PAST_BUDGET_MS,
     outlasts: true,
   },
-  'connection refused': { url: 'refused' },
+  'connection refused': { way: 'refused' },
   'reset before headers': { behaviour: { kind: 'reset_before_headers' } },
   'reset mid-body': { behaviour: { kind: 'reset_mid_body' } },
   'slow drip': { behaviour: { kind: 'drip', everyMs: 50 }, timeoutMs: SHORT_TIMEOUT_MS },
@@ -54,8 +52,8 @@ export const FAULTS = {
   '50 MB body': { behaviour: { kind: 'huge', bytes: BOMB_BYTES } },
   'gzip bomb': body(gzipSync(Buffer.alloc(BOMB_BYTES, ' ')), { 'content-encoding': 'gzip' }),
   'repeated pages': { behaviour: { kind: 'same_page', total: 900 } },
-  'DNS failure': { url: 'dns' },
-  'TLS failure': { url: 'tls' },
+  'DNS failure': { way: 'dns' },
+  'TLS failure': { way: 'tls' },
 } as const satisfies Record<string, Fault>
 
 export type FaultName = keyof typeof FAULTS
@@ -128,6 +126,8 @@ export const FAULT_CASES: readonly FaultCase[] = [
   ['live', 'fresh', '50 MB body', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
   ['live', 'fresh', 'gzip bomb', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
   ['live', 'fresh', 'repeated pages', 200, true, 'loaded', null, 200, 0, MEMORY_MS],
+  ['live', 'fresh', 'DNS failure', 200, true, 'loaded', null, 200, null, MEMORY_MS],
+  ['live', 'fresh', 'TLS failure', 200, true, 'loaded', null, 200, null, MEMORY_MS],
   ['live', 'stale', 'delay past timeout', 200, true, 'stale', 'timeout', 200, 2, BUDGET_MS + SLACK_MS],
   ['live', 'stale', 'delay past budget', 200, true, 'stale', 'timeout', 200, 1, BUDGET_MS + SLACK_MS],
   ['live', 'stale', 'connection refused', 200, true, 'stale', 'connection_refused', 200, null, BUDGET_MS],
@@ -149,6 +149,8 @@ export const FAULT_CASES: readonly FaultCase[] = [
   ['live', 'stale', '50 MB body', 200, true, 'stale', 'too_large', 200, 2, BUDGET_MS],
   ['live', 'stale', 'gzip bomb', 200, true, 'stale', 'too_large', 200, 2, BUDGET_MS],
   ['live', 'stale', 'repeated pages', 503, null, 'unavailable', 'bad_envelope', 0, 2, BUDGET_MS],
+  ['live', 'stale', 'DNS failure', 200, true, 'stale', 'dns', 200, null, BUDGET_MS],
+  ['live', 'stale', 'TLS failure', 200, true, 'stale', 'tls', 200, null, BUDGET_MS],
   ['snapshot', 'none', 'delay past timeout', 504, null, 'unavailable', 'timeout', 0, 1, MEMORY_MS],
   ['snapshot', 'none', 'delay past budget', 503, null, 'not_yet_loaded', null, 0, 1, MEMORY_MS],
   ['snapshot', 'none', 'connection refused', 503, null, 'unavailable', 'connection_refused', 0, null, MEMORY_MS],
@@ -193,6 +195,8 @@ export const FAULT_CASES: readonly FaultCase[] = [
   ['snapshot', 'fresh', '50 MB body', 200, true, 'loaded', null, 200, 1, MEMORY_MS],
   ['snapshot', 'fresh', 'gzip bomb', 200, true, 'loaded', null, 200, 1, MEMORY_MS],
   ['snapshot', 'fresh', 'repeated pages', 200, true, 'loaded', null, 200, 4, MEMORY_MS],
+  ['snapshot', 'fresh', 'DNS failure', 200, true, 'loaded', null, 200, null, MEMORY_MS],
+  ['snapshot', 'fresh', 'TLS failure', 200, true, 'loaded', null, 200, null, MEMORY_MS],
   ['snapshot', 'stale', 'delay past timeout', 200, true, 'stale', 'timeout', 200, 1, MEMORY_MS],
   ['snapshot', 'stale', 'delay past budget', 200, true, 'stale', null, 200, 1, MEMORY_MS],
   ['snapshot', 'stale', 'connection refused', 200, true, 'stale', 'connection_refused', 200, null, MEMORY_MS],

@@ -4,31 +4,30 @@ import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { readReliability, renderReliability } from '../../scripts/reliability-docs.ts'
 import type { Clock } from '../../src/domain/clock.ts'
-import { snapshotFile } from '../../src/upstream/snapshot-file.ts'
-import { itemOf } from '../gateway/gateway-parts.ts'
 import { eventually, PAST_WAIT } from '../gateway/upstream-parts.ts'
-import { type FakeRegistry, listingTexts, startFakeRegistry } from '../helpers/fake-registry.ts'
+import { trustOurAuthority } from '../helpers/certificates.ts'
 import { type Behind, startGateway } from '../helpers/gateway.ts'
 import { type ManualClock, manualClock } from '../helpers/manual-clock.ts'
 import type { RunningService } from '../helpers/registry.ts'
+import { Directory, openUpstream, type Upstream } from './failing-upstream.ts'
 import {
   BUDGET_MS,
   FAULT_CASES,
   FAULTS,
   type Fault,
   type FaultCase,
-  type FaultName,
   type Kept,
   SLACK_MS,
   TIMEOUT_MS,
 } from './fault-cases.ts'
 
-/** More than one page of the upstream, so that what repeats its pages is seen to. */
+/** Reaches into the second page of an upstream. */
 const QUERY = 'offset=20&limit=200'
-const LISTINGS = 220
 const REFRESH_MS = 15_000
 
 type Mode = FaultCase[0]
+
+trustOurAuthority()
 
 const names = [...new Set(FAULT_CASES.map(([, , fault]) => fault))]
 
@@ -61,7 +60,7 @@ const observe = async (gateway: RunningService, upstream: Upstream): Promise<Obs
   const started = performance.now()
   const { status, complete, state, reason, items } = await ask(gateway, name)
   const elapsedMs = performance.now() - started
-  const calls = 'url' in FAULTS[fault] ? null : fake.requests.length - callsBefore
+  const calls = 'way' in FAULTS[fault] ? null : fake.requests.length - callsBefore
   return { observed: [status, complete, state, reason, items, calls], elapsedMs }
 }
 
@@ -80,15 +79,6 @@ const toldOfAll = async (
   )
 }
 
-type Upstream = {
-  fault: FaultName
-  name: string
-  url: string
-  fake: FakeRegistry
-  close: () => Promise<void>
-  callsBefore: number
-}
-
 /** A gateway over one upstream for every fault, at the moment when they have all just failed. */
 const stage = async (
   t: ExecutionContext,
@@ -97,21 +87,18 @@ const stage = async (
 ): Promise<{ gateway: RunningService; upstreams: Upstream[] }> => {
   const clock = manualClock()
   const pulls = pullsOn(clock)
-  const upstreams = await Promise.all(
-    names.filter((fault) => canBe(mode, kept, FAULTS[fault])).map((fault) => openUpstream(t, fault)),
-  )
-  const forEver = upstreams.filter(({ fault }) => isForEver(FAULTS[fault]))
-  const others = kept === 'none' ? [] : upstreams.filter((upstream) => !forEver.includes(upstream))
+  const directory = new Directory()
+  const upstreams = await Promise.all(names.map((fault) => openUpstream(t, fault, directory)))
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-'))
   t.teardown(() => rm(folder, { recursive: true }))
   const database = join(folder, 'entrepot.db')
-  if (kept === 'stale') await Promise.all(forEver.map((upstream) => save(database, upstream, clock.now())))
-  if (kept === 'none') await Promise.all(upstreams.map(fail))
+  if (kept === 'none') await Promise.all(upstreams.map(({ fail }) => fail()))
   const gateway = await startGateway(
     t,
     upstreams.map((upstream) => behind(upstream, mode)),
     {
       clock: pulls.clock,
+      lookup: directory.lookup,
       random: () => 0.5,
       more: `[gateway]\nbudget_ms = ${BUDGET_MS}\n`,
       environment: { STORE_URL: `sqlite:${database}` },
@@ -124,20 +111,14 @@ const stage = async (
     return { gateway, upstreams }
   }
   await eventually(() => pulls.waiting() === (mode === 'live' ? 0 : upstreams.length))
-  await Promise.all(others.map(({ name }) => ask(gateway, name)))
-  await Promise.all(others.map(fail))
-  for (const upstream of upstreams) upstream.callsBefore = upstream.fake?.requests.length ?? 0
+  await Promise.all(upstreams.map(({ name }) => ask(gateway, name)))
+  await Promise.all(upstreams.map(({ fail }) => fail()))
+  for (const upstream of upstreams) upstream.callsBefore = upstream.fake.requests.length
   if (mode === 'snapshot') clock.advance((kept === 'fresh' ? 1 : 2) * REFRESH_MS + 1)
   else if (kept === 'stale') clock.advance(PAST_WAIT)
   await eventually(() => pulls.waiting() >= ending(upstreams))
   return { gateway, upstreams }
 }
-
-const isForEver = (fault: Fault): boolean => 'url' in fault && fault.url !== 'refused'
-
-/** What never was well has nothing that could be kept, but for what another process has saved. */
-const canBe = (mode: Mode, kept: Kept, fault: Fault): boolean =>
-  !isForEver(fault) || kept === 'none' || (mode === 'snapshot' && kept === 'stale')
 
 /** A clock, and how many snapshot upstreams are waiting for their next pull: nothing else waits for just so long. */
 const pullsOn = (clock: ManualClock): { clock: Clock; waiting: () => number } => {
@@ -162,45 +143,11 @@ const pullsOn = (clock: ManualClock): { clock: Clock; waiting: () => number } =>
   return { clock: { ...clock, after }, waiting: () => waiting }
 }
 
-const openUpstream = async (t: ExecutionContext, fault: FaultName): Promise<Upstream> => {
-  const name = fault.toLowerCase().replace(/[^a-z0-9]+/g, '-')
-  const how: Fault = FAULTS[fault]
-  const fake = await startFakeRegistry({ items: listingTexts(name, LISTINGS) })
-  let isOpen = true
-  const close = async (): Promise<void> => {
-    if (isOpen) {
-      isOpen = false
-      await fake.close()
-    }
-  }
-  t.teardown(close)
-  const urls = {
-    refused: fake.url,
-    tls: fake.url.replace('http:', 'https:'),
-    dns: 'http://no-such-host.invalid',
-  }
-  const url = 'url' in how ? urls[how.url] : fake.url
-  return { fault, name, url, fake, close, callsBefore: 0 }
-}
-
 const behind = ({ name, url, fault }: Upstream, mode: Mode): Behind => {
   const how: Fault = FAULTS[fault]
   const timeoutMs = 'behaviour' in how ? (how.timeoutMs ?? TIMEOUT_MS) : TIMEOUT_MS
   const settings = `mode = "${mode}"\ntimeout_ms = ${timeoutMs}\nrefresh_seconds = ${REFRESH_MS / 1000}\n`
   return { name, url, settings }
-}
-
-const fail = async ({ fault, fake, close }: Upstream): Promise<void> => {
-  const how: Fault = FAULTS[fault]
-  if ('behaviour' in how) fake.script = [how.behaviour]
-  else if (how.url === 'refused') await close()
-}
-
-/** What a process before this one would have left behind. */
-const save = (database: string, { name, url }: Upstream, takenAt: number): Promise<void> => {
-  const items = listingTexts(name, LISTINGS).map(itemOf)
-  const listings = new Map(items.map((item) => [item.listingId, item]))
-  return snapshotFile(join(`${database}-snapshots`, `${name}.json`), url).save({ takenAt, listings })
 }
 
 type Answer = {

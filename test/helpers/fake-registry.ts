@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { EntrepotError } from '../../src/errors.ts'
@@ -66,14 +67,21 @@ export type FakeRegistry = {
   publishers: readonly (readonly [id: number, address: string])[] | null
   /** What happens to the next requests for listings: one step each, the last one for all that follow. */
   script: Behaviour[]
+  /** Ends every connection; who comes again is shown that certificate, where one is given. */
+  hangUp: (certificate?: Certificate) => void
   close: () => Promise<void>
 }
+
+/** PEM. */
+export type Certificate = { cert: Buffer; key: Buffer }
 
 export type FakeOptions = Partial<Pick<FakeRegistry, 'filterSpec' | 'publishers'>> & {
   items?: readonly string[]
   script?: readonly Behaviour[]
   /** Path under which it is served, such as `/registry`. */
   prefix?: string
+  /** Where given it speaks TLS, with this. */
+  certificate?: Certificate
   /** Most items of a page, whatever `limit` says. */
   pageSize?: number
   /** Whether a listing passes the filters of a request. Default: `status` alone is heeded. */
@@ -84,11 +92,11 @@ const SERVE: Behaviour = { kind: 'serve' }
 
 /** A real server on a free port of the loopback that behaves as its script says. */
 export const startFakeRegistry = async (options: FakeOptions = {}): Promise<FakeRegistry> => {
-  const { prefix = '', script = [SERVE], items = [] } = options
+  const { prefix = '', script = [SERVE], items = [], certificate } = options
   let connections = 0
   let inFlight = 0
   let mostInFlight = 0
-  const server = createServer((request, response) => {
+  const answer = (request: IncomingMessage, response: ServerResponse): unknown => {
     mostInFlight = Math.max(mostInFlight, ++inFlight)
     response.on('close', () => inFlight--)
     const url = new URL(request.url ?? '/', 'http://fake')
@@ -106,12 +114,14 @@ export const startFakeRegistry = async (options: FakeOptions = {}): Promise<Fake
       if (!(error instanceof EntrepotError)) throw error
       return respond(response, error.status, JSON.stringify({ detail: error.message }))
     }
-  })
+  }
+  const secure = certificate === undefined ? null : createTlsServer(certificate, answer)
+  const server = secure ?? createServer(answer)
   server.on('connection', () => connections++)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const fake: FakeRegistry = {
-    url: `http://127.0.0.1:${portOf(server)}${prefix}`,
+    url: `${secure === null ? 'http' : 'https'}://127.0.0.1:${portOf(server)}${prefix}`,
     requests: [],
     specRequests: [],
     publisherRequests: [],
@@ -124,6 +134,10 @@ export const startFakeRegistry = async (options: FakeOptions = {}): Promise<Fake
     filterSpec: options.filterSpec ?? null,
     publishers: options.publishers ?? null,
     script: [...script],
+    hangUp: (other) => {
+      if (other !== undefined) secure?.setSecureContext(other)
+      server.closeAllConnections()
+    },
     close: () => closeServer(server),
   }
   return fake

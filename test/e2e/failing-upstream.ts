@@ -1,0 +1,72 @@
+import type { LookupFunction } from 'node:net'
+import type { ExecutionContext } from 'ava'
+import { TRUSTED, UNTRUSTED } from '../helpers/certificates.ts'
+import { type FakeRegistry, listingTexts, startFakeRegistry } from '../helpers/fake-registry.ts'
+import { FAULTS, type Fault, type FaultName } from './fault-cases.ts'
+
+/** More than one page, so that what repeats its pages is seen to. */
+const LISTINGS = 220
+
+export type Upstream = {
+  fault: FaultName
+  name: string
+  url: string
+  fake: FakeRegistry
+  fail: () => Promise<void>
+  /** Requests for listings until it failed. */
+  callsBefore: number
+}
+
+/** Who has a name, all of them on this machine. */
+export class Directory {
+  readonly names = new Set<string>()
+
+  readonly lookup: LookupFunction = (hostname, { all }, callback) => {
+    const found = { address: '127.0.0.1', family: 4 }
+    if (!this.names.has(hostname))
+      callback(Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' }), '')
+    else if (all) callback(null, [found])
+    else callback(null, found.address, found.family)
+  }
+}
+
+/** A Registry that is well until it is told to fail. */
+export const openUpstream = async (
+  t: ExecutionContext,
+  fault: FaultName,
+  directory: Directory,
+): Promise<Upstream> => {
+  const name = fault.toLowerCase().replace(/[^a-z0-9]+/g, '-')
+  const how: Fault = FAULTS[fault]
+  const way = 'way' in how ? how.way : null
+  const fake = await startFakeRegistry({
+    items: listingTexts(name, LISTINGS),
+    ...(way === 'tls' ? { certificate: TRUSTED } : {}),
+  })
+  let isOpen = true
+  const close = async (): Promise<void> => {
+    if (isOpen) {
+      isOpen = false
+      await fake.close()
+    }
+  }
+  t.teardown(close)
+  const host = `${name}.example`
+  directory.names.add(host)
+  const url = way === 'dns' ? fake.url.replace('127.0.0.1', host) : fake.url
+  const failing: Record<Way, () => unknown> = {
+    refused: close,
+    dns: () => {
+      directory.names.delete(host)
+      fake.hangUp()
+    },
+    tls: () => fake.hangUp(UNTRUSTED),
+  }
+  const fail = async (): Promise<void> => {
+    if ('behaviour' in how) fake.script = [how.behaviour]
+    else await failing[how.way]()
+  }
+  return { fault, name, url, fake, fail, callsBefore: 0 }
+}
+
+type Way = Extract<Fault, { way: unknown }>['way']

@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import type { Certificate } from './fake-registry.ts'
+
+/*
+ * Made by openssl, valid for a hundred years, for 127.0.0.1 and for nothing but tests: `ca.pem` (its key is thrown
+ * away), `registry.pem` signed by it, and `stranger.pem`, with the same key and the same name, signed by nobody.
+ */
+const read = (name: string): Buffer => readFileSync(new URL(`../fixtures/tls/${name}.pem`, import.meta.url))
+
+const key = read('registry-key')
+
+/** What clients that trust our authority take. */
+export const TRUSTED: Certificate = { cert: read('registry'), key }
+/** What nobody takes. */
+export const UNTRUSTED: Certificate = { cert: read('stranger'), key }
+
+/** From now on this process takes what our own authority has signed. */
+export const trustOurAuthority = (): void =>
+  setDefaultCACertificates([...getCACertificates('default'), read('ca').toString()])
