@@ -1,6 +1,6 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava'
 import type { Browser } from 'playwright-core'
-import { openWatched, seriousFindings } from '../helpers/browser-page.ts'
+import { openWatched, seriousFindings, shoot } from '../helpers/browser-page.ts'
 import { startChromium } from '../helpers/chromium.ts'
 import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
@@ -264,9 +264,11 @@ test.serial(
         for (const summary of await page.locator('details:not([open]) > summary').all())
           if (await summary.isVisible()) await summary.click()
         t.deepEqual(await seriousFindings(page), [], `${colorScheme} ${width}`)
+        await shoot(page, `board-${colorScheme}-${width}`)
         await page.locator('.open').first().click()
         await page.getByRole('dialog').waitFor()
         t.deepEqual(await seriousFindings(page), [], `${colorScheme} ${width}, sheet`)
+        await shoot(page, `sheet-${colorScheme}-${width}`)
         const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
         t.true(Number(overflow) <= 0, `${width}: nothing lies beyond the edge`)
         t.deepEqual(page.faults, [])
@@ -346,11 +348,14 @@ test.serial(
       await page.getByRole('dialog').waitFor({ state: 'detached' })
     }
     await page.getByLabel('region', { exact: true }).focus()
-    for (const payload of PAYLOADS.slice(0, -1)) {
-      const query = new URLSearchParams({ [payload]: payload, status: payload })
-      await page.goto(
-        `${gateway.url}/?${query}#${new URLSearchParams({ listing: payload, registry: payload })}`,
-      )
+    const everywhere = PAYLOADS.slice(0, -1).flatMap((payload) => [
+      [payload, payload],
+      ['status', payload],
+    ])
+    for (const query of [everywhere.slice(0, 1), everywhere]) {
+      const [payload = ''] = query.at(-1) ?? []
+      const hash = new URLSearchParams({ listing: payload, registry: payload })
+      await page.goto(`${gateway.url}/?${new URLSearchParams(query)}#${hash}`)
       await page.getByRole('alert').first().waitFor()
     }
     t.is(await page.evaluate('window.pwned'), undefined)

@@ -55,6 +55,10 @@ export const openWatched = async (
   return Object.assign(page, { faults, longestTask })
 }
 
+/** For people to look at, in `test/artifacts/`, which git ignores. */
+export const shoot = (page: Page, name: string): Promise<unknown> =>
+  page.screenshot({ path: `test/artifacts/${name}.png` })
+
 const AXE = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
 /** What axe-core finds serious or critical, as text; none is the aim. */

@@ -30,8 +30,9 @@ export const App = () => {
   const [round, setRound] = useState(0)
   const listings = useWalk(queryString(view.query), key, round)
   const spec = useAnswer('filter-spec', key, round)
-  // A source may have come or gone with every answer, so what is known of them is asked with it.
-  const statuses = useAnswer('sources', key, round)
+  const reports = listings.sources ?? listings.fault?.problem.sources ?? []
+  // A plain Registry has no sources, and does not know the route.
+  const statuses = useAnswer(reports.length === 0 ? null : 'sources', key, round)
   const controls = useMemo(() => controlsOf(spec), [spec])
   const sources = joinSources(
     readStatuses(statuses),

@@ -41,7 +41,7 @@ type Count = { held: number; total: number | null; isComplete: boolean; hasFault
 const countWords = ({ held, total, isComplete, hasFault }: Count): string => {
   if (total === null) return hasFault ? 'No listings could be read.' : 'Reading…'
   const some = total === 1 ? 'One listing matches' : `${total.toLocaleString('en')} listings match`
-  if (held === 0 && isComplete && !hasFault) return 'No listing matches: every Registry asked has said so.'
+  if (held === 0 && isComplete && !hasFault) return 'No listing matches.'
   if (held === 0) return 'No listing was found, but not every Registry has answered.'
   return isComplete ? `${some}.` : `${some} in what could be read.`
 }

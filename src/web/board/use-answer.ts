@@ -3,10 +3,11 @@ import type { JsonValue } from '../../domain/json.ts'
 import { parseJson } from '../../domain/json.ts'
 import { ask } from '../common/ask.ts'
 
-/** The JSON at an address; `null` until it is there, and where there is none. */
-export const useAnswer = (address: string, key: string | null, round: number): JsonValue => {
+/** The JSON at an address, asked for once there is one; `null` until it is there, and where there is none. */
+export const useAnswer = (address: string | null, key: string | null, round: number): JsonValue => {
   const [answer, setAnswer] = useState<JsonValue>(null)
   useEffect(() => {
+    if (address === null) return
     const stopped = new AbortController()
     ask({ address, key, signal: stopped.signal }).then(
       (bytes) => setAnswer(parseJson(new TextDecoder().decode(bytes))),

@@ -1,0 +1,28 @@
+import { openMarket } from '../demo/market.ts'
+import { startChromium } from '../test/helpers/chromium.ts'
+
+/** Run by `npm run screenshots`: the README's pictures of the board, over the demo's market. */
+
+const FOLDER = 'docs/images'
+const SIZE = { width: 1120, height: 700 }
+
+const market = await openMarket(0)
+const browser = await startChromium()
+try {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const page = await browser.newPage({ colorScheme, viewport: SIZE })
+    await page.goto(market.gateway)
+    await page.getByLabel('Reader key').fill(market.readerKey)
+    await page.keyboard.press('Enter')
+    await page.locator('.source', { hasText: 'curated' }).waitFor()
+    await page.getByRole('button', { name: 'Read all' }).click()
+    await page.getByText(/^Of all/).waitFor()
+    await page.locator('.canvas canvas').nth(1).waitFor()
+    if (colorScheme === 'dark') await page.getByRole('button', { name: '8 × H200' }).first().click()
+    await page.screenshot({ path: `${FOLDER}/board-${colorScheme}.png` })
+    await page.close()
+  }
+} finally {
+  await browser.close()
+  await market.close()
+}
