@@ -5,6 +5,8 @@ import { SourceError } from '../domain/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { Outcome } from './fan-out.ts'
 import { comparePlaces, type Place, placeIn } from './place.ts'
+import { saidSoFar } from './said.ts'
+import { Waiting } from './waiting.ts'
 
 /** Listings read in one go. */
 export const STRETCH = MAX_LIMIT
@@ -12,9 +14,6 @@ export const STRETCH = MAX_LIMIT
 const MAX_OF_ONE_INSTANT = 2000
 /** Most stretches in a row that lead no further: a Registry that changes meanwhile has few of them. */
 const MAX_IDLE_STRETCHES = 10
-
-/** A copy that was read and has not been taken yet, with the offset of the stretch that it came with. */
-type Waiting = { item: Item; at: number }
 
 /** Offsets of a source: read from one, up to the other. */
 export type Span = { from: number; to: number }
@@ -41,11 +40,7 @@ export class Track {
   page: Page | null = null
   failure: SourceError | null = null
   readonly #query: ListingQuery
-  /** Read, not taken yet: what is behind `#taken`, newest first. */
-  #waiting: Waiting[] = []
-  #taken = 0
-  /** Nearly always one of each id. */
-  readonly #waitingById = new Map<string, Item | readonly Item[]>()
+  readonly #waiting: Waiting
   #offset: number
   /** Everything newer than this has been read; `null` where nothing has. */
   #floor: Micros | null
@@ -75,6 +70,7 @@ export class Track {
     this.source = source
     this.#query = query
     this.rank = rank
+    this.#waiting = new Waiting(rank)
     this.#behind = behind
     this.#isCrowd = isCrowd
     this.#floor = behind?.createdAt ?? null
@@ -92,33 +88,19 @@ export class Track {
 
   /** The next copy that was read. */
   get head(): Item | undefined {
-    return this.#waiting[this.#taken]?.item
+    return this.#waiting.head
   }
 
   /** Removes and returns it. */
   take(): Item {
-    const { item } = this.#waiting[this.#taken++]!
-    const namesakes = this.#waitingById.get(item.listingId)
-    if (namesakes === item) this.#waitingById.delete(item.listingId)
-    else
-      this.#waitingById.set(
-        item.listingId,
-        this.#waitingOf(item.listingId).filter((other) => other !== item),
-      )
-    return item
+    return this.#waiting.take()
   }
 
   /** Copies with that id that are known to be still to come; of a source that is known whole, all of them. */
   ahead(listingId: string): readonly Item[] {
-    const waiting = this.#waitingOf(listingId)
+    const waiting = this.#waiting.of(listingId)
     const found = this.isEnded ? NONE : (this.page?.find?.(listingId, waiting) ?? NONE)
     return found.length === 0 ? waiting : [...waiting, ...found.filter((item) => this.#isNew(item))]
-  }
-
-  #waitingOf(listingId: string): readonly Item[] {
-    const waiting = this.#waitingById.get(listingId)
-    if (waiting === undefined) return NONE
-    return 'listingId' in waiting ? [waiting] : waiting
   }
 
   /** Whether more is to come, and all of it can be looked up. */
@@ -128,9 +110,7 @@ export class Track {
 
   /** What would have to be read again to stand here. */
   get span(): Span {
-    let from = this.#last
-    for (const { at } of this.#waiting.slice(this.#taken)) from = Math.min(from, at)
-    return { from, to: this.#offset }
+    return { from: this.#waiting.firstAt(this.#last), to: this.#offset }
   }
 
   get outcome(): Outcome {
@@ -183,7 +163,7 @@ export class Track {
       return false
     }
     this.#isSure = true
-    this.#keep(page)
+    this.page = saidSoFar(this.page, page)
     const isNew = this.#take(page.items, at) || (stretch.oldest ?? Number.POSITIVE_INFINITY) < this.#oldest
     this.#settle(page.items, stretch.oldest)
     this.#oldest = Math.min(this.#oldest, stretch.oldest ?? this.#oldest)
@@ -205,16 +185,8 @@ export class Track {
 
   #take(items: readonly Item[], at: number): boolean {
     const fresh = items.filter((item) => this.#isNew(item))
-    if (fresh.length === 0) return false
-    this.#waiting = this.#waiting.slice(this.#taken)
-    this.#taken = 0
-    for (const item of fresh) {
-      this.#waiting.push({ item, at })
-      const others = this.#waitingOf(item.listingId)
-      this.#waitingById.set(item.listingId, others.length === 0 ? item : [...others, item])
-    }
-    this.#waiting.sort((a, b) => comparePlaces(placeIn(a.item, this.rank), placeIn(b.item, this.rank)))
-    return true
+    if (fresh.length > 0) this.#waiting.add(fresh, at)
+    return fresh.length > 0
   }
 
   #isNew(item: Item): boolean {
@@ -236,25 +208,6 @@ export class Track {
       this.#atFloor = new Set()
     }
     for (const item of items) if (item.createdAt === this.#floor) this.#atFloor.add(item.listingId)
-  }
-
-  /** The first page tells how many there are; of later ones only what is worse is told. Their items are not kept. */
-  #keep(page: Page): void {
-    const said = this.page ?? { ...page, items: [], invalid: 0 }
-    const invalid = (said.invalid ?? 0) + (page.invalid ?? 0)
-    const worse = page.stale || said.cache?.outcome === 'hit' ? page : said
-    const { stale, reason, cache } = worse
-    this.page = {
-      items: [],
-      total: said.total,
-      ageSeconds: Math.max(said.ageSeconds, page.ageSeconds),
-      stale,
-      ...(reason === undefined ? {} : { reason }),
-      ...(cache === undefined ? {} : { cache }),
-      ...(invalid === 0 ? {} : { invalid }),
-      ...(said.explanation === undefined ? {} : { explanation: said.explanation }),
-      ...(page.find === undefined ? {} : { find: page.find }),
-    }
   }
 }
 

@@ -10,7 +10,7 @@ import { listingQuery } from './gateway-parts.ts'
 import { contestedWorlds, copyOf, itemOf, mistakesIn, sourceOf, type World, worlds } from './worlds.ts'
 
 /** Every run makes worlds of its own. Tried with `WALK_RUNS=8000`, several times over. */
-const RUNS = { numRuns: Number(process.env.WALK_RUNS ?? 200) }
+const RUNS = { numRuns: Number(process.env.WALK_RUNS ?? 100) }
 
 const reader: Reader = { kind: 'anonymous' }
 const { signal } = new AbortController()

@@ -56,6 +56,17 @@ test('any query is answered as if every filter were in the index', async (t) => 
   )
 })
 
+test('what is looked up meets every filter, too', async (t) => {
+  const texts = ['x', 'y'].map((zone) => listingText({ listing_id: zone, offer_resource: { zone } }))
+  const source = withOtherFilters('local', [region])(async (query, signal) => ({
+    ...(await indexed(texts)(query, signal)),
+    find: (listingId) => texts.map(itemOf).filter((item) => item.listingId === listingId),
+  }))
+  const { find } = await source(queryOf([['zone', 'x']]), signal)
+  t.is(find?.('x', []).length, 1)
+  t.is(find?.('y', []).length, 0)
+})
+
 test('a filter of another name on a path that is indexed needs no reading', async (t) => {
   const alias = { ...region, name: 'area' }
   const criteria = parseCriteria({ filters: new Map([['area', alias]]) }, [['area', 'a']])

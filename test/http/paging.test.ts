@@ -1,5 +1,5 @@
 import test from 'ava'
-import { type FakeRegistry, listingTexts } from '../helpers/fake-registry.ts'
+import { type FakeRegistry, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import type { RunningService } from '../helpers/registry.ts'
 import { ALICE, postJson, publish } from '../helpers/seller.ts'
@@ -156,3 +156,26 @@ test('there is a cursor where there is more, and none where there is not', async
   t.is(second.next_cursor, undefined)
   t.is(second.total_after_filter, 6)
 })
+
+test('what the local Registry holds far back is known at once, with a filter and without', async (t) => {
+  const text = (fields: object): string =>
+    listingText({ listing_id: 'shared', created_at: '2126-01-01T00:00:00', ...fields })
+  const fake = await startFake(t, { items: [text({}), ...listingTexts('a', 3)] })
+  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const storefront_url = 'http://storefront.example/'
+  for (const listing_id of ['shared', 'b-1', 'b-2', 'b-3'])
+    await publish(service.url, ALICE, { listing_id, storefront_url, offer_resource: { gpu_model: 'H100' } })
+  for (const filter of ['', '&gpu_model=H100']) {
+    const first = await read(service, `/listings?limit=2${filter}`)
+    t.deepEqual(idsIn(first), ['b-3', 'b-2'], 'the newer copy shadows nothing')
+    t.is(first.total_after_filter, 7)
+    const { items } = await read(service, `/listings?limit=9${filter}&cursor=${first.next_cursor}`)
+    const shared = items.find(({ listing_id }) => listing_id === 'shared')
+    t.like(shared?._meta, { registry: 'local', also_in: ['a'] })
+    t.is(items.length, 5)
+  }
+  const { items } = await read(service, '/listings?gpu_model=H200')
+  t.deepEqual(items, [])
+})
+
+const idsIn = ({ items }: Page): string[] => items.map(({ listing_id }) => listing_id)
