@@ -40,6 +40,22 @@ export type PublishReceipt = Pick<
   'listingId' | 'publisherId' | 'status' | 'createdAt' | 'updatedAt'
 >
 
+/** What stands before each value of a row on the wire, `protocol.md` 1.6, and behind the last. */
+export const ROW = {
+  listingId: '{"listing_id":',
+  publisherId: ',"publisher_id":',
+  storefrontUrl: ',"storefront_url":',
+  offerResource: ',"offer_resource":',
+  acceptedEscrows: ',"accepted_escrows":',
+  demands: ',"demands":',
+  maxDurationSeconds: ',"max_duration_seconds":',
+  oracleAddress: ',"oracle_address":',
+  status: ',"status":"',
+  createdAt: '","created_at":"',
+  updatedAt: '","updated_at":"',
+  end: '"}',
+} as const
+
 /**
  * The listing's row on the wire, `protocol.md` 1.6: fixed key order, published fields to the byte.
  * `storefrontUrl` is the publisher's, so a row changes when its publisher moves.
@@ -49,16 +65,28 @@ export const renderListing = (record: ListingRecord, storefrontUrl: string | nul
   const created = formatTimestamp(createdAt)
   const updated = updatedAt === createdAt ? created : formatTimestamp(updatedAt)
   return (
-    `{"listing_id":${JSON.stringify(record.listingId)}` +
-    `,"publisher_id":${record.publisherId}` +
-    `,"storefront_url":${JSON.stringify(storefrontUrl)}` +
-    `,"offer_resource":${record.offerResource}` +
-    `,"accepted_escrows":${record.acceptedEscrows}` +
-    `,"demands":${record.demands}` +
-    `,"max_duration_seconds":${record.maxDurationSeconds}` +
-    `,"oracle_address":${record.oracleAddress}` +
-    `,"status":"${record.status}"` +
-    `,"created_at":"${created}"` +
-    `,"updated_at":"${updated}"}`
+    ROW.listingId +
+    JSON.stringify(record.listingId) +
+    ROW.publisherId +
+    record.publisherId +
+    ROW.storefrontUrl +
+    JSON.stringify(storefrontUrl) +
+    ROW.offerResource +
+    record.offerResource +
+    ROW.acceptedEscrows +
+    record.acceptedEscrows +
+    ROW.demands +
+    record.demands +
+    ROW.maxDurationSeconds +
+    record.maxDurationSeconds +
+    ROW.oracleAddress +
+    record.oracleAddress +
+    ROW.status +
+    record.status +
+    ROW.createdAt +
+    created +
+    ROW.updatedAt +
+    updated +
+    ROW.end
   )
 }

@@ -61,6 +61,13 @@ export const highestBits = (set: Bitset, skip: number, take: number): number[] =
   return found
 }
 
+export const countBits = (set: Bitset): number => {
+  const words = set.length
+  let count = 0
+  for (let n = 0; n < words; n++) count += onesIn(set[n]!)
+  return count
+}
+
 /** Members of one word: sums of neighbouring bits, then of pairs, then of nibbles. */
 export const onesIn = (word: number): number => {
   const pairs = word - ((word >>> 1) & 0x55555555)

@@ -1,4 +1,4 @@
-import { Block, type IndexEntry } from './block.ts'
+import { Block, type BlockParts, type IndexEntry } from './block.ts'
 import type { FoundValues } from './found-values.ts'
 import { comparePlaces, type Place } from './place.ts'
 import { copySlots, liveSlots } from './rebuild.ts'
@@ -9,19 +9,20 @@ const MOST_SLOTS = 65_536
 
 /** The blocks of an index, each with a stretch of time of its own, and where each listing is. */
 export class BlockList {
+  /** Of each block. */
+  readonly slots: number
   /** Oldest first; their `least` places ascend. Never one without a live listing. */
   readonly #blocks: Block[] = []
   readonly #byNumber = new Map<number, Block>()
   /** Block number and slot, in one number because there is one for every listing. */
   readonly #locations = new Map<string, number>()
-  readonly #slots: number
   readonly #vocabulary: Vocabulary
   #nextNumber = 0
   /** The last block that became full: each listing that comes does a part of its sorting. */
   #settling: Block | null = null
 
   constructor(slots: number, vocabulary: Vocabulary) {
-    this.#slots = slots
+    this.slots = slots
     this.#vocabulary = vocabulary
   }
 
@@ -57,6 +58,27 @@ export class BlockList {
     if (this.#settling?.settleNext() === false) this.#settling = null
     if (block.isFull) this.#settling = block
     if (replaced !== undefined) this.#tidy(replaced.block)
+  }
+
+  /**
+   * Takes in a block of listings that are newer than all that are here.
+   * @throws RangeError for others; nothing has changed then
+   */
+  adopt(parts: BlockParts): void {
+    if (parts.slots !== this.slots) throw new RangeError('the block is of another size')
+    const block = Block.of(this.#nextNumber, parts)
+    if (this.newest?.order.isNewest(block.least) === false)
+      throw new RangeError('the block is not the newest')
+    this.#nextNumber++
+    this.#insert(this.#blocks.length, block)
+    const touched = new Set<Block>()
+    for (const [slot, listingId] of parts.rows.listingIds.entries()) {
+      const replaced = this.#find(listingId)
+      replaced?.block.kill(replaced.slot)
+      this.#locate(listingId, block, slot)
+      if (replaced !== undefined) touched.add(replaced.block)
+    }
+    for (const block of touched) this.#tidy(block)
   }
 
   remove(listingId: string): boolean {
@@ -137,7 +159,7 @@ export class BlockList {
     const older = this.#blocks[at]
     const newer = this.#blocks[at + 1]
     if (older === undefined || newer === undefined) return false
-    return older.liveCount + newer.liveCount <= (this.#slots * 3) / 4
+    return older.liveCount + newer.liveCount <= (this.slots * 3) / 4
   }
 
   #rebuild(at: number, count: number): void {
@@ -164,7 +186,7 @@ export class BlockList {
   }
 
   #newBlock(least: Place): Block {
-    return new Block(this.#nextNumber++, placeOf(least), this.#slots, this.#vocabulary.size)
+    return Block.empty(this.#nextNumber++, placeOf(least), this.slots, this.#vocabulary.size)
   }
 }
 

@@ -1,21 +1,22 @@
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
-import type { Micros } from '../domain/timestamp.ts'
-import { type Bitset, bitset, clearBit, hasBit, setBit } from './bitset.ts'
-import { ByteStore } from './byte-store.ts'
-import { Column } from './column.ts'
-import { Dictionary } from './dictionary.ts'
+import { addAll, type Bitset, bitset, clearBit, countBits, hasBit, setBit } from './bitset.ts'
+import { Column, type ColumnParts } from './column.ts'
+import { Dictionary, type DictionaryParts } from './dictionary.ts'
 import type { FoundValues } from './found-values.ts'
 import type { Place } from './place.ts'
 import { SlotOrder } from './slot-order.ts'
+import { type SlotRow, SlotRows, type SlotRowsParts } from './slot-rows.ts'
 
 /** One listing in the index. */
-export type IndexEntry = {
-  listingId: string
-  publisherId: number
-  status: ListingStatus
-  createdAt: Micros
-  /** The listing's row on the wire, `protocol.md` 1.6: JSON in UTF-8. */
-  bytes: Uint8Array
+export type IndexEntry = SlotRow & { status: ListingStatus }
+
+/** A block in which nothing is dead and slots go from oldest to newest, as plain data that threads can exchange. */
+export type BlockParts = {
+  slots: number
+  rows: SlotRowsParts
+  byStatus: Readonly<Record<ListingStatus, Bitset>>
+  columns: readonly ColumnParts[]
+  publishers: DictionaryParts
 }
 
 /** Dead text that a block may hold beyond what it needs, before it is rebuilt. */
@@ -41,52 +42,72 @@ export class Block {
   /** Everything here comes behind it, or is it; everything in older blocks is older. */
   least: Place
 
-  #used = 0
   #settled = 0
   #liveBytes = 0
   #deadBytes = 0
-  readonly #texts = new ByteStore()
-  readonly #listingIds: string[] = []
-  readonly #createdAt: Float64Array
-  readonly #publisherIds: Float64Array
-  readonly #chunks: Uint32Array
-  readonly #starts: Uint32Array
-  readonly #lengths: Uint32Array
+  readonly #rows: SlotRows
 
   /**
    * @param number tells blocks of one index apart; never used twice
    * @param least the oldest listing that it will hold
    * @param slots at most 65,536, a multiple of 32
    */
-  constructor(number: number, least: Place, slots: number, columns: number) {
+  static empty(number: number, least: Place, slots: number, columns: number): Block {
+    return new Block(number, least, {
+      slots,
+      rows: SlotRows.empty(slots),
+      byStatus: { open: bitset(slots), closed: bitset(slots), expired: bitset(slots) },
+      columns: Array.from({ length: columns }, () => new Column(slots)),
+      publishers: new Dictionary(slots),
+    })
+  }
+
+  /** What another block was; it takes the parts over. */
+  static of(number: number, parts: BlockParts): Block {
+    const { slots, byStatus } = parts
+    const rows = new SlotRows(parts.rows)
+    return new Block(number, rows.placeOf(0), {
+      slots,
+      rows,
+      byStatus,
+      columns: parts.columns.map((column) => Column.of(slots, column)),
+      publishers: Dictionary.of(slots, parts.publishers),
+    })
+  }
+
+  /** Whatever the rows hold is live. */
+  private constructor(number: number, least: Place, { slots, rows, byStatus, columns, publishers }: Held) {
     this.number = number
     this.least = least
     this.slots = slots
-    this.columns = Array.from({ length: columns }, () => new Column(slots))
-    this.publishers = new Dictionary(slots)
-    this.order = new SlotOrder(slots, (slot) => this.placeOf(slot))
+    this.columns = columns
+    this.publishers = publishers
+    this.byStatus = byStatus
     this.live = bitset(slots)
-    this.byStatus = { open: bitset(slots), closed: bitset(slots), expired: bitset(slots) }
-    this.#createdAt = new Float64Array(slots)
-    this.#publisherIds = new Float64Array(slots)
-    this.#chunks = new Uint32Array(slots)
-    this.#starts = new Uint32Array(slots)
-    this.#lengths = new Uint32Array(slots)
+    this.#rows = rows
+    this.order = new SlotOrder(slots, (slot) => rows.placeOf(slot), rows.used)
+    for (const status of LISTING_STATUSES) {
+      addAll(this.live, byStatus[status])
+      this.counts[status] = countBits(byStatus[status])
+      this.liveCount += this.counts[status]
+    }
+    for (let slot = 0; slot < rows.used; slot++) this.#liveBytes += rows.lengthOf(slot)
   }
 
   get isFull(): boolean {
-    return this.#used === this.slots
+    return this.#rows.used === this.slots
   }
 
   /** Slots that a rebuild would win back. */
   get deadCount(): number {
-    return this.#used - this.liveCount
+    return this.#rows.used - this.liveCount
   }
 
   /** Whether more than about half of what it holds is dead: rebuilding then costs no more than what was won. */
   get isWasteful(): boolean {
     return (
-      this.deadCount * 2 > this.#used + this.slots / 16 || this.#deadBytes > this.#liveBytes + SPARE_BYTES
+      this.deadCount * 2 > this.#rows.used + this.slots / 16 ||
+      this.#deadBytes > this.#liveBytes + SPARE_BYTES
     )
   }
 
@@ -100,15 +121,8 @@ export class Block {
 
   /** The same, but the columns are left to the caller. */
   adopt(entry: IndexEntry): number {
-    const slot = this.#used++
-    const { chunk, start, length } = this.#texts.add(entry.bytes)
-    this.#chunks[slot] = chunk
-    this.#starts[slot] = start
-    this.#lengths[slot] = length
-    this.#listingIds.push(entry.listingId)
-    this.#createdAt[slot] = entry.createdAt
-    this.#publisherIds[slot] = entry.publisherId
-    this.#liveBytes += length
+    const slot = this.#rows.add(entry)
+    this.#liveBytes += entry.bytes.length
     this.#claim(slot, entry.status)
     this.order.add(slot)
     return slot
@@ -120,7 +134,7 @@ export class Block {
    */
   settleNext(): boolean {
     const column = this.columns[this.#settled++]
-    if (column === undefined) this.publishers.settle()
+    if (column === undefined) this.publishers.pack()
     else column.settle()
     return column !== undefined
   }
@@ -131,16 +145,16 @@ export class Block {
     clearBit(this.byStatus[status], slot)
     this.counts[status]--
     this.liveCount--
-    this.#liveBytes -= this.#lengths[slot]!
-    this.#deadBytes += this.#lengths[slot]!
+    this.#liveBytes -= this.#rows.lengthOf(slot)
+    this.#deadBytes += this.#rows.lengthOf(slot)
   }
 
   listingIdOf(slot: number): string {
-    return this.#listingIds[slot]!
+    return this.#rows.listingIdOf(slot)
   }
 
   placeOf(slot: number): Place {
-    return { createdAt: this.#createdAt[slot]!, listingId: this.#listingIds[slot]! }
+    return this.#rows.placeOf(slot)
   }
 
   statusOf(slot: number): ListingStatus {
@@ -148,16 +162,18 @@ export class Block {
   }
 
   entry(slot: number): IndexEntry {
+    return { ...this.#rows.rowOf(slot), status: this.statusOf(slot) }
+  }
+
+  /** Settled. The block must not be used any more; nothing in it may be dead, and its slots must be in order. */
+  parts(): BlockParts {
+    const { slots, byStatus } = this
     return {
-      listingId: this.#listingIds[slot]!,
-      publisherId: this.#publisherIds[slot]!,
-      status: this.statusOf(slot),
-      createdAt: this.#createdAt[slot]!,
-      bytes: this.#texts.view({
-        chunk: this.#chunks[slot]!,
-        start: this.#starts[slot]!,
-        length: this.#lengths[slot]!,
-      }),
+      slots,
+      rows: this.#rows.parts(),
+      byStatus,
+      columns: this.columns.map((column) => column.parts()),
+      publishers: this.publishers.parts(),
     }
   }
 
@@ -168,3 +184,5 @@ export class Block {
     this.liveCount++
   }
 }
+
+type Held = Pick<Block, 'slots' | 'byStatus' | 'columns' | 'publishers'> & { rows: SlotRows }

@@ -1,7 +1,17 @@
 import type { Scalar } from '../filter-spec/criteria.ts'
 import { type Bitset, bitset, hasBit, setBit } from './bitset.ts'
-import { Dictionary } from './dictionary.ts'
-import { RangeIndex } from './range-index.ts'
+import { Dictionary, type DictionaryParts } from './dictionary.ts'
+import { RangeIndex, type RangeIndexParts } from './range-index.ts'
+
+/** A settled column as plain data. */
+export type ColumnParts = {
+  present: Bitset
+  presentCount: number
+  several: boolean
+  values: DictionaryParts
+  /** `null` while no listing holds a number. */
+  ranges: RangeIndexParts | null
+}
 
 /**
  * What one path finds in the listings of one block. All filters of that path share it. All that is found in a slot
@@ -20,10 +30,20 @@ export class Column {
   #ranges: RangeIndex | null = null
 
   /** @param slots size of the block */
-  constructor(slots: number) {
+  constructor(slots: number, present = bitset(slots), values = new Dictionary(slots)) {
     this.#slots = slots
-    this.present = bitset(slots)
-    this.values = new Dictionary(slots)
+    this.present = present
+    this.values = values
+  }
+
+  /** What another column was; it takes the parts over, and slots that it knows must not come again. */
+  static of(slots: number, { present, presentCount, several, values, ranges }: ColumnParts): Column {
+    const column = new Column(slots, present, Dictionary.of(slots, values))
+    column.presentCount = presentCount
+    column.#several = several
+    column.#hasNumbers = ranges !== null
+    column.#ranges = ranges === null ? null : RangeIndex.restore(slots, ranges)
+    return column
   }
 
   /** `null` while no listing holds a number. */
@@ -44,7 +64,7 @@ export class Column {
 
   /** Does now what the first query would have to do. */
   settle(): void {
-    this.values.settle()
+    this.values.pack()
     void this.ranges
   }
 
@@ -57,6 +77,17 @@ export class Column {
     this.values.forEachMoved(places, (value, place) => {
       target.#addScalar(value, place)
     })
+  }
+
+  /** The column must not be used any more. */
+  parts(): ColumnParts {
+    return {
+      present: this.present,
+      presentCount: this.presentCount,
+      several: this.#several,
+      values: this.values.parts(),
+      ranges: this.ranges?.parts() ?? null,
+    }
   }
 
   #addPresent(slot: number): void {

@@ -1,7 +1,10 @@
 import type { Scalar } from '../filter-spec/criteria.ts'
-import { addOneByOne, addSorted } from './add-slots.ts'
-import type { Posting } from './posting.ts'
+import { type PackedPostings, packPostings, postingIn } from './packed-postings.ts'
+import { Posting } from './posting.ts'
 import { SlotLog } from './slot-log.ts'
+
+/** A settled dictionary as plain data: the values, and in the same order who holds them. */
+export type DictionaryParts = PackedPostings & { values: Scalar[] }
 
 /** For so few it is not worth looking at every value. */
 const FEW = 256
@@ -14,20 +17,35 @@ export class Dictionary {
   readonly #slots: number
   /** Values are numbered as they come. */
   readonly #numbers = new Map<Scalar, number>()
-  /** By the value's number, and for each the slot that came last. */
-  readonly #postings: Posting[] = []
-  readonly #newest: number[] = []
+  /** By the value's number: the slot that came last. Made when there is a first. */
+  #newest: number[] | null = null
   readonly #log = new SlotLog()
+  /** How many times some slot holds some value, of what is sorted by value. */
+  #sorted = 0
+  #packed: PackedPostings
+  /** By number: those that have changed since, or are new. */
+  readonly #changed = new Map<number, Posting>()
 
   /** @param slots size of the block */
   constructor(slots: number) {
     this.#slots = slots
+    this.#packed = packPostings(slots, 0, () => {})
+  }
+
+  /** What another dictionary was; it takes the parts over, and slots that it knows must not come again. */
+  static of(slots: number, { values, ...packed }: DictionaryParts): Dictionary {
+    const dictionary = new Dictionary(slots)
+    for (let number = 0; number < values.length; number++) dictionary.#numbers.set(values[number]!, number)
+    dictionary.#packed = packed
+    dictionary.#sorted = packed.counts.reduce((sum, count) => sum + count, 0)
+    return dictionary
   }
 
   /** `false` where the slot holds the value already. No slot comes again after another has come for that value. */
   add(value: Scalar, slot: number): boolean {
     const known = this.#numbers.get(value)
-    const number = known ?? this.#newest.length
+    const number = known ?? this.#numbers.size
+    this.#newest ??= new Array<number>(number)
     if (known === undefined) this.#numbers.set(value, number)
     else if (this.#newest[number] === slot) return false
     this.#newest[number] = slot
@@ -37,28 +55,30 @@ export class Dictionary {
 
   get(value: Scalar): Posting | undefined {
     const number = this.#numbers.get(value)
-    return number === undefined ? undefined : this.#settled()[number]
+    if (number === undefined) return undefined
+    this.settle()
+    return this.#posting(number)
   }
 
   /** The postings of those values that occur, by whichever of the two is shorter to go through. */
   among(values: ReadonlySet<Scalar>): Posting[] {
-    const postings = this.#settled()
+    this.settle()
     const found: Posting[] = []
-    if (values.size <= postings.length) {
+    if (values.size <= this.#numbers.size) {
       for (const value of values) {
         const number = this.#numbers.get(value)
-        if (number !== undefined) found.push(postings[number]!)
+        if (number !== undefined) found.push(this.#posting(number))
       }
     } else {
-      for (const [value, number] of this.#numbers) if (values.has(value)) found.push(postings[number]!)
+      for (const [value, number] of this.#numbers) if (values.has(value)) found.push(this.#posting(number))
     }
     return found
   }
 
   /** Every value with its slots. */
   *entries(): Generator<[value: Scalar, posting: Posting]> {
-    const postings = this.#settled()
-    for (const [value, number] of this.#numbers) yield [value, postings[number]!]
+    this.settle()
+    for (const [value, number] of this.#numbers) yield [value, this.#posting(number)]
   }
 
   /** Calls `visit` with every value and the new place of each of its slots; `places` has `-1` for one left behind. */
@@ -72,14 +92,61 @@ export class Dictionary {
 
   /** Sorts what has been noted by value. It is done anyway when somebody asks. */
   settle(): void {
-    if (this.#log.length === 0) return
-    if (this.#log.length <= FEW) addOneByOne(this.#postings, this.#log, this.#slots)
-    else addSorted(this.#postings, this.#log, this.#slots, this.#newest.length)
-    this.#log.clear()
+    const noted = this.#log.length
+    if (noted === 0) return
+    if (noted <= Math.max(FEW, this.#sorted / 8)) this.#addOneByOne()
+    else this.pack()
   }
 
-  #settled(): readonly Posting[] {
-    this.settle()
-    return this.#postings
+  /** The same, and everything that is sorted already goes into the least memory. */
+  pack(): void {
+    if (this.#log.length === 0 && this.#changed.size === 0) return
+    this.#packed = packPostings(this.#slots, this.#numbers.size, (visit) => {
+      this.#forEachSorted(visit)
+      this.#log.forEach(visit)
+    })
+    this.#changed.clear()
+    this.#clearLog()
   }
+
+  parts(): DictionaryParts {
+    this.pack()
+    return { values: [...this.#numbers.keys()], ...this.#packed }
+  }
+
+  #posting(number: number): Posting {
+    return this.#changed.get(number) ?? postingIn(this.#packed, number, this.#slots)
+  }
+
+  #addOneByOne(): void {
+    const known = this.#packed.counts.length
+    this.#log.forEach((number, slot) => {
+      if (number < known || this.#changed.has(number)) {
+        const posting = this.#posting(number)
+        posting.add(slot)
+        this.#changed.set(number, posting)
+      } else this.#changed.set(number, new Posting(this.#slots, slot))
+    })
+    this.#clearLog()
+  }
+
+  #forEachSorted(visit: Visit): void {
+    for (let number = 0; number < this.#packed.counts.length; number++) {
+      if (!this.#changed.has(number)) visitSlots(number, this.#posting(number), visit)
+    }
+    for (const [number, posting] of this.#changed) visitSlots(number, posting, visit)
+  }
+
+  #clearLog(): void {
+    this.#sorted += this.#log.length
+    this.#log.clear()
+  }
+}
+
+type Visit = (number: number, slot: number) => void
+
+const visitSlots = (number: number, posting: Posting, visit: Visit): void => {
+  posting.forEach((slot) => {
+    visit(number, slot)
+  })
 }

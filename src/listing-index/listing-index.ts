@@ -1,7 +1,8 @@
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
-import type { Block, IndexEntry } from './block.ts'
+import type { Block, BlockParts, IndexEntry } from './block.ts'
+import type { BlockPlan } from './block-builder.ts'
 import { BlockList } from './block-list.ts'
 import { type Conditions, matchBlock, Scratch } from './match.ts'
 import type { Place } from './place.ts'
@@ -75,6 +76,20 @@ export class ListingIndex {
    */
   put(entry: IndexEntry): void {
     this.#blocks.put(entry, this.#reader.read(entry.bytes))
+    this.version++
+  }
+
+  /** What a `BlockBuilder` for this index works after. */
+  get plan(): BlockPlan {
+    return { paths: this.#vocabulary.paths, slots: this.#blocks.slots }
+  }
+
+  /**
+   * Takes in the block that a `BlockBuilder` has made, of listings that are all newer than those that are here.
+   * @throws RangeError for any other block; nothing has changed then
+   */
+  adopt(block: BlockParts): void {
+    this.#blocks.adopt(block)
     this.version++
   }
 

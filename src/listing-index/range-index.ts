@@ -2,7 +2,10 @@ import type { Bound } from '../filter-spec/criteria.ts'
 import { addAll, addAllExcept, type Bitset, bitset, setBit } from './bitset.ts'
 import type { Dictionary } from './dictionary.ts'
 import { compareNumbers, countBelow, type Numeric } from './numeric.ts'
-import { type Held, Segment } from './segment.ts'
+import { type Held, Segment, type SegmentParts } from './segment.ts'
+
+/** A range index as plain data. */
+export type RangeIndexParts = { several: boolean; segments: SegmentParts[] }
 
 /** More than numbers of one per slot ever need. It bounds the work of adding where a slot holds hundreds. */
 const MAX_SEGMENTS = 256
@@ -45,6 +48,17 @@ export class RangeIndex {
     return ranges
   }
 
+  /** What another range index was; it takes the parts over. */
+  static restore(slots: number, { several, segments }: RangeIndexParts): RangeIndex {
+    const ranges = new RangeIndex(slots, several)
+    for (const parts of segments) {
+      const segment = Segment.restore(slots, parts)
+      ranges.#segments.push(segment)
+      ranges.#leasts.push(segment.least)
+    }
+    return ranges
+  }
+
   /** A slot holds this number, which it did not before. Slots come in any order. */
   add(value: Numeric, slot: number): void {
     const at = this.#segmentFor(value)
@@ -79,6 +93,11 @@ export class RangeIndex {
     this.#addSegments(target, from.value > 0 ? from.segment + 1 : from.segment, to.segment)
     if (to.value > 0) this.#addPart(target, to.segment, 0, to.value)
     return target
+  }
+
+  /** It must not be used any more. */
+  parts(): RangeIndexParts {
+    return { several: this.#several, segments: this.#segments.map((segment) => segment.parts()) }
   }
 
   /** Where the first value stands that is not less than `bound`, or is greater where `beyond`. */
@@ -118,7 +137,7 @@ export class RangeIndex {
 
   /** An empty segment before the one that is at `at` now. */
   #insert(at: number, least: Numeric): number {
-    const segment = new Segment(this.#slots, this.#segments[at]?.andAbove)
+    const segment = Segment.above(this.#slots, this.#segments[at]?.andAbove)
     if (this.#several) segment.own = bitset(this.#slots)
     this.#leasts.splice(at, 0, least)
     this.#segments.splice(at, 0, segment)

@@ -10,12 +10,21 @@ export class SlotOrder {
   readonly #slots: number
   readonly #placeOf: (slot: number) => Place
   #list: Uint16Array | null = null
-  #length = 0
+  #length: number
 
-  /** @param slots size of the block */
-  constructor(slots: number, placeOf: (slot: number) => Place) {
+  /**
+   * @param slots size of the block
+   * @param length slots that are taken already, each newer than the one before
+   */
+  constructor(slots: number, placeOf: (slot: number) => Place, length = 0) {
     this.#slots = slots
     this.#placeOf = placeOf
+    this.#length = length
+  }
+
+  /** Whether it is the order of the slots themselves. */
+  get isRising(): boolean {
+    return this.#list === null
   }
 
   /** Whether a listing would come behind all that are here, dead ones included. */

@@ -1,11 +1,12 @@
 import type { Filter } from '../filter-spec/filter.ts'
+import type { Path } from '../filter-spec/path.ts'
 import { pathKey } from '../filter-spec/path-key.ts'
 import { type PathTree, pathTree } from './path-tree.ts'
 
 /** What an index has columns for: the path of each of its filters, once, whatever number of filters shares it. */
 export class Vocabulary {
-  /** Number of columns. */
-  readonly size: number
+  /** In the order of the columns. */
+  readonly paths: readonly Path[]
   /** Numbers its paths as the columns are. */
   readonly tree: PathTree
   readonly #columns = new Map<string, number>()
@@ -13,8 +14,13 @@ export class Vocabulary {
   constructor(filters: Iterable<Filter>) {
     const paths = new Map(Array.from(filters, ({ compiled }) => [pathKey(compiled), compiled]))
     for (const key of paths.keys()) this.#columns.set(key, this.#columns.size)
-    this.size = paths.size
-    this.tree = pathTree([...paths.values()])
+    this.paths = [...paths.values()]
+    this.tree = pathTree(this.paths)
+  }
+
+  /** Number of columns. */
+  get size(): number {
+    return this.paths.length
   }
 
   /** @throws Error for a filter whose path none of the index's own filters has */

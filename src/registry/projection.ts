@@ -1,10 +1,11 @@
 import type { ApiKey } from '../domain/api-key.ts'
 import { objectMembers } from '../domain/json-members.ts'
-import { type ListingRecord, renderListing } from '../domain/listing.ts'
+import type { ListingRecord } from '../domain/listing.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { ListingIndex } from '../listing-index/listing-index.ts'
 import type { Change } from '../store/store.ts'
+import type { BlockSetting } from './build-block.ts'
 import { RowBuffer } from './row-buffer.ts'
 
 /** What the store holds, in memory and ready to be read: listings, publishers, keys. */
@@ -48,6 +49,14 @@ export class Projection {
     return [...this.#keys.values()].sort((a, b) => b.createdAt - a.createdAt || b.id - a.id)
   }
 
+  /** What blocks of its listings are built with. */
+  get blockSetting(): BlockSetting {
+    const storefronts = new Map(
+      Array.from(this.#publishers, ([id, { storefrontUrl }]) => [id, storefrontUrl]),
+    )
+    return { plan: this.listings.plan, storefronts }
+  }
+
   /** Takes in one change; taking it in again changes nothing. */
   apply(change: Change): void {
     switch (change.kind) {
@@ -67,9 +76,7 @@ export class Projection {
 
   #setListing(record: ListingRecord): void {
     const storefrontUrl = this.publisher(record.publisherId)?.storefrontUrl ?? null
-    const { listingId, publisherId, status, createdAt } = record
-    const bytes = this.#row.write(renderListing(record, storefrontUrl))
-    this.listings.put({ listingId, publisherId, status, createdAt, bytes })
+    this.listings.put(this.#row.entry(record, storefrontUrl))
   }
 
   /** A publisher that moves takes the rows of all its listings along (`protocol.md` 1.5). */

@@ -2,7 +2,8 @@ import { type Clock, systemClock } from '../domain/clock.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { Position, Store } from '../store/store.ts'
-import { Projection } from './projection.ts'
+import { type Loaded, loadProjection } from './load-projection.ts'
+import type { Projection } from './projection.ts'
 
 /** Changes read in one go. */
 const BATCH = 1000
@@ -41,7 +42,7 @@ export class Replica {
     clock: Clock = systemClock,
     signal?: AbortSignal,
   ): Promise<Replica> {
-    const loaded = await load(store, filters, signal)
+    const loaded = await loadProjection(store, filters, signal)
     return new Replica(store, filters, onFault, clock, loaded)
   }
 
@@ -117,7 +118,7 @@ export class Replica {
   async #readOn(): Promise<boolean> {
     const read = await this.#store.changesAfter(this.#position, BATCH)
     if (read === 'lost') {
-      const { projection, position } = await load(this.#store, this.#filters)
+      const { projection, position } = await loadProjection(this.#store, this.#filters)
       this.projection = projection
       this.#position = position
       return true
@@ -140,15 +141,4 @@ export class Replica {
   #catchUpUnasked(): void {
     this.#catchUp().catch(() => {}) // a failure was reported, and is tried again
   }
-}
-
-type Loaded = { projection: Projection; position: Position }
-
-const load = async (store: Store, filters: readonly Filter[], signal?: AbortSignal): Promise<Loaded> => {
-  const projection = new Projection(filters)
-  const position = await store.load((change) => {
-    signal?.throwIfAborted()
-    projection.apply(change)
-  })
-  return { projection, position }
 }

@@ -1,13 +1,27 @@
+import { type ListingRecord, renderListing } from '../domain/listing.ts'
+import type { IndexEntry } from '../listing-index/listing-index.ts'
+
 /** What most rows fit into, however many bytes a character takes. */
 const USUAL_BYTES = 64 * 1024
 const MOST_BYTES_PER_CHARACTER = 3
 
-/** Turns one text after the other into UTF-8 in the same memory, for a reader that copies what it wants to keep. */
+/** Turns one record after the other into what the index takes, in the same memory: the index copies what it keeps. */
 export class RowBuffer {
   readonly #bytes = Buffer.allocUnsafe(USUAL_BYTES)
 
-  /** The text's bytes, until the next call. */
-  write(text: string): Uint8Array {
+  /** Its bytes are valid until the next call. */
+  entry(record: ListingRecord, storefrontUrl: string | null): IndexEntry {
+    const { listingId, publisherId, status, createdAt } = record
+    return {
+      listingId,
+      publisherId,
+      status,
+      createdAt,
+      bytes: this.#write(renderListing(record, storefrontUrl)),
+    }
+  }
+
+  #write(text: string): Uint8Array {
     if (text.length * MOST_BYTES_PER_CHARACTER > USUAL_BYTES) return Buffer.from(text)
     return this.#bytes.subarray(0, this.#bytes.write(text))
   }

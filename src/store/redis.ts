@@ -8,7 +8,7 @@ import * as mutations from './redis-mutations.ts'
 import * as reads from './redis-reads.ts'
 import { keysUnder, PREFIX, RedisSession } from './redis-session.ts'
 import type {
-  Change,
+  LoadVisitor,
   NewKey,
   Position,
   PublishCommand,
@@ -109,8 +109,8 @@ class RedisStore implements Store {
     return mutations.revokeKey(this.#session, id)
   }
 
-  load(visit: (change: Change) => void): Promise<Position> {
-    return reads.load(this.#session, visit)
+  load(visitor: LoadVisitor): Promise<Position> {
+    return reads.load(this.#session, visitor)
   }
 
   changesAfter(position: Position, limit: number) {

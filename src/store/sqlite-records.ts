@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ApiKey } from '../domain/api-key.ts'
 import type { ListingRecord } from '../domain/listing.ts'
+import type { PackedListings } from '../domain/packed-listings.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import {
@@ -8,6 +9,7 @@ import {
   keyOf,
   LISTING_COLUMNS,
   listingAt,
+  PACKED_LISTINGS,
   PUBLISHER_COLUMNS,
   publisherOf,
   type Row,
@@ -89,9 +91,14 @@ export class SqliteRecords {
     return this.#statements.publishersAfter.all(after, limit).map((row) => publisherOf(row))
   }
 
-  /** Listings created after one time and not after another, oldest first. */
-  listingsBetween(after: Micros, last: Micros, limit: number): ListingRecord[] {
-    return this.#statements.listingsBetween.all(after, last, limit).map((row) => listingAt(row))
+  /** Listings created after one time and not after another, oldest first, and the time of the last of them. */
+  listingsBetween(after: Micros, last: Micros, limit: number): { page: PackedListings; last: Micros } {
+    const row: Row = this.#statements.listingsBetween.get(after, last, limit)!
+    const bytes = row[1] as Uint8Array<ArrayBuffer> | null
+    return {
+      page: { count: row[0] as number, bytes: bytes ?? new Uint8Array() },
+      last: row[2] as Micros,
+    }
   }
 }
 
@@ -128,8 +135,6 @@ const prepareAll = (database: DatabaseSync) => {
     publishersAfter: prepare(
       `SELECT ${PUBLISHER_COLUMNS} FROM publisher WHERE publisher_id > ? ORDER BY publisher_id LIMIT ?`,
     ),
-    listingsBetween: prepare(
-      `SELECT ${LISTING_COLUMNS} FROM listing WHERE created_at > ? AND created_at <= ? ORDER BY created_at LIMIT ?`,
-    ),
+    listingsBetween: prepare(PACKED_LISTINGS),
   }
 }

@@ -1,6 +1,7 @@
 import type { SQLOutputValue } from 'node:sqlite'
 import type { ApiKey, KeyScope } from '../domain/api-key.ts'
 import type { ListingRecord, ListingStatus } from '../domain/listing.ts'
+import { FIELD_END, LISTING_END } from '../domain/packed-listings.ts'
 import type { Publisher } from '../domain/publisher.ts'
 
 /** A row as `returnArrays` gives it: half the time of a row with names, which counts where every listing is read. */
@@ -23,6 +24,16 @@ export const listingAt = (row: Row, first = 0): ListingRecord => ({
   maxDurationSeconds: row[first + 8] as string,
   oracleAddress: row[first + 9] as string,
 })
+
+/**
+ * A page of `PackedListings`: how many, their bytes (null for none), and the time of the last. SQLite joins the texts
+ * itself, because to make strings of them, and bytes again, takes as long as reading them.
+ */
+export const PACKED_LISTINGS = `
+SELECT count(*), CAST(group_concat(packed, '') AS BLOB), max(created_at) FROM (
+  SELECT created_at, concat_ws(char(${FIELD_END}), ${LISTING_COLUMNS}) || char(${LISTING_END}) AS packed
+  FROM listing WHERE created_at > ? AND created_at <= ? ORDER BY created_at LIMIT ?
+)`
 
 export const PUBLISHER_COLUMNS = 'publisher_id, scheme, identifier, storefront_url, created_at, updated_at'
 

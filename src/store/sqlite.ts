@@ -10,7 +10,7 @@ import * as mutations from './sqlite-mutations.ts'
 import { SqliteRecords } from './sqlite-records.ts'
 import { SqliteSignatureUses } from './sqlite-signature-uses.ts'
 import type {
-  Change,
+  LoadVisitor,
   NewKey,
   Position,
   PublishCommand,
@@ -98,24 +98,24 @@ class SqliteStore implements Store {
   }
 
   /** In pages, so that a long load does not hold up the event loop. */
-  async load(visit: (change: Change) => void): Promise<Position> {
+  async load(visitor: LoadVisitor): Promise<Position> {
     // The position comes first: what changes while the pages are read stands behind it in the changelog.
     const { position, at } = this.#read(({ changelog }) => changelog.resume())
     await this.#visitPages(0, (after) => {
       const keys = this.#read(({ records }) => records.keysAfter(after, LOAD_PAGE))
-      for (const key of keys) visit({ kind: 'key', key })
+      for (const key of keys) visitor.change({ kind: 'key', key })
       return keys.length < LOAD_PAGE ? null : keys.at(-1)!.id
     })
     await this.#visitPages(0, (after) => {
       const publishers = this.#read(({ records }) => records.publishersAfter(after, LOAD_PAGE))
-      for (const publisher of publishers) visit({ kind: 'publisher', publisher })
+      for (const publisher of publishers) visitor.change({ kind: 'publisher', publisher })
       return publishers.length < LOAD_PAGE ? null : publishers.at(-1)!.publisherId
     })
     // Listings of a later time are left to the changelog: their publishers may not have been visited.
-    await this.#visitPages(0, (after) => {
-      const records = this.#read(({ records }) => records.listingsBetween(after, at, LOAD_PAGE))
-      for (const record of records) visit({ kind: 'listing', record })
-      return records.length < LOAD_PAGE ? null : records.at(-1)!.createdAt
+    await this.#visitPages(0, async (after) => {
+      const { page, last } = this.#read(({ records }) => records.listingsBetween(after, at, LOAD_PAGE))
+      if (page.count > 0) await visitor.listings(page)
+      return page.count < LOAD_PAGE ? null : last
     })
     return position
   }
@@ -165,9 +165,13 @@ class SqliteStore implements Store {
     }
   }
 
-  async #visitPages(first: number, visitPage: (after: number) => number | null): Promise<void> {
+  /** Each page tells what the next one starts behind; `null` where it is the last. */
+  async #visitPages(
+    first: number,
+    visitPage: (after: number) => number | null | Promise<number | null>,
+  ): Promise<void> {
     for (let after: number | null = first; after !== null; ) {
-      after = visitPage(after)
+      after = await visitPage(after)
       if (after !== null) await new Promise(setImmediate)
     }
   }

@@ -1,5 +1,6 @@
 import type { ApiKey, KeyScope } from '../domain/api-key.ts'
 import type { ListingFields, ListingRecord, ListingStatus, PublishReceipt } from '../domain/listing.ts'
+import type { PackedListings } from '../domain/packed-listings.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import type { Micros } from '../domain/timestamp.ts'
 
@@ -30,10 +31,10 @@ export interface Store {
   revokeKey(id: number): Promise<ApiKey | null>
 
   /**
-   * Calls `visit` with everything that is kept, publishers before their listings, listings in `created_at` order.
-   * The position returned is one from which `changesAfter` misses nothing (it may repeat).
+   * Shows the visitor everything that is kept: keys and publishers, then the listings in `created_at` order, none
+   * twice. The position returned is one from which `changesAfter` misses nothing (it may repeat).
    */
-  load(visit: (change: Change) => void): Promise<Position>
+  load(visitor: LoadVisitor): Promise<Position>
   /**
    * What has changed after a position, oldest first, at most `limit` entries, each with the state that is current
    * now: applying entries twice, or late, leads to the same end. A publisher comes before its listings. Fewer than
@@ -57,6 +58,13 @@ export type Change =
   | { kind: 'listing'; record: ListingRecord }
   | { kind: 'listing_removed'; listingId: string }
   | { kind: 'key'; key: ApiKey }
+
+export type LoadVisitor = {
+  /** A key, or a publisher. */
+  change(change: Change): void
+  /** Some listings more. The store waits for what is returned before it calls again. */
+  listings(page: PackedListings): void | Promise<void>
+}
 
 export type Identity = { scheme: string; identifier: string }
 

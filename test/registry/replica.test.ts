@@ -123,10 +123,16 @@ test('when the changelog is lost, another projection takes the place of the old 
   const seen: (readonly string[])[] = []
   const { load } = store
   // A reader who looks while the load is under way, after each thing that is visited.
-  store.load = (visit) =>
-    load.call(store, (change) => {
-      visit(change)
-      seen.push(idsOf(replica).sort())
+  store.load = (visitor) =>
+    load.call(store, {
+      change: (change) => {
+        visitor.change(change)
+        seen.push(idsOf(replica).sort())
+      },
+      listings: async (page) => {
+        await visitor.listings(page)
+        seen.push(idsOf(replica).sort())
+      },
     })
   faults.failures = 1
   await t.throwsAsync(replica.catchUp())

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import test, { type ExecutionContext } from 'ava'
 import { ConfigError } from '../../src/errors.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
-import { published, publishOf } from './contract/subject.ts'
+import { loaded, published, publishOf } from './contract/subject.ts'
 
 const inDirectory = (t: ExecutionContext, name = 'entrepot.db'): string => {
   const directory = mkdtempSync(join(tmpdir(), 'entrepot-database-'))
@@ -63,7 +63,7 @@ test('a damaged file is told at the start or where it is read, never passed over
   const bytes = readFileSync(path)
   bytes.fill(0xff, 4096, bytes.length)
   writeFileSync(path, bytes)
-  const readAll = async () => openSqliteStore(path).load(() => {})
+  const readAll = async () => loaded(openSqliteStore(path))
   await t.throwsAsync(readAll, { message: /malformed/ })
 })
 

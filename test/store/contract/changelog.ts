@@ -10,6 +10,7 @@ import {
   removeOf,
   replayed,
   updateOf,
+  visitorOf,
 } from './subject.ts'
 
 /** More listings than any store reads at once. */
@@ -99,7 +100,7 @@ export const changelogContract = (name: string, open: OpenStore): void => {
         store.remove(removeOf(`old-${n}`)),
       ]).flat(),
     )
-    const position = await store.load((change) => picture.apply(change))
+    const position = await store.load(visitorOf((change) => picture.apply(change)))
     await writing
     for (const change of (await replayed(store, position, 7)).changes) picture.apply(change)
     t.deepEqual(picture.sorted(), (await Picture.of(store)).sorted())
@@ -111,10 +112,12 @@ export const changelogContract = (name: string, open: OpenStore): void => {
       await Promise.all(Array.from({ length: 100 }, (_, m) => published(store, publishOf(`L${n + m}`))))
     const picture = new Picture()
     let writing: Promise<unknown> | undefined
-    const position = await store.load((change) => {
-      picture.apply(change)
-      if (change.kind === 'listing') writing ??= published(store, publishOf('late', { identity: BOB }))
-    })
+    const position = await store.load(
+      visitorOf((change) => {
+        picture.apply(change)
+        if (change.kind === 'listing') writing ??= published(store, publishOf('late', { identity: BOB }))
+      }),
+    )
     await writing
     for (const change of (await replayed(store, position)).changes) picture.apply(change)
     t.is(picture.listings.size, LONG + 1)
@@ -167,9 +170,6 @@ export const changelogContract = (name: string, open: OpenStore): void => {
     await t.throwsAsync(store.addKey(keyNamed('alice')), unavailable)
     await t.throwsAsync(store.ping(), unavailable)
     await t.throwsAsync(store.changesAfter('0', 1), unavailable)
-    await t.throwsAsync(
-      store.load(() => {}),
-      unavailable,
-    )
+    await t.throwsAsync(loaded(store), unavailable)
   })
 }

@@ -2,6 +2,7 @@ import type { ApiKey } from '../../../src/domain/api-key.ts'
 import type { ListingRecord } from '../../../src/domain/listing.ts'
 import type { Publisher } from '../../../src/domain/publisher.ts'
 import type { Change, Store } from '../../../src/store/store.ts'
+import { visitorOf } from './subject.ts'
 
 /** A reader's picture of a store, built from changes alone. */
 export class Picture {
@@ -17,7 +18,7 @@ export class Picture {
 
   static async of(store: Store): Promise<Picture> {
     const picture = new Picture()
-    await store.load((change) => picture.apply(change))
+    await store.load(visitorOf((change) => picture.apply(change)))
     return picture
   }
 

@@ -1,8 +1,10 @@
 import type { ExecutionContext } from 'ava'
 import type { PublishReceipt } from '../../../src/domain/listing.ts'
+import { unpackListings } from '../../../src/domain/packed-listings.ts'
 import { nowMicros } from '../../../src/domain/timestamp.ts'
 import type {
   Change,
+  LoadVisitor,
   NewKey,
   Position,
   PublishCommand,
@@ -75,10 +77,20 @@ export const published = async (store: Store, command: PublishCommand): Promise<
   return outcome.record
 }
 
+/** One who is told of each listing, key and publisher alike. */
+export const visitorOf = (visit: (change: Change) => void): LoadVisitor => ({
+  change: visit,
+  listings: (page) => {
+    const records = [...unpackListings(page)]
+    if (records.length !== page.count) throw new Error(`${records.length} listings, said to be ${page.count}`)
+    for (const record of records) visit({ kind: 'listing', record })
+  },
+})
+
 /** Everything that `load` visits, in order, and the position that it returns. */
 export const loaded = async (store: Store): Promise<{ changes: Change[]; position: Position }> => {
   const changes: Change[] = []
-  const position = await store.load((change) => changes.push(change))
+  const position = await store.load(visitorOf((change) => changes.push(change)))
   return { changes, position }
 }
 

@@ -1,0 +1,69 @@
+import type { Bitset } from './bitset.ts'
+import { isDense, Posting } from './posting.ts'
+
+/**
+ * The postings of many values, which are numbered from 0, as plain data: the slots of those that are dense as sets, of
+ * the others as lists, each one behind the other. An object for each value would be most of what the index keeps.
+ */
+export type PackedPostings = {
+  counts: Uint32Array
+  /** Where the value's slots begin, in `sets` or in `lists`. */
+  starts: Uint32Array
+  lists: Uint16Array
+  sets: Bitset
+}
+
+type ForEachPair = (visit: (number: number, slot: number) => void) => void
+
+/**
+ * @param slots size of the block
+ * @param numbers how many values there are
+ * @param forEachPair calls back with every value's number and each slot that holds it, once
+ */
+export const packPostings = (slots: number, numbers: number, forEachPair: ForEachPair): PackedPostings => {
+  const counts = countSlots(numbers, forEachPair)
+  const starts = new Uint32Array(numbers)
+  let words = 0
+  let room = 0
+  for (let number = 0; number < numbers; number++) {
+    const count = counts[number]!
+    if (isDense(count, slots)) {
+      starts[number] = words
+      words += wordsOf(slots)
+    } else {
+      starts[number] = room
+      room += count
+    }
+  }
+  const lists = new Uint16Array(room)
+  const sets = new Int32Array(words)
+  const nexts = starts.slice()
+  forEachPair((number, slot) => {
+    if (isDense(counts[number]!, slots)) sets[starts[number]! + (slot >> 5)]! |= 1 << (slot & 31)
+    else lists[nexts[number]!++] = slot
+  })
+  return { counts, starts, lists, sets }
+}
+
+/** One of them. What is added to it is not added here. */
+export const postingIn = (
+  { counts, starts, lists, sets }: PackedPostings,
+  number: number,
+  slots: number,
+): Posting => {
+  const count = counts[number]!
+  const start = starts[number]!
+  return isDense(count, slots)
+    ? Posting.ofBits(slots, sets.subarray(start, start + wordsOf(slots)), count)
+    : Posting.ofList(slots, lists, start, count)
+}
+
+const countSlots = (numbers: number, forEachPair: ForEachPair): Uint32Array => {
+  const counts = new Uint32Array(numbers)
+  forEachPair((number) => {
+    counts[number]!++
+  })
+  return counts
+}
+
+const wordsOf = (slots: number): number => Math.ceil(slots / 32)

@@ -1,0 +1,32 @@
+import type { Filter } from '../filter-spec/filter.ts'
+import type { Position, Store } from '../store/store.ts'
+import { BlockLoad } from './block-load.ts'
+import { Projection } from './projection.ts'
+
+export type Loaded = { projection: Projection; position: Position }
+
+/** Everything that a store holds, in a projection of its own. Rejects when the store does, or the signal says so. */
+export const loadProjection = async (
+  store: Store,
+  filters: readonly Filter[],
+  signal?: AbortSignal,
+): Promise<Loaded> => {
+  const projection = new Projection(filters)
+  const load = new BlockLoad(projection)
+  try {
+    const position = await store.load({
+      change: (change) => {
+        signal?.throwIfAborted()
+        projection.apply(change)
+      },
+      listings: (page) => {
+        signal?.throwIfAborted()
+        return load.take(page)
+      },
+    })
+    await load.finish()
+    return { projection, position }
+  } finally {
+    await load.close()
+  }
+}

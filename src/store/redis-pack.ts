@@ -1,0 +1,39 @@
+import { FIELD_END, LISTING_END, type PackedListings } from '../domain/packed-listings.ts'
+import type { Micros } from '../domain/timestamp.ts'
+
+/**
+ * Listings by their ids and rows. A row has a listing's fields behind the id, in the order and with the separator of
+ * `PackedListings`, so its bytes are copied as they are. What is gone has no row and is left out; so is what was
+ * created after `last`: a listing that was removed and published again between the reading of ids and of rows.
+ */
+export const packListings = (
+  ids: readonly string[],
+  rows: readonly (Buffer | null)[],
+  last: Micros,
+): PackedListings => {
+  const bytes = Buffer.allocUnsafeSlow(ids.reduce((sum, id, n) => sum + mostBytes(id, rows[n]!), 0))
+  let count = 0
+  let end = 0
+  for (const [n, id] of ids.entries()) {
+    const row = rows[n]!
+    if (row === null || createdAt(row) > last) continue
+    end += bytes.write(id, end)
+    bytes[end++] = FIELD_END
+    end += row.copy(bytes, end)
+    bytes[end++] = LISTING_END
+    count++
+  }
+  return { count, bytes: bytes.subarray(0, end) }
+}
+
+const MOST_BYTES_PER_CHARACTER = 3
+
+const mostBytes = (id: string, row: Buffer | null): number =>
+  row === null ? 0 : id.length * MOST_BYTES_PER_CHARACTER + row.length + 2
+
+/** The third field of a row. */
+const createdAt = (row: Buffer): Micros => {
+  const status = row.indexOf(FIELD_END) + 1
+  const start = row.indexOf(FIELD_END, status) + 1
+  return Number(row.toString('latin1', start, row.indexOf(FIELD_END, start)))
+}

@@ -1,0 +1,24 @@
+import type { ListingRecord } from '../../src/domain/listing.ts'
+import { FIELD_END, LISTING_END, type PackedListings } from '../../src/domain/packed-listings.ts'
+
+/** Listings as a store hands them over, in memory of their own. */
+export const packed = (records: readonly ListingRecord[]): PackedListings => {
+  const text = records.map((record) => fieldsOf(record).join(String.fromCharCode(FIELD_END)) + END).join('')
+  const bytes = Buffer.from(text)
+  return { count: records.length, bytes: new Uint8Array(bytes) }
+}
+
+const END = String.fromCharCode(LISTING_END)
+
+const fieldsOf = (record: ListingRecord): (string | number)[] => [
+  record.listingId,
+  record.publisherId,
+  record.status,
+  record.createdAt,
+  record.updatedAt,
+  record.offerResource,
+  record.acceptedEscrows,
+  record.demands,
+  record.maxDurationSeconds,
+  record.oracleAddress,
+]

@@ -1,0 +1,106 @@
+import test from 'ava'
+import type { ListingRecord } from '../../src/domain/listing.ts'
+import type { IndexConditions } from '../../src/listing-index/listing-index.ts'
+import { BlockLoad } from '../../src/registry/block-load.ts'
+import { Projection } from '../../src/registry/projection.ts'
+import { packed } from '../helpers/packed.ts'
+import { filterOn } from '../listing-index/model.ts'
+
+const FILTERS = [filterOn('$.offer_resource.n', 'range'), filterOn('$.offer_resource.s')]
+const PUBLISHERS = 7
+const PAGE = 1000
+
+const recordOf = (n: number): ListingRecord => ({
+  listingId: `listing-${n}`,
+  publisherId: 1 + (n % PUBLISHERS),
+  status: n % 5 === 0 ? 'closed' : 'open',
+  createdAt: 1_700_000_000_000_000 + n,
+  updatedAt: 1_700_000_000_000_000 + n + (n % 2),
+  offerResource: `{"n":${n % 1000},"s":"${n % 3 === 0 ? 'é' : 'e'}${n % 100}"}`,
+  acceptedEscrows: '[]',
+  demands: '[]',
+  maxDurationSeconds: 'null',
+  oracleAddress: 'null',
+})
+
+const projectionWithPublishers = (): Projection => {
+  const projection = new Projection(FILTERS)
+  for (let id = 1; id <= PUBLISHERS; id++) {
+    const storefrontUrl = id === 1 ? null : `https://seller-${id}.example/`
+    const identity = { publisherId: id, scheme: 'eip191', identifier: `0x${id}` }
+    projection.apply({
+      kind: 'publisher',
+      publisher: { ...identity, storefrontUrl, createdAt: 0, updatedAt: 0 },
+    })
+  }
+  return projection
+}
+
+const loadedBy = async (threads: number, listings: number): Promise<Projection> => {
+  const projection = projectionWithPublishers()
+  const load = new BlockLoad(projection, threads)
+  try {
+    for (let first = 0; first < listings; first += PAGE) {
+      const count = Math.min(PAGE, listings - first)
+      await load.take(packed(Array.from({ length: count }, (_, n) => recordOf(first + n))))
+    }
+    await load.finish()
+    return projection
+  } finally {
+    await load.close()
+  }
+}
+
+const rowsOf = ({ listings }: Projection, asked?: IndexConditions): string[] =>
+  Array.from(
+    listings.entries(asked),
+    ({ bytes, ...entry }) => `${JSON.stringify(entry)} ${Buffer.from(bytes).toString()}`,
+  )
+
+test.serial('blocks that threads build hold what one thread would have put, and answer alike', async (t) => {
+  const LISTINGS = 70_500
+  const [threaded, alone] = await Promise.all([loadedBy(2, LISTINGS), loadedBy(0, LISTINGS)])
+  t.is(threaded.listings.size, LISTINGS)
+  t.true(rowsOf(threaded).join('\n') === rowsOf(alone).join('\n'))
+  for (const projection of [threaded, alone]) {
+    projection.apply({ kind: 'listing_removed', listingId: 'listing-40000' })
+    projection.apply({ kind: 'listing', record: { ...recordOf(12), status: 'expired' } })
+    projection.apply({ kind: 'listing', record: recordOf(LISTINGS) })
+  }
+  const [n, s] = FILTERS
+  const criteria: IndexConditions['criteria'] = [
+    {
+      filter: n!,
+      onMissing: 'fail',
+      test: { op: 'range', low: { value: 10, inclusive: true }, high: { value: 400, inclusive: false } },
+    },
+    { filter: s!, onMissing: 'fail', test: { op: 'in', values: new Set(['é12', 'e13', 'e15', 'é99']) } },
+  ]
+  for (const status of ['open', 'closed', 'expired', null] as const) {
+    const asked = { status, publisherId: null, criteria }
+    t.true(rowsOf(threaded, asked).length > 0 || status === 'expired')
+    t.true(rowsOf(threaded, asked).join('\n') === rowsOf(alone, asked).join('\n'))
+  }
+})
+
+test.serial('few listings start no thread', async (t) => {
+  const threads = process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length
+  const projection = projectionWithPublishers()
+  const load = new BlockLoad(projection, 2)
+  for (let page = 0; page < 5; page++)
+    await load.take(packed(Array.from({ length: PAGE }, (_, n) => recordOf(page * PAGE + n))))
+  await load.finish()
+  t.is(process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length, threads)
+  await load.close()
+  t.is(projection.listings.size, 5 * PAGE)
+})
+
+test.serial('what a thread refuses is told to whoever loads', async (t) => {
+  const projection = projectionWithPublishers()
+  const load = new BlockLoad(projection, 1)
+  t.teardown(() => load.close())
+  const page = (first: number, offerResource: string) =>
+    packed(Array.from({ length: PAGE }, (_, n) => ({ ...recordOf(first + n), offerResource })))
+  for (let n = 0; n < 33; n++) await load.take(page(n * PAGE, n === 7 ? '{"s":"\\u00zz"}' : '{}'))
+  await t.throwsAsync(load.finish(), { name: 'SyntaxError' })
+})
