@@ -68,6 +68,22 @@ test('every network, volume, secret and service that is named is there, and so i
   }
 })
 
+test('who waits for another to be well waits for one that is asked how it is', (t) => {
+  const waits = services.flatMap(([, { depends_on = {} }]) =>
+    Object.entries(depends_on as Record<string, { condition?: string }>)
+      .filter(([, { condition }]) => condition === 'service_healthy')
+      .map(([name]) => name),
+  )
+  t.true(waits.length > 4)
+  for (const name of waits) {
+    const { healthcheck, build } = file.services[name]!
+    t.true(
+      healthcheck !== undefined || build?.target === 'runtime',
+      `${name}: the image has a check of its own`,
+    )
+  }
+})
+
 test('no container can write to its root, gain a right, or take what is the host’s', (t) => {
   for (const [name, service] of services) {
     t.true(service.read_only, name)
