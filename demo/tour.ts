@@ -13,6 +13,8 @@ ${Object.entries(registries)
 and a gateway over ${names.length} of them:
   ${'gateway'.padEnd(12)} ${gateway}
 
+The board, in a browser: ${gateway}/   (reader key: ${readerKey})
+
 Try:
   curl -s '${gateway}/listings?limit=3'
   curl -s '${gateway}/listings?gpu_model=H200&gpu_count_min=4'

@@ -4,7 +4,7 @@ import { startChromium } from '../test/helpers/chromium.ts'
 /** Run by `npm run screenshots`: the README's pictures of the board, over the demo's market. */
 
 const FOLDER = 'docs/images'
-const SIZE = { width: 1120, height: 700 }
+const SIZE = { width: 1280, height: 760 }
 
 const market = await openMarket(0)
 const browser = await startChromium()
@@ -19,6 +19,7 @@ try {
     await page.getByText(/^Of all/).waitFor()
     await page.locator('.canvas canvas').nth(1).waitFor()
     if (colorScheme === 'dark') await page.getByRole('button', { name: '8 × H200' }).first().click()
+    else await page.evaluate('scrollTo(0, 0)')
     await page.screenshot({ path: `${FOLDER}/board-${colorScheme}.png` })
     await page.close()
   }

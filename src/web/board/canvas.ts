@@ -17,6 +17,7 @@ export type Drawing = {
   series: UPlot.Series[]
   /** Below the places 0, 1, 2 and so on. */
   labels: readonly string[]
+  isLogarithmic: boolean
   /** Strokes across a place. */
   marks: readonly { at: number; value: number }[]
   text: string
@@ -84,6 +85,8 @@ const pensOf = (element: HTMLElement, Plot: typeof UPlot): Pens => {
 
 const optionsOf = (drawing: Drawing, { colours }: Pens, width: number): UPlot.Options => {
   const axis = { stroke: colours.text, font: drawing.text, ticks: { show: false } }
+  const longest = Math.max(0, ...drawing.labels.map(({ length }) => length))
+  const isTight = (longest + 1) * CHAR_PX * drawing.labels.length > width - VALUES_PX
   return {
     width,
     height: HEIGHT,
@@ -97,21 +100,41 @@ const optionsOf = (drawing: Drawing, { colours }: Pens, width: number): UPlot.Op
         grid: { show: false },
         splits: () => drawing.labels.map((_, at) => at),
         values: () => [...drawing.labels],
-        rotate: drawing.labels.length > MAX_LEVEL_LABELS ? -40 : 0,
-        size: drawing.labels.length > MAX_LEVEL_LABELS ? 64 : 30,
+        rotate: isTight ? -40 : 0,
+        size: isTight ? 64 : 30,
       },
       {
         ...axis,
         grid: { stroke: colours.grid, width: 1 },
-        size: 56,
-        values: (_, splits) => splits.map((value) => (value === null ? '' : COMPACT.format(value))),
+        size: VALUES_PX,
+        ...(drawing.isLogarithmic ? { splits: (_, __, least, most) => decades(least, most) } : {}),
+        values: (_, splits) => splits.map(tickText),
       },
     ],
     hooks: { draw: [(plot) => strokeMarks(plot, drawing, colours.mark)] },
   }
 }
 
-const MAX_LEVEL_LABELS = 5
+/** About, at the size of labels. */
+const CHAR_PX = 6.5
+/** Width of the axis with the values. */
+const VALUES_PX = 56
+
+/** Powers of ten; with their twofold and fivefold where there are few. */
+const decades = (least: number, most: number): number[] => {
+  const [from, to] = [Math.floor(Math.log10(least)), Math.ceil(Math.log10(most))]
+  const factors = to - from > 3 ? [1] : [1, 2, 5]
+  return Array.from({ length: to - from + 1 }, (_, n) => factors.map((factor) => factor * 10 ** (from + n)))
+    .flat()
+    .filter((value) => value >= least && value <= most)
+}
+
+const tickText = (value: number | null): string => {
+  if (value === null) return ''
+  return value < COMPACT_BELOW ? COMPACT.format(value) : value.toExponential(0)
+}
+
+const COMPACT_BELOW = 1e15
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
 const strokeMarks = (plot: UPlot, { marks }: Drawing, colour: string): void => {

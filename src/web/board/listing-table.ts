@@ -50,7 +50,7 @@ const ListingRow = ({ row, index, isMerged, onOpen }: ListingRowProps) => {
       <span class="hint details"><bdi>${strangerText(row.details)}</bdi></span>
     </th>
     <td data-label="Region"><bdi>${strangerText(row.region ?? '–')}</bdi></td>
-    <td data-label="Price per hour" class="number">${strangerText(showPrice(price) ?? 'not advertised')}</td>
+    <td data-label="Price per hour" class="number price">${strangerText(showPrice(price) ?? 'not advertised')}</td>
     <td data-label="Token" title=${strangerText(price?.token ?? '')}>
       ${price?.token ? html`<code>${shortAddress(price.token)}</code>` : '–'}
       <span class="hint"> ${strangerText(price?.chain ?? '')}</span>

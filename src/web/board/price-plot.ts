@@ -124,6 +124,7 @@ const drawOf =
           points: { show: true, size: 4, stroke: colours.dot, fill: colours.dot, width: 0 },
         },
       ],
+      isLogarithmic: true,
       labels: models.map(({ model }) => strangerText(model, 24)),
       marks: models.map(({ median }, at) => ({ at, value: Number(median) })),
       text,

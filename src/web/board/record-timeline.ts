@@ -23,7 +23,7 @@ export const RecordTimeline = ({ row, listing }: { row: Row; listing: JsonObject
       <dt>Negotiation</dt>
       <dd>${PRICE_MODES[pricing.mode]}. ${negotiation.map(entryWords).join('; ')}.</dd>
       <dt>Terms</dt>
-      <dd><bdi>${strangerText([pricing.quantity?.display, ...pricing.constraints].filter(Boolean).join(' · ') || 'none said', MAX_LABEL_CHARS)}</bdi></dd>
+      <dd><${Terms} pricing=${pricing} /></dd>
       <dt>Settlement</dt>
       <dd><bdi>${strangerText(settlementWords(record), MAX_LABEL_CHARS)}</bdi></dd>
       <dt>Delivery</dt>
@@ -35,6 +35,20 @@ export const RecordTimeline = ({ row, listing }: { row: Row; listing: JsonObject
     <p class="hint">
       From the listing alone, ${record.schema}. The storefront was not asked; <code>entrepot review</code> does that.
     </p>`
+}
+
+/** A seller may name many. */
+const MAX_TERMS = 20
+
+const Terms = ({ pricing }: Pick<PresentationRecord, 'pricing'>) => {
+  const { quantity, constraints } = pricing
+  const terms = [...(quantity === null ? [] : [quantity.display]), ...constraints]
+  const shown = terms.slice(0, MAX_TERMS)
+  return html`<ul class="terms">
+    ${shown.map((term) => html`<li><bdi>${strangerText(term, MAX_LABEL_CHARS)}</bdi></li>`)}
+    ${terms.length > MAX_TERMS && html`<li class="hint">and ${terms.length - MAX_TERMS} more</li>`}
+    ${terms.length === 0 && html`<li>none said</li>`}
+  </ul>`
 }
 
 const recordOf = ({ registry, publisher }: Row, listing: JsonObject): PresentationRecord | string => {

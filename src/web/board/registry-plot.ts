@@ -15,7 +15,7 @@ export const RegistryPlot = ({ sources }: RegistryPlotProps) => {
     <figcaption>
       <h2>Listings by Registry</h2>
       <p class="hint">
-        All that match, each where it lies: copies count twice.
+        All that match, each where it lies: copies count twice.${' '}
         ${uncounted > 0 && `${uncounted} of ${sources.length} Registries did not say how many they have.`}
       </p>
     </figcaption>
@@ -61,6 +61,7 @@ const drawOf =
       y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] },
     },
     series: [{}, { paths: bars, points: { show: false }, fill: colours.bar, stroke: colours.bar, width: 0 }],
+    isLogarithmic: false,
     labels: sources.map(({ registry }) => strangerText(registry, 24)),
     marks: [],
     text,
