@@ -23,6 +23,8 @@ Try:
   npm run -s entrepot -- listings -r ${gateway} --filter gpu_model=H200
   npm run -s entrepot -- listings -r ${registries['open-market']},${registries['co-located']} --table
 
+For agents (MCP): ${gateway}/mcp, or on stdin and stdout: npm run -s entrepot -- mcp -r ${gateway}
+
 Ctrl-C ends all.
 `
 }
