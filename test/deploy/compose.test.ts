@@ -50,7 +50,7 @@ test('the linter finds what is wrong', (t) => {
   const edits: readonly [found: RegExp, edit: (text: string) => string][] = [
     [/invalid-schema/, (text) => text.replace('cap_drop: [ALL]', 'cap_drop: ALL')],
     [/invalid-schema/, (text) => text.replace('healthcheck:', 'health_check:')],
-    [/no-unbound-port-interfaces/, (text) => text.replace('"127.0.0.1:${PORT', '"${PORT')],
+    [/no-unbound-port-interfaces/, (text) => text.replace('"127.0.0.1:${ENTREPOT_PORT', '"${ENTREPOT_PORT')],
     [/service-image-require-explicit-tag/, (text) => text.replace('image: redis:8', 'image: redis')],
   ]
   for (const [found, edit] of edits) t.regex(lintEdited(t, edit).join('\n'), found)
