@@ -69,10 +69,8 @@ export const openConfiguration = async (
     const federation = openFederation({ config, spec, local, upstreams, clock, cursorSecret })
     // Without upstreams it is a plain Registry, whose answers have no more members than the protocol gives them.
     const gateway = upstreams.length === 0 ? null : federation
-    const limiter = await hold(`limiter ${JSON.stringify(config.limits)}`, async () => ({
-      value: createLimiter(config.limits, foundation.counters),
-      close: () => {},
-    }))
+    const { limits } = config
+    const limiter = await hold(`limiter ${JSON.stringify(limits)}`, () => openLimiter(limits, foundation))
     const { recover, nowSeconds } = foundation
     const shape = { mode: config.registry.listingShape, check: createShapeCheck(spec.listingShape) }
     const { adminKey } = config
@@ -127,6 +125,15 @@ const openReplica = async (
   const replica = await Replica.open(store, [...filters.values()], onFault, clock, signal)
   return { value: replica, close: () => replica.close() }
 }
+
+/** What was counted goes on counting where the limits are the same. */
+const openLimiter = async (
+  limits: Config['limits'],
+  { counters }: Foundation,
+): Promise<Opened<ReturnType<typeof createLimiter>>> => ({
+  value: createLimiter(limits, counters),
+  close: () => {},
+})
 
 /** `null` for a pure gateway. */
 const openLocal = ({ registry: { name, enabled } }: Config, spec: FilterSpec, replica: Replica) => {

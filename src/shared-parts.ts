@@ -5,7 +5,8 @@ type Part = { opened: Promise<Opened<unknown>>; holders: number }
 
 /**
  * Parts that may outlive the configuration that has made them: what the next one would make in the very same way, it
- * is given as it stands, with all that it knows. A part is closed when the last who holds it lets go.
+ * is given as it stands, with all that it knows. A part is closed when the last who holds it lets go. Since it may live
+ * long, it is to be opened by a function of its own: a closure would keep all else that the first configuration has made.
  */
 export class SharedParts {
   readonly #parts = new Map<string, Part>()

@@ -1,7 +1,6 @@
 import { Closers } from './closers.ts'
 import type { Config } from './config.ts'
 import type { UpstreamOptions } from './domain/upstream.ts'
-import type { Filter } from './filter-spec/filter.ts'
 import type { Foundation } from './foundation-context.ts'
 import { requireSchema } from './gateway/plan.ts'
 import { createSnapshotSource } from './gateway/snapshot-source.ts'
@@ -29,9 +28,7 @@ export type OpenUpstreamOptions = {
   foundation: Foundation
   sharing: Sharing
   keeping: HandedOver
-  /** Those that snapshots are indexed by. */
-  filters: () => readonly Filter[]
-  /** Where it adds its own. */
+  /** What snapshots are indexed by, and where it adds its own. */
   vocabularies: Vocabularies
 }
 
@@ -48,9 +45,9 @@ export const openUpstream = async (options: OpenUpstreamOptions): Promise<Opened
   const closers = new Closers()
   const { vocabularies } = options
   const { live, pull } = openLive(options, closers)
-  const filters = () => [...(live.spec.spec()?.filters.values() ?? [])]
-  vocabularies.add(filters)
-  closers.add(() => vocabularies.delete(filters))
+  const declared = () => [...(live.spec.spec()?.filters.values() ?? [])]
+  vocabularies.add(declared)
+  closers.add(() => vocabularies.delete(declared))
   const close = () => closers.close()
   const known = async (): Promise<void> => void (await live.spec.known())
   if (options.upstream.mode === 'live') {
@@ -102,12 +99,13 @@ const openLive = (
 const openSnapshot = async (
   live: UpstreamSource,
   pull: Pulling,
-  { upstream, config, foundation, keeping, filters }: OpenUpstreamOptions,
+  { upstream, config, foundation, keeping, vocabularies }: OpenUpstreamOptions,
   closers: Closers,
 ) => {
   const { clock, random, log } = foundation
   const { schema } = config.gateway
   closers.add(() => keeping.end())
+  const filters = () => [...vocabularies].flatMap((filtersOf) => filtersOf())
   const parts = { upstream, live, pull, filters, schema, keeping, clock, random, log }
   const source = await createSnapshotSource(parts)
   keeping.begin(() => source.saved())

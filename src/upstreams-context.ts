@@ -39,14 +39,8 @@ export const openUpstreams = async ({
   sharing.fit(config)
   keeping.fit(config)
   const vocabularies = await hold('vocabularies', openVocabularies)
-  const filters = () => [...vocabularies].flatMap((filtersOf) => filtersOf())
+  await hold(`vocabulary ${spec.etag}`, () => openVocabulary(spec, vocabularies))
   const opened: OpenUpstream[] = []
-  // Held as long as the upstreams are, which index by what is asked of any configuration.
-  await hold(`vocabulary ${spec.etag}`, async () => {
-    const own = () => [...spec.filters.values()]
-    vocabularies.add(own)
-    return { value: own, close: () => vocabularies.delete(own) }
-  })
   for (const upstream of config.upstreams)
     opened.push(
       await hold(keyOf(upstream, config), () =>
@@ -56,7 +50,6 @@ export const openUpstreams = async ({
           foundation,
           sharing: sharing.of(upstream),
           keeping: keeping.of(upstream),
-          filters,
           vocabularies,
         }),
       ),
@@ -74,6 +67,16 @@ export const openUpstreams = async ({
 export type Vocabularies = Set<() => readonly Filter[]>
 
 const openVocabularies = async (): Promise<Opened<Vocabularies>> => ({ value: new Set(), close: () => {} })
+
+/** Our own words, which snapshots are indexed by for as long as any configuration has them. */
+const openVocabulary = async (
+  { filters }: FilterSpec,
+  vocabularies: Vocabularies,
+): Promise<Opened<unknown>> => {
+  const own = () => [...filters.values()]
+  vocabularies.add(own)
+  return { value: own, close: () => vocabularies.delete(own) }
+}
 
 /** All that an upstream is made of: not how it is shown, and not what it shares with others. */
 const keyOf = (upstream: UpstreamOptions, { gateway, cache }: Config): string => {

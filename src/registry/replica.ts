@@ -101,6 +101,7 @@ export class Replica {
     this.#closed = true
     this.#stopListening()
     this.#cancelRetry?.()
+    this.#other = null
   }
 
   async #follow(): Promise<void> {

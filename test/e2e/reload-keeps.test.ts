@@ -1,8 +1,12 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import test from 'ava'
 import { listingTexts } from '../helpers/fake-registry.ts'
 import { gatewayToml, startFake } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { startReloadable } from '../helpers/reloadable.ts'
+import { temporaryFile } from '../helpers/run-cli.ts'
 
 type Source = { registry: string; state: string; reason?: string; returned: number }
 type Answer = { items: { listing_id: string }[]; sources: Source[]; next_cursor?: string; complete: boolean }
@@ -140,6 +144,38 @@ test('with upstreams and without them again: a gateway becomes a plain Registry,
   t.is((await get('/listings')).json().count, 0)
   t.is((await get('/sources')).status, 404)
   t.notRegex((await get('/metrics')).text, /registry="one"/)
+})
+
+test('of a configuration that was left nothing is kept in memory', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('one', 5) })
+  const spec = temporaryFile(t, 'filter-spec.yaml', '')
+  const setSpec = (n: number) =>
+    writeFileSync(
+      spec,
+      `${readFileSync('config/filter-spec.yaml', 'utf8')}  - {name: f${n}, path: $.offer_resource.f${n}, op: in, value_type: string, on_missing: fail}\n`,
+    )
+  setSpec(0)
+  const file = gatewayToml([{ name: 'one', url: fake.url }])
+  const { get, reload, context } = await startReloadable(t, file, {
+    environment: { REGISTRY_FILTER_SPEC_PATH: spec },
+  })
+  const left: WeakRef<object>[] = []
+  for (let n = 1; n <= 3; n++) {
+    await get(`/listings?limit=${n}`)
+    left.push(new WeakRef(context.routes))
+    setSpec(n)
+    await reload(file)
+  }
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  for (let n = 0; n < 5; n++) {
+    await new Promise((resolve) => setImmediate(resolve))
+    collect()
+  }
+  t.deepEqual(
+    left.map((routes) => routes.deref()),
+    [undefined, undefined, undefined],
+  )
 })
 
 test('ten reloads leave no timer behind', async (t) => {
