@@ -3,6 +3,7 @@ import type { Notice } from '../domain/breaker.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { KeepingPolicy } from '../domain/freshness.ts'
 import type { NamedSource, Source } from '../domain/page.ts'
+import { SourceError } from '../domain/source-error.ts'
 import type { SourceLog } from '../domain/source-log.ts'
 import type { SourceDetails } from '../domain/source-status.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
@@ -57,6 +58,15 @@ export type UpstreamParts = {
 /** A page is fetched for this many times `timeoutMs` at most: two attempts, and the wait for its turn. */
 const ATTEMPTS_AND_WAIT = 3
 
+/** Who has waited in vain for the filter spec is told so, and shown what is kept. */
+const notTwice =
+  (name: string, vocabulary: SpecKeeper, fetch: FetchListings): FetchListings =>
+  async (query, offset, signal) => {
+    if (query.criteria.length > 0 && vocabulary.isJustLate)
+      throw new SourceError('timeout', `${name}: it did not tell its filters in time`)
+    return fetch(query, offset, signal)
+  }
+
 /** Puts one upstream together: fetch → retry → breaker → cache → plan → Source. */
 export const createUpstreamSource = (parts: UpstreamParts): UpstreamSource => {
   const {
@@ -80,7 +90,7 @@ export const createUpstreamSource = (parts: UpstreamParts): UpstreamSource => {
   const guard = new Guard({ name, fetch: retried, probe: counted, log, notice, clock, random })
   const pages = new CachedPages({
     upstream,
-    fetch: guard.fetch,
+    fetch: notTwice(name, vocabulary, guard.fetch),
     cache,
     policy,
     flightMs: ATTEMPTS_AND_WAIT * timeoutMs,

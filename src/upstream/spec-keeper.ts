@@ -1,4 +1,5 @@
 import type { Clock } from '../domain/clock.ts'
+import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import type { FetchFilterSpec } from './filter-spec.ts'
 
@@ -6,6 +7,8 @@ import type { FetchFilterSpec } from './filter-spec.ts'
 export const SPEC_FRESH_MS = 60_000
 /** How long nobody tries again after a failure. */
 export const SPEC_RETRY_MS = 5_000
+/** How long those who have waited for a first spec that was late take until they would ask for something else. */
+export const JUST_LATE_MS = 50
 
 /**
  * What is known of one upstream's filter spec: fetched once at the start, and again in the background when it is
@@ -18,11 +21,20 @@ export class SpecKeeper {
   #spec: UpstreamSpec | null = null
   #running: Promise<void> | null = null
   #nextAt = 0
+  #lateAt = Number.NEGATIVE_INFINITY
 
   constructor(fetch: FetchFilterSpec, clock: Clock) {
     this.#fetch = fetch
     this.#clock = clock
     this.#first = this.#refresh()
+  }
+
+  /**
+   * Whether those who have waited for `known` have just done so in vain: who has not said what it can be asked within
+   * its time will not answer within that time again, and nobody is to wait twice.
+   */
+  get isJustLate(): boolean {
+    return this.#clock.now() - this.#lateAt < JUST_LATE_MS
   }
 
   /** As it is known now; `null` where it is not. */
@@ -62,7 +74,10 @@ export class SpecKeeper {
     try {
       this.#spec = await this.#fetch(this.#spec)
       this.#nextAt = this.#clock.now() + SPEC_FRESH_MS
-    } catch {
+    } catch (error) {
+      const isFirst = this.#nextAt === 0
+      if (isFirst && error instanceof SourceError && error.reason === 'timeout')
+        this.#lateAt = this.#clock.now()
       // The listings are asked for all the same, and their failure is told to readers; a spec may be had later.
       this.#nextAt = this.#clock.now() + SPEC_RETRY_MS
     }

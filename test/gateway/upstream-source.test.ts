@@ -1,11 +1,12 @@
 import test, { type ExecutionContext } from 'ava'
 import type { ListingQuery } from '../../src/domain/query.ts'
-import { SourceError } from '../../src/domain/source-error.ts'
+import { SourceError, type SourceReason } from '../../src/domain/source-error.ts'
 import type { UpstreamOptions } from '../../src/domain/upstream.ts'
 import { createUpstreamSource } from '../../src/gateway/upstream-source.ts'
 import { readPrefix } from '../../src/upstream/read-prefix.ts'
-import { SpecKeeper } from '../../src/upstream/spec-keeper.ts'
+import { JUST_LATE_MS, SpecKeeper } from '../../src/upstream/spec-keeper.ts'
 import { type FakeOptions, listingTexts } from '../helpers/fake-registry.ts'
+import { filterOf } from '../helpers/specs.ts'
 import { listingQuery } from './gateway-parts.ts'
 import {
   eventually,
@@ -22,10 +23,11 @@ const start = async (
   t: ExecutionContext,
   fakeOptions: FakeOptions = {},
   upstream: Partial<UpstreamOptions> = {},
+  reason: SourceReason = 'http_404',
 ) => {
   const { fake, clock, options } = await startUpstream(t, fakeOptions, upstream)
   const vocabulary = new SpecKeeper(async () => {
-    throw new SourceError('http_404', 'no filter spec')
+    throw new SourceError(reason, 'no filter spec')
   }, clock)
   const assembled = createUpstreamSource({
     upstream: options,
@@ -47,6 +49,18 @@ const start = async (
 
 const reasonOf = async (t: ExecutionContext, answer: Promise<unknown>) =>
   (await t.throwsAsync(answer, { instanceOf: SourceError }))?.reason
+
+test('who has waited in vain for its first filter spec is not made to wait again', async (t) => {
+  const { ask, fake, clock } = await start(t, { items: listingTexts('a', 3) }, {}, 'timeout')
+  const filter = filterOf('gpu_model')
+  const criteria = [{ filter, onMissing: 'fail', test: { op: 'in', values: new Set(['H100']) } } as const]
+  t.is(await reasonOf(t, ask({ criteria, filters: [['gpu_model', 'H100']] })), 'timeout')
+  t.is(fake.requests.length, 0)
+  t.is((await ask()).items.length, 3, 'what needs no filter spec has not waited')
+  clock.advance(JUST_LATE_MS)
+  t.is((await ask({ criteria, filters: [['gpu_model', 'H100']] })).items.length, 3)
+  t.is(fake.requests.length, 2)
+})
 
 test('before anything was asked nothing is claimed', async (t) => {
   const { status } = await start(t, {}, { name: 'curated', visibility: 'private' })
