@@ -1,7 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { writeFileSync } from 'node:fs'
 import test from 'ava'
+import { createLogger } from '../../src/log.ts'
 import { listingTexts } from '../helpers/fake-registry.ts'
 import { gatewayToml, startFake } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
@@ -146,36 +145,27 @@ test('with upstreams and without them again: a gateway becomes a plain Registry,
   t.notRegex((await get('/metrics')).text, /registry="one"/)
 })
 
-test('of a configuration that was left nothing is kept in memory', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('one', 5) })
-  const spec = temporaryFile(t, 'filter-spec.yaml', '')
-  const setSpec = (n: number) =>
-    writeFileSync(
-      spec,
-      `${readFileSync('config/filter-spec.yaml', 'utf8')}  - {name: f${n}, path: $.offer_resource.f${n}, op: in, value_type: string, on_missing: fail}\n`,
-    )
-  setSpec(0)
-  const file = gatewayToml([{ name: 'one', url: fake.url }])
-  const { get, reload, context } = await startReloadable(t, file, {
-    environment: { REGISTRY_FILTER_SPEC_PATH: spec },
+test('secrets are read again, a new place of the store is not', async (t) => {
+  const keyFile = temporaryFile(t, 'admin-key', 'old-key')
+  const storeFile = temporaryFile(t, 'store-url', 'sqlite::memory:')
+  const warned: string[] = []
+  const log = createLogger('silent')
+  log.warn = (about: unknown, message?: string) => void warned.push(`${JSON.stringify(about)} ${message}`)
+  const { get, reload } = await startReloadable(t, '', {
+    environment: {
+      REGISTRY_ADMIN_API_KEY_FILE: keyFile,
+      STORE_URL: '',
+      STORE_URL_FILE: storeFile,
+    },
+    log,
   })
-  const left: WeakRef<object>[] = []
-  for (let n = 1; n <= 3; n++) {
-    await get(`/listings?limit=${n}`)
-    left.push(new WeakRef(context.routes))
-    setSpec(n)
-    await reload(file)
-  }
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  for (let n = 0; n < 5; n++) {
-    await new Promise((resolve) => setImmediate(resolve))
-    collect()
-  }
-  t.deepEqual(
-    left.map((routes) => routes.deref()),
-    [undefined, undefined, undefined],
-  )
+  const statusWith = async (key: string) =>
+    (await get('/admin/api-keys', { Authorization: `Bearer ${key}` })).status
+  writeFileSync(keyFile, 'new-key\n')
+  writeFileSync(storeFile, 'redis://:the-password@nowhere.example')
+  await reload('')
+  t.deepEqual([await statusWith('old-key'), await statusWith('new-key')], [401, 200])
+  t.deepEqual(warned, ['{"setting":"storeUrl"} a setting has changed that takes a restart'])
 })
 
 test('ten reloads leave no timer behind', async (t) => {
