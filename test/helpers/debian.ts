@@ -27,7 +27,12 @@ export const installedProgram = async (program: Program): Promise<string> => {
   if (found !== null) return found
   if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0)
     throw new Error(`${program.missing}: install ${program.names.join(' or ')}, or ${program.otherwise}`)
-  await install(program)
+  await install(program).catch((cause) => {
+    throw new Error(
+      `${program.missing}: apt-get could not install ${program.package}; ${program.otherwise}`,
+      { cause },
+    )
+  })
   const installed = await onPath(program)
   if (installed === null)
     throw new Error(`${program.missing}: apt-get installed ${program.package}, but it is not on PATH`)

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import { KeyForm } from '../common/key-form.ts'
 import { SessionKey } from '../common/session-key.ts'
 import { strangerText } from '../common/stranger-text.ts'
@@ -50,7 +50,9 @@ export const App = () => {
     { label: 'curl', text: curlCommand(base, view.query, key !== null) },
     { label: 'command line', text: listingsCommand(base, view.query) },
   ]
-  return html`<header class="top">
+  const main = useRef<HTMLElement>(null)
+  return html`<button type="button" class="skip" onClick=${() => main.current?.focus()}>To the listings</button>
+    <header class="top">
       <h1><img src="assets/web/icon.svg" alt="" width="20" height="20" /> entrepot</h1>
       <nav aria-label="Other pages"><a href="docs">Interface</a> <a href="operator">Operator</a></nav>
       <${KeyForm} label="Reader key" isSet=${key !== null} onChange=${changeKey} />
@@ -71,9 +73,9 @@ export const App = () => {
           suggest=${(path: readonly string[]) => suggestionsAt(listings.rows, path)}
         />
       </details>
-      <main>
+      <main ref=${main} tabindex="-1">
         ${sources.length > 0 && html`<${SourceStrip} sources=${sources} />`}
-        <${Banner} listings=${listings} />
+        <${Banner} listings=${listings} hasKey=${key !== null} />
         ${typeof row === 'string' && html`<p class="banner failed" role="alert">The listing of this address: ${strangerText(row, 500)}</p>`}
         <${Plots} listings=${listings} />
         <${ListingPages} key=${`${queryString(view.query)} ${round} ${key}`} listings=${listings} onOpen=${open} />

@@ -5,20 +5,22 @@ import { html } from '../html.ts'
 import type { Listings } from './use-walk.ts'
 
 /** Says that the answer is not complete, or that there is none: what is missing and why. Nothing when all is there. */
-export const Banner = ({ listings }: { listings: Listings }) => {
+export const Banner = ({ listings, hasKey }: { listings: Listings; hasKey: boolean }) => {
   const { fault, isComplete, rows, total } = listings
   const reports = [...(fault?.problem.sources ?? []), ...(listings.sources ?? [])]
   if (fault === null && isComplete) return null
   return html`<section class=${`banner ${fault === null ? 'partial' : 'failed'}`} role="alert">
     <h2>${fault === null ? 'This answer is not complete.' : headline(rows.length, total)}</h2>
     ${fault !== null && html`<p>${strangerText(fault.message, MAX_DETAIL_CHARS)}</p>`}
-    ${fault?.status === 401 && html`<p>Type a reader key in above; whoever runs this gateway hands them out.</p>`}
+    ${fault?.status === 401 && html`<p>${hasKey ? KEY_REFUSED : KEY_WANTED}</p>`}
     <${Missing} reports=${reports} />
     ${fault === null && html`<p>More may exist there: that a listing is not below does not mean that there is none.</p>`}
     ${fault !== null && html`<button type="button" onClick=${listings.retry}>Try again</button>`}
   </section>`
 }
 
+const KEY_WANTED = 'Type a reader key in above; whoever runs this gateway hands them out.'
+const KEY_REFUSED = 'The key in use is not accepted: forget it above, and type in another.'
 const MAX_DETAIL_CHARS = 1000
 /** A federation of federations may miss many. */
 const MAX_MISSING = 50

@@ -13,14 +13,17 @@ type ListingPagesProps = { listings: Listings; onOpen: (listing: OpenListing) =>
 export const ListingPages = ({ listings, onOpen }: ListingPagesProps) => {
   const [page, setPage] = useState(0)
   const top = useRef<HTMLElement>(null)
-  const { rows, total, phase, fault, isComplete, sources } = listings
+  const { rows, total, phase, fault, isComplete, sources, readAt } = listings
   const start = page * PAGE_ROWS
   const turn = (next: number): void => {
     setPage(next)
     top.current?.scrollIntoView({ block: 'start' })
   }
   return html`<section class="market" ref=${top} aria-label="Listings" aria-busy=${phase === 'reading'}>
-    <p class="count" role="status">${countWords({ held: rows.length, total, isComplete, hasFault: fault !== null })}</p>
+    <p role="status">
+      <span class="count">${countWords({ held: rows.length, total, isComplete, hasFault: fault !== null })}</span>
+      ${readAt !== null && html`<span class="hint"> As of ${readAt.toLocaleTimeString('en', CLOCK)}.</span>`}
+    </p>
     ${
       rows.length > 0 &&
       html`<${ListingTable}
@@ -34,6 +37,8 @@ export const ListingPages = ({ listings, onOpen }: ListingPagesProps) => {
     }
   </section>`
 }
+
+const CLOCK = { hour12: false } as const
 
 type Count = { held: number; total: number | null; isComplete: boolean; hasFault: boolean }
 

@@ -9,11 +9,11 @@ export const useAnswer = (address: string | null, key: string | null, round: num
   useEffect(() => {
     if (address === null) return
     const stopped = new AbortController()
-    ask({ address, key, signal: stopped.signal }).then(
-      (bytes) => setAnswer(parseJson(new TextDecoder().decode(bytes))),
+    ask({ address, key, signal: stopped.signal })
+      .then((bytes) => parseJson(new TextDecoder().decode(bytes)))
       // Whatever stands in the way here does so for the listings, too, and is told there.
-      () => stopped.signal.aborted || setAnswer(null),
-    )
+      .catch(() => null)
+      .then((value) => stopped.signal.aborted || setAnswer(value))
     return () => stopped.abort()
   }, [address, key, round])
   return answer

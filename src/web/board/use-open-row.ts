@@ -25,12 +25,10 @@ export const useOpenRow = (
     if (!isMissing) return
     const stopped = new AbortController()
     const source = registry === null ? '' : `?registry=${encodeURIComponent(sourceOf(registry))}`
-    ask({ address: `listings/${encodeURIComponent(id)}${source}`, key, signal: stopped.signal }).then(
-      (bytes) => setFetched({ id, found: readRow(bytes.subarray(OPENING.length, -1)) }),
-      (cause) =>
-        stopped.signal.aborted ||
-        setFetched({ id, found: cause instanceof RequestFault ? cause.message : 'It is no listing.' }),
-    )
+    ask({ address: `listings/${encodeURIComponent(id)}${source}`, key, signal: stopped.signal })
+      .then((bytes): Row | string => readRow(bytes.subarray(OPENING.length, -1)))
+      .catch((cause) => (cause instanceof RequestFault ? cause.message : 'It is no listing.'))
+      .then((found) => stopped.signal.aborted || setFetched({ id, found }))
     return () => stopped.abort()
   }, [isMissing, id, registry, key])
   if (open === null) return null

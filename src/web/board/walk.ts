@@ -20,6 +20,8 @@ export type WalkState = {
   /** Of each source the worst that any page has said of it; `null` at a plain Registry, and before the first answer. */
   sources: readonly SourceReport[] | null
   fault: RequestFault | null
+  /** When the first page came; `null` before. */
+  readAt: Date | null
 }
 
 export const NOTHING_READ: WalkState = {
@@ -29,6 +31,7 @@ export const NOTHING_READ: WalkState = {
   isComplete: true,
   sources: null,
   fault: null,
+  readAt: null,
 }
 
 type WalkOptions = {
@@ -104,6 +107,7 @@ export class Walk {
       phase: isMore && held.length < MAX_ROWS ? 'more' : 'end',
       rows: held,
       total: this.#state.total ?? total,
+      readAt: this.#state.readAt ?? new Date(),
       isComplete: this.#state.isComplete && isComplete,
       sources: sources === null ? null : worst(this.#state.sources ?? [], sources),
     })
