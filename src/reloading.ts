@@ -10,7 +10,11 @@ export const MAX_TRYING_MS = 30_000
 /** How long requests that have begun under an old configuration keep what answers them: a stream may be long. */
 export const MAX_RETIRING_MS = 300_000
 /** What the environment says is read at the start; of the files that it names these settings cannot change either. */
-const FIXED = ['host', 'port', 'storeUrl'] as const
+const FIXED = [
+  ['HOST', 'host'],
+  ['PORT', 'port'],
+  ['STORE_URL', 'storeUrl'],
+] as const
 
 /**
  * One configuration after the other, without a gap. The next one is built whole beside the one that is running, takes
@@ -138,9 +142,9 @@ export class Reloading {
 
   #fixed(config: Config): Config {
     const { config: before } = this.#current
-    for (const name of FIXED)
+    for (const [variable, name] of FIXED)
       if (config[name] !== before[name])
-        this.#foundation.log.warn({ setting: name }, 'a setting has changed that takes a restart')
+        this.#foundation.log.warn({ variable }, 'a setting has changed that takes a restart')
     const { host, port, storeUrl } = before
     return Object.freeze({ ...config, host, port, storeUrl })
   }

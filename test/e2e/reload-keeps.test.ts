@@ -165,7 +165,7 @@ test('secrets are read again, a new place of the store is not', async (t) => {
   writeFileSync(storeFile, 'redis://:the-password@nowhere.example')
   await reload('')
   t.deepEqual([await statusWith('old-key'), await statusWith('new-key')], [401, 200])
-  t.deepEqual(warned, ['{"setting":"storeUrl"} a setting has changed that takes a restart'])
+  t.deepEqual(warned, ['{"variable":"STORE_URL"} a setting has changed that takes a restart'])
 })
 
 test('ten reloads leave no timer behind', async (t) => {
