@@ -12,7 +12,7 @@ import { createAgent } from './upstream/agent.ts'
 import { fetchInTurn } from './upstream/fetch-in-turn.ts'
 import { type FetchListings, fetchListings } from './upstream/fetch-listings.ts'
 import { fetchFilterSpec } from './upstream/filter-spec.ts'
-import { getFrom } from './upstream/get.ts'
+import { type Get, getFrom } from './upstream/get.ts'
 import { PublisherBook } from './upstream/publisher-book.ts'
 import { fetchPublishers } from './upstream/publishers.ts'
 import { type Pull, pullListings } from './upstream/pull-listings.ts'
@@ -70,7 +70,14 @@ const openLive = (
   const agent = createAgent(upstream, lookup)
   // Readers have been answered by then: what is left is fetched for nobody.
   closers.add(() => agent.destroy())
-  const get = getFrom(upstream, agent, [id])
+  const ask = getFrom(upstream, agent, [id])
+  let source: UpstreamSource | null = null
+  // Filter specs and publishers are asked for seldom, and what fails there says nothing of listings, so no breaker
+  // counts it; but an upstream that is left alone is left alone by these as well.
+  const get: Get = async (path, options) => {
+    source?.refuse()
+    return ask(path, options)
+  }
   const vocabulary = new SpecKeeper(fetchFilterSpec(get), clock)
   const book = new PublisherBook(fetchPublishers(get), clock)
   // A gateway's publishers are only its own; of the others its items tell.
@@ -89,6 +96,7 @@ const openLive = (
     clock,
     random,
   })
+  source = live
   const pull: Pulling = async (signal) => {
     requireSchema(upstream.name, await vocabulary.known(), schema)
     return pullListings(upstream, attributed(live.fetch), signal)

@@ -24,6 +24,8 @@ export type UpstreamSource = {
   spec: SpecSource
   /** One page past the cache: for who keeps answers otherwise. */
   fetch: FetchListings
+  /** Throws a `SourceError` while it is to be left alone, whatever it would be asked for. */
+  refuse: () => void
   status: () => SourceDetails
   /** Forgets what it has said, so that the next query asks it anew. */
   refresh: () => void
@@ -130,6 +132,7 @@ export const createUpstreamSource = (parts: UpstreamParts): UpstreamSource => {
       known: () => vocabulary.known(),
     },
     fetch: guard.fetch,
+    refuse: () => guard.refuse(),
     status: () => ({
       name,
       mode: 'live',

@@ -66,7 +66,7 @@ export class Guard {
 
   readonly fetch: FetchListings = async (query, offset, signal) => {
     this.#neighbours.listen()
-    this.#refuse()
+    this.refuse()
     try {
       const page = await this.#options.fetch(query, offset, signal)
       this.#step('passed')
@@ -77,7 +77,8 @@ export class Guard {
     }
   }
 
-  #refuse(): void {
+  /** @throws SourceError while the upstream is to be left alone */
+  refuse(): void {
     const { name, clock } = this.#options
     if (this.#breaker.state !== 'closed' || this.#neighbours.leaveAloneUntil !== null)
       throw new SourceError('circuit_open', `${name}: left alone after it failed too often`)

@@ -68,6 +68,7 @@ const liveSource = (): UpstreamSource => ({
   fetch: async () => {
     throw new Error('nobody fetches here')
   },
+  refuse: () => {},
   status: () => ({
     name: 'elsewhere',
     mode: 'live',
