@@ -77,7 +77,7 @@ for (const [method, path, isRepeated] of DYING)
     const answers = []
     for (let n = 0; n < 2; n++) answers.push(await ask(`${proxy.url}${path}`, { method }, 'x'))
     t.is(seen.filter((who) => who === 'dying').length, 1)
-    t.deepEqual(answers.map(({ status }) => status).sort(), isRepeated ? [200, 200] : [200, 502])
+    t.deepEqual(answers.map(({ status }) => status).sort(), isRepeated ? [200, 200] : [200, 503])
     t.is(seen.length, isRepeated ? 3 : 2)
   })
 
@@ -145,6 +145,27 @@ for (const path of ['/listings', '/mcp'])
     read()
     t.is((await lines.next()).value, '{"second":2}\n')
   })
+
+test('what the proxy has to say itself is a problem as the gateways tell one', async (t) => {
+  const nobody = await proxyOver(t, [await deadUrl(), await deadUrl()])
+  const { url } = await startRegistry(t)
+  const somebody = await proxyOver(t, [url, await deadUrl()])
+  for (const [status, asked] of [
+    [503, fetch(`${nobody.url}/listings`)],
+    [413, fetch(`${somebody.url}/listings`, { method: 'POST', body: 'x'.repeat(600 * 1024) })],
+  ] as const) {
+    const answer = await asked
+    t.is(answer.status, status)
+    t.is(answer.headers.get('content-type'), 'application/problem+json')
+    t.is(answer.headers.get('access-control-allow-origin'), '*')
+    const problem = (await answer.json()) as Record<string, unknown>
+    t.is(problem.status, status)
+    t.is(typeof problem.detail, 'string')
+  }
+  const own = await fetch(`${somebody.url}/listings`, { method: 'POST', body: 'x'.repeat(300 * 1024) })
+  t.is(own.status, 413)
+  t.regex(await own.text(), /larger than \d+ bytes/, 'what a gateway says itself is passed on')
+})
 
 test('the proxy says nothing of a request in its log, and nothing of itself to a client', async (t) => {
   const { url } = await startRegistry(t)
