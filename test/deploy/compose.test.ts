@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseEnv } from 'node:util'
 import test, { type ExecutionContext } from 'ava'
 import { DCLinter } from 'dclint'
 import { loadConfig } from '../../src/config.ts'
@@ -66,6 +67,19 @@ test('every network, volume, secret and service that is named is there, and so i
       else t.true(existsSync(source), `${name}: ${source}`)
     }
   }
+})
+
+test('every variable that the file takes is told at its head, and those of deploy/demo.env are among them', (t) => {
+  const [head = '', ...rest] = readFileSync(COMPOSE_FILE, 'utf8').split(/^name: /m)
+  const taken = new Set([...rest.join().matchAll(/\$\{(\w+)/g)].map(([, name]) => name!))
+  t.true(taken.size > 6)
+  for (const name of taken) t.true(head.includes(name), name)
+  const demo = parseEnv(readFileSync('deploy/demo.env', 'utf8'))
+  const { COMPOSE_PROFILES = '', ...variables } = demo
+  for (const name of Object.keys(variables)) t.true(taken.has(name), name)
+  const profiles = new Set(services.flatMap(([, service]) => service.profiles ?? []))
+  t.deepEqual(new Set(COMPOSE_PROFILES.split(',')), profiles)
+  t.true(existsSync(join('deploy/config', demo.GATEWAY_FILE ?? '')))
 })
 
 test('who waits for another to be well waits for one that is asked how it is', (t) => {
