@@ -1,5 +1,9 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import anyTest, { type ExecutionContext, type TestFn } from 'ava'
 import type { Browser } from 'playwright-core'
+import { systemClock } from '../../src/domain/clock.ts'
 import { openWatched, seriousFindings, shoot } from '../helpers/browser-page.ts'
 import { startChromium } from '../helpers/chromium.ts'
 import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
@@ -39,6 +43,8 @@ const openFederation = async (t: ExecutionContext) => {
     await east.publish(machine(`east-${n}`, { gpu_model: 'A100', vcpu_count: 16 * (n + 1) }))
   await east.publish(machine('shared', { gpu_count: 4 }))
   await west.publish(machine('shared', { gpu_count: 2 }))
+  await east.publish(machine('clash', {}))
+  await west.publish(machine('clash', {}, { storefront_url: 'https://bob.example/' }), undefined, BOB)
   await west.publish(machine('west-0', {}, { storefront_url: 'https://bob.example/' }), undefined, BOB)
   const gateway = await startGateway(t, [
     { name: 'east', url: east.url },
@@ -50,8 +56,9 @@ const openFederation = async (t: ExecutionContext) => {
 test.serial('a reader browses, filters, opens a sheet and goes back; the address says it all', async (t) => {
   const { gateway } = await openFederation(t)
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
-  await page.getByText('5 listings match.').waitFor()
-  t.is(await page.locator('.listings tbody tr').count(), 5)
+  await page.getByText('7 listings match.').waitFor()
+  t.is(await page.locator('.listings tbody tr').count(), 7)
+  t.is(await page.locator('.listings tbody tr', { hasText: 'same id' }).count(), 2)
   const shared = page.locator('.listings tbody tr', { hasText: '4 × H200' })
   t.regex((await shared.textContent()) ?? '', /differs.*123,456,789,012,345,678,901.*east also in west/s)
 
@@ -149,6 +156,48 @@ test.serial('a source that is lost is told in words, and nothing looks complete 
   await page.keyboard.press('Tab')
   await page.getByText('No listing was found, but not every Registry has answered.').waitFor()
   t.is(await page.locator('.listings').count(), 0)
+  t.deepEqual(page.faults, [])
+})
+
+test.serial('an old copy is shown as one, and is no gap', async (t) => {
+  let ahead = 0
+  const clock = { ...systemClock, now: () => systemClock.now() + ahead }
+  const fake = await startFake(t, { items: listingTexts('kept', 2) })
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }], { clock })
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+  await page.getByText('2 listings match.').waitFor()
+  await fake.close()
+  ahead = 120_000
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await page.locator('.source', { hasText: /old copy.*2 min ago/ }).waitFor()
+  t.is(await page.locator('.listings tbody tr', { hasText: 'old copy' }).count(), 2)
+  t.is(await page.getByRole('alert').count(), 0)
+  t.deepEqual(page.faults, [])
+})
+
+test.serial('the board works below a path of a proxy', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('far', 2) })
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
+  const proxy = createServer((incoming, outgoing) => {
+    if (!incoming.url?.startsWith('/hub/')) return outgoing.writeHead(404).end()
+    const target = request(
+      `${gateway.url}${incoming.url.slice('/hub'.length)}`,
+      { headers: incoming.headers },
+      (reply) => {
+        outgoing.writeHead(reply.statusCode ?? 502, reply.headers)
+        reply.pipe(outgoing)
+      },
+    )
+    return target.end()
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  t.teardown(() => proxy.close().closeAllConnections())
+  const { port } = proxy.address() as AddressInfo
+  const page = await openWatched(t, t.context.browser, `http://127.0.0.1:${port}/hub/`)
+  await page.getByText('2 listings match.').waitFor()
+  await page.getByText('The same question elsewhere').click()
+  const [curl] = await page.locator('.elsewhere pre').allTextContents()
+  t.is(curl, `curl -g http://127.0.0.1:${port}/hub/listings`)
   t.deepEqual(page.faults, [])
 })
 

@@ -16,11 +16,19 @@ export type Listings = WalkState & {
 export const useWalk = (question: string, key: string | null, round: number): Listings => {
   const [state, setState] = useState(NOTHING_READ)
   const walk = useRef<Walk | null>(null)
+  const lastRound = useRef(round)
   useEffect(() => {
     setState(NOTHING_READ)
+    // Whoever refreshes means the gateway; the pages behind the first have cursors of their own.
+    let isAnew = round !== lastRound.current
+    lastRound.current = round
     const current = new Walk({
-      read: (paging, signal) =>
-        ask({ address: `listings?${question === '' ? '' : `${question}&`}${paging}`, key, signal }),
+      read: (paging, signal) => {
+        const address = `listings?${question === '' ? '' : `${question}&`}${paging}`
+        const answer = ask({ address, key, signal, isAnew })
+        isAnew = false
+        return answer
+      },
       onChange: setState,
     })
     walk.current = current

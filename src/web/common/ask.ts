@@ -11,13 +11,22 @@ export type Question = {
   method?: 'GET' | 'POST' | 'DELETE'
   /** Sent as JSON. */
   body?: unknown
+  /** Asks past the browser's own cache; how old an answer may be is then the gateway's to say. */
+  isAnew?: boolean
 }
 
 /**
  * The bytes of a good answer: numbers in them may be larger than JavaScript's.
  * @throws RequestFault for a problem, or where no answer came; a `DOMException` named `AbortError` for an abort
  */
-export const ask = async ({ address, key, signal, method = 'GET', body }: Question): Promise<Uint8Array> => {
+export const ask = async ({
+  address,
+  key,
+  signal,
+  method = 'GET',
+  body,
+  isAnew = false,
+}: Question): Promise<Uint8Array> => {
   const response = await send(new URL(address, document.baseURI), {
     method,
     signal,
@@ -27,6 +36,7 @@ export const ask = async ({ address, key, signal, method = 'GET', body }: Questi
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    cache: isAnew ? 'no-cache' : 'default',
     credentials: 'omit',
     redirect: 'error',
   })
