@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import test, { type ExecutionContext } from 'ava'
+import { startChromium } from '../helpers/chromium.ts'
+import { startRegistry } from '../helpers/registry.ts'
+import { ALICE, publish, publishBody } from '../helpers/seller.ts'
+
+const KEY = 'k'.repeat(43)
+
+/** An origin of somebody else's, with an empty page; a page that frames the URL it is given stands at `/frame`. */
+const startStranger = async (t: ExecutionContext): Promise<string> => {
+  const server = createServer(({ url = '/' }, response) => {
+    const framed = new URL(url, 'http://x').searchParams.get('url')
+    response.writeHead(200, { 'Content-Type': 'text/html' })
+    response.end(
+      `<!doctype html><title>elsewhere</title>${framed === null ? '' : `<iframe src="${framed}"></iframe>`}`,
+    )
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  // Another host is another origin, and another site.
+  return `http://localhost:${(server.address() as AddressInfo).port}`
+}
+
+test('in a browser, a page of another origin reads and publishes with a key, and cannot frame ours', async (t) => {
+  t.timeout(600_000, 'Chromium may have to be installed')
+  const { url } = await startRegistry(t, {
+    environment: {
+      REGISTRY_BOOTSTRAP_API_KEY: KEY,
+      REGISTRY_REQUIRE_READ_API_KEY: 'true',
+      REGISTRY_REQUIRE_WRITE_API_KEY: 'true',
+    },
+  })
+  await publish(url, ALICE, { listing_id: 'there' }, { headers: { Authorization: `Bearer ${KEY}` } })
+  const stranger = await startStranger(t)
+  const browser = await startChromium()
+  t.teardown(() => browser.close())
+  const page = await browser.newPage()
+  await page.goto(stranger)
+
+  /** What a script of that page is given; `null` where the browser gives it nothing. */
+  const ask = (path: string, init: object) =>
+    page.evaluate(
+      ([at, how]) =>
+        fetch(at, how as RequestInit).then(
+          async (answer) => ({
+            status: answer.status,
+            body: (await answer.json()) as Record<string, unknown>,
+            requestId: answer.headers.get('x-request-id'),
+          }),
+          () => null,
+        ),
+      [`${url}${path}`, init] as const,
+    )
+  const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' }
+  const read = await ask('/listings', { headers })
+  t.is(read?.status, 200)
+  t.is(read?.body.count, 1)
+  const refused = await ask('/listings', {})
+  t.is(refused?.status, 401, 'a refusal can be read, too')
+  t.is(refused?.body.detail, 'API key required')
+  const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'from-elsewhere' }))
+  t.is((await ask('/listings', { method: 'POST', headers, body }))?.status, 201)
+  t.is(
+    await ask('/listings', { headers, credentials: 'include' }),
+    null,
+    'never with the browser’s credentials',
+  )
+
+  await page.goto(`${stranger}/frame?url=${encodeURIComponent(`${url}/docs`)}`)
+  const [, frame] = page.frames()
+  t.is(await frame?.locator('details').count(), 0)
+  await page.goto(`${url}/docs`)
+  t.not(await page.locator('details').count(), 0)
+})
