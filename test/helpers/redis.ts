@@ -29,7 +29,7 @@ export const testRedis = async (): Promise<{ url: string; dispose: () => Promise
 /** Starts a Redis that loses nothing, on a free port of the loopback. `settings` are further lines of `redis.conf`. */
 export const startRedis = async (settings: Readonly<Record<string, string>> = {}): Promise<OwnRedis> => {
   const program = await installedProgram(PROGRAM)
-  const port = await portForRedis()
+  const port = await freePort()
   const directory = mkdtempSync(join(tmpdir(), 'entrepot-redis-'))
   const given = { ...DURABLE, port: String(port), dir: directory, ...settings }
   const options = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value])
@@ -66,8 +66,6 @@ export const startRedisCluster = async (): Promise<OwnRedis> => {
 }
 
 const CLUSTER_SLOTS = 16_384
-/** A node of a Cluster also listens on its port plus 10,000. */
-const LAST_PORT = 65_535 - 10_000
 const DURABLE = { bind: '127.0.0.1', appendonly: 'yes', appendfsync: 'always', save: '' }
 const PROGRAM = {
   missing: 'No Redis',
@@ -86,9 +84,4 @@ const ready = async (child: ChildProcess): Promise<void> => {
     }
   }
   throw new Error(`Redis did not start: ${output}`)
-}
-
-const portForRedis = async (): Promise<number> => {
-  const port = await freePort()
-  return port > LAST_PORT ? portForRedis() : port
 }
