@@ -9,8 +9,8 @@ export type ServiceProcess = {
   pid: number
   /** `SIGHUP` reloads. */
   signal: (signal: 'SIGHUP') => void
-  /** The next lines of its log that say this. */
-  logged: (message: string, count?: number) => Promise<Record<string, unknown>[]>
+  /** The next lines of its log that say this, or one of these. */
+  logged: (messages: string | readonly string[], count?: number) => Promise<Record<string, unknown>[]>
   /** Signals the process, which resolves with its exit code when it is gone; `null` where the signal ended it. */
   end: (signal: 'SIGTERM' | 'SIGKILL') => Promise<number | null>
 }
@@ -50,7 +50,7 @@ export const startProcess = async (
     url,
     pid: child.pid!,
     signal: (signal) => void child.kill(signal),
-    logged: (message, count = 1) => nextLines(lines, message, count),
+    logged: (messages, count = 1) => nextLines(lines, [messages].flat(), count),
     end: (signal) => {
       child.kill(signal)
       return gone
@@ -68,7 +68,7 @@ const spawnService = (storeUrl: string, environment: Record<string, string>, cwd
 const listening = async (lines: Interface): Promise<string> => {
   const said: string[] = []
   lines.on('line', (line) => said.push(line))
-  await Promise.race([nextLines(lines, 'listening', 1), once(lines, 'close')])
+  await Promise.race([nextLines(lines, ['listening'], 1), once(lines, 'close')])
   lines.removeAllListeners('line')
   lines.on('line', () => {}) // what nobody waits for is read all the same
   const { url } = JSON.parse(said.find((line) => line.includes('"listening"')) ?? '{}')
@@ -76,11 +76,15 @@ const listening = async (lines: Interface): Promise<string> => {
   return url
 }
 
-const nextLines = (lines: Interface, message: string, count: number): Promise<Record<string, unknown>[]> =>
+const nextLines = (
+  lines: Interface,
+  messages: readonly string[],
+  count: number,
+): Promise<Record<string, unknown>[]> =>
   new Promise((resolve) => {
     const found: Record<string, unknown>[] = []
     const look = (line: string): void => {
-      if (!line.includes(JSON.stringify(message))) return
+      if (!messages.some((message) => line.includes(JSON.stringify(message)))) return
       if (found.push(JSON.parse(line)) < count) return
       lines.off('line', look)
       resolve(found)
