@@ -1,7 +1,8 @@
-import type { IncomingMessage, OutgoingHttpHeaders, RequestListener } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import type { Reader } from '../domain/api-key.ts'
 import type { AppOptions } from './app.ts'
+import { type Renewal, renewalBy } from './renewal.ts'
 import type { CountAnswer } from './request-metrics.ts'
 
 /** A finished answer, ready to be written. */
@@ -12,6 +13,8 @@ type HotAnswer = {
   isCurrent: () => boolean
   /** Counts that it was given; made when it first is. */
   count: CountAnswer | null
+  /** No longer current, and being made anew. */
+  renewal: Renewal | null
 }
 
 type HotOptions = Pick<AppOptions, 'authorize' | 'admit'> & {
@@ -44,16 +47,33 @@ export class HotAnswers {
     if (!isPlainRead(request)) return
     const headers = { ...sent }
     for (const name of OWN_HEADERS) delete headers[name]
-    this.#answers[reader.kind].set(request.url!, { ...answer, headers: linesOf(headers), count: null })
+    const answers = this.#answers[reader.kind]
+    const before = answers.peek(request.url!)
+    answers.set(request.url!, { ...answer, headers: linesOf(headers), count: null, renewal: null })
+    before?.renewal?.end()
   }
 
-  /** @param fallback answers everything that is not kept */
+  /**
+   * Of those who ask for what is no longer current, one has it made anew, and the others wait for that.
+   * @param fallback answers everything that is not kept
+   */
   listener({ authorize, admit, counter }: HotOptions, fallback: RequestListener): RequestListener {
-    return (request, response) => {
-      const started = performance.now()
+    const give = (
+      request: IncomingMessage,
+      response: ServerResponse,
+      { started, mayWait }: { started: number; mayWait: boolean },
+    ): unknown => {
       const reader = isPlainRead(request) ? readerOf(request, authorize) : null
-      const answer = reader === null ? undefined : this.#find(request.url!, reader)
+      const answer = reader === null ? undefined : this.#answers[reader.kind].get(request.url!)
       if (reader === null || answer === undefined) return fallback(request, response)
+      if (!answer.isCurrent()) {
+        if (mayWait && answer.renewal !== null)
+          return answer.renewal.ended.then(() => give(request, response, { started, mayWait: false }))
+        answer.renewal ??= renewalBy(response, () => {
+          answer.renewal = null
+        })
+        return fallback(request, response)
+      }
       const write = (counted: Record<string, string> | null): void => {
         const headers = counted === null ? answer.headers : [...answer.headers, ...linesOf(counted)]
         response.writeHead(200, headers).end(answer.body)
@@ -61,17 +81,9 @@ export class HotAnswers {
         answer.count(started)
       }
       const counted = admit(request, 'read', reader)
-      if (counted === null) write(null)
-      else counted.then(write, () => fallback(request, response))
+      return counted === null ? write(null) : counted.then(write, () => fallback(request, response))
     }
-  }
-
-  #find(url: string, { kind }: Reader): HotAnswer | undefined {
-    const answers = this.#answers[kind]
-    const answer = answers.get(url)
-    if (answer === undefined || answer.isCurrent()) return answer
-    answers.delete(url)
-    return undefined
+    return (request, response) => give(request, response, { started: performance.now(), mayWait: true })
   }
 }
 

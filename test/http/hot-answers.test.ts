@@ -1,4 +1,9 @@
-import test from 'ava'
+import { once } from 'node:events'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import test, { type ExecutionContext } from 'ava'
+import { ANONYMOUS } from '../../src/domain/api-key.ts'
+import { HotAnswers } from '../../src/http/hot-answers.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { ALICE, postJson, publish, unixNow } from '../helpers/seller.ts'
 
@@ -39,4 +44,79 @@ test('a condition on the request is still looked at', async (t) => {
   const { get } = await startRegistry(t)
   await get('/listings')
   t.is((await get('/listings', { 'If-Match': '"0"' })).status, 412)
+})
+
+/** Kept answers in front of an application that answers when it is told to, with how often it has been asked. */
+const startHeld = async (t: ExecutionContext) => {
+  const hot = new HotAnswers()
+  const asked: ServerResponse[] = []
+  let version = 0
+  const fallback: RequestListener = (request, response) => {
+    asked.push(response)
+    const made = version
+    response.once('release', () => {
+      const body = Buffer.from(String(made))
+      hot.keep(request, ANONYMOUS, { headers: {}, body, isCurrent: () => version === made })
+      response.end(body)
+    })
+  }
+  const authorize = () => ANONYMOUS
+  const server = createServer(
+    hot.listener({ authorize, admit: () => null, counter: () => () => {} }, fallback),
+  )
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/listings`
+  const ask = async (signal?: AbortSignal): Promise<string> =>
+    (await fetch(url, { signal: signal ?? null })).text()
+  const isAsked = async (times: number): Promise<void> => {
+    while (asked.length < times) await once(server, 'request')
+  }
+  const arrived = async (times: number): Promise<void> => {
+    for (let n = 0; n < times; n++) await once(server, 'request')
+  }
+  const change = (): void => {
+    version++
+  }
+  return { ask, asked, isAsked, arrived, change }
+}
+
+test('of all who ask for what has changed one has it made anew, and all are given that', async (t) => {
+  const { ask, asked, isAsked, arrived, change } = await startHeld(t)
+  const first = ask()
+  await isAsked(1)
+  asked[0]!.emit('release')
+  t.is(await first, '0')
+  change()
+  const requests = arrived(8)
+  const answers = Array.from({ length: 8 }, () => ask())
+  await requests
+  t.is(asked.length, 2)
+  asked[1]!.emit('release')
+  t.deepEqual(await Promise.all(answers), Array(8).fill('1'))
+  t.is(asked.length, 2)
+})
+
+test('who waits for an answer that somebody else no longer wants has it made for her', async (t) => {
+  const { ask, asked, isAsked, arrived, change } = await startHeld(t)
+  const first = ask()
+  await isAsked(1)
+  asked[0]!.emit('release')
+  await first
+  change()
+  const leaving = new AbortController()
+  const left = ask(leaving.signal)
+  await isAsked(2)
+  const request = arrived(1)
+  const waiting = ask()
+  await request
+  leaving.abort()
+  await t.throwsAsync(left)
+  while (asked.length < 3) await new Promise((resolve) => setImmediate(resolve))
+  asked[2]!.emit('release')
+  t.is(await waiting, '1')
 })
