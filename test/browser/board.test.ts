@@ -62,6 +62,10 @@ test.serial('a reader browses, filters, opens a sheet and goes back; the address
   const shared = page.locator('.listings tbody tr', { hasText: '4 × H200' })
   t.regex((await shared.textContent()) ?? '', /differs.*123,456,789,012,345,678,901.*east also in west/s)
 
+  await page.locator('.order select').selectOption('price')
+  t.is(new URL(page.url()).hash, '#order=price')
+  await page.goBack()
+
   await page.getByText('gpu model', { exact: true }).locator('..').locator('summary').click()
   await page.getByLabel('A100', { exact: true }).check()
   await page.getByText('3 listings match.').waitFor()
@@ -262,10 +266,10 @@ test.serial('a plain Registry has the same board, paged by offset', async (t) =>
   await page.getByText('130 listings match.').waitFor()
   t.is(await page.locator('.sources').count(), 0)
   t.is(await page.locator('.listings tbody tr').count(), 100)
-  await page.getByRole('button', { name: 'Older' }).click()
+  await page.getByRole('button', { name: 'Next' }).click()
   await page.getByText('101 to 130 of 130').waitFor()
   t.is(await page.locator('.listings tbody tr').count(), 30)
-  t.true(await page.getByRole('button', { name: 'Older' }).isDisabled())
+  t.true(await page.getByRole('button', { name: 'Next' }).isDisabled())
   t.deepEqual(page.faults, [])
 })
 
@@ -284,7 +288,7 @@ test.serial(
     await page.getByRole('button', { name: 'Read all' }).click()
     await page.getByText('Of all 10,000 that match.').waitFor({ timeout: 60_000 })
     const all = await page.longestTask()
-    for (let n = 0; n < 5; n++) await page.getByRole('button', { name: 'Older' }).click()
+    for (let n = 0; n < 5; n++) await page.getByRole('button', { name: 'Next' }).click()
     await page.getByText('501 to 600 of 10,000').waitFor()
     const paging = await page.longestTask()
     t.is(await page.locator('.listings tbody tr').count(), 100)

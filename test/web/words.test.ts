@@ -1,5 +1,6 @@
 import test from 'ava'
 import { parseJson } from '../../src/domain/json.ts'
+import { orderedRows } from '../../src/web/board/ordered-rows.ts'
 import { priceGroups } from '../../src/web/board/price-groups.ts'
 import { readRow } from '../../src/web/board/row.ts'
 import { readView, withValue, writeView } from '../../src/web/board/view.ts'
@@ -63,6 +64,7 @@ test('a view goes into an address and comes out of it', (t) => {
       ['status', ''],
     ],
     open: { id: 'x/#?é', registry: 'eu/b' },
+    order: 'price',
   } as const
   const url = new URL(writeView(view), 'http://gateway.example/hub/?old=1')
   t.deepEqual(readView(url), view)
@@ -102,4 +104,29 @@ test('prices are set against each other in one token, chain and unit, exactly', 
     ],
   )
   t.is(second?.count, 1)
+})
+
+test('the cheapest comes first within each token, exactly, and what has no price last', (t) => {
+  const row = (id: string, value: string | null, token = '0xA') =>
+    readRow(
+      new TextEncoder().encode(
+        JSON.stringify({
+          listing_id: id,
+          accepted_escrows: [
+            { literal_fields: { token }, rates: value === null ? [] : [{ per: 'hour', value }] },
+          ],
+        }),
+      ),
+    )
+  const rows = [
+    row('none', null),
+    row('b', '1', '0xB'),
+    row('big', '9007199254740993'),
+    row('less', '9007199254740992'),
+  ]
+  t.deepEqual(
+    orderedRows(rows, 'price').map(({ id }) => id),
+    ['less', 'big', 'b', 'none'],
+  )
+  t.is(orderedRows(rows, 'newest'), rows)
 })

@@ -10,6 +10,7 @@ import { controlsOf } from './controls.ts'
 import { FilterPanel } from './filter-panel.ts'
 import { ListingPages } from './listing-pages.ts'
 import { isNarrow } from './narrow.ts'
+import type { Order } from './ordered-rows.ts'
 import { Plots } from './plots.ts'
 import { Sheet } from './sheet.ts'
 import { SourceStrip } from './source-strip.ts'
@@ -43,7 +44,7 @@ export const App = () => {
     READER_KEY.write(next)
     setKey(next)
   }
-  const ask = (query: readonly Parameter[]): void => go({ query, open: null })
+  const ask = (query: readonly Parameter[]): void => go({ ...view, query, open: null })
   const open = (listing: OpenListing | null): void => go({ ...view, open: listing })
   const base = new URL('.', location.href).href
   const question = [
@@ -78,7 +79,7 @@ export const App = () => {
         <${Banner} listings=${listings} hasKey=${key !== null} />
         ${typeof row === 'string' && html`<p class="banner failed" role="alert">The listing of this address: ${strangerText(row, 500)}</p>`}
         <${Plots} listings=${listings} />
-        <${ListingPages} key=${`${queryString(view.query)} ${round} ${key}`} listings=${listings} onOpen=${open} />
+        <${ListingPages} key=${`${queryString(view.query)} ${view.order} ${round} ${key}`} listings=${listings} order=${view.order} onOrder=${(order: Order) => go({ ...view, order })} onOpen=${open} />
         <details class="elsewhere">
           <summary>The same question elsewhere</summary>
           <${Commands} commands=${question} />

@@ -1,19 +1,26 @@
-import { useRef, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import { html } from '../html.ts'
 import { ListingTable } from './listing-table.ts'
+import { type Order, orderedRows } from './ordered-rows.ts'
 import { Pager } from './pager.ts'
 import type { Row } from './row.ts'
 import type { Listings } from './use-walk.ts'
 import type { OpenListing } from './view.ts'
 import { PAGE_ROWS } from './walk.ts'
 
-type ListingPagesProps = { listings: Listings; onOpen: (listing: OpenListing) => void }
+type ListingPagesProps = {
+  listings: Listings
+  order: Order
+  onOrder: (order: Order) => void
+  onOpen: (listing: OpenListing) => void
+}
 
 /** The listings that match, a page at a time. */
-export const ListingPages = ({ listings, onOpen }: ListingPagesProps) => {
+export const ListingPages = ({ listings, order, onOrder, onOpen }: ListingPagesProps) => {
   const [page, setPage] = useState(0)
   const top = useRef<HTMLElement>(null)
   const { rows, total, phase, fault, isComplete, sources, readAt } = listings
+  const ordered = useMemo(() => orderedRows(rows, order), [rows, order])
   const start = page * PAGE_ROWS
   const turn = (next: number): void => {
     setPage(next)
@@ -26,8 +33,9 @@ export const ListingPages = ({ listings, onOpen }: ListingPagesProps) => {
     </p>
     ${
       rows.length > 0 &&
-      html`<${ListingTable}
-        rows=${rows.slice(start, start + PAGE_ROWS)}
+      html`<${OrderChoice} ...${{ order, onOrder, isAll: phase === 'end' }} />
+      <${ListingTable}
+        rows=${ordered.slice(start, start + PAGE_ROWS)}
         offset=${start}
         total=${total ?? rows.length}
         isMerged=${sources !== null}
@@ -37,6 +45,21 @@ export const ListingPages = ({ listings, onOpen }: ListingPagesProps) => {
     }
   </section>`
 }
+
+type OrderChoiceProps = Pick<ListingPagesProps, 'order' | 'onOrder'> & { isAll: boolean }
+
+const OrderChoice = ({ order, onOrder, isAll }: OrderChoiceProps) =>
+  html`<label class="order">
+    <span class="hint">order</span>
+    <select
+      class="small"
+      onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) => onOrder(currentTarget.value as Order)}
+    >
+      <option value="newest" selected=${order === 'newest'}>newest first</option>
+      <option value="price" selected=${order === 'price'}>cheapest first, token by token</option>
+    </select>
+    ${order === 'price' && !isAll && html`<span class="hint">of the listings that have been read</span>`}
+  </label>`
 
 const CLOCK = { hour12: false } as const
 

@@ -17,7 +17,7 @@ type ListingTableProps = {
 /** One page of listings. Only these rows are in the document, however many are held. */
 export const ListingTable = ({ rows, offset, total, isMerged, onOpen }: ListingTableProps) =>
   html`<table class="listings" aria-rowcount=${total + 1}>
-    <caption class="unseen">Listings, newest first</caption>
+    <caption class="unseen">Listings</caption>
     <thead>
       <tr aria-rowindex="1">
         <th scope="col">Offer</th>

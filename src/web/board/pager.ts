@@ -19,11 +19,11 @@ export const Pager = ({ listings, page, onPage }: PagerProps) => {
     onPage(page + 1)
   }
   return html`<nav class="pager" aria-label="Pages">
-    <button type="button" disabled=${page === 0} onClick=${() => onPage(page - 1)}>Newer</button>
+    <button type="button" disabled=${page === 0} onClick=${() => onPage(page - 1)}>Previous</button>
     <span>
       ${rows.length === 0 ? 'none' : `${number(page * PAGE_ROWS + 1)} to ${number(end)}`} of ${number(total ?? 0)}
     </span>
-    <button type="button" disabled=${!isMore} onClick=${turn}>Older</button>
+    <button type="button" disabled=${!isMore} onClick=${turn}>Next</button>
     ${
       phase === 'more' &&
       html`<button type="button" class="quiet" onClick=${() => until(MAX_ROWS)}>

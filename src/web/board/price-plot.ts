@@ -45,6 +45,7 @@ const TokenChoice = ({ groups, group, choose }: TokenChoiceProps) =>
   html`<label>
     <span class="hint">base units of</span>
     <select
+      class="small"
       onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) => choose(currentTarget.value)}
     >
       ${groups.map((one) => html`<option value=${one.key} selected=${one === group}>${title(one)}</option>`)}

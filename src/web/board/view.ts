@@ -1,9 +1,12 @@
+import { ORDERS, type Order } from './ordered-rows.ts'
+
 /** What is looked at: the whole of it is in the address, so that a view can be sent to somebody. */
 export type View = {
   /** Parameters of `GET /listings` as they are, decoded, less those of paging. */
   query: readonly Parameter[]
   /** The listing whose sheet is open. */
   open: OpenListing | null
+  order: Order
 }
 
 export type Parameter = readonly [name: string, value: string]
@@ -19,6 +22,7 @@ export const readView = ({ search, hash }: Pick<URL, 'search' | 'hash'>): View =
   return {
     query: [...new Map(new URLSearchParams(search))].filter(([name, value]) => isKept(name, value)),
     open: id === null || id === '' ? null : { id, registry: fragment.get('registry') },
+    order: ORDERS.find((order) => order === fragment.get('order')) ?? 'newest',
   }
 }
 
@@ -27,12 +31,13 @@ const isKept = (name: string, value: string): boolean =>
   !NOT_KEPT.has(name) && (value !== '' || name === 'status')
 
 /** Relative to the page: never empty, since that would keep the old search. */
-export const writeView = ({ query, open }: View): string => {
-  const hash =
-    open === null
-      ? ''
-      : `#${new URLSearchParams({ listing: open.id, ...(open.registry === null ? {} : { registry: open.registry }) })}`
-  return `?${queryString(query)}${hash}`
+export const writeView = ({ query, open, order }: View): string => {
+  const fragment = new URLSearchParams({
+    ...(order === 'newest' ? {} : { order }),
+    ...(open === null ? {} : { listing: open.id }),
+    ...(open === null || open.registry === null ? {} : { registry: open.registry }),
+  })
+  return `?${queryString(query)}${fragment.size === 0 ? '' : `#${fragment}`}`
 }
 
 export const queryString = (query: readonly Parameter[]): string =>
