@@ -120,9 +120,14 @@ const openReplica = async (
   { store, log, clock }: Foundation,
   signal?: AbortSignal,
 ): Promise<Opened<Replica>> => {
-  const onFault = (cause: unknown) =>
-    log.warn({ err: cause }, 'the store could not be followed; reads go on from memory')
-  const replica = await Replica.open(store, [...filters.values()], onFault, clock, signal)
+  const options = {
+    filters: [...filters.values()],
+    onFault: (cause: unknown) =>
+      log.warn({ err: cause }, 'the store could not be followed; reads go on from memory'),
+    onRecovery: () => log.info('the store is followed again'),
+    clock,
+  }
+  const replica = await Replica.open(store, options, signal)
   return { value: replica, close: () => replica.close() }
 }
 

@@ -12,13 +12,23 @@ const FIRST_RETRY = 100
 /** Longest wait between two tries, in ms. */
 const MAX_RETRY = 2000
 
+export type ReplicaOptions = {
+  /** By whose paths listings are indexed. */
+  filters: readonly Filter[]
+  /** Told once when following begins to fail; it is tried again until it goes well. */
+  onFault: (cause: unknown) => void
+  /** Told when it goes well again. */
+  onRecovery?: () => void
+  /** Default: the system's. */
+  clock?: Clock
+}
+
 /** Keeps a `Projection` of the store current by following its changelog. */
 export class Replica {
   /** Replaced as a whole when the changelog was lost and everything had to be loaded again. */
   projection: Projection
   readonly #store: Store
-  readonly #filters: readonly Filter[]
-  readonly #onFault: (cause: unknown) => void
+  readonly #options: ReplicaOptions
   readonly #clock: Clock
   readonly #stopListening: () => void
   #position: Position
@@ -32,31 +42,17 @@ export class Replica {
 
   /**
    * Loads everything, then follows. Rejects when the load fails.
-   * @param onFault told once when following begins to fail; it is tried again until it goes well
    * @param signal gives the load up
    */
-  static async open(
-    store: Store,
-    filters: readonly Filter[],
-    onFault: (cause: unknown) => void,
-    clock: Clock = systemClock,
-    signal?: AbortSignal,
-  ): Promise<Replica> {
-    const loaded = await loadProjection(store, filters, signal)
-    return new Replica(store, filters, onFault, clock, loaded)
+  static async open(store: Store, options: ReplicaOptions, signal?: AbortSignal): Promise<Replica> {
+    const loaded = await loadProjection(store, options.filters, signal)
+    return new Replica(store, options, loaded)
   }
 
-  private constructor(
-    store: Store,
-    filters: readonly Filter[],
-    onFault: (cause: unknown) => void,
-    clock: Clock,
-    { projection, position }: Loaded,
-  ) {
+  private constructor(store: Store, options: ReplicaOptions, { projection, position }: Loaded) {
     this.#store = store
-    this.#filters = filters
-    this.#onFault = onFault
-    this.#clock = clock
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
     this.projection = projection
     this.#position = position
     this.#stopListening = store.onChange(() => this.#catchUpUnasked())
@@ -107,6 +103,7 @@ export class Replica {
   async #follow(): Promise<void> {
     try {
       while (await this.#readOn()) {}
+      if (this.#failures > 0) this.#options.onRecovery?.()
       this.#failures = 0
       this.#cancelRetry?.()
     } catch (cause) {
@@ -119,7 +116,7 @@ export class Replica {
   async #readOn(): Promise<boolean> {
     const read = await this.#store.changesAfter(this.#position, BATCH)
     if (read === 'lost') {
-      const { projection, position } = await loadProjection(this.#store, this.#filters)
+      const { projection, position } = await loadProjection(this.#store, this.#options.filters)
       this.projection = projection
       this.#position = position
       return true
@@ -132,7 +129,7 @@ export class Replica {
   /** No further change may come to set off another reading, so one is due anyway. */
   #failed(cause: unknown): void {
     if (this.#closed) return
-    if (this.#failures === 0) this.#onFault(cause)
+    if (this.#failures === 0) this.#options.onFault(cause)
     const delay = Math.min(FIRST_RETRY * 2 ** this.#failures, MAX_RETRY)
     this.#failures++
     this.#cancelRetry?.()

@@ -304,7 +304,7 @@ const openListener = async (world: World, knows: (name: string) => boolean): Pro
     cursorSecret: 'secret',
   })
   const store = openSqliteStore(':memory:')
-  const replica = await Replica.open(store, [], () => {})
+  const replica = await Replica.open(store, { filters: [], onFault: () => {} })
   const authorize = createAuthorize({
     requireReadKey: false,
     requireWriteKey: false,

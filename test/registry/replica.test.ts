@@ -30,9 +30,15 @@ const openFaulty = (t: ExecutionContext) => {
 const follow = async (t: ExecutionContext, store: Store) => {
   const clock = manualClock()
   const reported: unknown[] = []
-  const replica = await Replica.open(store, [], (cause) => reported.push(cause), clock)
+  const recovered: number[] = []
+  const replica = await Replica.open(store, {
+    filters: [],
+    onFault: (cause) => reported.push(cause),
+    onRecovery: () => recovered.push(clock.now()),
+    clock,
+  })
   t.teardown(() => replica.close())
-  return { replica, clock, reported }
+  return { replica, clock, reported, recovered }
 }
 
 /** What was set off by now has come to its end: the store in memory needs a turn of the event loop at most. */
@@ -45,7 +51,7 @@ const idsOf = ({ projection }: Replica): string[] =>
 
 test('a reading that failed is tried again without another change, and reported once', async (t) => {
   const { store, faults } = openFaulty(t)
-  const { replica, clock, reported } = await follow(t, store)
+  const { replica, clock, reported, recovered } = await follow(t, store)
   faults.failures = 3
   await published(store, publishOf('L'))
   await settled()
@@ -58,7 +64,7 @@ test('a reading that failed is tried again without another change, and reported 
   clock.advance(400)
   await settled()
   t.deepEqual(idsOf(replica), ['L'])
-  t.is(reported.length, 1)
+  t.deepEqual([reported.length, recovered.length], [1, 1])
   t.is(clock.pending(), 0)
 
   faults.failures = 1
@@ -109,7 +115,7 @@ test('a load that fails at the start rejects', async (t) => {
   const { store } = openFaulty(t)
   await store.close()
   await t.throwsAsync(
-    Replica.open(store, [], () => t.fail('nothing is followed yet')),
+    Replica.open(store, { filters: [], onFault: () => t.fail('nothing is followed yet') }),
     { code: 'unavailable' },
   )
 })
