@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { installedProgram } from './debian.ts'
 import { freePort } from './free-port.ts'
@@ -26,12 +27,17 @@ export const testRedis = async (): Promise<{ url: string; dispose: () => Promise
   return url === undefined || url === '' ? startRedis() : { url, dispose: async () => {} }
 }
 
+type Settings = Readonly<Record<string, string>>
+
 /** Starts a Redis that loses nothing, on a free port of the loopback. `settings` are further lines of `redis.conf`. */
-export const startRedis = async (settings: Readonly<Record<string, string>> = {}): Promise<OwnRedis> => {
+export const startRedis = async (
+  settings: Settings | ((port: number) => Settings) = {},
+): Promise<OwnRedis> => {
   const program = await installedProgram(PROGRAM)
   const port = await freePort()
   const directory = mkdtempSync(join(tmpdir(), 'entrepot-redis-'))
-  const given = { ...DURABLE, port: String(port), dir: directory, ...settings }
+  const further = typeof settings === 'function' ? settings(port) : settings
+  const given = { ...DURABLE, port: String(port), dir: directory, ...further }
   const options = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value])
   let child: ChildProcess | undefined
 
@@ -55,16 +61,60 @@ export const startRedis = async (settings: Readonly<Record<string, string>> = {}
   return { url: `redis://127.0.0.1:${port}`, start, end, signal: (name) => child?.kill(name), dispose }
 }
 
-/** A Cluster of one node: it checks slots like a big one. Resolves when it answers for all of them. */
-export const startRedisCluster = async (): Promise<OwnRedis> => {
-  const redis = await startRedis({ 'cluster-enabled': 'yes', 'cluster-announce-ip': '127.0.0.1' })
-  const node = new Redis(redis.url)
-  await node.cluster('ADDSLOTS', ...Array.from({ length: CLUSTER_SLOTS }, (_, slot) => slot))
-  while (!String(await node.cluster('INFO')).includes('cluster_state:ok')) await setTimeout(20)
-  node.disconnect()
-  return { ...redis, url: redis.url.replace('redis:', 'redis+cluster:') }
+/** A Redis that speaks TLS only, with a certificate of `certificates.ts`. */
+export const startRedisTls = async (certificate: 'registry' | 'stranger'): Promise<OwnRedis> => {
+  const file = (name: string) => fileURLToPath(new URL(`../fixtures/tls/${name}.pem`, import.meta.url))
+  const redis = await startRedis((port) => ({
+    port: '0',
+    'tls-port': String(port),
+    'tls-cert-file': file(certificate),
+    'tls-key-file': file('registry-key'),
+    'tls-auth-clients': 'no',
+  }))
+  return { ...redis, url: redis.url.replace('redis:', 'rediss:') }
 }
 
+/** A Cluster of one node: it checks slots like a big one, and can be ended and started again. */
+export const startRedisCluster = async (): Promise<OwnRedis> => {
+  const redis = await startRedis(CLUSTER)
+  await joinCluster([redis])
+  return { ...redis, url: clusterUrl(redis) }
+}
+
+/** A Cluster of three nodes, each with a third of the slots. */
+export const startSpreadCluster = async (): Promise<{ url: string; dispose: () => Promise<void> }> => {
+  const servers = await Promise.all(Array.from({ length: 3 }, () => startRedis(CLUSTER)))
+  await joinCluster(servers)
+  const dispose = async () => {
+    await Promise.all(servers.map((server) => server.dispose()))
+  }
+  // One is enough: it tells of the others.
+  return { url: clusterUrl(servers[0]!), dispose }
+}
+
+/** What `redis-cli --cluster create` does. Resolves when each node answers for all slots. */
+const joinCluster = async (servers: readonly OwnRedis[]): Promise<void> => {
+  const nodes = servers.map(({ url }) => new Redis(url))
+  const share = Math.ceil(CLUSTER_SLOTS / servers.length)
+  for (const [n, node] of nodes.entries()) {
+    const slots = Array.from({ length: CLUSTER_SLOTS }, (_, slot) => slot)
+    await node.cluster('ADDSLOTS', ...slots.slice(n * share, (n + 1) * share))
+    if (n > 0) await nodes[0]!.cluster('MEET', '127.0.0.1', new URL(servers[n]!.url).port)
+  }
+  for (const node of nodes) {
+    while (!(await knowsCluster(node, servers.length))) await setTimeout(20)
+    node.disconnect()
+  }
+}
+
+const knowsCluster = async (node: Redis, size: number): Promise<boolean> => {
+  const info = String(await node.cluster('INFO'))
+  return info.includes('cluster_state:ok') && info.includes(`cluster_size:${size}\r`)
+}
+
+const clusterUrl = ({ url }: OwnRedis): string => url.replace('redis:', 'redis+cluster:')
+
+const CLUSTER = { 'cluster-enabled': 'yes', 'cluster-announce-ip': '127.0.0.1' }
 const CLUSTER_SLOTS = 16_384
 const DURABLE = { bind: '127.0.0.1', appendonly: 'yes', appendfsync: 'always', save: '' }
 const PROGRAM = {

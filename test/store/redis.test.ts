@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import test from 'ava'
 import { openRedisStore } from '../../src/store/redis.ts'
-import { startRedisCluster, testRedis } from '../helpers/redis.ts'
+import { startSpreadCluster, testRedis } from '../helpers/redis.ts'
 import type { OpenStore } from './contract/subject.ts'
 import { sharedStoreContract } from './contract.ts'
 
 const redis = await testRedis()
-const cluster = await startRedisCluster()
+const cluster = await startSpreadCluster()
 test.after.always(() => Promise.all([redis.dispose(), cluster.dispose()]))
 
 /** Every test has its own keys. */
