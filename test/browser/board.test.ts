@@ -384,13 +384,32 @@ const hostileListing = (payload: string, n: number): string => {
   })
 }
 
+const HOSTILE_SPEC = {
+  version: 1,
+  etag: '<b>',
+  listing_shape: {},
+  filters: PAYLOADS.flatMap((name) =>
+    ['in', 'not_in', 'range', 'exists'].map((op) => ({
+      name: `${op} ${name}`,
+      path: '$.x',
+      op,
+      value_type: op === 'range' ? 'integer' : 'string',
+      alias_kind: null,
+      on_missing: 'fail',
+      indexed: false,
+    })),
+  ),
+}
+
 test.serial(
-  "a hostile upstream's text is text: in the table, the sheets, the filters and the problems",
+  'text of a hostile upstream is text: in the table, the sheets, the filters and the problems',
   async (t) => {
-    const fake = await startFake(t, { items: PAYLOADS.map(hostileListing) })
+    const fake = await startFake(t, { items: PAYLOADS.map(hostileListing), filterSpec: HOSTILE_SPEC })
     const gateway = await startGateway(t, [{ name: 'evil', url: fake.url }])
     const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
     await page.getByText(`${PAYLOADS.length} listings match.`).waitFor()
+    await page.getByText('Known to some Registries only').waitFor()
+    t.true((await page.getByText('only evil').count()) > 20)
     for (let n = 0; n < PAYLOADS.length; n++) {
       await page.locator('.open').nth(n).click()
       await page.getByRole('dialog').waitFor()

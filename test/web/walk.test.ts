@@ -58,7 +58,7 @@ test('a gateway is walked by cursor, a plain Registry by offset', async (t) => {
 
 test('what one page lacked the whole lacks, and the counts stay those of the first', async (t) => {
   const lost =
-    ',"complete":false,"sources":[{"registry":"a","state":"unavailable","reason":"timeout","matched":null}]'
+    ',"complete":false,"sources":[{"registry":"a","state":"unavailable","reason":"timeout","matched":null},{"registry":"a/b","state":"skipped"}]'
   const { walk, last } = walkOver([
     page([1], 3, `${SOURCES},"next_cursor":"x"`),
     page([2], 9, `${lost},"next_cursor":"y"`),
@@ -70,6 +70,7 @@ test('what one page lacked the whole lacks, and the counts stay those of the fir
   t.false(last().isComplete)
   t.is(last().total, 3)
   t.like(last().sources?.[0], { state: 'unavailable', reason: 'timeout', matched: 3 })
+  t.like(last().sources?.[1], { registry: 'a/b', state: 'skipped' })
 })
 
 test('a page that fails leaves what was read, and is asked for again', async (t) => {

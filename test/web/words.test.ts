@@ -27,13 +27,10 @@ test('every way to be missing is said in words', (t) => {
     'a has not been read yet. Its listings are missing here.',
   )
   t.is(
-    missing({
-      registry: 'eu',
-      state: 'loaded',
-      gaps: [{ registry: 'eu/b', state: 'unavailable', reason: 'timeout' }],
-    }),
-    'eu answered without eu/b (it did not answer in time).',
+    missing({ registry: 'eu/b', state: 'unavailable', reason: 'timeout', matched: null, age_seconds: 120 }),
+    'eu/b did not answer in time. What is shown of it is what it said 2 min ago.',
   )
+  t.is(missing({ registry: 'eu/*', state: 'unavailable' }), 'eu says that its own answer is not complete.')
   t.is(
     missing({ registry: 'a', state: 'unavailable', reason: 'novel' }),
     'a failed (novel). Its listings are missing here.',

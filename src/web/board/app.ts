@@ -68,7 +68,7 @@ export const App = () => {
         }
         <${FilterPanel}
           controls=${controls}
-          sources=${sources.map(({ registry }) => registry)}
+          sources=${sources.map(({ registry }) => registry).filter(isAskable)}
           query=${view.query}
           onChange=${ask}
           suggest=${(path: readonly string[]) => suggestionsAt(listings.rows, path)}
@@ -102,3 +102,6 @@ export const App = () => {
     />`
     }`
 }
+
+/** What stands behind another gateway is not asked by name: `eu/curated` comes with `eu`. */
+const isAskable = (registry: string): boolean => !registry.includes('/') && registry !== '*'

@@ -31,9 +31,10 @@ const headline = (held: number, total: number | null): string =>
     : `The list breaks off after ${held.toLocaleString('en')} of ${(total ?? held).toLocaleString('en')} listings.`
 
 const Missing = ({ reports }: { reports: readonly SourceReport[] }) => {
-  const words = new Set(reports.map(missingWords).filter((text) => text !== null))
-  return (
-    words.size > 0 &&
-    html`<ul>${[...words].slice(0, MAX_MISSING).map((text) => html`<li>${strangerText(text, MAX_DETAIL_CHARS)}</li>`)}</ul>`
-  )
+  const words = [...new Set(reports.map(missingWords).filter((text) => text !== null))]
+  if (words.length === 0) return null
+  return html`<ul>
+    ${words.slice(0, MAX_MISSING).map((text) => html`<li>${strangerText(text, MAX_DETAIL_CHARS)}</li>`)}
+    ${words.length > MAX_MISSING && html`<li>and ${words.length - MAX_MISSING} more</li>`}
+  </ul>`
 }

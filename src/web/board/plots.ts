@@ -30,5 +30,4 @@ const ownCount = (matched: number): SourceReport => ({
   filters: [],
   matched,
   ageSeconds: null,
-  gaps: null,
 })

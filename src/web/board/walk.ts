@@ -124,16 +124,14 @@ const NOT_UNDERSTOOD = { detail: 'The answer is no list of listings.', sources: 
 /** Lets the browser draw and take input between two pages. */
 const breath = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
 
-/** The first page counts every match; a later one may know of a fault that the first did not have. */
-const worst = (before: readonly SourceReport[], now: readonly SourceReport[]): SourceReport[] =>
-  before.length === 0
-    ? [...now]
-    : before.map((old) => {
-        const later = now.find(({ registry }) => registry === old.registry)
-        return later === undefined || rank(later) <= rank(old) ? old : { ...later, matched: old.matched }
-      })
-
-const rank = ({ state, gaps }: SourceReport): number => {
-  if (state === 'loaded') return gaps === null ? 0 : 2
-  return state === 'stale' ? 1 : 3
+/** The first page counts every match; a later one may know of a fault that those before it did not have. */
+const worst = (before: readonly SourceReport[], now: readonly SourceReport[]): SourceReport[] => {
+  const known = new Set(before.map(({ registry }) => registry))
+  const kept = before.map((old) => {
+    const later = now.find(({ registry }) => registry === old.registry)
+    return later === undefined || rank(later) <= rank(old) ? old : { ...later, matched: old.matched }
+  })
+  return [...kept, ...now.filter(({ registry }) => !known.has(registry))]
 }
+
+const rank = ({ state }: SourceReport): number => (state === 'loaded' ? 0 : state === 'stale' ? 1 : 2)

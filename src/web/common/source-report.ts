@@ -3,6 +3,7 @@ import { at, textAt } from '../../domain/json-at.ts'
 
 /** What became of one source of an answer, as it is told (`contract.md` 3.1). */
 export type SourceReport = {
+  /** A source of this gateway, or `eu/curated` of what the gateway `eu` has not reached; `eu/*` where it did not say. */
   registry: string
   /** `loaded`, `stale`, `unavailable`, `not_yet_loaded` or `skipped`. */
   state: string
@@ -12,8 +13,6 @@ export type SourceReport = {
   /** Its matches, before any are folded into another source's. */
   matched: number | null
   ageSeconds: number | null
-  /** What a gateway in turn has not read. */
-  gaps: readonly { registry: string; state: string; reason: string | null }[] | null
 }
 
 /** The `sources` of an answer or of a problem; none where it has none. */
@@ -26,13 +25,6 @@ const readReport = (entry: JsonValue): SourceReport => ({
   filters: listAt(entry, 'filters').map((name) => String(name)),
   matched: numberAt(entry, 'matched'),
   ageSeconds: numberAt(entry, 'age_seconds'),
-  gaps: Array.isArray(at(entry, 'gaps')) ? listAt(entry, 'gaps').map(readGap) : null,
-})
-
-const readGap = (entry: JsonValue) => ({
-  registry: textAt(entry, 'registry') ?? '?',
-  state: textAt(entry, 'state') ?? 'unavailable',
-  reason: textAt(entry, 'reason'),
 })
 
 export const listAt = (value: JsonValue, ...path: readonly string[]): JsonValue[] => {

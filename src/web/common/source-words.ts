@@ -30,20 +30,18 @@ export const reasonWords = (reason: string | null): string => {
 
 /** What is missing of a source, as a sentence; `null` where nothing is. */
 export const missingWords = (report: SourceReport): string | null => {
-  const { registry, state, reason, gaps } = report
-  const lost = `Its listings are missing here.`
-  if (gaps !== null) return gapWords(report)
+  const { registry, state, reason, ageSeconds } = report
   if (state === 'loaded' || state === 'stale') return null
+  // A gateway that does not name what it misses.
+  const unnamed = /^(.*)\/\*$/.exec(registry)?.[1]
+  if (unnamed !== undefined) return `${unnamed} says that its own answer is not complete.`
+  const lost =
+    ageSeconds === null
+      ? 'Its listings are missing here.'
+      : `What is shown of it is what it said ${ageWords(ageSeconds)} ago.`
   if (state === 'not_yet_loaded') return `${registry} has not been read yet. ${lost}`
   const which = report.filters.length === 0 ? '' : ` (${report.filters.join(', ')})`
   return `${registry} ${state === 'skipped' ? 'was left out: it ' : ''}${reasonWords(reason)}${which}. ${lost}`
-}
-
-const gapWords = ({ registry, gaps }: SourceReport): string => {
-  const named = (gaps ?? []).map((gap) => `${gap.registry} (it ${reasonWords(gap.reason)})`)
-  return named.length === 0
-    ? `${registry} says that its own answer is not complete.`
-    : `${registry} answered without ${named.join(', ')}.`
 }
 
 /** `42 s`, `3 min`, `2 h`. */
