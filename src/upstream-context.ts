@@ -1,5 +1,6 @@
 import { Closers } from './closers.ts'
 import type { Config } from './config.ts'
+import type { Source } from './domain/page.ts'
 import type { UpstreamOptions } from './domain/upstream.ts'
 import type { Foundation } from './foundation-context.ts'
 import { requireSchema } from './gateway/plan.ts'
@@ -19,6 +20,7 @@ import { type Pull, pullListings } from './upstream/pull-listings.ts'
 import { readListings } from './upstream/read-listings.ts'
 import { SpecKeeper } from './upstream/spec-keeper.ts'
 import { tracedFetch } from './upstream/traced-fetch.ts'
+import { withGaps } from './upstream/with-gaps.ts'
 import { withPublishers } from './upstream/with-publishers.ts'
 import type { Vocabularies } from './upstreams-context.ts'
 
@@ -83,10 +85,12 @@ const openLive = (
   // A gateway's publishers are only its own; of the others its items tell.
   const attributed = (fetch: FetchListings): FetchListings =>
     upstream.kind === 'gateway' ? fetch : withPublishers(book, fetch)
+  const readPages = (fetch: FetchListings): Source => readListings(upstream, attributed(fetch))
+  const read = upstream.kind === 'gateway' ? (fetch: FetchListings) => withGaps(fetch, readPages) : readPages
   const live = createUpstreamSource({
     upstream,
     fetch: fetchInTurn(upstream, tracedFetch(upstream, fetchListings(upstream, agent))),
-    read: (fetch) => readListings(upstream, attributed(fetch)),
+    read,
     vocabulary,
     schema,
     ...sharing,

@@ -1,10 +1,12 @@
-import { describeGaps } from '../domain/gap.ts'
 import type { SourceError } from '../domain/source-error.ts'
 import type { SourceReport } from '../gateway/source-report.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { type Terminal, tell } from './terminal.ts'
 
-/** One line a Registry on stderr: what it answered, or why not and what to do. `faults` by the Registry's URL. */
+/**
+ * One line a Registry on stderr, those behind a gateway that it has not reached included: what it answered, or why not
+ * and what to do. `faults` by the Registry's URL.
+ */
 export const tellOutcomes = (
   terminal: Terminal,
   reports: readonly SourceReport[],
@@ -13,18 +15,13 @@ export const tellOutcomes = (
   for (const report of reports) {
     const outcome = isGood(report) ? describeAnswer(report) : describeFailure(report, faults)
     tell(terminal, `[registry] ${report.registry}: ${outcome}`)
-    if (report.gaps !== undefined)
-      tell(
-        terminal,
-        `[registry] ${report.registry}: it says that its answer is not complete: ${describeGaps(report.gaps) || 'something is missing'}`,
-      )
   }
 }
 
 /** 0, 3 for some failed, here or behind a gateway, 4 for all, or 77 where all of them want a key that they were not given. */
 export const exitCodeOf = (reports: readonly SourceReport[]): ExitCode => {
   const failed = reports.filter((report) => !isGood(report))
-  if (failed.length === 0) return reports.some(({ gaps }) => gaps !== undefined) ? EXIT.partial : EXIT.ok
+  if (failed.length === 0) return EXIT.ok
   if (failed.length < reports.length) return EXIT.partial
   return failed.every(({ reason }) => reason === 'unauthorized') ? EXIT.notAuthorized : EXIT.noAnswer
 }
@@ -37,14 +34,14 @@ const describeAnswer = ({ matched, returned, elapsed_ms, invalid }: SourceReport
 }
 
 const describeFailure = (
-  { registry, reason, filters }: SourceReport,
+  { registry, state, reason, filters }: SourceReport,
   faults: ReadonlyMap<string, SourceError>,
 ): string => {
   const fault = faults.get(registry)?.message.replace(`${registry}: `, '')
   const named = filters === undefined ? '' : ` ${filters.join(', ')}`
   const hint =
-    reason === 'unauthorized'
+    reason === 'unauthorized' && fault !== undefined
       ? `; it wants a key: [registry.auth] "${registry}" = "…" in buyer.secrets.toml`
       : ''
-  return `failed, ${reason}${named}${fault === undefined ? '' : `: ${fault}`}${hint}`
+  return `failed, ${reason ?? state}${named}${fault === undefined ? '' : `: ${fault}`}${hint}`
 }

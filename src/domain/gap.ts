@@ -1,34 +1,64 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts'
-import { isRegistryName } from './registry-name.ts'
+import { isSourceReason, type SourceReason } from './source-error.ts'
 
 /** A Registry behind a gateway that is not in the gateway's answer, in the gateway's own words and names. */
-export type Gap = { registry: string; state: string; reason?: string }
+export type Gap = {
+  /** `curated`, or `eu/curated` for one behind the next gateway; `*` ends the name of what was not named. */
+  registry: string
+  state: GapState
+  reason?: SourceReason
+  /** Where older listings of it are shown all the same: seconds since they were what it said. */
+  ageSeconds?: number
+}
 
-/** More is not read of one gateway. */
-const MAX_GAPS = 100
-/** States and reasons (`contract.md` 3.1) are words of this form; what else a stranger writes is not repeated. */
-const WORD = /^[a-z0-9_]{1,64}$/
-const ANSWERED: ReadonlySet<unknown> = new Set(['loaded', 'stale'])
+export type GapState = 'unavailable' | 'not_yet_loaded' | 'skipped'
+
+/** More are not named of one gateway. */
+export const MAX_GAPS = 100
+
+/** Something is missing, and it is not said what: a name that no Registry can have. */
+export const UNNAMED_GAP: Gap = { registry: '*', state: 'unavailable', reason: 'bad_envelope' }
+
+/** `isLoopNone`: what was left out as a `loop` is asked by who began the question, so it is not missing. */
+export type GapOptions = { isLoopNone: boolean }
 
 /**
- * What a gateway's envelope says is not in it (`contract.md` 3.1: `complete` and `sources`); `null` where it does not
- * say that anything is missing. Empty where it does, and names nothing.
+ * What a gateway's envelope says is not in it (`contract.md` 3.1: `complete` and `sources`); `null` where nothing is
+ * missing. Never empty: what is not named in known words, or is too much, is an `UNNAMED_GAP`.
  */
-export const readGaps = ({ complete, sources }: JsonObject): readonly Gap[] | null =>
-  complete === false ? gapsAmong(sources) : null
+export const readGaps = (
+  { complete, sources }: JsonObject,
+  { isLoopNone }: GapOptions = { isLoopNone: true },
+): readonly Gap[] | null => {
+  if (complete !== false) return null
+  const missing = Array.isArray(sources) ? sources.filter((source) => !hasAnswered(source)) : []
+  if (missing.length === 0) return [UNNAMED_GAP]
+  const gaps = nameGaps(isLoopNone ? missing.filter((source) => !isLoop(source)) : missing)
+  return gaps.length === 0 ? null : gaps
+}
 
-/** Those of a gateway's `sources` that have not answered. */
+/** Those of a gateway's `sources`, in a status or a problem, that have not answered. */
 export const gapsAmong = (sources: JsonValue | undefined): readonly Gap[] =>
-  Array.isArray(sources) ? sources.flatMap(readGap).slice(0, MAX_GAPS) : []
+  Array.isArray(sources) ? nameGaps(sources.filter((source) => !hasAnswered(source))) : []
 
-/** What the problem of a gateway that could not answer at all names as missing, in words; `''` where nothing. */
-export const gapsInProblem = (body: Buffer): string => {
+/** What the problem of a gateway that could not answer names as missing; empty where it names nothing. */
+export const gapsInProblem = (body: Buffer): readonly Gap[] => {
   try {
     const value = parseJson(body.toString())
-    return isJsonObject(value) ? describeGaps(gapsAmong(value.sources)) : ''
+    return isJsonObject(value) ? gapsAmong(value.sources) : []
   } catch {
-    return '' // the status says that it failed; what is no JSON says nothing more
+    return [] // the status says that it failed; what is no JSON says nothing more
   }
+}
+
+/** Of several parts of one answer. Of one that is missing in many, what was said last counts. */
+export const joinGaps = (
+  before: readonly Gap[] | undefined,
+  more: readonly Gap[] | undefined,
+): readonly Gap[] | undefined => {
+  if (before === undefined || more === undefined) return before ?? more
+  const byName = new Map([...before, ...more].map((gap) => [gap.registry, gap]))
+  return bounded([...byName.values()])
 }
 
 /** `''` for none. */
@@ -39,11 +69,31 @@ export const describeGaps = (gaps: readonly Gap[]): string =>
     )
     .join(', ')
 
-const readGap = (source: JsonValue): Gap[] => {
-  if (!isJsonObject(source) || !isRegistryName(source.registry) || ANSWERED.has(source.state)) return []
-  const { registry, state, reason } = source
-  return [{ registry, state: isWord(state) ? state : 'unavailable', ...(isWord(reason) ? { reason } : {}) }]
+const hasAnswered = (source: JsonValue): boolean =>
+  isJsonObject(source) && (source.state === 'loaded' || source.state === 'stale')
+
+const isLoop = (source: JsonValue): boolean =>
+  isJsonObject(source) && source.state === 'skipped' && source.reason === 'loop'
+
+const nameGaps = (missing: readonly JsonValue[]): readonly Gap[] => {
+  const named = missing.flatMap(readGap)
+  return bounded(named.length < missing.length ? [...named, UNNAMED_GAP] : named)
 }
 
-const isWord = (value: JsonValue | undefined): value is string =>
-  typeof value === 'string' && WORD.test(value)
+const bounded = (gaps: readonly Gap[]): readonly Gap[] =>
+  gaps.length <= MAX_GAPS ? gaps : [...gaps.slice(0, MAX_GAPS - 1), UNNAMED_GAP]
+
+const readGap = (source: JsonValue): Gap[] => {
+  if (!isJsonObject(source) || typeof source.registry !== 'string' || !NAME.test(source.registry)) return []
+  const { registry, state, reason } = source
+  return [
+    {
+      registry,
+      state: state === 'not_yet_loaded' || state === 'skipped' ? state : 'unavailable',
+      ...(isSourceReason(reason) ? { reason } : {}),
+    },
+  ]
+}
+
+/** As long as a Registry's name may be (`registry-name.ts`), and `*` for one that was not named. */
+const NAME = /^(?:[a-z0-9-]{1,64}\/){0,3}(?:[a-z0-9-]{1,64}|\*)$/

@@ -7,7 +7,7 @@ import { SourceError } from '../domain/source-error.ts'
 import { type Attributes, inSpan } from '../domain/trace.ts'
 import { EntrepotError } from '../errors.ts'
 import { mergeWithCopies } from './merge-with-copies.ts'
-import { explainSource, reportFailure, reportPage, type SourceReport } from './source-report.ts'
+import { explainSource, reportFailure, reportGap, reportPage, type SourceReport } from './source-report.ts'
 import { visibleSources } from './visible.ts'
 
 /** Farthest end of a page while a live source is visible: it has to send everything before it (`contract.md` 3.1). */
@@ -20,9 +20,9 @@ export type MergedAnswer = {
   shown: readonly MergedItem[]
   /** Distinct matches before paging. */
   total: number
-  /** Every visible source answered, fresh or stale. */
+  /** Every visible source answered, fresh or stale, and none said that its own answer is not complete. */
   complete: boolean
-  /** One entry per visible source, in the order of the configuration. */
+  /** One entry per visible source, in the order of the configuration, and behind it those that it has not reached. */
   sources: readonly SourceReport[]
   /** What each of them said, in the same order. */
   outcomes: readonly Outcome[]
@@ -192,13 +192,14 @@ export const describeOutcomes = (
   returned: ReadonlyMap<string, number>,
   explain = false,
 ): Pick<MergedAnswer, 'complete' | 'sources'> => {
-  const sources = outcomes.map(({ source, result, elapsedMs }): SourceReport => {
+  const sources = outcomes.flatMap(({ source, result, elapsedMs }): SourceReport | SourceReport[] => {
     const count = returned.get(source.name) ?? 0
     const report =
       result instanceof SourceError
         ? reportFailure(source.name, result, elapsedMs, count)
         : reportPage(source.name, result, count, elapsedMs)
-    return explain ? { ...report, explain: explainSource(source, result) } : report
+    const told = explain ? { ...report, explain: explainSource(source, result) } : report
+    return result.gaps === undefined ? told : [told, ...result.gaps.map((gap) => reportGap(source.name, gap))]
   })
   return { complete: outcomes.every(isWhole), sources }
 }

@@ -61,11 +61,14 @@ const itemOf = ({ source, result }: Outcome): MergedItem | undefined =>
     : merge([{ source, page: result }], { offset: 0, limit: 1 }).items[0]
 
 const refuseUnknown = (outcomes: readonly Outcome[]): void => {
-  const failed = outcomes.filter(({ result }) => result instanceof SourceError)
+  const failed = outcomes.filter(({ result }) => result instanceof SourceError || result.gaps !== undefined)
   if (failed.length === 0 && outcomes.length > 0) return
   const { sources } = describeOutcomes(outcomes, new Map())
   if (failed.length === outcomes.length) throw nothingUsable(failed, sources, false)
-  const names = failed.map(({ source }) => source.name).join(', ')
+  const names = sources
+    .filter(({ state }) => state !== 'loaded' && state !== 'stale')
+    .map(({ registry }) => registry)
+    .join(', ')
   throw new EntrepotError(
     'source_incomplete',
     `Not found where it could be asked for, but ${names} could not be asked`,

@@ -107,7 +107,10 @@ export class Flights {
       untilAborted(fetch(query, offset, signal), signal),
     )
     const now = clock.now()
-    const lifetime = lifetimeOf(policy, page.directives ?? NO_DIRECTIVES, { now, random: random() })
+    const directives = page.directives ?? NO_DIRECTIVES
+    // What is not complete is shown once: what is kept, and is, is not to make room for it.
+    const lifetime =
+      page.gaps === undefined ? lifetimeOf(policy, directives, { now, random: random() }) : null
     if (lifetime === null) return { value: page, lifetime: shownOnce(page, now) }
     const kept = { value: page, lifetime }
     if (generation === this.#generation) await cache.set(this.#group, key, kept)

@@ -1,3 +1,4 @@
+import { joinGaps } from '../domain/gap.ts'
 import type { Page } from '../domain/page.ts'
 
 /**
@@ -9,6 +10,7 @@ export const saidSoFar = (before: Page | null, page: Page): Page => {
   const invalid = (said.invalid ?? 0) + (page.invalid ?? 0)
   const worse = page.stale || said.cache?.outcome === 'hit' ? page : said
   const { stale, reason, cache } = worse
+  const gaps = joinGaps(said.gaps, page.gaps)
   return {
     items: [],
     total: said.total,
@@ -17,6 +19,7 @@ export const saidSoFar = (before: Page | null, page: Page): Page => {
     ...(reason === undefined ? {} : { reason }),
     ...(cache === undefined ? {} : { cache }),
     ...(invalid === 0 ? {} : { invalid }),
+    ...(gaps === undefined ? {} : { gaps }),
     ...(said.explanation === undefined ? {} : { explanation: said.explanation }),
     ...(page.find === undefined ? {} : { find: page.find }),
   }

@@ -9,6 +9,7 @@ export type SourceState = 'loaded' | 'stale' | 'unavailable' | 'not_yet_loaded' 
 
 /** What a reader learns of one source: an entry of `sources` in the envelope, as it is sent (`contract.md` 3.1). */
 export type SourceReport = {
+  /** A source's name, or `eu/curated` of what the gateway `eu` says that it has not reached. */
   registry: string
   state: SourceState
   reason?: SourceReason
@@ -22,8 +23,6 @@ export type SourceReport = {
   elapsed_ms?: number
   /** Items that were no listings and were dropped. */
   invalid?: number
-  /** Of a gateway that says that its answer is not complete: what it names as missing. */
-  gaps?: readonly Gap[]
   /** Where the question asks to explain. */
   explain?: ReportedExplanation
 }
@@ -53,7 +52,16 @@ export const reportPage = (
   elapsed_ms: Math.round(elapsedMs),
   ...(page.reason === undefined ? {} : { reason: page.reason }),
   ...(page.invalid === undefined ? {} : { invalid: page.invalid }),
-  ...(page.gaps === undefined ? {} : { gaps: page.gaps }),
+})
+
+/** What a gateway says is missing in its answer, under the name that readers know it by. */
+export const reportGap = (gateway: string, { registry, state, reason, ageSeconds }: Gap): SourceReport => ({
+  registry: `${gateway}/${registry}`,
+  state,
+  ...(reason === undefined ? {} : { reason }),
+  matched: null,
+  returned: 0,
+  ...(ageSeconds === undefined ? {} : { age_seconds: Math.floor(ageSeconds) }),
 })
 
 /** `returned`: of a source that failed midway, how many were shown before. */

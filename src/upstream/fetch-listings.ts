@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { untilAborted, withDeadline } from '../domain/deadline.ts'
 import type { Directives } from '../domain/freshness.ts'
-import { gapsInProblem } from '../domain/gap.ts'
+import { describeGaps, type Gap, type GapOptions, gapsInProblem } from '../domain/gap.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { traceHeaders } from '../domain/trace.ts'
@@ -57,15 +57,21 @@ export const fetchListings = (upstream: UpstreamOptions, agent: Dispatcher): Fet
       const answer = await withDeadline({ ms, late, caller }, (signal) =>
         untilAborted(get(agent, { ...target, signal }, query, upstream), signal),
       )
-      return { ...parseAnswer(answer.body, query, upstream), directives: answer.directives }
+      return { ...parseAnswer(answer, query, upstream), directives: answer.directives }
     } catch (error) {
       throw caller.aborted ? caller.reason : toSourceError(error, name)
     }
   }
 }
 
-const parseAnswer = (body: Buffer, { listingId }: ListingQuery, { kind }: UpstreamOptions): ListingPage =>
-  listingId === undefined ? parseListingPage(body, kind) : parseOneListing(body, listingId, kind)
+const parseAnswer = (
+  { body, ...options }: Answer,
+  { listingId }: ListingQuery,
+  { kind }: UpstreamOptions,
+): ListingPage =>
+  listingId === undefined ? parseListingPage(body, kind, options) : parseOneListing(body, listingId, kind)
+
+type Answer = { body: Buffer; directives: Directives } & GapOptions
 
 /** What a query asks, without paging. An empty `status` asks for every status. */
 export const queryParameters = ({ status, publisher, filters }: ListingQuery): URLSearchParams => {
@@ -87,39 +93,57 @@ const get = async (
   request: Dispatcher.RequestOptions & { origin: string },
   query: ListingQuery,
   { kind, key }: Pick<UpstreamOptions, 'kind' | 'key'>,
-): Promise<{ body: Buffer; directives: Directives }> => {
+): Promise<Answer> => {
   const { statusCode, headers, body } = await agent.request(request)
   const encoding = headers['content-encoding']
   if (statusCode === 200)
     return {
       body: withoutOwnKey(await readBody(body, encoding?.toString(), MAX_PAGE_BYTES), key),
       directives: cacheDirectives(headers),
+      isLoopNone: isOnTheWay(query, headers.via?.toString()),
     }
-  if (statusCode === 404 && query.listingId !== undefined) {
-    discardBody(body)
-    return { body: NO_LISTING, directives: cacheDirectives(headers) }
+  const isTelling = kind === 'gateway' && TELLING.has(statusCode)
+  const gaps = isTelling ? await readMissing(body, encoding?.toString()) : []
+  // A gateway that could not ask for it everywhere has not said that there is no such listing.
+  if (statusCode === 404 && query.listingId !== undefined && gaps.length === 0) {
+    if (!isTelling) discardBody(body)
+    return { body: NO_LISTING, directives: cacheDirectives(headers), isLoopNone: true }
   }
   if (statusCode === 400 && query.filters.length > 0) {
     const text = await readBody(body, encoding?.toString(), MAX_ERROR_BYTES)
     const filters = refusedFilters(text, query.filters)
     throw new SourceError('unsupported_filter', `refused the filters ${filters.join(', ')}`, { filters })
   }
-  const isTelling = kind === 'gateway' && GATEWAY_FAILURES.has(statusCode)
-  const missing = isTelling ? await readMissing(body, encoding?.toString()) : ''
   if (!isTelling) discardBody(body)
-  throw new SourceError(reasonOfStatus(statusCode), `answered ${statusCode}${missing}`, {
-    retryAfterMs: retryAfterMs(headers['retry-after']?.toString(), Date.now()),
-  })
+  const isAfterOthers = (query.via?.length ?? 0) > 1
+  const hasBeenHere = statusCode === 508 && isAfterOthers && gaps.some(({ reason }) => reason === 'loop')
+  const missing = gaps.length === 0 ? '' : `: ${describeGaps(gaps)}`
+  throw new SourceError(
+    hasBeenHere ? 'loop' : reasonOfStatus(statusCode),
+    `answered ${statusCode}${missing}`,
+    {
+      retryAfterMs: retryAfterMs(headers['retry-after']?.toString(), Date.now()),
+      gaps: gaps.length === 0 || hasBeenHere ? undefined : gaps,
+    },
+  )
 }
 
-/** A gateway that has nothing to answer from says what it could not reach (`contract.md` 3.1). */
-const GATEWAY_FAILURES: ReadonlySet<number> = new Set([502, 503, 504])
+/** What a gateway answers who has nothing to answer from, with what it could not reach (`contract.md` 3.1). */
+const TELLING: ReadonlySet<number> = new Set([404, 502, 503, 504, 508])
+
+/**
+ * Whether what a gateway left out as a loop is asked by those that the question has been through: not where nobody has
+ * sent it on, nor where the gateway takes us for itself because it goes by our name (`Via`, RFC 9110 section 7.6.3).
+ */
+const isOnTheWay = ({ via }: ListingQuery, answeredBy = ''): boolean => {
+  const own = via?.at(-1)
+  return own !== undefined && !answeredBy.split(',').some((hop) => hop.trim().split(/\s+/)[1] === own)
+}
 
 const readMissing = async (
   body: Dispatcher.ResponseData['body'],
   encoding: string | undefined,
-): Promise<string> => {
+): Promise<readonly Gap[]> => {
   const problem = await readBody(body, encoding, MAX_ERROR_BYTES).catch(() => null) // the status is failure enough
-  const missing = problem === null ? '' : gapsInProblem(problem)
-  return missing === '' ? '' : `: ${missing}`
+  return problem === null ? [] : gapsInProblem(problem)
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Directives, Freshness } from '../domain/freshness.ts'
-import { type Gap, readGaps } from '../domain/gap.ts'
+import { type Gap, type GapOptions, readGaps } from '../domain/gap.ts'
 import { isJsonObject, type JsonObject, parseJson } from '../domain/json.ts'
 import { objectMembers } from '../domain/json-members.ts'
 import { nestingDepth } from '../domain/json-walk.ts'
@@ -39,10 +39,15 @@ export const retainedBytes = ({ bytes, items }: ListingPage): number =>
 /**
  * Reads an upstream's listing envelope (`spec.md` 2.1). A bad item, one that is no listing, is too long or nests too
  * deep, is left out and spoils nothing else: it may be any seller's. Where all of them are what no Registry makes of a
- * seller's listing, the answer is none. What an item's `_meta` says is read if `kind` is a gateway, and never kept.
+ * seller's listing, the answer is none. What an item's `_meta` says, and what the gateway says is missing, is read if
+ * `kind` is a gateway, and never kept.
  * @throws SourceError `not_json` | `bad_envelope`
  */
-export const parseListingPage = (bytes: Buffer, kind: UpstreamKind = 'registry'): ListingPage => {
+export const parseListingPage = (
+  bytes: Buffer,
+  kind: UpstreamKind = 'registry',
+  options?: GapOptions,
+): ListingPage => {
   const place = isUtf8(bytes) ? findItems(bytes) : null
   if (place === null) throw notJson()
   const { elements } = place
@@ -50,7 +55,7 @@ export const parseListingPage = (bytes: Buffer, kind: UpstreamKind = 'registry')
     throw isArrayAt(bytes, place.start) ? notJson() : badEnvelope('items is not an array')
   const around = readEnvelope(bytes, place)
   const total = totalOf(around)
-  const gaps = kind === 'gateway' ? readGaps(around) : null
+  const gaps = kind === 'gateway' ? readGaps(around, options) : null
   if (elements.length > MAX_PAGE_ITEMS) throw badEnvelope(`it holds more than ${MAX_PAGE_ITEMS} items`)
   const read = parsing(() => elements.map((element) => readElement(bytes, element, kind)))
   if (read.length > 0 && read.every(({ isNobodys }) => isNobodys))

@@ -23,8 +23,6 @@ const codeOf = (error: Error): string | null => {
 export const reasonOfStatus = (status: number): SourceReason => {
   if (status === 401 || status === 403) return 'unauthorized'
   if (status === 429) return 'rate_limited'
-  // It is well, but this question has been through too many gateways (`contract.md` 3.1).
-  if (status === 508) return 'loop'
   return `http_${status}`
 }
 

@@ -1,4 +1,4 @@
-import type { Gap } from '../domain/gap.ts'
+import { type Gap, joinGaps } from '../domain/gap.ts'
 import type { Source } from '../domain/page.ts'
 import type { FetchListings } from './fetch-listings.ts'
 
@@ -6,14 +6,12 @@ import type { FetchListings } from './fetch-listings.ts'
 export const withGaps =
   (fetch: FetchListings, read: (fetch: FetchListings) => Source): Source =>
   async (query, signal) => {
-    const gaps = new Map<string, Gap>()
-    let isComplete = true
+    let gaps: readonly Gap[] | undefined
     const noting: FetchListings = async (...asked) => {
       const page = await fetch(...asked)
-      if (page.gaps !== undefined) isComplete = false
-      for (const gap of page.gaps ?? []) gaps.set(gap.registry, gap)
+      gaps = joinGaps(gaps, page.gaps)
       return page
     }
     const page = await read(noting)(query, signal)
-    return isComplete ? page : { ...page, gaps: [...gaps.values()] }
+    return gaps === undefined ? page : { ...page, gaps }
   }

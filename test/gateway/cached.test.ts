@@ -143,7 +143,7 @@ test('where the upstream says no, its no is not papered over with what it once s
     ['unauthorized', 401],
     ['unauthorized', 403],
     ['unsupported_filter', 400],
-    ['loop', 508],
+    ['http_508', 508],
   ] as const) {
     const { ask, fake, clock } = await start(t, { items: listingTexts('old', 1) })
     const query = { filters: [['gpu_model', 'H100']] } as const

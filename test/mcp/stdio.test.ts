@@ -49,7 +49,7 @@ test.serial('what cannot be reached is said in words, here and behind a gateway'
   t.is(found.value.items.length, 1)
   t.false(found.value.complete)
   t.true(
-    found.words.startsWith(`INCOMPLETE: ${gateway.url} answered without gone (connection_refused).`),
+    found.words.startsWith(`INCOMPLETE: ${gateway.url}/gone could not be reached (connection_refused).`),
     found.words,
   )
   t.regex((await behind.call('list_sources')).words, /^INCOMPLETE: .* answered without gone/)

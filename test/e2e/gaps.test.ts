@@ -1,0 +1,194 @@
+import test, { type ExecutionContext } from 'ava'
+import { deadUrl, listingTexts } from '../helpers/fake-registry.ts'
+import { freePorts } from '../helpers/free-port.ts'
+import { type Behind, startFake, startGateway } from '../helpers/gateway.ts'
+import type { RunningService } from '../helpers/registry.ts'
+import { ALICE, publish } from '../helpers/seller.ts'
+
+const GATEWAY = 'kind = "gateway"'
+
+type Source = { registry: string; state: string; reason?: string; matched?: number | null; returned?: number }
+type Answer = {
+  items: { listing_id: string; _meta: { registry: string } }[]
+  complete: boolean
+  sources: Source[]
+  next_cursor?: string
+}
+
+const named = (id: string): string => `[gateway]\nid = "${id}"\n`
+const pure = (id: string): string => `${named(id)}[registry]\nenabled = false\n`
+const behind = (name: string, { url }: { url: string }, settings = GATEWAY): Behind => ({
+  name,
+  url,
+  settings,
+})
+
+const ask = async ({ get }: RunningService, path = '/listings'): Promise<Answer> =>
+  (await get(path)).json() as Answer
+
+const told = ({ sources }: Pick<Answer, 'sources'>): unknown[] =>
+  sources.map(({ registry, state, reason }) => [registry, state, ...(reason === undefined ? [] : [reason])])
+
+/** A gateway over one Registry that is well and one that is gone, both without a Registry of their own. */
+const startHalfGone = async (t: ExecutionContext, id: string, items = listingTexts('well', 3)) => {
+  const well = await startFake(t, { items })
+  const half = await startGateway(
+    t,
+    [behind('well', well, ''), behind('gone', { url: await deadUrl() }, '')],
+    {
+      more: pure(id),
+    },
+  )
+  return { well, half }
+}
+
+test('what a gateway says that it could not reach is missing in the answer of the gateway over it', async (t) => {
+  const { half } = await startHalfGone(t, 'eu')
+  const world = await startGateway(t, [behind('eu', half), behind('plain', await startFake(t), '')], {
+    more: named('world'),
+  })
+  const reply = await world.get('/listings')
+  const answer = reply.json() as Answer
+  t.is(reply.status, 200)
+  t.false(answer.complete)
+  t.is(answer.items.length, 3)
+  t.is(reply.headers.get('cache-control'), 'no-store')
+  t.deepEqual(told(answer), [
+    ['local', 'loaded'],
+    ['eu', 'loaded'],
+    ['eu/gone', 'unavailable', 'connection_refused'],
+    ['plain', 'loaded'],
+  ])
+  t.deepEqual(answer.sources[2], {
+    registry: 'eu/gone',
+    state: 'unavailable',
+    reason: 'connection_refused',
+    matched: null,
+    returned: 0,
+  })
+  const all = await world.get('/listings?require=all')
+  t.is(all.status, 502)
+  t.true(told(all.json() as Answer).some((entry) => (entry as string[])[0] === 'eu/gone'))
+  t.is((await world.get('/listings?require=all&sources=plain')).status, 200)
+})
+
+test('three deep, every name keeps the way to it', async (t) => {
+  const { half } = await startHalfGone(t, 'asia')
+  const eu = await startGateway(t, [behind('asia', half)], { more: named('eu') })
+  const world = await startGateway(t, [behind('eu', eu)], { more: named('world') })
+  const answer = await ask(world)
+  t.false(answer.complete)
+  t.deepEqual(told(answer), [
+    ['local', 'loaded'],
+    ['eu', 'loaded'],
+    ['eu/asia/gone', 'unavailable', 'connection_refused'],
+  ])
+  t.is(answer.items[0]?._meta.registry, 'eu/asia/well')
+})
+
+test('only an upstream that is configured as a gateway is believed', async (t) => {
+  const { half } = await startHalfGone(t, 'eu')
+  const world = await startGateway(t, [behind('eu', half, '')], { more: named('world') })
+  const answer = await ask(world)
+  t.true(answer.complete)
+  t.is(answer.sources.length, 2)
+})
+
+test('what is missing is told for as long as it is, and no longer', async (t) => {
+  const [port = 0] = await freePorts(1)
+  const half = await startGateway(
+    t,
+    [behind('late', { url: `http://127.0.0.1:${port}` }, ''), behind('well', await startFake(t), '')],
+    { more: `${pure('eu')}[cache]\nfresh_seconds = 0\n` },
+  )
+  const world = await startGateway(t, [behind('eu', half)], { more: named('world') })
+  t.false((await ask(world)).complete)
+  const late = await startGateway(t, [], { environment: { PORT: String(port) } })
+  await publish(late.url, ALICE, { listing_id: 'late' })
+  const answer = await ask(world)
+  t.true(answer.complete)
+  t.deepEqual(told(answer), [
+    ['local', 'loaded'],
+    ['eu', 'loaded'],
+  ])
+  t.deepEqual(
+    answer.items.map(({ listing_id }) => listing_id),
+    ['late'],
+  )
+})
+
+test('the last line of a stream, and every page behind a cursor, tells what was missing in any part', async (t) => {
+  const { half } = await startHalfGone(t, 'eu', listingTexts('well', 450))
+  const world = await startGateway(t, [behind('eu', half)], { more: named('world') })
+  const { text } = await world.get('/listings', { accept: 'application/x-ndjson' })
+  const lines = text.trimEnd().split('\n')
+  const { _meta: meta } = JSON.parse(lines.at(-1)!) as { _meta: Answer }
+  t.is(lines.length, 451)
+  t.false(meta.complete)
+  t.deepEqual(told(meta)[2], ['eu/gone', 'unavailable', 'connection_refused'])
+  let page = await ask(world, '/listings?limit=200')
+  let seen = page.items.length
+  while (page.next_cursor !== undefined) {
+    t.false(page.complete)
+    page = await ask(world, `/listings?limit=200&cursor=${encodeURIComponent(page.next_cursor)}`)
+    seen += page.items.length
+  }
+  t.false(page.complete)
+  t.like(page.sources[2], { registry: 'eu/gone', state: 'unavailable' })
+  t.is(seen, 450)
+})
+
+test('filters that are evaluated here, over several pages, miss what those pages miss', async (t) => {
+  const items = listingTexts('well', 450, { offer_resource: { gpu_model: 'H200' } })
+  const { half } = await startHalfGone(t, 'eu', items)
+  const world = await startGateway(t, [behind('eu', half)], { more: named('world') })
+  const answer = await ask(world, '/listings?gpu_model=H200&limit=1')
+  t.false(answer.complete)
+  t.deepEqual(told(answer)[2], ['eu/gone', 'unavailable', 'connection_refused'])
+})
+
+test('404 only where every Registry behind every gateway has said so', async (t) => {
+  const { half } = await startHalfGone(t, 'eu')
+  const world = await startGateway(t, [behind('eu', half)], { more: named('world') })
+  const unsure = await world.get('/listings/nobody')
+  t.is(unsure.status, 502)
+  t.deepEqual(told(unsure.json() as Answer), [
+    ['local', 'loaded'],
+    ['eu', 'unavailable', 'http_502'],
+    ['eu/gone', 'unavailable', 'connection_refused'],
+  ])
+  t.regex(String(unsure.json().detail), /eu, eu\/gone could not be asked/)
+})
+
+test('a gateway that says 404 and names a Registry that it could not ask has not said no', async (t) => {
+  const problem = JSON.stringify({
+    status: 404,
+    sources: [{ registry: 'away', state: 'unavailable', reason: 'timeout' }],
+  })
+  const fake = await startFake(t)
+  const { createServer } = await import('node:http')
+  const server = createServer((_request, response) => response.writeHead(404).end(problem)).listen(0)
+  t.teardown(() => server.close())
+  const { port } = server.address() as { port: number }
+  const world = await startGateway(
+    t,
+    [behind('odd', { url: `http://127.0.0.1:${port}` }), behind('well', fake, '')],
+    { more: named('world') },
+  )
+  const reply = await world.get('/listings/nobody')
+  t.is(reply.status, 502)
+  t.deepEqual(told(reply.json() as Answer)[2], ['odd/away', 'unavailable', 'timeout'])
+})
+
+test('of a gateway that cannot answer at all, what it could not reach is told as well', async (t) => {
+  const gone = await startGateway(t, [behind('gone', { url: await deadUrl() }, '')], { more: pure('eu') })
+  const world = await startGateway(t, [behind('eu', gone), behind('well', await startFake(t), '')], {
+    more: named('world'),
+  })
+  t.deepEqual(told(await ask(world)), [
+    ['local', 'loaded'],
+    ['eu', 'unavailable', 'http_503'],
+    ['eu/gone', 'unavailable', 'connection_refused'],
+    ['well', 'loaded'],
+  ])
+})
