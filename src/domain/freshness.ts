@@ -28,6 +28,7 @@ export type Freshness = {
 export const worstOf = (parts: readonly Freshness[]): Freshness | null => {
   const worst = parts.toSorted((a, b) => RANK[b.cache.outcome] - RANK[a.cache.outcome])[0]
   if (worst === undefined) return null
+  if (parts.length === 1) return worst
   const reason = parts.find(({ stale }) => stale)?.reason
   return {
     ageSeconds: Math.max(...parts.map(({ ageSeconds }) => ageSeconds)),
