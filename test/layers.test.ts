@@ -30,6 +30,7 @@ const LAYERS: readonly {
       'context.ts',
       'foundation-context.ts',
       'configuration-context.ts',
+      'listener-context.ts',
       'reloading.ts',
       'shared-parts.ts',
       'closers.ts',

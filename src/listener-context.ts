@@ -1,0 +1,73 @@
+import type { RequestListener } from 'node:http'
+import { openAgentsDoor } from './agents-context.ts'
+import type { Config } from './config.ts'
+import type { Limiter } from './domain/limiter.ts'
+import type { FilterSpec } from './filter-spec/filter.ts'
+import type { Foundation } from './foundation-context.ts'
+import type { openFederation } from './gateway-context.ts'
+import { createAdmission } from './http/admission.ts'
+import { createApp } from './http/app.ts'
+import { createAuthorize } from './http/authorize.ts'
+import { createClientAddress } from './http/client-address.ts'
+import { HotAnswers } from './http/hot-answers.ts'
+import type { Route } from './http/route.ts'
+import { createRoutes } from './http/routes.ts'
+import { UnderWay } from './http/under-way.ts'
+import { ApiKeys, sameSecret } from './registry/api-keys.ts'
+import { createShapeCheck } from './registry/listing-shape.ts'
+import type { Replica } from './registry/replica.ts'
+
+export type ListenerParts = {
+  config: Config
+  spec: FilterSpec
+  foundation: Foundation
+  replica: Replica
+  federation: ReturnType<typeof openFederation>
+  limiter: Limiter
+  /** Whether every upstream that is to be pulled was tried once. */
+  areTried: () => boolean
+}
+
+export type Listener = {
+  routes: readonly Route[]
+  /** Answers HTTP requests. */
+  listener: RequestListener
+  /** Resolves when no request is being answered. */
+  idle: () => Promise<void>
+}
+
+/** Composition of what answers HTTP requests, over all that a configuration has opened. */
+export const openListener = (parts: ListenerParts): Listener => {
+  const { config, spec, foundation, replica, federation, limiter, areTried } = parts
+  const { store, log, requests, traced, recover, nowSeconds, metrics } = foundation
+  const { adminKey, registry, metricsPublic } = config
+  const keys = new ApiKeys(store, replica)
+  const shape = { mode: registry.listingShape, check: createShapeCheck(spec.listingShape) }
+  const routes = createRoutes({
+    spec,
+    registry: registry.enabled ? { store, replica, verifier: { limiter, recover, nowSeconds }, shape } : null,
+    keys,
+    // Without upstreams it is a plain Registry, whose answers have no more members than the protocol gives them.
+    gateway: config.upstreams.length === 0 ? null : federation,
+    agents: openAgentsDoor(federation, log),
+    metrics,
+    metricsPublic,
+    store,
+    areTried,
+  })
+  requests.cover(routes)
+  const authorize = createAuthorize({
+    requireReadKey: config.requireReadKey,
+    requireWriteKey: config.requireWriteKey,
+    keysRevealMore: config.upstreams.some(({ visibility }) => visibility === 'private'),
+    isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
+    recognise: (token) => keys.recognise(token),
+  })
+  const admit = createAdmission(limiter, createClientAddress(config.limits.trustedProxies))
+  const hot = new HotAnswers()
+  const app = createApp({ routes, authorize, log, hot, admit, ...(traced && { traceOf: traced.traceOf }) })
+  const underWay = new UnderWay()
+  const { counter } = requests
+  const listener = hot.listener({ authorize, admit, counter }, requests.listener(app.callback(), underWay))
+  return { routes, listener, idle: () => underWay.idle() }
+}
