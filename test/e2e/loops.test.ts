@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
+import { deadUrl } from '../helpers/fake-registry.ts'
 import { freePorts } from '../helpers/free-port.ts'
 import { type Behind, gatewayToml, startFake, startGateway } from '../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../helpers/registry.ts'
@@ -6,10 +7,18 @@ import { ALICE, publish } from '../helpers/seller.ts'
 
 const FRESH = '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\nstale_if_error_seconds = 0\n'
 
+type RingOptions = {
+  /** Places of those that have no Registry of their own, and no listing. */
+  pure?: readonly number[]
+  /** What else is behind the nth. */
+  more?: (place: number) => readonly Behind[]
+}
+
 /** Gateways that name each other: `links[n]` are the places of those behind the nth. Each has one listing of its own. */
 const startRing = async (
   t: ExecutionContext,
   links: readonly (readonly number[])[],
+  { pure = [], more = () => [] }: RingOptions = {},
 ): Promise<RunningService[]> => {
   // Nothing listens on them yet, so that gateways can name each other before they are there.
   const ports = await freePorts(links.length)
@@ -23,9 +32,11 @@ const startRing = async (
           settings: 'kind = "gateway"',
         }),
       )
-      const toml = gatewayToml(upstreams, `[gateway]\nid = "${nameOf(place)}"\n${FRESH}`)
+      const own = pure.includes(place) ? '[registry]\nenabled = false\n' : ''
+      const head = `[gateway]\nid = "${nameOf(place)}"\n${own}${FRESH}`
+      const toml = gatewayToml([...upstreams, ...more(place)], head)
       const service = await startRegistry(t, { environment: { PORT: String(ports[place]) }, toml })
-      await publish(service.url, ALICE, { listing_id: `of-${nameOf(place)}` })
+      if (own === '') await publish(service.url, ALICE, { listing_id: `of-${nameOf(place)}` })
       return service
     }),
   )
@@ -33,6 +44,7 @@ const startRing = async (
 
 type Answer = {
   items: { listing_id: string; _meta: { registry: string } }[]
+  complete: boolean
   sources: Record<string, unknown>[]
 }
 
@@ -43,6 +55,8 @@ test('two gateways behind each other answer with the listings of both, once', as
   for (const { get } of services) {
     const answer = (await get('/listings')).json() as Answer
     t.deepEqual(idsOf(answer), ['of-g0', 'of-g1'])
+    t.true(answer.complete)
+    t.is((await get('/listings?require=all')).status, 200)
     t.deepEqual(
       answer.sources.map(({ state }) => state),
       ['loaded', 'loaded'],
@@ -62,8 +76,49 @@ test('three gateways in a ring, and all behind all, answer with the listings of 
     for (const { get } of await startRing(t, links)) {
       const answer = (await get('/listings')).json() as Answer
       t.deepEqual(idsOf(answer), ['of-g0', 'of-g1', 'of-g2'])
+      t.true(answer.complete)
     }
   }
+})
+
+test('in a ring nothing is missing for a gateway without a Registry of its own', async (t) => {
+  const [first, second] = await startRing(t, [[1], [2], [0]], { pure: [0] })
+  for (const { get } of [first!, second!]) {
+    const answer = (await get('/listings')).json() as Answer
+    t.deepEqual(idsOf(answer), ['of-g1', 'of-g2'])
+  }
+  t.true(((await first!.get('/listings')).json() as Answer).complete)
+})
+
+test('what one of a ring cannot reach is missing for all, each by its own way, and nothing else is', async (t) => {
+  const url = await deadUrl()
+  const more = (place: number): Behind[] => (place === 1 ? [{ name: 'gone', url }] : [])
+  const services = await startRing(t, [[1], [2], [0]], { more })
+  const ways = ['g1/gone', 'gone', 'g0/g1/gone']
+  for (const [place, { get }] of services.entries()) {
+    const answer = (await get('/listings')).json() as Answer
+    t.false(answer.complete)
+    t.deepEqual(idsOf(answer), ['of-g0', 'of-g1', 'of-g2'])
+    const away = answer.sources.filter(({ state }) => state !== 'loaded').map(({ registry }) => registry)
+    t.deepEqual(away, [ways[place]])
+  }
+})
+
+test('what lies beyond three hops is missing, and no loop', async (t) => {
+  const [first] = await startRing(t, [[1], [2], [3], [4], [5], []])
+  const answer = (await first!.get('/listings')).json() as Answer
+  t.deepEqual(idsOf(answer), ['of-g0', 'of-g1', 'of-g2', 'of-g3'])
+  t.false(answer.complete)
+  t.like(answer.sources.at(-1), { registry: 'g1/g2/g3/g4', state: 'unavailable', reason: 'http_508' })
+})
+
+test('a gateway that goes by our id, and so takes us for itself, is seen to leave out what is behind it', async (t) => {
+  const fake = await startFake(t)
+  const other = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const gateway = await startGateway(t, [{ name: 'eu', url: other.url, settings: 'kind = "gateway"' }])
+  const answer = (await gateway.get('/listings')).json() as Answer
+  t.false(answer.complete)
+  t.like(answer.sources.at(-1), { registry: 'eu/a', state: 'skipped', reason: 'loop' })
 })
 
 test('a listing that nobody in the ring has is not searched for for ever', async (t) => {
