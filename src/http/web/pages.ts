@@ -10,7 +10,7 @@ const BOARD: Page = {
   withoutScript:
     'The board needs JavaScript. The same market is at <a href="listings">listings</a>, as JSON.',
   entry: 'web/board',
-  styles: ['web/base.css', UPLOT_STYLE, 'web/board.css'],
+  styles: ['web/base.css', UPLOT_STYLE, 'web/board.css', 'web/listings.css', 'web/sheet.css'],
 }
 
 const OPERATOR: Page = {

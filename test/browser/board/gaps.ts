@@ -1,0 +1,74 @@
+import { systemClock } from '../../../src/domain/clock.ts'
+import { openWatched } from '../../helpers/browser-page.ts'
+import { deadUrl, listingTexts } from '../../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { test } from '../in-chromium.ts'
+
+test.serial('a source that is lost is told in words, and nothing looks complete that is not', async (t) => {
+  const near = await startFake(t, { items: listingTexts('near', 3) })
+  const far = await startFake(t, { items: listingTexts('far', 2) })
+  const gateway = await startGateway(t, [
+    { name: 'near', url: near.url },
+    { name: 'far', url: far.url },
+  ])
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+  await page.getByText('5 listings match.').waitFor()
+  t.is(await page.getByRole('alert').count(), 0)
+
+  await far.close()
+  await page.getByLabel('gpu count, at least', { exact: true }).fill('1')
+  await page.keyboard.press('Tab')
+  const banner = page.getByRole('alert')
+  await banner.waitFor()
+  t.regex(
+    (await banner.textContent()) ?? '',
+    /not complete\..*far refused the connection\. Its listings are missing/s,
+  )
+  t.is(await page.getByText('3 listings match in what could be read.').count(), 1)
+  t.is(await page.locator('.source[data-state=unavailable]').count(), 1)
+
+  await page.getByLabel('gpu count, at least', { exact: true }).fill('2')
+  await page.keyboard.press('Tab')
+  await page.getByText('No listing was found, but not every Registry has answered.').waitFor()
+  t.is(await page.locator('.listings').count(), 0)
+  t.deepEqual(page.faults, [])
+})
+
+test.serial('an old copy is shown as one, and is no gap', async (t) => {
+  let ahead = 0
+  const clock = { ...systemClock, now: () => systemClock.now() + ahead }
+  const fake = await startFake(t, { items: listingTexts('kept', 2) })
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }], { clock })
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+  await page.getByText('2 listings match.').waitFor()
+  await fake.close()
+  ahead = 120_000
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await page.locator('.source', { hasText: /old copy.*2 min ago/ }).waitFor()
+  t.is(await page.locator('.listings tbody tr', { hasText: 'old copy' }).count(), 2)
+  t.is(await page.getByRole('alert').count(), 0)
+  t.deepEqual(page.faults, [])
+})
+
+test.serial('where no source answers there is no list, but the reasons and a way to try again', async (t) => {
+  const far = await startFake(t, { items: listingTexts('far', 2), script: [{ kind: 'status', status: 503 }] })
+  const gateway = await startGateway(
+    t,
+    [
+      { name: 'far', url: far.url },
+      { name: 'gone', url: await deadUrl() },
+    ],
+    { more: '[registry]\nenabled = false\n' },
+  )
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+  const banner = page.getByRole('alert')
+  await banner.waitFor()
+  const text = (await banner.textContent()) ?? ''
+  t.regex(text, /There is no answer/)
+  t.regex(text, /far (answered with status 503|has failed repeatedly)/)
+  t.regex(text, /gone refused the connection/)
+  t.is(await page.locator('.listings').count(), 0)
+  t.is(await page.getByText('No listings could be read.').count(), 1)
+  t.is(await page.getByRole('button', { name: 'Try again' }).count(), 1)
+  t.deepEqual(page.faults, [])
+})

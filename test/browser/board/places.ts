@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { openWatched } from '../../helpers/browser-page.ts'
+import { listingTexts } from '../../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { openMarket } from '../../helpers/market.ts'
+import { ALICE } from '../../helpers/seller.ts'
+import { test } from '../in-chromium.ts'
+import { machine } from './federation.ts'
+
+test.serial('the board works below a path of a proxy', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('far', 2) })
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
+  const proxy = createServer((incoming, outgoing) => {
+    if (!incoming.url?.startsWith('/hub/')) return outgoing.writeHead(404).end()
+    const target = request(
+      `${gateway.url}${incoming.url.slice('/hub'.length)}`,
+      { headers: incoming.headers },
+      (reply) => {
+        outgoing.writeHead(reply.statusCode ?? 502, reply.headers)
+        reply.pipe(outgoing)
+      },
+    )
+    return target.end()
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  t.teardown(() => proxy.close().closeAllConnections())
+  const { port } = proxy.address() as AddressInfo
+  const page = await openWatched(t, t.context.browser, `http://127.0.0.1:${port}/hub/`)
+  await page.getByText('2 listings match.').waitFor()
+  await page.getByText('The same question elsewhere').click()
+  const [curl] = await page.locator('.elsewhere pre').allTextContents()
+  t.is(curl, `curl -g http://127.0.0.1:${port}/hub/listings`)
+  t.deepEqual(page.faults, [])
+})
+
+test.serial('a plain Registry has the same board, paged by offset', async (t) => {
+  const registry = await openMarket(t)
+  for (let n = 0; n < 130; n++) await registry.publish(machine(`one-${n}`, {}), undefined, ALICE)
+  const page = await openWatched(t, t.context.browser, `${registry.url}/`)
+  await page.getByText('130 listings match.').waitFor()
+  t.is(await page.locator('.sources').count(), 0)
+  t.is(await page.locator('.listings tbody tr').count(), 100)
+  await page.getByRole('button', { name: 'Next' }).click()
+  await page.getByText('101 to 130 of 130').waitFor()
+  t.is(await page.locator('.listings tbody tr').count(), 30)
+  t.true(await page.getByRole('button', { name: 'Next' }).isDisabled())
+  t.deepEqual(page.faults, [])
+})
+
+test.serial(
+  '10,000 listings: only a page of them is in the document, and no task keeps the reader waiting',
+  async (t) => {
+    const offer = {
+      offer_resource: { gpu_model: 'H100', gpu_count: 8, region: 'Tokyo, JP' },
+      accepted_escrows: machine('x', {}).accepted_escrows,
+    }
+    const fake = await startFake(t, { items: listingTexts('many', 10_000, offer) })
+    const gateway = await startGateway(t, [{ name: 'big', url: fake.url }])
+    const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+    await page.getByText('10,000 listings match.').waitFor()
+    const first = await page.longestTask()
+    await page.getByRole('button', { name: 'Read all' }).click()
+    await page.getByText('Of all 10,000 that match.').waitFor({ timeout: 60_000 })
+    const all = await page.longestTask()
+    for (let n = 0; n < 5; n++) await page.getByRole('button', { name: 'Next' }).click()
+    await page.getByText('501 to 600 of 10,000').waitFor()
+    const paging = await page.longestTask()
+    t.is(await page.locator('.listings tbody tr').count(), 100)
+    t.log(`longest tasks: first page ${first} ms, reading all ${all} ms, paging ${paging} ms`)
+    // Below 100 ms on a machine to itself; here other tests share its cores.
+    t.true(Math.max(first, all, paging) < 1000)
+    t.deepEqual(page.faults, [])
+  },
+)
