@@ -4,9 +4,9 @@ import type { MergedItem } from '../domain/merge.ts'
 import type { NamedSource, Page } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
-import { type Attributes, inSpan } from '../domain/trace.ts'
+import type { Trace } from '../domain/trace.ts'
 import { EntrepotError } from '../errors.ts'
-import { mergeWithCopies } from './merge-with-copies.ts'
+import { mergeInSpan } from './merge-with-copies.ts'
 import { explainSource, reportFailure, reportGap, reportPage, type SourceReport } from './source-report.ts'
 import { visibleSources } from './visible.ts'
 
@@ -72,13 +72,12 @@ export const fanOut =
     const askable = asking.isLoop ? visible.map(onlyLocal) : visible
     if (!asking.isLoop) refuseFarPage(visible, query, maxLivePrefix)
     const { asked, offset } = prefixFor(askable, query)
-    const page = { offset, limit: query.limit, explain: query.explain }
+    const page = { offset, limit: query.limit, explain: query.explain, trace: query.trace }
     let outcomes = await askWithin(asking.budgetMs ?? budgetMs, askable, asked, signal)
-    const merge = () => inSpan(query.trace, 'merge', () => mergeOutcomes(outcomes, page), describeMerge)
-    let merged = merge()
+    let merged = mergeOutcomes(outcomes, page)
     for (let limit = 2 * asked.limit; merged.isShort; limit *= 2) {
       outcomes = await readOn(outcomes, { ...asked, limit }, signal)
-      merged = merge()
+      merged = mergeOutcomes(outcomes, page)
     }
     const { isShort: _, ...answer } = merged
     refuseUnusable(answer, asking)
@@ -163,12 +162,12 @@ export const askOne = async (
 
 const mergeOutcomes = (
   outcomes: readonly Outcome[],
-  page: { offset: number; limit: number; explain?: boolean | undefined },
+  page: { offset: number; limit: number; explain: boolean | undefined; trace: Trace | undefined },
 ): MergedAnswer & { isShort: boolean } => {
   const answers = outcomes.flatMap(({ source, result }) =>
     result instanceof SourceError ? [] : [{ source, page: result }],
   )
-  const { items: shown, total, isShort } = mergeWithCopies(answers, page.offset + page.limit)
+  const { items: shown, total, isShort } = mergeInSpan(page.trace, answers, page.offset + page.limit)
   const items = shown.slice(page.offset)
   return {
     items,
@@ -179,12 +178,6 @@ const mergeOutcomes = (
     ...describeOutcomes(outcomes, countReturned(items), page.explain),
   }
 }
-
-const describeMerge = ({ items, total, isShort }: MergedAnswer & { isShort: boolean }): Attributes => ({
-  'entrepot.merge.items': items.length,
-  'entrepot.merge.total': total,
-  'entrepot.merge.is_short': isShort,
-})
 
 /** What readers are told of the sources of an answer. `returned`: listings shown of each. */
 export const describeOutcomes = (
