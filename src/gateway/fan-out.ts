@@ -6,7 +6,7 @@ import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { Trace } from '../domain/trace.ts'
 import { EntrepotError } from '../errors.ts'
-import { mergeInSpan } from './merge-with-copies.ts'
+import { mergeWithCopies } from './merge-with-copies.ts'
 import { explainSource, reportFailure, reportGap, reportPage, type SourceReport } from './source-report.ts'
 import { visibleSources } from './visible.ts'
 
@@ -167,7 +167,7 @@ const mergeOutcomes = (
   const answers = outcomes.flatMap(({ source, result }) =>
     result instanceof SourceError ? [] : [{ source, page: result }],
   )
-  const { items: shown, total, isShort } = mergeInSpan(page.trace, answers, page.offset + page.limit)
+  const { items: shown, total, isShort } = mergeWithCopies(answers, page.offset + page.limit, page.trace)
   const items = shown.slice(page.offset)
   return {
     items,

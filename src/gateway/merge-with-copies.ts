@@ -5,25 +5,25 @@ import { comparePlaces, placeIn, placeOf, rankSources } from './place.ts'
 
 type Merged = { items: MergedItem[]; total: number; isShort: boolean }
 
-/** Merges, which is recorded where the question's trace is: see below. */
-export const mergeInSpan = (
-  trace: Trace | undefined,
-  answers: readonly SourceAnswer[],
-  limit: number,
-): Merged =>
-  inSpan(
-    trace,
-    'merge',
-    () => mergeWithCopies(answers, limit),
-    ({ items, total }) => ({ 'entrepot.merge.items': items.length, 'entrepot.merge.total': total }),
-  )
-
 /**
  * The first `limit` listings of all answers, each of which holds as many. A source that is known whole is asked for
  * copies of what would be shown: one may lie far behind, since every Registry dates its own, and where the better copy
  * is found is the listing's place. `isShort`: so much belongs further back that these answers do not reach far enough.
  */
-const mergeWithCopies = (answers: readonly SourceAnswer[], limit: number): Merged => {
+export const mergeWithCopies = (
+  answers: readonly SourceAnswer[],
+  limit: number,
+  trace: Trace | undefined,
+): Merged =>
+  inSpan(
+    trace,
+    'merge',
+    () => mergeUntilKnown(answers, limit),
+    ({ items, total }) => ({ 'entrepot.merge.items': items.length, 'entrepot.merge.total': total }),
+  )
+
+/** Again and again, until what is shown has no copies that are not known. */
+const mergeUntilKnown = (answers: readonly SourceAnswer[], limit: number): Merged => {
   // One that is alone may have been asked for its page only: what is not in it lies anywhere.
   if (answers.length === 1) return { ...merge(answers, { offset: 0, limit }), isShort: false }
   const looked = new Set<string>()
