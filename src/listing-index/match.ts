@@ -47,13 +47,22 @@ export const matchBlock = (block: Block, conditions: Conditions, scratch: Scratc
   if (sides.length === 0) return { slots, count }
   const { result } = scratch
   if (sides.some(({ most }) => most === 0)) return { slots: result.fill(0), count: 0 }
-  const few = sides.find((side) => side.few !== null)
+  const few = fewestOf(sides)
   const operands = sides
     .filter((side) => side !== few)
     .map(({ bits, flip, unless }, n): Operand => ({ bits: bits(scratch.set(n)), flip, unless }))
   if (!few) return { slots: result, count: intersect(result, slots, operands) }
   operands.unshift({ bits: slots, flip: 0, unless: null })
   return { slots: result, count: intersectFew(result, few.few!, operands) }
+}
+
+/** The side of fewest slots, of those that are kept as lists. */
+const fewestOf = (sides: readonly Side[]): Side | null => {
+  let fewest: Side | null = null
+  for (const side of sides) {
+    if (side.few !== null && (fewest === null || side.most < fewest.most)) fewest = side
+  }
+  return fewest
 }
 
 /** An operand that is not made yet. */

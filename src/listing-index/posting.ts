@@ -69,6 +69,19 @@ export class Posting {
     else for (let n = 0; n < this.count; n++) visit(this.#list[this.#start + n]!)
   }
 
+  /** Writes the slots to the beginning of `target`; returns how many they are. */
+  copyTo(target: Uint16Array): number {
+    let count = 0
+    if (this.#list !== null) {
+      for (; count < this.count; count++) target[count] = this.#list[this.#start + count]!
+    } else {
+      this.forEach((slot) => {
+        target[count++] = slot
+      })
+    }
+    return count
+  }
+
   /** Bytes of the slots alone. */
   get byteLength(): number {
     return this.#bits?.byteLength ?? this.#room * Uint16Array.BYTES_PER_ELEMENT
