@@ -1,22 +1,24 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { gzipSync } from 'node:zlib'
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { LIBRARY_FILES } from './libraries.ts'
 
 /** A file as it goes out. */
 export type Asset = { type: string; body: Buffer; gzipped: Buffer; etag: string }
 
 /** @param path tells the type */
-export const assetOf = (path: string, text: string): Asset => {
+export const assetOf = async (path: string, text: string): Promise<Asset> => {
   const body = Buffer.from(text)
   return {
     type: TYPES[path.slice(path.lastIndexOf('.'))] ?? 'text/plain; charset=utf-8',
     body,
-    gzipped: gzipSync(body),
+    gzipped: await compress(body),
     etag: createHash('sha256').update(body).digest('base64url').slice(0, ETAG_LENGTH),
   }
 }
 
+const compress = promisify(gzip)
 const ETAG_LENGTH = 22
 const SCRIPT = 'text/javascript; charset=utf-8'
 const TYPES: Readonly<Record<string, string>> = {
@@ -28,10 +30,10 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /** The files of the libraries, without the addresses of source maps, which are not served. */
-export const readLibraries = (): Map<string, Asset> =>
-  new Map(
-    [...LIBRARY_FILES].map(([path, url]) => {
-      const text = readFileSync(url, 'utf8').replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n')
-      return [path, assetOf(path, text)]
-    }),
-  )
+export const readLibraries = async (): Promise<Map<string, Asset>> => {
+  const read = async ([path, url]: [string, URL]): Promise<[string, Asset]> => {
+    const text = (await readFile(url, 'utf8')).replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n')
+    return [path, await assetOf(path, text)]
+  }
+  return new Map(await Promise.all([...LIBRARY_FILES].map(read)))
+}

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { setImmediate } from 'node:timers/promises'
 import { isLibrary } from './libraries.ts'
 import { stripTypes } from './strip-types.ts'
 
@@ -16,26 +17,30 @@ const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"\n]+)\1/g
  * @param entry without its extension: `web/board`
  * @throws Error for an import of what is not served
  */
-export const moduleGraph = (entry: string): Map<string, string> => {
+export const moduleGraph = async (entry: string): Promise<Map<string, string>> => {
   const modules = new Map<string, string>()
-  const visit = (path: string): void => {
-    if (modules.has(path)) return
-    const source = readSource(path)
+  const open = [entry + EXTENSION]
+  for (let path = open.shift(); path !== undefined; path = open.shift()) {
+    if (modules.has(path)) continue
+    const source = await readSource(path)
     modules.set(path, source)
     for (const [, , specifier = ''] of source.matchAll(IMPORT)) {
-      if (specifier.startsWith('.')) visit(pathOf(specifier, path))
+      if (specifier.startsWith('.')) open.push(pathOf(specifier, path))
       else if (!isLibrary(specifier)) throw new Error(`${path} imports ${specifier}, which no page is served`)
     }
   }
-  visit(entry + EXTENSION)
   return modules
 }
 
 /** A file that is no module. */
-export const readPlain = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
+export const readPlain = (path: string): Promise<string> => readFile(new URL(path, ROOT), 'utf8')
 
-const readSource = (path: string): string =>
-  EXTENSION === '.ts' ? stripTypes(readPlain(path)) : readPlain(path)
+const readSource = async (path: string): Promise<string> => {
+  const source = await readPlain(path)
+  if (EXTENSION !== '.ts') return source
+  await setImmediate() // a turn for each, so that no other request waits for all of them
+  return stripTypes(source)
+}
 
 const pathOf = (specifier: string, importer: string): string => {
   const { href } = new URL(specifier, new URL(importer, ROOT))

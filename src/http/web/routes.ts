@@ -17,7 +17,7 @@ export const webRoutes = (): Route[] => {
 }
 
 /** At `/` a program finds nothing, as ever; a browser says that it wants a page (RFC 9110 section 12.1). */
-const pageRoute = ({ path, summary }: Page, site: () => Site): Route => ({
+const pageRoute = ({ path, summary }: Page, site: () => Promise<Site>): Route => ({
   method: 'GET',
   path,
   gate: 'none',
@@ -29,8 +29,8 @@ const pageRoute = ({ path, summary }: Page, site: () => Site): Route => ({
     304: { description: 'It is the one that you know' },
   },
   refusals: [404],
-  handle: (exchange) => {
-    const page = wantsHtml(exchange.header('accept')) ? site().pages.get(path) : undefined
+  handle: async (exchange) => {
+    const page = wantsHtml(exchange.header('accept')) ? (await site()).pages.get(path) : undefined
     if (page === undefined) throw new EntrepotError('not_found', 'Not Found', { headers: VARY_ACCEPT })
     return send(page, exchange, PAGE_HEADERS)
   },
@@ -40,7 +40,7 @@ const VARY_ACCEPT = { Vary: 'Accept' }
 
 const PAGE_HEADERS = { Vary: 'Accept, Accept-Encoding', 'Content-Security-Policy': PAGE_POLICY }
 
-const assetRoute = (site: () => Site): Route => ({
+const assetRoute = (site: () => Promise<Site>): Route => ({
   method: 'GET',
   path: '/assets/*file',
   gate: 'none',
@@ -48,8 +48,8 @@ const assetRoute = (site: () => Site): Route => ({
   answers: { 200: { description: 'The file' }, 304: { description: 'It is the one that you know' } },
   refusals: [404],
   isUnlisted: true,
-  handle: (exchange) => {
-    const asset = site().files.get(exchange.params.file ?? '')
+  handle: async (exchange) => {
+    const asset = (await site()).files.get(exchange.params.file ?? '')
     if (asset === undefined) throw new EntrepotError('not_found', 'Not Found')
     return send(asset, exchange, { Vary: 'Accept-Encoding' })
   },

@@ -11,14 +11,18 @@ export type Site = {
 }
 
 /** Reads the pages and all that they load. */
-export const readSite = (pages: readonly Page[], plain: readonly string[]): Site => {
-  const files = readLibraries()
-  for (const path of plain) files.set(path, assetOf(path, readPlain(path)))
-  const shells = pages.map((page): [string, Asset] => {
-    const modules = moduleGraph(page.entry)
-    for (const [path, text] of modules) files.set(path, assetOf(path, text))
-    for (const path of page.styles) files.set(path, files.get(path) ?? assetOf(path, readPlain(path)))
-    return [page.path, assetOf('.html', renderPage(page, [...modules.keys()]))]
-  })
-  return { pages: new Map(shells), files }
+export const readSite = async (pages: readonly Page[], plain: readonly string[]): Promise<Site> => {
+  const files = await readLibraries()
+  const shells = new Map<string, Asset>()
+  const add = async (path: string, read: () => string | Promise<string>): Promise<void> => {
+    if (!files.has(path)) files.set(path, await assetOf(path, await read()))
+  }
+  for (const path of plain) await add(path, () => readPlain(path))
+  for (const page of pages) {
+    const modules = await moduleGraph(page.entry)
+    for (const [path, text] of modules) await add(path, () => text)
+    for (const path of page.styles) await add(path, () => readPlain(path))
+    shells.set(page.path, await assetOf('.html', renderPage(page, [...modules.keys()])))
+  }
+  return { pages: shells, files }
 }

@@ -22,6 +22,7 @@ test.serial(
         viewport: { width, height: 800 },
       })
       await page.getByText('3 listings match').waitFor()
+      await page.locator('canvas').last().waitFor({ state: 'attached' })
       for (const summary of await page.locator('details:not([open]) > summary').all())
         if (await summary.isVisible()) await summary.click()
       t.deepEqual(await seriousFindings(page), [], `${colorScheme} ${width}`)
