@@ -233,7 +233,6 @@ test('a collector that refuses, and then takes, is told of once each, and no req
   collector.statuses = [400, 200]
   const { get, end, logged } = await serve(t, [], {
     ...recordedTo(collector),
-    OTEL_BSP_SCHEDULE_DELAY: '10',
   })
   t.is((await get('/listings')).status, 200)
   while (!logged.some((line) => line.endsWith('traces cannot be sent and are lost')))
