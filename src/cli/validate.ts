@@ -3,6 +3,7 @@ import { safeText } from '../domain/safe-text.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { faultOf, readObject } from './client.ts'
 import { EXIT, type ExitCode } from './exit.ts'
+import { getFilterSpec } from './get-filter-spec.ts'
 import { type DraftListing, readListingFile } from './listing-file.ts'
 import { type Market, routeOf } from './market.ts'
 import { type JsonOptions, type Registry, selectRegistries } from './select-registries.ts'
@@ -70,13 +71,7 @@ const judgeHere = async (
   members: DraftListing['members'],
   timeoutMs: number,
 ): Promise<Verdict> => {
-  const call = {
-    method: 'GET',
-    url: routeOf(registry, '/filter-spec'),
-    key: registry.key,
-    timeoutMs,
-  } as const
-  const reply = await market.send(call)
+  const reply = await getFilterSpec(market, registry, timeoutMs)
   const { listing_shape: shape } = readObject(reply)
   if (reply.status !== 200 || !isJsonObject(shape))
     return { valid: null, errors: [], failure: `tells no listing shape: ${faultOf(reply)}` }

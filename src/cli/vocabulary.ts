@@ -6,7 +6,8 @@ import { parseCriteria } from '../filter-spec/parameters.ts'
 import { filterNameOf } from '../filter-spec/reserved.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import { faultOf } from './client.ts'
-import { type Market, routeOf } from './market.ts'
+import { getFilterSpec } from './get-filter-spec.ts'
+import type { Market } from './market.ts'
 import type { Registry } from './select-registries.ts'
 
 /**
@@ -18,14 +19,8 @@ export const fetchVocabulary = async (
   registry: Registry,
   timeoutMs: number,
 ): Promise<UpstreamSpec> => {
-  const call = {
-    method: 'GET',
-    url: routeOf(registry, '/filter-spec'),
-    key: registry.key,
-    timeoutMs,
-  } as const
   const [reply, { readUpstreamSpec }] = await Promise.all([
-    market.send(call),
+    getFilterSpec(market, registry, timeoutMs),
     import('../filter-spec/upstream-spec.ts'),
   ])
   if (reply.status === 404) return NO_FILTERS

@@ -1,0 +1,10 @@
+import { type Market, routeOf } from './market.ts'
+import type { Registry } from './select-registries.ts'
+
+/** `GET /filter-spec` (`protocol.md` 1.13), whatever comes back. */
+export const getFilterSpec = (
+  market: Market,
+  registry: Registry,
+  timeoutMs: number,
+): ReturnType<Market['send']> =>
+  market.send({ method: 'GET', url: routeOf(registry, '/filter-spec'), key: registry.key, timeoutMs })
