@@ -14,7 +14,10 @@ type ListingTableProps = {
   onOpen: (row: Row) => void
 }
 
-/** One page of listings. Only these rows are in the document, however many are held. */
+/**
+ * One page of listings. Only these rows are in the document, however many are held, and the next page is written into
+ * the same ones, which is far quicker than making them anew.
+ */
 export const ListingTable = ({ rows, offset, total, isMerged, onOpen }: ListingTableProps) =>
   html`<table class="listings" aria-rowcount=${total + 1}>
     <caption class="unseen">Listings</caption>
@@ -33,8 +36,7 @@ export const ListingTable = ({ rows, offset, total, isMerged, onOpen }: ListingT
     </thead>
     <tbody>
       ${rows.map(
-        (row, n) =>
-          html`<${ListingRow} key=${`${row.registry} ${row.id} ${offset + n}`} ...${{ row, isMerged, onOpen }} index=${offset + n + 2} />`,
+        (row, n) => html`<${ListingRow} key=${n} ...${{ row, isMerged, onOpen }} index=${offset + n + 2} />`,
       )}
     </tbody>
   </table>`
