@@ -23,7 +23,8 @@ export class ApiKeys {
 
   /**
    * The active key behind a bearer token, else `null`. It is found by its hash, so how long that takes tells nothing
-   * about any key but one whose hash is known.
+   * about any key but one whose hash is known; and so are the hashes that are remembered, by hashes that differ from
+   * process to process.
    */
   recognise(raw: string): ApiKey | null {
     const remembered = this.#hashes.get(raw)
