@@ -7,14 +7,16 @@ export type ExportLog = {
 
 /** An exporter whose failures are told: once when they begin, and once when they are over. */
 export const told = (exporter: SpanExporter, endpoint: string, log: ExportLog): SpanExporter => {
+  // What stands behind it in the URL may be a token.
+  const collector = new URL(endpoint).origin
   let isFailing = false
   return {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
         const hasFailed = result.code !== 0
         if (hasFailed && !isFailing)
-          log.warn({ endpoint, reason: result.error?.message }, 'traces cannot be sent and are lost')
-        if (!hasFailed && isFailing) log.info({ endpoint }, 'traces are sent again')
+          log.warn({ collector, reason: result.error?.message }, 'traces cannot be sent and are lost')
+        if (!hasFailed && isFailing) log.info({ collector }, 'traces are sent again')
         isFailing = hasFailed
         done(result)
       }),

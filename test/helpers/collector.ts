@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ExecutionContext } from 'ava'
 
@@ -19,6 +19,8 @@ export type Collector = {
   /** What every request has brought, as text. */
   bodies: string[]
   resources: Record<string, string | number | boolean>[]
+  /** Of every request. */
+  headers: IncomingHttpHeaders[]
   /** Statuses of the next answers; the last for all that follow. */
   statuses: number[]
 }
@@ -28,10 +30,11 @@ type KeyValues = { key: string; value: Value }[]
 
 /** A real collector for OTLP over HTTP in JSON, closed when the test ends. */
 export const startCollector = async (t: ExecutionContext): Promise<Collector> => {
-  const collector: Collector = { url: '', spans: [], bodies: [], resources: [], statuses: [200] }
+  const collector: Collector = { url: '', spans: [], bodies: [], resources: [], headers: [], statuses: [200] }
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request.setEncoding('utf8')) body += chunk
+    collector.headers.push(request.headers)
     const status = (collector.statuses.length > 1 ? collector.statuses.shift() : collector.statuses[0]) ?? 200
     if (status === 200 && request.url === '/v1/traces') {
       collector.bodies.push(body)

@@ -9,6 +9,7 @@ import { createLogger } from '../../src/log.ts'
 import { recoverAddress } from '../../src/registry/recover-address.ts'
 import { startService } from '../../src/service.ts'
 import { MAX_SPANS } from '../../src/tracing/open-tracer.ts'
+import { startProcess } from '../e2e/service-process.ts'
 import { type Collector, type ReceivedSpan, startCollector } from '../helpers/collector.ts'
 import { listingTexts } from '../helpers/fake-registry.ts'
 import { type Behind, gatewayToml, startFake } from '../helpers/gateway.ts'
@@ -185,6 +186,20 @@ test('what an agent asks is recorded under its request', async (t) => {
   await end()
   const request = named(collector.spans, 'POST /mcp')
   t.like(named(collector.spans, 'source one'), { traceId: ID, parentSpanId: request.spanId })
+})
+
+test('the executable sends what it has recorded before it ends, with the headers of the environment', async (t) => {
+  const collector = await startCollector(t)
+  const service = await startProcess('sqlite::memory:', {
+    ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', ''),
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/v1/traces`,
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=the-collector-secret',
+  })
+  t.is((await send(`${service.url}/health`)).status, 200)
+  t.is(await service.end('SIGTERM'), 0)
+  t.is(named(collector.spans, 'GET /health').attributes['http.response.status_code'], 200)
+  t.is(collector.headers[0]?.['x-tenant'], 'the-collector-secret')
+  t.is(collector.resources[0]?.['service.name'], 'entrepot')
 })
 
 test('where nothing is recorded, nothing that records is even loaded', async (t) => {
