@@ -2,11 +2,18 @@ import { systemClock } from '../../../src/domain/clock.ts'
 import { openWatched } from '../../helpers/browser-page.ts'
 import { deadUrl, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { openMarket } from '../../helpers/market.ts'
 import { test } from '../in-chromium.ts'
+import { machine } from './federation.ts'
 
 test.serial('a source that is lost is told in words, and nothing looks complete that is not', async (t) => {
-  const near = await startFake(t, { items: listingTexts('near', 3) })
-  const far = await startFake(t, { items: listingTexts('far', 2) })
+  const near = await openMarket(t)
+  const closers: (() => unknown)[] = []
+  const far = await openMarket({
+    teardown: (close: () => unknown) => closers.push(close),
+  } as unknown as typeof t)
+  for (const id of ['near-1', 'near-2', 'near-3']) await near.publish(machine(id, {}))
+  for (const id of ['far-1', 'far-2']) await far.publish(machine(id, {}))
   const gateway = await startGateway(t, [
     { name: 'near', url: near.url },
     { name: 'far', url: far.url },
@@ -15,7 +22,7 @@ test.serial('a source that is lost is told in words, and nothing looks complete 
   await page.getByText('5 listings match.').waitFor()
   t.is(await page.getByRole('alert').count(), 0)
 
-  await far.close()
+  for (const close of closers) await close()
   await page.getByLabel('gpu count, at least', { exact: true }).fill('1')
   await page.keyboard.press('Tab')
   const banner = page.getByRole('alert')
@@ -27,7 +34,7 @@ test.serial('a source that is lost is told in words, and nothing looks complete 
   t.is(await page.getByText('3 listings match in what could be read.').count(), 1)
   t.is(await page.locator('.source[data-state=unavailable]').count(), 1)
 
-  await page.getByLabel('gpu count, at least', { exact: true }).fill('2')
+  await page.getByLabel('gpu count, at least', { exact: true }).fill('9')
   await page.keyboard.press('Tab')
   await page.getByText('No listing was found, but not every Registry has answered.').waitFor()
   t.is(await page.locator('.listings').count(), 0)
