@@ -29,7 +29,7 @@ const missing = (text: string): string[] => [
 
 const text = readFileSync(FILE, 'utf8')
 
-test('every test and file that the threat model names is there', (t) => {
+test('every test and file that the threat model names is there, under that name', (t) => {
   t.true(testsIn(text).length > 40)
   t.true(filesIn(text).length > 25)
   t.deepEqual(missing(text), [])
