@@ -79,3 +79,21 @@ test.serial('where no source answers there is no list, but the reasons and a way
   t.is(await page.getByRole('button', { name: 'Try again' }).count(), 1)
   t.deepEqual(page.faults, [])
 })
+
+test.serial('what a gateway behind has not reached is told under its own name', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('far', 2) })
+  const inner = await startGateway(t, [
+    { name: 'far', url: fake.url },
+    { name: 'gone', url: await deadUrl() },
+  ])
+  const outer = await startGateway(t, [{ name: 'eu', url: inner.url, settings: 'kind = "gateway"' }], {
+    more: '[gateway]\nid = "outer"\n',
+  })
+  const page = await openWatched(t, t.context.browser, `${outer.url}/`)
+  const banner = page.getByRole('alert')
+  await banner.waitFor()
+  t.regex((await banner.textContent()) ?? '', /eu\/gone refused the connection\. Its listings are missing/)
+  t.is(await page.locator('.listings tbody tr', { hasText: 'eu/far' }).count(), 2)
+  t.deepEqual(await page.locator('fieldset.filter label').allTextContents(), ['local', 'eu'])
+  t.deepEqual(page.faults, [])
+})
