@@ -52,7 +52,7 @@ export const App = () => {
     { label: 'command line', text: listingsCommand(base, view.query) },
   ]
   const main = useRef<HTMLElement>(null)
-  return html`<button type="button" class="skip" onClick=${() => main.current?.focus()}>To the listings</button>
+  return html`<button type="button" class="skip" onClick=${() => main.current?.focus()}>Past the filters</button>
     <header class="top">
       <h1><img src="assets/web/icon.svg" alt="" width="20" height="20" /> entrepot</h1>
       <nav aria-label="Other pages"><a href="docs">Interface</a> <a href="operator">Operator</a></nav>

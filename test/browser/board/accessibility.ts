@@ -37,3 +37,25 @@ test.serial(
     }
   },
 )
+
+test.serial('a keyboard is enough: past the filters, into a sheet and back to where one was', async (t) => {
+  const { gateway } = await openFederation(t)
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+  await page.getByText('7 listings match.').waitFor()
+  const focused = (): Promise<unknown> => page.evaluate('document.activeElement.textContent')
+  await page.keyboard.press('Tab')
+  t.is(await focused(), 'Past the filters')
+  await page.keyboard.press('Enter')
+  for (let presses = 0; presses < 20 && !/^\d ×/.test(String(await focused())); presses++)
+    await page.keyboard.press('Tab')
+  const offer = await focused()
+  t.regex(String(offer), /^\d × \w+$/)
+  await page.keyboard.press('Enter')
+  const sheet = page.getByRole('dialog')
+  await sheet.waitFor()
+  t.is(await page.evaluate('document.activeElement.closest("dialog") !== null'), true)
+  await page.keyboard.press('Escape')
+  await sheet.waitFor({ state: 'detached' })
+  t.is(await focused(), offer)
+  t.deepEqual(page.faults, [])
+})
