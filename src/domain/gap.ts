@@ -61,6 +61,10 @@ export const joinGaps = (
   return bounded([...byName.values()])
 }
 
+/** Whether a Registry of that name is missing with it. */
+export const covers = ({ registry }: Pick<Gap, 'registry'>, name: string): boolean =>
+  registry.endsWith('*') ? name.startsWith(registry.slice(0, -1)) : `${name}/`.startsWith(`${registry}/`)
+
 /** `''` for none. */
 export const describeGaps = (gaps: readonly Gap[]): string =>
   gaps

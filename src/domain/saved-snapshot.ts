@@ -1,10 +1,19 @@
-import { isJsonObject, type JsonObject, parseJson } from './json.ts'
+import { type Gap, gapsAmong } from './gap.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts'
 import { objectMembers } from './json-members.ts'
 import { arrayElements, type Slice } from './json-walk.ts'
 import type { Item } from './page.ts'
 
 /** All open listings of an upstream, by `listingKey`, as they were at a time (milliseconds since the Unix epoch). */
-export type SavedSnapshot = { takenAt: number; listings: ReadonlyMap<string, Item> }
+export type SavedSnapshot = {
+  takenAt: number
+  listings: ReadonlyMap<string, Item>
+  /** What a gateway said was missing then; absent: nothing. */
+  gaps?: readonly HeldGap[]
+}
+
+/** `heardAt`: since when (as `takenAt`) nothing was heard of it; absent where nothing ever was. */
+export type HeldGap = Omit<Gap, 'ageSeconds'> & { heardAt?: number }
 
 /** Where a snapshot outlives the process. */
 export interface SnapshotKeeping {
@@ -20,9 +29,10 @@ export interface SnapshotKeeping {
 /**
  * A snapshot as text, for `url`'s upstream. Each listing stands in it to the byte, behind what is known of it.
  */
-export const renderSnapshot = ({ takenAt, listings }: SavedSnapshot, url: string): Buffer => {
+export const renderSnapshot = ({ takenAt, listings, gaps }: SavedSnapshot, url: string): Buffer => {
+  const missing = gaps === undefined ? '' : `"gaps":${JSON.stringify(gaps)},`
   const parts: Uint8Array[] = [
-    Buffer.from(`{"url":${JSON.stringify(url)},"taken_at":${takenAt},"listings":[`),
+    Buffer.from(`{"url":${JSON.stringify(url)},"taken_at":${takenAt},${missing}"listings":[`),
   ]
   let comma = ''
   for (const [key, { bytes, ...about }] of listings) {
@@ -49,7 +59,20 @@ export const readSnapshot = (bytes: Buffer, url: string): SavedSnapshot | null =
   const elements = listings === undefined ? null : arrayElements(bytes, listings.start)
   if (typeof takenAt !== 'number' || elements === null) throw new SyntaxError('it is no snapshot')
   if (valueAt(bytes, members.get('url')) !== url) return null
-  return { takenAt, listings: new Map(elements.map(({ start }) => readEntry(bytes, start))) }
+  const gaps = members.get('gaps')
+  return {
+    takenAt,
+    listings: new Map(elements.map(({ start }) => readEntry(bytes, start))),
+    ...(gaps === undefined ? {} : { gaps: readHeldGaps(valueAt(bytes, gaps)) }),
+  }
+}
+
+const readHeldGaps = (value: JsonValue | undefined): HeldGap[] => {
+  if (!Array.isArray(value)) throw new SyntaxError('it does not say what is missing')
+  return value.flatMap((entry) => {
+    const heardAt = isJsonObject(entry) ? entry.heardAt : undefined
+    return gapsAmong([entry]).map((gap) => ({ ...gap, ...(typeof heardAt === 'number' ? { heardAt } : {}) }))
+  })
 }
 
 const readEntry = (bytes: Buffer, at: number): [key: string, item: Item] => {
@@ -69,5 +92,5 @@ const isAboutItem = (value: unknown): value is Omit<Item, 'bytes'> & JsonObject 
 const membersAt = (bytes: Buffer, at: number): ReadonlyMap<string, Slice> =>
   new Map(objectMembers(bytes, at).map(({ name, value }) => [name, value]))
 
-const valueAt = (bytes: Buffer, place: Slice | undefined): unknown =>
+const valueAt = (bytes: Buffer, place: Slice | undefined): JsonValue | undefined =>
   place === undefined ? undefined : parseJson(bytes.toString('utf8', place.start, place.end))

@@ -1,11 +1,13 @@
 import type { Clock } from '../domain/clock.ts'
-import type { SavedSnapshot, SnapshotKeeping } from '../domain/saved-snapshot.ts'
+import { describeGaps, type Gap } from '../domain/gap.ts'
+import type { HeldGap, SavedSnapshot, SnapshotKeeping } from '../domain/saved-snapshot.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { SourceLog } from '../domain/source-log.ts'
 import type { SourceStatus } from '../domain/source-status.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { Pull } from '../upstream/pull-listings.ts'
+import { carriedOver, sinceWhen } from './carried-over.ts'
 import { Snapshot } from './snapshot.ts'
 
 /** Pulls come at the period, more or less this part of it, so that those of many upstreams spread. */
@@ -28,12 +30,22 @@ export type PullerOptions = {
   log: SourceLog
 }
 
-/** A snapshot, when its pull began (milliseconds since the Unix epoch), and whether that was in another process. */
-export type Held = { snapshot: Snapshot; takenAt: number; invalid: number; isRestored: boolean }
+/**
+ * A snapshot, when its pull began (milliseconds since the Unix epoch), and whether that was in another process. `gaps`:
+ * what a gateway said was missing then; of these it holds what was held before.
+ */
+export type Held = {
+  snapshot: Snapshot
+  takenAt: number
+  invalid: number
+  isRestored: boolean
+  gaps?: readonly HeldGap[]
+}
 
 /**
  * Pulls one upstream every `refreshSeconds` and holds what it said last. A pull that breaks changes nothing but the
- * age of what is held; one that finds more than `maxListings` ends with nothing held.
+ * age of what is held, and so it is for those of a gateway's Registries that the gateway has not reached; one that
+ * finds more than `maxListings` ends with nothing held.
  */
 export class SnapshotPuller {
   readonly #options: PullerOptions
@@ -64,8 +76,8 @@ export class SnapshotPuller {
 
   saved(): SavedSnapshot | null {
     if (this.held === null) return null
-    const { takenAt, snapshot } = this.held
-    return { takenAt, listings: new Map(snapshot.listings) }
+    const { takenAt, snapshot, gaps } = this.held
+    return { takenAt, listings: new Map(snapshot.listings), ...(gaps === undefined ? {} : { gaps }) }
   }
 
   /** Holds what was saved, where it can be read. */
@@ -76,7 +88,8 @@ export class SnapshotPuller {
       if (saved === null) return
       const wanted = filters()
       const snapshot = await new Snapshot(upstream.name, wanted).with(saved.listings, wanted)
-      this.held = { snapshot, takenAt: saved.takenAt, invalid: 0, isRestored: true }
+      const { listings: _, ...about } = saved
+      this.held = { snapshot, invalid: 0, isRestored: true, ...about }
     } catch (cause) {
       log.warn(
         { upstream: upstream.name, err: cause },
@@ -132,16 +145,33 @@ export class SnapshotPuller {
     this.#tried.resolve()
   }
 
-  async #take({ listings, invalid }: Pull & { kind: 'whole' }, takenAt: number): Promise<void> {
+  async #take({ listings, invalid, gaps }: Pull & { kind: 'whole' }, takenAt: number): Promise<void> {
     const { filters, upstream, clock, log } = this.#options
     const wanted = filters()
-    const snapshot = await (this.held?.snapshot ?? new Snapshot(upstream.name, wanted)).with(listings, wanted)
+    const before = this.held?.snapshot ?? new Snapshot(upstream.name, wanted)
+    const found =
+      gaps === undefined ? listings : carriedOver(before.listings, { listings, gaps }, upstream.maxListings)
+    const snapshot = await before.with(found, wanted)
+    this.#tellGaps(gaps)
     if (this.failure !== null || this.isTooLarge)
       log.info({ upstream: upstream.name }, 'its listings are held again')
-    this.held = { snapshot, takenAt, invalid, isRestored: false }
+    const missing = gaps === undefined ? {} : { gaps: gaps.map((gap) => sinceWhen(gap, this.held)) }
+    this.held = { snapshot, takenAt, invalid, isRestored: false, ...missing }
     this.failure = null
     this.isTooLarge = false
     if (clock.now() - this.#savedAt >= SAVE_EVERY_MS) await this.#save()
+  }
+
+  #tellGaps(gaps: readonly Gap[] | undefined): void {
+    const { upstream, log } = this.#options
+    const was = this.held?.gaps !== undefined
+    if (gaps !== undefined && !was)
+      log.warn(
+        { upstream: upstream.name, missing: describeGaps(gaps) },
+        'it has not reached all that is behind it',
+      )
+    if (gaps === undefined && was)
+      log.info({ upstream: upstream.name }, 'it reaches all that is behind it again')
   }
 
   /** Keeps what there is, and lets it age. */
@@ -171,10 +201,10 @@ export class SnapshotPuller {
   async #save(): Promise<void> {
     const { keeping, upstream, clock, log } = this.#options
     if (keeping === null || this.held === null || this.held.isRestored) return
-    const { snapshot, takenAt } = this.held
+    const { snapshot, takenAt, gaps } = this.held
     this.#savedAt = clock.now()
     try {
-      await keeping.save({ takenAt, listings: snapshot.listings })
+      await keeping.save({ takenAt, listings: snapshot.listings, ...(gaps === undefined ? {} : { gaps }) })
     } catch (cause) {
       log.warn({ upstream: upstream.name, err: cause }, 'its listings could not be saved')
     }

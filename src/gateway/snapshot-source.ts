@@ -1,3 +1,4 @@
+import type { Gap } from '../domain/gap.ts'
 import type { NamedSource, Page } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { SavedSnapshot } from '../domain/saved-snapshot.ts'
@@ -112,6 +113,7 @@ class HeldListings {
       isCurrent: () =>
         this.#puller.held === held && snapshot.version === version && this.#isStale(held) === stale,
       ...(invalid === 0 ? {} : { invalid }),
+      ...this.#gaps(held),
     }
   }
 
@@ -128,9 +130,9 @@ class HeldListings {
   /** Asked live, it says so: `mode` is `live` then, and `lastError` is `too_large`. */
   status(): SourceDetails {
     const { held, failure, isTooLarge } = this.#puller
-    const live = this.#parts.live.status()
+    const { gaps, ...live } = this.#parts.live.status()
     const status = { ...live, mode: this.mode, lastError: this.#puller.lastError ?? live.lastError }
-    if (isTooLarge) return status
+    if (isTooLarge) return gaps === undefined ? status : { ...status, gaps }
     const state = failure === null ? 'not_yet_loaded' : 'unavailable'
     if (held === null || failure?.reason === 'unauthorized')
       return { ...status, state, ageSeconds: null, listings: null }
@@ -139,6 +141,17 @@ class HeldListings {
       state: this.#isStale(held) ? 'stale' : 'loaded',
       ageSeconds: this.#ageSeconds(held),
       listings: held.snapshot.listings.size,
+      ...this.#gaps(held),
+    }
+  }
+
+  #gaps({ gaps }: Held): { gaps?: readonly Gap[] } {
+    if (gaps === undefined) return {}
+    const now = this.#parts.clock.now()
+    return {
+      gaps: gaps.map(({ heardAt, ...gap }) =>
+        heardAt === undefined ? gap : { ...gap, ageSeconds: Math.max(0, now - heardAt) / 1000 },
+      ),
     }
   }
 

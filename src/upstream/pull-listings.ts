@@ -1,3 +1,4 @@
+import { type Gap, joinGaps } from '../domain/gap.ts'
 import type { Item } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
@@ -16,9 +17,9 @@ const MOST_REQUESTS = 3
 /** Pages in a row with nothing new in them: new listings can push what is known on to the next page. */
 const MOST_BARREN = 2
 
-/** Everything open that an upstream has, or that it is more than may be held. */
+/** Everything open that an upstream has, less what a gateway says is missing; or that it is more than may be held. */
 export type Pull =
-  | { kind: 'whole'; listings: ReadonlyMap<string, Item>; invalid: number }
+  | { kind: 'whole'; listings: ReadonlyMap<string, Item>; invalid: number; gaps?: readonly Gap[] }
   | { kind: 'too_many'; total: number }
 
 /**
@@ -39,7 +40,7 @@ export const pullListings = async (
     const page = await fetch(EVERYTHING_OPEN, offset, signal)
     if (page.total > upstream.maxListings) return { kind: 'too_many', total: page.total }
     const next = gathered.add(page, offset)
-    if (next === null) return { kind: 'whole', listings: gathered.listings, invalid: gathered.invalid }
+    if (next === null) return gathered.whole
     offset = next
   }
 }
@@ -55,7 +56,7 @@ const EVERYTHING_OPEN: ListingQuery = {
 }
 
 class Gathered {
-  readonly listings = new Map<string, Item>()
+  readonly #listings = new Map<string, Item>()
   readonly #upstream: Pick<UpstreamOptions, 'name' | 'kind'>
   readonly #seen = new Set<string>()
   #furthest = 0
@@ -63,20 +64,27 @@ class Gathered {
   #invalid = 0
   #requests = 0
   #barren = 0
+  #gaps: readonly Gap[] | undefined
 
   constructor(upstream: Pick<UpstreamOptions, 'name' | 'kind'>) {
     this.#upstream = upstream
   }
 
-  /** Bad items, of which those that two pages had in common were counted twice. */
-  get invalid(): number {
-    return Math.min(this.#invalid, Math.max(0, this.#total - this.#seen.size))
+  get whole(): Pull {
+    return {
+      kind: 'whole',
+      listings: this.#listings,
+      // Those that two pages had in common were counted twice.
+      invalid: Math.min(this.#invalid, Math.max(0, this.#total - this.#seen.size)),
+      ...(this.#gaps === undefined ? {} : { gaps: this.#gaps }),
+    }
   }
 
   /** The offset to go on from; `null` at the end. */
   add(page: ListingPage, offset: number): number | null {
     const { items, received, total } = page
     this.#requests++
+    this.#gaps = joinGaps(this.#gaps, page.gaps)
     const keys = items.map((item) => listingKey(this.#upstream.kind, item))
     const isJoined = offset === 0 || this.#joins(keys[0], page)
     this.#total = total
@@ -107,7 +115,7 @@ class Gathered {
 
   #keep(key: string, { item, status }: UpstreamItem): void {
     this.#seen.add(key)
-    if (status === 'open') this.listings.set(key, item)
+    if (status === 'open') this.#listings.set(key, item)
   }
 
   #broken(what: string): SourceError {
