@@ -9,7 +9,7 @@ import { inspectRegistry } from './inspect-registry.ts'
 import type { Market } from './market.ts'
 import { toRow } from './row.ts'
 import type { Registry } from './select-registries.ts'
-import { detailed, noteOn } from './source-notes.ts'
+import { detailed, notesOn } from './source-notes.ts'
 import { fetchVocabulary } from './vocabulary.ts'
 
 /** For everything that one question asks of all Registries. */
@@ -72,11 +72,8 @@ export const discoverRegistries = (
   },
   sources: async () => {
     const inspections = registries.map((registry) => inspectRegistry(market, registry, registryMs))
-    const sources = (await Promise.all(inspections)).map(noteOn)
-    return {
-      sources,
-      complete: sources.every(({ state, gaps }) => state === 'loaded' && gaps === undefined),
-    }
+    const sources = (await Promise.all(inspections)).flatMap(notesOn)
+    return { sources, complete: sources.every(({ state }) => state === 'loaded') }
   },
 })
 

@@ -1,6 +1,6 @@
 import { gapsAmong } from '../domain/gap.ts'
-import type { JsonValue } from '../domain/json.ts'
-import { textAt } from '../domain/json-at.ts'
+import { isJsonObject, type JsonValue } from '../domain/json.ts'
+import { at, textAt } from '../domain/json-at.ts'
 import { isRegistryName } from '../domain/registry-name.ts'
 import type { SourceNote } from '../gateway/discovery.ts'
 import type { Inspection } from './inspect-registry.ts'
@@ -8,21 +8,39 @@ import type { Inspection } from './inspect-registry.ts'
 /** More names are not repeated of one gateway. */
 const MAX_BEHIND = 100
 
-/** What an agent is told of a Registry's health, and of what stands behind it. */
-export const noteOn = (inspection: Inspection): SourceNote => {
+/** What an agent is told of a Registry's health, and behind a gateway's of what it does not reach. */
+export const notesOn = (inspection: Inspection): SourceNote[] => {
   const { registry } = inspection
   if ('error' in inspection)
-    return {
-      registry,
-      state: 'unavailable',
-      ...(inspection.unauthorized ? { reason: 'unauthorized' } : {}),
-      detail: inspection.error,
-    }
+    return [
+      {
+        registry,
+        state: 'unavailable',
+        ...(inspection.unauthorized ? { reason: 'unauthorized' } : {}),
+        detail: inspection.error,
+      },
+    ]
   const { kind, sources } = inspection
-  if (kind === 'registry') return { registry, kind, state: textAt(sources, 0, 'state') ?? 'unavailable' }
-  const gaps = gapsAmong(sources)
-  return { registry, kind, state: 'loaded', behind: namesOf(sources), ...(gaps.length > 0 ? { gaps } : {}) }
+  if (kind === 'registry') return [{ registry, kind, state: textAt(sources, 0, 'state') ?? 'unavailable' }]
+  const gaps = gapsAmong(toldInFull(sources)).map((gap) => ({
+    ...gap,
+    registry: `${registry}/${gap.registry}`,
+  }))
+  return [{ registry, kind, state: 'loaded', behind: namesOf(sources) }, ...gaps]
 }
+
+/** Each source of a gateway with why it fails, and behind it what it does not reach in turn. */
+const toldInFull = (sources: JsonValue): JsonValue =>
+  Array.isArray(sources)
+    ? sources.flatMap((source) => {
+        const gaps = at(source, 'gaps')
+        const reason = textAt(source, 'reason') ?? textAt(source, 'last_error', 'reason')
+        return [
+          isJsonObject(source) && reason !== null ? { ...source, reason } : source,
+          ...(Array.isArray(gaps) ? gaps : []),
+        ]
+      })
+    : sources
 
 /** Of what a stranger tells of the Registries behind it, the names. */
 const namesOf = (sources: JsonValue): string[] =>

@@ -1,3 +1,4 @@
+import type { Gap } from './gap.ts'
 import type { SourceMode, Visibility } from './page.ts'
 import type { SourceReason } from './source-error.ts'
 
@@ -17,6 +18,8 @@ export type SourceStatus = {
   filters: readonly string[] | null
   /** Listings that it last said it has, unfiltered and open; `null` where not known. */
   listings: number | null
+  /** What a gateway's latest answer said is missing in it; absent where nothing was. */
+  gaps?: readonly Gap[]
 }
 
 /** What only the operator sees of a source. */

@@ -1,3 +1,4 @@
+import type { Gap } from '../domain/gap.ts'
 import { isAboutQuestion, SourceError } from '../domain/source-error.ts'
 import type { SourceDetails, SourceStatus } from '../domain/source-status.ts'
 import type { FetchListings } from '../upstream/fetch-listings.ts'
@@ -16,6 +17,7 @@ export class CallRecord {
   #lastError: SourceStatus['lastError'] = null
   #isAnswering: boolean | null = null
   #listings: number | null = null
+  #gaps: readonly Gap[] | undefined
 
   /** Of the latest call: `null` before there was one. */
   get isAnswering(): boolean | null {
@@ -33,6 +35,11 @@ export class CallRecord {
 
   get listings(): number | null {
     return this.#listings
+  }
+
+  /** Of the latest answer. */
+  get gaps(): Pick<SourceStatus, 'gaps'> {
+    return this.#gaps === undefined ? {} : { gaps: this.#gaps }
   }
 
   get calls(): SourceDetails['calls'] {
@@ -65,6 +72,8 @@ export class CallRecord {
         this.#received += page.received
         this.#invalid += page.received - page.items.length
         this.#answeredAt = now()
+        // One listing comes without what is missing.
+        if (query.listingId === undefined) this.#gaps = page.gaps
         const isPlain = query.filters.length === 0 && query.publisher === null && query.status === 'open'
         if (isPlain) this.#listings = page.total
         return page

@@ -58,7 +58,7 @@ export const discoverFederation = (
       return { filters, sources, complete: sources.every(({ state }) => state === 'loaded') }
     },
     sources: async () => {
-      const sources = visible().map(noteOnHealth)
+      const sources = visible().flatMap(notesOnHealth)
       return { sources, complete: sources.every(({ state }) => state === 'loaded' || state === 'stale') }
     },
   }
@@ -66,11 +66,11 @@ export const discoverFederation = (
 
 const ONE = { status: null, publisher: null, criteria: [], filters: [], limit: 1, offset: 0 }
 
-/** Filters have an answer of their own. */
-const noteOnHealth = (status: SourceStatus): SourceNote => {
-  const { filters: _, ...report } = reportStatus(status)
+/** Filters have an answer of their own. Behind a source stands what it has not reached. */
+const notesOnHealth = (status: SourceStatus): SourceNote[] => {
+  const { filters: _, gaps = [], ...report } = reportStatus(status)
   const { state, last_error: error } = report
-  return state === 'loaded' || error === null ? report : { ...report, reason: error.reason }
+  return [state === 'loaded' || error === null ? report : { ...report, reason: error.reason }, ...gaps]
 }
 
 const noteOnFilters = ({ name, filters, lastError }: SourceStatus): SourceNote =>

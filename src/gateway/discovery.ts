@@ -1,4 +1,3 @@
-import type { Gap } from '../domain/gap.ts'
 import type { ListingStatus } from '../domain/listing.ts'
 import type { FilterDefinition } from '../filter-spec/filter.ts'
 
@@ -40,8 +39,6 @@ export type SourceNote = {
   /** As in `GET /listings` and `GET /sources` (`contract.md` 3.1). */
   state: string
   reason?: string
-  /** Of a gateway that says that its own answer is not complete. */
-  gaps?: readonly Gap[]
   [member: string]: unknown
 }
 

@@ -147,6 +147,7 @@ export const createUpstreamSource = (parts: UpstreamParts): UpstreamSource => {
       cache: cacheCounts(),
       calls: record.calls,
       items: record.items,
+      ...record.gaps,
     }),
     refresh: () => {
       pages.drop()

@@ -17,7 +17,9 @@ const explanation = z.looseObject({
 
 export const sourceReport = z
   .looseObject({
-    registry: z.string(),
+    registry: z
+      .string()
+      .describe("A source's name; eu/curated of what the gateway eu says it has not reached"),
     state: z.enum(STATES),
     reason: z.string().optional(),
     filters: z.array(z.string()).optional(),
@@ -53,7 +55,11 @@ export const mergedListing = z
 export const mergedEnvelope = envelope
   .extend({
     items: z.array(mergedListing),
-    complete: z.boolean().describe('Every visible source answered, fresh or stale'),
+    complete: z
+      .boolean()
+      .describe(
+        'Every visible source answered, fresh or stale, and none that is a gateway said that it misses one',
+      ),
     sources: z.array(sourceReport),
     next_cursor: z.string().optional().describe('Where there is more'),
   })

@@ -25,6 +25,17 @@ const sourceStatus = z
     schema_id: z.string().nullable(),
     filters: z.array(z.string()).nullable(),
     listings: z.int().nullable().describe('Open ones, as it last said'),
+    gaps: z
+      .array(
+        z.looseObject({
+          registry: z.string(),
+          state: z.enum(['unavailable', 'not_yet_loaded', 'skipped']),
+          reason: z.string().optional(),
+          age_seconds: z.int().optional().describe('Since it was heard of, where that is still shown'),
+        }),
+      )
+      .optional()
+      .describe('Of a gateway: what its latest answer said is missing in it'),
   })
   .meta({ id: 'SourceStatus' })
 

@@ -12,8 +12,7 @@ export const describeCompleteness = ({ complete, sources }: Completeness): strin
   return `INCOMPLETE: ${missing}. More may exist there: do not conclude from this answer that nothing else does.${ages}`
 }
 
-const describeMissing = ({ registry, state, reason, filters, gaps }: SourceNote): string[] => {
-  if (gaps !== undefined) return describeGapsOf(registry, gaps)
+const describeMissing = ({ registry, state, reason, filters }: SourceNote): string[] => {
   if (isAnswer(state)) return []
   if (state === 'not_yet_loaded') return [`${registry} has not been loaded yet`]
   const why = (...more: string[]): string => (reason === undefined ? '' : ` (${[reason, ...more].join(' ')})`)
@@ -21,11 +20,6 @@ const describeMissing = ({ registry, state, reason, filters, gaps }: SourceNote)
     ? [`${registry} was skipped${why(...listOf(filters))}`]
     : [`${registry} could not be reached${why()}`]
 }
-
-const describeGapsOf = (registry: string, gaps: NonNullable<SourceNote['gaps']>): string[] =>
-  gaps.length === 0
-    ? [`${registry} says that its own answer is not complete`]
-    : gaps.map((gap) => `${registry} answered without ${gap.registry} (${gap.reason ?? gap.state})`)
 
 const describeStale = ({ registry, state, reason, age_seconds: age }: SourceNote): string[] =>
   state === 'stale'
