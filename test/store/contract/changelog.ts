@@ -111,14 +111,20 @@ export const changelogContract = (name: string, open: OpenStore): void => {
     for (let n = 0; n < LONG; n += 100)
       await Promise.all(Array.from({ length: 100 }, (_, m) => published(store, publishOf(`L${n + m}`))))
     const picture = new Picture()
+    const times: number[] = []
     let writing: Promise<unknown> | undefined
     const position = await store.load(
       visitorOf((change) => {
         picture.apply(change)
+        if (change.kind === 'listing') times.push(change.record.createdAt)
         if (change.kind === 'listing') writing ??= published(store, publishOf('late', { identity: BOB }))
       }),
     )
     await writing
+    t.deepEqual(
+      times,
+      times.toSorted((a, b) => a - b),
+    )
     for (const change of (await replayed(store, position)).changes) picture.apply(change)
     t.is(picture.listings.size, LONG + 1)
     t.deepEqual(picture.sorted(), (await Picture.of(store)).sorted())
