@@ -35,10 +35,7 @@ export const App = () => {
   // A plain Registry has no sources, and does not know the route.
   const statuses = useAnswer(reports.length === 0 ? null : 'sources', key, round)
   const controls = useMemo(() => controlsOf(spec), [spec])
-  const sources = joinSources(
-    readStatuses(statuses),
-    listings.sources ?? listings.fault?.problem.sources ?? [],
-  )
+  const sources = joinSources(readStatuses(statuses), reports)
   const row = useOpenRow(view.open, listings.rows, key)
   const changeKey = (next: string | null): void => {
     READER_KEY.write(next)
@@ -75,7 +72,7 @@ export const App = () => {
         />
       </details>
       <main ref=${main} tabindex="-1">
-        ${sources.length > 0 && html`<${SourceStrip} sources=${sources} />`}
+        ${sources.length > 0 && html`<${SourceStrip} sources=${sources} isOld=${listings.isOld} />`}
         <${Banner} listings=${listings} hasKey=${key !== null} />
         ${typeof row === 'string' && html`<p class="banner failed" role="alert">The listing of this address: ${strangerText(row, 500)}</p>`}
         <${Plots} listings=${listings} />

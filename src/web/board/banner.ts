@@ -8,7 +8,7 @@ import type { Listings } from './use-walk.ts'
 export const Banner = ({ listings, hasKey }: { listings: Listings; hasKey: boolean }) => {
   const { fault, isComplete, rows, total } = listings
   const reports = [...(fault?.problem.sources ?? []), ...(listings.sources ?? [])]
-  if (fault === null && isComplete) return null
+  if (listings.isOld || (fault === null && isComplete)) return null
   return html`<section class=${`banner ${fault === null ? 'partial' : 'failed'}`} role="alert">
     <h2>${fault === null ? 'This answer is not complete.' : headline(rows.length, total)}</h2>
     ${fault !== null && html`<p>${strangerText(fault.message, MAX_DETAIL_CHARS)}</p>`}

@@ -19,17 +19,17 @@ type ListingPagesProps = {
 export const ListingPages = ({ listings, order, onOrder, onOpen }: ListingPagesProps) => {
   const [page, setPage] = useState(0)
   const top = useRef<HTMLElement>(null)
-  const { rows, total, phase, fault, isComplete, sources, readAt } = listings
+  const { rows, total, phase, fault, isComplete, sources, readAt, isOld } = listings
   const ordered = useMemo(() => orderedRows(rows, order), [rows, order])
   const start = page * PAGE_ROWS
   const turn = (next: number): void => {
     setPage(next)
     top.current?.scrollIntoView({ block: 'start' })
   }
-  return html`<section class="market" ref=${top} aria-label="Listings" aria-busy=${phase === 'reading'}>
+  return html`<section class=${isOld ? 'market old' : 'market'} ref=${top} aria-label="Listings" aria-busy=${isOld || phase === 'reading'}>
     <p role="status">
-      <span class="count">${countWords({ held: rows.length, total, isComplete, hasFault: fault !== null })}</span>
-      ${readAt !== null && html`<span class="hint"> As of ${readAt.toLocaleTimeString('en', CLOCK)}.</span>`}
+      <span class="count">${isOld ? 'Reading…' : countWords({ held: rows.length, total, isComplete, hasFault: fault !== null })}</span>
+      ${readAt !== null && !isOld && html`<span class="hint"> As of ${readAt.toLocaleTimeString('en', CLOCK)}.</span>`}
     </p>
     ${
       rows.length > 0 &&

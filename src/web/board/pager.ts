@@ -15,8 +15,8 @@ export const Pager = ({ listings, page, onPage }: PagerProps) => {
   const end = Math.min(rows.length, (page + 1) * PAGE_ROWS)
   const isMore = rows.length > end || phase === 'more'
   const turn = async (): Promise<void> => {
-    await until((page + 2) * PAGE_ROWS)
-    onPage(page + 1)
+    const held = await until((page + 2) * PAGE_ROWS)
+    if (held > (page + 1) * PAGE_ROWS) onPage(page + 1)
   }
   return html`<nav class="pager" aria-label="Pages">
     <button type="button" disabled=${page === 0} onClick=${() => onPage(page - 1)}>Previous</button>

@@ -3,8 +3,10 @@ import { ask } from '../common/ask.ts'
 import { NOTHING_READ, Walk, type WalkState } from './walk.ts'
 
 export type Listings = WalkState & {
-  /** Reads until that many are held, or there is no more. */
-  until: (enough: number) => Promise<void>
+  /** Whether this is still the answer to the question before, shown until there is one to this. */
+  isOld: boolean
+  /** Reads until that many are held, or there is no more, and tells how many are. */
+  until: (enough: number) => Promise<number>
   retry: () => Promise<void>
 }
 
@@ -14,14 +16,15 @@ export type Listings = WalkState & {
  * @param question a query string
  */
 export const useWalk = (question: string, key: string | null, round: number): Listings => {
-  const [state, setState] = useState(NOTHING_READ)
+  const [state, setState] = useState<WalkState & { isOld: boolean }>(BLANK)
   const walk = useRef<Walk | null>(null)
-  const lastRound = useRef(round)
+  const last = useRef({ round, key })
   useEffect(() => {
-    setState(NOTHING_READ)
+    // What a key has shown goes with the key.
+    setState((old) => (last.current.key === key ? { ...old, isOld: true } : BLANK))
     // Whoever refreshes means the gateway; the pages behind the first have cursors of their own.
-    let isAnew = round !== lastRound.current
-    lastRound.current = round
+    let isAnew = round !== last.current.round
+    last.current = { round, key }
     const current = new Walk({
       read: (paging, signal) => {
         const address = `listings?${question === '' ? '' : `${question}&`}${paging}`
@@ -29,7 +32,9 @@ export const useWalk = (question: string, key: string | null, round: number): Li
         isAnew = false
         return answer
       },
-      onChange: setState,
+      onChange: (next) => {
+        if (next.total !== null || next.fault !== null) setState({ ...next, isOld: false })
+      },
     })
     walk.current = current
     current.more()
@@ -38,9 +43,11 @@ export const useWalk = (question: string, key: string | null, round: number): Li
   return useMemo(
     () => ({
       ...state,
-      until: async (enough) => walk.current?.until(enough),
+      until: async (enough) => (await walk.current?.until(enough)) ?? 0,
       retry: async () => walk.current?.more(),
     }),
     [state],
   )
 }
+
+const BLANK = { ...NOTHING_READ, isOld: false }

@@ -62,13 +62,14 @@ export class Walk {
     return this.#reading
   }
 
-  /** Reads on until there is no more, `enough` rows are held or something fails. */
-  async until(enough: number): Promise<void> {
+  /** Reads on until there is no more, `enough` rows are held or something fails. Resolves to the rows held. */
+  async until(enough: number): Promise<number> {
     await this.#reading
     while (this.#state.phase === 'more' && this.#state.rows.length < Math.min(enough, MAX_ROWS)) {
       await this.more(Math.min(MAX_LIMIT, Math.max(PAGE_ROWS, enough - this.#state.rows.length)))
       await breath()
     }
+    return this.#state.rows.length
   }
 
   stop(): void {

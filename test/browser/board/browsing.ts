@@ -112,6 +112,7 @@ test.serial('a key opens what is private; it stays in the tab, and out of every 
   await other.getByText('API key required').waitFor()
   await page.getByRole('button', { name: 'Forget it' }).click()
   await page.getByText('API key required').waitFor()
+  t.is(await page.locator('.listings').count(), 0, 'what a key has shown goes with it')
   t.is(await page.evaluate('sessionStorage.length'), 0)
   t.deepEqual(page.faults, [])
 })
