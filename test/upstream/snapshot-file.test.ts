@@ -40,6 +40,20 @@ test('what was saved comes back, listings to the byte', async (t) => {
   )
 })
 
+test('what a gateway missed is saved with what it had', async (t) => {
+  const path = join(await folderOf(t), 'eu')
+  const saved = {
+    takenAt: 1_790_000_000_000,
+    listings: new Map([['1', itemOf('1', '{}')]]),
+    gaps: [
+      { registry: 'a/b', state: 'unavailable', reason: 'timeout', heardAt: 1_780_000_000_000 },
+      { registry: '*', state: 'skipped' },
+    ],
+  } as const
+  await snapshotFile(path, URL).save(saved)
+  t.deepEqual(await snapshotFile(path, URL).load(), saved)
+})
+
 test('where nothing was saved there is nothing, and so for another upstream of that name', async (t) => {
   const path = join(await folderOf(t), 'eu')
   t.is(await snapshotFile(path, URL).load(), null)

@@ -1,0 +1,126 @@
+import test, { type ExecutionContext } from 'ava'
+import { listingTexts } from '../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../helpers/gateway.ts'
+import { manualClock } from '../helpers/manual-clock.ts'
+import type { Reply } from '../helpers/registry.ts'
+
+const REFRESH_MS = 60_000
+/** Past the period, whatever its jitter. */
+const PAST_REFRESH_MS = 1.1 * REFRESH_MS
+const SNAPSHOT = 'kind = "gateway"\nmode = "snapshot"\nrefresh_seconds = 60'
+/** It shows nothing that it cannot have now. */
+const FORGETFUL =
+  '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\nstale_if_error_seconds = 0\n'
+
+type Answer = {
+  items: { listing_id: string; _meta: { registry: string; stale: boolean } }[]
+  complete: boolean
+  sources: Record<string, unknown>[]
+}
+
+const GONE = { kind: 'status', status: 500 } as const
+const WELL = { kind: 'serve' } as const
+
+/** A gateway that pulls another one, which is over `open` and `curated`, at a clock of the test. */
+const startWorld = async (t: ExecutionContext, { isGone = false } = {}) => {
+  const open = await startFake(t, { items: listingTexts('open', 3) })
+  const curated = await startFake(t, { items: listingTexts('curated', 3), script: isGone ? [GONE] : [WELL] })
+  const eu = await startGateway(
+    t,
+    [
+      { name: 'open', url: open.url },
+      { name: 'curated', url: curated.url },
+    ],
+    { more: `[gateway]\nid = "eu"\n[registry]\nenabled = false\n${FORGETFUL}` },
+  )
+  const clock = manualClock()
+  const world = await startGateway(t, [{ name: 'eu', url: eu.url, settings: SNAPSHOT }], {
+    clock,
+    more: '[gateway]\nid = "world"\n',
+    environment: { METRICS_PUBLIC: 'true' },
+  })
+  const ask = async (path = '/listings'): Promise<Answer> => (await world.get(path)).json() as Answer
+  /** The first answer of which that holds: a pull is under way. */
+  const until = async (holds: (answer: Answer) => boolean): Promise<Answer> => {
+    for (;;) {
+      const reply: Reply = await world.get('/listings')
+      const answer = reply.json() as Answer
+      if (reply.status === 200 && answer.sources[1]?.state === 'loaded' && holds(answer)) return answer
+    }
+  }
+  return { open, curated, world, clock, ask, until }
+}
+
+const shown = ({ items }: Answer): string[] =>
+  items
+    .map(({ listing_id, _meta }) => `${listing_id} of ${_meta.registry}${_meta.stale ? ', old' : ''}`)
+    .sort()
+
+test('of a Registry that the pulled gateway misses, what was held is shown as old and told as missing', async (t) => {
+  const { open, curated, world, clock, until } = await startWorld(t)
+  t.true((await until(({ items }) => items.length === 6)).complete)
+
+  curated.script = [GONE]
+  open.items = [...listingTexts('new', 1), ...open.items.slice(1)]
+  clock.advance(PAST_REFRESH_MS)
+  const answer = await until(({ complete }) => !complete)
+  t.deepEqual(shown(answer), [
+    'curated-0000 of eu/curated, old',
+    'curated-0001 of eu/curated, old',
+    'curated-0002 of eu/curated, old',
+    'new-0000 of eu/open',
+    'open-0001 of eu/open',
+    'open-0002 of eu/open',
+  ])
+  const gap = { registry: 'eu/curated', state: 'unavailable', reason: 'http_500' }
+  t.deepEqual(answer.sources[2], {
+    ...gap,
+    matched: null,
+    returned: 0,
+    age_seconds: PAST_REFRESH_MS / 1000,
+  })
+  t.is((await world.get('/listings?require=all')).status, 502)
+  const reply = await world.get('/listings')
+  t.is(reply.headers.get('cache-control'), 'no-store')
+  t.false((await world.get('/listings')).json().complete, 'an answer that is given again says so, too')
+  t.like(((await world.get('/sources')).json() as Answer).sources[1], {
+    state: 'loaded',
+    gaps: [{ ...gap, age_seconds: PAST_REFRESH_MS / 1000 }],
+  })
+  t.regex((await world.get('/metrics')).text, /^entrepot_source_gaps\{registry="eu"\} 1$/m)
+
+  clock.advance(PAST_REFRESH_MS)
+  const later = await until(({ sources }) => Number(sources[2]?.age_seconds) > PAST_REFRESH_MS / 1000)
+  t.is(
+    later.sources[2]?.age_seconds,
+    (2 * PAST_REFRESH_MS) / 1000,
+    'its age counts from when it was heard of last',
+  )
+
+  curated.script = [WELL]
+  curated.items = curated.items.slice(1)
+  clock.advance(PAST_REFRESH_MS)
+  const whole = await until(({ complete }) => complete)
+  t.deepEqual(shown(whole), [
+    'curated-0001 of eu/curated',
+    'curated-0002 of eu/curated',
+    'new-0000 of eu/open',
+    'open-0001 of eu/open',
+    'open-0002 of eu/open',
+  ])
+  t.regex((await world.get('/metrics')).text, /^entrepot_source_gaps\{registry="eu"\} 0$/m)
+})
+
+test('a first pull that misses a Registry is shown as what it is', async (t) => {
+  const { until } = await startWorld(t, { isGone: true })
+  const answer = await until(() => true)
+  t.is(answer.items.length, 3)
+  t.false(answer.complete)
+  t.deepEqual(answer.sources[2], {
+    registry: 'eu/curated',
+    state: 'unavailable',
+    reason: 'http_500',
+    matched: null,
+    returned: 0,
+  })
+})
