@@ -10,7 +10,8 @@ const ADMIN_KEY = 'operator-key-of-this-test'
 const environment = { REGISTRY_ADMIN_API_KEY: ADMIN_KEY, REGISTRY_REQUIRE_READ_API_KEY: 'on' }
 
 let browser: Browser
-test.before(async () => {
+test.before(async (t) => {
+  t.timeout(600_000, 'Chromium may have to be installed')
   browser = await startChromium()
 })
 test.after.always(() => browser?.close())
