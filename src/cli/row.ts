@@ -1,13 +1,11 @@
 import { isJsonObject, type JsonObject, parseJson } from '../domain/json.ts'
-import { withMember } from '../domain/json-members.ts'
 import type { MergedItem } from '../domain/merge.ts'
-import { renderMeta } from '../gateway/envelope.ts'
+import { renderItem } from '../gateway/envelope.ts'
 
 /** One listing on its way out: JSON text, as its Registry served it plus `_meta`, or as a policy made it. */
 export type Row = string
 
-export const toRow = (merged: MergedItem): Row =>
-  withMember(merged.item.bytes, '_meta', renderMeta(merged)).toString('utf8')
+export const toRow = (merged: MergedItem): Row => renderItem(merged).toString('utf8')
 
 /** The row's value for showing it; what is no object shows as an empty one. */
 export const readRow = (row: Row): JsonObject => {

@@ -9,10 +9,14 @@ export const renderPage = (rows: readonly Uint8Array[], total: number): Buffer =
 /**
  * The envelope of a gateway (`contract.md` 3.1): every item with its own bytes untouched and `_meta` behind its last
  * member.
+ * @param rows the items, where they have been rendered already
  */
-export const renderMerged = ({ items, total, complete, sources, nextCursor }: RenderedAnswer): Buffer =>
+export const renderMerged = (
+  { items, total, complete, sources, nextCursor }: RenderedAnswer,
+  rows: readonly Uint8Array[] = items.map(renderItem),
+): Buffer =>
   renderEnvelope(
-    items.map(renderItem),
+    rows,
     total,
     `,"complete":${complete},"sources":${JSON.stringify(sources)}` +
       (nextCursor === undefined ? '' : `,"next_cursor":${JSON.stringify(nextCursor)}`),
@@ -26,7 +30,7 @@ export const renderItem = (merged: MergedItem): Buffer =>
   withMember(merged.item.bytes, '_meta', renderMeta(merged))
 
 /** `also_in` and `stale` are always said, the rest where there is something to say. */
-export const renderMeta = ({ item, registry, alsoIn, stale, differs, conflict }: MergedItem): string =>
+const renderMeta = ({ item, registry, alsoIn, stale, differs, conflict }: MergedItem): string =>
   JSON.stringify({
     registry: shownName(registry, item),
     ...(item.publisher === null ? {} : { publisher: item.publisher }),

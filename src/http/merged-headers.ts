@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Reader } from '../domain/api-key.ts'
 import { SourceError } from '../domain/source-error.ts'
-import { type RenderedAnswer, renderMeta } from '../gateway/envelope.ts'
+import type { RenderedAnswer } from '../gateway/envelope.ts'
 import type { MergedAnswer, Outcome } from '../gateway/fan-out.ts'
 import { cacheStatus } from './cache-status.ts'
 
@@ -11,9 +11,13 @@ export type MergedHeaderOptions = {
   freshSeconds: number
 }
 
-/** Headers of a merged answer (`contract.md` 3.1). All that they say is of sources that the reader may see. */
+/**
+ * Headers of a merged answer (`contract.md` 3.1). All that they say is of sources that the reader may see.
+ * @param rows its items as they are shown
+ */
 export const mergedHeaders = (
   answer: MergedAnswer & RenderedAnswer,
+  rows: readonly Uint8Array[],
   reader: Reader,
   { gatewayId, freshSeconds }: MergedHeaderOptions,
 ): Record<string, string> => ({
@@ -21,7 +25,7 @@ export const mergedHeaders = (
     ? `${audience(reader)}, max-age=${maxAge(answer.outcomes, freshSeconds)}`
     : 'no-store',
   'Cache-Status': cacheStatus(answer.outcomes),
-  ETag: `W/"${fingerprint(answer)}"`,
+  ETag: `W/"${fingerprint(answer, rows)}"`,
   'Server-Timing': serverTiming(answer.outcomes),
   Vary: MERGED_VARY,
   Via: `1.1 ${gatewayId}`,
@@ -66,9 +70,12 @@ const maxAge = (outcomes: readonly Outcome[], freshSeconds: number): number => {
 }
 
 /** Equal for answers that tell a reader the same: it leaves out how long it took and how many seconds old it is. */
-const fingerprint = ({ items, total, complete, sources, nextCursor }: RenderedAnswer): string => {
+const fingerprint = (
+  { total, complete, sources, nextCursor }: RenderedAnswer,
+  rows: readonly Uint8Array[],
+): string => {
   const hash = createHash('sha256')
-  for (const merged of items) hash.update(merged.item.bytes).update(renderMeta(merged))
+  for (const row of rows) hash.update(row)
   const states = sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
   hash.update(JSON.stringify([total, complete, states, nextCursor !== undefined]))
   return hash.digest('base64url').slice(0, 27)

@@ -5,7 +5,7 @@ import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { askPage } from '../gateway/ask-page.ts'
-import { renderMerged } from '../gateway/envelope.ts'
+import { renderItem, renderMerged } from '../gateway/envelope.ts'
 import type { Asking, Federation, MergedAnswer } from '../gateway/fan-out.ts'
 import { passageOf } from '../gateway/loop.ts'
 import type { StreamListings } from '../gateway/ndjson.ts'
@@ -73,10 +73,11 @@ const readMerged = async (exchange: Exchange, gateway: MergedListings): Promise<
   const asking = { ...parameters, isLoop }
   if (wantsNdjson(listHeader('accept'))) return streamMerged(gateway, query, { reader, signal, asking })
   const answer = await askPage(gateway, query, parameters.cursor, { reader, signal, asking })
-  const headers = mergedHeaders(answer, reader, gateway)
+  const rows = answer.items.map(renderItem)
+  const headers = mergedHeaders(answer, rows, reader, gateway)
   if (namesEtag(header('if-none-match'), etagIn(headers))) return { status: 304, headers }
   const isCurrent = currency(answer, gateway.clock)
-  return { body: renderMerged(answer), headers, ...(isCurrent === null ? {} : { isCurrent }) }
+  return { body: renderMerged(answer, rows), headers, ...(isCurrent === null ? {} : { isCurrent }) }
 }
 
 /**
