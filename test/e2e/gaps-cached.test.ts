@@ -1,0 +1,85 @@
+import test, { type ExecutionContext } from 'ava'
+import type { Behaviour } from '../helpers/fake-registry.ts'
+import { envelopeText, listingText } from '../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../helpers/gateway.ts'
+import { manualClock } from '../helpers/manual-clock.ts'
+import { startRedis } from '../helpers/redis.ts'
+import type { RunningService } from '../helpers/registry.ts'
+
+/** Past these, by default, an answer is no longer fresh, and no longer given without asking. */
+const PAST_FRESH_MS = 20_000
+const PAST_WAIT_MS = 80_000
+
+type Answer = { items: { listing_id: string }[]; complete: boolean; sources: Record<string, unknown>[] }
+
+const LOADED = { registry: 'a', state: 'loaded' }
+const AWAY = { registry: 'b', state: 'unavailable', reason: 'timeout' }
+
+/** A gateway's answer that may be kept for long, whatever it says. */
+const says = (ids: readonly string[], sources: readonly object[]): Behaviour => ({
+  kind: 'body',
+  body: envelopeText(
+    ids.map((listing_id) => listingText({ listing_id, _meta: { registry: 'a' } })),
+    ids.length,
+  ).replace(/}$/, `,"complete":${!sources.includes(AWAY)},"sources":${JSON.stringify(sources)}}`),
+  headers: { 'cache-control': 'public, max-age=1000' },
+})
+
+const COMPLETE = says(['one', 'two'], [LOADED, { ...AWAY, state: 'loaded' }])
+const PARTIAL = says(['one'], [LOADED, AWAY])
+
+const over = ({ url }: { url: string }, clock = manualClock(), environment = {}) => ({
+  upstreams: [{ name: 'eu', url, settings: 'kind = "gateway"' }],
+  options: { clock, environment, random: () => 0.5, more: '[gateway]\nid = "world"\n' },
+})
+
+const startWorld = async (t: ExecutionContext, script: Behaviour[]) => {
+  const fake = await startFake(t, { script })
+  const clock = manualClock()
+  const { upstreams, options } = over(fake, clock)
+  return { fake, clock, world: await startGateway(t, upstreams, options) }
+}
+
+const ask = async ({ get }: RunningService): Promise<unknown[]> => {
+  const { items, complete, sources } = (await get('/listings')).json() as Answer
+  return [items.length, complete, ...sources.slice(1).map(({ registry, state }) => `${registry} ${state}`)]
+}
+
+const WHOLE = [2, true, 'eu loaded']
+const TOLD = [1, false, 'eu loaded', 'eu/b unavailable']
+
+test('an answer that is not complete is not kept, whatever the gateway says about keeping it', async (t) => {
+  const { fake, world } = await startWorld(t, [PARTIAL, PARTIAL, PARTIAL, COMPLETE])
+  for (let n = 1; n <= 3; n++) {
+    t.deepEqual(await ask(world), TOLD)
+    t.is(fake.requests.length, n)
+  }
+  for (let n = 0; n < 3; n++) t.deepEqual(await ask(world), WHOLE)
+  t.is(fake.requests.length, 4)
+})
+
+test('a complete answer is shown while it may be, then one that is not, and the old one again in its absence', async (t) => {
+  const { fake, clock, world } = await startWorld(t, [COMPLETE, PARTIAL])
+  t.deepEqual(await ask(world), WHOLE)
+  clock.advance(PAST_FRESH_MS)
+  t.deepEqual(await ask(world), WHOLE, 'it is asked behind it')
+  await fake.requested(2)
+  t.deepEqual(await ask(world), WHOLE, 'what that brought has not taken its place')
+  clock.advance(PAST_WAIT_MS)
+  t.deepEqual(await ask(world), TOLD, 'what the gateway answers now stands')
+  fake.script = [{ kind: 'status', status: 500 }]
+  t.deepEqual(await ask(world), [2, true, 'eu stale'])
+})
+
+test('replicas do not pass on what is not complete', async (t) => {
+  const redis = await startRedis()
+  t.teardown(redis.dispose)
+  const fake = await startFake(t, { script: [PARTIAL, PARTIAL, COMPLETE, PARTIAL] })
+  const { upstreams, options } = over(fake, manualClock(), { STORE_URL: redis.url })
+  const [one, other] = [await startGateway(t, upstreams, options), await startGateway(t, upstreams, options)]
+  t.deepEqual(await ask(one), TOLD)
+  t.deepEqual(await ask(other), TOLD)
+  t.deepEqual(await ask(one), WHOLE)
+  t.deepEqual(await ask(other), WHOLE)
+  t.is(fake.requests.length, 3)
+})
