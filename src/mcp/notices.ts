@@ -12,14 +12,20 @@ export const describeCompleteness = ({ complete, sources }: Completeness): strin
   return `INCOMPLETE: ${missing}. More may exist there: do not conclude from this answer that nothing else does.${ages}`
 }
 
-const describeMissing = ({ registry, state, reason, filters }: SourceNote): string[] => {
+const describeMissing = (source: SourceNote): string[] => {
+  const { registry, state, reason, filters, age_seconds: age } = source
   if (isAnswer(state)) return []
+  // A gateway that does not name what it misses.
+  if (registry.endsWith('/*')) return [`${registry.slice(0, -2)} says that its own answer is not complete`]
   if (state === 'not_yet_loaded') return [`${registry} has not been loaded yet`]
   const why = (...more: string[]): string => (reason === undefined ? '' : ` (${[reason, ...more].join(' ')})`)
   return state === 'skipped'
     ? [`${registry} was skipped${why(...listOf(filters))}`]
-    : [`${registry} could not be reached${why()}`]
+    : [`${registry} could not be reached${why()}${typeof age === 'number' ? keptFor(age) : ''}`]
 }
+
+/** Of what stands behind a gateway old listings may be shown, without the answer being complete for it. */
+const keptFor = (seconds: number): string => `, and what is shown of it is ${seconds} s old`
 
 const describeStale = ({ registry, state, reason, age_seconds: age }: SourceNote): string[] =>
   state === 'stale'

@@ -1,5 +1,7 @@
 import test from 'ava'
+import type { SourceNote } from '../../src/gateway/discovery.ts'
 import { createLogger, type Logger } from '../../src/log.ts'
+import { describeCompleteness } from '../../src/mcp/notices.ts'
 import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { send, startRegistry } from '../helpers/registry.ts'
@@ -117,6 +119,55 @@ test('what is missing is said in words, be there anything found or not', async (
   t.regex(
     (await agent.call('list_sources')).words,
     /^INCOMPLETE: gone could not be reached \(connection_refused\)\./,
+  )
+})
+
+test('what a gateway behind the gateway misses is missing, by the way to it', async (t) => {
+  const well = await startFake(t, { items: [listingText()] })
+  const eu = await startGateway(
+    t,
+    [
+      { name: 'well', url: well.url },
+      { name: 'gone', url: await deadUrl() },
+    ],
+    { more: '[gateway]\nid = "eu"\n' },
+  )
+  const gateway = await startGateway(t, [{ name: 'eu', url: eu.url, settings: 'kind = "gateway"' }], {
+    more: '[gateway]\nid = "world"\n',
+  })
+  const agent = await agentAt(t, gateway.url)
+  const found = await agent.call('search_listings')
+  t.is(found.value.items.length, 1)
+  t.false(found.value.complete)
+  t.regex(
+    found.words,
+    /^INCOMPLETE: eu\/gone could not be reached \((connection_refused|circuit_open)\)\. More may/,
+  )
+  const sources = await agent.call('list_sources')
+  t.regex(sources.words, /^INCOMPLETE: eu\/gone could not be reached/)
+  t.deepEqual(
+    sources.value.sources.map(({ registry, state }) => `${registry} ${state}`),
+    ['local loaded', 'eu loaded', 'eu/gone unavailable'],
+  )
+  const behind = await agent.call('search_listings', { sources: ['eu'] })
+  t.regex(behind.words, /^INCOMPLETE: eu\/gone/)
+  const listing = await agent.call('get_listing', { listing_id: 'elsewhere' })
+  t.true(listing.isError)
+  t.regex(listing.words, /eu\/gone/)
+})
+
+test('a gateway that does not say what it misses, and old listings of what it does, are put into words', (t) => {
+  const say = (...sources: SourceNote[]) => describeCompleteness({ complete: false, sources })
+  t.regex(
+    say(
+      { registry: 'eu', state: 'loaded' },
+      { registry: 'eu/*', state: 'unavailable', reason: 'bad_envelope' },
+    ),
+    /^INCOMPLETE: eu says that its own answer is not complete\./,
+  )
+  t.regex(
+    say({ registry: 'eu/a', state: 'unavailable', reason: 'timeout', age_seconds: 66 }),
+    /^INCOMPLETE: eu\/a could not be reached \(timeout\), and what is shown of it is 66 s old\./,
   )
 })
 
