@@ -16,25 +16,26 @@ type ListingTableProps = {
 
 /**
  * One page of listings. Only these rows are in the document, however many are held, and the next page is written into
- * the same ones, which is far quicker than making them anew.
+ * the same ones, which is far quicker than making them anew. Roles are said, since on a phone the style makes no table
+ * of it.
  */
 export const ListingTable = ({ rows, offset, total, isMerged, onOpen }: ListingTableProps) =>
-  html`<table class="listings" aria-rowcount=${total + 1}>
+  html`<table role="table" class="listings" aria-rowcount=${total + 1}>
     <caption class="unseen">Listings</caption>
-    <thead>
-      <tr aria-rowindex="1">
-        <th scope="col">Offer</th>
-        <th scope="col">Region</th>
-        <th scope="col" class="number" title="Base units of the token that the seller names, for the whole offer">
+    <thead role="rowgroup">
+      <tr role="row" aria-rowindex="1">
+        <th role="columnheader" scope="col">Offer</th>
+        <th role="columnheader" scope="col">Region</th>
+        <th role="columnheader" scope="col" class="number" title="Base units of the token that the seller names, for the whole offer">
           Price per hour
         </th>
-        <th scope="col">Token</th>
-        ${isMerged && html`<th scope="col">Registry</th>`}
-        <th scope="col">Publisher</th>
-        <th scope="col" class="number">Age</th>
+        <th role="columnheader" scope="col">Token</th>
+        ${isMerged && html`<th role="columnheader" scope="col">Registry</th>`}
+        <th role="columnheader" scope="col">Publisher</th>
+        <th role="columnheader" scope="col" class="number">Age</th>
       </tr>
     </thead>
-    <tbody>
+    <tbody role="rowgroup">
       ${rows.map(
         (row, n) => html`<${ListingRow} key=${n} ...${{ row, isMerged, onOpen }} index=${offset + n + 2} />`,
       )}
@@ -45,29 +46,29 @@ type ListingRowProps = Pick<ListingTableProps, 'isMerged' | 'onOpen'> & { row: R
 
 const ListingRow = ({ row, index, isMerged, onOpen }: ListingRowProps) => {
   const { price } = row
-  return html`<tr aria-rowindex=${index} onClick=${() => onOpen(row)}>
-    <th scope="row">
+  return html`<tr role="row" aria-rowindex=${index} onClick=${() => onOpen(row)}>
+    <th role="rowheader" scope="row">
       <button type="button" class="open"><bdi>${strangerText(row.offer)}</bdi></button>
       <${Flags} row=${row} />
       <span class="hint details"><bdi>${strangerText(row.details)}</bdi></span>
     </th>
-    <td data-label="Region"><bdi>${strangerText(row.region ?? '–')}</bdi></td>
-    <td data-label="Price per hour" class="number price">${strangerText(showPrice(price) ?? 'not advertised')}</td>
-    <td data-label="Token" title=${strangerText(price?.token ?? '')}>
+    <td role="cell" data-label="Region"><bdi>${strangerText(row.region ?? '–')}</bdi></td>
+    <td role="cell" data-label="Per hour" class="number price">${strangerText(showPrice(price) ?? 'not advertised')}</td>
+    <td role="cell" data-label="Token" title=${strangerText(price?.token ?? '')}>
       ${price?.token ? html`<code>${shortAddress(price.token)}</code>` : '–'}
       <span class="hint"> ${strangerText(price?.chain ?? '')}</span>
     </td>
     ${
       isMerged &&
-      html`<td data-label="Registry">
+      html`<td role="cell" data-label="Registry">
       ${strangerText(row.registry ?? '')}
       ${row.alsoIn.length > 0 && html`<span class="hint"> also in ${strangerText(row.alsoIn.join(', '))}</span>`}
     </td>`
     }
-    <td data-label="Publisher" title=${strangerText(row.publisher ?? '')}>
+    <td role="cell" data-label="Publisher" title=${strangerText(row.publisher ?? '')}>
       <code>${row.publisher === null ? '–' : shortAddress(row.publisher)}</code>
     </td>
-    <td data-label="Age" class="number">${showAge(row.createdAt)}</td>
+    <td role="cell" data-label="Age" class="number">${showAge(row.createdAt)}</td>
   </tr>`
 }
 
