@@ -1,0 +1,54 @@
+import test from 'ava'
+import { parseJson } from '../../src/domain/json.ts'
+import { readRow } from '../../src/web/board/row.ts'
+import { joinSources, readStatuses } from '../../src/web/board/sources.ts'
+import { suggestionsAt } from '../../src/web/board/suggestions.ts'
+import { readReports } from '../../src/web/common/source-report.ts'
+
+test('every source is shown once: those of the gateway in its order, then what only the answer knows of', (t) => {
+  const statuses = readStatuses(
+    parseJson(
+      '{"sources":[{"registry":"b","state":"loaded","mode":"snapshot"},{"registry":"a","state":"unavailable"}]}',
+    ),
+  )
+  const reports = readReports(
+    parseJson(
+      '{"sources":[{"registry":"a","state":"loaded","matched":2},{"registry":"a/far","state":"unavailable"}]}',
+    ),
+  )
+  t.deepEqual(
+    joinSources(statuses, reports).map(({ registry, state, report }) => [
+      registry,
+      state,
+      report?.state ?? null,
+    ]),
+    [
+      ['b', 'loaded', null],
+      ['a', 'unavailable', 'loaded'],
+      ['a/far', 'unavailable', 'unavailable'],
+    ],
+  )
+})
+
+test('a body that is no list of sources is none, and odd entries are shown as such', (t) => {
+  for (const body of ['null', '7', '[]', '{"sources":{}}']) {
+    t.deepEqual(readStatuses(parseJson(body)), [])
+    t.deepEqual(readReports(parseJson(body)), [])
+  }
+  const [odd] = readReports(parseJson('{"sources":[{"matched":"many","filters":7}]}'))
+  t.deepEqual(odd, {
+    registry: '?',
+    state: 'unavailable',
+    reason: null,
+    filters: [],
+    matched: null,
+    ageSeconds: null,
+  })
+})
+
+test('suggestions are values of listings at hand, and none that would not look like itself', (t) => {
+  const rows = ['Tokyo, JP', 'Berlin', 'Tokyo, JP', 'a\u202eb', 'x'.repeat(500), '', null, { deep: 1 }].map(
+    (region) => readRow(new TextEncoder().encode(JSON.stringify({ offer_resource: { region } }))),
+  )
+  t.deepEqual(suggestionsAt(rows, ['offer_resource', 'region']), ['Berlin', 'Tokyo, JP'])
+})
