@@ -103,7 +103,7 @@ const get = async (
       isLoopNone: isOnTheWay(query, headers.via?.toString()),
     }
   const isTelling = kind === 'gateway' && TELLING.has(statusCode)
-  const gaps = isTelling ? await readMissing(body, encoding?.toString()) : []
+  const gaps = isTelling ? await readMissing(body, encoding?.toString(), key) : []
   // A gateway that could not ask for it everywhere has not said that there is no such listing.
   if (statusCode === 404 && query.listingId !== undefined && gaps.length === 0) {
     if (!isTelling) discardBody(body)
@@ -143,7 +143,11 @@ const isOnTheWay = ({ via }: ListingQuery, answeredBy = ''): boolean => {
 const readMissing = async (
   body: Dispatcher.ResponseData['body'],
   encoding: string | undefined,
+  key: string | null,
 ): Promise<readonly Gap[]> => {
-  const problem = await readBody(body, encoding, MAX_ERROR_BYTES).catch(() => null) // the status is failure enough
-  return problem === null ? [] : gapsInProblem(problem)
+  try {
+    return gapsInProblem(withoutOwnKey(await readBody(body, encoding, MAX_ERROR_BYTES), key))
+  } catch {
+    return [] // the status is failure enough
+  }
 }

@@ -38,6 +38,23 @@ test('its filter spec is not believed either', async (t) => {
     t.false((await get(path)).text.includes(KEY), path)
 })
 
+test('a gateway that names it among those that it could not reach names nobody', async (t) => {
+  const named = JSON.stringify({ sources: [{ registry: KEY, state: 'unavailable' }] })
+  const script = [{ kind: 'status', status: 503, body: named }] as const
+  const [eu, well] = [await startFake(t, { script }), await startFake(t)]
+  const { get } = await startGateway(
+    t,
+    [
+      { name: 'eu', url: eu.url, settings: `${settings}\nkind = "gateway"` },
+      { name: 'well', url: well.url },
+    ],
+    { environment },
+  )
+  const { text } = await get('/listings')
+  t.regex(text, /"registry":"eu","state":"unavailable","reason":"http_503"/)
+  t.false(text.includes(KEY))
+})
+
 test('a key too short to be one may be part of any listing', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 2) })
   const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], {
