@@ -8,6 +8,10 @@ import {
   listingsCommand,
   shellQuote,
 } from '../../src/web/board/commands.ts'
+import { startGateway } from '../helpers/gateway.ts'
+import { openMarket } from '../helpers/market.ts'
+import { send } from '../helpers/registry.ts'
+import { CLI, runShell } from '../helpers/run-cli.ts'
 
 const BASE = 'https://market.example/hub/'
 
@@ -86,4 +90,35 @@ test('one listing is asked of the source that has it, even where that is a gatew
     listingCommand(BASE, { id: '-r', registry: null }),
     'entrepot listing -r https://market.example/hub -- -r',
   )
+})
+
+test('the commands, pasted into a shell, print what the board shows', async (t) => {
+  const region = "it's a $(place) in `town`"
+  const registry = await openMarket(t)
+  for (const [id, place] of [
+    ['there', region],
+    ['-r', region],
+    ['elsewhere', 'Berlin'],
+  ])
+    await registry.publish({
+      listing_id: id,
+      storefront_url: 'https://a.example',
+      offer_resource: { region: place },
+    })
+  const gateway = await startGateway(t, [{ name: 'far', url: registry.url }])
+  const base = `${gateway.url}/`
+  const idsOf = (rows: { listing_id: string }[]): string[] => rows.map(({ listing_id }) => listing_id).sort()
+  const cli = async (command: string | null): Promise<string> => {
+    const { code, stdout, stderr } = await runShell((command ?? 'false').replace(/^entrepot/, CLI))
+    t.is(code, 0, stderr)
+    return stdout
+  }
+  // As curl would: the URL is the last of the words that the shell makes of the command.
+  const curl = async (command: string) => JSON.parse((await send(wordsOf(command).at(-1) ?? '')).text)
+  const query = [['region', region]] as const
+  const odd = { id: '-r', registry: 'far' }
+  t.deepEqual(idsOf(JSON.parse(await cli(listingsCommand(base, query)))), ['-r', 'there'])
+  t.deepEqual(idsOf((await curl(curlCommand(base, query, false))).items), ['-r', 'there'])
+  t.is(JSON.parse(await cli(listingCommand(base, odd))).listing_id, '-r')
+  t.is((await curl(curlListing(base, odd, false))).listing.listing_id, '-r')
 })
