@@ -7,6 +7,9 @@ import type { Vocabulary } from './vocabulary.ts'
 /** Slots of the largest block: what a slot's number is kept apart from its block's number with. */
 const MOST_SLOTS = 65_536
 
+/** Listings of an adopted block that are located in one step: one or two ms. */
+const STEP = 4096
+
 /** The blocks of an index, each with a stretch of time of its own, and where each listing is. */
 export class BlockList {
   /** Of each block. */
@@ -61,10 +64,10 @@ export class BlockList {
   }
 
   /**
-   * Takes in a block of listings that are newer than all that are here.
-   * @throws RangeError for others; nothing has changed then
+   * Takes in a block of listings that are newer than all that are here, in steps.
+   * @throws RangeError for others at the first step; nothing has changed then
    */
-  adopt(parts: BlockParts): void {
+  *adopt(parts: BlockParts): Generator<void> {
     if (parts.slots !== this.slots) throw new RangeError('the block is of another size')
     const block = Block.of(this.#nextNumber, parts)
     if (this.newest?.order.isNewest(block.least) === false)
@@ -73,6 +76,7 @@ export class BlockList {
     this.#insert(this.#blocks.length, block)
     const touched = new Set<Block>()
     for (const [slot, listingId] of parts.rows.listingIds.entries()) {
+      if (slot % STEP === 0) yield
       const replaced = this.#find(listingId)
       replaced?.block.kill(replaced.slot)
       this.#locate(listingId, block, slot)

@@ -85,11 +85,12 @@ export class ListingIndex {
   }
 
   /**
-   * Takes in the block that a `BlockBuilder` has made, of listings that are all newer than those that are here.
-   * @throws RangeError for any other block; nothing has changed then
+   * Takes in the block that a `BlockBuilder` has made, of listings that are all newer than those that are here. It is
+   * done in steps of some ms each, and before the last of them the index is not to be used.
+   * @throws RangeError at the first step for any other block; nothing has changed then
    */
-  adopt(block: BlockParts): void {
-    this.#blocks.adopt(block)
+  *adopt(block: BlockParts): Generator<void> {
+    yield* this.#blocks.adopt(block)
     this.version++
   }
 

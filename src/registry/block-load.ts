@@ -67,7 +67,8 @@ export class BlockLoad {
   }
 
   async #adopt(): Promise<void> {
-    this.#projection.listings.adopt(await this.#building.shift()!)
+    const block = await this.#building.shift()!
+    for (const _step of this.#projection.listings.adopt(block)) await new Promise(setImmediate)
   }
 
   /** The event loop gets a turn between two pages. */

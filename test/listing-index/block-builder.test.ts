@@ -1,5 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
+import type { BlockParts } from '../../src/listing-index/block.ts'
 import { BlockBuilder } from '../../src/listing-index/block-builder.ts'
 import { type IndexEntry, ListingIndex } from '../../src/listing-index/listing-index.ts'
 import { buffersIn } from '../../src/registry/buffers-in.ts'
@@ -33,11 +34,15 @@ const risingEntries = fc
 /** As a thread hands it to another: nothing of it is left here. */
 const handedOver = <T>(value: T): T => structuredClone(value, { transfer: buffersIn(value) })
 
+const adopt = (index: ListingIndex, block: BlockParts): void => {
+  for (const _step of index.adopt(block));
+}
+
 const adoptAll = (index: ListingIndex, entries: readonly IndexEntry[], perBlock: number): void => {
   for (let n = 0; n < entries.length; n += perBlock) {
     const builder = new BlockBuilder(index.plan)
     for (const entry of entries.slice(n, n + perBlock)) builder.add(entry)
-    index.adopt(handedOver(builder.finish()))
+    adopt(index, handedOver(builder.finish()))
   }
 }
 
@@ -93,7 +98,7 @@ test('an adopted listing takes the place of an older one with its id', (t) => {
   const index = new ListingIndex(FILTERS, SMALL)
   index.put(entry('a', 1))
   index.put(entry('b', 2))
-  index.adopt(blockOf(index, entry('c', 3), entry('a', 4)))
+  adopt(index, blockOf(index, entry('c', 3), entry('a', 4)))
   t.deepEqual(
     Array.from(index.entries(), ({ listingId }) => listingId),
     ['a', 'c', 'b'],
@@ -104,9 +109,9 @@ test('an adopted listing takes the place of an older one with its id', (t) => {
 test('a block that is not newer than all else, or of another size, is refused and changes nothing', (t) => {
   const index = new ListingIndex(FILTERS, SMALL)
   index.put(entry('a', 5))
-  t.throws(() => index.adopt(blockOf(index, entry('b', 4))), { instanceOf: RangeError })
+  t.throws(() => adopt(index, blockOf(index, entry('b', 4))), { instanceOf: RangeError })
   const larger = new ListingIndex(FILTERS, { blockSlots: 96 })
-  t.throws(() => index.adopt(blockOf(larger, entry('b', 6))), { instanceOf: RangeError })
+  t.throws(() => adopt(index, blockOf(larger, entry('b', 6))), { instanceOf: RangeError })
   t.is(index.size, 1)
   t.is(index.version, 1)
 })
