@@ -43,18 +43,25 @@ const sourceTable = (reports: readonly Exclude<Inspection, Failure>[], width: nu
   renderTable(
     COLUMNS,
     reports.flatMap(({ registry, sources }) =>
-      objectsOf(sources).map((source) =>
-        [
-          registry,
-          textAt(source, 'registry') ?? textAt(source, 'name'),
-          textAt(source, 'mode'),
-          textAt(source, 'state'),
-          textAt(source, 'age_seconds'),
-          textAt(source, 'last_error', 'reason') ?? textAt(source, 'last_error') ?? textAt(source, 'reason'),
-        ].map((cell) => safeText(cell ?? '-')),
-      ),
+      objectsOf(sources)
+        .flatMap(withGaps)
+        .map((source) =>
+          [
+            registry,
+            textAt(source, 'registry') ?? textAt(source, 'name'),
+            textAt(source, 'mode'),
+            textAt(source, 'state'),
+            textAt(source, 'age_seconds'),
+            textAt(source, 'last_error', 'reason') ??
+              textAt(source, 'last_error') ??
+              textAt(source, 'reason'),
+          ].map((cell) => safeText(cell ?? '-')),
+        ),
     ),
     width || 80,
   )
+
+/** Behind a gateway what its latest answer said is missing in it. */
+const withGaps = (source: JsonObject): JsonObject[] => [source, ...objectsOf(source.gaps ?? null)]
 
 const objectsOf = (value: JsonValue): JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : [])

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import test from 'ava'
-import { listingText, startFakeRegistry } from '../helpers/fake-registry.ts'
+import { deadUrl, listingText, startFakeRegistry } from '../helpers/fake-registry.ts'
+import { startGateway } from '../helpers/gateway.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { hasTerminal, runCli, runInTerminal } from '../helpers/run-cli.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
@@ -85,4 +86,22 @@ test.serial('in a pipe there is nothing but data, to the byte, and no progress',
   const { stdout, stderr } = await runCli(['listings', '-r', hostile.url, '--ndjson'])
   t.is(JSON.parse(stdout).offer_resource.gpu_model, `H100${HOSTILE}`)
   t.notRegex(stderr, /[⠋⠙]|\u001b/)
+})
+
+withTerminal('a table of sources has what the gateways among them miss', async (t) => {
+  const eu = await startGateway(
+    t,
+    [
+      { name: 'gone', url: await deadUrl() },
+      { name: 'well', url: hostile.url },
+    ],
+    {
+      more: '[gateway]\nid = "eu"\n',
+    },
+  )
+  const world = await startGateway(t, [{ name: 'eu', url: eu.url, settings: 'kind = "gateway"' }])
+  await world.get('/listings')
+  const { code, stdout } = await runInTerminal(['sources', '-r', world.url])
+  t.is(code, 0)
+  t.regex(stdout, /\beu\/gone +- +unavailable +- +connection_refused/)
 })

@@ -369,6 +369,45 @@ test('what was saved is there at once after a restart, as stale, until the first
   t.like(await ask(), { stale: false, total: 3 })
 })
 
+test('what a gateway missed is known after a restart, and what was held of it is still there, of its age', async (t) => {
+  const keeping = inMemory()
+  const behind = (text: string, registry: string): [string, Item] => {
+    const item = itemOf(text)
+    return [item.listingId, { ...item, origin: { registry, alsoIn: [], stale: false, differs: false } }]
+  }
+  const [one = '', two = ''] = listingTexts('a', 2)
+  const all = new Map([behind(one, 'open'), behind(two, 'curated')])
+  const gap = { registry: 'curated', state: 'unavailable', reason: 'timeout' } as const
+  const pulls: Pull[] = [
+    { kind: 'whole', listings: all, invalid: 0 },
+    { kind: 'whole', listings: new Map([behind(one, 'open')]), invalid: 0, gaps: [gap] },
+  ]
+  const before = await open(t, [...pulls], { keeping })
+  await before.pass(REFRESH)
+  const held = await before.ask()
+  t.deepEqual(texts(held), [one, two])
+  t.deepEqual(
+    held.items.map(({ origin }) => origin?.stale),
+    [false, true],
+  )
+  t.deepEqual(held.gaps, [{ ...gap, ageSeconds: REFRESH }])
+  t.true(before.logged.some((line) => line.startsWith('it has not reached all')))
+  await before.source.close()
+
+  const first = Promise.withResolvers<Pull>()
+  const { ask, source } = await open(
+    t,
+    [first.promise],
+    { keeping, clock: before.clock },
+    { isPulled: false },
+  )
+  t.like(await ask(), { stale: true, total: 2, gaps: [{ ...gap, ageSeconds: REFRESH }] })
+  t.like(source.status(), { state: 'stale', gaps: [gap] })
+  first.resolve(pulls[0]!)
+  await eventually(() => source.wasTried())
+  t.like(await ask(), { stale: false, total: 2, gaps: undefined })
+})
+
 test('it is saved once in a while, and at the end', async (t) => {
   const keeping = inMemory()
   const { pass, source } = await open(
