@@ -20,8 +20,8 @@ export type Freshness = {
   /** Why that could not be had. */
   reason?: SourceReason
   cache: CacheDecision
-  /** Whether it may be given again without asking: it is fresh, and nobody has dropped it. */
-  isCurrent: () => boolean
+  /** Whether it may be given again without asking: it is fresh, and nobody has dropped it. `now`: spares it a look. */
+  isCurrent: (now?: number) => boolean
 }
 
 /** What an answer is that was put together from these: as old as the oldest, and as good as the worst. */
@@ -38,7 +38,7 @@ export const worstOf = (parts: readonly Freshness[]): Freshness | null => {
       outcome: worst.cache.outcome,
       ttlSeconds: Math.min(...parts.map(({ cache }) => cache.ttlSeconds)),
     },
-    isCurrent: () => parts.every(({ isCurrent }) => isCurrent()),
+    isCurrent: (now) => parts.every(({ isCurrent }) => isCurrent(now)),
   }
 }
 

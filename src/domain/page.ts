@@ -72,8 +72,8 @@ export type Page = {
   reason?: SourceReason
   /** How the cache came by it; absent for a source without one. */
   cache?: CacheDecision
-  /** Whether it may be given again without asking; absent means no. */
-  isCurrent?: () => boolean
+  /** Whether it may be given again without asking; absent means no. `now`: as in `Freshness`. */
+  isCurrent?: (now?: number) => boolean
   /** Items that were no listings and were dropped; absent means none. */
   invalid?: number
   /** Where the source is a gateway that says that its answer is not complete: what it names as missing, if anything. */

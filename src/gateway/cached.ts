@@ -87,7 +87,7 @@ export class CachedPages {
       stale: outcome === 'stale',
       ...(reason === undefined ? {} : { reason }),
       cache: { outcome, ttlSeconds: Math.round((lifetime.staleAt - now) / 1000) },
-      isCurrent: () => generation === this.#generation && clock.now() < lifetime.staleAt,
+      isCurrent: (now = clock.now()) => generation === this.#generation && now < lifetime.staleAt,
     }
     return { ...value, freshness }
   }

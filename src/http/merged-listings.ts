@@ -85,7 +85,7 @@ const readMerged = async (exchange: Exchange, gateway: MergedListings): Promise<
  * second older. `null` for one that says how it was fetched, which is true only once.
  */
 const currency = ({ outcomes }: MergedAnswer, clock: Clock): (() => boolean) | null => {
-  const checks: (() => boolean)[] = []
+  const checks: ((now: number) => boolean)[] = []
   let nextSecond = Number.POSITIVE_INFINITY
   for (const { source, result } of outcomes) {
     if (result instanceof SourceError || result.isCurrent === undefined) return null
@@ -95,7 +95,10 @@ const currency = ({ outcomes }: MergedAnswer, clock: Clock): (() => boolean) | n
     nextSecond = Math.min(nextSecond, 1 - (result.ageSeconds % 1))
   }
   const until = clock.now() + nextSecond * 1000
-  return () => clock.now() < until && checks.every((isCurrent) => isCurrent())
+  return () => {
+    const now = clock.now()
+    return now < until && checks.every((isCurrent) => isCurrent(now))
+  }
 }
 
 /** A stream has no pages: `limit`, `offset` and `cursor` mean nothing. */
