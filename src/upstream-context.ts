@@ -103,7 +103,7 @@ const openLive = (
   source = live
   const pull: Pulling = async (signal) => {
     requireSchema(upstream.name, await vocabulary.known(), schema)
-    return pullListings(upstream, attributed(live.fetch), signal)
+    return pullListings(upstream, attributed(live.fetch), signal, [id])
   }
   return { live, pull }
 }

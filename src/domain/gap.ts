@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts'
+import { isPseudonym } from './pseudonym.ts'
 import { isSourceReason, type SourceReason } from './source-error.ts'
 
 /** A Registry behind a gateway that is not in the gateway's answer, in the gateway's own words and names. */
@@ -9,18 +10,25 @@ export type Gap = {
   reason?: SourceReason
   /** Where older listings of it are shown all the same: seconds since they were what it said. */
   ageSeconds?: number
+  /** Ids of the gateways that others remember to have heard it from: whoever is among them knows better. */
+  via?: readonly string[]
 }
 
 export type GapState = 'unavailable' | 'not_yet_loaded' | 'skipped'
 
 /** More are not named of one gateway. */
 export const MAX_GAPS = 100
+/** Gateways in a row that remember what the next one misses; of more the last ones count. */
+const MAX_VIA = 16
 
 /** Something is missing, and it is not said what: a name that no Registry can have. */
 export const UNNAMED_GAP: Gap = { registry: '*', state: 'unavailable', reason: 'bad_envelope' }
 
-/** `isLoopNone`: what was left out as a `loop` is asked by who began the question, so it is not missing. */
-export type GapOptions = { isLoopNone: boolean }
+/**
+ * `isLoopNone`: what was left out as a `loop` is asked by who began the question, so it is not missing. `ownId`: our
+ * `gateway.id`; what others remember to have heard by way of us, we say ourselves, as it is now.
+ */
+export type GapOptions = { isLoopNone: boolean; ownId?: string | undefined }
 
 /**
  * What a gateway's envelope says is not in it (`contract.md` 3.1: `complete` and `sources`); `null` where nothing is
@@ -28,12 +36,13 @@ export type GapOptions = { isLoopNone: boolean }
  */
 export const readGaps = (
   { complete, sources }: JsonObject,
-  { isLoopNone }: GapOptions = { isLoopNone: true },
+  { isLoopNone, ownId }: GapOptions = { isLoopNone: true },
 ): readonly Gap[] | null => {
   if (complete !== false) return null
   const missing = Array.isArray(sources) ? sources.filter((source) => !hasAnswered(source)) : []
   if (missing.length === 0) return [UNNAMED_GAP]
-  const gaps = nameGaps(isLoopNone ? missing.filter((source) => !isLoop(source)) : missing)
+  const isOurs = (source: JsonValue): boolean => ownId !== undefined && viaOf(source).includes(ownId)
+  const gaps = nameGaps(missing.filter((source) => !(isLoopNone && isLoop(source)) && !isOurs(source)))
   return gaps.length === 0 ? null : gaps
 }
 
@@ -60,6 +69,10 @@ export const joinGaps = (
   const byName = new Map([...before, ...more].map((gap) => [gap.registry, gap]))
   return bounded([...byName.values()])
 }
+
+/** For who remembers it: whom it was heard from. `teller`: undefined where that is not known. */
+export const heardFrom = (gap: Gap, teller: string | undefined): Gap =>
+  teller === undefined ? gap : { ...gap, via: [...(gap.via ?? []), teller].slice(-MAX_VIA) }
 
 /** Whether a Registry of that name is missing with it. */
 export const covers = ({ registry }: Pick<Gap, 'registry'>, name: string): boolean =>
@@ -90,14 +103,19 @@ const bounded = (gaps: readonly Gap[]): readonly Gap[] =>
 const readGap = (source: JsonValue): Gap[] => {
   if (!isJsonObject(source) || typeof source.registry !== 'string' || !NAME.test(source.registry)) return []
   const { registry, state, reason } = source
+  const via = viaOf(source)
   return [
     {
       registry,
       state: state === 'not_yet_loaded' || state === 'skipped' ? state : 'unavailable',
       ...(isSourceReason(reason) ? { reason } : {}),
+      ...(via.length === 0 ? {} : { via }),
     },
   ]
 }
+
+const viaOf = (source: JsonValue): readonly string[] =>
+  isJsonObject(source) && Array.isArray(source.via) ? source.via.filter(isPseudonym).slice(-MAX_VIA) : []
 
 /** As long as a Registry's name may be (`registry-name.ts`), and `*` for one that was not named. */
 const NAME = /^(?:[a-z0-9-]{1,64}\/){0,3}(?:[a-z0-9-]{1,64}|\*)$/

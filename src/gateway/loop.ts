@@ -1,3 +1,4 @@
+import { isPseudonym } from '../domain/pseudonym.ts'
 import { EntrepotError } from '../errors.ts'
 
 /** Most gateways that a question may have been through before it comes here (`contract.md` 3.1). */
@@ -27,6 +28,3 @@ export const passageOf = (cdnLoop: string | undefined, gatewayId: string): Passa
 }
 
 const nameOf = (entry: string): string => entry.replace(/;.*/s, '').trim()
-
-/** A host with a port, or a token (RFC 8586 section 2). Anything else is not sent on: it could break the header. */
-const isPseudonym = (name: string): boolean => /^[\w!#$%&'*+.^`|~:[\]-]{1,255}$/.test(name)

@@ -211,7 +211,8 @@ export class SnapshotPuller {
   }
 }
 
+/** Without what a gateway named as missing: that is of the moment, and the failure is told until the next pull. */
 const asSourceError = (cause: unknown, upstream: string): SourceError =>
   cause instanceof SourceError
-    ? cause
+    ? new SourceError(cause.reason, cause.message, { cause })
     : new SourceError('connection_reset', `${upstream}: the pull broke`, { cause })

@@ -23,6 +23,8 @@ export type SourceReport = {
   elapsed_ms?: number
   /** Items that were no listings and were dropped. */
   invalid?: number
+  /** Of what a gateway remembers to be missing: ids of those that it was heard from. */
+  via?: readonly string[]
   /** Where the question asks to explain. */
   explain?: ReportedExplanation
 }
@@ -55,13 +57,17 @@ export const reportPage = (
 })
 
 /** What a gateway says is missing in its answer, under the name that readers know it by. */
-export const reportGap = (gateway: string, { registry, state, reason, ageSeconds }: Gap): SourceReport => ({
+export const reportGap = (
+  gateway: string,
+  { registry, state, reason, ageSeconds, via }: Gap,
+): SourceReport => ({
   registry: `${gateway}/${registry}`,
   state,
   ...(reason === undefined ? {} : { reason }),
   matched: null,
   returned: 0,
   ...(ageSeconds === undefined ? {} : { age_seconds: Math.floor(ageSeconds) }),
+  ...(via === undefined ? {} : { via }),
 })
 
 /** `returned`: of a source that failed midway, how many were shown before. */

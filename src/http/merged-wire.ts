@@ -28,6 +28,7 @@ export const sourceReport = z
     age_seconds: z.int().optional(),
     elapsed_ms: z.int().optional(),
     invalid: z.int().optional(),
+    via: z.array(z.string()).optional().describe('Gateways from which it was heard that it is missing'),
     explain: explanation.optional(),
   })
   .meta({ id: 'SourceReport', description: 'How one source answered this question' })

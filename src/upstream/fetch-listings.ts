@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 import { untilAborted, withDeadline } from '../domain/deadline.ts'
 import type { Directives } from '../domain/freshness.ts'
 import { describeGaps, type Gap, type GapOptions, gapsInProblem } from '../domain/gap.ts'
+import { isPseudonym } from '../domain/pseudonym.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { traceHeaders } from '../domain/trace.ts'
@@ -65,13 +66,17 @@ export const fetchListings = (upstream: UpstreamOptions, agent: Dispatcher): Fet
 }
 
 const parseAnswer = (
-  { body, ...options }: Answer,
+  { body, teller, ...options }: Answer,
   { listingId }: ListingQuery,
   { kind }: UpstreamOptions,
-): ListingPage =>
-  listingId === undefined ? parseListingPage(body, kind, options) : parseOneListing(body, listingId, kind)
+): ListingPage => {
+  if (listingId !== undefined) return parseOneListing(body, listingId, kind)
+  const page = parseListingPage(body, kind, options)
+  return page.gaps === undefined || teller === undefined ? page : { ...page, teller }
+}
 
-type Answer = { body: Buffer; directives: Directives } & GapOptions
+/** `teller`: the id of the gateway that answered; undefined where it does not say it. */
+type Answer = { body: Buffer; directives: Directives; teller?: string | undefined } & GapOptions
 
 /** What a query asks, without paging. An empty `status` asks for every status. */
 export const queryParameters = ({ status, publisher, filters }: ListingQuery): URLSearchParams => {
@@ -100,10 +105,11 @@ const get = async (
     return {
       body: withoutOwnKey(await readBody(body, encoding?.toString(), MAX_PAGE_BYTES), key),
       directives: cacheDirectives(headers),
-      isLoopNone: isOnTheWay(query, headers.via?.toString()),
+      ...aboutGaps(query, headers.via?.toString()),
     }
   const isTelling = kind === 'gateway' && TELLING.has(statusCode)
-  const gaps = isTelling ? await readMissing(body, encoding?.toString(), key) : []
+  const told = isTelling ? await readMissing(body, encoding?.toString(), key) : []
+  const gaps = told.filter(({ reason }) => reason !== 'loop')
   // A gateway that could not ask for it everywhere has not said that there is no such listing.
   if (statusCode === 404 && query.listingId !== undefined && gaps.length === 0) {
     if (!isTelling) discardBody(body)
@@ -116,14 +122,14 @@ const get = async (
   }
   if (!isTelling) discardBody(body)
   const isAfterOthers = (query.via?.length ?? 0) > 1
-  const hasBeenHere = statusCode === 508 && isAfterOthers && gaps.some(({ reason }) => reason === 'loop')
+  const hasBeenHere = statusCode === 508 && isAfterOthers && told.length > gaps.length
   const missing = gaps.length === 0 ? '' : `: ${describeGaps(gaps)}`
   throw new SourceError(
     hasBeenHere ? 'loop' : reasonOfStatus(statusCode),
     `answered ${statusCode}${missing}`,
     {
       retryAfterMs: retryAfterMs(headers['retry-after']?.toString(), Date.now()),
-      gaps: gaps.length === 0 || hasBeenHere ? undefined : gaps,
+      gaps: gaps.length === 0 ? undefined : gaps,
     },
   )
 }
@@ -132,12 +138,15 @@ const get = async (
 const TELLING: ReadonlySet<number> = new Set([404, 502, 503, 504, 508])
 
 /**
- * Whether what a gateway left out as a loop is asked by those that the question has been through: not where nobody has
- * sent it on, nor where the gateway takes us for itself because it goes by our name (`Via`, RFC 9110 section 7.6.3).
+ * What a gateway left out as a loop is asked by those that the question has been through: not where nobody has sent it
+ * on, nor where the gateway takes us for itself because it goes by our name (`Via`, RFC 9110 section 7.6.3).
  */
-const isOnTheWay = ({ via }: ListingQuery, answeredBy = ''): boolean => {
-  const own = via?.at(-1)
-  return own !== undefined && !answeredBy.split(',').some((hop) => hop.trim().split(/\s+/)[1] === own)
+const aboutGaps = ({ via }: ListingQuery, header = ''): Omit<Answer, 'body' | 'directives'> => {
+  const hops = header.split(',').map((hop) => hop.trim().split(/\s+/)[1])
+  const ownId = via?.at(-1)
+  const isNamesake = hops.includes(ownId)
+  if (ownId === undefined || isNamesake) return { isLoopNone: false }
+  return { isLoopNone: true, ownId, teller: hops.find(isPseudonym) }
 }
 
 const readMissing = async (

@@ -1,4 +1,4 @@
-import { type Gap, joinGaps } from '../domain/gap.ts'
+import { type Gap, heardFrom, joinGaps } from '../domain/gap.ts'
 import type { Item } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
@@ -26,7 +26,7 @@ export type Pull =
  * Reads all open listings of an upstream, a page after the other. Its listings may come and go meanwhile: each page
  * has to begin with one that is known from the page before, so no listing that was open all the time is missed; where
  * it does not, the pull goes back until it does. What comes by twice counts once, as it was last seen. `listings` are
- * by `listingKey`.
+ * by `listingKey`. `via`: gateways that the pull comes from.
  * @throws SourceError as `fetch` does; `bad_envelope` for pages that repeat, hold less than they should or move on
  * faster than they can be read
  */
@@ -34,10 +34,12 @@ export const pullListings = async (
   upstream: Pick<UpstreamOptions, 'name' | 'kind' | 'maxListings'>,
   fetch: FetchListings,
   signal: AbortSignal,
+  via: readonly string[] = [],
 ): Promise<Pull> => {
+  const query = { ...EVERYTHING_OPEN, via }
   const gathered = new Gathered(upstream)
   for (let offset = 0; ; ) {
-    const page = await fetch(EVERYTHING_OPEN, offset, signal)
+    const page = await fetch(query, offset, signal)
     if (page.total > upstream.maxListings) return { kind: 'too_many', total: page.total }
     const next = gathered.add(page, offset)
     if (next === null) return gathered.whole
@@ -45,7 +47,6 @@ export const pullListings = async (
   }
 }
 
-/** One object for all, so that whoever keeps answers by query finds it again. */
 const EVERYTHING_OPEN: ListingQuery = {
   status: 'open',
   publisher: null,
@@ -84,7 +85,10 @@ class Gathered {
   add(page: ListingPage, offset: number): number | null {
     const { items, received, total } = page
     this.#requests++
-    this.#gaps = joinGaps(this.#gaps, page.gaps)
+    this.#gaps = joinGaps(
+      this.#gaps,
+      page.gaps?.map((gap) => heardFrom(gap, page.teller)),
+    )
     const keys = items.map((item) => listingKey(this.#upstream.kind, item))
     const isJoined = offset === 0 || this.#joins(keys[0], page)
     this.#total = total

@@ -1,6 +1,14 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { covers, gapsInProblem, joinGaps, MAX_GAPS, readGaps, UNNAMED_GAP } from '../../src/domain/gap.ts'
+import {
+  covers,
+  gapsInProblem,
+  heardFrom,
+  joinGaps,
+  MAX_GAPS,
+  readGaps,
+  UNNAMED_GAP,
+} from '../../src/domain/gap.ts'
 import type { JsonValue } from '../../src/domain/json.ts'
 
 const source = (registry: string, state: string, reason?: string): JsonValue => ({
@@ -68,6 +76,20 @@ test('whatever a gateway says, what is repeated of it is short, of known form, a
       }
     }),
   )
+})
+
+test('what others remember to have heard by way of us, we say ourselves', (t) => {
+  const heard = { registry: 'a', state: 'unavailable', via: ['eu', 'us', 'bad id', 7] } as const
+  const readBy = (ownId?: string) =>
+    readGaps({ complete: false, sources: [{ ...heard, via: [...heard.via] }] }, { isLoopNone: true, ownId })
+  t.is(readBy('us'), null)
+  t.deepEqual(readBy('asia'), [{ registry: 'a', state: 'unavailable', via: ['eu', 'us'] }])
+  t.deepEqual(readBy(), readBy('asia'))
+  const [gap] = readBy('asia')!
+  t.deepEqual(heardFrom(gap!, 'asia').via, ['eu', 'us', 'asia'])
+  t.is(heardFrom(gap!, undefined), gap)
+  const long = Array.from({ length: 40 }, (_, n) => `g${n}`).reduce(heardFrom, gap!)
+  t.deepEqual([long.via?.length, long.via?.at(-1)], [16, 'g39'])
 })
 
 test('more than may be named ends with what is not named', (t) => {

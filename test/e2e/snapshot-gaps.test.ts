@@ -1,8 +1,10 @@
 import test, { type ExecutionContext } from 'ava'
 import { listingTexts } from '../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../helpers/gateway.ts'
+import { freePorts } from '../helpers/free-port.ts'
+import { type Behind, startFake, startGateway } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
-import type { Reply } from '../helpers/registry.ts'
+import type { Reply, RunningService } from '../helpers/registry.ts'
+import { ALICE, publish } from '../helpers/seller.ts'
 
 const REFRESH_MS = 60_000
 /** Past the period, whatever its jitter. */
@@ -78,6 +80,7 @@ test('of a Registry that the pulled gateway misses, what was held is shown as ol
     matched: null,
     returned: 0,
     age_seconds: PAST_REFRESH_MS / 1000,
+    via: ['eu'],
   })
   t.is((await world.get('/listings?require=all')).status, 502)
   const reply = await world.get('/listings')
@@ -122,5 +125,51 @@ test('a first pull that misses a Registry is shown as what it is', async (t) => 
     reason: 'http_500',
     matched: null,
     returned: 0,
+    via: ['eu'],
   })
+})
+
+test('gateways that pull each other do not go on telling each other of what is back', async (t) => {
+  const flaky = await startFake(t, { items: listingTexts('flaky', 2), script: [GONE] })
+  const [one = 0, other = 0] = await freePorts(2)
+  const clock = manualClock()
+  const start = (id: string, port: number, peer: { name: string; port: number }, more: readonly Behind[]) => {
+    const upstreams = [{ name: peer.name, url: `http://127.0.0.1:${peer.port}`, settings: SNAPSHOT }, ...more]
+    return startGateway(t, upstreams, {
+      clock,
+      environment: { PORT: String(port) },
+      more: `[gateway]\nid = "${id}"\n${FORGETFUL}`,
+    })
+  }
+  const east = await start('east', one, { name: 'west', port: other }, [{ name: 'flaky', url: flaky.url }])
+  const west = await start('west', other, { name: 'east', port: one }, [])
+  for (const { url } of [east, west]) await publish(url, ALICE, { listing_id: `of ${url}` })
+  /** Pulls go on until all of these say so. */
+  const until = async (...said: [RunningService, (missing: string[]) => boolean][]): Promise<void> => {
+    for (let n = 1; ; n++) {
+      const seen = await Promise.all(
+        said.map(async ([{ get }, holds]) => {
+          const { complete, sources } = (await get('/listings')).json() as Answer
+          const missing = sources.flatMap(({ registry, state }) =>
+            state === 'loaded' ? [] : [String(registry)],
+          )
+          return complete === (missing.length === 0) && holds(missing)
+        }),
+      )
+      if (seen.every(Boolean)) return
+      if (n % 5 === 0) clock.advance(PAST_REFRESH_MS)
+    }
+  }
+  const misses =
+    (...names: string[]) =>
+    (missing: string[]): boolean =>
+      missing.join() === names.join()
+  await until([east, misses('flaky')], [west, misses('east/flaky')])
+  for (let n = 0; n < 3; n++) {
+    clock.advance(PAST_REFRESH_MS)
+    await until([east, misses('flaky')], [west, misses('east/flaky')])
+  }
+  flaky.script = [WELL]
+  await until([east, misses()], [west, misses()])
+  t.pass('both are complete again')
 })
