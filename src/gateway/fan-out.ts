@@ -218,10 +218,14 @@ export const refuseUnusable = (
 ): void => {
   if (requireAll && sources.some(({ state }) => state !== 'loaded')) throw notAll(sources)
   if (!outcomes.some(isUsable)) throw nothingUsable(outcomes, sources, isLoop)
-  const upstreams = outcomes.filter(({ source }) => source.mode !== 'local')
+  const upstreams = outcomes.filter((outcome) => outcome.source.mode !== 'local' && !isAskedBefore(outcome))
   if (total === 0 && upstreams.length > 0 && !upstreams.some(isUsable) && !isLoop)
     throw nothingUsable(upstreams, sources, isLoop)
 }
+
+/** The question comes from there: it is asked for by who began it, and nothing is missing for want of it here. */
+const isAskedBefore = ({ result }: Outcome): boolean =>
+  result instanceof SourceError && result.reason === 'loop'
 
 const notAll = (sources: readonly SourceReport[]): EntrepotError =>
   new EntrepotError('source_incomplete', 'Not every Registry has a current answer: see sources', {

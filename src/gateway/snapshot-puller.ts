@@ -40,6 +40,8 @@ export type Held = {
   invalid: number
   isRestored: boolean
   gaps?: readonly HeldGap[]
+  /** Id of the gateway that it was pulled from, where it says it. */
+  teller?: string | undefined
 }
 
 /**
@@ -145,7 +147,7 @@ export class SnapshotPuller {
     this.#tried.resolve()
   }
 
-  async #take({ listings, invalid, gaps }: Pull & { kind: 'whole' }, takenAt: number): Promise<void> {
+  async #take({ listings, invalid, gaps, teller }: Pull & { kind: 'whole' }, takenAt: number): Promise<void> {
     const { filters, upstream, clock, log } = this.#options
     const wanted = filters()
     const before = this.held?.snapshot ?? new Snapshot(upstream.name, wanted)
@@ -156,7 +158,7 @@ export class SnapshotPuller {
     if (this.failure !== null || this.isTooLarge)
       log.info({ upstream: upstream.name }, 'its listings are held again')
     const missing = gaps === undefined ? {} : { gaps: gaps.map((gap) => sinceWhen(gap, this.held)) }
-    this.held = { snapshot, takenAt, invalid, isRestored: false, ...missing }
+    this.held = { snapshot, takenAt, invalid, isRestored: false, teller, ...missing }
     this.failure = null
     this.isTooLarge = false
     if (clock.now() - this.#savedAt >= SAVE_EVERY_MS) await this.#save()

@@ -88,9 +88,11 @@ class HeldListings {
   }
 
   /** Whether it is the one listing that is asked for, and no other can be. */
-  holds({ listingId }: ListingQuery): boolean {
+  holds(query: ListingQuery): boolean {
+    const { listingId } = query
     const { held, isTooLarge } = this.#puller
-    return !isTooLarge && listingId !== undefined && held?.snapshot.listings.has(listingId) === true
+    if (isTooLarge || this.#isFromThere(query)) return false
+    return listingId !== undefined && held?.snapshot.listings.has(listingId) === true
   }
 
   async page(query: ListingQuery, signal: AbortSignal): Promise<Page> {
@@ -99,6 +101,8 @@ class HeldListings {
     const { held, failure } = this.#puller
     if (held === null) throw failure ?? this.#notYetLoaded()
     if (failure?.reason === 'unauthorized') throw failure
+    if (this.#isFromThere(query))
+      throw new SourceError('loop', `${upstream.name}: the question comes from there`)
     const { snapshot, invalid } = held
     const { version } = snapshot
     const stale = this.#isStale(held)
@@ -143,6 +147,12 @@ class HeldListings {
       listings: held.snapshot.listings.size,
       ...this.#gaps(held),
     }
+  }
+
+  /** Whether it has been through the gateway that was pulled, which would only be told again what it has said. */
+  #isFromThere({ via }: ListingQuery): boolean {
+    const teller = this.#puller.held?.teller
+    return teller !== undefined && via?.includes(teller) === true
   }
 
   #gaps({ gaps }: Held): { gaps?: readonly Gap[] } {

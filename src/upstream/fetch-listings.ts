@@ -58,7 +58,9 @@ export const fetchListings = (upstream: UpstreamOptions, agent: Dispatcher): Fet
       const answer = await withDeadline({ ms, late, caller }, (signal) =>
         untilAborted(get(agent, { ...target, signal }, query, upstream), signal),
       )
-      return { ...parseAnswer(answer, query, upstream), directives: answer.directives }
+      const { directives, teller } = answer
+      const page = parseAnswer(answer, query, upstream)
+      return { ...page, directives, ...(teller === undefined ? {} : { teller }) }
     } catch (error) {
       throw caller.aborted ? caller.reason : toSourceError(error, name)
     }
@@ -66,14 +68,11 @@ export const fetchListings = (upstream: UpstreamOptions, agent: Dispatcher): Fet
 }
 
 const parseAnswer = (
-  { body, teller, ...options }: Answer,
+  { body, ...options }: Answer,
   { listingId }: ListingQuery,
   { kind }: UpstreamOptions,
-): ListingPage => {
-  if (listingId !== undefined) return parseOneListing(body, listingId, kind)
-  const page = parseListingPage(body, kind, options)
-  return page.gaps === undefined || teller === undefined ? page : { ...page, teller }
-}
+): ListingPage =>
+  listingId === undefined ? parseListingPage(body, kind, options) : parseOneListing(body, listingId, kind)
 
 /** `teller`: the id of the gateway that answered; undefined where it does not say it. */
 type Answer = { body: Buffer; directives: Directives; teller?: string | undefined } & GapOptions
@@ -105,7 +104,7 @@ const get = async (
     return {
       body: withoutOwnKey(await readBody(body, encoding?.toString(), MAX_PAGE_BYTES), key),
       directives: cacheDirectives(headers),
-      ...aboutGaps(query, headers.via?.toString()),
+      ...(kind === 'gateway' ? aboutGaps(query, headers.via?.toString()) : { isLoopNone: true }),
     }
   const isTelling = kind === 'gateway' && TELLING.has(statusCode)
   const told = isTelling ? await readMissing(body, encoding?.toString(), key) : []

@@ -23,7 +23,7 @@ export type ListingPage = {
   total: number
   /** Of a gateway that says that its answer is not complete: what is missing. */
   gaps?: readonly Gap[]
-  /** Where there are gaps: the gateway's id, if it says it. */
+  /** Of a gateway: its id, if it says it. */
   teller?: string
   /** What the upstream says about keeping it; absent means nothing. */
   directives?: Directives

@@ -19,7 +19,14 @@ const MOST_BARREN = 2
 
 /** Everything open that an upstream has, less what a gateway says is missing; or that it is more than may be held. */
 export type Pull =
-  | { kind: 'whole'; listings: ReadonlyMap<string, Item>; invalid: number; gaps?: readonly Gap[] }
+  | {
+      kind: 'whole'
+      listings: ReadonlyMap<string, Item>
+      invalid: number
+      gaps?: readonly Gap[]
+      /** Id of the gateway that it was pulled from, where it says it. */
+      teller?: string
+    }
   | { kind: 'too_many'; total: number }
 
 /**
@@ -66,6 +73,7 @@ class Gathered {
   #requests = 0
   #barren = 0
   #gaps: readonly Gap[] | undefined
+  #teller: string | undefined
 
   constructor(upstream: Pick<UpstreamOptions, 'name' | 'kind'>) {
     this.#upstream = upstream
@@ -78,6 +86,7 @@ class Gathered {
       // Those that two pages had in common were counted twice.
       invalid: Math.min(this.#invalid, Math.max(0, this.#total - this.#seen.size)),
       ...(this.#gaps === undefined ? {} : { gaps: this.#gaps }),
+      ...(this.#teller === undefined ? {} : { teller: this.#teller }),
     }
   }
 
@@ -85,6 +94,7 @@ class Gathered {
   add(page: ListingPage, offset: number): number | null {
     const { items, received, total } = page
     this.#requests++
+    this.#teller = page.teller
     this.#gaps = joinGaps(
       this.#gaps,
       page.gaps?.map((gap) => heardFrom(gap, page.teller)),

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import { deadUrl } from '../helpers/fake-registry.ts'
+import { deadUrl, listingText } from '../helpers/fake-registry.ts'
 import { freePorts } from '../helpers/free-port.ts'
 import { type Behind, gatewayToml, startFake, startGateway } from '../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../helpers/registry.ts'
@@ -10,6 +10,8 @@ const FRESH = '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\ns
 type RingOptions = {
   /** Places of those that have no Registry of their own, and no listing. */
   pure?: readonly number[]
+  /** Places of those whose Registry has no listing. */
+  empty?: readonly number[]
   /** What else is behind the nth. */
   more?: (place: number) => readonly Behind[]
 }
@@ -18,7 +20,7 @@ type RingOptions = {
 const startRing = async (
   t: ExecutionContext,
   links: readonly (readonly number[])[],
-  { pure = [], more = () => [] }: RingOptions = {},
+  { pure = [], empty = [], more = () => [] }: RingOptions = {},
 ): Promise<RunningService[]> => {
   // Nothing listens on them yet, so that gateways can name each other before they are there.
   const ports = await freePorts(links.length)
@@ -36,7 +38,8 @@ const startRing = async (
       const head = `[gateway]\nid = "${nameOf(place)}"\n${own}${FRESH}`
       const toml = gatewayToml([...upstreams, ...more(place)], head)
       const service = await startRegistry(t, { environment: { PORT: String(ports[place]) }, toml })
-      if (own === '') await publish(service.url, ALICE, { listing_id: `of-${nameOf(place)}` })
+      if (own === '' && !empty.includes(place))
+        await publish(service.url, ALICE, { listing_id: `of-${nameOf(place)}` })
       return service
     }),
   )
@@ -88,6 +91,15 @@ test('in a ring nothing is missing for a gateway without a Registry of its own',
     t.deepEqual(idsOf(answer), ['of-g1', 'of-g2'])
   }
   t.true(((await first!.get('/listings')).json() as Answer).complete)
+})
+
+test('who has nothing but what the question has come from has an answer: nothing', async (t) => {
+  const fake = await startFake(t, { items: [listingText()] })
+  const more = (place: number): Behind[] => (place === 0 ? [{ name: 'a', url: fake.url }] : [])
+  const [first] = await startRing(t, [[1], [0]], { pure: [0], empty: [1], more })
+  const answer = (await first!.get('/listings')).json() as Answer
+  t.deepEqual(idsOf(answer), ['listing-1'])
+  t.true(answer.complete)
 })
 
 test('what one of a ring cannot reach is missing for all, each by its own way, and nothing else is', async (t) => {

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import { listingTexts } from '../helpers/fake-registry.ts'
+import { type Behaviour, listingTexts } from '../helpers/fake-registry.ts'
 import { freePorts } from '../helpers/free-port.ts'
 import { type Behind, startFake, startGateway } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
@@ -129,8 +129,9 @@ test('a first pull that misses a Registry is shown as what it is', async (t) => 
   })
 })
 
-test('gateways that pull each other do not go on telling each other of what is back', async (t) => {
-  const flaky = await startFake(t, { items: listingTexts('flaky', 2), script: [GONE] })
+/** Two gateways that pull each other, with a Registry behind the first. `hasOwn`: the other has a listing, too. */
+const startPair = async (t: ExecutionContext, script: Behaviour[], { hasOwn = true } = {}) => {
+  const flaky = await startFake(t, { items: listingTexts('flaky', 2), script })
   const [one = 0, other = 0] = await freePorts(2)
   const clock = manualClock()
   const start = (id: string, port: number, peer: { name: string; port: number }, more: readonly Behind[]) => {
@@ -143,7 +144,13 @@ test('gateways that pull each other do not go on telling each other of what is b
   }
   const east = await start('east', one, { name: 'west', port: other }, [{ name: 'flaky', url: flaky.url }])
   const west = await start('west', other, { name: 'east', port: one }, [])
-  for (const { url } of [east, west]) await publish(url, ALICE, { listing_id: `of ${url}` })
+  await publish(east.url, ALICE, { listing_id: 'of east' })
+  if (hasOwn) await publish(west.url, ALICE, { listing_id: 'of west' })
+  return { flaky, clock, east, west }
+}
+
+test('gateways that pull each other do not go on telling each other of what is back', async (t) => {
+  const { flaky, clock, east, west } = await startPair(t, [GONE])
   /** Pulls go on until all of these say so. */
   const until = async (...said: [RunningService, (missing: string[]) => boolean][]): Promise<void> => {
     for (let n = 1; ; n++) {
@@ -172,4 +179,31 @@ test('gateways that pull each other do not go on telling each other of what is b
   flaky.script = [WELL]
   await until([east, misses()], [west, misses()])
   t.pass('both are complete again')
+})
+
+test('nor do they go on showing each other what is gone', async (t) => {
+  const { flaky, clock, east, west } = await startPair(t, [WELL])
+  const both = async (): Promise<string> => {
+    clock.advance(PAST_REFRESH_MS)
+    const answers = await Promise.all([east, west].map(({ get }) => get('/listings')))
+    const idsOf = ({ items = [] }: Answer): string[] => items.map(({ listing_id }) => listing_id).sort()
+    return answers.map((reply) => idsOf(reply.json() as Answer).join()).join(' | ')
+  }
+  const until = async (...ids: string[]): Promise<void> => {
+    while ((await both()) !== [ids.join(), ids.join()].join(' | '));
+  }
+  await until('flaky-0000', 'flaky-0001', 'of east', 'of west')
+  flaky.items = flaky.items.slice(1)
+  await until('flaky-0001', 'of east', 'of west')
+  for (const { get } of [east, west]) t.is((await get('/listings/flaky-0000')).status, 404)
+})
+
+test('nor does one that has nothing else look as if it could not answer', async (t) => {
+  const { east, clock } = await startPair(t, [WELL], { hasOwn: false })
+  for (;;) {
+    clock.advance(PAST_REFRESH_MS)
+    const reply = await east.get('/listings?require=all')
+    if (reply.status === 200 && (reply.json() as Answer).items.length === 3) break
+  }
+  t.true(((await east.get('/listings')).json() as Answer).complete)
 })
