@@ -36,7 +36,7 @@ test.serial('a reader browses, filters, opens a sheet and goes back; the address
   t.is(new URL(page.url()).hash, '#listing=east-2&registry=east')
   t.is(await page.getByRole('list', { name: 'Lifecycle' }).getByRole('listitem').count(), 7)
   await page.keyboard.press('Escape')
-  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.waitForURL(({ hash }) => hash === '')
 
   await page.goBack()
   await page.getByRole('dialog').waitFor()
