@@ -9,7 +9,6 @@ import { planned } from '../../src/gateway/plan.ts'
 import { createAgent } from '../../src/upstream/agent.ts'
 import { fetchFilterSpec } from '../../src/upstream/filter-spec.ts'
 import { getFrom } from '../../src/upstream/get.ts'
-import { liveSource } from '../../src/upstream/live-source.ts'
 import { SpecKeeper } from '../../src/upstream/spec-keeper.ts'
 import {
   type FakeOptions,
@@ -18,6 +17,7 @@ import {
   listingTexts,
   startFakeRegistry,
 } from '../helpers/fake-registry.ts'
+import { liveSource } from '../helpers/live-source.ts'
 import { type ManualClock, manualClock } from '../helpers/manual-clock.ts'
 import { filterOf, specBody } from '../helpers/specs.ts'
 import { upstreamOptions } from '../upstream/upstream-options.ts'

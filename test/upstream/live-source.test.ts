@@ -7,7 +7,6 @@ import type { UpstreamOptions } from '../../src/domain/upstream.ts'
 import { compileFilter } from '../../src/filter-spec/compile-filter.ts'
 import { parseCriteria } from '../../src/filter-spec/parameters.ts'
 import { createAgent } from '../../src/upstream/agent.ts'
-import { liveSource } from '../../src/upstream/live-source.ts'
 import {
   type Behaviour,
   deadUrl,
@@ -18,6 +17,7 @@ import {
   listingTexts,
   startFakeRegistry,
 } from '../helpers/fake-registry.ts'
+import { liveSource } from '../helpers/live-source.ts'
 import { listingQuery, upstreamOptions } from './upstream-options.ts'
 
 type Ask = (query?: Partial<ListingQuery>, signal?: AbortSignal) => Promise<Page>

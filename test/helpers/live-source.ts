@@ -1,9 +1,9 @@
 import type { Dispatcher } from 'undici'
-import type { Source } from '../domain/page.ts'
-import type { UpstreamOptions } from '../domain/upstream.ts'
-import { fetchInTurn } from './fetch-in-turn.ts'
-import { fetchListings } from './fetch-listings.ts'
-import { readPrefix } from './read-prefix.ts'
+import type { Source } from '../../src/domain/page.ts'
+import type { UpstreamOptions } from '../../src/domain/upstream.ts'
+import { fetchInTurn } from '../../src/upstream/fetch-in-turn.ts'
+import { fetchListings } from '../../src/upstream/fetch-listings.ts'
+import { readPrefix } from '../../src/upstream/read-prefix.ts'
 
 /**
  * A Registry elsewhere that is asked anew for every query. All filters are sent to it, and every criterion is
