@@ -5,8 +5,9 @@ import type { NamedSource } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { EntrepotError } from '../errors.ts'
-import { type Asking, askOne, describeOutcomes, nothingUsable, type Outcome, onlyLocal } from './fan-out.ts'
+import { type Asking, askOne, describeOutcomes, type Outcome, onlyLocal } from './fan-out.ts'
 import { rankSources } from './place.ts'
+import { nothingUsable } from './refuse-unusable.ts'
 import { visibleSources } from './visible.ts'
 
 export type FindListingOptions = { sources: readonly NamedSource[]; budgetMs: number }

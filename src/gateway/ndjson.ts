@@ -5,14 +5,8 @@ import type { NamedSource } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { renderItem } from './envelope.ts'
-import {
-  type Asking,
-  countReturned,
-  describeOutcomes,
-  type Outcome,
-  onlyLocal,
-  refuseUnusable,
-} from './fan-out.ts'
+import { type Asking, countReturned, describeOutcomes, type Outcome, onlyLocal } from './fan-out.ts'
+import { refuseUnusable } from './refuse-unusable.ts'
 import { visibleSources } from './visible.ts'
 import { Walk } from './walk.ts'
 

@@ -7,16 +7,10 @@ import type { NamedSource } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { Cursors, Position } from './cursor.ts'
-import {
-  type Asking,
-  countReturned,
-  describeOutcomes,
-  type MergedAnswer,
-  onlyLocal,
-  refuseUnusable,
-} from './fan-out.ts'
+import { type Asking, countReturned, describeOutcomes, type MergedAnswer, onlyLocal } from './fan-out.ts'
 import { standingBehind } from './first-standing.ts'
 import { History } from './history.ts'
+import { refuseUnusable } from './refuse-unusable.ts'
 import { visibleSources } from './visible.ts'
 import { type Standing, Walk } from './walk.ts'
 
