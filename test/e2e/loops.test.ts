@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import { deadUrl, listingText } from '../helpers/fake-registry.ts'
+import { listingText } from '../helpers/fake-registry.ts'
 import { freePorts } from '../helpers/free-port.ts'
 import { type Behind, gatewayToml, startFake, startGateway } from '../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../helpers/registry.ts'
@@ -103,7 +103,8 @@ test('who has nothing but what the question has come from has an answer: nothing
 })
 
 test('what one of a ring cannot reach is missing for all, each by its own way, and nothing else is', async (t) => {
-  const url = await deadUrl()
+  // One that listens: the port of one that does not may soon be another's.
+  const { url } = await startFake(t, { script: [{ kind: 'status', status: 500 }] })
   const more = (place: number): Behind[] => (place === 1 ? [{ name: 'gone', url }] : [])
   const services = await startRing(t, [[1], [2], [0]], { more })
   const ways = ['g1/gone', 'gone', 'g0/g1/gone']
