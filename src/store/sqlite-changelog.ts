@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Micros } from '../domain/timestamp.ts'
 import type { SqliteRecords } from './sqlite-records.ts'
-import { LISTING_COLUMNS, listingAt, type Row } from './sqlite-rows.ts'
+import { LISTING_COLUMNS, listingAt, prepareArrays, type Row } from './sqlite-rows.ts'
 import type { Change, Position } from './store.ts'
 
 export type Kind = 'publisher' | 'listing' | 'key'
@@ -28,7 +28,7 @@ export class SqliteChangelog {
     this.#oldest = database.prepare('SELECT min(seq) AS seq FROM changelog')
     this.#insert = database.prepare('INSERT INTO changelog (seq, kind, id, at) VALUES (?, ?, ?, ?)')
     this.#forget = database.prepare('DELETE FROM changelog WHERE seq <= ?')
-    this.#after = database.prepare(AFTER, { returnArrays: true })
+    this.#after = prepareArrays(database, AFTER)
     this.#records = records
     this.#length = length
     this.#now = now

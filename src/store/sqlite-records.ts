@@ -11,6 +11,7 @@ import {
   listingAt,
   PACKED_LISTINGS,
   PUBLISHER_COLUMNS,
+  prepareArrays,
   publisherOf,
   type Row,
 } from './sqlite-rows.ts'
@@ -112,7 +113,7 @@ const first = <T>(
 }
 
 const prepareAll = (database: DatabaseSync) => {
-  const prepare = (sql: string): StatementSync => database.prepare(sql, { returnArrays: true })
+  const prepare = (sql: string): StatementSync => prepareArrays(database, sql)
   return {
     publisher: prepare(`SELECT ${PUBLISHER_COLUMNS} FROM publisher WHERE publisher_id = ?`),
     publisherOf: prepare(`SELECT ${PUBLISHER_COLUMNS} FROM publisher WHERE scheme = ? AND identifier = ?`),

@@ -1,11 +1,18 @@
-import type { SQLOutputValue } from 'node:sqlite'
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { ApiKey, KeyScope } from '../domain/api-key.ts'
 import type { ListingRecord, ListingStatus } from '../domain/listing.ts'
 import { FIELD_END, LISTING_END } from '../domain/packed-listings.ts'
 import type { Publisher } from '../domain/publisher.ts'
 
-/** A row as `returnArrays` gives it: half the time of a row with names, which counts where every listing is read. */
+/** A row as an array: half the time of a row with names, which counts where every listing is read. */
 export type Row = Record<number, SQLOutputValue>
+
+/** A statement whose rows are arrays. Node 22 does not know this as an option of `prepare`. */
+export const prepareArrays = (database: DatabaseSync, sql: string): StatementSync => {
+  const statement = database.prepare(sql)
+  statement.setReturnArrays(true)
+  return statement
+}
 
 export const LISTING_COLUMNS =
   'listing_id, publisher_id, status, created_at, updated_at, ' +
