@@ -26,7 +26,7 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 await createProgram(
   { env: environment, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
   {
-    openMarket: async () => (await import('./buyer-context.ts')).openMarket(),
+    openMarket: async () => (await import('./context/buyer.ts')).openMarket(),
     serveAgents: async (discovery, terminal) => {
       const [{ serveStdio }, { tell }] = await Promise.all([
         import('./mcp/serve-stdio.ts'),

@@ -1,11 +1,11 @@
 import type { RequestListener } from 'node:http'
 import type { Config } from './config.ts'
-import { openConfiguration } from './configuration-context.ts'
-import { type Overrides, openFoundation } from './foundation-context.ts'
+import { openConfiguration } from './context/configuration.ts'
+import { type Overrides, openFoundation } from './context/foundation.ts'
+import { Reloading } from './context/reloading.ts'
 import type { Route } from './http/route.ts'
 import type { Logger } from './log.ts'
 import { ApiKeys } from './registry/api-keys.ts'
-import { Reloading } from './reloading.ts'
 
 /** A service put together and loaded, not yet listening. */
 export type Context = {
@@ -26,7 +26,7 @@ export type Context = {
 
 /**
  * The composition root: the only place where adapters are made and joined. What lives as long as the process is made
- * in `foundation-context.ts`, what one configuration makes in `configuration-context.ts`.
+ * in `context/foundation.ts`, what one configuration makes in `context/configuration.ts`.
  * @throws ConfigError when the filter spec or the store cannot be used
  */
 export const createContext = async (config: Config, overrides: Overrides = {}): Promise<Context> => {

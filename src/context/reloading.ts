@@ -1,9 +1,9 @@
-import type { Config } from './config.ts'
-import { type Configuration, openConfiguration } from './configuration-context.ts'
-import { untilAborted, withDeadline } from './domain/deadline.ts'
-import { ConfigError, EntrepotError } from './errors.ts'
-import type { Foundation } from './foundation-context.ts'
-import { registerReloadMetrics } from './http/reload-metrics.ts'
+import type { Config } from '../config.ts'
+import { untilAborted, withDeadline } from '../domain/deadline.ts'
+import { ConfigError, EntrepotError } from '../errors.ts'
+import { registerReloadMetrics } from '../http/reload-metrics.ts'
+import { type Configuration, openConfiguration } from './configuration.ts'
+import type { Foundation } from './foundation.ts'
 
 /** How long a new configuration waits for its upstreams to be asked once before it takes over anyway. */
 export const MAX_TRYING_MS = 30_000

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { SharedParts } from '../src/shared-parts.ts'
+import { SharedParts } from '../../src/context/shared-parts.ts'
 
 const counted = () => {
   const seen = { opened: 0, closed: 0 }

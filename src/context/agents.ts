@@ -1,13 +1,13 @@
-import { version } from './config/version.ts'
-import { type DiscoverableFederation, discoverFederation } from './gateway/discover-federation.ts'
-import type { AgentsDoor } from './http/agents.ts'
-import type { Logger } from './log.ts'
+import { version } from '../config/version.ts'
+import { type DiscoverableFederation, discoverFederation } from '../gateway/discover-federation.ts'
+import type { AgentsDoor } from '../http/agents.ts'
+import type { Logger } from '../log.ts'
 
 /** Composition of the agents' door over what readers see. The protocol is loaded with the first agent. */
 export const openAgentsDoor =
   (federation: DiscoverableFederation, log: Logger): AgentsDoor =>
   async (request, { reader, signal, trace }) => {
-    const { answerHttp } = await import('./mcp/answer-http.ts')
+    const { answerHttp } = await import('../mcp/answer-http.ts')
     return answerHttp(request, discoverFederation(federation, reader, trace), {
       version: version(),
       signal,

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import type { Config } from './config.ts'
-import type { SavedSnapshot, SnapshotKeeping } from './domain/saved-snapshot.ts'
-import type { UpstreamOptions } from './domain/upstream.ts'
-import type { Foundation } from './foundation-context.ts'
+import type { Config } from '../config.ts'
+import type { SavedSnapshot, SnapshotKeeping } from '../domain/saved-snapshot.ts'
+import type { UpstreamOptions } from '../domain/upstream.ts'
+import { snapshotFile } from '../upstream/snapshot-file.ts'
+import type { Foundation } from './foundation.ts'
 import type { Opened } from './shared-parts.ts'
-import { snapshotFile } from './upstream/snapshot-file.ts'
 
 /** Where snapshots outlive their process, and the configuration that they were made in. */
 export type Keeping = {
@@ -84,8 +84,8 @@ const openStores = async (
   if (redisUrl === null || !upstreams.some(({ mode }) => mode === 'snapshot'))
     return { storeOf: () => null, close: () => {} }
   const [{ redisSnapshot }, { commandClient, connected }] = await Promise.all([
-    import('./cache/redis-snapshot.ts'),
-    import('./store/redis-connection.ts'),
+    import('../cache/redis-snapshot.ts'),
+    import('../store/redis-connection.ts'),
   ])
   const client = commandClient(redisUrl)
   // The store is there by now; where this connection is not, nothing is saved, and the log tells.

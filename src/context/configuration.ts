@@ -1,20 +1,20 @@
+import type { Config } from '../config.ts'
+import type { NamedSource } from '../domain/page.ts'
+import type { FilterSpec } from '../filter-spec/filter.ts'
+import { readFilterSpec } from '../filter-spec/load.ts'
+import { explained } from '../gateway/explained.ts'
+import { withOtherFilters } from '../gateway/with-other-filters.ts'
+import type { SourceBook } from '../http/sources.ts'
+import { createLimiter } from '../limits/limiter.ts'
+import { localSource } from '../registry/local-source.ts'
+import { localStatus } from '../registry/local-status.ts'
+import { Replica } from '../registry/replica.ts'
 import { Closers } from './closers.ts'
-import type { Config } from './config.ts'
-import type { NamedSource } from './domain/page.ts'
-import type { FilterSpec } from './filter-spec/filter.ts'
-import { readFilterSpec } from './filter-spec/load.ts'
-import type { Foundation } from './foundation-context.ts'
-import { explained } from './gateway/explained.ts'
-import { withOtherFilters } from './gateway/with-other-filters.ts'
-import { openFederation } from './gateway-context.ts'
-import type { SourceBook } from './http/sources.ts'
-import { createLimiter } from './limits/limiter.ts'
-import { type Listener, openListener } from './listener-context.ts'
-import { localSource } from './registry/local-source.ts'
-import { localStatus } from './registry/local-status.ts'
-import { Replica } from './registry/replica.ts'
+import type { Foundation } from './foundation.ts'
+import { openFederation } from './gateway.ts'
+import { type Listener, openListener } from './listener.ts'
 import type { Opened } from './shared-parts.ts'
-import type { Upstreams, UpstreamsOptions } from './upstreams-context.ts'
+import type { Upstreams, UpstreamsOptions } from './upstreams.ts'
 
 /** Everything that one configuration makes: loaded, and able to answer beside others. */
 export type Configuration = Listener & {
@@ -110,6 +110,6 @@ const openLocal = ({ registry: { name, enabled } }: Config, spec: FilterSpec, re
 const openUpstreams = async (options: UpstreamsOptions): Promise<Upstreams> => {
   if (options.config.upstreams.length === 0)
     return { upstreams: [], areTried: () => true, tried: async () => {} }
-  const upstreams = await import('./upstreams-context.ts')
+  const upstreams = await import('./upstreams.ts')
   return upstreams.openUpstreams(options)
 }

@@ -1,13 +1,13 @@
-import type { Config } from './config.ts'
-import type { UpstreamOptions } from './domain/upstream.ts'
-import type { Filter, FilterSpec } from './filter-spec/filter.ts'
-import type { Foundation } from './foundation-context.ts'
-import { presented } from './gateway/presented.ts'
-import type { UpstreamSource } from './gateway/upstream-source.ts'
-import { openKeeping } from './keeping-context.ts'
+import type { Config } from '../config.ts'
+import type { UpstreamOptions } from '../domain/upstream.ts'
+import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
+import { presented } from '../gateway/presented.ts'
+import type { UpstreamSource } from '../gateway/upstream-source.ts'
+import type { Foundation } from './foundation.ts'
+import { openKeeping } from './keeping.ts'
 import type { Opened } from './shared-parts.ts'
-import { openSharing } from './sharing-context.ts'
-import { type OpenUpstream, openUpstream } from './upstream-context.ts'
+import { openSharing } from './sharing.ts'
+import { type OpenUpstream, openUpstream } from './upstream.ts'
 
 export type UpstreamsOptions = {
   config: Config

@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
+import type { Config } from '../config.ts'
+import { type Clock, systemClock } from '../domain/clock.ts'
+import { createMetrics } from '../http/metrics.ts'
+import { RequestMetrics } from '../http/request-metrics.ts'
+import type { SourceBook } from '../http/sources.ts'
+import { TracedRequests } from '../http/traced-requests.ts'
+import { createLogger, type Logger } from '../log.ts'
+import { createRecoverPool } from '../registry/recover-pool.ts'
+import type { RecoverAddress } from '../registry/signature.ts'
+import type { RedisCounters } from '../store/redis-counters.ts'
+import type { Store } from '../store/store.ts'
 import { Closers } from './closers.ts'
-import type { Config } from './config.ts'
-import { type Clock, systemClock } from './domain/clock.ts'
-import { createMetrics } from './http/metrics.ts'
-import { RequestMetrics } from './http/request-metrics.ts'
-import type { SourceBook } from './http/sources.ts'
-import { TracedRequests } from './http/traced-requests.ts'
-import { createLogger, type Logger } from './log.ts'
-import { createRecoverPool } from './registry/recover-pool.ts'
-import type { RecoverAddress } from './registry/signature.ts'
 import { SharedParts } from './shared-parts.ts'
-import type { RedisCounters } from './store/redis-counters.ts'
-import type { Store } from './store/store.ts'
 
 /** What a test may put in place of the real thing. */
 export type Overrides = {
@@ -105,10 +105,10 @@ export const openFoundation = async (
 /** Loads the one adapter that is used, which makes the start quicker. */
 const openStore = async (url: string, log: Logger): Promise<Store> => {
   if (url.startsWith(SQLITE)) {
-    const { openSqliteStore } = await import('./store/sqlite.ts')
+    const { openSqliteStore } = await import('../store/sqlite.ts')
     return openSqliteStore(url.slice(SQLITE.length))
   }
-  const { openRedisStore } = await import('./store/redis.ts')
+  const { openRedisStore } = await import('../store/redis.ts')
   const { store, warnings } = await openRedisStore(url)
   for (const warning of warnings) log.warn(warning)
   return store
@@ -117,13 +117,13 @@ const openStore = async (url: string, log: Logger): Promise<Store> => {
 /** Loads OpenTelemetry only where somebody is there to be told. */
 const openTracing = async ({ tracing }: Config, log: Logger) => {
   if (tracing === null) return null
-  const { openTracer } = await import('./tracing/open-tracer.ts')
+  const { openTracer } = await import('../tracing/open-tracer.ts')
   return openTracer(tracing, log)
 }
 
 const openCounters = async (url: string): Promise<RedisCounters | null> => {
   if (url.startsWith(SQLITE)) return null
-  const { openRedisCounters } = await import('./store/redis-counters.ts')
+  const { openRedisCounters } = await import('../store/redis-counters.ts')
   return openRedisCounters(url)
 }
 

@@ -1,12 +1,12 @@
-import type { Cache } from './cache/cache.ts'
-import { LruCache } from './cache/lru.ts'
-import type { Config } from './config.ts'
-import type { Notice } from './domain/breaker.ts'
-import type { UpstreamOptions } from './domain/upstream.ts'
-import type { Foundation } from './foundation-context.ts'
-import { pageGroup } from './gateway/page-key.ts'
+import type { Cache } from '../cache/cache.ts'
+import { LruCache } from '../cache/lru.ts'
+import type { Config } from '../config.ts'
+import type { Notice } from '../domain/breaker.ts'
+import type { UpstreamOptions } from '../domain/upstream.ts'
+import { pageGroup } from '../gateway/page-key.ts'
+import { type ListingPage, parseListingPage, retainedBytes } from '../upstream/listing-page.ts'
+import type { Foundation } from './foundation.ts'
 import type { Opened } from './shared-parts.ts'
-import { type ListingPage, parseListingPage, retainedBytes } from './upstream/listing-page.ts'
 
 /** What replicas share about one upstream. */
 export type Sharing = {
@@ -42,10 +42,10 @@ export const openSharing = async (
   const alone: Sharing = { cache: near, notice: null }
   if (redisUrl === null) return { value: { of: () => alone, fit }, close: () => {} }
   const [{ RedisCache }, { redisNotice }, { TieredCache }, { counterClient }] = await Promise.all([
-    import('./cache/redis.ts'),
-    import('./cache/redis-notice.ts'),
-    import('./cache/tiered.ts'),
-    import('./store/redis-connection.ts'),
+    import('../cache/redis.ts'),
+    import('../cache/redis-notice.ts'),
+    import('../cache/tiered.ts'),
+    import('../store/redis-connection.ts'),
   ])
   const client = counterClient(redisUrl)
   // The store has to be there at the start; a cache may come later.
