@@ -54,6 +54,7 @@ const serve =
     if (counted !== null) context.set(counted)
     const exchange: Exchange = {
       params: context.params as Record<string, string>,
+      path: context.path,
       queryString: context.querystring,
       get query() {
         return new Map(decodeQuery(context.querystring))

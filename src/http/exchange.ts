@@ -8,6 +8,8 @@ export type Gate = 'none' | 'read' | 'write' | 'admin'
 
 /** One request as a handler sees it, already past its gate. */
 export type Exchange = {
+  /** As it was asked for, with a slash at its end where there was one. */
+  path: string
   params: Readonly<Record<string, string>>
   /** Undecoded, without the `?`. */
   queryString: string

@@ -110,6 +110,7 @@ test('every route answers as the document announces, in success and in refusal',
   for (const path of ['/health', '/ready', '/openapi.json', '/docs']) await call('GET', path)
   for (const headers of [{}, { Accept: 'text/html' }, { Accept: 'text/html', 'If-None-Match': '*' }])
     for (const path of ['/', '/operator']) await call('GET', path, { headers })
+  await call('GET', '/operator', { path: '/operator/', headers: { Accept: 'text/html' } })
   const agent = { Accept: 'application/json, text/event-stream' }
   const message = { jsonrpc: '2.0', method: 'tools/list' }
   await call('POST', '/mcp', { body: { ...message, id: 1 }, headers: agent })

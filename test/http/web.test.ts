@@ -23,6 +23,14 @@ test('the board is open where reads are gated: it holds no data', async (t) => {
   t.is((await service.get('/', HTML)).status, 200)
 })
 
+test('a page with a slash behind it is found without, so that its own addresses lead where they should', async (t) => {
+  const service = await startRegistry(t)
+  const reply = await service.get('/operator/', HTML)
+  t.is(reply.status, 308)
+  t.is(new URL(reply.headers.get('location') ?? '', `${service.url}/operator/`).pathname, '/operator')
+  t.is((await service.get('/operator', HTML)).status, 200)
+})
+
 test('a page may load files of its own origin alone', async (t) => {
   const service = await startGateway(t, [{ name: 'far', url: 'http://127.0.0.1:9' }])
   const page = await service.get('/', HTML)

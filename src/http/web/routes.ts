@@ -27,11 +27,15 @@ const pageRoute = ({ path, summary }: Page, site: () => Promise<Site>): Route =>
   answers: {
     200: { description: 'The page', schema: z.string(), type: 'text/html' },
     304: { description: 'It is the one that you know' },
+    ...(path === '/' ? {} : { 308: { description: 'It is there without the slash at the end' } }),
   },
   refusals: [404],
   handle: async (exchange) => {
     const page = wantsHtml(exchange.header('accept')) ? (await site()).pages.get(path) : undefined
     if (page === undefined) throw new EntrepotError('not_found', 'Not Found', { headers: VARY_ACCEPT })
+    // What a page names relative to itself would be looked for below it (RFC 3986 section 5.2).
+    if (path !== '/' && exchange.path.endsWith('/'))
+      return { status: 308, headers: { ...VARY_ACCEPT, Location: `..${path}` } }
     return send(page, exchange, PAGE_HEADERS)
   },
 })
