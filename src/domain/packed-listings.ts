@@ -28,7 +28,22 @@ export function* unpackListings({
 
 const SEPARATOR = String.fromCharCode(FIELD_END)
 
-const recordOf = (fields: readonly string[]): ListingRecord => ({
+/** What is kept of a listing, in the order that it is kept in wherever its members have no names. */
+export const fieldsOf = (record: ListingRecord): (string | number)[] => [
+  record.listingId,
+  record.publisherId,
+  record.status,
+  record.createdAt,
+  record.updatedAt,
+  record.offerResource,
+  record.acceptedEscrows,
+  record.demands,
+  record.maxDurationSeconds,
+  record.oracleAddress,
+]
+
+/** The listing of these fields, as `fieldsOf` has them. */
+export const recordOf = (fields: readonly string[]): ListingRecord => ({
   listingId: fields[0]!,
   publisherId: Number(fields[1]),
   status: fields[2] as ListingStatus,

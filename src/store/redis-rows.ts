@@ -1,5 +1,6 @@
 import type { ApiKey, KeyScope } from '../domain/api-key.ts'
-import type { ListingRecord, ListingStatus } from '../domain/listing.ts'
+import type { ListingRecord } from '../domain/listing.ts'
+import { recordOf } from '../domain/packed-listings.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import type { Change, Identity } from './store.ts'
 
@@ -19,21 +20,8 @@ export const fieldText = (json: string): string => {
   return json
 }
 
-export const listingOf = (listingId: string, row: string): ListingRecord => {
-  const parts = row.split(SEPARATOR)
-  return {
-    listingId,
-    publisherId: Number(parts[0]),
-    status: parts[1] as ListingStatus,
-    createdAt: Number(parts[2]),
-    updatedAt: Number(parts[3]),
-    offerResource: parts[4]!,
-    acceptedEscrows: parts[5]!,
-    demands: parts[6]!,
-    maxDurationSeconds: parts[7]!,
-    oracleAddress: parts[8]!,
-  }
-}
+export const listingOf = (listingId: string, row: string): ListingRecord =>
+  recordOf([listingId, ...row.split(SEPARATOR)])
 
 export const publisherOf = (id: string, row: string): Publisher => {
   const [createdAt, updatedAt, storefrontUrl, scheme, identifier] = row.split(SEPARATOR)

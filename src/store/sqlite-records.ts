@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ApiKey } from '../domain/api-key.ts'
 import type { ListingRecord } from '../domain/listing.ts'
-import type { PackedListings } from '../domain/packed-listings.ts'
+import { fieldsOf, type PackedListings } from '../domain/packed-listings.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import {
@@ -49,18 +49,7 @@ export class SqliteRecords {
 
   /** Adds the listing, or puts it in the place of the one with its `createdAt`. */
   putListing(record: ListingRecord): void {
-    this.#statements.putListing.run(
-      record.listingId,
-      record.publisherId,
-      record.status,
-      record.createdAt,
-      record.updatedAt,
-      record.offerResource,
-      record.acceptedEscrows,
-      record.demands,
-      record.maxDurationSeconds,
-      record.oracleAddress,
-    )
+    this.#statements.putListing.run(...fieldsOf(record))
   }
 
   removeListing(createdAt: Micros): void {

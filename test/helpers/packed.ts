@@ -1,5 +1,5 @@
 import type { ListingRecord } from '../../src/domain/listing.ts'
-import { FIELD_END, LISTING_END, type PackedListings } from '../../src/domain/packed-listings.ts'
+import { FIELD_END, fieldsOf, LISTING_END, type PackedListings } from '../../src/domain/packed-listings.ts'
 
 /** Listings as a store hands them over, in memory of their own. */
 export const packed = (records: readonly ListingRecord[]): PackedListings => {
@@ -9,16 +9,3 @@ export const packed = (records: readonly ListingRecord[]): PackedListings => {
 }
 
 const END = String.fromCharCode(LISTING_END)
-
-const fieldsOf = (record: ListingRecord): (string | number)[] => [
-  record.listingId,
-  record.publisherId,
-  record.status,
-  record.createdAt,
-  record.updatedAt,
-  record.offerResource,
-  record.acceptedEscrows,
-  record.demands,
-  record.maxDurationSeconds,
-  record.oracleAddress,
-]
