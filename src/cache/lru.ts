@@ -1,75 +1,75 @@
 import { LRUCache } from 'lru-cache'
-import type { Cache, Kept } from './cache.ts'
+import type { Lifetime } from '../domain/freshness.ts'
+
+/** A value and its lifetime. */
+export type CacheEntry<Value> = { value: Value; lifetime: Lifetime }
 
 export type LruOptions<Value> = {
-  /** Most memory of all values together; 0 keeps nothing. */
+  /** Most memory of all entries together; 0 stores nothing. */
   maxBytes: number
-  /** Memory that a value takes up. */
+  /** Memory that a value keeps alive. */
   sizeOf: (value: Value) => number
   /** Milliseconds since the Unix epoch. */
   now: () => number
 }
 
-/** What an entry takes up besides its value: keys, times, the map's own share. */
-export const ENTRY_BYTES = 1024
+/** Memory of an entry besides its value and the two bytes of each character of its key. */
+export const ENTRY_BYTES = 512
+/** Most entries: below it the bound in bytes holds. */
+const MAX_ENTRIES = 200_000
 
-/** In this process, bounded by bytes; what was used longest ago makes room. */
-export class LruCache<Value> implements Cache<Value> {
+/** Values of this process by group and key, bounded by all the bytes that they keep alive; the least recently used go. */
+export class LruCache<Value> {
   readonly #options: LruOptions<Value>
-  #entries: LRUCache<string, Entry<Value>> | null
+  #entries: LRUCache<string, Stored<Value>> | null
   readonly #bytes = new Map<string, number>()
 
   constructor(options: LruOptions<Value>) {
     this.#options = options
-    this.#entries = options.maxBytes === 0 ? null : this.#open(options.maxBytes)
+    this.#entries = options.maxBytes <= 0 ? null : this.#open(options.maxBytes)
   }
 
-  async get(group: string, key: string): Promise<Kept<Value> | null> {
+  /** `null` for what is not there, was dropped, or is past its `deleteAt`. */
+  get(group: string, key: string): CacheEntry<Value> | null {
     const path = pathOf(group, key)
-    const entry = this.#entries?.get(path)
-    if (entry === undefined) return null
-    if (this.#options.now() < entry.kept.lifetime.deleteAt) return entry.kept
+    const stored = this.#entries?.get(path)
+    if (stored === undefined) return null
+    if (this.#options.now() < stored.entry.lifetime.deleteAt) return stored.entry
     this.#entries?.delete(path)
     return null
   }
 
-  lookUp(group: string, key: string): Promise<Kept<Value> | null> {
-    return this.get(group, key)
+  set(group: string, key: string, entry: CacheEntry<Value>): void {
+    const size = this.#options.sizeOf(entry.value) + ENTRY_BYTES + 2 * (group.length + key.length)
+    this.#store(pathOf(group, key), { group, entry, size })
   }
 
-  async set(group: string, key: string, kept: Kept<Value>): Promise<void> {
-    const size = this.#options.sizeOf(kept.value) + ENTRY_BYTES
-    this.#keep(pathOf(group, key), { group, kept, size })
+  drop(group: string): void {
+    for (const [path, stored] of this.#entries ?? []) if (stored.group === group) this.#entries?.delete(path)
   }
 
-  async drop(group: string): Promise<void> {
-    for (const [path, entry] of this.#entries ?? []) if (entry.group === group) this.#entries?.delete(path)
-  }
-
-  /** It is shared with nobody. */
-  async claim(): Promise<() => void> {
-    return () => {}
-  }
-
-  /** What was used last is kept, as far as there is room for it. */
+  /** Keeps what was used last, as far as there is room for it. */
   resize(maxBytes: number): void {
     const before = this.#entries
-    this.#entries = maxBytes === 0 ? null : this.#open(maxBytes)
+    this.#entries = maxBytes <= 0 ? null : this.#open(maxBytes)
     this.#bytes.clear()
-    for (const [path, entry] of before?.rentries() ?? []) this.#keep(path as string, entry as Entry<Value>)
+    for (const [path, stored] of before?.rentries() ?? [])
+      this.#store(path as string, stored as Stored<Value>)
   }
 
+  /** Memory of a group. */
   bytes(group: string): number {
     return this.#bytes.get(group) ?? 0
   }
 
-  #keep(path: string, entry: Entry<Value>): void {
-    this.#entries?.set(path, entry)
-    if (this.#entries?.has(path)) this.#bytes.set(entry.group, this.bytes(entry.group) + entry.size)
+  #store(path: string, stored: Stored<Value>): void {
+    this.#entries?.set(path, stored)
+    if (this.#entries?.has(path)) this.#bytes.set(stored.group, this.bytes(stored.group) + stored.size)
   }
 
-  #open(maxBytes: number): LRUCache<string, Entry<Value>> {
+  #open(maxBytes: number): LRUCache<string, Stored<Value>> {
     return new LRUCache({
+      max: MAX_ENTRIES,
       maxSize: maxBytes,
       sizeCalculation: ({ size }) => size,
       dispose: ({ group, size }) => this.#bytes.set(group, this.bytes(group) - size),
@@ -77,6 +77,8 @@ export class LruCache<Value> implements Cache<Value> {
   }
 }
 
-type Entry<Value> = { group: string; kept: Kept<Value>; size: number }
+type Stored<Value> = { group: string; entry: CacheEntry<Value>; size: number }
 
-const pathOf = (group: string, key: string): string => `${group}\n${key}`
+function pathOf(group: string, key: string): string {
+  return `${group}\n${key}`
+}

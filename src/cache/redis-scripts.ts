@@ -32,7 +32,7 @@ redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('PEXPIRE', KEYS[1], ARGV[3])`
 
-/** Gives a claim back if it is still ours: it may have run out, and be another's by now. */
-export const GIVE_BACK = `
+/** Releases a lock if it is still ours: it may have expired and been taken by another replica. */
+export const RELEASE = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`

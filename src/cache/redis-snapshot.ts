@@ -1,32 +1,39 @@
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import type { Cluster, Redis } from 'ioredis'
-import { readSnapshot, renderSnapshot, type SnapshotKeeping } from '../domain/saved-snapshot.ts'
+import { readSnapshot, renderSnapshot, type SnapshotStorage } from '../domain/saved-snapshot.ts'
 
-/** What nobody saves any more is gone after this time. */
+/** A snapshot that is no longer saved expires. */
 const MAX_KEPT_SECONDS = 7 * 24 * 3600
-/** Text of a saved snapshot, which its compressed form must not exceed whatever it claims. */
+/** Longest text of a saved snapshot, against decompression bombs. */
 const MAX_TEXT_BYTES = 2 ** 30
 
 export type RedisSnapshotOptions = {
   client: Redis | Cluster
   key: string
-  /** The upstream's. */
-  url: string
-  /** Most memory of Redis that it may take up, as of now: it is the store's Redis, which must not run full. */
+  /** Of the upstream and the credential. */
+  identity: string
+  /** Most memory of Redis for it, as of now: the store's Redis must not run full. */
   maxBytes: () => number
 }
 
-/** A snapshot of `url`'s upstream in Redis, compressed. Replicas save one after the other; the last one counts. */
-export const redisSnapshot = ({ client, key, url, maxBytes }: RedisSnapshotOptions): SnapshotKeeping => ({
+/** A snapshot in Redis, compressed. Replicas save one after the other; the last one counts. */
+export const redisSnapshot = ({
+  client,
+  key,
+  identity,
+  maxBytes,
+}: RedisSnapshotOptions): SnapshotStorage => ({
   load: async () => {
     const bytes = await client.getBuffer(key)
-    return bytes === null ? null : readSnapshot(await unpack(bytes, { maxOutputLength: MAX_TEXT_BYTES }), url)
+    return bytes === null
+      ? null
+      : readSnapshot(await unpack(bytes, { maxOutputLength: MAX_TEXT_BYTES }), identity)
   },
   save: async (snapshot) => {
-    const bytes = await pack(renderSnapshot(snapshot, url))
+    const bytes = await pack(renderSnapshot(snapshot, identity))
     if (bytes.length > maxBytes())
-      throw new RangeError(`it takes ${bytes.length} bytes of Redis, more than its part of cache.max_bytes`)
+      throw new RangeError(`it takes ${bytes.length} bytes of Redis, more than its share of cache.max_bytes`)
     await client.set(key, bytes, 'EX', MAX_KEPT_SECONDS)
   },
 })

@@ -1,11 +1,11 @@
 import { ANONYMOUS } from '../domain/api-key.ts'
-import { untilAborted, withDeadline } from '../domain/deadline.ts'
+import { systemClock } from '../domain/clock.ts'
+import { raceAbort, withDeadline } from '../domain/deadline.ts'
 import type { ListingStatus } from '../domain/listing.ts'
-import type { NamedSource, Page, Source } from '../domain/page.ts'
+import type { NamedSource, ReadingInfo, Source } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
-import { fanOut, type MergedAnswer } from '../gateway/fan-out.ts'
-import { planned } from '../gateway/plan.ts'
+import { createReadPage, type MergedPage } from '../gateway/pages.ts'
 import type { Market } from './market.ts'
 import type { Registry } from './select-registries.ts'
 import { criteriaFor, fetchVocabulary } from './vocabulary.ts'
@@ -26,12 +26,12 @@ export type Deadlines = {
   overallMs: number
 }
 
-/** Told as each Registry answers or fails. */
-export type Watcher = (registry: Registry, outcome: Page | SourceError) => void
+/** Called as each Registry answers or fails; of one that is read in several rounds, after each. */
+export type Watcher = (registry: Registry, outcome: ReadingInfo | SourceError) => void
 
 /**
- * Asks every Registry at once and merges what they say, by the gateway's own fan-out. A filter that a Registry lacks
- * is applied here.
+ * Asks every Registry at once and merges the answers, as the gateway does. A filter that a Registry does not have is
+ * applied here.
  * @throws EntrepotError `bad_request` for a filter that cannot be asked; `unavailable` or `timeout` when none answered
  */
 export const askRegistries = (
@@ -41,27 +41,36 @@ export const askRegistries = (
   deadlines: Deadlines,
   watch: Watcher,
   signal: AbortSignal = new AbortController().signal,
-): Promise<MergedAnswer> => {
-  const ask = question.filters.length === 0 ? plainly : withFilters(market, registries, question, deadlines)
-  const sources = registries.map((registry, n): NamedSource => {
-    const source = ask(market.source(registry, deadlines.registryMs), n)
-    return {
-      name: registry.url,
-      visibility: 'public',
-      mode: 'live',
-      priority: n,
-      ask: watched(registry, inTime(registry, deadlines.registryMs, source), watch),
-    }
-  })
-  const query = { ...question, criteria: [] }
-  return fanOut(sources, { budgetMs: deadlines.overallMs, maxLivePrefix: Number.POSITIVE_INFINITY })(
-    query,
-    ANONYMOUS,
-    signal,
+): Promise<MergedPage> => {
+  const open =
+    question.filters.length === 0
+      ? (registry: Registry) => market.source(registry, deadlines.registryMs)
+      : withFilters(market, registries, question, deadlines)
+  const sources = namedSources(registries, (registry, n) =>
+    watched(registry, inTime(registry, deadlines.registryMs, open(registry, n)), watch),
   )
+  const readPage = createReadPage({
+    sources,
+    budgetMs: deadlines.overallMs,
+    clock: systemClock,
+    cursors: null,
+    maxLivePrefix: Number.POSITIVE_INFINITY,
+  })
+  return readPage({ ...question, criteria: [] }, null, { reader: ANONYMOUS, signal })
 }
 
-const plainly = (source: Source): Source => source
+/** Registries as sources of a merge, the first with the best priority. */
+export const namedSources = (
+  registries: readonly Registry[],
+  read: (registry: Registry, n: number) => Source,
+): NamedSource[] =>
+  registries.map((registry, n) => ({
+    name: registry.url,
+    visibility: 'public',
+    mode: 'live',
+    priority: n,
+    read: read(registry, n),
+  }))
 
 /** All filter specs are fetched at once; a Registry waits for another's only where it lacks a filter itself. */
 const withFilters = (
@@ -69,34 +78,44 @@ const withFilters = (
   registries: readonly Registry[],
   { filters }: Question,
   { registryMs }: Deadlines,
-): ((source: Source, n: number) => Source) => {
+): ((registry: Registry, n: number) => Source) => {
   const vocabularies = registries.map((registry) => fetchVocabulary(market, registry, registryMs))
-  // Each failure is told by the source that it belongs to, perhaps after this turn.
+  // Each failure is reported by the source that it belongs to, perhaps later.
   for (const vocabulary of vocabularies) vocabulary.catch(() => {})
-  return (source, n) => async (query, signal) => {
-    const own = await vocabularies[n]!
-    const criteria = await criteriaFor(own, vocabularies, filters)
-    const known = async (): Promise<UpstreamSpec> => own
-    const recheck = (): Promise<UpstreamSpec> => fetchVocabulary(market, registries[n]!, registryMs)
-    const plan = planned({ name: registries[n]!.url, spec: { known, recheck }, schema: null })
-    return plan(source)({ ...query, criteria }, signal)
+  return (registry, n) => {
+    let current: UpstreamSpec | null = null
+    const loaded = vocabularies[n]!.then((spec) => {
+      current = spec
+    })
+    loaded.catch(() => {})
+    const source = market.source(registry, registryMs, {
+      loaded,
+      recheck: () => fetchVocabulary(market, registry, registryMs),
+      get current() {
+        return current
+      },
+    })
+    return async (query, range, signal) => {
+      const criteria = await criteriaFor(await vocabularies[n]!, vocabularies, filters)
+      return source({ ...query, criteria }, range, signal)
+    }
   }
 }
 
-const inTime =
+export const inTime =
   ({ url }: Registry, ms: number, source: Source): Source =>
-  (query, caller) => {
+  (query, range, caller) => {
     const late = new SourceError('timeout', `${url}: no answer within ${ms} ms`)
-    return withDeadline({ ms, late, caller }, (signal) => untilAborted(source(query, signal), signal))
+    return withDeadline({ ms, late, caller }, (signal) => raceAbort(source(query, range, signal), signal))
   }
 
 const watched =
   (registry: Registry, source: Source, watch: Watcher): Source =>
-  async (query, signal) => {
+  async (query, range, signal) => {
     try {
-      const page = await source(query, signal)
-      watch(registry, page)
-      return page
+      const reading = await source(query, range, signal)
+      watch(registry, reading)
+      return reading
     } catch (error) {
       if (error instanceof SourceError) watch(registry, error)
       throw error

@@ -1,6 +1,7 @@
 import type { IRetryBackoffContext } from 'cockatiel'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../domain/json.ts'
-import { SourceError, type SourceReason } from '../domain/source-error.ts'
+import { SourceError } from '../domain/source-error.ts'
+import type { SourceReason } from '../domain/source-reason.ts'
 import { CliError, EXIT, type ExitCode } from './exit.ts'
 import type { Call, Market, Reply } from './market.ts'
 

@@ -50,10 +50,9 @@ export const discoverRegistries = (
   },
   find: async (id, source) => {
     const asked = source === null ? registries : [registryOf(registries, source)]
-    const { row, reports, faults } = await findEverywhere(market, asked, id, registryMs)
+    const { row, complete, reports, faults } = await findEverywhere(market, asked, id, registryMs)
     const details = new Map([...faults].map(([url, { message }]) => [url, message]))
     const sources = reports.map((report) => detailed(report, details))
-    const complete = sources.every(({ state }) => state === 'loaded' || state === 'stale')
     if (row === null && !complete)
       throw new EntrepotError('source_incomplete', 'Not found where it could be asked for', {
         members: { sources },

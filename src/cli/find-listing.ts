@@ -1,25 +1,29 @@
-import { textAt } from '../domain/json-at.ts'
-import { merge } from '../domain/merge.ts'
-import type { Page } from '../domain/page.ts'
+import { ANONYMOUS } from '../domain/api-key.ts'
+import { systemClock } from '../domain/clock.ts'
 import { SourceError } from '../domain/source-error.ts'
-import { reportFailure, reportPage, type SourceReport } from '../gateway/source-report.ts'
-import { readObject } from './client.ts'
-import { type Market, routeOf } from './market.ts'
+import { EntrepotError } from '../errors.ts'
+import { createFindListing, type FoundListing } from '../gateway/find-listing.ts'
+import type { SourceReport } from '../gateway/source-report.ts'
+import { inTime, namedSources } from './ask-registries.ts'
+import type { Market } from './market.ts'
 import { tellOutcomes } from './outcomes.ts'
-import { type Row, readRow, toRow } from './row.ts'
+import { type Row, toRow } from './row.ts'
 import type { Registry } from './select-registries.ts'
-import type { Terminal } from './terminal.ts'
+import { type Terminal, tell } from './terminal.ts'
 
-/** The listing's row with `_meta`, and where it was looked for. */
+/** The listing's row with `_meta`, and how each Registry answered. */
 export type FoundRow = {
   row: Row | null
+  /** Whose copy it is. */
   registry: Registry | null
+  /** Whether every Registry that could have a better copy answered. */
+  complete: boolean
   reports: readonly SourceReport[]
   /** By the Registry's URL. */
   faults: ReadonlyMap<string, SourceError>
 }
 
-/** Looks in every Registry at once. What each of them said is told on stderr. */
+/** Asks every Registry at once, and reports on stderr how each answered. */
 export const find = async (
   terminal: Terminal,
   market: Market,
@@ -29,86 +33,69 @@ export const find = async (
 ): Promise<FoundRow> => {
   const found = await findEverywhere(market, registries, id, timeoutMs)
   tellOutcomes(terminal, found.reports, found.faults)
+  for (const warning of warningsOf(found)) tell(terminal, warning)
   return found
 }
 
+/** The best copy of all Registries, the first of which is the best. */
 export const findEverywhere = async (
   market: Market,
   registries: readonly Registry[],
   id: string,
   timeoutMs: number,
-): Promise<FoundRow> => {
-  const started = performance.now()
-  const outcomes = await Promise.all(
-    registries.map(async (registry, priority) => {
-      const result = await findAttributed(market, registry, id, timeoutMs).catch((cause: unknown) => {
-        if (cause instanceof SourceError) return cause
-        throw cause
+): Promise<FoundRow & { disputed: readonly string[] }> => {
+  const faults = new Map<string, SourceError>()
+  const sources = namedSources(registries, (registry) => {
+    const source = inTime(registry, timeoutMs, market.source(registry, timeoutMs))
+    return (...asked) =>
+      source(...asked).catch((error: unknown) => {
+        if (error instanceof SourceError) faults.set(registry.url, error)
+        throw error
       })
-      return {
-        registry,
-        source: { name: registry.url, priority },
-        result,
-        elapsedMs: performance.now() - started,
-      }
-    }),
-  )
-  const answers = outcomes.flatMap(({ source, result }) =>
-    result instanceof SourceError ? [] : [{ source, page: result }],
-  )
-  const { items } = merge(answers, { offset: 0, limit: registries.length })
-  const holder = answers.find(({ page }) => page.items.length > 0)
-  const shown = items.find(({ item }) => holder?.page.items.includes(item))
-  const reports = outcomes.map(({ registry: { url }, result, elapsedMs }) =>
-    result instanceof SourceError
-      ? reportFailure(url, result, elapsedMs)
-      : reportPage(url, result, holder?.source.name === url ? 1 : 0, elapsedMs),
-  )
-  const faults = new Map(
-    outcomes.flatMap(({ registry, result }) =>
-      result instanceof SourceError ? [[registry.url, result] as const] : [],
-    ),
-  )
+  })
+  const findListing = createFindListing({ sources, budgetMs: timeoutMs, clock: systemClock })
+  const { signal } = new AbortController()
+  const { merged, complete, reports } = await findListing(
+    { ...ANY_STATUS, listingId: id },
+    { reader: ANONYMOUS, signal },
+  ).then(toFound, notFound)
   return {
-    row: shown === undefined ? null : toRow(shown),
-    registry: registries.find(({ url }) => url === holder?.source.name) ?? null,
+    row: merged === null ? null : toRow(merged),
+    registry: registries.find(({ url }) => url === merged?.registry) ?? null,
+    complete,
+    disputed: merged?.disputed ?? [],
     reports,
     faults,
   }
 }
 
-/** The listing with its publisher's address, which a Registry tells apart from it. */
-const findAttributed = async (
-  market: Market,
-  registry: Registry,
-  id: string,
-  timeoutMs: number,
-): Promise<Page> => {
-  const page = await market.findListing(registry, id, timeoutMs)
-  const items = page.items.map(async (item) => {
-    if (item.publisher !== null || item.origin !== undefined) return item
-    const listing = readRow(Buffer.from(item.bytes).toString('utf8'))
-    const publisher = await publisherAddress(market, registry, textAt(listing, 'publisher_id'), timeoutMs)
-    return { ...item, publisher }
-  })
-  return { ...page, items: await Promise.all(items) }
+const ANY_STATUS = { status: null, publisher: null, criteria: [], filters: [] }
+
+type Found = Pick<FoundListing, 'merged' | 'complete'> & { reports: readonly SourceReport[] }
+
+const toFound = ({ merged, complete, sources }: FoundListing): Found => ({
+  merged,
+  complete,
+  reports: sources,
+})
+
+/** What the sources answered where the listing was not found, and not all of them said so. */
+const notFound = (error: unknown): Found => {
+  if (!(error instanceof EntrepotError) || !Array.isArray(error.members.sources)) throw error
+  return { merged: null, complete: false, reports: error.members.sources as SourceReport[] }
 }
 
-/** `GET /publishers/{id}` (`protocol.md` 1.10); `null` where the Registry does not tell. */
-const publisherAddress = async (
-  market: Market,
-  registry: Registry,
-  publisherId: string | null,
-  timeoutMs: number,
-): Promise<string | null> => {
-  if (publisherId === null || !/^\d+$/.test(publisherId)) return null
-  const url = routeOf(registry, `/publishers/${publisherId}`)
-  try {
-    const reply = await market.send({ method: 'GET', url, key: registry.key, timeoutMs })
-    const address = reply.status === 200 ? textAt(readObject(reply), 'identities', 0, 'identifier') : null
-    return /^0x[0-9a-f]{40}$/i.test(address ?? '') ? (address?.toLowerCase() ?? null) : null
-  } catch (cause) {
-    if (cause instanceof SourceError) return null // the listing is shown without
-    throw cause
-  }
-}
+/** What a buyer has to know before paying. */
+const warningsOf = ({
+  row,
+  complete,
+  disputed,
+}: Pick<FoundRow, 'row' | 'complete'> & { disputed: readonly string[] }): string[] => [
+  ...(row !== null && !complete
+    ? ['Warning: a Registry that may have a better copy of this listing did not answer.']
+    : []),
+  ...disputed.map(
+    (name) =>
+      `Warning: ${name} has this publisher at another storefront. Check the storefront before you pay.`,
+  ),
+]

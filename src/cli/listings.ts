@@ -1,7 +1,7 @@
 import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { EntrepotError } from '../errors.ts'
-import type { MergedAnswer } from '../gateway/fan-out.ts'
+import type { MergedPage } from '../gateway/pages.ts'
 import type { SourceReport } from '../gateway/source-report.ts'
 import { askRegistries, type Deadlines, type Question } from './ask-registries.ts'
 import { type ExitCode, usageError } from './exit.ts'
@@ -90,7 +90,7 @@ const ask = async (
   { registries, discoveryTimeoutMs }: Selection,
   question: Question,
   options: ListingsOptions,
-): Promise<{ answer: MergedAnswer | null; reports: readonly SourceReport[] }> => {
+): Promise<{ answer: MergedPage | null; reports: readonly SourceReport[] }> => {
   const faults = new Map<string, SourceError>()
   const progress = startProgress(
     terminal,

@@ -1,4 +1,5 @@
-import type { Page, Source } from '../domain/page.ts'
+import type { Source } from '../domain/reading.ts'
+import type { KnownSpec } from '../filter-spec/upstream-spec.ts'
 import type { Registry } from './select-registries.ts'
 
 /** One HTTP request to a Registry, a gateway or a storefront. */
@@ -10,21 +11,22 @@ export type Call = {
   /** JSON text. */
   body?: string | Uint8Array
   timeoutMs: number
-  /** The Registry that told the URL, where it is not the user's own: then it may lead to public addresses only. */
+  /** The Registry that the URL comes from, where the user did not name it: then it may lead to public addresses only. */
   toldBy?: Registry
 }
 
 export type Reply = { status: number; headers: Readonly<Record<string, string>>; body: Buffer }
 
 /**
- * The way to the market that the composition root opens for a command. Redirects are never followed, answers are
- * bounded in size, and whatever goes wrong on the way is a `SourceError`.
+ * What the composition root opens for a command. Redirects are not followed, answers are bounded in size, and every
+ * failure is a `SourceError`.
  */
 export type Market = {
-  /** A Registry as a source of listings. `timeoutMs` is one request's. */
-  source: (registry: Registry, timeoutMs: number) => Source
-  /** The listing of that id as a page of one, or of none where the Registry does not know it. */
-  findListing: (registry: Registry, id: string, timeoutMs: number) => Promise<Page>
+  /**
+   * A Registry as a source of listings. `timeoutMs` is one request's.
+   * @param spec by which filters are sent to it; absent: none are
+   */
+  source: (registry: Registry, timeoutMs: number, spec?: KnownSpec) => Source
   send: (call: Call) => Promise<Reply>
   /** Ends all connections. */
   close: () => Promise<void>

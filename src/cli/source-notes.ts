@@ -1,6 +1,6 @@
-import { gapsAmong } from '../domain/gap.ts'
 import { isJsonObject, type JsonValue } from '../domain/json.ts'
 import { at, textAt } from '../domain/json-at.ts'
+import { missingAmong } from '../domain/missing-source.ts'
 import { isRegistryName } from '../domain/registry-name.ts'
 import type { SourceNote } from '../gateway/discovery.ts'
 import type { Inspection } from './inspect-registry.ts'
@@ -22,7 +22,7 @@ export const notesOn = (inspection: Inspection): SourceNote[] => {
     ]
   const { kind, sources } = inspection
   if (kind === 'registry') return [{ registry, kind, state: textAt(sources, 0, 'state') ?? 'unavailable' }]
-  const gaps = gapsAmong(toldInFull(sources)).map((gap) => ({
+  const gaps = missingAmong(toldInFull(sources)).map((gap) => ({
     ...gap,
     registry: `${registry}/${gap.registry}`,
   }))

@@ -3,7 +3,7 @@ import { type DiscoverableFederation, discoverFederation } from '../gateway/disc
 import type { AgentsDoor } from '../http/agents.ts'
 import type { Logger } from '../log.ts'
 
-/** Composition of the agents' door over what readers see. The protocol is loaded with the first agent. */
+/** The agents' tools over what a reader sees. The protocol is loaded with the first request. */
 export const openAgentsDoor =
   (federation: DiscoverableFederation, log: Logger): AgentsDoor =>
   async (request, { reader, signal, trace }) => {

@@ -1,53 +1,50 @@
+import { lookup } from 'node:dns'
+import type { LookupFunction } from 'node:net'
 import type { Call, Market, Reply } from '../cli/market.ts'
-import { routeOf } from '../cli/market.ts'
 import type { Registry } from '../cli/select-registries.ts'
 import { systemClock } from '../domain/clock.ts'
-import { untilAborted, withDeadline } from '../domain/deadline.ts'
-import { objectMembers } from '../domain/json-members.ts'
-import type { Page, Source } from '../domain/page.ts'
-import { SourceError } from '../domain/source-error.ts'
+import type { Source } from '../domain/reading.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
-import { createAgent } from '../upstream/agent.ts'
-import { fetchInTurn } from '../upstream/fetch-in-turn.ts'
-import { type FetchListings, fetchListings, MAX_PAGE_BYTES } from '../upstream/fetch-listings.ts'
-import { getFrom } from '../upstream/get.ts'
-import { parseListingPage } from '../upstream/listing-page.ts'
-import { isPrivateAddress } from '../upstream/private-addresses.ts'
-import { PublisherBook } from '../upstream/publisher-book.ts'
-import { fetchPublishers } from '../upstream/publishers.ts'
-import { ACCEPT_ENCODING, readBody } from '../upstream/read-body.ts'
-import { readPrefix } from '../upstream/read-prefix.ts'
-import { reasonOfStatus, toSourceError } from '../upstream/source-reason.ts'
-import { withGaps } from '../upstream/with-gaps.ts'
-import { withPublishers } from '../upstream/with-publishers.ts'
+import { limitConcurrency } from '../upstream/call/limit-concurrency.ts'
+import { createAgent } from '../upstream/http/agent.ts'
+import { ACCEPT_ENCODING, send } from '../upstream/http/client.ts'
+import { createGet } from '../upstream/http/get.ts'
+import { isPrivateAddress } from '../upstream/http/private-addresses.ts'
+import { liveSource, refuseLongScan } from '../upstream/live-source.ts'
+import { createFetchPage, MAX_PAGE_BYTES } from '../upstream/page/fetch-page.ts'
+import { PublisherDirectory } from '../upstream/publisher-directory.ts'
+import { readRun } from '../upstream/reading/read-run.ts'
+import { pushDownFilters } from '../upstream/spec/filter-pushdown.ts'
 
 type Agent = ReturnType<typeof createAgent>
 
-/** The composition root of the command line: the only place where its ways to Registries are made. */
+/** The composition root of the command line: the same Readings of Registries as in the gateway, without a cache. */
 export const openMarket = (): Market => {
   const agents: Agent[] = []
   const agentFor = (allowPrivateAddresses: boolean): Agent => {
-    const agent = createAgent({
-      connectTimeoutMs: CONNECT_TIMEOUT_MS,
-      maxInFlight: IN_FLIGHT,
-      allowPrivateAddresses,
-    })
+    const agent = createAgent(
+      { connectTimeoutMs: CONNECT_TIMEOUT_MS, maxInFlight: IN_FLIGHT, allowPrivateAddresses },
+      lookup as LookupFunction,
+    )
     agents.push(agent)
     return agent
   }
-  // Users name their Registries themselves; where a storefront is, sellers say.
+  // Users name their Registries themselves; the URL of a storefront comes from a seller.
   const registries = agentFor(true)
   const strangers = agentFor(false)
-  const send = sender(({ toldBy }) => (toldBy === undefined || isLocal(toldBy) ? registries : strangers))
+  const agentOf = ({ toldBy }: Call): Agent =>
+    toldBy === undefined || isLocal(toldBy) ? registries : strangers
   return {
-    source: (registry, timeoutMs) => openSource(upstreamOptions(registry, timeoutMs), registries),
-    findListing: (registry, id, timeoutMs) => findListing(send, registry, id, timeoutMs),
-    send,
+    source: (registry, timeoutMs, spec) => {
+      const source = openSource(upstreamOptions(registry, timeoutMs), registries)
+      return spec === undefined ? source : pushDownFilters({ name: registry.url, spec, schema: null }, source)
+    },
+    send: (call) => sendCall(agentOf(call), call),
     close: async () => void (await Promise.all(agents.map((agent) => agent.destroy()))),
   }
 }
 
-/** On the user's own machine or network: what it tells of may be there too. */
+/** Whether a Registry is on the user's own machine or network: then what it refers to may be there too. */
 const isLocal = ({ url }: Registry): boolean => {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
   return isPrivateAddress(host) || !/[.:]/.test(host) || /\.(localhost|local|internal)$/.test(host)
@@ -55,13 +52,13 @@ const isLocal = ({ url }: Registry): boolean => {
 
 const CONNECT_TIMEOUT_MS = 3000
 const IN_FLIGHT = 8
-/** Most listings read of one Registry to apply a filter that it lacks. */
+/** Most listings read of one Registry to apply a filter that it does not have. */
 const SCAN_LIMIT = 2000
 
 const upstreamOptions = ({ url, key }: Registry, timeoutMs: number): UpstreamOptions => ({
   name: url,
   url: url.replace(/\/+$/, ''),
-  // Its user has named it herself, so what it says of Registries behind it is believed; a plain one says nothing.
+  // The user has named it, so a gateway's `_meta` is believed; a plain Registry has none.
   kind: 'gateway',
   visibility: 'public',
   mode: 'live',
@@ -77,85 +74,43 @@ const upstreamOptions = ({ url, key }: Registry, timeoutMs: number): UpstreamOpt
 })
 
 const openSource = (upstream: UpstreamOptions, agent: Agent): Source => {
-  const fetch = fetchInTurn(upstream, fetchListings(upstream, agent))
-  const book = new PublisherBook(fetchPublishers(getFrom(upstream, agent)), systemClock)
-  const attributed: FetchListings = async (query, offset, signal) => {
-    const page = await fetch(query, offset, signal)
-    // A gateway tells whose its items are itself; its own publishers have other numbers.
-    if (page.items.some(({ item }) => item.origin !== undefined)) return page
-    return withPublishers(book, async () => page)(query, offset, signal)
+  const fetch = limitConcurrency(upstream, createFetchPage(upstream, agent))
+  const publishers = new PublisherDirectory(createGet(upstream, agent), systemClock)
+  const runs = {
+    read: async (...[query, range]: Parameters<Source>) => {
+      const check =
+        Number.isFinite(range.count) || query.criteria.length === 0 ? undefined : refuseLongScan(upstream)
+      const options = { upstream, fetch, clock: systemClock, ...(check && { check }) }
+      return { run: await readRun(options, query, range), ...UNCACHED }
+    },
   }
-  const read =
-    (fetching: FetchListings): Source =>
-    (query, signal) =>
-      readPrefix(upstream, fetching, query, signal)
-  return withGaps(attributed, read)
+  return liveSource({ upstream, runs, publishers })
 }
 
-const sender =
-  (agentOf: (call: Call) => Agent) =>
-  async (call: Call): Promise<Reply> => {
-    const { method, url, key, body, timeoutMs: ms } = call
-    const { origin, pathname, search } = new URL(url)
-    const headers = {
-      accept: 'application/json',
-      'accept-encoding': ACCEPT_ENCODING,
-      'user-agent': 'entrepot',
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
-    }
-    const late = new SourceError('timeout', `${origin}: no answer within ${ms} ms`)
-    const exchange = async (signal: AbortSignal): Promise<Reply> => {
-      const request = { origin, path: `${pathname}${search}`, method, headers, body: body ?? null, signal }
-      const answer = await agentOf(call).request(request)
-      const texts = Object.entries(answer.headers).map(([name, value]) => [name, String(value ?? '')])
-      const encoding = answer.headers['content-encoding']?.toString()
-      return {
-        status: answer.statusCode,
-        headers: Object.fromEntries(texts),
-        body: await readBody(answer.body, encoding, MAX_PAGE_BYTES),
-      }
-    }
-    try {
-      const caller = new AbortController().signal
-      return await withDeadline({ ms, late, caller }, (signal) => untilAborted(exchange(signal), signal))
-    } catch (error) {
-      throw toSourceError(error, origin)
-    }
+const UNCACHED = {
+  stale: false,
+  cache: { outcome: 'miss', ttlSeconds: 0 },
+  isCurrent: () => false,
+} as const
+
+const sendCall = async (agent: Agent, { method, url, key, body, timeoutMs }: Call): Promise<Reply> => {
+  const { origin, pathname, search } = new URL(url)
+  const headers = {
+    accept: 'application/json',
+    'accept-encoding': ACCEPT_ENCODING,
+    'user-agent': 'entrepot',
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
   }
-
-const findListing = async (
-  send: Market['send'],
-  registry: Registry,
-  id: string,
-  timeoutMs: number,
-): Promise<Page> => {
-  const url = routeOf(registry, `/listings/${encodeURIComponent(id)}`)
-  const { status, body } = await send({ method: 'GET', url, key: registry.key, timeoutMs })
-  if (status === 404) return { items: [], total: 0, ageSeconds: 0, stale: false }
-  if (status !== 200) throw new SourceError(reasonOfStatus(status), `${registry.url}: answered ${status}`)
-  const { items } = parseListingPage(
-    Buffer.concat([PAGE_START, listingIn(body, registry), PAGE_END]),
-    'gateway',
-  )
-  const found = items.filter(({ item }) => item.listingId === id).map(({ item }) => item)
-  if (found.length === 0)
-    throw new SourceError(
-      'bad_envelope',
-      `${registry.url}: answered with something that is not listing ${id}`,
-    )
-  return { items: found, total: 1, ageSeconds: 0, stale: false }
-}
-
-const PAGE_START = Buffer.from('{"items":[')
-const PAGE_END = Buffer.from('],"count":1,"total_after_filter":1}')
-
-/** The envelope is `{"listing": …}`; the reference client takes a bare row too (`protocol.md` 2). */
-const listingIn = (body: Buffer, registry: Registry): Buffer => {
-  try {
-    const member = objectMembers(body).findLast(({ name }) => name === 'listing')
-    return member === undefined ? body : body.subarray(member.value.start, member.value.end)
-  } catch (cause) {
-    throw new SourceError('not_json', `${registry.url}: the answer is not JSON`, { cause })
+  const request = {
+    origin,
+    path: `${pathname}${search}`,
+    method,
+    headers,
+    maxBytes: MAX_PAGE_BYTES,
+    timeoutMs,
   }
+  const response = await send(agent, body === undefined ? request : { ...request, body }, origin)
+  const texts = Object.entries(response.headers).map(([name, value]) => [name, String(value ?? '')])
+  return { status: response.status, headers: Object.fromEntries(texts), body: response.body }
 }

@@ -1,9 +1,7 @@
 import type { Config } from '../config.ts'
-import type { NamedSource } from '../domain/page.ts'
+import type { NamedSource } from '../domain/reading.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { readFilterSpec } from '../filter-spec/load.ts'
-import { explained } from '../gateway/explained.ts'
-import { withOtherFilters } from '../gateway/with-other-filters.ts'
 import type { SourceBook } from '../http/sources.ts'
 import { createLimiter } from '../limits/limiter.ts'
 import { localSource } from '../registry/local-source.ts'
@@ -23,7 +21,7 @@ export type Configuration = Listener & {
   /** None without upstreams. */
   sources: SourceBook['sources']
   /** Resolves when every upstream was asked once for what its first answer needs, with whatever outcome. */
-  tried: () => Promise<void>
+  ready: () => Promise<void>
   /** Lets go of everything that no other configuration holds. */
   close: () => Promise<void>
 }
@@ -48,17 +46,17 @@ export const openConfiguration = async (
     const { limits } = config
     const spec = readFilterSpec(config.filterSpecPath)
     const replica = await hold(`replica ${spec.etag}`, () => openReplica(spec, foundation, signal))
-    const { upstreams, areTried, tried } = await openUpstreams({ config, spec, foundation, hold })
-    const local = openLocal(config, spec, replica)
+    const { upstreams, isReady, ready } = await openUpstreams({ config, spec, foundation, hold })
+    const local = openLocal({ config, spec, replica, now: clock.now })
     const cursorSecret = config.adminKey ?? foundation.cursorSecret
     const federation = openFederation({ config, spec, local, upstreams, clock, cursorSecret })
     const limiter = await hold(`limiter ${JSON.stringify(limits)}`, () => openLimiter(limits, foundation))
-    const listening = openListener({ config, spec, foundation, replica, federation, limiter, areTried })
+    const listening = openListener({ config, spec, foundation, replica, federation, limiter, isReady })
     return {
       config,
       replica,
       sources: upstreams.length === 0 ? [] : federation.sources,
-      tried,
+      ready,
       ...listening,
       close: () => closers.close(),
     }
@@ -93,15 +91,19 @@ const openLimiter = async (
   close: () => {},
 })
 
+type LocalOptions = { config: Config; spec: FilterSpec; replica: Replica; now: () => number }
+
 /** `null` for a pure gateway. */
-const openLocal = ({ registry: { name, enabled } }: Config, spec: FilterSpec, replica: Replica) => {
+const openLocal = ({ config, spec, replica, now }: LocalOptions) => {
+  const { name, enabled } = config.registry
   if (!enabled) return null
   const source: NamedSource = {
     name,
     visibility: 'public',
     mode: 'local',
     priority: 0,
-    ask: withOtherFilters(name, spec.filters.values())(explained(localSource(replica))),
+    read: localSource({ name, now }, replica, spec.filters.values()),
+    storefrontOf: (publisher) => replica.projection.publisherOf(publisher)?.storefrontUrl,
   }
   return { source, status: localStatus(name, spec, replica) }
 }
@@ -109,7 +111,7 @@ const openLocal = ({ registry: { name, enabled } }: Config, spec: FilterSpec, re
 /** Loads what talks to upstreams only where there is one: a third of what a start has to load. */
 const openUpstreams = async (options: UpstreamsOptions): Promise<Upstreams> => {
   if (options.config.upstreams.length === 0)
-    return { upstreams: [], areTried: () => true, tried: async () => {} }
+    return { upstreams: [], isReady: () => true, ready: async () => {} }
   const upstreams = await import('./upstreams.ts')
   return upstreams.openUpstreams(options)
 }

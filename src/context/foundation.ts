@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import type { Config } from '../config.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
@@ -12,6 +11,7 @@ import { createRecoverPool } from '../registry/recover-pool.ts'
 import type { RecoverAddress } from '../registry/signature.ts'
 import type { RedisCounters } from '../store/redis-counters.ts'
 import type { Store } from '../store/store.ts'
+import { NameResolver } from '../upstream/http/lookup.ts'
 import { Closers } from './closers.ts'
 import { SharedParts } from './shared-parts.ts'
 
@@ -42,7 +42,8 @@ export type Foundation = {
   /** Where replicas count together; `null` where each counts alone. */
   counters: RedisCounters | null
   recover: RecoverAddress
-  lookup: LookupFunction
+  /** Resolves the names of upstreams. */
+  resolver: NameResolver
   metrics: ReturnType<typeof createMetrics>
   requests: RequestMetrics
   /** Records requests; `null` where nothing is recorded. */
@@ -88,7 +89,7 @@ export const openFoundation = async (
       snapshotFolder: folderBeside(storeUrl),
       counters,
       recover: overrides.recover ?? pool.recover,
-      lookup: overrides.lookup ?? (lookup as LookupFunction),
+      resolver: new NameResolver(overrides.clock ?? systemClock, overrides.lookup),
       metrics,
       requests,
       traced: tracing && new TracedRequests({ tracer: tracing.tracer, routeOf: requests.routeOf }),

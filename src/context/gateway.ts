@@ -1,24 +1,23 @@
 import type { Config } from '../config.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { NamedSource } from '../domain/page.ts'
+import type { NamedSource } from '../domain/reading.ts'
 import type { SourceStatus } from '../domain/source-status.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { Cursors } from '../gateway/cursor.ts'
-import { fanOut } from '../gateway/fan-out.ts'
-import { findListing } from '../gateway/find-listing.ts'
-import { streamListings } from '../gateway/ndjson.ts'
-import { Paging } from '../gateway/paging.ts'
-import { traced } from '../gateway/traced.ts'
-import type { UpstreamSource } from '../gateway/upstream-source.ts'
+import { createFindListing } from '../gateway/find-listing.ts'
+import { createStreamListings } from '../gateway/ndjson.ts'
+import { createReadPage } from '../gateway/pages.ts'
+import { traceSource } from '../gateway/trace-source.ts'
 import { federatedVocabulary } from '../gateway/vocabulary.ts'
 import type { Service } from '../http/routes.ts'
+import type { Upstream } from '../upstream/upstream.ts'
 
 export type GatewayParts = {
   config: Pick<Config, 'gateway' | 'cache'>
   spec: FilterSpec
   /** The gateway's own Registry, as a source and as its status; `null` for a pure gateway. */
   local: { source: NamedSource; status: () => SourceStatus } | null
-  upstreams: readonly UpstreamSource[]
+  upstreams: readonly Upstream[]
   clock: Clock
   /** What cursors are sealed with. */
   cursorSecret: string
@@ -35,7 +34,7 @@ export const openFederation = ({
 }: GatewayParts): NonNullable<Service['gateway']> => {
   const { id, budgetMs } = config.gateway
   const sources = [...(local === null ? [] : [local.source]), ...upstreams.map(({ source }) => source)].map(
-    traced,
+    traceSource,
   )
   const cursors = new Cursors(cursorSecret, () => clock.now() / 1000)
   return {
@@ -47,9 +46,10 @@ export const openFederation = ({
       spec,
       upstreams.map((upstream) => upstream.spec),
     ),
-    federation: fanOut(sources, { budgetMs }),
-    paging: new Paging({ sources, budgetMs, cursors }),
-    stream: streamListings({ sources, budgetMs }),
-    find: findListing({ sources, budgetMs }),
+    budgetMs,
+    cursorKeyId: cursors.keyId,
+    readPage: createReadPage({ sources, budgetMs, clock, cursors }),
+    stream: createStreamListings({ sources, budgetMs, clock }),
+    find: createFindListing({ sources, budgetMs, clock }),
   }
 }

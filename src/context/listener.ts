@@ -24,8 +24,8 @@ export type ListenerParts = {
   replica: Replica
   federation: ReturnType<typeof openFederation>
   limiter: Limiter
-  /** Whether every upstream that is to be pulled was tried once. */
-  areTried: () => boolean
+  /** Whether every snapshot upstream was pulled once. */
+  isReady: () => boolean
 }
 
 export type Listener = {
@@ -38,7 +38,7 @@ export type Listener = {
 
 /** Composition of what answers HTTP requests, over all that a configuration has opened. */
 export const openListener = (parts: ListenerParts): Listener => {
-  const { config, spec, foundation, replica, federation, limiter, areTried } = parts
+  const { config, spec, foundation, replica, federation, limiter, isReady } = parts
   const { store, log, requests, traced, recover, nowSeconds, metrics } = foundation
   const { adminKey, registry, metricsPublic } = config
   const keys = new ApiKeys(store, replica)
@@ -53,7 +53,7 @@ export const openListener = (parts: ListenerParts): Listener => {
     metrics,
     metricsPublic,
     store,
-    areTried,
+    areTried: isReady,
   })
   requests.cover(routes)
   const authorize = createAuthorize({

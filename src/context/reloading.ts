@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { untilAborted, withDeadline } from '../domain/deadline.ts'
+import { raceAbort, withDeadline } from '../domain/deadline.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
 import { registerReloadMetrics } from '../http/reload-metrics.ts'
 import { type Configuration, openConfiguration } from './configuration.ts'
@@ -91,7 +91,7 @@ export class Reloading {
     const next = await openConfiguration(this.#fixed(load()), this.#foundation, this.#closing.signal)
     const { replica: before } = this.#current
     try {
-      await this.#untilTried(next)
+      await this.#untilReady(next)
       if (next.replica !== before) {
         // What is acknowledged from here on, by whichever of the two, can be read through both.
         next.replica.alsoCatchUp(null)
@@ -107,10 +107,10 @@ export class Reloading {
     }
   }
 
-  async #untilTried(next: Configuration): Promise<void> {
-    const isTried = await this.#within(MAX_TRYING_MS, next.tried())
+  async #untilReady(next: Configuration): Promise<void> {
+    const isReady = await this.#within(MAX_TRYING_MS, next.ready())
     this.#closing.signal.throwIfAborted()
-    if (!isTried)
+    if (!isReady)
       this.#foundation.log.warn(
         { seconds: MAX_TRYING_MS / 1000 },
         'an upstream has not been heard of yet; the new configuration takes over without it',
@@ -132,7 +132,7 @@ export class Reloading {
     const late = new Error('late')
     const caller = this.#closing.signal
     try {
-      await withDeadline({ ms, late, caller }, (signal) => untilAborted(work, signal))
+      await withDeadline({ ms, late, caller }, (signal) => raceAbort(work, signal))
       return true
     } catch (cause) {
       if (cause === late || cause === caller.reason) return false

@@ -1,68 +1,83 @@
-import type { Cache } from '../cache/cache.ts'
+import { join } from 'node:path'
 import { LruCache } from '../cache/lru.ts'
 import type { Config } from '../config.ts'
-import type { Notice } from '../domain/breaker.ts'
+import type { SnapshotStorage } from '../domain/saved-snapshot.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
-import { pageGroup } from '../gateway/page-key.ts'
-import { type ListingPage, parseListingPage, retainedBytes } from '../upstream/listing-page.ts'
+import type { SharedBreakerState } from '../upstream/call/circuit-breaker.ts'
+import type { Run } from '../upstream/reading/run.ts'
+import { cacheGroup } from '../upstream/reading/run-cache.ts'
+import type { SnapshotPuller } from '../upstream/snapshot/puller.ts'
+import { snapshotFile } from '../upstream/snapshot/snapshot-file.ts'
 import type { Foundation } from './foundation.ts'
+import { MemoryBudget } from './memory-budget.ts'
 import type { Opened } from './shared-parts.ts'
 
-/** What replicas share about one upstream. */
+/** What all upstreams of the process share, and what of it replicas share. */
 export type Sharing = {
-  /** How its pages are kept. */
-  cache: Cache<ListingPage>
-  /** Where it is told that it is to be left alone; `null` where there is nobody to be told. */
-  notice: Notice | null
+  /** Cached runs of this process. */
+  runs: LruCache<Run>
+  memory: MemoryBudget
+  /** What replicas share about one upstream; all `null` without Redis. */
+  of: (upstream: UpstreamOptions) => SharedState
+  /** Snapshots that are open, by upstream and credential: a new configuration takes over what they hold. */
+  snapshots: Map<string, SnapshotPuller[]>
+  /** This configuration's `cache.max_bytes` applies from now on. */
+  configure: (config: Config) => void
 }
 
-export type PageSharing = {
-  of: (upstream: UpstreamOptions) => Sharing
-  /** Goes by this configuration's `cache.max_bytes` from now on. */
-  fit: (config: Config) => void
+export type SharedState = {
+  sharedRuns: import('../cache/redis.ts').RedisCache | null
+  sharedBreaker: SharedBreakerState | null
+  /** Where its snapshot is saved: beside the database file, or in Redis; `null` nowhere. */
+  storage: SnapshotStorage | null
 }
 
 const PREFIX = 'entrepot:'
 
-/**
- * Composition of what is shared: one cache for all upstreams in this process, and behind it, for all replicas, the
- * Redis that is the store.
- */
-export const openSharing = async (
-  config: Config,
-  { clock, redisUrl }: Foundation,
-): Promise<Opened<PageSharing>> => {
-  const { now } = clock
-  let current = config
-  const near = new LruCache<ListingPage>({ maxBytes: config.cache.maxBytes, sizeOf: retainedBytes, now })
-  const fit = (next: Config): void => {
-    if (next.cache.maxBytes !== current.cache.maxBytes) near.resize(next.cache.maxBytes)
-    current = next
+export const openSharing = async (config: Config, foundation: Foundation): Promise<Opened<Sharing>> => {
+  const { now } = foundation.clock
+  const { maxBytes } = config.cache
+  const runs = new LruCache<Run>({ maxBytes, sizeOf: ({ retainedBytes }) => retainedBytes, now })
+  const memory = new MemoryBudget(runs, maxBytes, config.upstreams.length)
+  const redis = foundation.redisUrl === null ? null : await openRedis(foundation.redisUrl, memory, now)
+  const sharing: Sharing = {
+    runs,
+    memory,
+    snapshots: new Map(),
+    configure: ({ cache, upstreams }) => memory.configure(cache.maxBytes, upstreams.length),
+    of: (upstream) => {
+      const group = cacheGroup(upstream)
+      const file = foundation.snapshotFolder && join(foundation.snapshotFolder, `${upstream.name}.json`)
+      return {
+        sharedRuns: memory.maxSharedBytes === 0 ? null : (redis?.runs ?? null),
+        sharedBreaker: redis?.breakerOf(group) ?? null,
+        storage: file === null ? (redis?.storageOf(upstream.name, group) ?? null) : snapshotFile(file, group),
+      }
+    },
   }
-  const alone: Sharing = { cache: near, notice: null }
-  if (redisUrl === null) return { value: { of: () => alone, fit }, close: () => {} }
-  const [{ RedisCache }, { redisNotice }, { TieredCache }, { counterClient }] = await Promise.all([
-    import('../cache/redis.ts'),
-    import('../cache/redis-notice.ts'),
-    import('../cache/tiered.ts'),
-    import('../store/redis-connection.ts'),
-  ])
-  const client = counterClient(redisUrl)
-  // The store has to be there at the start; a cache may come later.
-  client.connect().catch(() => {})
-  const maxGroupBytes = () => Math.floor(current.cache.maxBytes / current.upstreams.length)
-  const of = (upstream: UpstreamOptions): Sharing => {
-    if (current.cache.maxBytes === 0) return alone
-    const { kind } = upstream
-    // Read as if it came from the upstream: who else writes into that Redis is not known here.
-    const codec = { encode: pageBytes, decode: (bytes: Buffer) => parseListingPage(bytes, kind) }
-    const far = new RedisCache({ client, prefix: `${PREFIX}pages:`, maxGroupBytes, codec, now })
-    return {
-      cache: new TieredCache(near, far),
-      notice: redisNotice({ client, key: `${PREFIX}open:${pageGroup(upstream)}`, now }),
-    }
-  }
-  return { value: { of, fit }, close: () => client.disconnect() }
+  return { value: sharing, close: () => redis?.close() }
 }
 
-const pageBytes = ({ bytes }: ListingPage): Uint8Array => bytes
+const openRedis = async (url: string, memory: MemoryBudget, now: () => number) => {
+  const [{ RedisCache }, { redisBreakerState }, { redisSnapshot }, connection] = await Promise.all([
+    import('../cache/redis.ts'),
+    import('../cache/redis-breaker-state.ts'),
+    import('../cache/redis-snapshot.ts'),
+    import('../store/redis-connection.ts'),
+  ])
+  const client = connection.counterClient(url)
+  const snapshots = connection.commandClient(url)
+  // The store is there by now; where these are not, there is nothing shared, and the store's log says why.
+  await Promise.all([client, snapshots].map((one) => connection.connected(one).catch(() => {})))
+  const maxBytes = () => memory.maxSharedBytes
+  return {
+    runs: new RedisCache({ client, prefix: `${PREFIX}runs:`, maxGroupBytes: maxBytes, now }),
+    breakerOf: (group: string) => redisBreakerState({ client, key: `${PREFIX}open:${group}`, now }),
+    storageOf: (name: string, identity: string) =>
+      redisSnapshot({ client: snapshots, key: `${PREFIX}snapshot:${name}`, identity, maxBytes }),
+    close: () => {
+      client.disconnect()
+      snapshots.disconnect()
+    },
+  }
+}

@@ -1,34 +1,33 @@
 /**
- * A circuit breaker as a value: whether an upstream may be asked, by what became of the questions so far
- * (`contract.md` 3.1, `circuit_open`). It opens after five failures in a row, or when half of ten or more calls within
- * 30 s failed; for 10 s, doubled each time it finds no recovery, up to 120 s. Then probes are sent in the background:
- * two that pass in a row close it, one that fails opens it again.
+ * A circuit breaker as a value. It opens after five failures in a row, or when half of ten or more calls within 30 s
+ * failed; for 10 s, doubled each time that probing fails, up to 120 s. Then probes are sent in the background: two that
+ * pass in a row close it, one that fails opens it again.
  */
 export type Breaker = {
   state: 'closed' | 'open' | 'half_open'
   failuresInARow: number
-  /** What came back within the last 30 s, by second. */
+  /** Calls of the last 30 s, by second. */
   recent: readonly Second[]
-  /** How often it has opened since it was last closed. */
+  /** How often it opened since it was last closed. */
   opened: number
-  /** When an open one is to be probed, in ms since the Unix epoch; `null` where it is not open. */
+  /** When an open one is probed, in ms since the Unix epoch; `null` where it is not open. */
   retryAt: number | null
   probesPassed: number
 }
 
 type Second = { second: number; calls: number; failures: number }
 
-/** What happened. `passed` and `failed` are calls of readers; the others are about probes. */
+/** `passed` and `failed` are calls for readers; the others are about probes. */
 export type BreakerEvent = 'passed' | 'failed' | 'probe' | 'probe_passed' | 'probe_failed'
 
 export const MAX_FAILURES_IN_A_ROW = 5
 export const WINDOW_SECONDS = 30
-/** Fewer calls within the window say nothing. */
+/** Fewer calls within the window never open it. */
 export const MIN_CALLS = 10
 export const FAILING_SHARE = 0.5
 export const OPEN_MS = 10_000
 export const MAX_OPEN_MS = 120_000
-/** The time for which it is open varies by this part of itself, so that replicas do not probe together. */
+/** The open time varies by this share, so that replicas do not probe together. */
 export const OPEN_JITTER = 0.1
 export const PROBES_TO_CLOSE = 2
 
@@ -42,8 +41,8 @@ export const CLOSED: Breaker = {
 }
 
 /**
- * The breaker after an event. What does not fit its state, such as the answer to a call that was made before it
- * opened, changes nothing.
+ * The breaker after an event. An event that does not fit its state, such as the answer to a call that was made before
+ * it opened, changes nothing.
  *
  * @param random from 0 to 1
  */
@@ -88,17 +87,12 @@ const opened = (breaker: Breaker, now: number, random: number): Breaker => {
   return { ...breaker, state: 'open', recent: [], opened: breaker.opened + 1, retryAt, probesPassed: 0 }
 }
 
+/** Seconds of the future are dropped as well: the clock may have been set back. */
 const counted = (recent: readonly Second[], now: number, failures: number): readonly Second[] => {
   const second = Math.floor(now / 1000)
-  const kept = recent.filter((past) => past.second > second - WINDOW_SECONDS && past.second !== second)
-  const same = recent.find((past) => past.second === second)
-  return [...kept, { second, calls: (same?.calls ?? 0) + 1, failures: (same?.failures ?? 0) + failures }]
-}
-
-/** Tells other replicas of an open breaker, and asks whether one of them has told. What fails tells nothing. */
-export type Notice = {
-  /** Until when the upstream is left alone, in ms since the Unix epoch; `null` where nobody says so. */
-  read: () => Promise<number | null>
-  /** `null` takes it back. */
-  write: (until: number | null) => Promise<void>
+  const last = recent.at(-1)
+  if (last?.second === second)
+    return [...recent.slice(0, -1), { second, calls: last.calls + 1, failures: last.failures + failures }]
+  const kept = recent.filter((past) => past.second > second - WINDOW_SECONDS && past.second < second)
+  return [...kept, { second, calls: 1, failures }]
 }

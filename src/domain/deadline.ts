@@ -3,7 +3,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
  * Runs `work` with a signal that aborts when the caller's does, or `ms` after the start with the reason `late`.
- * Heeding the signal is left to the work: see `untilAborted`.
+ * Heeding the signal is left to the work: see `raceAbort`.
  */
 export const withDeadline = async <T>(
   { ms, late, caller }: { ms: number; late: Error; caller: AbortSignal },
@@ -22,7 +22,7 @@ export const withDeadline = async <T>(
  * The outcome of `work`, unless `signal` aborts first: then a rejection with its reason, at once, whether or not the
  * work heeds the signal itself. What the work does after that is heard by nobody.
  */
-export const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
+export const raceAbort = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const giveUp = (): void => reject(signal.reason)
     if (signal.aborted) giveUp()
@@ -31,10 +31,10 @@ export const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<
   })
 
 /**
- * Like `untilAborted`, but leaves the work one turn of the event loop after the abort for a last word: who has
+ * Like `raceAbort`, but leaves the work one turn of the event loop after the abort for a last word: who has
  * something older at hand can still show it.
  */
-export const untilLastWord = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
+export const raceAbortAfterTick = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const giveUp = (): unknown => setImmediate(() => reject(signal.reason))
     if (signal.aborted) giveUp()

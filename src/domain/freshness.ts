@@ -1,113 +1,91 @@
-import type { SourceReason } from './source-error.ts'
-
-/** How the cache came by an answer, to be told as `Cache-Status` (RFC 9211). */
+/** How the cache answered, for `Cache-Status` (RFC 9211). */
 export type CacheDecision = {
   /**
-   * `hit`: kept and fresh. `revalidating`: kept, no longer fresh, and shown while it is fetched anew. `stale`: kept,
-   * and shown in place of an answer that could not be had. `miss`: fetched for this very query.
+   * `hit`: fresh. `revalidating`: served stale while it is fetched again. `stale`: served because fetching failed.
+   * `miss`: fetched for this query.
    */
   outcome: 'hit' | 'revalidating' | 'stale' | 'miss'
-  /** Seconds for which it is still fresh, negative where it is no longer, 0 where it was not kept. */
+  /** Seconds for which it stays fresh; negative once it is stale, 0 where it is not stored. */
   ttlSeconds: number
 }
 
-/** How old an answer is, and why it is shown. */
-export type Freshness = {
-  /** Seconds since the source said so. */
+/** What an upstream's `Cache-Control` and `Age` say about one response (RFC 9111 section 5). */
+export type Directives = {
+  mayStore: boolean
+  /** `null` where the upstream sets none. */
+  maxAgeSeconds: number | null
+  /** Whether it may be served once it is stale. */
+  mayServeStale: boolean
   ageSeconds: number
-  /** `true` when it is shown in place of an answer that could not be had. */
-  stale: boolean
-  /** Why that could not be had. */
-  reason?: SourceReason
-  cache: CacheDecision
-  /** Whether it may be given again without asking: it is fresh, and nobody has dropped it. `now`: spares it a look. */
-  isCurrent: (now?: number) => boolean
 }
 
-/** What an answer is that was put together from these: as old as the oldest, and as good as the worst. */
-export const worstOf = (parts: readonly Freshness[]): Freshness | null => {
-  const worst = parts.toSorted((a, b) => RANK[b.cache.outcome] - RANK[a.cache.outcome])[0]
-  if (worst === undefined) return null
-  if (parts.length === 1) return worst
-  const reason = parts.find(({ stale }) => stale)?.reason
+export const NO_DIRECTIVES: Directives = {
+  mayStore: true,
+  maxAgeSeconds: null,
+  mayServeStale: true,
+  ageSeconds: 0,
+}
+
+/** The stricter of two, for an answer that was read in several responses. */
+export function joinDirectives(one: Directives, other: Directives): Directives {
+  if (other === NO_DIRECTIVES) return one
+  const ages = [one.maxAgeSeconds, other.maxAgeSeconds].filter((seconds) => seconds !== null)
   return {
-    ageSeconds: Math.max(...parts.map(({ ageSeconds }) => ageSeconds)),
-    stale: parts.some(({ stale }) => stale),
-    ...(reason === undefined ? {} : { reason }),
-    cache: {
-      outcome: worst.cache.outcome,
-      ttlSeconds: Math.min(...parts.map(({ cache }) => cache.ttlSeconds)),
-    },
-    isCurrent: (now) => parts.every(({ isCurrent }) => isCurrent(now)),
+    mayStore: one.mayStore && other.mayStore,
+    maxAgeSeconds: ages.length === 0 ? null : Math.min(...ages),
+    mayServeStale: one.mayServeStale && other.mayServeStale,
+    ageSeconds: Math.max(one.ageSeconds, other.ageSeconds),
   }
 }
 
-const RANK: Readonly<Record<CacheDecision['outcome'], number>> = {
-  hit: 0,
-  revalidating: 1,
-  miss: 2,
-  stale: 3,
-}
-
-/** What an upstream says about keeping one answer: its `Cache-Control` and `Age` (RFC 9111 5). */
-export type Directives = {
-  /** `false`: not to be kept by a cache that many readers share. */
-  mayStore: boolean
-  /** Longest time, from when it was made, for which it counts as fresh; `null` where it does not say. */
-  maxAgeSeconds: number | null
-  /** `false`: never to be shown once it is no longer fresh. */
-  mayServeStale: boolean
-  /** Its age when it came. */
-  ageSeconds: number
-}
-
-/** How long a kept answer is good for what. Milliseconds since the Unix epoch, in this order. */
+/** The life of a cached answer, in ms since the Unix epoch, in this order. */
 export type Lifetime = {
   fetchedAt: number
   /** Fresh until here. */
   staleAt: number
-  /** Until here shown at once while it is fetched anew; after it readers wait for the new one. */
-  waitAt: number
-  /** Until here shown in place of an answer that could not be had. */
+  /** Served stale until here while it is fetched again; then readers wait for the new one. */
+  revalidateUntil: number
+  /** Served stale until here where fetching fails. */
   deleteAt: number
 }
 
-export type KeepingPolicy = {
+export type CachePolicy = {
   freshSeconds: number
   staleWhileRevalidateSeconds: number
   staleIfErrorSeconds: number
 }
 
-/** Freshness varies by this part of itself, so that what was fetched together does not end together. */
+/** Freshness varies by this share, so that entries that were fetched together do not expire together. */
 export const FRESHNESS_JITTER = 0.1
 
 /**
- * The lifetime of an answer that came `now`; `null` where it is not to be kept. An upstream may shorten it, never
- * lengthen it: one that allows no freshness at all (`max-age=0`) is asked every time, and shown only in its absence.
+ * The lifetime of an answer that arrived `now`; `null` where it is not stored. An upstream's directives shorten it and
+ * never lengthen it: `max-age=0` is fetched every time and served only where fetching fails.
  *
  * @param random from 0 to 1
  */
-export const lifetimeOf = (
-  policy: KeepingPolicy,
+export function lifetimeOf(
+  policy: CachePolicy,
   { mayStore, maxAgeSeconds, mayServeStale, ageSeconds }: Directives,
   { now, random }: { now: number; random: number },
-): Lifetime | null => {
+): Lifetime | null {
   if (!mayStore) return null
   const ours = policy.freshSeconds * (1 + FRESHNESS_JITTER * (2 * random - 1))
   const theirs = maxAgeSeconds === null ? Number.POSITIVE_INFINITY : Math.max(0, maxAgeSeconds - ageSeconds)
   const staleAt = now + Math.min(ours, theirs) * 1000
   const whileRevalidating = mayServeStale && theirs > 0 ? policy.staleWhileRevalidateSeconds : 0
   const ifError = mayServeStale ? policy.staleIfErrorSeconds : 0
-  const waitAt = staleAt + whileRevalidating * 1000
-  const deleteAt = Math.max(waitAt, staleAt + ifError * 1000)
-  return deleteAt <= now ? null : { fetchedAt: now - ageSeconds * 1000, staleAt, waitAt, deleteAt }
+  const revalidateUntil = staleAt + whileRevalidating * 1000
+  const deleteAt = Math.max(revalidateUntil, staleAt + ifError * 1000)
+  return deleteAt <= now ? null : { fetchedAt: now - ageSeconds * 1000, staleAt, revalidateUntil, deleteAt }
 }
 
-/** What a kept answer is good for at a time. */
-export type Phase = 'fresh' | 'revalidate' | 'if_error' | 'gone'
+export type Phase = 'fresh' | 'revalidate' | 'if_error' | 'expired'
 
-export const phaseAt = ({ staleAt, waitAt, deleteAt }: Lifetime, now: number): Phase => {
+/** An answer from the future has no known age, because the clock was set back: it is expired. */
+export function phaseAt({ fetchedAt, staleAt, revalidateUntil, deleteAt }: Lifetime, now: number): Phase {
+  if (now < fetchedAt) return 'expired'
   if (now < staleAt) return 'fresh'
-  if (now < waitAt) return 'revalidate'
-  return now < deleteAt ? 'if_error' : 'gone'
+  if (now < revalidateUntil) return 'revalidate'
+  return now < deleteAt ? 'if_error' : 'expired'
 }

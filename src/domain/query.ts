@@ -2,7 +2,7 @@ import type { Criterion } from '../filter-spec/criteria.ts'
 import type { ListingStatus } from './listing.ts'
 import type { Trace } from './trace.ts'
 
-/** One reader's question, parsed and checked against our own filter spec (`protocol.md` 1.7). */
+/** One reader's question, parsed and checked against the federated filter spec. */
 export type ListingQuery = {
   /** `null` asks for every status. */
   status: ListingStatus | null
@@ -11,40 +11,39 @@ export type ListingQuery = {
   /** AND-ed. */
   criteria: readonly Criterion[]
   /**
-   * The filters that the source itself is to apply, as name and raw value: all that the reader sent, or what is left
-   * of them. A criterion of a filter that is not among them is evaluated here, over all listings that are left.
+   * The filters that the source itself applies, as name and raw value. A criterion whose filter is not among them is
+   * evaluated in the gateway, over everything that the others leave.
    */
   filters: readonly (readonly [name: string, value: string])[]
-  /** 1 to 200 as a reader sends it; the gateway asks its sources for longer prefixes. */
-  limit: number
-  offset: number
-  /**
-   * Etag of the source's own filter spec by which `filters` were chosen: one that has another answers 412. Never what
-   * the reader sent, which is about our spec.
-   */
+  /** Etag of the upstream's filter spec that `filters` were chosen by, sent as `If-Match`. */
   ifMatch?: string
   /** Asks for the one listing of that id, whatever its status, and for nothing else. */
   listingId?: string
-  /**
-   * `stretch`: no page of matches is wanted, only what comes from `offset` on in one request's worth, counted as the
-   * source itself counts; so the cost of reading on does not grow with what lies before. Absent: a page.
-   */
-  reading?: 'stretch'
-  /** Whether `Page.explanation` is wanted; absent means no. */
+  /** Whether `ReadingInfo.explanation` is wanted; absent means no. */
   explain?: boolean
-  /** The reader's own `Cache-Control`; absent: what is kept may be given. */
+  /** The reader's own `Cache-Control`; absent: cached Readings may be served. */
   caching?: Caching
   /**
-   * Gateways that the question has been through, this one last: sent on as `CDN-Loop` (RFC 8586). An upstream may
-   * answer otherwise for it, so it is part of what is asked. Absent where the question is nobody's but our own.
+   * Gateways that the question passed through, this one last: sent as `CDN-Loop` (RFC 8586). An upstream's answer may
+   * depend on it, so it is part of the cache key. Absent for the gateway's own questions.
    */
   via?: readonly string[]
-  /** Where it stands in a trace. It changes no answer: who shares one's work stands in that one's trace. */
+  /** Parent of the spans of this question. It changes no answer. */
   trace?: Trace
 }
 
-/** Request directives of RFC 9111 5.2.1: ask anew, or do not ask at all. */
+/** Request directives of RFC 9111 5.2.1. */
 export type Caching = 'no-cache' | 'only-if-cached'
 
 export const DEFAULT_LIMIT = 50
 export const MAX_LIMIT = 200
+
+/** Everything open, which every Registry can answer. */
+export const ALL_OPEN: ListingQuery = { status: 'open', publisher: null, criteria: [], filters: [] }
+
+/** A question for one page of the merged sequence. */
+export type PageQuery = ListingQuery & {
+  /** 1 to 200 as a reader sends it. */
+  limit: number
+  offset: number
+}

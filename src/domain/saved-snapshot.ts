@@ -1,38 +1,36 @@
-import { type Gap, gapsAmong } from './gap.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts'
 import { objectMembers } from './json-members.ts'
 import { arrayElements, type Slice } from './json-walk.ts'
-import type { Item } from './page.ts'
+import { type MissingSource, missingAmong } from './missing-source.ts'
+import type { Item } from './reading.ts'
 
-/** All open listings of an upstream, by `listingKey`, as they were at a time (milliseconds since the Unix epoch). */
+/** All open listings of an upstream by key, as of `takenAt` (ms since the Unix epoch). */
 export type SavedSnapshot = {
   takenAt: number
   listings: ReadonlyMap<string, Item>
-  /** What a gateway said was missing then; absent: nothing. */
-  gaps?: readonly HeldGap[]
+  /** What a gateway reported as missing then; absent means nothing. */
+  missing?: readonly PersistedMissing[]
 }
 
-/** `heardAt`: since when (as `takenAt`) nothing was heard of it; absent where nothing ever was. */
-export type HeldGap = Omit<Gap, 'ageSeconds'> & { heardAt?: number }
+/** `heardAt`: when it was last heard of, in ms since the Unix epoch; absent where it never was. */
+export type PersistedMissing = Omit<MissingSource, 'ageSeconds'> & { heardAt?: number }
 
-/** Where a snapshot outlives the process. */
-export interface SnapshotKeeping {
+/** Where the snapshot of one upstream and credential outlives the process. */
+export interface SnapshotStorage {
   /**
-   * What was saved last; `null` where there is none of this upstream.
-   * @throws Error when it is there and cannot be read
+   * What was saved last; `null` where there is none.
+   * @throws Error when it cannot be read
    */
   load: () => Promise<SavedSnapshot | null>
-  /** Takes the place of what was saved before, whole or not at all. */
+  /** Replaces what was saved before, whole or not at all. */
   save: (snapshot: SavedSnapshot) => Promise<void>
 }
 
-/**
- * A snapshot as text, for `url`'s upstream. Each listing stands in it to the byte, behind what is known of it.
- */
-export const renderSnapshot = ({ takenAt, listings, gaps }: SavedSnapshot, url: string): Buffer => {
-  const missing = gaps === undefined ? '' : `"gaps":${JSON.stringify(gaps)},`
+/** A snapshot as text. Each listing is in it to the byte. `identity` names the upstream and the credential. */
+export function renderSnapshot({ takenAt, listings, missing }: SavedSnapshot, identity: string): Buffer {
+  const entries = missing === undefined ? '' : `"missing":${JSON.stringify(missing)},`
   const parts: Uint8Array[] = [
-    Buffer.from(`{"url":${JSON.stringify(url)},"taken_at":${takenAt},${missing}"listings":[`),
+    Buffer.from(`{"identity":${JSON.stringify(identity)},"taken_at":${takenAt},${entries}"listings":[`),
   ]
   let comma = ''
   for (const [key, { bytes, ...about }] of listings) {
@@ -49,48 +47,60 @@ export const renderSnapshot = ({ takenAt, listings, gaps }: SavedSnapshot, url: 
 const CLOSE = Buffer.from('}')
 
 /**
- * What `renderSnapshot` made; `null` where that was for another upstream, which had the same name once.
+ * What `renderSnapshot` wrote; `null` where it is of another identity: what one credential is shown is not shown to
+ * another.
  * @throws SyntaxError for anything else
  */
-export const readSnapshot = (bytes: Buffer, url: string): SavedSnapshot | null => {
+export function readSnapshot(bytes: Buffer, identity: string): SavedSnapshot | null {
   const members = membersAt(bytes, 0)
   const takenAt = valueAt(bytes, members.get('taken_at'))
   const listings = members.get('listings')
   const elements = listings === undefined ? null : arrayElements(bytes, listings.start)
-  if (typeof takenAt !== 'number' || elements === null) throw new SyntaxError('it is no snapshot')
-  if (valueAt(bytes, members.get('url')) !== url) return null
-  const gaps = members.get('gaps')
+  if (typeof takenAt !== 'number' || elements === null) throw new SyntaxError('it is not a snapshot')
+  if (valueAt(bytes, members.get('identity')) !== identity) return null
+  const missing = members.get('missing')
   return {
     takenAt,
     listings: new Map(elements.map(({ start }) => readEntry(bytes, start))),
-    ...(gaps === undefined ? {} : { gaps: readHeldGaps(valueAt(bytes, gaps)) }),
+    ...(missing === undefined ? {} : { missing: readMissingEntries(valueAt(bytes, missing)) }),
   }
 }
 
-const readHeldGaps = (value: JsonValue | undefined): HeldGap[] => {
-  if (!Array.isArray(value)) throw new SyntaxError('it does not say what is missing')
+function readMissingEntries(value: JsonValue | undefined): PersistedMissing[] {
+  if (!Array.isArray(value)) throw new SyntaxError('its missing sources are not a list')
   return value.flatMap((entry) => {
     const heardAt = isJsonObject(entry) ? entry.heardAt : undefined
-    return gapsAmong([entry]).map((gap) => ({ ...gap, ...(typeof heardAt === 'number' ? { heardAt } : {}) }))
+    return missingAmong([entry]).map((one) => ({
+      ...one,
+      ...(typeof heardAt === 'number' ? { heardAt } : {}),
+    }))
   })
 }
 
-const readEntry = (bytes: Buffer, at: number): [key: string, item: Item] => {
+function readEntry(bytes: Buffer, at: number): [key: string, item: Item] {
   const members = membersAt(bytes, at)
   const key = valueAt(bytes, members.get('key'))
   const about = valueAt(bytes, members.get('about'))
   const listing = members.get('listing')
   if (typeof key !== 'string' || !isAboutItem(about) || !isJsonObject(valueAt(bytes, listing)) || !listing)
-    throw new SyntaxError('it holds something that is no listing')
+    throw new SyntaxError('it holds something that is not a listing')
   return [key, { ...about, bytes: bytes.subarray(listing.start, listing.end) }]
 }
 
-/** The file is our own: a look at what everything hangs on will do. */
-const isAboutItem = (value: unknown): value is Omit<Item, 'bytes'> & JsonObject =>
-  isJsonObject(value) && typeof value.listingId === 'string' && typeof value.createdAt === 'number'
+/** The file is our own: the members that everything depends on are checked. */
+function isAboutItem(value: unknown): value is Omit<Item, 'bytes'> & JsonObject {
+  return (
+    isJsonObject(value) &&
+    typeof value.listingId === 'string' &&
+    typeof value.createdAt === 'number' &&
+    typeof value.position === 'number'
+  )
+}
 
-const membersAt = (bytes: Buffer, at: number): ReadonlyMap<string, Slice> =>
-  new Map(objectMembers(bytes, at).map(({ name, value }) => [name, value]))
+function membersAt(bytes: Buffer, at: number): ReadonlyMap<string, Slice> {
+  return new Map(objectMembers(bytes, at).map(({ name, value }) => [name, value]))
+}
 
-const valueAt = (bytes: Buffer, place: Slice | undefined): JsonValue | undefined =>
-  place === undefined ? undefined : parseJson(bytes.toString('utf8', place.start, place.end))
+function valueAt(bytes: Buffer, place: Slice | undefined): JsonValue | undefined {
+  return place === undefined ? undefined : parseJson(bytes.toString('utf8', place.start, place.end))
+}

@@ -1,6 +1,6 @@
-import type { Gap } from './gap.ts'
-import type { SourceMode, Visibility } from './page.ts'
-import type { SourceReason } from './source-error.ts'
+import type { MissingSource } from './missing-source.ts'
+import type { SourceMode, Visibility } from './reading.ts'
+import type { SourceReason } from './source-reason.ts'
 
 /** How one source is doing, apart from any one query: an entry of `GET /sources` (`contract.md` 3.2). */
 export type SourceStatus = {
@@ -18,8 +18,8 @@ export type SourceStatus = {
   filters: readonly string[] | null
   /** Listings that it last said it has, unfiltered and open; `null` where not known. */
   listings: number | null
-  /** What a gateway's latest answer said is missing in it; absent where nothing was. */
-  gaps?: readonly Gap[]
+  /** What a gateway's latest answer reported as missing; absent where nothing was. */
+  missing?: readonly MissingSource[]
 }
 
 /** What only the operator sees of a source. */

@@ -1,4 +1,4 @@
-import type { Visibility } from './page.ts'
+import type { Visibility } from './reading.ts'
 
 export const UPSTREAM_KINDS = ['registry', 'gateway'] as const
 export const UPSTREAM_MODES = ['live', 'snapshot'] as const

@@ -17,6 +17,16 @@ export type UpstreamSpec = {
   registries: ReadonlyMap<string, readonly string[]>
 }
 
+/** What is known of an upstream's filter spec now. */
+export type KnownSpec = {
+  /** `null` where nothing is. */
+  readonly current: UpstreamSpec | null
+  /** Settles when it was asked for the first time. */
+  readonly loaded: Promise<unknown>
+  /** Asks for it again, since an answer has refuted `doubted`. */
+  recheck: (doubted: UpstreamSpec | null) => Promise<UpstreamSpec | null>
+}
+
 /** More is not read of one name (`contract.md` 3.2). */
 const MAX_REGISTRIES = 100
 const MAX_DEPTH = 64

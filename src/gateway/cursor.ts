@@ -1,90 +1,68 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 import { EntrepotError } from '../errors.ts'
-import { KEY_LENGTH } from './copy-key.ts'
-import type { Standing } from './walk.ts'
+import type { ResumePoint } from './merge.ts'
 
-/** How long a cursor is good for. */
+/** How long a cursor is valid. */
 export const CURSOR_SECONDS = 3600
+/** Longest text that is read. */
+const MAX_CURSOR_LENGTH = 16_384
+/** Longest cursor of a gateway that is carried along; without it that gateway is read from the top. */
+const MAX_CARRIED_LENGTH = 4096
 
-/** Longest text that is looked at: 100 sources take up about 4,000 characters, as many keys as there may be 5,500. */
-const MAX_CURSOR_LENGTH = 12_288
-
-/**
- * Most copies of either kind that a cursor names: more than are passed by at a time among thousands of listings. They
- * are asked for only where a walk is not remembered.
- */
-const MAX_KEYS = 256
-
-/** Where a reader stands in a merged sequence. */
-export type Position = Standing & {
-  /** Distinct matches, as the first page said. */
+/** Where a reader goes on in a merged sequence. */
+export type Position = ResumePoint & {
+  /** Distinct matches, as the first page counted them. */
   total: number
-  /** What is remembered of this walk, if it still is; empty where nothing has to be. */
-  walk: string
 }
 
 /**
- * Cursors, sealed with AES-256-GCM: opaque, since they name sources, and authentic. Whoever has the same secret opens
- * them: replicas that share `REGISTRY_ADMIN_API_KEY`. They are bound to the question, what its reader may see included.
+ * Cursors, sealed with AES-256-GCM: opaque, since they name sources, and authentic. Replicas with the same secret
+ * (`REGISTRY_ADMIN_API_KEY`) open each other's. A cursor is bound to the question and to what its reader may see.
  */
 export class Cursors {
+  /** Names the key, so that an answer with a cursor of another key differs. */
+  readonly keyId: string
   readonly #key: Buffer
   readonly #nowSeconds: () => number
 
   constructor(secret: string, nowSeconds: () => number) {
-    this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'entrepot cursor 1', 32))
+    this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'entrepot cursor 2', 32))
+    this.keyId = createHash('sha256').update(this.#key).digest('base64url').slice(0, 8)
     this.#nowSeconds = nowSeconds
   }
 
-  /** @param question all that has to be the same for the cursor to mean anything */
-  seal({ behind, isCrowd, spans, nth, passed, ahead, total, walk }: Position, question: string): string {
-    const { createdAt, rank, listingId } = behind
-    const parts: Parts = [
-      this.#nowSeconds() + CURSOR_SECONDS,
-      createdAt,
-      rank,
-      listingId,
-      isCrowd,
-      nth,
-      total,
-      walk,
-      Object.entries(spans).map(([name, { from, to }]) => [name, from, to]),
-      passed.slice(-MAX_KEYS).join(''),
-      ahead.slice(0, MAX_KEYS).join(''),
-    ]
+  /** @param question everything that has to be the same for the cursor to be valid */
+  seal({ after, cap, hints, total }: Position, question: string): string {
+    const { position, rank, listingId } = after
+    const sources = Object.entries(hints).map(([name, { offset, resume }]): Parts[6][number] =>
+      resume === undefined || resume.length > MAX_CARRIED_LENGTH ? [name, offset] : [name, offset, resume],
+    )
+    const expiresAt = this.#nowSeconds() + CURSOR_SECONDS
+    const parts: Parts = [expiresAt, position, rank, listingId, cap, total, sources]
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(question))
     const sealed = [nonce, cipher.update(JSON.stringify(parts)), cipher.final(), cipher.getAuthTag()]
     return Buffer.concat(sealed).toString('base64url')
   }
 
-  /** @throws EntrepotError `bad_request` for one that was changed, is another question's, or is too old */
+  /** @throws EntrepotError `bad_request` for one that was changed, belongs to another question, or has expired */
   open(cursor: string, question: string): Position {
     const parts = this.#decipher(cursor, question)
     if (parts === null)
       throw new EntrepotError(
         'bad_request',
-        'cursor: not one of ours for this very question, filters and sources included; begin again without it',
+        'cursor: not valid for this question, its filters and sources included; begin again without it',
       )
-    const [expiresAt, createdAt, rank, listingId, isCrowd, nth, total, walk, sources, passed, ahead] = parts
+    const [expiresAt, position, rank, listingId, cap, total, sources] = parts
     if (this.#nowSeconds() > expiresAt)
       throw new EntrepotError('bad_request', 'cursor: has expired; begin again without it')
-    const spans = Object.fromEntries(sources.map(([name, from, to]) => [name, { from, to }]))
-    return {
-      behind: { createdAt, rank, listingId },
-      isCrowd,
-      spans,
-      nth,
-      passed: keysIn(passed),
-      ahead: keysIn(ahead),
-      total,
-      walk,
-    }
+    const hints = Object.fromEntries(sources.map(([name, offset, resume]) => [name, { offset, resume }]))
+    return { after: { position, rank, listingId }, cap, hints, total }
   }
 
   #decipher(cursor: string, question: string): Parts | null {
     const bytes = Buffer.from(cursor.slice(0, MAX_CURSOR_LENGTH), 'base64url')
-    // Decoding passes over what does not belong there.
+    // Decoding ignores characters that do not belong there.
     if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== cursor) return null
     const nonce = bytes.subarray(0, NONCE_BYTES)
     const decipher = createDecipheriv('aes-256-gcm', this.#key, nonce, { authTagLength: TAG_BYTES })
@@ -93,8 +71,7 @@ export class Cursors {
       const text = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()])
       return JSON.parse(text.toString())
     } catch {
-      // Not authentic: nothing in it can be told from noise.
-      return null
+      return null // not authentic
     }
   }
 }
@@ -102,19 +79,12 @@ export class Cursors {
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-const keysIn = (text: string): string[] =>
-  Array.from({ length: text.length / KEY_LENGTH }, (_, n) => text.slice(n * KEY_LENGTH, (n + 1) * KEY_LENGTH))
-
 type Parts = [
   expiresAt: number,
-  createdAt: number,
+  position: number,
   rank: number,
   listingId: string,
-  isCrowd: boolean,
-  nth: number,
+  cap: number,
   total: number,
-  walk: string,
-  sources: [name: string, from: number, to: number][],
-  passed: string,
-  ahead: string,
+  sources: ([name: string, offset: number] | [name: string, offset: number, resume: string])[],
 ]

@@ -1,68 +1,68 @@
 import type { Reader } from '../domain/api-key.ts'
+import type { Clock } from '../domain/clock.ts'
 import { withDeadline } from '../domain/deadline.ts'
-import type { MergedItem } from '../domain/merge.ts'
-import type { NamedSource } from '../domain/page.ts'
 import type { ListingQuery } from '../domain/query.ts'
+import type { NamedSource } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
+import { assertAnswerable } from './assert-answerable.ts'
 import { renderItem } from './envelope.ts'
-import { type Asking, countReturned, describeOutcomes, type Outcome, onlyLocal } from './fan-out.ts'
-import { refuseUnusable } from './refuse-unusable.ts'
+import { type MergedItem, MergedSequence } from './merge.ts'
+import { type FanOutOptions, type Outcome, skipAsLoop } from './outcome.ts'
+import { countReturned, describeOutcomes } from './source-report.ts'
 import { visibleSources } from './visible.ts'
-import { Walk } from './walk.ts'
 
-/** About as much as is written in one go. */
+/** Roughly the size of one write. */
 const CHUNK_BYTES = 64 * 1024
 
-export type StreamOptions = { sources: readonly NamedSource[]; budgetMs: number }
+export type StreamOptions = { sources: readonly NamedSource[]; budgetMs: number; clock: Clock }
 
-/** A merged sequence on its way: how it began, and its lines. */
+/** How the sources answered at first, and the lines as they are read. */
 export type MergedStream = { outcomes: readonly Outcome[]; lines: AsyncGenerator<Buffer> }
 
 export type StreamListings = (
   query: ListingQuery,
-  reader: Reader,
-  signal: AbortSignal,
-  asking: Asking,
+  asking: { reader: Reader; signal: AbortSignal; options?: FanOutOptions },
 ) => Promise<MergedStream>
 
 /**
- * The whole merged sequence, one listing a line, and a last line that says what became of every source
- * (`contract.md` 3.1, `application/x-ndjson`). It is read as it is taken, a stretch of each source at a time; a source
- * that is out for longer than the budget in one of these rounds is left behind, and the last line says so.
+ * The whole merged sequence as NDJSON, one listing a line, and a last line with `complete` and `sources`. It is read as
+ * it is sent. A source that takes longer than the budget in one round has failed, and the last line reports it.
  *
- * Rejects as `fanOut` does for what is known before the first line.
+ * Rejects as a page does for what is known before the first line.
  */
-export const streamListings =
-  ({ sources, budgetMs }: StreamOptions): StreamListings =>
-  async (query, reader, signal, asking) => {
-    const visible = visibleSources(sources, reader, asking.named)
-    const walk = new Walk(asking.isLoop ? visible.map(onlyLocal) : visible, query)
-    const ms = asking.budgetMs ?? budgetMs
+export function createStreamListings({ sources, budgetMs, clock }: StreamOptions): StreamListings {
+  return async (query, { reader, signal: caller, options = {} }) => {
+    const visible = visibleSources(sources, reader, options.named)
+    const asked = options.isLoop ? visible.map(skipAsLoop) : visible
+    const sequence = new MergedSequence(asked, query, { cap: clock.now() * 1000 })
+    const ms = options.budgetMs ?? budgetMs
     const next = (): Promise<MergedItem[]> => {
-      const late = new SourceError('timeout', `nothing more within the budget of ${ms} ms`)
-      return withDeadline({ ms, late, caller: signal }, (deadline) =>
-        walk.next(Number.POSITIVE_INFINITY, deadline),
-      )
+      const late = new SourceError('timeout', `no answer within the budget of ${ms} ms`)
+      return withDeadline({ ms, late, caller }, (signal) => sequence.takeRound(signal))
     }
     const first = await next()
-    const { outcomes } = walk
-    const described = describeOutcomes(outcomes, new Map())
-    refuseUnusable({ ...described, outcomes, total: first.length }, asking)
-    return { outcomes, lines: renderLines(walk, first, next, query.explain) }
+    const { outcomes } = sequence
+    const described = describeOutcomes(outcomes, new Map(), clock.now())
+    assertAnswerable({ ...described, outcomes, total: first.length }, options)
+    return { outcomes, lines: renderLines({ sequence, first, next, clock, explain: query.explain }) }
   }
+}
 
-async function* renderLines(
-  walk: Walk,
-  first: readonly MergedItem[],
-  next: () => Promise<MergedItem[]>,
-  explain = false,
-): AsyncGenerator<Buffer> {
+type LinesOptions = {
+  sequence: MergedSequence
+  first: readonly MergedItem[]
+  next: () => Promise<MergedItem[]>
+  clock: Clock
+  explain: boolean | undefined
+}
+
+async function* renderLines({ sequence, first, next, clock, explain }: LinesOptions): AsyncGenerator<Buffer> {
   const returned = new Map<string, number>()
   for (let items = first; items.length > 0; items = await next()) {
     countReturned(items, returned)
     yield* renderChunks(items)
   }
-  const { complete, sources } = describeOutcomes(walk.outcomes, returned, explain)
+  const { complete, sources } = describeOutcomes(sequence.outcomes, returned, clock.now(), explain)
   yield Buffer.from(`${JSON.stringify({ _meta: { complete, sources } })}\n`)
 }
 
@@ -85,8 +85,9 @@ const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 const LINE_END = Buffer.from([LINE_FEED])
 
-/** Inside a JSON string a line cannot end, so where one does it stands between tokens and means nothing. */
-const onOneLine = (row: Buffer): Uint8Array =>
-  row.includes(LINE_FEED) || row.includes(CARRIAGE_RETURN)
+/** Inside a JSON string there is no line break, so one in a row is between tokens and means nothing. */
+function onOneLine(row: Buffer): Uint8Array {
+  return row.includes(LINE_FEED) || row.includes(CARRIAGE_RETURN)
     ? row.filter((byte) => byte !== LINE_FEED && byte !== CARRIAGE_RETURN)
     : row
+}

@@ -1,120 +1,173 @@
 import type { CacheDecision } from '../domain/freshness.ts'
-import type { Gap } from '../domain/gap.ts'
-import type { NamedSource, Page } from '../domain/page.ts'
-import { SourceError, type SourceReason } from '../domain/source-error.ts'
+import type { MissingSource } from '../domain/missing-source.ts'
+import type { NamedSource, ReadingInfo } from '../domain/reading.ts'
+import { SourceError } from '../domain/source-error.ts'
+import type { SourceReason } from '../domain/source-reason.ts'
 import type { SourceDetails } from '../domain/source-status.ts'
+import type { MergedItem } from './merge.ts'
+import type { Outcome } from './outcome.ts'
 
-/** `skipped`: could have answered, but not this query. */
+/** `skipped`: works, but cannot answer this question. */
 export type SourceState = 'loaded' | 'stale' | 'unavailable' | 'not_yet_loaded' | 'skipped'
 
-/** What a reader learns of one source: an entry of `sources` in the envelope, as it is sent (`contract.md` 3.1). */
+/** One entry of `sources` in an envelope, as it is sent. */
 export type SourceReport = {
-  /** A source's name, or `eu/curated` of what the gateway `eu` says that it has not reached. */
+  /** A source's name, or `eu/curated` for what the gateway `eu` reports as missing. */
   registry: string
   state: SourceState
   reason?: SourceReason
   /** For `unsupported_filter`: which. */
   filters?: readonly string[]
-  /** Matches in this source before paging and deduplication; `null` where it did not say. */
+  /** Matches in this source before paging and deduplication; `null` where it is not known. */
   matched?: number | null
   /** Items of the page that are this source's copies. */
   returned?: number
   age_seconds?: number
   elapsed_ms?: number
-  /** Items that were no listings and were dropped. */
+  /** Unreadable items that were dropped. */
   invalid?: number
-  /** Of what a gateway remembers to be missing: ids of those that it was heard from. */
+  /** Of a missing source that a gateway remembers: the gateways that reported it. */
   via?: readonly string[]
-  /** Where the question asks to explain. */
+  /** Only where the question asks to explain. */
   explain?: ReportedExplanation
 }
 
-/** How a source came to its answer (`contract.md` 3.1, `explain=true`). */
+/** How a source answered, for `explain=true`. */
 export type ReportedExplanation = {
-  /** The query string that it was sent, without paging; absent for a source in memory. */
+  /** The query string that was sent, without paging; absent for a source in memory. */
   query?: string
-  /** How the cache came by the answer; `none` where there is no cache. */
+  /** `none` where there is no cache. */
   cache: CacheDecision['outcome'] | 'none'
   /** Absent for a source that is not called. */
   breaker?: SourceDetails['breaker']['state']
   excluded: Readonly<Record<string, { by_value: number; missing: number }>>
 }
 
-export const reportPage = (
-  registry: string,
-  page: Page,
+/**
+ * What readers see of the sources of an answer, and whether it is complete.
+ * @param returned items that are shown of each source
+ * @param now ms since the Unix epoch
+ */
+export function describeOutcomes(
+  outcomes: readonly Outcome[],
+  returned: ReadonlyMap<string, number>,
+  now: number,
+  explain = false,
+): { complete: boolean; sources: SourceReport[] } {
+  const sources = outcomes.flatMap((outcome): SourceReport[] => {
+    const { source, result } = outcome
+    const report = reportOutcome(outcome, returned.get(source.name) ?? 0, now)
+    const entry = explain ? { ...report, explain: explainSource(source, result) } : report
+    return [entry, ...(result.missing ?? []).map((missing) => reportMissing(source.name, missing))]
+  })
+  return { complete: outcomes.every(isComplete), sources }
+}
+
+/** Items by the source whose copy is shown; added to what was counted before. */
+export function countReturned(
+  items: readonly MergedItem[],
+  counts: Map<string, number> = new Map(),
+): Map<string, number> {
+  for (const { registry } of items) counts.set(registry, (counts.get(registry) ?? 0) + 1)
+  return counts
+}
+
+/** Whether a source answered, and did not report its own answer as incomplete. */
+export function isComplete({ result }: Outcome): boolean {
+  return !(result instanceof SourceError) && result.missing === undefined
+}
+
+/** @param returned of a source that failed midway, the items that were shown before */
+export function reportOutcome(
+  {
+    source: { name },
+    result,
+    elapsedMs,
+  }: Pick<Outcome, 'result' | 'elapsedMs'> & { source: { name: string } },
   returned: number,
-  elapsedMs: number,
-): SourceReport => ({
-  registry,
-  state: page.stale ? 'stale' : 'loaded',
-  matched: page.total,
-  returned,
-  age_seconds: Math.floor(page.ageSeconds),
-  elapsed_ms: Math.round(elapsedMs),
-  ...(page.reason === undefined ? {} : { reason: page.reason }),
-  ...(page.invalid === undefined ? {} : { invalid: page.invalid }),
-})
+  now: number,
+): SourceReport {
+  return result instanceof SourceError
+    ? reportFailure(name, result, elapsedMs, returned)
+    : reportReading(name, result, { returned, elapsedMs, now })
+}
 
-/** What a gateway says is missing in its answer, under the name that readers know it by. */
-export const reportGap = (
-  gateway: string,
-  { registry, state, reason, ageSeconds, via }: Gap,
-): SourceReport => ({
-  registry: `${gateway}/${registry}`,
-  state,
-  ...(reason === undefined ? {} : { reason }),
-  matched: null,
-  returned: 0,
-  ...(ageSeconds === undefined ? {} : { age_seconds: Math.floor(ageSeconds) }),
-  ...(via === undefined ? {} : { via }),
-})
-
-/** `returned`: of a source that failed midway, how many were shown before. */
-export const reportFailure = (
+function reportReading(
   registry: string,
-  error: SourceError,
-  elapsedMs: number,
-  returned = 0,
-): SourceReport =>
-  SKIPPING.has(error.reason)
-    ? {
-        registry,
-        state: 'skipped',
-        reason: error.reason,
-        ...(error.filters.length === 0 ? {} : { filters: error.filters }),
-        ...(returned === 0 ? {} : { returned }),
-      }
-    : {
-        registry,
-        ...(error.reason === 'not_yet_loaded'
-          ? { state: 'not_yet_loaded' }
-          : { state: 'unavailable', reason: error.reason }),
-        matched: null,
-        returned,
-        elapsed_ms: Math.round(elapsedMs),
-      }
-
-export const explainSource = (
-  { breaker }: Pick<NamedSource, 'breaker'>,
-  result: Page | SourceError,
-): ReportedExplanation => {
-  const page = result instanceof SourceError ? null : result
-  const { sent, excluded = [] } = page?.explanation ?? {}
+  { stale, total, asOf, reason, invalid }: ReadingInfo,
+  { returned, elapsedMs, now }: { returned: number; elapsedMs: number; now: number },
+): SourceReport {
   return {
-    ...(sent === undefined ? {} : { query: sent }),
-    cache: page?.cache?.outcome ?? 'none',
-    ...(breaker === undefined ? {} : { breaker: breaker() }),
-    excluded: Object.fromEntries(
-      excluded.map(({ filter, byValue, missing }) => [filter, { by_value: byValue, missing }]),
-    ),
+    registry,
+    state: stale ? 'stale' : 'loaded',
+    matched: total,
+    returned,
+    age_seconds: Math.max(0, Math.floor((now - asOf) / 1000)),
+    elapsed_ms: Math.round(elapsedMs),
+    ...(reason === undefined ? {} : { reason }),
+    ...(invalid === undefined ? {} : { invalid }),
   }
 }
 
-/** The source is well; it is the query that it cannot answer. */
+/** What a gateway reports as missing from its answer, by the name that readers know it by. */
+export function reportMissing(
+  gateway: string,
+  { registry, state, reason, ageSeconds, via }: MissingSource,
+): SourceReport {
+  return {
+    registry: `${gateway}/${registry}`,
+    state,
+    ...(reason === undefined ? {} : { reason }),
+    matched: null,
+    returned: 0,
+    ...(ageSeconds === undefined ? {} : { age_seconds: Math.floor(ageSeconds) }),
+    ...(via === undefined ? {} : { via }),
+  }
+}
+
+function reportFailure(
+  registry: string,
+  { reason, filters }: SourceError,
+  elapsedMs: number,
+  returned: number,
+): SourceReport {
+  if (SKIPPING.has(reason))
+    return {
+      registry,
+      state: 'skipped',
+      reason,
+      ...(filters.length === 0 ? {} : { filters }),
+      ...(returned === 0 ? {} : { returned }),
+    }
+  return {
+    registry,
+    ...(reason === 'not_yet_loaded' ? { state: 'not_yet_loaded' } : { state: 'unavailable', reason }),
+    matched: null,
+    returned,
+    elapsed_ms: Math.round(elapsedMs),
+  }
+}
+
+/** The source works; it is the question that it cannot answer. */
 const SKIPPING: ReadonlySet<SourceReason> = new Set([
   'unsupported_filter',
   'schema_mismatch',
   'scan_limit',
   'loop',
 ])
+
+function explainSource(
+  { breaker }: Pick<NamedSource, 'breaker'>,
+  result: Outcome['result'],
+): ReportedExplanation {
+  const reading = result instanceof SourceError ? null : result
+  const { sent, excluded = [] } = reading?.explanation ?? {}
+  return {
+    ...(sent === undefined ? {} : { query: sent }),
+    cache: reading?.cache?.outcome ?? 'none',
+    ...(breaker === undefined ? {} : { breaker: breaker() }),
+    excluded: Object.fromEntries(
+      excluded.map(({ filter, byValue, missing }) => [filter, { by_value: byValue, missing }]),
+    ),
+  }
+}

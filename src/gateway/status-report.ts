@@ -1,6 +1,6 @@
-import type { Gap } from '../domain/gap.ts'
+import type { MissingSource } from '../domain/missing-source.ts'
 import type { SourceStatus } from '../domain/source-status.ts'
-import { reportGap } from './source-report.ts'
+import { reportMissing } from './source-report.ts'
 
 /** How a source is doing, as it is sent: an entry of `GET /sources` (`contract.md` 3.2). */
 export const reportStatus = ({ name, mode, visibility, state, ...status }: SourceStatus) => ({
@@ -14,12 +14,14 @@ export const reportStatus = ({ name, mode, visibility, state, ...status }: Sourc
   schema_id: status.schemaId,
   filters: status.filters,
   listings: status.listings,
-  ...(status.gaps === undefined ? {} : { gaps: status.gaps.map((gap) => noteGap(name, gap)) }),
+  ...(status.missing === undefined
+    ? {}
+    : { gaps: status.missing.map((entry) => describeMissingSource(name, entry)) }),
 })
 
-/** What a gateway behind this one has not reached, as its answers say. */
-export const noteGap = (name: string, gap: Gap) => {
-  const { matched: _, returned: __, ...note } = reportGap(name, gap)
+/** What a gateway behind this one reports as missing. */
+export const describeMissingSource = (name: string, missing: MissingSource) => {
+  const { matched: _, returned: __, ...note } = reportMissing(name, missing)
   return note
 }
 

@@ -1,5 +1,5 @@
 import type { Reader } from '../domain/api-key.ts'
-import type { NamedSource, Visibility } from '../domain/page.ts'
+import type { NamedSource, Visibility } from '../domain/reading.ts'
 import { EntrepotError } from '../errors.ts'
 
 /** Whether a reader may know of a source at all: private ones are for those who present a valid key. */

@@ -1,5 +1,6 @@
 import type { Reader } from '../domain/api-key.ts'
-import type { Visibility } from '../domain/page.ts'
+import { raceAbort } from '../domain/deadline.ts'
+import type { Visibility } from '../domain/reading.ts'
 import type { UpstreamKind } from '../domain/upstream.ts'
 import { type FederatedSpec, federate } from '../filter-spec/federated.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
@@ -7,53 +8,66 @@ import { filterNameOf } from '../filter-spec/reserved.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import { maySee } from './visible.ts'
 
-/** An upstream as its vocabulary is concerned. */
+/** An upstream, as far as its filter spec is concerned. */
 export type SpecSource = {
   name: string
   kind: UpstreamKind
   visibility: Visibility
   priority: number
-  /** What is known of its filter spec now; `null` where nothing is. */
+  /** What is known of it now; `null` where nothing is. */
   spec: () => UpstreamSpec | null
-  /** Settles once it was asked for its filter spec for the first time. Never rejects. */
-  known: () => Promise<unknown>
+  /** Settles when it was asked for the first time. Never rejects. */
+  loaded: Promise<unknown>
 }
 
 /**
- * What a reader may ask: our own filters, and those of the upstreams that she may see. Waits for those of them that
- * have just been asked what they declare for the first time, unless all that is `asked` (not given: everything) are
- * filters of our own.
+ * The filters that a reader may use: our own, and those of the upstreams that the reader may see. It waits for the
+ * first answer of those upstreams, until the signal aborts, unless all that is `asked` (absent: everything) are filters
+ * of our own.
  */
 export type Vocabulary = (
   reader: Reader,
+  signal: AbortSignal,
   asked?: readonly (readonly [parameter: string, value: string])[],
-) => Promise<FederatedSpec>
+) => Promise<CurrentSpec>
 
-/** The federated filter spec of `contract.md` 3.2, put together anew only when an upstream's has changed. */
-export const federatedVocabulary = (own: FilterSpec, upstreams: readonly SpecSource[]): Vocabulary => {
-  const forAll = remembering(own)
-  const forPublic = remembering(own)
-  return async (reader, asked) => {
+/** `isCurrent`: whether the filters still mean the same. */
+export type CurrentSpec = FederatedSpec & { isCurrent: () => boolean }
+
+/** The federated filter spec, put together again only when an upstream's has changed. */
+export function federatedVocabulary(own: FilterSpec, upstreams: readonly SpecSource[]): Vocabulary {
+  const forAll = memoized(own)
+  const forPublic = memoized(own)
+  const isLoaded = new Set<SpecSource>()
+  for (const upstream of upstreams) void upstream.loaded.then(() => isLoaded.add(upstream))
+  return async (reader, signal, asked) => {
     const visible = upstreams.filter((upstream) => maySee(reader, upstream))
     const isOwn = asked?.every(([parameter]) => own.filters.has(filterNameOf(parameter))) ?? false
-    if (!isOwn) await Promise.all(visible.map(({ known }) => known()))
+    const pending = isOwn ? [] : visible.filter((upstream) => !isLoaded.has(upstream))
+    if (pending.length > 0)
+      await raceAbort(Promise.all(pending.map(({ loaded }) => loaded)), signal).catch(() => {
+        // Out of time: what is known now has to do, and the sources that are not known are reported.
+      })
     return visible.length === upstreams.length ? forAll(visible) : forPublic(visible)
   }
 }
 
-/** A Registry without upstreams has its own words only. */
-export const ownVocabulary = (own: FilterSpec): Vocabulary => federatedVocabulary(own, [])
-
-const remembering = (own: FilterSpec): ((upstreams: readonly SpecSource[]) => FederatedSpec) => {
-  let made: { from: readonly (UpstreamSpec | null)[]; spec: FederatedSpec } | null = null
+function memoized(own: FilterSpec): (upstreams: readonly SpecSource[]) => CurrentSpec {
+  let made: CurrentSpec | null = null
   return (upstreams) => {
-    const from = upstreams.map(({ spec }) => spec())
-    if (made?.from.every((spec, n) => spec === from[n])) return made.spec
+    if (made?.isCurrent()) return made
+    const from: readonly (UpstreamSpec | null)[] = upstreams.map(({ spec }) => spec())
     const declaring = upstreams.flatMap(({ name, kind, priority }, n) => {
       const spec = from[n]
       return spec ? [{ name, kind, priority, spec }] : []
     })
-    made = { from, spec: federate(own, declaring) }
-    return made.spec
+    const isCurrent = (): boolean => upstreams.every(({ spec }, n) => spec() === from[n])
+    made = { ...federate(own, declaring), isCurrent }
+    return made
   }
+}
+
+/** The filters of a Registry without upstreams. */
+export function ownVocabulary(own: FilterSpec): Vocabulary {
+  return federatedVocabulary(own, [])
 }

@@ -1,7 +1,7 @@
 import { type BareItem, type Item, serializeList, Token } from 'structured-headers'
 import type { CacheDecision } from '../domain/freshness.ts'
 import { SourceError } from '../domain/source-error.ts'
-import type { Outcome } from '../gateway/fan-out.ts'
+import type { Outcome } from '../gateway/outcome.ts'
 
 /** `Cache-Status` (RFC 9211): how each source's answer was come by, one member a source. */
 export const cacheStatus = (outcomes: readonly Outcome[]): string => serializeList(outcomes.map(member))

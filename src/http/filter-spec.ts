@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { withDeadline } from '../domain/deadline.ts'
 import { ALIAS_KINDS, OPS, VALUE_TYPES } from '../filter-spec/filter.ts'
 import type { Vocabulary } from '../gateway/vocabulary.ts'
 import { namesEtag } from './etag.ts'
@@ -26,7 +27,10 @@ const filterSpec = z
   })
   .meta({ id: 'FilterSpec' })
 
-/** The vocabulary that a reader may use, with a strong ETag (`protocol.md` 1.13, 8; `contract.md` 3.2). */
+/** Longest wait for upstreams that were never asked before. */
+const MAX_WAIT_MS = 4000
+
+/** The filters that a reader may use, with a strong ETag. */
 export const getFilterSpec = (vocabulary: Vocabulary): Route => ({
   method: 'GET',
   path: '/filter-spec',
@@ -39,10 +43,13 @@ export const getFilterSpec = (vocabulary: Vocabulary): Route => ({
     200: { description: 'The filter vocabulary and the listing shape', schema: filterSpec },
     304: { description: 'It is the one that you know' },
   },
-  handle: async ({ header, reader }) => {
+  handle: async ({ header, reader, signal }) => {
     // Of two gateways that ask each other when they start, neither may wait for the other.
     const isGateway = header('cdn-loop') !== undefined
-    const { etag, body } = await vocabulary(reader, isGateway ? [] : undefined)
+    const late = new Error('late')
+    const { etag, body } = await withDeadline({ ms: MAX_WAIT_MS, late, caller: signal }, (deadline) =>
+      vocabulary(reader, deadline, isGateway ? [] : undefined),
+    )
     const headers = { ETag: `"${etag}"`, Vary: 'Authorization' }
     return namesEtag(header('if-none-match'), etag) ? { status: 304, headers } : { body, headers }
   },

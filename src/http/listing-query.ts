@@ -1,5 +1,5 @@
 import type { ListingStatus } from '../domain/listing.ts'
-import type { ListingQuery } from '../domain/query.ts'
+import type { PageQuery } from '../domain/query.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
 import type { ListingParameters } from './parameters.ts'
@@ -12,4 +12,4 @@ export const queryOf = (
   spec: Pick<FilterSpec, 'filters'>,
   status: ListingStatus | null,
   { filters, publisher, limit, offset }: ListingParameters,
-): ListingQuery => ({ status, criteria: parseCriteria(spec, filters), filters, publisher, limit, offset })
+): PageQuery => ({ status, criteria: parseCriteria(spec, filters), filters, publisher, limit, offset })

@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { Reader } from '../domain/api-key.ts'
 import { SourceError } from '../domain/source-error.ts'
-import type { RenderedAnswer } from '../gateway/envelope.ts'
-import type { MergedAnswer, Outcome } from '../gateway/fan-out.ts'
+import type { FoundListing } from '../gateway/find-listing.ts'
+import type { Outcome } from '../gateway/outcome.ts'
+import type { MergedPage } from '../gateway/pages.ts'
 import { cacheStatus } from './cache-status.ts'
 
 export type MergedHeaderOptions = {
   gatewayId: string
   /** Longest time for which an answer counts as fresh. */
   freshSeconds: number
+  /** Names the key that cursors are sealed with. */
+  cursorKeyId: string
 }
 
 /**
@@ -16,7 +19,7 @@ export type MergedHeaderOptions = {
  * @param rows its items as they are shown
  */
 export const mergedHeaders = (
-  answer: MergedAnswer & RenderedAnswer,
+  answer: MergedPage,
   rows: readonly Uint8Array[],
   reader: Reader,
   { gatewayId, freshSeconds }: MergedHeaderOptions,
@@ -33,11 +36,11 @@ export const mergedHeaders = (
 
 /** The same of a single listing, from the sources that were asked until it was found. */
 export const oneListingHeaders = (
-  outcomes: readonly Outcome[],
+  { outcomes, complete }: Pick<FoundListing, 'outcomes' | 'complete'>,
   reader: Reader,
   { gatewayId, freshSeconds }: MergedHeaderOptions,
 ): Record<string, string> => ({
-  'Cache-Control': `${audience(reader)}, max-age=${maxAge(outcomes, freshSeconds)}`,
+  'Cache-Control': complete ? `${audience(reader)}, max-age=${maxAge(outcomes, freshSeconds)}` : 'no-store',
   'Cache-Status': cacheStatus(outcomes),
   'Server-Timing': serverTiming(outcomes),
   Vary: MERGED_VARY,
@@ -71,7 +74,7 @@ const maxAge = (outcomes: readonly Outcome[], freshSeconds: number): number => {
 
 /** Equal for answers that tell a reader the same: it leaves out how long it took and how many seconds old it is. */
 const fingerprint = (
-  { total, complete, sources, nextCursor }: RenderedAnswer,
+  { total, complete, sources, nextCursor }: MergedPage,
   rows: readonly Uint8Array[],
 ): string => {
   const hash = createHash('sha256')

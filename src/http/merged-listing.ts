@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { EntrepotError } from '../errors.ts'
+import { parseCdnLoop } from '../gateway/cdn-loop.ts'
 import { renderItem } from '../gateway/envelope.ts'
 import type { FindListing } from '../gateway/find-listing.ts'
-import { passageOf } from '../gateway/loop.ts'
 import type { Answer, Exchange } from './exchange.ts'
 import { type MergedHeaderOptions, oneListingHeaders } from './merged-headers.ts'
-import { mergedListing } from './merged-wire.ts'
+import { mergedListing, sourceReport } from './merged-wire.ts'
 import { LISTING_ID } from './parameters.ts'
 import { requestCaching } from './request-caching.ts'
 import type { Parameter, Route } from './route.ts'
@@ -15,29 +15,39 @@ export type MergedListing = MergedHeaderOptions & { find: FindListing }
 const REGISTRY: Parameter = {
   name: 'registry',
   in: 'query',
-  description: 'Name of the one source to ask; default: all that the reader may see',
+  description:
+    'The one source to ask, by its name or as `_meta.registry` shows it; default: all visible ones',
   schema: { type: 'string' },
 }
 
-/** `GET /listings/{id}` of a gateway (`contract.md` 3.2): any status, from whichever source has it. */
+/** `GET /listings/{id}` of a gateway: any status, the best copy of all sources. */
 export const getMergedListing = (gateway: MergedListing): Route => ({
   method: 'GET',
   path: '/listings/:id',
   gate: 'read',
-  summary: 'One listing, whatever its status, of the first source that has it',
+  summary: 'One listing, whatever its status: the best copy of all sources',
   description:
-    'The local Registry first, then the upstreams by priority. 404 only if every one of them said so.',
+    'All sources are asked. Where one that could have a better copy did not answer, `complete` is false, `sources` says ' +
+    'why, and the answer is not to be cached. 404 only if every source answered that it has no such listing.',
   parameters: [LISTING_ID, REGISTRY],
-  answers: { 200: { description: 'The listing', schema: z.object({ listing: mergedListing }) } },
+  answers: {
+    200: {
+      description: 'The listing',
+      schema: z.object({
+        listing: mergedListing,
+        complete: z.boolean().optional().describe('Only where false'),
+        sources: z.array(sourceReport).optional().describe('Only where `complete` is false'),
+      }),
+    },
+  },
   refusals: [400, 404, 502, 503, 504, 508],
   handle: (exchange) => readOne(exchange, gateway),
 })
 
 const readOne = async (exchange: Exchange, gateway: MergedListing): Promise<Answer> => {
   const { params, query, listHeader, reader, signal, trace } = exchange
-  const { via, isLoop } = passageOf(listHeader('cdn-loop'), gateway.gatewayId)
+  const { via, isLoop } = parseCdnLoop(listHeader('cdn-loop'), gateway.gatewayId)
   const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))
-  const registry = query.get('registry') || null
   const asked = {
     ...ONE,
     listingId: params.id ?? '',
@@ -45,16 +55,18 @@ const readOne = async (exchange: Exchange, gateway: MergedListing): Promise<Answ
     ...(caching === undefined ? {} : { caching }),
     ...(trace === undefined ? {} : { trace }),
   }
-  const named = registry === null ? null : [registry]
-  const { merged, outcomes } = await gateway.find(asked, reader, signal, { named, isLoop })
-  if (merged === null) throw new EntrepotError('not_found', 'Listing not found')
+  // `eu/curated` belongs to the source `eu`.
+  const source = (query.get('registry') || null)?.split('/', 1)[0]
+  const named = source === undefined ? null : [source]
+  const found = await gateway.find(asked, { reader, signal, options: { named, isLoop } })
+  if (found.merged === null) throw new EntrepotError('not_found', 'Listing not found')
+  const end = found.complete ? '}' : `,"complete":false,"sources":${JSON.stringify(found.sources)}}`
   return {
-    body: Buffer.concat([OPEN_LISTING, renderItem(merged), CLOSE_LISTING]),
-    headers: oneListingHeaders(outcomes, reader, gateway),
+    body: Buffer.concat([OPEN_LISTING, renderItem(found.merged), Buffer.from(end)]),
+    headers: oneListingHeaders(found, reader, gateway),
   }
 }
 
-const ONE = { status: null, publisher: null, criteria: [], filters: [], limit: 1, offset: 0 }
+const ONE = { status: null, publisher: null, criteria: [], filters: [] }
 
 const OPEN_LISTING = Buffer.from('{"listing":')
-const CLOSE_LISTING = Buffer.from('}')

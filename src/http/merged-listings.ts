@@ -1,20 +1,22 @@
 import { Readable } from 'node:stream'
 import type { Reader } from '../domain/api-key.ts'
 import type { Clock } from '../domain/clock.ts'
+import { withDeadline } from '../domain/deadline.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
+import { EntrepotError } from '../errors.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
-import { askPage } from '../gateway/ask-page.ts'
+import { parseCdnLoop } from '../gateway/cdn-loop.ts'
+import { CURSOR_SECONDS } from '../gateway/cursor.ts'
 import { renderItem, renderMerged } from '../gateway/envelope.ts'
-import type { Asking, Federation, MergedAnswer } from '../gateway/fan-out.ts'
-import { passageOf } from '../gateway/loop.ts'
 import type { StreamListings } from '../gateway/ndjson.ts'
-import type { Paging } from '../gateway/paging.ts'
-import type { Vocabulary } from '../gateway/vocabulary.ts'
+import type { FanOutOptions } from '../gateway/outcome.ts'
+import type { MergedPage, ReadPage } from '../gateway/pages.ts'
+import type { CurrentSpec, Vocabulary } from '../gateway/vocabulary.ts'
 import { NDJSON_TYPE, wantsNdjson } from './accept.ts'
 import { namesEtag, requireEtag } from './etag.ts'
 import type { Answer, Exchange } from './exchange.ts'
-import { GATEWAY_ONLY, readGatewayParameters } from './gateway-parameters.ts'
+import { GATEWAY_ONLY, type GatewayParameters, readGatewayParameters } from './gateway-parameters.ts'
 import { queryOf } from './listing-query.ts'
 import { listingParameters } from './listing-reads.ts'
 import { type MergedHeaderOptions, mergedHeaders, streamHeaders } from './merged-headers.ts'
@@ -27,26 +29,29 @@ import type { Route } from './route.ts'
 export type MergedListings = MergedHeaderOptions & {
   spec: FilterSpec
   vocabulary: Vocabulary
-  federation: Federation
-  paging: Paging
+  readPage: ReadPage
   stream: StreamListings
+  budgetMs: number
   clock: Clock
 }
 
-/** `GET /listings` of a gateway: the merged envelope of `contract.md` 3.1. */
+/** `GET /listings` of a gateway. */
 export const listMergedListings = (gateway: MergedListings): Route => ({
   method: 'GET',
   path: '/listings',
   gate: 'read',
-  summary: 'List the listings that match, of every source that the reader may see',
+  summary: 'List matching listings of every source that the reader may see',
   description:
-    'Newest first, each listing once. Every further query parameter is a filter of the filter spec; all have to match. ' +
-    'With `Accept: application/x-ndjson` the whole sequence comes, one listing a line, whatever the page; ' +
-    'its last line holds `_meta` with `complete` and `sources`.',
+    'Newest first, each listing once, ordered by its newest copy and shown by the copy of the best source that was read. ' +
+    'Every further query parameter is a filter of the filter spec; all have to match. `offset` and `limit` count merged ' +
+    'listings, and pages neither lose nor repeat one. `cursor` continues without that bound: nothing that did not ' +
+    'change is lost; a listing whose copies are far apart in two live sources may come again, with the same id and ' +
+    'publisher. `Accept: application/x-ndjson` streams the whole sequence, one listing a line and none twice; its last ' +
+    'line holds `_meta` with `complete` and `sources`.',
   parameters: [...listingParameters(gateway.spec), ...GATEWAY_ONLY, IF_NONE_MATCH],
   answers: {
     200: { description: 'A page of listings, and how each source answered', schema: mergedEnvelope },
-    304: { description: 'It is the one that you know' },
+    304: { description: 'Not modified' },
   },
   refusals: [400, 412, 422, 502, 503, 504, 508],
   handle: (exchange) => readMerged(exchange, gateway),
@@ -54,60 +59,84 @@ export const listMergedListings = (gateway: MergedListings): Route => ({
 
 const readMerged = async (exchange: Exchange, gateway: MergedListings): Promise<Answer> => {
   const { queryString, header, listHeader, reader, signal, trace } = exchange
-  const { spec, vocabulary, gatewayId } = gateway
   const parameters = readGatewayParameters(queryString)
-  const ifMatch = header('if-match')
-  const words = await vocabulary(reader, ifMatch === undefined ? parameters.filters : undefined)
-  // Who has read our own spec only, as a plain Registry's, asks by it just as well.
-  requireEtag(ifMatch, words.etag, spec.etag)
-  const { via, isLoop } = passageOf(listHeader('cdn-loop'), gatewayId)
+  const { vocabulary, leftMs } = await readVocabulary(exchange, gateway, parameters)
+  const { via, isLoop } = parseCdnLoop(listHeader('cdn-loop'), gateway.gatewayId)
   const status = readStatusParameter(parameters.status)
   const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))
   const query = {
-    ...queryOf(words, status, parameters),
+    ...queryOf(vocabulary, status, parameters),
     via,
-    explain: parameters.explain,
+    ...(parameters.explain ? { explain: true } : {}),
     ...(caching === undefined ? {} : { caching }),
     ...(trace === undefined ? {} : { trace }),
   }
-  const asking = { ...parameters, isLoop }
-  if (wantsNdjson(listHeader('accept'))) return streamMerged(gateway, query, { reader, signal, asking })
-  const answer = await askPage(gateway, query, parameters.cursor, { reader, signal, asking })
-  const rows = answer.items.map(renderItem)
-  const headers = mergedHeaders(answer, rows, reader, gateway)
+  const options = { named: parameters.named, requireAll: parameters.requireAll, budgetMs: leftMs, isLoop }
+  if (wantsNdjson(listHeader('accept'))) {
+    if (parameters.cursor !== null)
+      throw new EntrepotError('bad_request', 'cursor: a stream has no pages; ask without it')
+    return streamMerged(gateway, query, { reader, signal, options })
+  }
+  const page = await gateway.readPage(query, parameters.cursor, { reader, signal, options })
+  const rows = page.items.map(renderItem)
+  const headers = mergedHeaders(page, rows, reader, gateway)
   if (namesEtag(header('if-none-match'), etagIn(headers))) return { status: 304, headers }
-  const isCurrent = currency(answer, gateway.clock)
-  return { body: renderMerged(answer, rows), headers, ...(isCurrent === null ? {} : { isCurrent }) }
+  const isCurrent = currency(page, parameters.filters.length === 0 ? null : vocabulary, gateway.clock)
+  return { body: renderMerged(page, rows), headers, ...(isCurrent === null ? {} : { isCurrent }) }
+}
+
+/** The filters that the reader may use. Waiting for them is part of the budget. */
+const readVocabulary = async (
+  { header, reader, signal: caller }: Exchange,
+  { vocabulary, spec, budgetMs }: MergedListings,
+  parameters: GatewayParameters,
+): Promise<{ vocabulary: CurrentSpec; leftMs: number }> => {
+  const started = performance.now()
+  const ifMatch = header('if-match')
+  const ms = parameters.budgetMs ?? budgetMs
+  const late = new SourceError('timeout', `no answer within the budget of ${ms} ms`)
+  const read = await withDeadline({ ms, late, caller }, (signal) =>
+    vocabulary(reader, signal, ifMatch === undefined ? parameters.filters : undefined),
+  )
+  // A reader who knows only our own filter spec may name its etag as well.
+  requireEtag(ifMatch, read.etag, spec.etag)
+  return { vocabulary: read, leftMs: Math.max(1, ms - (performance.now() - started)) }
 }
 
 /**
- * How long an answer may be given again as it is: while everything that it was made of stands, and none of it is a
- * second older. `null` for one that says how it was fetched, which is true only once.
+ * How long an answer may be served again as it is: while every Reading is current, the filters mean the same, and none
+ * of it is a second older; one with a cursor for less than the cursor is valid. `null` where it may not be.
+ * @param vocabulary of the filters that were used; `null` for none
  */
-const currency = ({ outcomes }: MergedAnswer, clock: Clock): (() => boolean) | null => {
-  const checks: ((now: number) => boolean)[] = []
-  let nextSecond = Number.POSITIVE_INFINITY
-  for (const { source, result } of outcomes) {
+const currency = (page: MergedPage, vocabulary: CurrentSpec | null, clock: Clock): (() => boolean) | null => {
+  const checks: ((now: number) => boolean)[] = vocabulary === null ? [] : [vocabulary.isCurrent]
+  const now = clock.now()
+  let until = page.nextCursor === undefined ? Number.POSITIVE_INFINITY : now + (CURSOR_SECONDS / 2) * 1000
+  for (const { source, result } of page.outcomes) {
     if (result instanceof SourceError || result.isCurrent === undefined) return null
     checks.push(result.isCurrent)
     if (source.mode === 'local') continue
     if (result.cache?.outcome !== 'hit') return null
-    nextSecond = Math.min(nextSecond, 1 - (result.ageSeconds % 1))
+    until = Math.min(until, result.asOf + Math.floor((now - result.asOf) / 1000 + 1) * 1000)
   }
-  const until = clock.now() + nextSecond * 1000
-  return () => {
-    const now = clock.now()
-    return now < until && checks.every((isCurrent) => isCurrent(now))
-  }
+  return whileCurrent(checks, now, until, clock)
 }
 
-/** A stream has no pages: `limit`, `offset` and `cursor` mean nothing. */
+/** A function of its own, so that nothing else of the answer is kept alive. */
+const whileCurrent =
+  (checks: readonly ((now: number) => boolean)[], from: number, until: number, clock: Clock) =>
+  (): boolean => {
+    const now = clock.now()
+    return from <= now && now < until && checks.every((isCurrent) => isCurrent(now))
+  }
+
+/** A stream has no pages: `limit` and `offset` mean nothing. */
 const streamMerged = async (
   gateway: MergedListings,
   query: ListingQuery,
-  { reader, signal, asking }: { reader: Reader; signal: AbortSignal; asking: Asking },
+  asking: { reader: Reader; signal: AbortSignal; options: FanOutOptions },
 ): Promise<Answer> => {
-  const { outcomes, lines } = await gateway.stream(query, reader, signal, asking)
+  const { outcomes, lines } = await gateway.stream(query, asking)
   return {
     type: NDJSON_TYPE,
     body: Readable.from(lines, { objectMode: false }),

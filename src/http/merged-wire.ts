@@ -1,25 +1,23 @@
 import { z } from 'zod'
 import { envelope } from './wire.ts'
 
-/** What the routes of a gateway answer with, in the words of zod (`contract.md` 3). */
+/** What the routes of a gateway answer with. */
 
 const STATES = ['loaded', 'stale', 'unavailable', 'not_yet_loaded', 'skipped'] as const
 
 const explanation = z.looseObject({
   query: z.string().optional().describe('What the source was sent, without paging'),
-  cache: z.string().describe('How its answer was come by'),
+  cache: z.string().describe('Cache outcome'),
   breaker: z.string().optional().describe('State of its circuit breaker'),
   excluded: z.record(
     z.string(),
-    z.object({ by_value: z.int(), missing: z.int() }).describe('Listings kept out by one filter'),
+    z.object({ by_value: z.int(), missing: z.int() }).describe('Listings that one filter excluded'),
   ),
 })
 
 export const sourceReport = z
   .looseObject({
-    registry: z
-      .string()
-      .describe("A source's name; eu/curated of what the gateway eu says it has not reached"),
+    registry: z.string().describe("A source's name; eu/curated for what the gateway eu reports as missing"),
     state: z.enum(STATES),
     reason: z.string().optional(),
     filters: z.array(z.string()).optional(),
@@ -28,7 +26,7 @@ export const sourceReport = z
     age_seconds: z.int().optional(),
     elapsed_ms: z.int().optional(),
     invalid: z.int().optional(),
-    via: z.array(z.string()).optional().describe('Gateways from which it was heard that it is missing'),
+    via: z.array(z.string()).optional().describe('Gateways that reported it as missing'),
     explain: explanation.optional(),
   })
   .meta({ id: 'SourceReport', description: 'How one source answered this question' })
@@ -41,10 +39,15 @@ const provenance = z
     stale: z.boolean(),
     differs: z.boolean().optional(),
     conflict: z.boolean().optional(),
+    disputed: z
+      .array(z.string())
+      .optional()
+      .describe('Better sources whose publishers have this one at another storefront'),
+    position: z.string().optional().describe('Where the listing is ordered, if not at `created_at`'),
   })
   .meta({ id: 'Provenance' })
 
-/** A Registry elsewhere may say what it likes of a listing; these members it has to have. */
+/** The members that every listing of another Registry has. */
 export const mergedListing = z
   .looseObject({
     listing_id: z.string(),
@@ -59,7 +62,7 @@ export const mergedEnvelope = envelope
     complete: z
       .boolean()
       .describe(
-        'Every visible source answered, fresh or stale, and none that is a gateway said that it misses one',
+        'Every visible source answered, fresh or stale, and none reported its own answer as incomplete',
       ),
     sources: z.array(sourceReport),
     next_cursor: z.string().optional().describe('Where there is more'),

@@ -70,7 +70,7 @@ export const registerSourceMetrics = (
   gauge('age_seconds', 'Since it last answered', ({ ageSeconds }) => ageSeconds)
   gauge('listings', 'Open listings that it last said it has', ({ listings }) => listings)
   gauge('gaps', 'Registries behind a gateway that its latest answer said are missing', (status) =>
-    'calls' in status ? (status.gaps?.length ?? 0) : null,
+    'calls' in status ? (status.missing?.length ?? 0) : null,
   )
   gauge('cache_bytes', 'Memory that its kept pages take up', (status) =>
     'cache' in status ? status.cache.bytes : null,

@@ -1,69 +1,68 @@
-import { parseJson } from '../domain/json.ts'
-import type { Item, Source } from '../domain/page.ts'
-import type { ListingQuery } from '../domain/query.ts'
-import { matchesAll } from '../filter-spec/evaluate.ts'
+import type { ListingQuery, PageQuery } from '../domain/query.ts'
+import type { Item, Source } from '../domain/reading.ts'
+import type { Filter } from '../filter-spec/filter.ts'
+import { type IndexedListings, IndexSource } from '../listing-index/index-source.ts'
 import type { IndexRow } from '../listing-index/listing-index.ts'
 import type { Projection } from './projection.ts'
 import type { Replica } from './replica.ts'
 
-/** The Registry's own listings, from memory: never fails, never stale. */
-export const localSource =
-  (replica: Replica): Source =>
-  async (query) => {
+/** The Registry's own listings, from memory: whole, never stale, and it never fails. */
+export function localSource(
+  { name, now }: { name: string; now: () => number },
+  replica: Replica,
+  filters: Iterable<Filter>,
+): Source {
+  const index = new IndexSource(name, filters)
+  return async (query, range) => {
     const { projection } = replica
-    const { rows, total } =
-      query.listingId === undefined ? queryLocal(projection, query) : findLocal(projection, query.listingId)
-    const { version } = projection.listings
-    return {
-      items: rows.map((row) => item(row, projection)),
-      find: (listingId, known) => findMatch(projection, query, listingId, known),
-      total,
-      ageSeconds: 0,
-      stale: false,
-      isCurrent: () => replica.projection === projection && projection.listings.version === version,
-    }
+    const reading = await index.read(indexed(projection), query, range)
+    return { ...reading, asOf: now(), stale: false, isCurrent: currency(replica) }
   }
+}
 
-/** Rows as they stand in the index; none for a publisher that was never seen. */
-export const queryLocal = (
+/** A function of its own: a closure in the source would keep the whole query alive. */
+function currency(replica: Replica): () => boolean {
+  const { projection } = replica
+  const { version } = projection.listings
+  return () => replica.projection === projection && projection.listings.version === version
+}
+
+/** Rows of the index; none for a publisher that is not known. */
+export function queryLocal(
   projection: Projection,
-  { status, publisher, criteria, limit, offset }: ListingQuery,
-): { rows: IndexRow[]; total: number } => {
+  { status, publisher, criteria, limit, offset }: PageQuery,
+): { rows: IndexRow[]; total: number } {
   const publisherId = publisher === null ? null : projection.publisherOf(publisher)?.publisherId
   if (publisherId === undefined) return { rows: [], total: 0 }
   return projection.listings.query({ status, publisherId, criteria, limit, offset })
 }
 
-const findLocal = (projection: Projection, listingId: string): { rows: IndexRow[]; total: number } => {
-  const row = projection.listings.get(listingId)
-  return row === undefined ? { rows: [], total: 0 } : { rows: [row], total: 1 }
-}
-
-/** Of whatever status and publisher the query asks for; criteria are evaluated on the one listing. */
-const findMatch = (
-  projection: Projection,
-  { status, publisher, criteria }: ListingQuery,
-  listingId: string,
-  known: readonly Item[],
-): readonly Item[] => {
-  const row = projection.listings.get(listingId)
-  if (row === undefined || (status !== null && row.status !== status)) return NONE
-  if (known.some((other) => other.listingId === listingId)) return NONE
-  const found = item(row, projection)
-  if (publisher !== null && found.publisher !== publisher) return NONE
-  return criteria.length === 0 || matchesAll(criteria, parseJson(Buffer.from(row.bytes).toString()))
-    ? [found]
-    : NONE
+function indexed(projection: Projection): IndexedListings {
+  return {
+    page: (query, page) => {
+      const { rows, total } = queryLocal(projection, { ...query, ...page })
+      return { items: rows.map((row) => toItem(row, projection)), total }
+    },
+    find: (query, listingId) => find(projection, query, listingId),
+  }
 }
 
 const NONE: readonly Item[] = []
 
-const item = ({ bytes, listingId, createdAt, publisherId }: IndexRow, projection: Projection): Item => {
+function find(projection: Projection, query: ListingQuery, listingId: string): readonly Item[] {
+  const row = projection.listings.get(listingId)
+  if (row === undefined || (query.status !== null && row.status !== query.status)) return NONE
+  const item = toItem(row, projection)
+  return query.publisher === null || item.publisher === query.publisher ? [item] : NONE
+}
+
+function toItem({ bytes, listingId, createdAt, publisherId }: IndexRow, projection: Projection): Item {
   const publisher = projection.publisher(publisherId)
   return {
     bytes,
     listingId,
     createdAt,
+    position: createdAt,
     storefrontUrl: publisher?.storefrontUrl ?? null,
     publisher: publisher?.identifier ?? null,
   }

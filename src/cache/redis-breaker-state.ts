@@ -1,0 +1,23 @@
+import type { Cluster, Redis } from 'ioredis'
+
+export type RedisBreakerStateOptions = {
+  client: Redis | Cluster
+  key: string
+  /** Milliseconds since the Unix epoch. */
+  now: () => number
+}
+
+/** Until when the circuit breaker of some replica is open, under one key that expires then. Rejects without Redis. */
+export function redisBreakerState({ client, key, now }: RedisBreakerStateOptions) {
+  return {
+    read: async (): Promise<number | null> => {
+      const text = await client.get(key)
+      const until = Number(text ?? Number.NaN)
+      return Number.isFinite(until) && until > now() ? until : null
+    },
+    write: async (until: number | null): Promise<void> => {
+      if (until === null) await client.del(key)
+      else await client.set(key, until, 'PX', Math.max(1, Math.ceil(until - now())))
+    },
+  }
+}

@@ -1,0 +1,47 @@
+const REASONS = [
+  'timeout',
+  'connection_refused',
+  'connection_reset',
+  'dns',
+  'tls',
+  'unauthorized',
+  'rate_limited',
+  'circuit_open',
+  'not_json',
+  'bad_envelope',
+  'too_large',
+  'unsupported_filter',
+  'schema_mismatch',
+  'loop',
+  'budget_spent',
+  'scan_limit',
+  'unstable',
+  'unsorted',
+  'private_address',
+  'signed_requests_required',
+] as const
+
+/** Why a source did not answer. `not_yet_loaded` is shown as a state, the others as the `reason` of a state. */
+export type SourceReason = (typeof REASONS)[number] | 'not_yet_loaded' | `http_${number}`
+
+/** Whether a value received from elsewhere is one of the reasons that readers see. */
+export function isSourceReason(value: unknown): value is SourceReason {
+  return (
+    REASONS.some((reason) => reason === value) || (typeof value === 'string' && /^http_\d{3}$/.test(value))
+  )
+}
+
+/** Whether the source works and it is this question that it cannot answer. */
+export function isAboutQuestion(reason: SourceReason): boolean {
+  return ABOUT_QUESTION.has(reason)
+}
+
+const ABOUT_QUESTION: ReadonlySet<SourceReason> = new Set([
+  'unsupported_filter',
+  'schema_mismatch',
+  'scan_limit',
+  'loop',
+  'http_400',
+  'http_412',
+  'http_508',
+])

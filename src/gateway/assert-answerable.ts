@@ -1,0 +1,56 @@
+import { SourceError } from '../domain/source-error.ts'
+import { EntrepotError } from '../errors.ts'
+import type { FanOutOptions, Outcome } from './outcome.ts'
+import type { SourceReport } from './source-report.ts'
+
+/**
+ * Refuses an answer that a reader could mistake for "nothing found".
+ * @throws EntrepotError `source_incomplete` where all sources are required and not all have a current answer;
+ * `unavailable`, or `timeout` where all timed out, when no source answered, or nothing matched and no upstream answered.
+ * `sources` is a member of the problem.
+ */
+export function assertAnswerable(
+  {
+    total,
+    sources,
+    outcomes,
+  }: { total: number; sources: readonly SourceReport[]; outcomes: readonly Outcome[] },
+  { requireAll = false, isLoop = false }: FanOutOptions,
+): void {
+  if (requireAll && sources.some(({ state }) => state !== 'loaded'))
+    throw new EntrepotError('source_incomplete', 'Not every Registry has a current answer: see sources', {
+      members: { sources },
+    })
+  if (!outcomes.some(hasAnswered)) throw nothingUsable(outcomes, sources, isLoop)
+  const upstreams = outcomes.filter((outcome) => outcome.source.mode !== 'local' && !isLoopSkip(outcome))
+  if (total === 0 && upstreams.length > 0 && !upstreams.some(hasAnswered) && !isLoop)
+    throw nothingUsable(upstreams, sources, isLoop)
+}
+
+/** @param failed those that could have answered */
+export function nothingUsable(
+  failed: readonly Outcome[],
+  sources: readonly SourceReport[],
+  isLoop: boolean,
+): EntrepotError {
+  const members = { sources }
+  if (isLoop)
+    return new EntrepotError('loop', 'The question has been through this gateway before', { members })
+  const isLate = failed.length > 0 && failed.every(({ result }) => hasReason(result, 'timeout'))
+  return isLate
+    ? new EntrepotError('timeout', 'No Registry answered in time: see sources', { members })
+    : new EntrepotError('unavailable', 'No Registry could answer: see sources', { members })
+}
+
+/** The question came from there, and the gateway that began it asks there as well: nothing is missing here. */
+function isLoopSkip({ result }: Outcome): boolean {
+  return hasReason(result, 'loop')
+}
+
+function hasReason(result: Outcome['result'], reason: SourceError['reason']): boolean {
+  return result instanceof SourceError && result.reason === reason
+}
+
+function hasAnswered({ result }: Outcome): boolean {
+  return !(result instanceof SourceError)
+}

@@ -1,0 +1,485 @@
+import { raceAbortAfterTick } from '../domain/deadline.ts'
+import { differ, type Identity, isSameListing } from '../domain/listing-identity.ts'
+import type { ListingQuery } from '../domain/query.ts'
+import type { Item, NamedSource } from '../domain/reading.ts'
+import { SourceError } from '../domain/source-error.ts'
+import type { Micros } from '../domain/timestamp.ts'
+import { inSpan } from '../domain/trace.ts'
+import { type Outcome, rankSources } from './outcome.ts'
+import { type SourceHint, SourceReader } from './source-reader.ts'
+
+/** One listing of the merged sequence. */
+export type MergedItem = {
+  /** The copy that is shown. */
+  item: Item
+  /** Its bytes, less any `_meta`. */
+  bytes: Uint8Array
+  /** The source whose copy it is; `qualifiedName` is what readers know it by. */
+  registry: string
+  /** The other Registries that have the same listing, by priority. */
+  alsoIn: readonly string[]
+  stale: boolean
+  /** Whether offers or escrows of the copies are not equal. */
+  differs: boolean
+  /** Whether another publisher has a listing of the same id. */
+  conflict: boolean
+  /** Better sources whose publishers have this one at another storefront. */
+  disputed: readonly string[]
+  /** Where the listing is ordered: the position of its newest copy. */
+  position: Micros
+}
+
+/** A place in the merged sequence: everything before it was emitted. */
+export type ResumePoint = {
+  after: { position: Micros; rank: number; listingId: string }
+  /** Dates after this count as this, from the first page to the last. */
+  cap: Micros
+  /** By the sources' names. */
+  hints: Readonly<Record<string, SourceHint>>
+}
+
+/** Listings that one round reads of a source once the first round was not enough. */
+const NEXT_ROUND = 200
+
+/**
+ * One sequence of many sources, newest first, each listing once. It visits the copies of all sources in order: by
+ * position, then by the source's priority, then by `listing_id`. A copy whose listing was emitted is dropped, so a
+ * listing is where its newest copy is. It is shown by the copy of the best source among those that were read or can be
+ * looked up.
+ *
+ * The first N listings depend on the first N copies of each source and on nothing else: fewer than N copies of a source
+ * can precede the newest copy of one of them, since an id is unique within a source. So pages by offset neither lose
+ * nor repeat a listing. Sources are read lazily: those that have run out, all at once.
+ */
+export class MergedSequence {
+  readonly #query: ListingQuery
+  readonly #readers: readonly SourceReader[]
+  readonly #ranked: readonly SourceReader[]
+  /** By rank. */
+  readonly #sources: readonly NamedSource[]
+  readonly #start: ResumePoint | null
+  readonly #cap: Micros
+  /** Copies that were read and not yet visited, where there is more than one source. */
+  readonly #ahead = new Map<string, Copy | Copy[]>()
+  /** Listings of which a copy was visited, by id, while another copy may still come. */
+  readonly #emitted = new Map<string, KnownListing[]>()
+  /** Copies that are known not to be listings of their own. */
+  readonly #duplicates = new Set<string>()
+  #after: ResumePoint['after'] | null
+  #hasRead = false
+
+  constructor(
+    sources: readonly NamedSource[],
+    query: ListingQuery,
+    { cap, from = null }: { cap: Micros; from?: ResumePoint | null },
+  ) {
+    this.#query = query
+    this.#start = from
+    this.#after = from?.after ?? null
+    this.#cap = from?.cap ?? cap
+    this.#sources = rankSources(sources)
+    const rankOf = ranks(this.#sources)
+    this.#readers = sources.map((source) => {
+      const rank = rankOf.get(source.name)!
+      const hint = from?.hints[source.name] ?? { offset: 0 }
+      return new SourceReader(source, rank, { cap: this.#cap, after: startIn(from, rank), hint })
+    })
+    this.#ranked = this.#readers.toSorted((a, b) => a.rank - b.rank)
+  }
+
+  /** How every source answered so far, in the order of the configuration. */
+  get outcomes(): Outcome[] {
+    return this.#readers.map(({ outcome }) => outcome)
+  }
+
+  /** Behind the last copy that was visited. */
+  get resumePoint(): ResumePoint | null {
+    if (this.#after === null) return null
+    const hints = Object.fromEntries(this.#readers.map((reader) => [reader.source.name, reader.hint]))
+    return { after: this.#after, cap: this.#cap, hints }
+  }
+
+  /** Distinct matches: those that the sources report, less the copies that are known to be duplicates. */
+  get total(): number {
+    let reported = 0
+    for (const { outcome } of this.#readers)
+      if (!(outcome.result instanceof SourceError)) reported += outcome.result.total
+    return Math.max(0, reported - this.#duplicates.size - this.#duplicatesAhead())
+  }
+
+  /**
+   * The next `count` listings, fewer only at the end. Sources that have not answered when the signal aborts with a
+   * `SourceError` have failed, and the others go on.
+   */
+  async take(count: number, signal: AbortSignal): Promise<MergedItem[]> {
+    const taken: MergedItem[] = []
+    while (taken.length < count) {
+      taken.push(...this.#merge(count - taken.length))
+      if (taken.length >= count || this.#isDone) break
+      await this.#readRound(count - taken.length, signal)
+    }
+    return taken
+  }
+
+  /** What can be merged after one round of reading; empty only at the end. */
+  async takeRound(signal: AbortSignal): Promise<MergedItem[]> {
+    for (;;) {
+      const taken = this.#merge(Number.POSITIVE_INFINITY)
+      if (taken.length > 0 || this.#isDone) return taken
+      await this.#readRound(NEXT_ROUND, signal)
+    }
+  }
+
+  /** Whether another listing follows, as far as that shows without reading; to be asked last. */
+  hasMore(): boolean {
+    return this.#merge(1).length > 0 || !this.#isDone
+  }
+
+  get #isDone(): boolean {
+    return this.#readers.every(({ isEnded, head }) => isEnded && head === undefined)
+  }
+
+  async #readRound(wanted: number, signal: AbortSignal): Promise<void> {
+    const count = this.#hasRead ? NEXT_ROUND : wanted
+    this.#hasRead = true
+    const pending = this.#readers.filter(({ needsReading }) => needsReading)
+    try {
+      const reads = pending.map((reader) => reader.read(this.#query, count, signal))
+      await raceAbortAfterTick(Promise.all(reads), signal)
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error
+      for (const reader of pending) reader.giveUp(error)
+    }
+    if (this.#readers.length > 1) for (const reader of pending) this.#index(reader)
+  }
+
+  #index(reader: SourceReader): void {
+    for (const item of reader.ahead) {
+      const copy = { item, reader }
+      const known = this.#ahead.get(item.listingId)
+      if (known === undefined) this.#ahead.set(item.listingId, copy)
+      else if (Array.isArray(known)) known.push(copy)
+      else this.#ahead.set(item.listingId, [known, copy])
+    }
+  }
+
+  #merge(count: number): MergedItem[] {
+    const { trace } = this.#query
+    if (trace?.begin === undefined) return this.#mergeAll(count)
+    return inSpan(
+      trace,
+      'merge',
+      () => this.#mergeAll(count),
+      ({ length }) => ({ 'entrepot.merge.items': length }),
+    )
+  }
+
+  /** As far as it is certain what comes next. */
+  #mergeAll(count: number): MergedItem[] {
+    const merged: MergedItem[] = []
+    while (merged.length < count) {
+      const reader = this.#foremost()
+      if (reader === null) break
+      const listing = this.#visit({ item: reader.take(), reader })
+      if (listing !== null) merged.push(listing)
+    }
+    return merged
+  }
+
+  /** `null` while a source has to be read first, and at the end. */
+  #foremost(): SourceReader | null {
+    let foremost: SourceReader | null = null
+    let position = Number.NEGATIVE_INFINITY
+    for (const reader of this.#ranked) {
+      const { head } = reader
+      if (head === undefined) {
+        if (reader.isEnded) continue
+        return null
+      }
+      const own = reader.positionOf(head)
+      if (own <= position) continue
+      position = own
+      foremost = reader
+    }
+    return foremost
+  }
+
+  #visit(copy: Copy & { reader: SourceReader }): MergedItem | null {
+    const { item, reader } = copy
+    const { listingId } = item
+    this.#after = { position: reader.positionOf(item), rank: reader.rank, listingId }
+    if (this.#readers.length === 1) return this.#emit(copy, [], NO_LISTINGS)
+    const others = this.#othersOf(copy)
+    const listings = this.#emitted.get(listingId) ?? this.#listingsBefore(others)
+    if (others.length === 0 && listings.length === 0) {
+      if (this.#mayCome(reader)) this.#emitted.set(listingId, [newListing(item)])
+      return this.#emit(copy, others, listings)
+    }
+    const known = listings.find((listing) => belongs(item, listing))
+    const all = known === undefined ? [...listings, newListing(item)] : [...listings]
+    if (known !== undefined) addCopy(known, item)
+    if (others.length > 0 || this.#mayCome(reader)) this.#emitted.set(listingId, all)
+    else this.#emitted.delete(listingId)
+    if (known === undefined) return this.#emit(copy, others, listings)
+    this.#duplicates.add(copyKey(copy))
+    return null
+  }
+
+  /** The copies of the same id that are still to come, as far as they were read or can be looked up. */
+  #othersOf({ item, reader }: Copy & { reader: SourceReader }): Copy[] {
+    const { listingId } = item
+    const read = this.#ahead.get(listingId)
+    this.#ahead.delete(listingId)
+    const others = read === undefined ? [] : [read].flat().filter((copy) => copy.item !== item)
+    if (others.length === 1) this.#ahead.set(listingId, others[0]!)
+    else if (others.length > 1) this.#ahead.set(listingId, [...others])
+    for (const other of this.#readers) {
+      if (other === reader || !other.isWhole) continue
+      for (const found of other.find(listingId))
+        if (!others.some((copy) => copy.reader === other && isSameCopy(copy.item, found)))
+          others.push({ item: found, reader: other })
+    }
+    return others
+  }
+
+  /**
+   * The listings of that id that were emitted before this sequence began, as far as copies of them can be looked up. So
+   * pages over sources that are known whole are exact on any replica.
+   */
+  #listingsBefore(copies: Copy[]): readonly KnownListing[] {
+    const start = this.#start
+    if (start === null || copies.length === 0) return NO_LISTINGS
+    const before = copies.filter((copy) => this.#compareToStart(copy, start.after) <= 0).sort(byPlace)
+    const listings: KnownListing[] = []
+    for (const { item } of before) {
+      const known = listings.find((listing) => belongs(item, listing))
+      if (known === undefined) listings.push(newListing(item))
+      else addCopy(known, item)
+    }
+    return listings
+  }
+
+  #compareToStart(copy: Copy, after: ResumePoint['after']): number {
+    return comparePlaces(placeOf(copy), after)
+  }
+
+  /** Whether an unknown copy may still come of another source. */
+  #mayCome(own: SourceReader): boolean {
+    return this.#readers.some((reader) => reader !== own && !reader.isEnded && !reader.isWhole)
+  }
+
+  /** @param listings of the same id that were emitted before */
+  #emit(copy: Copy, others: readonly Copy[], listings: readonly KnownListing[]): MergedItem | null {
+    const groups = groupCopies([copy, ...others].sort((a, b) => a.reader.rank - b.reader.rank))
+    const group = groups.find((one) => one.includes(copy))!
+    const isFree = (other: Copy): boolean =>
+      other === copy || !listings.some((listing) => belongs(other.item, listing))
+    const own = others.length === 0 ? group : group.filter(isFree)
+    const shown = readable(own)
+    if (shown === null) return null
+    for (const other of own) if (other !== copy) this.#noteDuplicate(other)
+    return describe(shown, own, {
+      conflict: groups.length > 1 || listings.length > 0,
+      disputed: disputedBy(this.#sources.slice(0, shown.copy.reader.rank), shown.copy.item),
+      position: copy.reader.positionOf(copy.item),
+    })
+  }
+
+  /** Copies that were read are counted when they are visited. */
+  #noteDuplicate(copy: Copy): void {
+    const start = this.#start
+    if (start === null || this.#compareToStart(copy, start.after) > 0) this.#duplicates.add(copyKey(copy))
+  }
+
+  /** Of the copies that were read and not visited. */
+  #duplicatesAhead(): number {
+    let count = 0
+    for (const [listingId, entry] of this.#ahead) {
+      const copies = [entry].flat()
+      const emitted = this.#emitted.get(listingId) ?? NO_LISTINGS
+      if (copies.length === 1 && emitted.length === 0) continue
+      const listings = emitted.map((listing) => ({ ...listing, storefronts: [...listing.storefronts] }))
+      for (const copy of copies.sort(byPlace)) {
+        const known = listings.find((listing) => belongs(copy.item, listing))
+        if (known === undefined) listings.push(newListing(copy.item))
+        else if (!this.#duplicates.has(copyKey(copy))) count++
+        if (known !== undefined) addCopy(known, copy.item)
+      }
+    }
+    return count
+  }
+}
+
+/** The listing of one id that several sources answered with, as the copy of the best of them. */
+export function mergeCopies(
+  answers: readonly { source: NamedSource; items: readonly Item[]; isStale: boolean }[],
+): MergedItem | null {
+  const ranked = rankSources(answers.map(({ source }) => source))
+  const copies = answers.flatMap(({ source, items, isStale }) => {
+    const rank = ranks(ranked).get(source.name)!
+    const reader = {
+      source,
+      rank,
+      isStale,
+      positionOf: ({ position }: Item) => position,
+      addInvalid: () => {},
+    }
+    return items.map((item) => ({ item, reader }))
+  })
+  const [best] = copies.sort((a, b) => a.reader.rank - b.reader.rank)
+  if (best === undefined) return null
+  const groups = groupCopies(copies)
+  const group = groups.find((one) => one.includes(best))!
+  const shown = readable(group)
+  if (shown === null) return null
+  return describe(shown, group, {
+    conflict: groups.length > 1,
+    disputed: disputedBy(ranked.slice(0, shown.copy.reader.rank), shown.copy.item),
+    position: shown.copy.item.position,
+  })
+}
+
+/** The sources whose publishers have an item's publisher at another storefront. */
+function disputedBy(better: readonly NamedSource[], { publisher, storefrontUrl }: Item): string[] {
+  const names: string[] = []
+  if (publisher === null) return names
+  for (const { name, storefrontOf } of better) {
+    const storefront = storefrontOf?.(publisher)
+    if (storefront !== undefined && storefront !== storefrontUrl) names.push(name)
+  }
+  return names
+}
+
+function ranks(ranked: readonly NamedSource[]): ReadonlyMap<string, number> {
+  return new Map(ranked.map(({ name }, rank) => [name, rank]))
+}
+
+/** One source's copy of a listing. */
+type Copy = { item: Item; reader: CopySource }
+type CopySource = Pick<SourceReader, 'source' | 'rank' | 'isStale' | 'positionOf' | 'addInvalid'>
+
+/** What is known of a listing by the copies that were visited. */
+type KnownListing = { publisher: string | null; storefronts: (string | null)[] }
+
+const NO_LISTINGS: readonly KnownListing[] = []
+
+function newListing({ publisher, storefrontUrl }: Identity): KnownListing {
+  return { publisher, storefronts: [storefrontUrl] }
+}
+
+function addCopy(listing: KnownListing, { publisher, storefrontUrl }: Identity): void {
+  listing.publisher ??= publisher
+  if (!listing.storefronts.includes(storefrontUrl)) listing.storefronts.push(storefrontUrl)
+}
+
+/** The publisher decides; a storefront does where one of the publishers is not known. */
+function belongs({ publisher, storefrontUrl }: Identity, listing: KnownListing): boolean {
+  if (publisher !== null && listing.publisher !== null) return publisher === listing.publisher
+  return storefrontUrl !== null && listing.storefronts.includes(storefrontUrl)
+}
+
+/**
+ * The listings among copies of one id, which come by rank. Copies of known publishers go first, so that one of an
+ * unknown publisher never makes one listing of two publishers'.
+ */
+function groupCopies(copies: readonly Copy[]): Copy[][] {
+  if (copies.length === 1) return [[copies[0]!]]
+  const groups: Copy[][] = []
+  const known = copies.filter(({ item }) => item.publisher !== null)
+  const unknown = copies.filter(({ item }) => item.publisher === null)
+  for (const copy of [...known, ...unknown]) {
+    const group = groups.find((others) => others.some((other) => isSameListing(other.item, copy.item)))
+    if (group === undefined) groups.push([copy])
+    else group.push(copy)
+  }
+  return groups.map((group) => group.sort((a, b) => a.reader.rank - b.reader.rank))
+}
+
+type Shown = { copy: Copy; bytes: Uint8Array }
+
+/** The best copy whose bytes can be read; the others count as invalid. `null` where none can. */
+function readable(copies: readonly Copy[]): Shown | null {
+  for (const copy of copies) {
+    try {
+      return { copy, bytes: copy.item.bytes }
+    } catch {
+      copy.reader.addInvalid()
+    }
+  }
+  return null
+}
+
+function describe(
+  { copy, bytes }: Shown,
+  group: readonly Copy[],
+  known: Pick<MergedItem, 'conflict' | 'disputed' | 'position'>,
+): MergedItem {
+  const { item, reader } = copy
+  const { source } = reader
+  const { origin } = item
+  const own = qualifiedName(source.name, item)
+  const names = [
+    ...(origin?.alsoIn ?? []).map((name) => `${source.name}/${name}`),
+    ...group
+      .filter((other) => other !== copy)
+      .map((other) => qualifiedName(other.reader.source.name, other.item)),
+  ]
+  return {
+    item,
+    bytes,
+    registry: source.name,
+    alsoIn: [...new Set(names)].filter((name) => name !== own),
+    stale: reader.isStale || origin?.stale === true,
+    differs:
+      origin?.differs === true || group.some((other) => other !== copy && hasOtherTerms(item, other.item)),
+    ...known,
+  }
+}
+
+function hasOtherTerms(shown: Item, other: Item): boolean {
+  try {
+    return differ(shown, other)
+  } catch {
+    return true // unreadable
+  }
+}
+
+/** What readers know a copy's Registry by: `eu/curated` for one behind the gateway `eu`. */
+export function qualifiedName(source: string, { origin }: Pick<Item, 'origin'>): string {
+  return origin === undefined ? source : `${source}/${origin.registry}`
+}
+
+type Place = ResumePoint['after']
+
+function placeOf({ item, reader }: Copy): Place {
+  return { position: reader.positionOf(item), rank: reader.rank, listingId: item.listingId }
+}
+
+function comparePlaces(a: Place, b: Place): number {
+  if (a.position !== b.position) return b.position - a.position
+  if (a.rank !== b.rank) return a.rank - b.rank
+  return a.listingId < b.listingId ? -1 : a.listingId > b.listingId ? 1 : 0
+}
+
+function byPlace(a: Copy, b: Copy): number {
+  return comparePlaces(placeOf(a), placeOf(b))
+}
+
+/** Where a sequence goes on in the source of that rank: ties of better sources lie before, of worse ones behind. */
+function startIn(from: ResumePoint | null, rank: number) {
+  if (from === null) return null
+  const { position, listingId, rank: last } = from.after
+  return { position, listingId: rank === last ? listingId : rank < last ? null : '' }
+}
+
+/** Lookups make objects of their own, so copies are compared by what they are. */
+function isSameCopy(a: Item, b: Item): boolean {
+  return (
+    a === b ||
+    (a.publisher === b.publisher && a.storefrontUrl === b.storefrontUrl && a.position === b.position)
+  )
+}
+
+function copyKey({ item, reader }: Copy): string {
+  return `${reader.rank}\n${item.listingId}\n${item.publisher}\n${item.storefrontUrl}`
+}

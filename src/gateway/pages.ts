@@ -1,0 +1,109 @@
+import type { Reader } from '../domain/api-key.ts'
+import type { Clock } from '../domain/clock.ts'
+import { withDeadline } from '../domain/deadline.ts'
+import type { ListingQuery, PageQuery } from '../domain/query.ts'
+import type { NamedSource } from '../domain/reading.ts'
+import { SourceError } from '../domain/source-error.ts'
+import { EntrepotError } from '../errors.ts'
+import { assertAnswerable } from './assert-answerable.ts'
+import type { Cursors } from './cursor.ts'
+import { type MergedItem, MergedSequence } from './merge.ts'
+import { type FanOutOptions, type Outcome, rankSources, skipAsLoop } from './outcome.ts'
+import { countReturned, describeOutcomes, type SourceReport } from './source-report.ts'
+import { visibleSources } from './visible.ts'
+
+/** Last listing that a page by offset may reach while a live source is visible: everything before it has to be read. */
+export const MAX_LIVE_PREFIX = 2000
+
+/** One page of the merged sequence. */
+export type MergedPage = {
+  items: readonly MergedItem[]
+  /** Distinct matches before paging. */
+  total: number
+  /** Whether every visible source answered, fresh or stale, and none reported its own answer as incomplete. */
+  complete: boolean
+  /** One entry per visible source, in the order of the configuration, each followed by what it reported as missing. */
+  sources: readonly SourceReport[]
+  /** How each of them answered, in the same order. */
+  outcomes: readonly Outcome[]
+  /** `undefined` where no listing follows. */
+  nextCursor: string | undefined
+}
+
+export type PagesOptions = {
+  sources: readonly NamedSource[]
+  budgetMs: number
+  clock: Clock
+  /** `null` makes no cursors. */
+  cursors: Cursors | null
+  /** Default `MAX_LIVE_PREFIX`; a buyer who reads everything needs no bound. */
+  maxLivePrefix?: number
+}
+
+/** @param cursor `null` begins at the query's offset */
+export type ReadPage = (
+  query: PageQuery,
+  cursor: string | null,
+  asking: { reader: Reader; signal: AbortSignal; options?: FanOutOptions },
+) => Promise<MergedPage>
+
+/**
+ * Reads a page from all sources that the reader may see, within `budgetMs`. A source that has not answered by then is
+ * `unavailable: timeout`, and the answer of the others stands.
+ *
+ * Rejects with an `EntrepotError`: `bad_request` for a page beyond `MAX_LIVE_PREFIX`, an unknown source or an invalid
+ * cursor; and as `assertAnswerable` does.
+ */
+export function createReadPage(options: PagesOptions): ReadPage {
+  const { sources, budgetMs, clock, cursors, maxLivePrefix = MAX_LIVE_PREFIX } = options
+  return async (query, cursor, { reader, signal: caller, options: fanOut = {} }) => {
+    const visible = visibleSources(sources, reader, fanOut.named)
+    const asked = fanOut.isLoop ? visible.map(skipAsLoop) : visible
+    const question = questionOf(query, asked)
+    const from = cursor === null ? null : openCursor(cursors, cursor, question)
+    if (from === null && !fanOut.isLoop) refuseFarPage(visible, query, maxLivePrefix)
+    const sequence = new MergedSequence(asked, withoutPaging(query), { cap: clock.now() * 1000, from })
+    const ms = fanOut.budgetMs ?? budgetMs
+    const late = new SourceError('timeout', `no answer within the budget of ${ms} ms`)
+    const skipped = from === null ? query.offset : 0
+    const merged = await withDeadline({ ms, late, caller }, (signal) =>
+      sequence.take(skipped + query.limit, signal),
+    )
+    const { resumePoint } = sequence
+    const total = from?.total ?? Math.max(sequence.total, merged.length)
+    const items = merged.slice(skipped)
+    const hasMore = items.length > 0 && cursors !== null && !fanOut.isLoop && sequence.hasMore()
+    const { outcomes } = sequence
+    const described = describeOutcomes(outcomes, countReturned(items), clock.now(), query.explain)
+    assertAnswerable({ ...described, outcomes, total: from === null ? total : items.length }, fanOut)
+    const nextCursor =
+      hasMore && resumePoint !== null ? cursors.seal({ ...resumePoint, total }, question) : undefined
+    return { items, total, outcomes, nextCursor, ...described }
+  }
+}
+
+function openCursor(cursors: Cursors | null, cursor: string, question: string) {
+  if (cursors !== null) return cursors.open(cursor, question)
+  throw new EntrepotError('bad_request', 'cursor: not valid here')
+}
+
+function withoutPaging({ limit: _, offset: __, ...query }: PageQuery): ListingQuery {
+  return query
+}
+
+/** What a cursor is bound to: everything but the size of its pages. */
+function questionOf({ status, publisher, filters, via }: PageQuery, sources: readonly NamedSource[]): string {
+  return JSON.stringify([status, publisher, filters, via, rankSources(sources).map(({ name }) => name)])
+}
+
+function refuseFarPage(
+  visible: readonly NamedSource[],
+  { offset, limit }: PageQuery,
+  maxLivePrefix: number,
+): void {
+  if (offset + limit <= maxLivePrefix || !visible.some(({ mode }) => mode === 'live')) return
+  throw new EntrepotError(
+    'bad_request',
+    `offset + limit may not exceed ${maxLivePrefix} here: use cursor to read further`,
+  )
+}

@@ -1,0 +1,204 @@
+import { joinMissing } from '../domain/missing-source.ts'
+import type { ListingQuery } from '../domain/query.ts'
+import {
+  compareSortKeys,
+  type Item,
+  isAfter,
+  type NamedSource,
+  type Range,
+  type Reading,
+  type ReadingInfo,
+} from '../domain/reading.ts'
+import { SourceError } from '../domain/source-error.ts'
+import type { Micros } from '../domain/timestamp.ts'
+import type { Outcome } from './outcome.ts'
+
+/** Where a merged sequence goes on in one source: about how many of its listings lie before. */
+export type SourceHint = { offset: number; resume?: string | undefined }
+
+/** Listings of the future that one source may have. */
+const MAX_FUTURE = 2000
+
+/** One source on its way through a merge: its listings in order, read a Reading at a time. */
+export class SourceReader {
+  readonly source: NamedSource
+  /** Its place in the order of priorities. */
+  readonly rank: number
+  /** Whether nothing more can be read: the source is at its end, or failed. */
+  isEnded = false
+  #info: ReadingInfo | null = null
+  #failure: SourceError | null = null
+  #listings: readonly Item[] = []
+  #next = 0
+  #find: Reading['find']
+  #after: Range['after']
+  #start: Range['after']
+  #hint: SourceHint
+  #elapsedMs = 0
+  /** Dates after this count as this. */
+  readonly #cap: Micros
+  #isPending = false
+
+  /** @param after where to go on; `null` begins at the newest listing */
+  constructor(
+    source: NamedSource,
+    rank: number,
+    { cap, after, hint }: { cap: Micros; after: Range['after']; hint: SourceHint },
+  ) {
+    this.source = source
+    this.rank = rank
+    this.#cap = cap
+    // Listings of the future are all of one instant, so all of them are needed to know their order.
+    const isAmongFuture = after !== null && after.position >= cap
+    this.#after = isAmongFuture ? null : after
+    this.#start = after
+    this.#hint = isAmongFuture ? { offset: 0 } : hint
+  }
+
+  get head(): Item | undefined {
+    return this.#listings[this.#next]
+  }
+
+  /** Whether a Reading is needed to know what is next. */
+  get needsReading(): boolean {
+    return this.#next >= this.#listings.length && !this.isEnded
+  }
+
+  /** Whether it has all of the source's matches at hand, so that `find` finds every copy. */
+  get isWhole(): boolean {
+    return this.#find !== undefined
+  }
+
+  /** Listings that were read and not yet taken. */
+  get ahead(): readonly Item[] {
+    return this.#listings.slice(this.#next)
+  }
+
+  positionOf({ position }: Item): Micros {
+    return Math.min(position, this.#cap)
+  }
+
+  take(): Item {
+    return this.#listings[this.#next++]!
+  }
+
+  /** Every match of that id; none unless the source was read whole. */
+  find(listingId: string): readonly Item[] {
+    return this.#find?.(listingId) ?? NONE
+  }
+
+  /** Whether its answer replaces one that failed. */
+  get isStale(): boolean {
+    return this.#info?.stale === true
+  }
+
+  /** An item that turned out to be unreadable. */
+  addInvalid(): void {
+    if (this.#info !== null) this.#info = { ...this.#info, invalid: (this.#info.invalid ?? 0) + 1 }
+  }
+
+  get outcome(): Outcome {
+    const result = this.#failure ?? this.#info ?? new SourceError('budget_spent', 'was not asked')
+    return { source: this.source, elapsedMs: this.#elapsedMs, result }
+  }
+
+  /** Where a later sequence goes on. */
+  get hint(): SourceHint {
+    const { head } = this
+    const last = this.#listings.at(-1)
+    const offset =
+      head?.offset ?? (last?.offset === undefined ? this.#hint.offset + this.#next : last.offset + 1)
+    return { offset, resume: (head ?? last)?.resume }
+  }
+
+  /** Reads on. A failure is kept and ends the source; only what is not a `SourceError` rejects. */
+  async read(query: ListingQuery, count: number, signal: AbortSignal): Promise<void> {
+    const started = performance.now()
+    this.#isPending = true
+    try {
+      const reading = await this.#readAll(query, count, signal)
+      if (this.#isPending) this.#add(reading)
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error
+      if (this.#isPending) this.#fail(error)
+    } finally {
+      this.#elapsedMs += performance.now() - started
+      this.#isPending = false
+    }
+  }
+
+  /** Ends a read that is out of time; its result is dropped. */
+  giveUp(reason: SourceError): void {
+    if (!this.#isPending) return
+    this.#isPending = false
+    this.#fail(reason)
+  }
+
+  #fail(error: SourceError): void {
+    this.#failure = error
+    this.isEnded = true
+  }
+
+  /** Listings of the future come first, and are read to their end. */
+  async #readAll(query: ListingQuery, count: number, signal: AbortSignal): Promise<Reading> {
+    const { offset: offsetHint, resume } = this.hint
+    const range = { after: this.#after, offsetHint, resume, count }
+    for (;;) {
+      const reading = await this.source.read(query, range, signal)
+      const last = reading.listings.at(-1)
+      const isCut = this.#after === null && last !== undefined && last.position > this.#cap && reading.hasMore
+      if (!isCut) return reading
+      if (range.count >= MAX_FUTURE)
+        throw new SourceError(
+          'unsorted',
+          `${this.source.name}: more than ${MAX_FUTURE} dates lie in the future`,
+        )
+      range.count = Math.min(range.count * 2 + 1, MAX_FUTURE)
+    }
+  }
+
+  #add(reading: Reading): void {
+    const { listings, hasMore, find, ...info } = reading
+    this.#hint = this.hint
+    this.#next = 0
+    this.#listings = this.#after === null ? this.#inOrder(listings) : listings
+    const last = listings.at(-1)
+    if (last !== undefined) this.#after = { position: last.position, listingId: last.listingId }
+    this.isEnded = !hasMore || last === undefined
+    this.#find = find
+    this.#info = this.#info === null ? info : joinInfo(this.#info, info)
+  }
+
+  /** With the dates of the future as one instant, and without what is before the start. */
+  #inOrder(listings: readonly Item[]): readonly Item[] {
+    const cap = this.#cap
+    if (listings[0] === undefined || listings[0].position <= cap) return listings
+    const key = ({ position, listingId }: Item) => ({ position: Math.min(position, cap), listingId })
+    const sorted = listings.toSorted((a, b) => compareSortKeys(key(a), key(b)))
+    return sorted.filter((item) => isAfter(key(item), this.#start))
+  }
+}
+
+const NONE: readonly Item[] = []
+
+/** Of several Readings of one source: the first total, the worst of the rest. */
+function joinInfo(before: ReadingInfo, more: ReadingInfo): ReadingInfo {
+  const invalid = (before.invalid ?? 0) + (more.invalid ?? 0)
+  const worse = more.stale || before.cache?.outcome === 'hit' ? more : before
+  const missing = joinMissing(before.missing, more.missing)
+  const { isCurrent: isBeforeCurrent } = before
+  const { isCurrent: isMoreCurrent } = more
+  return {
+    total: before.total,
+    asOf: Math.min(before.asOf, more.asOf),
+    stale: before.stale || more.stale,
+    ...(worse.reason === undefined ? {} : { reason: worse.reason }),
+    ...(worse.cache === undefined ? {} : { cache: worse.cache }),
+    ...(invalid === 0 ? {} : { invalid }),
+    ...(missing === undefined ? {} : { missing }),
+    ...(before.explanation === undefined ? {} : { explanation: before.explanation }),
+    ...(isBeforeCurrent && isMoreCurrent
+      ? { isCurrent: (now?: number) => isBeforeCurrent(now) && isMoreCurrent(now) }
+      : {}),
+  }
+}

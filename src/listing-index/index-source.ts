@@ -1,0 +1,193 @@
+import { setImmediate } from 'node:timers/promises'
+import { parseJson } from '../domain/json.ts'
+import type { ListingQuery } from '../domain/query.ts'
+import {
+  type Exclusion,
+  type Explanation,
+  type Item,
+  isAfter,
+  type Range,
+  type Reading,
+} from '../domain/reading.ts'
+import { SourceError } from '../domain/source-error.ts'
+import type { Criterion } from '../filter-spec/criteria.ts'
+import { Exclusions } from '../filter-spec/exclusions.ts'
+import type { Filter } from '../filter-spec/filter.ts'
+import { pathKey } from '../filter-spec/path-key.ts'
+import { rowConditions } from './row-conditions.ts'
+
+/** Most listings that are read one by one for a filter that the index does not have. */
+export const MEMORY_SCAN_LIMIT = 10_000
+/** Listings read in one turn of the event loop: about 2 ms. */
+const BATCH = 500
+/** Listings before the probable beginning of a range that are looked at first. */
+const MARGIN = 16
+
+/** Listings in memory behind an index. */
+export type IndexedListings = {
+  /** Matches of a query whose criteria are all indexed, newest first. */
+  page: (
+    query: ListingQuery,
+    page: { offset: number; limit: number },
+  ) => {
+    items: readonly Item[]
+    total: number
+  }
+  /** Every listing of that id that has the query's status and publisher, whatever its criteria. */
+  find: (query: ListingQuery, listingId: string) => readonly Item[]
+}
+
+/** What an index knows of a Reading: the rest is how old its listings are. */
+export type IndexReading = Required<Pick<Reading, 'listings' | 'hasMore' | 'total' | 'find'>> & {
+  explanation?: Explanation
+}
+
+/**
+ * Serves any range of a query from memory. Criteria of filters that the index does not have are evaluated one listing
+ * after the other, of at most `MEMORY_SCAN_LIMIT` that the others leave.
+ */
+export class IndexSource {
+  readonly #name: string
+  readonly #paths: ReadonlySet<string>
+  /** Of the questions being read in several ranges, what their unindexed criteria left. */
+  readonly #scans = new WeakMap<ListingQuery, Promise<Scan>>()
+
+  /** @param indexed the filters of the index */
+  constructor(name: string, indexed: Iterable<Filter>) {
+    this.#name = name
+    this.#paths = new Set(Array.from(indexed, ({ compiled }) => pathKey(compiled)))
+  }
+
+  async read(listings: IndexedListings, query: ListingQuery, range: Range): Promise<IndexReading> {
+    const find = findMatching(listings, query)
+    if (query.listingId !== undefined) {
+      const found = find(query.listingId)
+      return { listings: found, hasMore: false, total: found.length, find }
+    }
+    const unindexed = query.criteria.filter((criterion) => !this.#isIndexed(criterion))
+    if (unindexed.length === 0) {
+      const page = (offset: number, limit: number) => listings.page(query, { offset, limit })
+      const reading = { ...selectRange(page, range), find }
+      return query.explain ? { ...reading, explanation: { excluded: explain(listings, query) } } : reading
+    }
+    const scan = await this.#scan(listings, query, unindexed)
+    const page = (offset: number, limit: number) => ({
+      items: scan.items.slice(offset, offset + limit),
+      total: scan.items.length,
+    })
+    const indexed = { ...query, criteria: query.criteria.filter((criterion) => this.#isIndexed(criterion)) }
+    const reading = { ...selectRange(page, range), find }
+    if (!query.explain) return reading
+    return { ...reading, explanation: { excluded: [...explain(listings, indexed), ...scan.excluded] } }
+  }
+
+  #isIndexed({ filter }: Criterion): boolean {
+    return this.#paths.has(pathKey(filter.compiled))
+  }
+
+  #scan(listings: IndexedListings, query: ListingQuery, unindexed: readonly Criterion[]): Promise<Scan> {
+    const known = this.#scans.get(query)
+    if (known !== undefined) return known
+    const scan = this.#scanAll(listings, query, unindexed)
+    this.#scans.set(query, scan)
+    return scan
+  }
+
+  async #scanAll(
+    listings: IndexedListings,
+    query: ListingQuery,
+    unindexed: readonly Criterion[],
+  ): Promise<Scan> {
+    const criteria = query.criteria.filter((criterion) => this.#isIndexed(criterion))
+    const all = listings.page({ ...query, criteria }, { offset: 0, limit: MEMORY_SCAN_LIMIT })
+    if (all.total > MEMORY_SCAN_LIMIT) throw this.#tooMany(unindexed)
+    const conditions = rowConditions(unindexed)
+    const exclusions = new Exclusions(unindexed)
+    const items: Item[] = []
+    for (const [n, item] of all.items.entries()) {
+      if (n > 0 && n % BATCH === 0) await setImmediate()
+      if (conditions.accept(item.bytes)) items.push(item)
+      else if (query.explain) exclusions.add(parseJson(Buffer.from(item.bytes).toString()))
+    }
+    return { items, excluded: exclusions.list }
+  }
+
+  #tooMany(criteria: readonly Criterion[]): SourceError {
+    const filters = [...new Set(criteria.map(({ filter }) => filter.name))]
+    const message = `${this.#name}: has no filter ${filters.join(', ')}, and more than ${MEMORY_SCAN_LIMIT} listings`
+    return new SourceError('unsupported_filter', message, { filters })
+  }
+}
+
+type Scan = { items: readonly Item[]; excluded: readonly Exclusion[] }
+type PageAt = (offset: number, limit: number) => { items: readonly Item[]; total: number }
+
+function selectRange(
+  page: PageAt,
+  { after, offsetHint, count }: Range,
+): Pick<IndexReading, 'listings' | 'hasMore' | 'total'> {
+  const most = Math.min(count, Number.MAX_SAFE_INTEGER)
+  if (after === null) {
+    const { items, total } = page(0, most)
+    return { listings: items, hasMore: items.length < total, total }
+  }
+  const { offset, total } = firstBehind(page, after, offsetHint)
+  const { items } = page(offset, most)
+  return { listings: items, hasMore: offset + items.length < total, total }
+}
+
+/** Offset of the first match behind a key: near the hint, since listings come and go meanwhile. */
+function firstBehind(
+  page: PageAt,
+  after: NonNullable<Range['after']>,
+  hint: number,
+): { offset: number; total: number } {
+  let margin = MARGIN
+  let start = Math.max(0, hint - margin)
+  for (;;) {
+    const { items, total } = page(start, 2 * margin)
+    const [first] = items
+    if (start > 0 && (first === undefined || isAfter(first, after))) {
+      margin *= 4
+      start = Math.max(0, Math.min(start, total) - margin)
+      continue
+    }
+    const found = items.findIndex((item) => isAfter(item, after))
+    if (found !== -1) return { offset: start + found, total }
+    if (start + items.length >= total) return { offset: total, total }
+    start += items.length
+  }
+}
+
+const NONE: readonly Item[] = []
+
+function findMatching(
+  listings: IndexedListings,
+  query: ListingQuery,
+): (listingId: string) => readonly Item[] {
+  return (listingId) => {
+    const found = listings.find(query, listingId)
+    // Nearly always there is none, and this is called a thousand times a page.
+    if (found.length === 0 || query.criteria.length === 0) return found
+    const conditions = rowConditions(query.criteria)
+    const matching = found.filter(({ bytes }) => conditions.accept(bytes))
+    return matching.length === 0 ? NONE : matching
+  }
+}
+
+/** What each criterion alone excludes, by counting. */
+function explain(listings: IndexedListings, query: ListingQuery): Exclusion[] {
+  const count = (criteria: readonly Criterion[]): number =>
+    listings.page({ ...query, criteria }, { offset: 0, limit: 1 }).total
+  const all = count([])
+  return query.criteria.map((criterion) => {
+    const failing = all - count([criterion])
+    const missing = criterion.onMissing === 'pass' ? 0 : all - count([presence(criterion)])
+    return { filter: criterion.filter.name, byValue: failing - missing, missing }
+  })
+}
+
+/** Every listing that has the field. */
+function presence({ filter }: Criterion): Criterion {
+  return { filter, onMissing: 'fail', test: { op: 'not_in', values: new Set() } }
+}

@@ -1,0 +1,243 @@
+import { afterEvent, type Breaker, type BreakerEvent, CLOSED, MAX_OPEN_MS } from '../../domain/breaker.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { ALL_OPEN, type ListingQuery } from '../../domain/query.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import type { SourceLog } from '../../domain/source-log.ts'
+import { isAboutQuestion, type SourceReason } from '../../domain/source-reason.ts'
+import type { FetchPage, PageRequest } from '../page/fetch-page.ts'
+
+/** Time between two probes of an upstream that rejects our key. */
+export const UNAUTHORIZED_MS = 60_000
+/** How often the state of other replicas is read, at most. */
+const LISTEN_MS = 1000
+/** Longest that a probe takes; other replicas wait for its result. */
+const PROBE_MS = 3000
+
+/** The open state that replicas share. Both functions reject when it is away. */
+export type SharedBreakerState = {
+  /** Until when the breaker of some replica is open, in ms since the Unix epoch; `null` where none is. */
+  read: () => Promise<number | null>
+  /** `null` removes it. */
+  write: (until: number | null) => Promise<void>
+}
+
+export type CircuitBreakerOptions = {
+  name: string
+  /** Sends the probes: the same upstream, without retries. */
+  probe: FetchPage
+  log: SourceLog
+  /** `null` where there are no other replicas. */
+  shared: SharedBreakerState | null
+  clock: Clock
+  /** From 0 to 1. */
+  random: () => number
+}
+
+/**
+ * Rejects calls at once while an upstream is known to fail: its breaker is open (`circuit_open`), it rejects our key
+ * (`unauthorized`), or it sent `Retry-After`. Probes find out in the background when that is over.
+ *
+ * Only plain first pages and probes decide. Any other question was chosen by a reader, so its failure counts for
+ * nothing; it triggers a probe, and the result of the probe counts.
+ */
+export class CircuitBreaker {
+  readonly #options: CircuitBreakerOptions
+  readonly #closing = new AbortController()
+  #breaker: Breaker = CLOSED
+  /** Set while the upstream rejects our key or has asked us to wait. */
+  #suspended: { reason: SourceReason; until: number } | null = null
+  #peersOpenUntil: number | null = null
+  #isListening = false
+  #isProbing = false
+  #cancelProbe: () => void = () => {}
+  #cancelResume: () => void = () => {}
+  #logged: { isOpen: boolean; isRejected: boolean } = { isOpen: false, isRejected: false }
+
+  constructor(options: CircuitBreakerOptions) {
+    this.#options = options
+  }
+
+  get state(): Pick<Breaker, 'state' | 'failuresInARow' | 'retryAt'> {
+    const { state, failuresInARow, retryAt } = this.#breaker
+    return state === 'closed' && this.#peersOpenUntil !== null
+      ? { state: 'open', failuresInARow, retryAt: this.#peersOpenUntil }
+      : { state, failuresInARow, retryAt }
+  }
+
+  /** Ends probes and timers. */
+  close(): void {
+    this.#cancelProbe()
+    this.#cancelResume()
+    this.#closing.abort()
+  }
+
+  /** @throws SourceError while the upstream is not asked */
+  throwIfOpen(): void {
+    const { name, clock } = this.#options
+    if (this.#breaker.state !== 'closed' || this.#peersOpenUntil !== null)
+      throw new SourceError('circuit_open', `${name}: the circuit breaker is open`)
+    if (this.#suspended === null) return
+    const { reason, until } = this.#suspended
+    const what = reason === 'unauthorized' ? 'rejected our key' : 'asked us to wait'
+    const retryAfterMs = Math.max(0, until - clock.now())
+    throw new SourceError(reason, `${name}: ${what}`, { retryAfterMs })
+  }
+
+  guard(fetch: FetchPage): FetchPage {
+    return async (query, request) => {
+      this.#listen()
+      this.throwIfOpen()
+      try {
+        const page = await fetch(query, request)
+        if (this.#breaker.failuresInARow > 0 || isPlain(query, request)) this.#step('passed')
+        return page
+      } catch (error) {
+        if (error instanceof SourceError) this.#judge(error, isPlain(query, request))
+        throw error
+      }
+    }
+  }
+
+  #judge(error: SourceError, isPlain: boolean): void {
+    if (!isPlain) {
+      if (isFailure(error) || error.reason === 'unauthorized' || error.reason === 'rate_limited')
+        void this.#probe()
+      return
+    }
+    this.#suspend(error)
+    if (isFailure(error)) this.#step('failed', error.reason)
+  }
+
+  /** Heeds `Retry-After` and a rejected key. */
+  #suspend({ reason, retryAfterMs }: SourceError): void {
+    const { clock } = this.#options
+    const isRejected = reason === 'unauthorized'
+    const isAskedToWait = retryAfterMs !== null && (reason === 'rate_limited' || reason === 'http_503')
+    if (!isRejected && !isAskedToWait) return
+    const ms = isRejected ? UNAUTHORIZED_MS : retryAfterMs!
+    this.#suspended = { reason, until: clock.now() + ms }
+    this.#cancelResume()
+    this.#cancelResume = clock.after(ms, () => {
+      if (isRejected) void this.#probe()
+      else this.#suspended = null
+    })
+    if (isRejected) this.#logRejected(true)
+  }
+
+  /** @param reason of a failure */
+  #step(event: BreakerEvent, reason?: SourceReason): void {
+    const { clock, random, shared } = this.#options
+    const before = this.#breaker.state
+    this.#breaker = afterEvent(this.#breaker, event, { now: clock.now(), random: random() })
+    const { state, retryAt } = this.#breaker
+    if (state === before) return
+    if (state === 'closed') {
+      this.#peersOpenUntil = null
+      shared?.write(null).catch(ignore)
+      this.#logOpen(false)
+    }
+    if (retryAt === null) return
+    if (reason !== undefined) this.#logOpen(true, reason)
+    shared?.write(retryAt + PROBE_MS).catch(ignore)
+    this.#scheduleProbe(retryAt - clock.now())
+  }
+
+  #scheduleProbe(ms: number): void {
+    this.#cancelProbe()
+    if (this.#closing.signal.aborted) return
+    this.#cancelProbe = this.#options.clock.after(Math.max(0, ms), () => void this.#probe())
+  }
+
+  /** One at a time. Never rejects. */
+  async #probe(): Promise<void> {
+    if (this.#isProbing || this.#closing.signal.aborted) return
+    const { clock } = this.#options
+    const isAskedToWait = this.#suspended !== null && this.#suspended.reason !== 'unauthorized'
+    if (isAskedToWait) {
+      if (this.#breaker.state !== 'closed') this.#scheduleProbe(this.#suspended!.until - clock.now())
+      return
+    }
+    this.#isProbing = true
+    this.#step('probe')
+    const error = await this.#ask()
+    this.#isProbing = false
+    if (this.#closing.signal.aborted) return
+    const hasFailed = error !== null && isFailure(error)
+    if (this.#suspended?.reason === 'unauthorized') this.#suspended = null
+    if (error !== null) this.#suspend(error)
+    if (error?.reason !== 'unauthorized') this.#logRejected(false)
+    if (this.#breaker.state === 'closed') this.#step(hasFailed ? 'failed' : 'passed', error?.reason)
+    else this.#step(hasFailed ? 'probe_failed' : 'probe_passed', error?.reason)
+    if (this.#breaker.state === 'half_open') this.#scheduleProbe(0)
+  }
+
+  async #ask(): Promise<SourceError | null> {
+    const { probe, name } = this.#options
+    try {
+      await probe(ALL_OPEN, PLAIN_REQUEST)
+      return null
+    } catch (error) {
+      if (error instanceof SourceError) return error
+      return new SourceError('connection_reset', `${name}: the probe failed`, { cause: error })
+    }
+  }
+
+  /** Best effort: each replica has its own breaker as well. */
+  #listen(): void {
+    const { shared, clock } = this.#options
+    if (shared === null || this.#isListening) return
+    this.#isListening = true
+    clock.after(LISTEN_MS, () => {
+      this.#isListening = false
+    })
+    shared.read().then((until) => {
+      this.#peersOpenUntil = until === null ? null : Math.min(until, clock.now() + 2 * MAX_OPEN_MS)
+      if (this.#peersOpenUntil === null) return
+      clock.after(this.#peersOpenUntil - clock.now(), () => {
+        this.#peersOpenUntil = null
+      })
+    }, ignore)
+  }
+
+  #logOpen(isOpen: boolean, reason?: SourceReason): void {
+    const { log, name: upstream } = this.#options
+    if (this.#logged.isOpen === isOpen) return
+    this.#logged.isOpen = isOpen
+    if (isOpen) log.warn({ upstream, reason }, 'circuit breaker opened')
+    else log.info({ upstream }, 'circuit breaker closed')
+  }
+
+  #logRejected(isRejected: boolean): void {
+    const { log, name: upstream } = this.#options
+    if (this.#logged.isRejected === isRejected) return
+    this.#logged.isRejected = isRejected
+    if (isRejected) log.warn({ upstream }, 'upstream rejected API key')
+    else log.info({ upstream }, 'upstream accepted API key')
+  }
+}
+
+const PLAIN_REQUEST: PageRequest = { offset: 0, limit: 50 }
+
+const ignore = (): void => {}
+
+/** The newest page of everything open, which every Registry can answer. */
+function isPlain(query: ListingQuery, { offset, limit, resume }: PageRequest): boolean {
+  const { status, publisher, filters, listingId } = query
+  const isFirstPage = offset === 0 && resume === undefined && limit >= PLAIN_REQUEST.limit
+  return (
+    isFirstPage && status === 'open' && publisher === null && filters.length === 0 && listingId === undefined
+  )
+}
+
+/** Whether the upstream failed, rather than the question, our key, or the rate of our requests. */
+function isFailure({ reason }: SourceError): boolean {
+  return !isAboutQuestion(reason) && !NO_FAILURES.has(reason) && !/^http_4\d\d$/.test(reason)
+}
+
+const NO_FAILURES: ReadonlySet<SourceReason> = new Set([
+  'unauthorized',
+  'signed_requests_required',
+  'rate_limited',
+  'budget_spent',
+  'private_address',
+])

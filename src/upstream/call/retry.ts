@@ -1,0 +1,60 @@
+import type { Clock } from '../../domain/clock.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import type { SourceReason } from '../../domain/source-reason.ts'
+import type { FetchPage } from '../page/fetch-page.ts'
+
+/** Longest delay before the second attempt. */
+export const MAX_RETRY_DELAY_MS = 100
+/** Retries that one call earns: one call in ten may be repeated. */
+export const RETRY_SHARE = 0.1
+/** Most retries that are saved up, and those that there are at the start. */
+export const MAX_SAVED_RETRIES = 5
+
+export type RetryOptions = {
+  /** Time for both attempts. */
+  budgetMs: number
+  clock: Clock
+  /** From 0 to 1. */
+  random: () => number
+  onRetry: () => void
+}
+
+/**
+ * Repeats a call once after a connection failure or a 502, 503 or 504: after a short random delay, only where a second
+ * attempt as long as the first ends within `budgetMs`, and for at most a tenth of all calls. Every call is a GET.
+ */
+export function retry({ budgetMs, clock, random, onRetry }: RetryOptions, fetch: FetchPage): FetchPage {
+  let saved = MAX_SAVED_RETRIES
+  return async (query, request) => {
+    const started = clock.now()
+    saved = Math.min(saved + RETRY_SHARE, MAX_SAVED_RETRIES)
+    try {
+      return await fetch(query, request)
+    } catch (error) {
+      const isInTime = 2 * (clock.now() - started) + MAX_RETRY_DELAY_MS <= budgetMs
+      if (!(error instanceof SourceError) || !isTransient(error) || !isInTime || saved < 1) throw error
+      saved--
+      onRetry()
+      await new Promise<void>((resolve) => clock.after(random() * MAX_RETRY_DELAY_MS, resolve))
+      return fetch(query, request)
+    }
+  }
+}
+
+/** An upstream that states when to come back is not asked before. */
+function isTransient(error: SourceError): boolean {
+  return error.retryAfterMs === null && (TRANSIENT.has(error.reason) || isConnectTimeout(error))
+}
+
+const TRANSIENT: ReadonlySet<SourceReason> = new Set([
+  'connection_refused',
+  'connection_reset',
+  'http_502',
+  'http_503',
+  'http_504',
+])
+
+/** Nothing was sent yet, unlike in a timeout of the answer. */
+function isConnectTimeout({ cause }: SourceError): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'UND_ERR_CONNECT_TIMEOUT'
+}

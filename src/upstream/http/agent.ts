@@ -1,0 +1,69 @@
+import type { LookupAddress, LookupAllOptions } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import { Agent, buildConnector } from 'undici'
+import type { UpstreamOptions } from '../../domain/upstream.ts'
+import { isPrivateAddress } from './private-addresses.ts'
+
+/** Below the 5 s after which a Node server closes an idle connection. */
+const KEEP_ALIVE_MS = 4000
+
+export const PRIVATE_ADDRESS_CODE = 'ENTREPOT_PRIVATE_ADDRESS'
+
+export class PrivateAddressError extends Error {
+  readonly code = PRIVATE_ADDRESS_CODE
+}
+
+/**
+ * The connections to one upstream. Unless `allowPrivateAddresses`, an address that is not globally routed is refused,
+ * be it literal in the URL or what the name resolves to: the address that is checked is the address connected to.
+ */
+export function createAgent(
+  upstream: Pick<UpstreamOptions, 'connectTimeoutMs' | 'maxInFlight' | 'allowPrivateAddresses'>,
+  lookup: LookupFunction,
+): Agent {
+  return new Agent({
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    connections: upstream.maxInFlight,
+    connect: connector(upstream, lookup),
+  })
+}
+
+function connector(
+  {
+    connectTimeoutMs,
+    allowPrivateAddresses,
+  }: Pick<UpstreamOptions, 'connectTimeoutMs' | 'allowPrivateAddresses'>,
+  lookup: LookupFunction,
+): buildConnector.connector {
+  const timeout = connectTimeoutMs
+  if (allowPrivateAddresses) return buildConnector({ timeout, allowH2: false, lookup })
+  const connect = buildConnector({ timeout, allowH2: false, lookup: publicOnly(lookup) })
+  return (target, callback) => {
+    // A literal address is never looked up.
+    const literal = target.hostname.replace(/^\[|\]$/g, '')
+    if (isPrivateAddress(literal)) callback(refusal(literal, literal), null)
+    else connect(target, callback)
+  }
+}
+
+/** Refuses a name if any of its addresses is private. */
+function publicOnly(lookup: LookupFunction): LookupFunction {
+  return (hostname, options, callback) => {
+    const all: LookupAllOptions = { ...options, all: true }
+    lookup(hostname, all, (error, found) => {
+      const addresses: LookupAddress[] = error === null && Array.isArray(found) ? found : []
+      const [first] = addresses
+      if (first === undefined) return callback(error, '')
+      const hidden = addresses.find(({ address }) => isPrivateAddress(address))
+      if (hidden !== undefined) return callback(refusal(hostname, hidden.address), '')
+      return options.all ? callback(null, addresses) : callback(null, first.address, first.family)
+    })
+  }
+}
+
+function refusal(host: string, address: string): PrivateAddressError {
+  return new PrivateAddressError(
+    `${host} leads to the private address ${address}; set allow_private_addresses if that is intended`,
+  )
+}

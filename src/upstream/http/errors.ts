@@ -1,0 +1,59 @@
+import { errors } from 'undici'
+import { SourceError } from '../../domain/source-error.ts'
+import type { SourceReason } from '../../domain/source-reason.ts'
+import { PRIVATE_ADDRESS_CODE } from './agent.ts'
+
+/**
+ * An error on the way to an upstream with the reason that readers see. An error without a system, TLS, zlib or undici
+ * code is a fault of this program and is returned unchanged.
+ */
+export function toSourceError(error: unknown, upstream: string): unknown {
+  if (error instanceof SourceError || !(error instanceof Error)) return error
+  const code = codeOf(error)
+  if (code === null) return error
+  return new SourceError(reasonOf(code), `${upstream}: ${error.message || code}`, { cause: error })
+}
+
+/** undici's parser error does not always carry a code. */
+function codeOf(error: Error): string | null {
+  const { code } = error as NodeJS.ErrnoException
+  if (typeof code === 'string') return code
+  return error instanceof errors.HTTPParserError ? 'HPE_UNKNOWN' : null
+}
+
+/** The reason of a status other than 200; redirects are not followed. */
+export function reasonOfStatus(status: number): SourceReason {
+  if (status === 401 || status === 403) return 'unauthorized'
+  if (status === 429) return 'rate_limited'
+  return `http_${status}`
+}
+
+/** Longer waits are cut to this. */
+export const MAX_RETRY_AFTER_MS = 15 * 60_000
+
+/** `Retry-After` (RFC 9110 section 10.2.3) in ms from now; `null` where it is absent or malformed. */
+export function parseRetryAfter(value: string | undefined, now: number): number | null {
+  if (value === undefined) return null
+  const text = value.trim()
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
+}
+
+/** A connection that breaks without a known code counts as reset. */
+function reasonOf(code: string): SourceReason {
+  return REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? 'connection_reset'
+}
+
+const REASONS: readonly (readonly [RegExp, SourceReason])[] = [
+  [new RegExp(`^${PRIVATE_ADDRESS_CODE}$`), 'private_address'],
+  [/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'connection_refused'],
+  [/TIMEOUT$|^ETIMEDOUT$/, 'timeout'],
+  [/^(ENOTFOUND|ENODATA|ESERVFAIL|EAI_.*)$/, 'dns'],
+  [/^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|EPROTO)/, 'tls'],
+  [/OVERFLOW$|^ERR_BUFFER_TOO_LARGE$/, 'too_large'],
+  [/^HPE_INVALID_EOF_STATE$/, 'connection_reset'],
+  // The peer does not speak HTTP.
+  [/^HPE_/, 'bad_envelope'],
+  // The body is not what its Content-Encoding states (zlib and Brotli codes).
+  [/^(Z_|ERR__|ERR_BROTLI|ERR_PADDING)/, 'not_json'],
+]

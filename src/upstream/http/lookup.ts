@@ -1,0 +1,100 @@
+import { type LookupAddress, lookup as systemLookup } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import type { Clock } from '../../domain/clock.ts'
+
+/** How long resolved addresses are used without another lookup. */
+const FRESH_MS = 10_000
+/** How long a connection waits for a lookup before it uses the addresses that were last known. */
+const PATIENCE_MS = 200
+/** Lookups of one upstream that have taken longer than this count as hanging. */
+const HANGING_MS = 1000
+
+type Answer = { error: NodeJS.ErrnoException | null; addresses: LookupAddress[] }
+
+/**
+ * Resolves the names of upstreams by the system's resolver, so that `/etc/hosts`, search domains and the rest apply.
+ * The resolver works on at most two threads of the process, and a silent name server holds a thread for many seconds.
+ * Therefore each name has one lookup at a time, shared by all its connections; and of the names whose last lookup hung,
+ * only one is looked up at a time, so that the other thread stays free.
+ */
+export class NameResolver {
+  readonly #clock: Clock
+  readonly #resolve: LookupFunction
+  readonly #names = new Map<string, Name>()
+  readonly #hanging = new Set<Name>()
+  readonly #waiting: (() => void)[] = []
+
+  constructor(clock: Clock, resolve: LookupFunction = systemLookup as LookupFunction) {
+    this.#clock = clock
+    this.#resolve = resolve
+  }
+
+  readonly lookup: LookupFunction = (hostname, options, callback) => {
+    const name = this.#names.get(hostname) ?? new Name()
+    this.#names.set(hostname, name)
+    const answer = (): void => {
+      const { error, addresses } = name.last!
+      const family = Number(options.family ?? 0)
+      const usable = family === 0 ? addresses : addresses.filter((one) => one.family === family)
+      const [first] = usable
+      if (first === undefined) callback(error ?? notFound(hostname), options.all ? [] : '')
+      else if (options.all) callback(null, usable)
+      else callback(null, first.address, first.family)
+    }
+    if (name.last !== null && this.#clock.now() - name.resolvedAt < FRESH_MS && name.last.error === null)
+      return process.nextTick(answer)
+    name.listeners.push(answer)
+    if (name.listeners.length === 1) this.#begin(hostname, name)
+    const known = name.last
+    if (known === null || known.error !== null) return
+    this.#clock.after(PATIENCE_MS, () => {
+      const isWaiting = name.listeners.includes(answer)
+      if (!isWaiting) return
+      name.listeners.splice(name.listeners.indexOf(answer), 1)
+      answer()
+    })
+  }
+
+  #begin(hostname: string, name: Name): void {
+    if (name.isRunning) return
+    name.isRunning = true
+    if (name.hung && this.#hanging.size > 0) this.#waiting.push(() => this.#run(hostname, name))
+    else this.#run(hostname, name)
+  }
+
+  #run(hostname: string, name: Name): void {
+    if (name.hung) this.#hanging.add(name)
+    const cancel = this.#clock.after(HANGING_MS, () => {
+      name.hung = true
+      this.#hanging.add(name)
+    })
+    this.#resolve(hostname, { all: true }, (error, found) => {
+      const wasHanging = this.#hanging.delete(name)
+      cancel()
+      name.isRunning = false
+      if (!wasHanging || error === null) name.hung = false
+      const addresses = error === null && Array.isArray(found) ? found : []
+      // Silence of the name server does not displace addresses that were right until now.
+      const isAnswer = error === null || error.code === 'ENOTFOUND'
+      if (isAnswer || name.last === null || name.last.error !== null) {
+        name.last = { error, addresses }
+        name.resolvedAt = this.#clock.now()
+      }
+      for (const answer of name.listeners.splice(0)) answer()
+      this.#waiting.shift()?.()
+    })
+  }
+}
+
+class Name {
+  last: Answer | null = null
+  resolvedAt = 0
+  isRunning = false
+  /** Whether the last lookup hung. */
+  hung = false
+  listeners: (() => void)[] = []
+}
+
+function notFound(hostname: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' })
+}

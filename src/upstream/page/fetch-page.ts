@@ -1,0 +1,189 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { MissingOptions, MissingSource } from '../../domain/missing-source.ts'
+import { describeMissing, missingInProblem } from '../../domain/missing-source.ts'
+import { isPseudonym } from '../../domain/pseudonym.ts'
+import type { ListingQuery } from '../../domain/query.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import { traceHeaders } from '../../domain/trace.ts'
+import type { UpstreamOptions } from '../../domain/upstream.ts'
+import { cacheDirectives } from '../http/cache-directives.ts'
+import { type HttpResponse, send } from '../http/client.ts'
+import { parseRetryAfter, reasonOfStatus } from '../http/errors.ts'
+import { loopHeaders, rejectKeyEcho, requestHeaders } from '../http/headers.ts'
+import { ListingPage, type PageOptions } from './listing-page.ts'
+import { matcherOf } from './matcher.ts'
+import { NO_LISTING, wrapListing } from './one-listing.ts'
+import { refusedFilters } from './refused-filters.ts'
+
+/** Most bytes of one page, after decompression. */
+export const MAX_PAGE_BYTES = 8 * 1024 * 1024
+
+/** Which part of a source's sequence one request asks for. */
+export type PageRequest = {
+  offset: number
+  /** 1 to 200. */
+  limit: number
+  /** A gateway's cursor; it is sent in place of `offset`, which then only numbers the items. */
+  resume?: string | undefined
+}
+
+/** Fetches one page of an upstream, or with `query.listingId` a page of that listing. Rejects with a `SourceError`. */
+export type FetchPage = (query: ListingQuery, request: PageRequest) => Promise<ListingPage>
+
+/**
+ * One `GET {url}/listings` or `GET {url}/listings/{id}` with the upstream's bearer key, within `timeoutMs`. A 400 to a
+ * query with filters is `unsupported_filter`.
+ */
+export function createFetchPage(upstream: UpstreamOptions, agent: Dispatcher): FetchPage {
+  const { name, timeoutMs } = upstream
+  const { origin, pathname } = new URL(upstream.url)
+  const path = `${pathname.replace(/\/+$/, '')}/listings`
+  const headers = requestHeaders(upstream)
+  return async (query, request) => {
+    const target =
+      query.listingId === undefined ? `?${pageParameters(query, request)}` : idPath(query.listingId)
+    // No Registry can serve an id that is no path segment (RFC 3986 section 5.2.4) or no Unicode.
+    if (target === null) return onePage(NO_LISTING, query, upstream)
+    const { via, trace, ifMatch } = query
+    const response = await send(
+      agent,
+      {
+        origin,
+        path: path + target,
+        headers: {
+          ...headers,
+          ...(via === undefined ? {} : loopHeaders(via)),
+          ...(trace === undefined ? {} : traceHeaders(trace)),
+          ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
+        },
+        maxBytes: MAX_PAGE_BYTES,
+        timeoutMs,
+      },
+      name,
+    )
+    rejectKeyEcho(response.body, upstream.key)
+    if (response.status !== 200) return readRefusal(response, query, upstream)
+    const directives = cacheDirectives(response.headers, upstream.key !== null)
+    if (query.listingId !== undefined)
+      return onePage(wrapListing(response.body, query.listingId), query, upstream, directives)
+    return new ListingPage(response.body, {
+      kind: upstream.kind,
+      matcher: matcherOf(query),
+      offset: request.offset,
+      resume: request.resume,
+      directives,
+      ...aboutGateway(query, response.headers, upstream),
+    })
+  }
+}
+
+/** What a query asks, without paging. An empty `status` asks for every status. */
+export function queryParameters({ status, publisher, filters }: ListingQuery): string {
+  const whose = publisher === null ? '' : `&publisher=${encodeURIComponent(publisher)}`
+  return `status=${status ?? ''}${whose}${filterParameters(filters)}`
+}
+
+function pageParameters(query: ListingQuery, { offset, limit, resume }: PageRequest): string {
+  const from = resume === undefined ? `offset=${offset}` : `cursor=${encodeURIComponent(resume)}`
+  return `${queryParameters(query)}&limit=${limit}&${from}`
+}
+
+const ENCODED = new WeakMap<ListingQuery['filters'], string>()
+
+/** Encoded once per question: most upstreams are sent the same filters. */
+function filterParameters(filters: ListingQuery['filters']): string {
+  if (filters.length === 0) return ''
+  const known = ENCODED.get(filters)
+  if (known !== undefined) return known
+  const parameters = new URLSearchParams()
+  for (const [name, value] of filters) parameters.append(name, value)
+  const encoded = `&${parameters}`
+  ENCODED.set(filters, encoded)
+  return encoded
+}
+
+function idPath(listingId: string): string | null {
+  if (listingId === '.' || listingId === '..' || !listingId.isWellFormed()) return null
+  return `/${encodeURIComponent(listingId)}`
+}
+
+function onePage(
+  body: Buffer,
+  query: ListingQuery,
+  { kind }: UpstreamOptions,
+  directives?: PageOptions['directives'],
+): ListingPage {
+  return new ListingPage(body, {
+    kind,
+    matcher: matcherOf(query),
+    offset: 0,
+    ...(directives && { directives }),
+  })
+}
+
+/**
+ * What a gateway skipped as a loop was asked by the gateways that the question has passed through. Not so where the
+ * question begins here, or where the gateway takes us for itself because it has our id (`Via`, RFC 9110 7.6.3).
+ */
+export function aboutGateway(
+  { via }: ListingQuery,
+  headers: IncomingHttpHeaders,
+  { kind }: Pick<UpstreamOptions, 'kind'>,
+): { missing: MissingOptions; gatewayId?: string | undefined } {
+  if (kind !== 'gateway') return { missing: { ignoreLoops: true } }
+  const hops = (headers.via ?? '')
+    .toString()
+    .split(',')
+    .map((hop) => hop.trim().split(/\s+/)[1])
+  const ownId = via?.at(-1)
+  if (ownId === undefined || hops.includes(ownId)) return { missing: { ignoreLoops: false } }
+  return { missing: { ignoreLoops: true, ownId }, gatewayId: hops.find(isPseudonym) }
+}
+
+/** Statuses with which a gateway reports what it could not reach. */
+const REPORTING: ReadonlySet<number> = new Set([404, 502, 503, 504, 508])
+
+/** A page without listings for a listing that does not exist. @throws SourceError */
+function readRefusal(
+  { status, headers, body }: HttpResponse,
+  query: ListingQuery,
+  upstream: UpstreamOptions,
+): ListingPage {
+  const reported =
+    upstream.kind === 'gateway' && REPORTING.has(status) ? missingInProblem(body) : NOTHING_MISSING
+  const missing = reported.filter(({ reason }) => reason !== 'loop')
+  // A gateway that could not ask everywhere has not said that there is no such listing; nor has a proxy's HTML page.
+  if (status === 404 && query.listingId !== undefined && missing.length === 0 && isJson(headers))
+    return onePage(NO_LISTING, query, upstream, cacheDirectives(headers, upstream.key !== null))
+  if (status === 400 && query.filters.length > 0 && !isAboutPaging(body)) {
+    const filters = refusedFilters(body, query.filters)
+    throw new SourceError('unsupported_filter', `${upstream.name}: refused ${filters.join(', ')}`, {
+      filters,
+    })
+  }
+  if (status === 401 && body.includes('context_mismatch'))
+    throw new SourceError('signed_requests_required', `${upstream.name}: answers signed requests only`)
+  const hasPassedOthers = (query.via?.length ?? 0) > 1
+  const isLoop = status === 508 && hasPassedOthers && reported.length > missing.length
+  const names = missing.length === 0 ? '' : `: ${describeMissing(missing)}`
+  throw new SourceError(
+    isLoop ? 'loop' : reasonOfStatus(status),
+    `${upstream.name}: answered ${status}${names}`,
+    {
+      retryAfterMs: parseRetryAfter(headers['retry-after']?.toString(), Date.now()),
+      missing: missing.length === 0 ? undefined : missing,
+    },
+  )
+}
+
+const NOTHING_MISSING: readonly MissingSource[] = []
+
+function isJson(headers: IncomingHttpHeaders): boolean {
+  return /^application\/([\w.+-]+\+)?json\b/i.test(headers['content-type'] ?? '')
+}
+
+/** A gateway refuses an offset or a cursor with 400, too. */
+function isAboutPaging(body: Buffer): boolean {
+  return /"(offset \+ limit|cursor:)/.test(body.toString('latin1', 0, 2000))
+}

@@ -1,0 +1,32 @@
+import { isJsonObject, parseJson } from '../../domain/json.ts'
+
+/**
+ * Which of a query's filters an upstream's 400 is about: those that its `detail` names (`protocol.md` 1.14), or all
+ * of them where it names none.
+ */
+export const refusedFilters = (
+  body: Buffer,
+  filters: readonly (readonly [name: string, value: string])[],
+): string[] => {
+  const asked = [...new Set(filters.map(([name]) => plainName(name)))]
+  const words = new Set(
+    detailOf(body)
+      .split(/[^\w.-]+/)
+      .map((word) => plainName(word.replace(/\.+$/, ''))),
+  )
+  const named = asked.filter((name) => words.has(name))
+  return named.length > 0 ? named : asked
+}
+
+/** `strict.gpu_model` is about the filter `gpu_model`. */
+const plainName = (name: string): string => name.replace(/^strict\./, '')
+
+const detailOf = (body: Buffer): string => {
+  try {
+    const value = parseJson(body.toString())
+    return isJsonObject(value) && typeof value.detail === 'string' ? value.detail : ''
+  } catch {
+    // A refusal in another form is still a refusal: it names no filter.
+    return ''
+  }
+}

@@ -1,0 +1,170 @@
+import { isUtf8 } from 'node:buffer'
+import type { Clock } from '../domain/clock.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'
+import { nestingDepth } from '../domain/json-walk.ts'
+import { SourceError } from '../domain/source-error.ts'
+import type { Get } from './http/get.ts'
+import { asAddress, type PageItem } from './page/page-item.ts'
+
+/** Publishers that one request asks for. */
+export const PUBLISHERS_PAGE = 200
+const MAX_PUBLISHERS_BYTES = 1024 * 1024
+const MAX_DEPTH = 16
+/** Most requests of one search: 10,000 publishers. */
+const MAX_SEARCH_PAGES = 50
+/** Most publishers that are kept. */
+export const MAX_PUBLISHERS = 20_000
+const MAX_STOREFRONT_LENGTH = 2048
+/** How long a publisher is used without asking again, and how long one that was not found is not searched again. */
+export const PUBLISHER_FRESH_MS = 600_000
+const SEARCH_AGAIN_MS = 60_000
+/** Pause after a search, and after one that failed. */
+const SEARCH_PAUSE_MS = 1_000
+const SEARCH_RETRY_MS = 5_000
+/** How long listings wait for publishers that are not known yet. */
+export const PUBLISHERS_WAIT_MS = 500
+
+type Publisher = { id: number; address: string | null; storefrontUrl: string | null }
+
+/**
+ * The signing address behind each `publisher_id` of one Registry, from its `GET /publishers`. A publisher that is not
+ * known is searched from the newest on; one that was known for long is searched again in the background, since a
+ * Registry that starts anew counts from 1 again.
+ */
+export class PublisherDirectory {
+  readonly #get: Get
+  readonly #clock: Clock
+  readonly #publishers = new Map<number, { publisher: Publisher; until: number }>()
+  readonly #storefronts = new Map<string, string | null>()
+  #search: Promise<void> | null = null
+  #isPausing = false
+  #hasFailed = false
+
+  constructor(get: Get, clock: Clock) {
+    this.#get = get
+    this.#clock = clock
+  }
+
+  /** Where the Registry has the storefront of a signing address; `undefined` where it is not known. */
+  storefrontOf(address: string): string | null | undefined {
+    return this.#storefronts.get(address)
+  }
+
+  /**
+   * Sets the addresses of these listings' publishers, after a search of at most `PUBLISHERS_WAIT_MS` for those that are
+   * not known. @returns whether the search has ended: if not, they may be known in a moment
+   */
+  async attribute(items: readonly PageItem[]): Promise<boolean> {
+    const search = this.#learn(items)
+    const hasEnded = search === null || (await this.#endsInTime(search))
+    for (const item of items) {
+      if (item.publisherId === null || item.origin !== undefined) continue
+      item.publisher = this.#publishers.get(item.publisherId)?.publisher.address ?? null
+    }
+    return hasEnded
+  }
+
+  /** The search to wait for; `null` where all are known, or none is to be had now. */
+  #learn(items: readonly PageItem[]): Promise<void> | null {
+    const now = this.#clock.now()
+    const wanted = new Set<number>()
+    let isUnknown = false
+    for (const { publisherId } of items) {
+      if (publisherId === null) continue
+      const known = this.#publishers.get(publisherId)
+      if (known === undefined) isUnknown = true
+      // A clock that was set back leaves times in the far future.
+      if (known === undefined || known.until <= now || known.until > now + PUBLISHER_FRESH_MS)
+        wanted.add(publisherId)
+    }
+    if (wanted.size > 0 && !this.#isPausing) {
+      this.#search ??= this.#find(wanted).finally(() => {
+        this.#search = null
+      })
+    }
+    return isUnknown && !this.#hasFailed ? this.#search : null
+  }
+
+  #endsInTime(search: Promise<void>): Promise<boolean> {
+    return new Promise((resolve) => {
+      const cancel = this.#clock.after(PUBLISHERS_WAIT_MS, () => resolve(false))
+      void search.then(() => {
+        cancel()
+        resolve(true)
+      })
+    })
+  }
+
+  /** Never rejects. */
+  async #find(missing: Set<number>): Promise<void> {
+    try {
+      for (let page = 0; page < MAX_SEARCH_PAGES && missing.size > 0; page++) {
+        const { publishers, received } = await this.#fetch(page * PUBLISHERS_PAGE)
+        for (const publisher of publishers) {
+          this.#set(publisher, PUBLISHER_FRESH_MS)
+          missing.delete(publisher.id)
+        }
+        if (received < PUBLISHERS_PAGE) break
+      }
+      for (const id of missing) this.#set({ id, address: null, storefrontUrl: null }, SEARCH_AGAIN_MS)
+      this.#pause(SEARCH_PAUSE_MS, false)
+    } catch {
+      // Listings are shown without their publishers, and what was known before stays.
+      this.#pause(SEARCH_RETRY_MS, true)
+    }
+  }
+
+  #pause(ms: number, hasFailed: boolean): void {
+    this.#hasFailed = hasFailed
+    this.#isPausing = true
+    this.#clock.after(ms, () => {
+      this.#isPausing = false
+    })
+  }
+
+  async #fetch(offset: number): Promise<{ publishers: Publisher[]; received: number }> {
+    const path = `/publishers?limit=${PUBLISHERS_PAGE}&offset=${offset}`
+    const { body } = await this.#get(path, { maxBytes: MAX_PUBLISHERS_BYTES })
+    const items = readItems(body)
+    return { publishers: items.slice(0, PUBLISHERS_PAGE).flatMap(readPublisher), received: items.length }
+  }
+
+  /** Of too many, the one that was set first goes. */
+  #set(publisher: Publisher, freshMs: number): void {
+    const { id, address, storefrontUrl } = publisher
+    this.#publishers.delete(id)
+    this.#publishers.set(id, { publisher, until: this.#clock.now() + freshMs })
+    if (address !== null) this.#storefronts.set(address, storefrontUrl)
+    if (this.#publishers.size <= MAX_PUBLISHERS) return
+    const [first, { publisher: oldest }] = this.#publishers.entries().next().value!
+    this.#publishers.delete(first)
+    if (oldest.address !== null) this.#storefronts.delete(oldest.address)
+  }
+}
+
+/** @throws SourceError `bad_envelope` */
+function readItems(body: Buffer): readonly JsonValue[] {
+  try {
+    if (isUtf8(body) && nestingDepth(body) <= MAX_DEPTH) {
+      const value = JSON.parse(body.toString())
+      if (isJsonObject(value) && Array.isArray(value.items)) return value.items
+    }
+  } catch {
+    // the same as any other answer that is not a list
+  }
+  throw new SourceError('bad_envelope', 'the answer is not a list of publishers')
+}
+
+function readPublisher(entry: JsonValue): Publisher[] {
+  if (!isJsonObject(entry) || !Number.isSafeInteger(entry.publisher_id)) return []
+  const { storefront_url: url } = entry
+  const storefrontUrl = typeof url === 'string' && url.length <= MAX_STOREFRONT_LENGTH ? url : null
+  return [{ id: entry.publisher_id as number, address: readAddress(entry), storefrontUrl }]
+}
+
+/** The first `eip191` identity is the one whose signature counts. */
+function readAddress({ identities }: JsonObject): string | null {
+  const list = Array.isArray(identities) ? identities.filter(isJsonObject) : []
+  const identifier = list.find(({ scheme }) => scheme === 'eip191')?.identifier
+  return typeof identifier === 'string' ? asAddress(identifier) : null
+}

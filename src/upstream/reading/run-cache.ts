@@ -1,0 +1,305 @@
+import { createHash } from 'node:crypto'
+import type { CacheEntry, LruCache } from '../../cache/lru.ts'
+import type { RedisCache } from '../../cache/redis.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { raceAbort } from '../../domain/deadline.ts'
+import {
+  type CacheDecision,
+  type CachePolicy,
+  type Lifetime,
+  lifetimeOf,
+  phaseAt,
+} from '../../domain/freshness.ts'
+import type { ListingQuery } from '../../domain/query.ts'
+import type { Range } from '../../domain/reading.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import { isAboutQuestion, type SourceReason } from '../../domain/source-reason.ts'
+import type { UpstreamOptions } from '../../domain/upstream.ts'
+import type { Run } from './run.ts'
+import { decodeRun, encodeRun } from './run-codec.ts'
+
+/** Reads a run that covers a range, perhaps on from the end of another. */
+export type ReadRun = (query: ListingQuery, range: Range, base: Run | null) => Promise<Run>
+
+/** A run with how it was come by. */
+export type ServedRun = {
+  run: Run
+  cache: CacheDecision
+  /** Whether it replaces an answer that failed, and why that failed. */
+  stale: boolean
+  reason?: SourceReason
+  isCurrent: (now?: number) => boolean
+}
+
+export type RunCacheOptions = {
+  upstream: Pick<UpstreamOptions, 'name' | 'url' | 'kind' | 'key' | 'timeoutMs' | 'scanLimit'>
+  read: ReadRun
+  /** Of this process, shared by all upstreams. */
+  local: LruCache<Run>
+  /** Of all replicas; `null` without Redis. */
+  shared: RedisCache | null
+  policy: CachePolicy
+  /** Longest that one run is read, whether or not a reader still waits for it. */
+  maxReadMs: number
+  clock: Clock
+  /** From 0 to 1. */
+  random: () => number
+}
+
+/** How often a replica looks whether another one has read the run. */
+const LOCK_POLL_MS = 25
+
+/**
+ * The runs of one upstream, cached per question and credential: served while fresh, served stale for a while as they
+ * are read again, and then served only where reading fails. A run that is too short is read on at its end. One run is
+ * read once at a time, here and among the replicas; reading has a deadline of its own, so that a caller who leaves
+ * fails nobody else.
+ */
+export class RunCache {
+  readonly #options: RunCacheOptions
+  readonly #group: string
+  readonly #inFlight = new Map<string, Promise<CacheEntry<Run>>>()
+  /** Per question, the key of the run that was read last: a walk by cursor goes on there. */
+  readonly #latest = new Map<string, string>()
+  readonly #counts: Record<CacheDecision['outcome'], number> = { hit: 0, revalidating: 0, stale: 0, miss: 0 }
+  /** Raised by dropping everything: what is being read then is not stored. */
+  readonly #generation = { value: 0 }
+
+  constructor(options: RunCacheOptions) {
+    this.#options = options
+    this.#group = cacheGroup(options.upstream)
+  }
+
+  /** Runs served, by outcome, and the memory of those that are stored. */
+  get counts(): Readonly<Record<CacheDecision['outcome'] | 'bytes', number>> {
+    return { ...this.#counts, bytes: this.#options.local.bytes(this.#group) }
+  }
+
+  drop(): void {
+    this.#generation.value++
+    this.#latest.clear()
+    this.#options.local.drop(this.#group)
+    void this.#options.shared?.drop(this.#group)
+  }
+
+  async read(query: ListingQuery, range: Range, signal: AbortSignal): Promise<ServedRun> {
+    const { clock } = this.#options
+    const question = questionKey(query)
+    const key = entryKey(question, range)
+    const stored = this.#find(question, key, range)
+    const phase = stored === null ? 'expired' : phaseAt(stored.lifetime, clock.now())
+    const isUsable = stored !== null && phase !== 'expired' && stored.value.covers(range)
+    if (isUsable && phase === 'fresh' && query.caching !== 'no-cache') return this.#serve(stored, 'hit')
+    if (isUsable && phase === 'revalidate' && query.caching === undefined) {
+      this.#refresh(query, range, key)
+      return this.#serve(stored, 'revalidating')
+    }
+    if (query.caching === 'only-if-cached') return this.#onlyIfCached(isUsable ? stored : null, phase)
+    const base = phase === 'fresh' && query.caching === undefined ? stored!.value : null
+    try {
+      const reading = this.#readOnce({ query, range, key, question, base })
+      // Without anything to serve in its place, the caller waits for its own deadline.
+      return this.#serve(isUsable ? await raceAbort(reading, signal) : await reading, 'miss')
+    } catch (error) {
+      const isStillUsable = isUsable && phaseAt(stored.lifetime, clock.now()) !== 'expired'
+      if (!isStillUsable || !isStaleIfError(error)) throw error
+      return this.#serve(stored, 'stale', error.reason)
+    }
+  }
+
+  /** RFC 9111 section 5.2.1.7 answers 504 (Gateway Timeout). */
+  #onlyIfCached(stored: CacheEntry<Run> | null, phase: ReturnType<typeof phaseAt>): ServedRun {
+    if (stored !== null) return this.#serve(stored, phase === 'if_error' ? 'stale' : 'revalidating')
+    throw new SourceError('timeout', `${this.#options.upstream.name}: nothing is cached`)
+  }
+
+  /** The run that begins where the range does, or one that goes through there. */
+  #find(question: string, key: string, range: Range): CacheEntry<Run> | null {
+    const { local } = this.#options
+    const exact = local.get(this.#group, key)
+    if (exact !== null || range.after === null) return exact
+    const candidates = [this.#latest.get(question), entryKey(question, { after: null })]
+    for (const candidate of candidates) {
+      const entry = candidate === undefined ? null : local.get(this.#group, candidate)
+      if (entry?.value.reaches(range)) return entry
+    }
+    return null
+  }
+
+  /** In the background: readers who wait for the run learn of a failure. */
+  #refresh(query: ListingQuery, range: Range, key: string): void {
+    const question = questionKey(query)
+    this.#readOnce({ query, range, key, question, base: null }).catch(() => {})
+  }
+
+  /** Joins the reading of that run, or begins it. */
+  #readOnce(task: ReadTask): Promise<CacheEntry<Run>> {
+    const { query, range, key } = task
+    const name = `${this.#generation.value} ${query.caching ?? ''} ${range.count} ${key}`
+    const joined = this.#inFlight.get(name)
+    if (joined !== undefined) return joined
+    const reading = this.#readInTime(task).finally(() => this.#inFlight.delete(name))
+    this.#inFlight.set(name, reading)
+    return reading
+  }
+
+  #readInTime(task: ReadTask): Promise<CacheEntry<Run>> {
+    const { upstream, maxReadMs, clock, shared } = this.#options
+    const isShared = shared !== null && task.query.caching === undefined
+    const reading = isShared ? this.#readInTurn(task, shared) : this.#readAndStore(task)
+    return new Promise((resolve, reject) => {
+      const late = (): void =>
+        reject(new SourceError('timeout', `${upstream.name}: not read within ${maxReadMs} ms`))
+      const cancel = clock.after(maxReadMs, late)
+      reading.then(resolve, reject).finally(cancel)
+    })
+  }
+
+  /** Waits for a replica that reads the same, but not for ever, and uses what it has stored. */
+  async #readInTurn(task: ReadTask, shared: RedisCache): Promise<CacheEntry<Run>> {
+    const { clock, upstream, maxReadMs } = this.#options
+    const { key } = task
+    const tryLock = () => shared.tryLock(this.#group, key, maxReadMs)
+    const deadline = { isOver: false }
+    const cancel = clock.after(upstream.timeoutMs, () => {
+      deadline.isOver = true
+    })
+    // In this order, and in one round trip: the holder of the lock finds what was stored before it was released.
+    let [release, found] = await Promise.all([tryLock(), this.#findShared(task, shared)])
+    while (release === null && !deadline.isOver) {
+      await new Promise<void>((resolve) => clock.after(LOCK_POLL_MS, resolve))
+      release = await tryLock()
+      found = await this.#findShared(task, shared)
+      if (found !== null) break
+    }
+    cancel()
+    try {
+      return found ?? (await this.#readAndStore(task))
+    } finally {
+      release?.()
+    }
+  }
+
+  /** A fresh run of another replica that covers the range. */
+  async #findShared(
+    { query, range, key, question }: ReadTask,
+    shared: RedisCache,
+  ): Promise<CacheEntry<Run> | null> {
+    const { upstream, clock } = this.#options
+    const entry = await shared.get(this.#group, key)
+    if (entry === null || phaseAt(entry.lifetime, clock.now()) !== 'fresh') return null
+    const run = decodeRun(entry.value, upstream, query)
+    if (run === null || !run.covers(range)) return null
+    const found = { value: run, lifetime: entry.lifetime }
+    this.#storeLocally(key, question, found)
+    return found
+  }
+
+  async #readAndStore({ query, range, key, question, base }: ReadTask): Promise<CacheEntry<Run>> {
+    const { read, policy, clock, random, shared } = this.#options
+    const generation = this.#generation.value
+    const run = await read(query, range, base?.fork(range) ?? null).catch((error: unknown) => {
+      if (base === null || !(error instanceof SourceError) || !NO_JOINT.has(error.reason)) throw error
+      return read(query, range, null)
+    })
+    const now = clock.now()
+    const directives = run.directives
+    // An incomplete answer is served once: it must not displace a complete one.
+    const isStored = run.missing === undefined
+    const lifetime = isStored ? lifetimeOf(policy, directives, { now: run.asOf, random: random() }) : null
+    if (lifetime === null || lifetime.deleteAt <= now) return { value: run, lifetime: servedOnce(run, now) }
+    const entry = { value: run, lifetime }
+    if (generation !== this.#generation.value) return entry
+    // A run that had to be read from the top serves every range.
+    const storedKey = run.after === null ? entryKey(question, { after: null }) : key
+    this.#storeLocally(storedKey, question, entry)
+    if (shared !== null) await shared.set(this.#group, storedKey, { value: encodeRun(run), lifetime })
+    return entry
+  }
+
+  #storeLocally(key: string, question: string, entry: CacheEntry<Run>): void {
+    this.#options.local.set(this.#group, key, entry)
+    this.#latest.delete(question)
+    this.#latest.set(question, key)
+    if (this.#latest.size > MAX_LATEST) this.#latest.delete(this.#latest.keys().next().value!)
+  }
+
+  #serve(entry: CacheEntry<Run>, outcome: CacheDecision['outcome'], reason?: SourceReason): ServedRun {
+    this.#counts[outcome]++
+    const { clock } = this.#options
+    const { value: run, lifetime } = entry
+    return {
+      run,
+      stale: outcome === 'stale',
+      ...(reason === undefined ? {} : { reason }),
+      cache: { outcome, ttlSeconds: Math.round((lifetime.staleAt - clock.now()) / 1000) },
+      isCurrent: currency(lifetime, this.#generation, clock),
+    }
+  }
+}
+
+type ReadTask = { query: ListingQuery; range: Range; key: string; question: string; base: Run | null }
+
+/** A run that cannot be read on at its end is read again. */
+const NO_JOINT: ReadonlySet<SourceReason> = new Set(['unstable', 'unsorted', 'bad_envelope', 'http_400'])
+
+/** Questions whose latest run is remembered. */
+const MAX_LATEST = 1000
+
+/** A function of its own: a closure in a method would keep alive whatever the method can see. */
+function currency(
+  { fetchedAt, staleAt }: Lifetime,
+  generation: { readonly value: number },
+  clock: Clock,
+): (now?: number) => boolean {
+  const { value } = generation
+  return (now = clock.now()) => generation.value === value && fetchedAt <= now && now < staleAt
+}
+
+/** What one credential is shown is not shown to another. */
+export function cacheGroup({ url, kind, key }: Pick<UpstreamOptions, 'url' | 'kind' | 'key'>): string {
+  return createHash('sha256')
+    .update(JSON.stringify([url, kind, key ?? '']))
+    .digest('base64url')
+}
+
+/**
+ * Everything that the upstream is asked, and what is meant by it. Readers who differ only in what is evaluated in the
+ * gateway share an entry. The order of filters of one name counts, that of others does not.
+ */
+function questionKey({
+  status,
+  publisher,
+  filters,
+  criteria,
+  ifMatch,
+  via,
+  listingId,
+}: ListingQuery): string {
+  const sorted = filters.length < 2 ? filters : filters.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  const names = new Set(filters.map(([name]) => name.replace(/^strict\./, '')))
+  let meaning = ''
+  for (const { filter, onMissing } of criteria)
+    if (names.has(filter.name))
+      meaning += `${filter.name}\t${filter.path}\t${filter.op}\t${filter.value_type}\t${filter.alias_kind}\t${onMissing}\n`
+  const asked = [status, publisher, ifMatch ?? null, via ?? null, listingId ?? null]
+  return `${JSON.stringify(asked)}${JSON.stringify(sorted)}${meaning}`
+}
+
+function entryKey(question: string, { after }: Pick<Range, 'after'>): string {
+  return after === null ? question : `${question}@${after.position}@${after.listingId}`
+}
+
+/**
+ * Whether an answer could not be had. What the upstream did answer stands, also when it is a refusal: what it no longer
+ * shows us is not shown.
+ */
+function isStaleIfError(error: unknown): error is SourceError {
+  return error instanceof SourceError && error.reason !== 'unauthorized' && !isAboutQuestion(error.reason)
+}
+
+/** The lifetime of a run that is not stored. */
+function servedOnce({ asOf, directives }: Run, now: number): Lifetime {
+  const fetchedAt = asOf - directives.ageSeconds * 1000
+  return { fetchedAt, staleAt: now, revalidateUntil: now, deleteAt: now }
+}

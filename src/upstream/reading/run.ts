@@ -1,0 +1,235 @@
+import { type Directives, joinDirectives, NO_DIRECTIVES } from '../../domain/freshness.ts'
+import { joinMissing, type MissingSource } from '../../domain/missing-source.ts'
+import { compareSortKeys, isAfter, type Range } from '../../domain/reading.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import type { UpstreamOptions } from '../../domain/upstream.ts'
+import type { ListingPage } from '../page/listing-page.ts'
+import { listingKey, type PageItem } from '../page/page-item.ts'
+
+export type RunUpstream = Pick<UpstreamOptions, 'name' | 'kind' | 'scanLimit'>
+
+/**
+ * Joined pages of one upstream, all of the same question: what a Reading is a view of, and what is cached. Pages are
+ * added while it is read and never after.
+ *
+ * A page joins when nothing can be missing between it and what is known: it begins with a listing that sorts before the
+ * last known one, or it contains a known listing that still has its position. A listing that was re-dated proves
+ * nothing, and neither does an empty page.
+ */
+export class Run {
+  /** When its first page was requested, in ms since the Unix epoch. */
+  readonly asOf: number
+  /** It begins behind this key; `null`: at the newest listing. */
+  readonly after: Range['after']
+  readonly pages: ListingPage[] = []
+  /** Every readable listing of its pages once, matching or not, in the upstream's order. */
+  readonly items: PageItem[] = []
+  /** Whether it reaches the end of the upstream. */
+  isEnded = false
+  /** Whether the upstream sorts newest first, as far as was read. */
+  isSorted = true
+  /** Offset behind its last page. */
+  end = 0
+  readonly #upstream: RunUpstream
+  readonly #positions = new Map<string, number>()
+  readonly #unreadable = new Set<number>()
+  #byId: ReadonlyMap<string, readonly PageItem[]> | null = null
+  #view: { items: PageItem[]; length: number; isEnded: boolean } | null = null
+
+  constructor(upstream: RunUpstream, after: Range['after'], asOf: number) {
+    this.#upstream = upstream
+    this.after = after
+    this.asOf = asOf
+  }
+
+  /** Whether it contains every match of the upstream. */
+  get isWhole(): boolean {
+    return this.after === null && this.isEnded && this.missing === undefined
+  }
+
+  /** Matches that the upstream reports, less those that were excluded here or are unreadable; exact when whole. */
+  get total(): number {
+    if (this.after === null && this.isEnded) return this.listings.length
+    const reported = this.pages.at(-1)?.total ?? 0
+    return Math.max(reported - this.excluded - this.invalid, this.listings.length)
+  }
+
+  /** Listings that the upstream sent although they do not match. */
+  get excluded(): number {
+    let count = 0
+    for (const { isMatch } of this.items) if (!isMatch) count++
+    return count
+  }
+
+  get invalid(): number {
+    return this.#unreadable.size
+  }
+
+  get missing(): readonly MissingSource[] | undefined {
+    return this.pages.reduce<readonly MissingSource[] | undefined>(
+      (missing, page) => joinMissing(missing, page.missing),
+      undefined,
+    )
+  }
+
+  get directives(): Directives {
+    return this.pages.reduce((joined, { directives }) => joinDirectives(joined, directives), NO_DIRECTIVES)
+  }
+
+  /** Memory that it keeps alive. */
+  get retainedBytes(): number {
+    return this.pages.reduce(
+      (sum, page) => sum + page.retainedBytes,
+      RUN_HEAP_BYTES + this.items.length * 100,
+    )
+  }
+
+  /**
+   * The matches whose order is certain, sorted. Behind the last page there may be more listings of its last instant,
+   * which registries leave in any order: until all of them are read, none is among these.
+   */
+  get listings(): readonly PageItem[] {
+    const { items, isEnded } = this
+    if (this.#view?.length === items.length && this.#view.isEnded === isEnded) return this.#view.items
+    const last = isEnded || items.length === 0 ? Number.NEGATIVE_INFINITY : items.at(-1)!.position
+    const certain = items.filter((item) => item.isMatch && item.position > last)
+    if (!isInOrder(certain)) certain.sort(compareSortKeys)
+    this.#view = { items: certain, length: items.length, isEnded }
+    return certain
+  }
+
+  /** Listings of the last instant that was read. */
+  get tieLength(): number {
+    const last = this.items.at(-1)?.position
+    let count = 0
+    while (count < this.items.length && this.items.at(-1 - count)!.position === last) count++
+    return count
+  }
+
+  /** Whether it holds the range, or all that there is of it. */
+  covers({ after, count }: Pick<Range, 'after' | 'count'>): boolean {
+    if (!this.#beginsBefore(after)) return false
+    return this.isEnded || this.listings.length - firstAfter(this.listings, after) >= count
+  }
+
+  /** Whether it begins before a range and ends within it or behind it: reading on from its end completes the range. */
+  reaches({ after }: Pick<Range, 'after'>): boolean {
+    if (!this.#beginsBefore(after)) return false
+    const last = this.listings.at(-1)
+    return after === null || (last !== undefined && !isBefore(last, after))
+  }
+
+  #beginsBefore(after: Range['after']): boolean {
+    if (this.after === null || after === null) return this.after === null
+    const { position, listingId } = this.after
+    if (position !== after.position) return position > after.position
+    return listingId !== null && (after.listingId === null || listingId <= after.listingId)
+  }
+
+  /** The listings of a range. */
+  select({ after, count }: Pick<Range, 'after' | 'count'>): {
+    listings: readonly PageItem[]
+    hasMore: boolean
+  } {
+    const { listings } = this
+    const start = firstAfter(listings, after)
+    const selected = listings.slice(start, Math.min(start + count, listings.length))
+    return { listings: selected, hasMore: !this.isEnded || start + selected.length < listings.length }
+  }
+
+  /** Its matches of that id. */
+  find(listingId: string): readonly PageItem[] {
+    this.#byId ??= Map.groupBy(this.listings, (item) => item.listingId)
+    return this.#byId.get(listingId) ?? NONE
+  }
+
+  /** A copy to read on, of those of the pages that reach into the range; from the top where the range is. */
+  fork({ after }: Pick<Range, 'after'>): Run {
+    const start = after === null ? this.after : after
+    const run = new Run(this.#upstream, start, this.asOf)
+    run.isSorted = this.isSorted
+    const first =
+      start === null
+        ? 0
+        : Math.max(
+            0,
+            this.items.findLastIndex((item) => !isAfter(item, start)),
+          )
+    const offset = this.items[first]?.offset ?? 0
+    for (const page of this.pages) if (page.offset + page.received > offset) run.add(page)
+    return run
+  }
+
+  /** Whether a page can be added without a gap. */
+  isJoint(page: ListingPage): boolean {
+    if (page.offset === 0 || page.resume !== undefined) return true
+    const first = page.items[0]
+    if (first === undefined) return false
+    const last = this.items.at(-1)
+    if (last === undefined) return this.after === null || first.position > this.after.position
+    if (this.isSorted && first.position > last.position) return true
+    return page.items.some(
+      (item) => this.#positions.get(listingKey(item, this.#upstream.kind)) === item.position,
+    )
+  }
+
+  /** Adds a page that joins. @returns whether it brought a new listing */
+  add(page: ListingPage): boolean {
+    const before = this.items.length
+    let previous = Number.POSITIVE_INFINITY
+    for (const item of page.items) {
+      if (item.position > previous) this.isSorted = false
+      previous = item.position
+      const key = listingKey(item, this.#upstream.kind)
+      // A listing that was re-dated meanwhile counts where it came first.
+      if (this.#positions.has(key)) continue
+      this.#positions.set(key, item.position)
+      this.items.push(item)
+    }
+    if (page.items.length < page.received) this.#noteUnreadable(page)
+    this.pages.push(page)
+    this.end = Math.max(this.end, page.offset + page.received)
+    return this.items.length > before
+  }
+
+  /** An item that could not even be fetched. */
+  skip(offset: number): void {
+    this.#unreadable.add(offset)
+    this.end = Math.max(this.end, offset + 1)
+  }
+
+  #noteUnreadable({ offset, received, items }: ListingPage): void {
+    const readable = new Set(items.map((item) => item.offset))
+    for (let n = offset; n < offset + received; n++) if (!readable.has(n)) this.#unreadable.add(n)
+  }
+
+  broken(what: string): SourceError {
+    return new SourceError('bad_envelope', `${this.#upstream.name}: ${what}`)
+  }
+}
+
+const NONE: readonly PageItem[] = []
+const RUN_HEAP_BYTES = 2048
+
+function isInOrder(items: readonly PageItem[]): boolean {
+  for (let n = 1; n < items.length; n++) if (compareSortKeys(items[n - 1]!, items[n]!) > 0) return false
+  return true
+}
+
+/** Index of the first listing behind a key, by binary search. */
+function firstAfter(listings: readonly PageItem[], after: Range['after']): number {
+  let low = 0
+  let high = listings.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (isAfter(listings[middle]!, after)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** Whether there may be listings between the end of a run and the key. */
+function isBefore(last: PageItem, { position, listingId }: NonNullable<Range['after']>): boolean {
+  if (last.position !== position) return last.position > position
+  return listingId === null || last.listingId < listingId
+}

@@ -1,0 +1,220 @@
+import type { Dispatcher } from 'undici'
+import { isJsonObject } from '../../domain/json.ts'
+import { addReporter, type MissingSource, readMissing } from '../../domain/missing-source.ts'
+import { ALL_OPEN, type ListingQuery } from '../../domain/query.ts'
+import { type Item, WHOLE } from '../../domain/reading.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import type { UpstreamOptions } from '../../domain/upstream.ts'
+import { sendForLines } from '../http/client.ts'
+import { parseRetryAfter, reasonOfStatus } from '../http/errors.ts'
+import { loopHeaders, rejectKeyEcho, requestHeaders } from '../http/headers.ts'
+import { aboutGateway, queryParameters } from '../page/fetch-page.ts'
+import { MAX_ITEM_BYTES } from '../page/item-slices.ts'
+import { ListingPage, MAX_PAGE_ITEMS } from '../page/listing-page.ts'
+import { matcherOf } from '../page/matcher.ts'
+import { listingKey, type PageItem } from '../page/page-item.ts'
+import type { PublisherDirectory } from '../publisher-directory.ts'
+import { type ReadRunOptions, readRun } from '../reading/read-run.ts'
+import type { Run } from '../reading/run.ts'
+
+/** Everything open of an upstream, by key, less what a gateway reports as missing. */
+export type Pull = {
+  listings: ReadonlyMap<string, Item>
+  invalid: number
+  missing?: readonly MissingSource[]
+  /** Id of the gateway that it was pulled from, where it states one. */
+  gatewayId?: string
+}
+
+/** More listings, or more bytes of them, than may be held. */
+export class TooLargeToHold extends Error {
+  readonly listings: number
+  constructor(listings: number, message: string) {
+    super(message)
+    this.listings = listings
+  }
+}
+
+export type PullOptions = {
+  upstream: UpstreamOptions
+  agent: Dispatcher
+  publishers: PublisherDirectory
+  read: Pick<ReadRunOptions, 'fetch' | 'clock'>
+  /** Most bytes of listings that may be held. */
+  maxBytes: () => number
+  /** Who asks, should the upstream be a gateway. */
+  gatewayId: string
+}
+
+/** Longest that one stream of a gateway may take. */
+const MAX_STREAM_MS = 120_000
+/** Bytes of a `_meta` beside a listing, and of the last line. */
+const MAX_META_BYTES = 256 * 1024
+
+/**
+ * A Reading of everything open: of a Registry in joined pages, of a gateway as NDJSON.
+ * @throws TooLargeToHold for more than `maxListings`, or more than `maxBytes`; SourceError as the pages do
+ */
+export async function pull(options: PullOptions): Promise<Pull> {
+  const query = { ...ALL_OPEN, via: [options.gatewayId] }
+  const streamed = options.upstream.kind === 'gateway' ? await pullStream(options, query) : null
+  return streamed ?? pullPages(options, query)
+}
+
+async function pullPages(
+  { upstream, publishers, read, maxBytes }: PullOptions,
+  query: ListingQuery,
+): Promise<Pull> {
+  const check = (run: Run): void => {
+    refuseTooMany(run.pages.at(-1)?.total ?? 0, upstream)
+    refuseTooLarge(
+      run.pages.reduce((sum, { bytes }) => sum + bytes.length, 0),
+      run.items.length,
+      maxBytes(),
+    )
+  }
+  const run = await readRun({ upstream, ...read, check }, query, WHOLE)
+  await publishers.attribute(run.listings)
+  const { invalid, missing } = run
+  const { listings, unreadable } = collect(run.listings, upstream)
+  const gatewayId = run.pages.at(-1)?.gatewayId
+  return withReporter(missing, gatewayId, { listings, invalid: invalid + unreadable })
+}
+
+function withReporter(
+  missing: readonly MissingSource[] | undefined,
+  gatewayId: string | undefined,
+  pull: Pick<Pull, 'listings' | 'invalid'>,
+): Pull {
+  return {
+    ...pull,
+    ...(missing === undefined ? {} : { missing: missing.map((entry) => addReporter(entry, gatewayId)) }),
+    ...(gatewayId === undefined ? {} : { gatewayId }),
+  }
+}
+
+function collect(
+  items: Iterable<PageItem>,
+  { kind }: UpstreamOptions,
+): { listings: Map<string, Item>; unreadable: number } {
+  const listings = new Map<string, Item>()
+  let unreadable = 0
+  for (const item of items) {
+    try {
+      listings.set(listingKey(item, kind), item.toItem())
+    } catch {
+      unreadable++ // too long or nested too deep
+    }
+  }
+  return { listings, unreadable }
+}
+
+function refuseTooMany(total: number, { name, maxListings }: UpstreamOptions): void {
+  if (total <= maxListings) return
+  throw new TooLargeToHold(total, `${name}: has ${total} listings, more than max_listings (${maxListings})`)
+}
+
+function refuseTooLarge(bytes: number, listings: number, maxBytes: number): void {
+  if (bytes <= maxBytes) return
+  throw new TooLargeToHold(listings, `its listings take more than its share of cache.max_bytes (${maxBytes})`)
+}
+
+/** `null` for an upstream that does not speak NDJSON. */
+async function pullStream(
+  { upstream, agent, maxBytes }: PullOptions,
+  query: ListingQuery & { via: readonly string[] },
+): Promise<Pull | null> {
+  const { name, timeoutMs } = upstream
+  const { origin, pathname } = new URL(upstream.url)
+  const stream = new StreamReader(upstream, query, maxBytes())
+  const request = {
+    origin,
+    path: `${pathname.replace(/\/+$/, '')}/listings?${queryParameters(query)}`,
+    headers: {
+      ...requestHeaders(upstream),
+      ...loopHeaders(query.via),
+      accept: 'application/x-ndjson',
+      'accept-encoding': 'identity',
+    },
+    maxBytes: MAX_BYTES_ON_THE_WAY,
+    maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES,
+    timeoutMs,
+    maxStreamMs: MAX_STREAM_MS,
+  }
+  const { status, headers } = await sendForLines(agent, request, name, (line, isNdjson) => {
+    if (isNdjson) stream.add(line)
+  })
+  if (status !== 200)
+    throw new SourceError(reasonOfStatus(status), `${name}: answered ${status}`, {
+      retryAfterMs: parseRetryAfter(headers['retry-after']?.toString(), Date.now()),
+    })
+  if (!/ndjson/i.test(headers['content-type'] ?? '')) return null
+  const { missing: options, gatewayId } = aboutGateway(query, headers, upstream)
+  const end = stream.end()
+  return withReporter(readMissing(end, options) ?? undefined, gatewayId, stream)
+}
+
+/** Far more than may be held: that bound is checked line by line. */
+const MAX_BYTES_ON_THE_WAY = 2 ** 40
+
+/** The lines of a stream, read in batches as if they were pages. */
+class StreamReader {
+  readonly listings = new Map<string, Item>()
+  invalid = 0
+  readonly #upstream: UpstreamOptions
+  readonly #query: ListingQuery
+  readonly #maxBytes: number
+  #lines: Buffer[] = []
+  #last: Buffer | null = null
+  #bytes = 0
+
+  constructor(upstream: UpstreamOptions, query: ListingQuery, maxBytes: number) {
+    this.#upstream = upstream
+    this.#query = query
+    this.#maxBytes = maxBytes
+  }
+
+  add(line: Buffer): void {
+    rejectKeyEcho(line, this.#upstream.key)
+    // Only the last line is not a listing, and which one that is shows at the end.
+    if (this.#last !== null) this.#lines.push(this.#last)
+    this.#last = line
+    this.#bytes += line.length
+    refuseTooLarge(this.#bytes, this.listings.size, this.#maxBytes)
+    if (this.#lines.length === MAX_PAGE_ITEMS) this.#flush()
+  }
+
+  /** @returns what the last line states; @throws SourceError where it is not there */
+  end(): { complete?: boolean; sources?: never } {
+    this.#flush()
+    try {
+      const last: unknown = JSON.parse(this.#last?.toString() ?? '')
+      if (isJsonObject(last) && isJsonObject(last._meta) && typeof last._meta.complete === 'boolean')
+        return last._meta as never
+    } catch {
+      // cut off within the last line
+    }
+    throw new SourceError('bad_envelope', `${this.#upstream.name}: the stream ended early`)
+  }
+
+  #flush(): void {
+    const { length } = this.#lines
+    if (length === 0) return
+    const parts = this.#lines.flatMap((line, n) => (n === 0 ? [line] : [COMMA, line]))
+    const tail = Buffer.from(`],"count":${length},"total_after_filter":${length}}`)
+    const page = new ListingPage(Buffer.concat([HEAD, ...parts, tail]), {
+      kind: this.#upstream.kind,
+      matcher: matcherOf(this.#query),
+      offset: 0,
+    })
+    const matching = page.items.filter(({ isMatch }) => isMatch)
+    const { listings, unreadable } = collect(matching, this.#upstream)
+    for (const [key, item] of listings) this.listings.set(key, item)
+    this.invalid += length - page.items.length + unreadable
+    this.#lines = []
+    refuseTooMany(this.listings.size, this.#upstream)
+  }
+}
+
+const HEAD = Buffer.from('{"items":[')
+const COMMA = Buffer.from(',')

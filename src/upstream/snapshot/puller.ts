@@ -1,0 +1,225 @@
+import type { Clock } from '../../domain/clock.ts'
+import { describeMissing, type MissingSource } from '../../domain/missing-source.ts'
+import type { PersistedMissing, SavedSnapshot, SnapshotStorage } from '../../domain/saved-snapshot.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import type { SourceLog } from '../../domain/source-log.ts'
+import type { SourceStatus } from '../../domain/source-status.ts'
+import type { UpstreamOptions } from '../../domain/upstream.ts'
+import type { Filter } from '../../filter-spec/filter.ts'
+import { type Pull, TooLargeToHold } from './pull.ts'
+import { lastHeardOf, retainUnreachable } from './retain-unreachable.ts'
+import { Snapshot } from './snapshot.ts'
+
+/** The period varies by this share, so that the pulls of many upstreams spread. */
+export const PULL_JITTER = 0.1
+/** After a failed pull the next one comes after the period, or after this if that is sooner. */
+export const PULL_AGAIN_SECONDS = 15
+/** Shortest time between two saves, except for the last. */
+export const SAVE_EVERY_MS = 60_000
+
+export type PullerOptions = {
+  upstream: Pick<UpstreamOptions, 'name' | 'refreshSeconds' | 'maxListings'>
+  pull: () => Promise<Pull>
+  /** Filters that readers may use. */
+  filters: () => readonly Filter[]
+  /** `null` saves nothing. */
+  storage: SnapshotStorage | null
+  /** Called with the memory of the snapshot whenever it changes. */
+  onResize: (bytes: number) => void
+  clock: Clock
+  /** From 0 to 1. */
+  random: () => number
+  log: SourceLog
+}
+
+/** A snapshot with when its pull began (ms since the Unix epoch), and whether another process made it. */
+export type Held = {
+  snapshot: Snapshot
+  takenAt: number
+  invalid: number
+  isRestored: boolean
+  /** What a gateway reported as missing then; of these it holds what was held before. */
+  missing?: readonly PersistedMissing[]
+  gatewayId?: string | undefined
+}
+
+/**
+ * Pulls one upstream every `refreshSeconds` and holds the latest snapshot. A failed pull changes nothing but its age. A
+ * pull that is too large ends with nothing held: the upstream is asked live then.
+ */
+export class SnapshotPuller {
+  readonly #options: PullerOptions
+  readonly #firstPull = Promise.withResolvers<void>()
+  #isClosing = false
+  #running: Promise<void> | null = null
+  #isWantedAgain = false
+  #cancelTimer: () => void = () => {}
+  #savedAt: number | null = null
+
+  current: Held | null = null
+  /** Why the latest pull failed; `null` where it did not. */
+  failure: SourceError | null = null
+  lastError: SourceStatus['lastError'] = null
+  /** Whether the latest pull was too large. */
+  exceedsLimit = false
+  /** Whether one pull has ended, with whatever outcome. */
+  isReady = false
+
+  constructor(options: PullerOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when one pull has ended. */
+  get ready(): Promise<void> {
+    return this.#firstPull.promise
+  }
+
+  saved(): SavedSnapshot | null {
+    if (this.current === null) return null
+    const { takenAt, snapshot, missing } = this.current
+    return { takenAt, listings: new Map(snapshot.listings), ...(missing === undefined ? {} : { missing }) }
+  }
+
+  /** Holds what was saved, if it can be read. */
+  async restore(): Promise<void> {
+    const { storage, upstream, filters, log } = this.#options
+    try {
+      const saved = (await storage?.load()) ?? null
+      if (saved === null) return
+      const wanted = filters()
+      const snapshot = await new Snapshot(upstream.name, wanted).with(saved.listings, wanted)
+      const { listings: _, ...about } = saved
+      this.#hold({ snapshot, invalid: 0, isRestored: true, ...about })
+    } catch (err) {
+      log.warn({ upstream: upstream.name, err }, 'saved snapshot unreadable')
+    }
+  }
+
+  /** Pulls now, and once more if a pull is running: it may have missed the reason for this one. */
+  pull(): void {
+    this.#isWantedAgain = this.#running !== null
+    if (this.#isWantedAgain) return
+    this.#cancelTimer()
+    this.#running = this.#pull().finally(() => {
+      this.#running = null
+      this.#scheduleNext()
+    })
+  }
+
+  /** Resolves when nothing runs any more and the snapshot is saved. */
+  async close(): Promise<void> {
+    this.#cancelTimer()
+    this.#isClosing = true
+    await this.#running
+    await this.#save()
+    this.#hold(null)
+  }
+
+  #hold(held: Held | null): void {
+    this.current = held
+    this.#options.onResize(held?.snapshot.retainedBytes ?? 0)
+  }
+
+  #scheduleNext(): void {
+    if (this.#isClosing) return
+    if (this.#isWantedAgain) {
+      this.pull()
+      return
+    }
+    const { upstream, clock, random } = this.#options
+    const period = upstream.refreshSeconds * 1000 * (1 + PULL_JITTER * (2 * random() - 1))
+    const wait = this.failure === null ? period : Math.min(period, PULL_AGAIN_SECONDS * 1000)
+    this.#cancelTimer = clock.after(wait, () => this.pull())
+  }
+
+  /** Never rejects. */
+  async #pull(): Promise<void> {
+    const { pull, clock } = this.#options
+    const takenAt = clock.now()
+    try {
+      await this.#take(await pull(), takenAt)
+    } catch (cause) {
+      if (this.#isClosing) return
+      if (cause instanceof TooLargeToHold) this.#giveUp(cause)
+      else this.#fail(cause)
+    }
+    this.isReady = true
+    this.#firstPull.resolve()
+  }
+
+  async #take({ listings, invalid, missing, gatewayId }: Pull, takenAt: number): Promise<void> {
+    const { filters, upstream, clock, log } = this.#options
+    const wanted = filters()
+    const before = this.current?.snapshot ?? new Snapshot(upstream.name, wanted)
+    const found =
+      missing === undefined
+        ? listings
+        : retainUnreachable(before.listings, { listings, missing }, upstream.maxListings)
+    const snapshot = await before.with(found, wanted)
+    this.#logMissing(missing)
+    if (this.failure !== null || this.exceedsLimit)
+      log.info({ upstream: upstream.name, listings: found.size }, 'snapshot pulled again')
+    const entries =
+      missing === undefined ? {} : { missing: missing.map((entry) => lastHeardOf(entry, this.current)) }
+    this.#hold({ snapshot, takenAt, invalid, isRestored: false, gatewayId, ...entries })
+    this.failure = null
+    this.exceedsLimit = false
+    const sinceSaved = this.#savedAt === null ? SAVE_EVERY_MS : clock.now() - this.#savedAt
+    if (sinceSaved >= SAVE_EVERY_MS || sinceSaved < 0) await this.#save()
+  }
+
+  #logMissing(missing: readonly MissingSource[] | undefined): void {
+    const { upstream, log } = this.#options
+    const wasMissing = this.current?.missing !== undefined
+    if (missing !== undefined && !wasMissing)
+      log.warn(
+        { upstream: upstream.name, missing: describeMissing(missing) },
+        'upstream gateway answered incomplete',
+      )
+    if (missing === undefined && wasMissing)
+      log.info({ upstream: upstream.name }, 'upstream gateway answers complete again')
+  }
+
+  /** What is held stays, and ages. */
+  #fail(err: unknown): void {
+    const { upstream, clock, log } = this.#options
+    const error = asSourceError(err, upstream.name)
+    if (this.failure?.reason !== error.reason)
+      log.warn({ upstream: upstream.name, reason: error.reason, err }, 'snapshot pull failed')
+    this.failure = error
+    this.lastError = { reason: error.reason, at: clock.now() }
+  }
+
+  #giveUp({ listings, message }: TooLargeToHold): void {
+    const { upstream, clock, log } = this.#options
+    if (!this.exceedsLimit)
+      log.warn(
+        { upstream: upstream.name, listings, reason: message },
+        'snapshot too large, asked live instead',
+      )
+    this.exceedsLimit = true
+    this.failure = null
+    this.lastError = { reason: 'too_large', at: clock.now() }
+    this.#hold(null)
+  }
+
+  async #save(): Promise<void> {
+    const { storage, upstream, clock, log } = this.#options
+    if (storage === null || this.current === null || this.current.isRestored) return
+    const { snapshot, takenAt, missing } = this.current
+    this.#savedAt = clock.now()
+    try {
+      const entries = missing === undefined ? {} : { missing }
+      await storage.save({ takenAt, listings: snapshot.listings, ...entries })
+    } catch (err) {
+      log.warn({ upstream: upstream.name, err }, 'saving the snapshot failed')
+    }
+  }
+}
+
+/** Without what a gateway reported as missing, which is of that moment. */
+function asSourceError(cause: unknown, upstream: string): SourceError {
+  return cause instanceof SourceError
+    ? new SourceError(cause.reason, cause.message, { cause })
+    : new SourceError('connection_reset', `${upstream}: the pull failed`, { cause })
+}

@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { readSnapshot, renderSnapshot, type SnapshotStorage } from '../../domain/saved-snapshot.ts'
+
+/** A snapshot in a file that only its owner can read: it may hold listings of a private upstream. */
+export function snapshotFile(path: string, identity: string): SnapshotStorage {
+  return {
+    load: async () => {
+      const bytes = await readIfPresent(path)
+      return bytes === null ? null : readSnapshot(bytes, identity)
+    },
+    save: async (snapshot) => {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+      // Another process over the same database may save at the same time.
+      const draft = `${path}.${randomBytes(6).toString('hex')}`
+      try {
+        await writeFile(draft, renderSnapshot(snapshot, identity), { mode: 0o600 })
+        await rename(draft, path)
+      } catch (cause) {
+        await rm(draft, { force: true })
+        throw cause
+      }
+    },
+  }
+}
+
+async function readIfPresent(path: string): Promise<Buffer | null> {
+  try {
+    return await readFile(path)
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw cause
+  }
+}

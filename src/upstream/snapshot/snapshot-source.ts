@@ -1,0 +1,143 @@
+import type { Clock } from '../../domain/clock.ts'
+import type { MissingSource } from '../../domain/missing-source.ts'
+import type { ListingQuery } from '../../domain/query.ts'
+import type { Range, Reading, Source, SourceMode } from '../../domain/reading.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import type { SourceDetails } from '../../domain/source-status.ts'
+import type { UpstreamOptions } from '../../domain/upstream.ts'
+import type { Held, SnapshotPuller } from './puller.ts'
+
+/** A snapshot is stale once it is older than this many periods: then a whole pull has failed. */
+export const STALE_PERIODS = 2
+
+export type SnapshotSourceOptions = {
+  upstream: Pick<UpstreamOptions, 'name' | 'refreshSeconds'>
+  puller: SnapshotPuller
+  /** The same upstream asked live, for what a snapshot of open listings cannot answer. */
+  live: Source
+  /** Throws `schema_mismatch` for an upstream of another schema. */
+  requireSchema: () => void
+  clock: Clock
+}
+
+/**
+ * One upstream whose open listings are held in memory, whether or not it still answers. What is not open is asked live,
+ * and so are one publisher's listings while not every publisher is known, and everything while the snapshot is too
+ * large. A reader's `no-cache` gets the snapshot too. What the upstream no longer shows us (401, 403) is not shown.
+ */
+export class SnapshotSource {
+  readonly #options: SnapshotSourceOptions
+
+  constructor(options: SnapshotSourceOptions) {
+    this.#options = options
+  }
+
+  get mode(): SourceMode {
+    return this.#options.puller.exceedsLimit ? 'live' : 'snapshot'
+  }
+
+  readonly read: Source = (query, range, signal) =>
+    this.#canAnswer(query) || this.#holds(query)
+      ? this.#readHeld(query, range)
+      : this.#options.live(query, range, signal)
+
+  status(live: SourceDetails): SourceDetails {
+    const { current, failure, exceedsLimit, lastError } = this.#options.puller
+    const { missing, ...rest } = live
+    const status = { ...rest, mode: this.mode, lastError: lastError ?? live.lastError }
+    if (exceedsLimit) return missing === undefined ? status : { ...status, missing }
+    const state = failure === null ? 'not_yet_loaded' : 'unavailable'
+    if (current === null || failure?.reason === 'unauthorized')
+      return { ...status, state, ageSeconds: null, listings: null }
+    return {
+      ...status,
+      state: this.#isStale(current) ? 'stale' : 'loaded',
+      ageSeconds: this.#ageSeconds(current),
+      listings: current.snapshot.listings.size,
+      ...this.#missing(current),
+    }
+  }
+
+  #canAnswer({ status, publisher, listingId }: ListingQuery): boolean {
+    const { current, exceedsLimit } = this.#options.puller
+    if (status !== 'open' || exceedsLimit || listingId !== undefined) return false
+    return publisher === null || current?.snapshot.knowsPublishers === true
+  }
+
+  /** Whether it holds the one listing that is asked for. */
+  #holds(query: ListingQuery): boolean {
+    const { current, exceedsLimit } = this.#options.puller
+    if (exceedsLimit || query.listingId === undefined || this.#passedThrough(query)) return false
+    return current?.snapshot.listings.has(query.listingId) === true
+  }
+
+  async #readHeld(query: ListingQuery, range: Range): Promise<Reading> {
+    const { upstream, puller, requireSchema } = this.#options
+    requireSchema()
+    const { current, failure } = puller
+    if (current === null)
+      throw failure ?? new SourceError('not_yet_loaded', `${upstream.name}: the first pull has not ended`)
+    if (failure?.reason === 'unauthorized') throw failure
+    if (this.#passedThrough(query))
+      throw new SourceError('loop', `${upstream.name}: the question has passed through it`)
+    const stale = this.#isStale(current)
+    const reason = stale ? failure?.reason : undefined
+    const { invalid } = current
+    return {
+      ...(await current.snapshot.read(query, range)),
+      asOf: current.takenAt,
+      stale,
+      cache: { outcome: stale ? 'stale' : 'hit', ttlSeconds: Math.round(this.#ttlSeconds(current)) },
+      isCurrent: currency(puller, current, stale, this.#staleAt(current)),
+      ...(reason === undefined ? {} : { reason }),
+      ...(invalid === 0 ? {} : { invalid }),
+      ...this.#missing(current),
+    }
+  }
+
+  /** Whether a question has been through the gateway that was pulled, which would be answered with its own words. */
+  #passedThrough({ via }: ListingQuery): boolean {
+    const gatewayId = this.#options.puller.current?.gatewayId
+    return gatewayId !== undefined && via?.includes(gatewayId) === true
+  }
+
+  #missing({ missing }: Held): { missing?: readonly MissingSource[] } {
+    if (missing === undefined) return {}
+    const now = this.#options.clock.now()
+    return {
+      missing: missing.map(({ heardAt, ...entry }) =>
+        heardAt === undefined ? entry : { ...entry, ageSeconds: Math.max(0, now - heardAt) / 1000 },
+      ),
+    }
+  }
+
+  /** A snapshot of the future is of unknown age, because the clock was set back. */
+  #ageSeconds({ takenAt }: Held): number {
+    return Math.max(0, this.#options.clock.now() - takenAt) / 1000
+  }
+
+  #staleAt({ takenAt }: Held): number {
+    return takenAt + STALE_PERIODS * this.#options.upstream.refreshSeconds * 1000
+  }
+
+  #ttlSeconds(held: Held): number {
+    return (this.#staleAt(held) - this.#options.clock.now()) / 1000
+  }
+
+  #isStale(held: Held): boolean {
+    const now = this.#options.clock.now()
+    return held.isRestored || now < held.takenAt || now > this.#staleAt(held)
+  }
+}
+
+/** A function of its own: a closure in a method would keep the query alive. */
+function currency(
+  puller: SnapshotPuller,
+  held: Held,
+  stale: boolean,
+  staleAt: number,
+): (now?: number) => boolean {
+  const { version } = held.snapshot
+  return (now = held.takenAt) =>
+    puller.current === held && held.snapshot.version === version && (stale || now <= staleAt)
+}

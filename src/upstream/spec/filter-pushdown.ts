@@ -1,0 +1,96 @@
+import { raceAbort } from '../../domain/deadline.ts'
+import type { ListingQuery } from '../../domain/query.ts'
+import type { Source } from '../../domain/reading.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import { filterNameOf } from '../../filter-spec/reserved.ts'
+import { isSameFilter } from '../../filter-spec/same-filter.ts'
+import type { KnownSpec, UpstreamSpec } from '../../filter-spec/upstream-spec.ts'
+
+export type PushdownOptions = {
+  name: string
+  spec: KnownSpec
+  /** An upstream that declares another schema id is not asked; `null` asks any. */
+  schema: string | null
+}
+
+/** A 412, then a refused filter, then all of them refused. */
+const MAX_ATTEMPTS = 4
+
+/**
+ * Sends an upstream only the filters that its own filter spec declares identically, with the etag of that spec as
+ * `If-Match`. The other criteria are left for the source below to evaluate over everything that it holds. Without a
+ * known spec nothing is declared.
+ *
+ * A 412 has the spec fetched again. A filter that the upstream refuses with 400 counts as not declared; after a second
+ * refusal, or a 500, which one odd listing can cause in a Registry of the deployed protocol, none does.
+ */
+export function pushDownFilters({ name, spec: known, schema }: PushdownOptions, source: Source): Source {
+  return async (query, range, signal) => {
+    if (schema === null && query.criteria.length === 0) return source(query, range, signal)
+    await raceAbort(known.loaded, signal)
+    let spec = known.current
+    let refused: ReadonlySet<string> = new Set()
+    for (let attempt = 1; ; attempt++) {
+      requireSchema(name, spec, schema)
+      const plan = planFor(query, spec, refused)
+      try {
+        return await source(plan, range, signal)
+      } catch (error) {
+        const rejection = rejectionOf(plan, error)
+        if (rejection === null || attempt === MAX_ATTEMPTS) throw error
+        if (rejection === 'other spec') spec = await raceAbort(known.recheck(spec), signal)
+        else {
+          void known.recheck(spec)
+          refused = rejection === 'all' || refused.size > 0 ? namesOf(query) : rejection
+        }
+      }
+    }
+  }
+}
+
+/**
+ * An upstream without a declared schema may be of any.
+ * @throws SourceError `schema_mismatch`
+ */
+export function requireSchema(name: string, spec: UpstreamSpec | null, schema: string | null): void {
+  const declared = spec?.schemaId ?? null
+  if (schema === null || declared === null || declared === schema) return
+  throw new SourceError('schema_mismatch', `${name}: serves schema '${declared}', not '${schema}'`)
+}
+
+/** Names of the filters of criteria that the upstream is not sent. */
+export function unsentFilters({ criteria, filters }: ListingQuery): string[] {
+  if (criteria.length === 0) return []
+  const sent = new Set(filters.map(([parameter]) => filterNameOf(parameter)))
+  return [...new Set(criteria.map(({ filter }) => filter.name))].filter((name) => !sent.has(name))
+}
+
+function planFor(query: ListingQuery, spec: UpstreamSpec | null, refused: ReadonlySet<string>): ListingQuery {
+  const sent = new Set<string>()
+  for (const { filter } of query.criteria) {
+    const declared = spec?.filters.get(filter.name)
+    if (declared !== undefined && !refused.has(filter.name) && isSameFilter(declared, filter))
+      sent.add(filter.name)
+  }
+  const isSent = ([parameter, value]: readonly [string, string]): boolean =>
+    value !== '' && sent.has(filterNameOf(parameter))
+  // The same array where all are sent: it is encoded once for all upstreams.
+  const filters = query.filters.every(isSent) ? query.filters : query.filters.filter(isSent)
+  const ifMatch = filters.length > 0 ? spec?.etag : null
+  return { ...query, filters, ...(ifMatch ? { ifMatch } : {}) }
+}
+
+function namesOf({ criteria }: ListingQuery): ReadonlySet<string> {
+  return new Set(criteria.map(({ filter }) => filter.name))
+}
+
+/** What an upstream has against a plan; `null` where its error is about something else. */
+function rejectionOf(plan: ListingQuery, error: unknown): ReadonlySet<string> | 'all' | 'other spec' | null {
+  if (!(error instanceof SourceError) || plan.filters.length === 0) return null
+  if (error.reason === 'http_412') return plan.ifMatch === undefined ? null : 'other spec'
+  if (error.reason === 'http_500') return 'all'
+  if (error.reason !== 'unsupported_filter') return null
+  const sent = new Set(plan.filters.map(([parameter]) => filterNameOf(parameter)))
+  const refused = sent.intersection(new Set(error.filters))
+  return refused.size === 0 ? null : refused
+}

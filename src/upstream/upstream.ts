@@ -1,0 +1,238 @@
+import type { Dispatcher } from 'undici'
+import type { LruCache } from '../cache/lru.ts'
+import type { RedisCache } from '../cache/redis.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { CachePolicy } from '../domain/freshness.ts'
+import type { NamedSource } from '../domain/reading.ts'
+import type { SnapshotStorage } from '../domain/saved-snapshot.ts'
+import type { SourceLog } from '../domain/source-log.ts'
+import type { SourceDetails } from '../domain/source-status.ts'
+import type { UpstreamOptions } from '../domain/upstream.ts'
+import type { Filter } from '../filter-spec/filter.ts'
+import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
+import { CallStats } from './call/call-stats.ts'
+import { CircuitBreaker, type SharedBreakerState } from './call/circuit-breaker.ts'
+import { limitConcurrency } from './call/limit-concurrency.ts'
+import { retry } from './call/retry.ts'
+import { traceCall } from './call/trace-call.ts'
+import { createGet, type Get } from './http/get.ts'
+import { liveSource, refuseLongScan } from './live-source.ts'
+import { createFetchPage } from './page/fetch-page.ts'
+import { PublisherDirectory } from './publisher-directory.ts'
+import { readRun } from './reading/read-run.ts'
+import type { Run } from './reading/run.ts'
+import { type ReadRun, RunCache } from './reading/run-cache.ts'
+import { pull } from './snapshot/pull.ts'
+import { SnapshotPuller } from './snapshot/puller.ts'
+import { SnapshotSource } from './snapshot/snapshot-source.ts'
+import { pushDownFilters, requireSchema } from './spec/filter-pushdown.ts'
+import { FilterSpecCache } from './spec/filter-spec-cache.ts'
+
+/** One upstream as the gateway reads it and as its operator sees it. */
+export type Upstream = {
+  source: NamedSource
+  spec: SpecSource
+  status: () => SourceDetails
+  /** Drops its cached runs, fetches its filter spec again, and pulls its snapshot. */
+  refresh: () => void
+  /** Whether it was asked once for what its first answer needs, with whatever outcome; only snapshots delay it. */
+  isReady: () => boolean
+  /** Resolves when it was. */
+  ready: Promise<unknown>
+  /** What its snapshot holds now, so that another configuration can take it over; `null` where it has none. */
+  snapshot: SnapshotPuller | null
+  close: () => Promise<void>
+}
+
+/** An upstream's filter spec, for the federated vocabulary. */
+export type SpecSource = Pick<UpstreamOptions, 'name' | 'kind' | 'visibility' | 'priority'> & {
+  /** What is known of it now; `null` where nothing is. */
+  spec: () => UpstreamSpec | null
+  /** Settles when it was asked for the first time. Never rejects. */
+  loaded: Promise<unknown>
+}
+
+export type UpstreamParts = {
+  upstream: UpstreamOptions
+  agent: Dispatcher
+  /** `gateway.id`. */
+  gatewayId: string
+  /** Schema id that it has to declare, if it declares any; `null` reads it in any case. */
+  schema: string | null
+  /** Time for one whole answer. */
+  budgetMs: number
+  /** Shared by all upstreams. */
+  runs: LruCache<Run>
+  policy: CachePolicy
+  /** Shared by all replicas; `null` without Redis. */
+  sharedRuns: RedisCache | null
+  sharedBreaker: SharedBreakerState | null
+  snapshots: {
+    storage: SnapshotStorage | null
+    /** Filters that readers may use. */
+    filters: () => readonly Filter[]
+    /** Most bytes of listings that a snapshot may hold. */
+    maxBytes: () => number
+    onResize: (bytes: number) => void
+  }
+  log: SourceLog
+  clock: Clock
+  /** From 0 to 1. */
+  random: () => number
+}
+
+/** A run is read for this many times `timeoutMs` at most: two attempts, and the queue before them. */
+const ATTEMPTS_AND_QUEUE = 3
+
+/** Puts one upstream together: everything around the fetch is a decorator, and nothing is assigned afterwards. */
+export function createUpstream(parts: UpstreamParts): Upstream {
+  const { upstream, agent, gatewayId, schema, budgetMs, log, clock, random } = parts
+  const { name, kind, visibility, priority, timeoutMs } = upstream
+  const stats = new CallStats()
+  const fetch = limitConcurrency(
+    upstream,
+    stats.instrument(clock, traceCall(upstream, createFetchPage(upstream, agent))),
+  )
+  const breaker = new CircuitBreaker({ name, probe: fetch, log, shared: parts.sharedBreaker, clock, random })
+  const fetchPage = breaker.guard(retry({ budgetMs, clock, random, onRetry: () => stats.addRetry() }, fetch))
+  const get = breakable(breaker, createGet(upstream, agent, [gatewayId]))
+  const spec = new FilterSpecCache(get, clock)
+  const publishers = new PublisherDirectory(get, clock)
+  const check = refuseLongScan(upstream)
+  const read: ReadRun = (query, range, base) => {
+    const isScan = !Number.isFinite(range.count)
+    return readRun({ upstream, fetch: fetchPage, clock, ...(isScan ? { check } : {}) }, query, range, base)
+  }
+  const runs = new RunCache({
+    upstream,
+    read,
+    local: parts.runs,
+    shared: parts.sharedRuns,
+    policy: parts.policy,
+    maxReadMs: ATTEMPTS_AND_QUEUE * timeoutMs,
+    clock,
+    random,
+  })
+  const live = pushDownFilters({ name, spec, schema }, liveSource({ upstream, runs, publishers }))
+  const puller =
+    upstream.mode === 'live'
+      ? null
+      : new SnapshotPuller({
+          upstream,
+          ...parts.snapshots,
+          pull: async () => {
+            await spec.loaded
+            requireSchema(name, spec.current, schema)
+            const { maxBytes } = parts.snapshots
+            return pull({
+              upstream,
+              agent,
+              publishers,
+              read: { fetch: fetchPage, clock },
+              maxBytes,
+              gatewayId,
+            })
+          },
+          clock,
+          random,
+          log,
+        })
+  const snapshot =
+    puller &&
+    new SnapshotSource({
+      upstream,
+      puller,
+      live,
+      requireSchema: () => requireSchema(name, spec.current, schema),
+      clock,
+    })
+  const liveStatus = describeLive({ ...parts, stats, breaker, runs, spec })
+  return {
+    source: {
+      name,
+      visibility,
+      priority,
+      // A snapshot that is too large is read live.
+      get mode() {
+        return snapshot?.mode ?? 'live'
+      },
+      read: snapshot?.read ?? live,
+      breaker: () => breaker.state.state,
+      storefrontOf: (publisher) => publishers.storefrontOf(publisher),
+    },
+    spec: { name, kind, visibility, priority, spec: () => spec.current, loaded: spec.loaded },
+    status: () => snapshot?.status(liveStatus()) ?? liveStatus(),
+    refresh: () => {
+      runs.drop()
+      spec.refresh()
+      puller?.pull()
+    },
+    isReady: () => puller?.isReady ?? true,
+    ready: Promise.all([spec.loaded, puller?.ready]),
+    snapshot: puller,
+    close: async () => {
+      await puller?.close()
+      breaker.close()
+      spec.close()
+    },
+  }
+}
+
+/**
+ * Filter specs and publishers are requested rarely, and their failure says nothing about listings, so the breaker does
+ * not count them; but they wait as well while it is open.
+ */
+function breakable(breaker: CircuitBreaker, get: Get): Get {
+  return async (path, options) => {
+    breaker.throwIfOpen()
+    return get(path, options)
+  }
+}
+
+function describeLive({
+  upstream: { name, visibility },
+  policy,
+  clock,
+  stats,
+  breaker,
+  runs,
+  spec,
+}: Pick<UpstreamParts, 'upstream' | 'policy' | 'clock'> & {
+  stats: CallStats
+  breaker: CircuitBreaker
+  runs: RunCache
+  spec: FilterSpecCache
+}): () => SourceDetails {
+  return () => {
+    const { answeredAt, isAnswering, missing } = stats
+    const ageSeconds = answeredAt === null ? null : Math.max(0, clock.now() - answeredAt) / 1000
+    const { hit, revalidating, stale, miss, bytes } = runs.counts
+    const known = spec.current
+    return {
+      name,
+      mode: 'live',
+      visibility,
+      state: stateOf(isAnswering, ageSeconds, policy),
+      ageSeconds,
+      lastError: stats.lastError,
+      schemaId: known?.schemaId ?? null,
+      filters: known === null ? null : [...known.filters.keys()],
+      listings: stats.listings,
+      breaker: breaker.state,
+      cache: { fresh: hit, stale: revalidating + stale, miss, bytes },
+      calls: stats.calls,
+      items: stats.items,
+      ...(missing === undefined ? {} : { missing }),
+    }
+  }
+}
+
+function stateOf(
+  isAnswering: boolean | null,
+  ageSeconds: number | null,
+  { staleIfErrorSeconds }: CachePolicy,
+): SourceDetails['state'] {
+  if (isAnswering === null) return 'not_yet_loaded'
+  if (isAnswering) return 'loaded'
+  return (ageSeconds ?? Number.POSITIVE_INFINITY) < staleIfErrorSeconds ? 'stale' : 'unavailable'
+}
