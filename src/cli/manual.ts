@@ -65,7 +65,8 @@ const CONVENTIONS = `## What goes where
 
 Data, and nothing else, goes to stdout; what each Registry answered goes to stderr. On a terminal, listings are a table
 and results are lines; in a pipe, or with \`--json\`, they are JSON. Prices are base units of the named token, since a
-listing does not tell its decimals. Text that others wrote is never sent to a terminal with its control characters.
+listing does not tell its decimals. Text that others wrote, and what a policy prints to stderr, has its control characters
+escaped. A policy gets the environment of the command without the secrets of this program.
 
 ## Configuration
 
