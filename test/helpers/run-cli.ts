@@ -10,7 +10,7 @@ export type Run = { code: number | null; stdout: string; stderr: string }
 export type RunOptions = {
   env?: Record<string, string>
   /** What it reads on stdin. */
-  input?: string
+  input?: string | Uint8Array
 }
 
 /** Runs the real executable as a child process, with no configuration but that of the test. */
@@ -76,7 +76,12 @@ export const temporaryFolder = (t: ExecutionContext): string => {
 }
 
 /** A file in a folder of its own; the mode is a secret's unless another is given. */
-export const temporaryFile = (t: ExecutionContext, name: string, text: string, mode = 0o600): string => {
+export const temporaryFile = (
+  t: ExecutionContext,
+  name: string,
+  text: string | Uint8Array,
+  mode = 0o600,
+): string => {
   const file = join(temporaryFolder(t), name)
   writeFileSync(file, text, { mode })
   return file
