@@ -216,6 +216,45 @@ test.serial('a dry run tells every violation of the listing shape', async (t) =>
   t.false(bad.stdout.includes('cpu_type'))
 })
 
+test.serial('validate agrees with a Registry where only the shape is known', async (t) => {
+  const shape = {
+    type: 'object',
+    properties: {
+      offer_resource: {
+        type: 'object',
+        properties: { net: { type: 'object', properties: { speed: { type: 'integer' } } } },
+      },
+      demands: { type: 'array', items: { type: 'object', properties: { arbiter: { type: 'string' } } } },
+      max_duration_seconds: { type: 'integer' },
+    },
+  }
+  const spec = { version: 1, listing_shape: shape, filters: [] }
+  const registry = await startRegistry(t, {
+    environment: { REGISTRY_FILTER_SPEC_PATH: temporaryFile(t, 'spec.yaml', JSON.stringify(spec)) },
+  })
+  const withoutRoute = await startServer(t, (request, response) => {
+    if (request.url === '/filter-spec') response.end(JSON.stringify(spec))
+    else response.writeHead(404).end()
+  })
+  for (const [listing, code] of [
+    ['"offer_resource":{"net":{"speed":null}},"demands":[{"arbiter":null}],"max_duration_seconds":null', 0],
+    ['"offer_resource":{}', 0],
+    ['"offer_resource":{"net":{"speed":"fast"}}', 65],
+  ] as const) {
+    const file = temporaryFile(t, 'l.json', `{"listing_id":"x",${listing}}`)
+    const runs = await Promise.all(
+      [registry.url, withoutRoute].map((url) => runCli(['validate', file, '-r', url])),
+    )
+    t.deepEqual(
+      runs.map((run) => run.code),
+      [code, code],
+      listing,
+    )
+    const [served, computed] = runs.map(({ stdout }) => JSON.parse(stdout)[0].errors)
+    t.deepEqual(computed, served, listing)
+  }
+})
+
 /** Web3 Secret Storage's own PBKDF2 example. */
 const KEYSTORE = JSON.stringify({
   crypto: {
