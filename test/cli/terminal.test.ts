@@ -1,9 +1,7 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { stripVTControlCharacters } from 'node:util'
-import test, { type ExecutionContext } from 'ava'
+import test from 'ava'
 import { deadUrl, listingText, startFakeRegistry } from '../helpers/fake-registry.ts'
+import { startServer } from '../helpers/fixed-answers.ts'
 import { startGateway } from '../helpers/gateway.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { hasTerminal, runCli, runInTerminal, temporaryFile } from '../helpers/run-cli.ts'
@@ -144,17 +142,3 @@ withTerminal('a table of sources has what the gateways among them miss', async (
   t.is(code, 0)
   t.regex(stdout, /\beu\/gone +- +unavailable +- +connection_refused/)
 })
-
-/** A Registry that gives these bodies by method and path, and 404 for the rest. */
-const startServer = async (t: ExecutionContext, bodies: Record<string, string>): Promise<string> => {
-  const server = createServer((request, response) => {
-    const body = bodies[`${request.method} ${request.url?.replace(/\?signature=.*/, '')}`]
-    response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' }).end(body)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
