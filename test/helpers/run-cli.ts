@@ -17,6 +17,9 @@ export type RunOptions = {
 export const runCli = (args: readonly string[], options: RunOptions = {}): Promise<Run> =>
   run(process.execPath, [BIN, ...args], options)
 
+/** For `env`: waits of the command end at once, and its clock goes on by as much. */
+export const TIME_LAPSE = { NODE_OPTIONS: `--import=${new URL('time-lapse.ts', import.meta.url).href}` }
+
 /** The executable as a word of a shell command. */
 export const CLI = `'${process.execPath}' '${BIN}'`
 
