@@ -15,7 +15,7 @@ export const printListings = async (
   else await print(terminal, `[\n${rows.map((row) => jsonFor(terminal, row)).join(',\n')}\n]\n`)
 }
 
-/** Whether to print for a person (`contract.md` 4): asked for, or on a terminal without being asked for JSON. */
+/** Whether to print a table: asked for, or on a terminal without being asked for JSON. */
 export const isForPeople = ({ stdout }: Terminal, { table, json, ndjson }: OutputOptions): boolean =>
   table === true || (stdout.isTTY === true && !json && !ndjson)
 
