@@ -16,12 +16,12 @@ export type WriteOptions = RegistryOptions & {
 type WriterOptions = { terminal: Terminal; market: Market; deadline?: number | undefined }
 
 /** 10,000 listings take 33 minutes at a limit of 300 a minute. */
-export const DEFAULT_DEADLINE_SECONDS = 3600
+const DEFAULT_DEADLINE_SECONDS = 3600
 
 /** A signed request to one Registry. */
 export type Signed = { timestamp: number; call: Omit<Call, 'key' | 'timeoutMs'> }
 
-export type Write = {
+type Write = {
   listingId: string
   /** Signs the request with the current second. */
   sign: () => Promise<Signed>
@@ -89,12 +89,13 @@ export class RegistryWriter {
 
   async #send(sign: Write['sign']): Promise<Sent> {
     let signed: Signed | null = null
+    let outcome: Reply | SourceError = new SourceError('timeout', `not sent: ${this.#deadlineNote}`)
     let failures = 0
     for (let attempt = 0; ; attempt++) {
-      await this.#turn()
+      if (!(await this.#isTurn())) return sent(outcome, failures, this.#deadlineNote)
       if (signed === null || Date.now() - signed.timestamp * 1000 > MAX_SIGNATURE_AGE_MS)
         signed = await sign()
-      const outcome = await this.#attempt(signed.call)
+      outcome = await this.#attempt(signed.call)
       const isLimited = statusOf(outcome) === 429
       if (!isLimited && (!mayPass(outcome) || failures === MAX_REPETITIONS)) return sent(outcome, failures)
       const asked = retryAfterMs(outcome)
@@ -115,10 +116,10 @@ export class RegistryWriter {
     return this.#isOver || Date.now() >= this.#deadlineAt
   }
 
-  /** Waits while the Registry has asked to. @throws SourceError when nothing is sent any more */
-  async #turn(): Promise<void> {
+  /** Waits while the Registry has asked to. `false` when nothing is sent any more. */
+  async #isTurn(): Promise<boolean> {
     while (!this.isOver && Date.now() < this.#resumeAt) await sleep(this.#resumeAt - Date.now())
-    if (this.isOver) throw new SourceError('timeout', `not sent: ${this.#deadlineNote}`)
+    return !this.isOver
   }
 
   async #attempt(call: Signed['call']): Promise<Reply | SourceError> {

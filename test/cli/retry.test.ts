@@ -14,17 +14,19 @@ const AS_ALICE = {
 type Signed = { listing_id: string; signature: string; timestamp: number; storefront_url?: string }
 type Result = { listing_id: string; outcome: string; status: number | null; error?: string }
 
+type Answer = [status: number, retryAfter?: string] | 'reset'
+
 /** A Registry that answers each request as `answer` says: a status, with the seconds of a `Retry-After`. */
 const startServer = async (
   t: ExecutionContext,
-  answer: (signed: Signed, n: number) => [status: number, retryAfter?: string] | 'reset',
+  answer: (signed: Signed, n: number) => Answer | Promise<Answer>,
 ): Promise<{ url: string; requests: Signed[] }> => {
   const requests: Signed[] = []
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await text(request)
     const { searchParams } = new URL(request.url ?? '/', 'http://x')
     const signed: Signed = body === '' ? Object.fromEntries(searchParams) : JSON.parse(body)
-    const outcome = answer(signed, requests.push(signed) - 1)
+    const outcome = await answer(signed, requests.push(signed) - 1)
     if (outcome === 'reset') return void request.socket.resetAndDestroy()
     const [status, retryAfter] = outcome
     response.writeHead(status, {
@@ -121,6 +123,23 @@ test.serial('publish gives up where a wait would pass its deadline, and sends no
   t.true(results.some(({ outcome, status }) => outcome === 'refused' && status === 429))
   t.true(results.some(({ outcome, status }) => outcome === 'no_answer' && status === null))
   t.true(requests.length <= 12, String(requests.length))
+})
+
+test.serial('a lost answer is reported as lost when the deadline ends the waits', async (t) => {
+  const othersAnswered = Promise.withResolvers<void>()
+  let others = 0
+  const { url } = await startServer(t, async ({ listing_id }) => {
+    if (listing_id !== 'l0') {
+      if (++others === 3) setImmediate(() => setImmediate(othersAnswered.resolve))
+      return [429, '1000']
+    }
+    await othersAnswered.promise
+    return 'reset'
+  })
+  const { stdout } = await hurried('publish', listingFile(t, 4), '-r', url, '--deadline', '250')
+  const [first, ...limited] = JSON.parse(stdout) as Result[]
+  t.regex(first?.error ?? '', /connection_reset/)
+  t.deepEqual([...new Set(limited.map(({ status }) => status))], [429])
 })
 
 test.serial('each second is signed for one storefront, and none is in the past', async (t) => {
