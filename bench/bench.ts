@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { churn } from './churn.ts'
 import { cli } from './cli.ts'
 import { gatewayCold } from './gateway-cold.ts'
@@ -18,6 +19,8 @@ export type Bench = {
   name: string
   /** The claim, in a line. */
   what: string
+  /** Debian packages of programs of the same name that have to be on PATH. Without them the bench is skipped. */
+  needs?: readonly string[]
   run: () => Promise<readonly Row[]>
 }
 
@@ -43,10 +46,19 @@ const main = async (names: readonly string[]): Promise<void> => {
     process.exitCode = 1
     return
   }
-  for (const { name, what, run } of BENCHES) {
+  for (const { name, what, needs = [], run } of BENCHES) {
     if (names.length > 0 && !names.includes(name)) continue
-    process.stdout.write(`${name}: ${what}\n\n${renderTable(await run())}\n`)
+    const missing = needs.filter((program) => !isOnPath(program))
+    const result =
+      missing.length > 0
+        ? `skipped: needs ${missing.join(', ')} (apt-get install ${missing.join(' ')})\n`
+        : renderTable(await run())
+    process.stdout.write(`${name}: ${what}\n\n${result}\n`)
   }
+}
+
+function isOnPath(program: string): boolean {
+  return spawnSync(program, ['--version']).error === undefined
 }
 
 await main(process.argv.slice(2))

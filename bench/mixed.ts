@@ -13,7 +13,8 @@ const SECONDS = 5
 
 export const mixed: Bench = {
   name: 'mixed',
-  what: `p99 of GET ${PATH} while publishes run at full speed, against the same reads alone (needs wrk)`,
+  what: `p99 of GET ${PATH} while publishes run at full speed, against the same reads alone`,
+  needs: ['wrk'],
   run: async () => {
     const [store, ...others] = await benchStores()
     for (const other of others) await other.close()
@@ -40,7 +41,7 @@ export const mixed: Bench = {
   },
 }
 
-/** Four connections, each with one read under way, so that latency is not the length of a queue. */
+/** By wrk. Four connections with one in-flight read each, so that latency is not the length of a queue. */
 const percentile99 = async (url: string): Promise<number> => {
   const { stdout } = await run('wrk', ['-t1', '-c4', `-d${SECONDS}s`, '--latency', `${url}${PATH}`])
   const [, value, unit] = /99%\s+([\d.]+)(us|ms|s)/.exec(stdout)!

@@ -7,8 +7,8 @@ export type PolicyName = 'cheapest' | 'newest' | 'registry-order'
 
 export const BUILT_IN_POLICIES: Readonly<Record<PolicyName, (rows: readonly Row[]) => Row[]>> = {
   /**
-   * By advertised price in base units, without a price or at no price last, as the deployed buyers have it
-   * (`protocol.md` 3.5). Amounts of different tokens are compared as numbers.
+   * By advertised price in base units; without a price, or at a price of 0, last, as buyers of the deployed protocol
+   * sort. Amounts of different tokens are compared as numbers.
    */
   cheapest: (rows) => sortedBy(rows, priceRank, compare),
   newest: (rows) => sortedBy(rows, createdAt, (a, b) => b - a),

@@ -6,7 +6,7 @@ import type { Environment } from '../config/settings.ts'
 import { isJsonObject } from '../domain/json.ts'
 import type { Violation } from '../errors.ts'
 
-/** What the buyers of the deployed protocol have configured (`protocol.md` 3.1). */
+/** The configuration that buyers of the deployed protocol have. */
 export type BuyerConfig = {
   /** `[registry] urls` as written, less blanks around them. */
   urls: readonly string[]

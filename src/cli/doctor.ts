@@ -5,6 +5,7 @@ import { SourceError } from '../domain/source-error.ts'
 import { type BuyerConfig, defaultFiles, readBuyerConfig } from './buyer-config.ts'
 import { faultOf, readObject } from './client.ts'
 import { EXIT, type ExitCode } from './exit.ts'
+import { isUnauthorized, READ_PROBE, readFault } from './inspect-registry.ts'
 import { type Market, routeOf } from './market.ts'
 import { describeNearMiss, nearMisses, urlFault } from './registry-url.ts'
 import { type JsonOptions, type Registry, splitUrls, withoutCredentials } from './select-registries.ts'
@@ -77,39 +78,36 @@ const checkConfig = (
 const isReadableByOthers = (file: string): boolean =>
   process.platform !== 'win32' && ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0
 
-/** Health, vocabulary and one read, in the order in which a buyer needs them. */
-const visit = async (market: Market, registry: Registry, timeoutMs: number): Promise<Check> => {
+/** Asks for health, filter spec and one page of listings. Only a failed read is wrong; the others are warnings. */
+async function visit(market: Market, registry: Registry, timeoutMs: number): Promise<Check> {
   const { url, key } = registry
   const about = { area: 'registry', subject: url } as const
   const started = performance.now()
   const get = (path: string) => market.send({ method: 'GET', url: routeOf(registry, path), key, timeoutMs })
   try {
-    const [health, spec, read] = await Promise.all([
-      get('/health'),
-      get('/filter-spec'),
-      get('/listings?status=open&limit=1'),
-    ])
-    if (read.status === 401 || read.status === 403) {
+    const [health, spec, read] = await Promise.all([get('/health'), get('/filter-spec'), get(READ_PROBE)])
+    const fault = readFault(read)
+    if (fault !== null && isUnauthorized(read)) {
       const hint =
         key === null ? `no key is configured: [registry.auth] "${url}" = "…"` : 'the key was refused'
-      return { ...about, state: 'wrong', finding: `${faultOf(read)}; ${hint}`, unauthorized: true }
+      return { ...about, state: 'wrong', finding: `${fault}; ${hint}`, unauthorized: true }
     }
-    if (read.status !== 200) return { ...about, state: 'wrong', finding: `GET /listings: ${faultOf(read)}` }
-    const total = textAt(readObject(read), 'total_after_filter')
-    const schema = textAt(readObject(spec), 'schema', 'id')
+    if (fault !== null) return { ...about, state: 'wrong', finding: fault }
     const finding = [
-      `${total ?? 'an unknown number of'} open listings`,
-      `schema ${schema ?? 'not declared'}`,
+      `${textAt(readObject(read), 'total_after_filter')} open listings`,
+      `schema ${textAt(readObject(spec), 'schema', 'id') ?? 'not declared'}`,
       `${key === null ? 'without' : 'with'} a key`,
       `${Math.round(performance.now() - started)} ms`,
     ].join(', ')
-    const isWell = health.status === 200 && spec.status === 200 && total !== null
-    if (isWell) return { ...about, state: 'ok', finding }
     const doubts = [
       ...(health.status === 200 ? [] : [`GET /health: ${faultOf(health)}`]),
       ...(spec.status === 200 ? [] : [`GET /filter-spec: ${faultOf(spec)}`]),
     ]
-    return { ...about, state: 'warning', finding: [finding, ...doubts].join('; ') }
+    return {
+      ...about,
+      state: doubts.length === 0 ? 'ok' : 'warning',
+      finding: [finding, ...doubts].join('; '),
+    }
   } catch (cause) {
     if (!(cause instanceof SourceError)) throw cause
     return { ...about, state: 'wrong', finding: `${cause.reason}: ${cause.message}` }

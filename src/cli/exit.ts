@@ -1,4 +1,4 @@
-/** Exit codes of `contract.md` 4; those from 65 up are the ones of sysexits.h. */
+/** Exit codes; those from 65 up are the ones of sysexits.h. */
 export const EXIT = {
   ok: 0,
   /** Usage, or something unexpected. */

@@ -1,7 +1,7 @@
 import { type Market, routeOf } from './market.ts'
 import type { Registry } from './select-registries.ts'
 
-/** `GET /filter-spec` (`protocol.md` 1.13), whatever comes back. */
+/** The answer to `GET /filter-spec`, whatever its status. */
 export const getFilterSpec = (
   market: Market,
   registry: Registry,

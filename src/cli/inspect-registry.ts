@@ -1,33 +1,34 @@
 import { isJsonObject, type JsonValue } from '../domain/json.ts'
+import { textAt } from '../domain/json-at.ts'
 import { SourceError } from '../domain/source-error.ts'
-import { faultOf, readJson } from './client.ts'
-import { type Market, routeOf } from './market.ts'
+import { faultOf, readJson, readObject } from './client.ts'
+import { type Market, type Reply, routeOf } from './market.ts'
 import type { Registry } from './select-registries.ts'
 
-/** What stands behind a gateway, as it says, or how a plain Registry is. */
+/** The sources of a gateway as it reports them, or the state of a plain Registry. */
 export type Inspection = { registry: string; kind: 'gateway' | 'registry'; sources: JsonValue } | Failure
 export type Failure = { registry: string; error: string; unauthorized?: boolean }
 
-/** A gateway's own `/sources`; a plain Registry has none, and is asked for its health. */
-export const inspectRegistry = async (
+/** A gateway is asked for `/sources`. A plain Registry has no such route: its health is checked, and one read. */
+export async function inspectRegistry(
   market: Market,
   registry: Registry,
   timeoutMs: number,
-): Promise<Inspection> => {
+): Promise<Inspection> {
   const { url, key } = registry
+  const get = (path: string) => market.send({ method: 'GET', url: routeOf(registry, path), key, timeoutMs })
   try {
-    const reply = await market.send({ method: 'GET', url: routeOf(registry, '/sources'), key, timeoutMs })
+    const reply = await get('/sources')
     if (reply.status === 200) {
-      const body = readJson(reply)
-      return { registry: url, kind: 'gateway', sources: isJsonObject(body) ? (body.sources ?? body) : body }
+      const sources = sourcesIn(readJson(reply))
+      if (sources !== null) return { registry: url, kind: 'gateway', sources }
+      return { registry: url, error: 'GET /sources: not a list of sources' }
     }
     if (reply.status !== 404)
-      return {
-        registry: url,
-        error: faultOf(reply),
-        unauthorized: reply.status === 401 || reply.status === 403,
-      }
-    const health = await market.send({ method: 'GET', url: routeOf(registry, '/health'), key, timeoutMs })
+      return { registry: url, error: faultOf(reply), unauthorized: isUnauthorized(reply) }
+    const [health, read] = await Promise.all([get('/health'), get(READ_PROBE)])
+    const error = readFault(read)
+    if (error !== null) return { registry: url, error, unauthorized: isUnauthorized(read) }
     if (health.status !== 200 && health.status !== 503) return { registry: url, error: faultOf(health) }
     const state = health.status === 200 ? 'loaded' : 'unavailable'
     return { registry: url, kind: 'registry', sources: [{ registry: url, mode: 'local', state }] }
@@ -35,4 +36,25 @@ export const inspectRegistry = async (
     if (!(cause instanceof SourceError)) throw cause
     return { registry: url, error: `${cause.reason}: ${cause.message}` }
   }
+}
+
+/** The smallest read that shows whether a Registry answers buyers. */
+export const READ_PROBE = '/listings?status=open&limit=1'
+
+/** What is wrong with the answer to a read; `null` for a page of listings. */
+export function readFault(reply: Reply): string | null {
+  if (reply.status !== 200) return `GET /listings: ${faultOf(reply)}`
+  const page = readObject(reply)
+  const isPage = Array.isArray(page.items) && textAt(page, 'total_after_filter') !== null
+  return isPage ? null : 'GET /listings: not a page of listings'
+}
+
+export function isUnauthorized({ status }: Reply): boolean {
+  return status === 401 || status === 403
+}
+
+/** `{"sources": […]}`, or a bare array. */
+function sourcesIn(body: JsonValue): JsonValue[] | null {
+  const sources = isJsonObject(body) ? body.sources : body
+  return Array.isArray(sources) ? sources : null
 }

@@ -1,4 +1,6 @@
+import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
+import type { Document, Scalar } from 'yaml'
 import { isJsonObject, type JsonObject, parseJson } from '../domain/json.ts'
 import { objectMembers } from '../domain/json-members.ts'
 import { arrayElements } from '../domain/json-walk.ts'
@@ -15,7 +17,7 @@ export type DraftListing = {
   members: ReadonlyMap<string, string>
 }
 
-/** What a publish request may say of a listing (`protocol.md` 1.5). */
+/** The members of a publish request that describe a listing. */
 const PUBLISHED = new Set([
   'listing_id',
   'storefront_url',
@@ -26,7 +28,7 @@ const PUBLISHED = new Set([
   'oracle_address',
   'status',
 ])
-/** What a Registry or this program adds to a listing, so that what was read can be published again. */
+/** Members that a Registry or this program adds: a listing that was read can be published again as it is. */
 const READ_ONLY = new Set([
   'publisher_id',
   'created_at',
@@ -41,26 +43,34 @@ const READ_ONLY = new Set([
 const MAX_ID_LENGTH = 200
 
 /**
- * Reads one listing or an array of them, in JSON or YAML; `-` is stdin. Numbers keep their text in JSON.
- * @throws CliError 65 that names the listing and what is wrong with it
+ * Reads one listing or an array of them, in JSON or YAML; `-` is stdin. Numbers keep their digits.
+ * @throws CliError 65 that names the place and what is wrong there: what cannot be published unchanged is refused
  */
-export const readListingFile = async (terminal: Terminal, file: string): Promise<DraftListing[]> => {
-  const text = await readText(terminal, file)
-  const json = isYaml(file, text) ? await yamlToJson(text, file) : text
+export async function readListingFile(terminal: Terminal, file: string): Promise<DraftListing[]> {
+  const text = decode(await readBytes(terminal, file), nameOf(file))
+  const json = isYaml(file, text) ? await yamlToJson(text, nameOf(file)) : text
   const bytes = Buffer.from(json)
-  const drafts = splitListings(bytes, json, file).map((part, n) => readDraft(part, `${file}[${n}]`, terminal))
+  const drafts = splitListings(bytes, json, nameOf(file)).map((part, n) =>
+    readDraft(part, `${nameOf(file)}[${n}]`, terminal),
+  )
   const ids = new Set(drafts.map(({ listingId }) => listingId))
-  if (ids.size < drafts.length) throw badData(`${file} holds a listing_id twice`)
+  if (ids.size < drafts.length) throw badData(`${nameOf(file)} holds a listing_id twice`)
   return drafts
 }
 
-const badData = (message: string): CliError => new CliError(EXIT.badData, message)
+function nameOf(file: string): string {
+  return file === '-' ? 'stdin' : file
+}
 
-const readText = async ({ stdin }: Terminal, file: string): Promise<string> => {
+function badData(message: string): CliError {
+  return new CliError(EXIT.badData, message)
+}
+
+async function readBytes({ stdin }: Terminal, file: string): Promise<Buffer> {
   if (file === '-') return readStdin(stdin)
   try {
     if (statSync(file).size > MAX_LISTING_FILE_BYTES) throw tooLarge(file)
-    return readFileSync(file, 'utf8')
+    return readFileSync(file)
   } catch (cause) {
     if (cause instanceof CliError) throw cause
     const { code, message } = cause as NodeJS.ErrnoException
@@ -68,7 +78,7 @@ const readText = async ({ stdin }: Terminal, file: string): Promise<string> => {
   }
 }
 
-const readStdin = async (stdin: NodeJS.ReadStream): Promise<string> => {
+async function readStdin(stdin: NodeJS.ReadStream): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of stdin as AsyncIterable<Buffer>) {
@@ -76,29 +86,68 @@ const readStdin = async (stdin: NodeJS.ReadStream): Promise<string> => {
     if (size > MAX_LISTING_FILE_BYTES) throw tooLarge('stdin')
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }
 
-const tooLarge = (file: string): CliError => badData(`${file} is larger than ${MAX_LISTING_FILE_BYTES} bytes`)
+function tooLarge(file: string): CliError {
+  return badData(`${file} is larger than ${MAX_LISTING_FILE_BYTES} bytes`)
+}
 
-const isYaml = (file: string, text: string): boolean => /\.ya?ml$/i.test(file) || !/^\s*[[{]/.test(text)
+/** The text without a byte order mark. A line break is never a part of another character in UTF-8. */
+function decode(bytes: Buffer, name: string): string {
+  if (isUtf8(bytes)) return new TextDecoder().decode(bytes)
+  const lines = bytes.toString('latin1').split('\n')
+  const bad = lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1')))
+  throw badData(`${name}:${bad + 1}: not UTF-8; convert the file to UTF-8`)
+}
 
-const yamlToJson = async (text: string, file: string): Promise<string> => {
-  const { parse } = await import('yaml')
+function isYaml(file: string, text: string): boolean {
+  return /\.ya?ml$/i.test(file) || !/^\s*[[{]/.test(text)
+}
+
+async function yamlToJson(text: string, name: string): Promise<string> {
+  const { LineCounter, parseDocument, visit } = await import('yaml')
+  const lineCounter = new LineCounter()
+  const document = parseDocument(text, { intAsBigInt: true, lineCounter, prettyErrors: false })
+  const refuse = (offset: number, message: string): never => {
+    throw badData(`${name}:${lineCounter.linePos(offset).line}: ${message}`)
+  }
+  // A warning is a tag that is not understood: its value would be published as something else.
+  for (const { pos, message } of [...document.errors, ...document.warnings]) refuse(pos[0], message)
+  visit(document, {
+    Scalar: (key, node) => {
+      if (key !== 'key') node.value = exactScalar(node, refuse)
+    },
+  })
+  return jsonOf(document, name)
+}
+
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
+
+/** A number as its JSON text; any other value as it is. */
+function exactScalar(
+  { value, source = '', range }: Scalar,
+  refuse: (offset: number, message: string) => never,
+): unknown {
+  if (typeof value === 'bigint') return rawJson(String(value))
+  if (typeof value !== 'number') return value
+  const digits = source.replace(/^\+/, '')
+  if (JSON_NUMBER.test(digits)) return rawJson(digits)
+  return Number.isFinite(value) ? value : refuse(range?.[0] ?? 0, `${source} is not a number of JSON`)
+}
+
+function jsonOf(document: Document, name: string): string {
   try {
-    const json = JSON.stringify(parse(text, { intAsBigInt: true, maxAliasCount: 100 }), (_name, value) =>
-      typeof value === 'bigint' ? rawJson(String(value)) : value,
-    )
-    return json ?? 'null'
+    return JSON.stringify(document.toJS({ maxAliasCount: 100 })) ?? 'null'
   } catch (cause) {
-    throw badData(`${file} is not YAML: ${(cause as Error).message.split('\n')[0]}`)
+    throw badData(`${name} is not YAML: ${(cause as Error).message.split('\n')[0]}`)
   }
 }
 
 /** TypeScript's library does not know it yet (ECMAScript 2026, JSON.parse source text). */
 const rawJson = (JSON as typeof JSON & { rawJSON: (text: string) => unknown }).rawJSON
 
-const splitListings = (bytes: Buffer, json: string, file: string): Buffer[] => {
+function splitListings(bytes: Buffer, json: string, file: string): Buffer[] {
   try {
     const value: unknown = JSON.parse(json)
     if (!Array.isArray(value)) return [bytes]
@@ -110,7 +159,7 @@ const splitListings = (bytes: Buffer, json: string, file: string): Buffer[] => {
   return elements.map(({ start, end }) => bytes.subarray(start, end))
 }
 
-const readDraft = (bytes: Buffer, place: string, terminal: Terminal): DraftListing => {
+function readDraft(bytes: Buffer, place: string, terminal: Terminal): DraftListing {
   const value = parseJson(bytes.toString('utf8'))
   if (!isJsonObject(value)) throw badData(`${place}: a listing must be an object`)
   const listingId = readListingId(value, place)
@@ -128,7 +177,7 @@ const readDraft = (bytes: Buffer, place: string, terminal: Terminal): DraftListi
   return { listingId, storefrontUrl, members }
 }
 
-const readListingId = ({ listing_id: id }: JsonObject, place: string): string => {
+function readListingId({ listing_id: id }: JsonObject, place: string): string {
   if (typeof id === 'string' && id.length > 0 && id.length <= MAX_ID_LENGTH) return id
   throw badData(
     `${place}: listing_id must be a string of 1 to ${MAX_ID_LENGTH} characters; ` +

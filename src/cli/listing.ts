@@ -2,9 +2,9 @@ import { EXIT, type ExitCode } from './exit.ts'
 import { find } from './find-listing.ts'
 import type { Market } from './market.ts'
 import { exitCodeOf } from './outcomes.ts'
-import { isForPeople, jsonFor, type OutputOptions } from './print-listings.ts'
+import { isForPeople, type OutputOptions } from './print-listings.ts'
 import { type RegistryOptions, selectRegistries } from './select-registries.ts'
-import { print, type Terminal, tell } from './terminal.ts'
+import { jsonFor, print, type Terminal, tell } from './terminal.ts'
 
 export type ListingOptions = RegistryOptions & OutputOptions
 

@@ -65,7 +65,15 @@ const CONVENTIONS = `## What goes where
 
 Data, and nothing else, goes to stdout; what each Registry answered goes to stderr. On a terminal, listings are a table
 and results are lines; in a pipe, or with \`--json\`, they are JSON. Prices are base units of the named token, since a
-listing does not tell its decimals. Text that others wrote is never sent to a terminal with its control characters.
+listing does not tell its decimals. Text that others wrote, and what a policy prints to stderr, has its control characters
+escaped. A policy gets the environment of the command without the secrets of this program.
+
+## Writes
+
+\`publish\`, \`update\` and \`delete\` sign each request when it is sent. Where a Registry answers with \`Retry-After\`, all
+requests to it wait for as long as it says; a line on stderr has the reason, and how many are done. A request without an
+answer is repeated as it was, twice, so that the Registry takes it once. What \`--deadline\` does not allow is a failed result;
+publishing the file again is safe. A wallet has one storefront: listings that name another are sent after each other.
 
 ## Configuration
 

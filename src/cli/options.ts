@@ -22,6 +22,11 @@ export const addSigning = (command: Command): Command =>
       '--key-file <file>',
       'private key in hex, or an encrypted keystore (default: ENTREPOT_PRIVATE_KEY)',
     )
+    .option(
+      '--deadline <seconds>',
+      'for the whole command, including the waits that a Registry asks for with Retry-After (default: 3600)',
+      seconds,
+    )
     .option(...JSON_OPTION)
 
 export const addOperator = (command: Command): Command =>

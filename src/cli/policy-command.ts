@@ -1,21 +1,29 @@
 import { spawn } from 'node:child_process'
-import { safeText } from '../domain/safe-text.ts'
 import { CliError, EXIT } from './exit.ts'
-import type { RunPolicy } from './policy.ts'
+import { policyEnvironment, type RunPolicy } from './policy-runner.ts'
+import { showOutput } from './terminal.ts'
 
-/** Runs a shell command as a policy. Past its time, it and whatever it has started is killed. */
-export const runCommand =
-  (command: string): RunPolicy =>
-  (array, { timeoutMs, maxBytes }, terminal) =>
+/** What a policy has started may hold its stdout open for so long after the policy has ended. */
+const LINGER_MS = 500
+
+/** Runs a shell command as a policy. When its time is over, it and the processes that it has started are killed. */
+export function runCommand(command: string): RunPolicy {
+  return (array, { timeoutMs, maxBytes }, terminal) =>
     new Promise((resolve, reject) => {
       const isWindows = process.platform === 'win32'
-      // A group of its own, so that a shell's children end with it.
-      const child = spawn(command, { shell: true, detached: !isWindows, stdio: 'pipe' })
+      const child = spawn(command, {
+        shell: true,
+        // A process group of its own, so that the children of the shell can be killed with it.
+        detached: !isWindows,
+        stdio: 'pipe',
+        env: policyEnvironment(terminal),
+      })
       const fail = (what: string): void => {
         kill(child.pid, isWindows)
         reject(new CliError(EXIT.failure, `policy '${command}' ${what}`))
       }
       const timer = setTimeout(() => fail(`took longer than ${timeoutMs} ms`), timeoutMs)
+      let linger: NodeJS.Timeout | undefined
       const chunks: Buffer[] = []
       let size = 0
       child.stdout.on('data', (chunk: Buffer) => {
@@ -23,21 +31,23 @@ export const runCommand =
         if (size > maxBytes) fail(`printed more than ${maxBytes} bytes`)
         else chunks.push(chunk)
       })
-      child.stderr.on('data', (chunk: Buffer) => terminal.stderr.write(shown(chunk)))
+      showOutput(terminal, child.stderr)
       child.on('error', (error) => fail(`could not be started: ${error.message}`))
+      child.on('exit', () => {
+        linger = setTimeout(() => kill(child.pid, isWindows), LINGER_MS)
+      })
       child.on('close', (code, signal) => {
         clearTimeout(timer)
+        clearTimeout(linger)
         if (code === 0) resolve(Buffer.concat(chunks).toString('utf8'))
         else fail(`ended with ${signal ?? `exit code ${code}`}`)
       })
       child.stdin.on('error', () => {}) // a policy may end without reading everything
       child.stdin.end(array)
     })
+}
 
-/** The policy is the user's own, but it may quote listings. */
-const shown = (chunk: Buffer): string => chunk.toString('utf8').split('\n').map(safeText).join('\n')
-
-const kill = (pid: number | undefined, isWindows: boolean): void => {
+function kill(pid: number | undefined, isWindows: boolean): void {
   if (pid === undefined) return
   try {
     process.kill(isWindows ? pid : -pid, 'SIGKILL')

@@ -1,21 +1,22 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { CliError, EXIT } from './exit.ts'
-import type { RunPolicy } from './policy.ts'
+import { policyEnvironment, type RunPolicy } from './policy-runner.ts'
+import { showOutput } from './terminal.ts'
 
 /** Runs a module's default export as a policy, in a thread of its own so that an endless loop can be ended. */
-export const runModule =
-  (file: string): RunPolicy =>
-  (array, { timeoutMs, maxBytes }, { stderr }) =>
+export function runModule(file: string): RunPolicy {
+  return (array, { timeoutMs, maxBytes }, terminal) =>
     new Promise((resolve, reject) => {
       const worker = new Worker(new URL(`./policy-worker${extname(import.meta.filename)}`, import.meta.url), {
         workerData: { file, array },
-        // What a policy prints is no data of ours.
+        env: policyEnvironment(terminal),
+        // stdout of this process is for listings.
         stdout: true,
         stderr: true,
       })
-      worker.stdout.pipe(stderr, { end: false })
-      worker.stderr.pipe(stderr, { end: false })
+      showOutput(terminal, worker.stdout)
+      showOutput(terminal, worker.stderr)
       const fail = (what: string): void => {
         void worker.terminate()
         reject(new CliError(EXIT.failure, `policy ${file} ${what}`))
@@ -36,3 +37,4 @@ export const runModule =
         fail('ended without a result')
       })
     })
+}

@@ -5,6 +5,7 @@ import { textAt } from '../domain/json-at.ts'
 import type { MergedItem } from '../gateway/merge.ts'
 import { BUILT_IN_POLICIES, type PolicyName } from './built-in-policies.ts'
 import { CliError, EXIT, usageError } from './exit.ts'
+import type { RunPolicy } from './policy-runner.ts'
 import { type Row, readRow, toRow } from './row.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -20,13 +21,6 @@ export type PolicyOptions = {
 export const DEFAULT_POLICY_SECONDS = 10
 /** What a policy may print. */
 export const MAX_POLICY_BYTES = 64 * 1024 * 1024
-
-/** How policies outside of this program are run: the array's JSON in, the policy's JSON out. */
-export type RunPolicy = (
-  array: string,
-  limits: { timeoutMs: number; maxBytes: number },
-  terminal: Terminal,
-) => Promise<string>
 
 /**
  * Runs the policies that the options name over the merged array, the module or built-in first.

@@ -1,6 +1,5 @@
-import { safeJson } from '../domain/safe-text.ts'
 import type { Row } from './row.ts'
-import { bold, isLively, print, type Terminal } from './terminal.ts'
+import { bold, isLively, jsonFor, print, type Terminal } from './terminal.ts'
 
 export type OutputOptions = { table?: boolean; json?: boolean; ndjson?: boolean }
 
@@ -16,12 +15,9 @@ export const printListings = async (
   else await print(terminal, `[\n${rows.map((row) => jsonFor(terminal, row)).join(',\n')}\n]\n`)
 }
 
-/** Whether to print for a person (`contract.md` 4): asked for, or on a terminal without being asked for JSON. */
+/** Whether to print a table: asked for, or on a terminal without being asked for JSON. */
 export const isForPeople = ({ stdout }: Terminal, { table, json, ndjson }: OutputOptions): boolean =>
   table === true || (stdout.isTTY === true && !json && !ndjson)
-
-/** Bytes as they came for a program; on a terminal the same value, with what could act on it escaped. */
-export const jsonFor = ({ stdout }: Terminal, row: Row): string => (stdout.isTTY ? safeJson(row) : row)
 
 /** Line breaks in JSON text stand between its tokens only, where blanks mean the same. */
 const lineOf = (terminal: Terminal, row: Row): string => jsonFor(terminal, row).replace(/[\r\n]+/g, ' ')

@@ -35,7 +35,7 @@ export type Runner = {
 
 export type AddCommands = (program: Command, runner: Runner) => void
 
-/** Every command with its flags: help, completion and manual are made of these definitions (`contract.md` 4). */
+/** Every command with its flags; help, completion and manual are made of these definitions. */
 export const createProgram = (terminal: Terminal, services: Services): Command => {
   const program = new Command('entrepot')
     .description(

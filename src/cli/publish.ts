@@ -1,87 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
-import { sendWithRetry } from './client.ts'
 import type { ExitCode } from './exit.ts'
 import { type DraftListing, readListingFile } from './listing-file.ts'
 import { type Market, routeOf } from './market.ts'
-import { type Registry, type RegistryOptions, selectRegistries } from './select-registries.ts'
+import { RegistryWriter, type Signed, type WriteOptions } from './registry-writer.ts'
+import { type Registry, selectRegistries } from './select-registries.ts'
 import { type Terminal, tell } from './terminal.ts'
-import { openWallet, type Wallet } from './wallet.ts'
-import { reportResults, resultOf, resultOfFailure, type WriteResult } from './write-results.ts'
+import { nowSeconds, openWallet, type Wallet } from './wallet.ts'
+import { reportResults, type WriteResult } from './write-results.ts'
 
-export type WriteOptions = RegistryOptions & { keyFile?: string; json?: boolean }
-
-/** Time for one attempt at a write: the Registry recovers a signature and makes the write durable. */
-export const WRITE_TIMEOUT_MS = 10_000
-/** Requests under way to one Registry. */
+/** In-flight requests to one Registry. */
 const WRITES_IN_FLIGHT = 4
 
 /** `entrepot publish FILE`: every listing of the file to every selected Registry, with a result for each pair. */
-export const publish = async (
+export async function publish(
   terminal: Terminal,
   market: Market,
   file: string,
   options: WriteOptions,
-): Promise<ExitCode> => {
+): Promise<ExitCode> {
   const { registries } = selectRegistries(terminal, options)
   const drafts = await readListingFile(terminal, file)
   if (new Set(drafts.map(({ storefrontUrl }) => storefrontUrl ?? '')).size > 1)
-    tell(
-      terminal,
-      `${file} names several storefronts; a wallet has one, and what is published last sets it for all`,
-    )
+    tell(terminal, `${file} names several storefronts; a wallet has one, and the last listing's becomes it`)
   const wallet = await openWallet(terminal, options.keyFile)
-  const now = Math.floor(Date.now() / 1000)
-  const bodies = await signAll(drafts, wallet, now)
-  const results = await Promise.all(registries.map((registry) => publishTo(market, registry, bodies)))
+  const { deadline } = options
+  const results = await Promise.all(
+    registries.map((registry) => {
+      const writer = new RegistryWriter({ terminal, market, deadline }, registry, drafts.length)
+      return publishTo(registry, writer, drafts, new PublishSigner(wallet))
+    }),
+  )
   return reportResults(terminal, results.flat(), { verb: 'published', json: options.json ?? false })
 }
 
-type SignedDraft = { listingId: string; body: string }
-
-/**
- * The storefront belongs to the publisher, and one signature may not bring two of them (`protocol.md` 8, Replay):
- * listings with another storefront are signed with another second.
- */
-const signAll = async (
-  drafts: readonly DraftListing[],
-  wallet: Wallet,
-  now: number,
-): Promise<SignedDraft[]> => {
-  const storefronts = [...new Set(drafts.map(({ storefrontUrl }) => storefrontUrl))]
-  const claims = await Promise.all(
-    storefronts.map(async (_storefront, n) => {
-      const timestamp = now - n
-      return { timestamp, signature: await wallet.sign('create_listing', wallet.address, timestamp) }
-    }),
-  )
-  return drafts.map(({ listingId, storefrontUrl, members }) => {
-    const claim = {
-      scheme: 'eip191',
-      identifier: wallet.address,
-      ...claims[storefronts.indexOf(storefrontUrl)],
-    }
-    const listed = [...members].map(([name, text]) => `${JSON.stringify(name)}:${text},`).join('')
-    return { listingId, body: `{${listed}${JSON.stringify(claim).slice(1)}` }
-  })
-}
-
-const publishTo = (
-  market: Market,
+/** One storefront after the other, the one of the last listing last; results in the order of the drafts. */
+async function publishTo(
   registry: Registry,
-  drafts: readonly SignedDraft[],
-): Promise<WriteResult[]> => {
+  writer: RegistryWriter,
+  drafts: readonly DraftListing[],
+  signer: PublishSigner,
+): Promise<WriteResult[]> {
   const inTurn = pLimit(WRITES_IN_FLIGHT)
   const url = routeOf(registry, '/listings')
-  return Promise.all(
-    drafts.map(({ listingId, body }) =>
-      inTurn(async () => {
-        const subject = { registry: registry.url, listing_id: listingId }
-        const call = { method: 'POST', url, key: registry.key, body, timeoutMs: WRITE_TIMEOUT_MS } as const
-        return sendWithRetry(market, call).then(
-          (reply) => resultOf(subject, reply),
-          (cause: unknown) => resultOfFailure(subject, cause),
-        )
-      }),
-    ),
-  )
+  const results = new Map<DraftListing, WriteResult>()
+  const publishOne = async (draft: DraftListing): Promise<void> => {
+    const sign = () => signer.sign(draft, url)
+    results.set(draft, await writer.write({ listingId: draft.listingId, sign }))
+  }
+  const groups = Map.groupBy(drafts.toReversed(), ({ storefrontUrl }) => storefrontUrl)
+  for (const group of [...groups.values()].reverse()) {
+    signer.beginStorefront()
+    while (signer.isAhead && !writer.isOver) await sleep(1000)
+    await Promise.all(group.reverse().map((draft) => inTurn(publishOne, draft)))
+  }
+  return drafts.map((draft) => results.get(draft)!)
+}
+
+/** How far signatures may be ahead of the clock; Registries accept five minutes. */
+const MAX_SECONDS_AHEAD = 60
+
+/**
+ * Signs publish requests. What is signed is the wallet and the second, and a Registry accepts one storefront for one
+ * signature. So each storefront begins a second of its own: the next one, at most a minute ahead of the clock.
+ */
+class PublishSigner {
+  readonly #wallet: Wallet
+  #second = 0
+  #signature: Promise<string> | null = null
+
+  constructor(wallet: Wallet) {
+    this.#wallet = wallet
+  }
+
+  beginStorefront(): void {
+    this.#use(Math.max(nowSeconds(), this.#second + 1))
+  }
+
+  get isAhead(): boolean {
+    return this.#second > nowSeconds() + MAX_SECONDS_AHEAD
+  }
+
+  async sign({ members }: DraftListing, url: string): Promise<Signed> {
+    this.#use(Math.max(nowSeconds(), this.#second))
+    const { address } = this.#wallet
+    const timestamp = this.#second
+    this.#signature ??= this.#wallet.sign('create_listing', address, timestamp)
+    const claim = { scheme: 'eip191', identifier: address, timestamp, signature: await this.#signature }
+    const listed = [...members].map(([name, text]) => `${JSON.stringify(name)}:${text},`).join('')
+    return {
+      timestamp,
+      call: { method: 'POST', url, body: `{${listed}${JSON.stringify(claim).slice(1)}` },
+    }
+  }
+
+  #use(second: number): void {
+    if (second !== this.#second) this.#signature = null
+    this.#second = second
+  }
 }

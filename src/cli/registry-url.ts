@@ -12,7 +12,7 @@ export type NearMiss = { keyUrl: string; registryUrl: string }
 
 /**
  * Keys that are not sent because their URL differs from a Registry's only by the case of scheme or host, a default
- * port or a trailing slash (`contract.md` 4). A Registry that has its own exact key misses nothing.
+ * port or a trailing slash. A Registry that has its own exact key misses nothing.
  */
 export const nearMisses = (registryUrls: readonly string[], auth: ReadonlyMap<string, string>): NearMiss[] =>
   [...auth.keys()].flatMap((keyUrl) =>

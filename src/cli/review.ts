@@ -1,5 +1,4 @@
 import { textAt } from '../domain/json-at.ts'
-import { safeJson } from '../domain/safe-text.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { buildRecord, UnpresentableError } from '../presentation/build-record.ts'
 import { NOTHING_SHOWN, type StorefrontView } from '../presentation/observation.ts'
@@ -10,9 +9,9 @@ import type { Market } from './market.ts'
 import { exitCodeOf } from './outcomes.ts'
 import { readRow } from './row.ts'
 import { type Registry, type RegistryOptions, selectRegistries } from './select-registries.ts'
-import { print, type Terminal, tell } from './terminal.ts'
+import { printJson, type Terminal, tell } from './terminal.ts'
 
-/** `entrepot review ID`: the presentation record of `spec.md` 2.5, as JSON. */
+/** `entrepot review ID`: the presentation record of a listing, as JSON. */
 export const review = async (
   terminal: Terminal,
   market: Market,
@@ -32,8 +31,7 @@ export const review = async (
   const publisher = textAt(listing, '_meta', 'publisher')
   try {
     const record = buildRecord({ listing, registry: registry.url, publisher }, view)
-    const json = JSON.stringify(record, null, 2)
-    await print(terminal, `${terminal.stdout.isTTY ? safeJson(json) : json}\n`)
+    await printJson(terminal, record)
     return exitCode
   } catch (cause) {
     if (!(cause instanceof UnpresentableError)) throw cause

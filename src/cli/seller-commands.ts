@@ -1,7 +1,7 @@
 import { withExample } from './manual.ts'
 import { addDiscovery, addRegistries, addSigning, JSON_OPTION } from './options.ts'
 import type { AddCommands } from './program.ts'
-import type { WriteOptions } from './publish.ts'
+import type { WriteOptions } from './registry-writer.ts'
 import type { JsonOptions } from './select-registries.ts'
 import type { UpdateOptions } from './update.ts'
 

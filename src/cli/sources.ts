@@ -8,7 +8,7 @@ import { type JsonOptions, selectRegistries } from './select-registries.ts'
 import { renderTable } from './table.ts'
 import { print, printJson, type Terminal, tell } from './terminal.ts'
 
-/** `entrepot sources`: what stands behind each gateway, or that it is a plain Registry and how that is. */
+/** `entrepot sources`: the sources of each gateway; of a plain Registry, whether it answers reads. */
 export const sources = async (
   terminal: Terminal,
   market: Market,

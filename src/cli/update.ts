@@ -1,12 +1,11 @@
 import { isListingStatus, LISTING_STATUSES } from '../domain/listing.ts'
-import { sendWithRetry } from './client.ts'
 import { type ExitCode, usageError } from './exit.ts'
 import { type Market, routeOf } from './market.ts'
-import { WRITE_TIMEOUT_MS, type WriteOptions } from './publish.ts'
+import { RegistryWriter, type WriteOptions } from './registry-writer.ts'
 import { selectRegistries } from './select-registries.ts'
 import type { Terminal } from './terminal.ts'
-import { openWallet } from './wallet.ts'
-import { reportResults, resultOf, resultOfFailure } from './write-results.ts'
+import { nowSeconds, openWallet } from './wallet.ts'
+import { reportResults } from './write-results.ts'
 
 export type UpdateOptions = WriteOptions & {
   status?: string
@@ -14,32 +13,33 @@ export type UpdateOptions = WriteOptions & {
   oracleAddress?: string
 }
 
-/** `entrepot update ID`: status and oracle are all that an update can change (`protocol.md` 1.8). */
-export const update = async (
+/** `entrepot update ID`: an update can change the status and the oracle, nothing else. */
+export async function update(
   terminal: Terminal,
   market: Market,
   listingId: string,
   options: UpdateOptions,
-): Promise<ExitCode> => {
+): Promise<ExitCode> {
   const changes = readChanges(options)
   const { registries } = selectRegistries(terminal, options)
   const wallet = await openWallet(terminal, options.keyFile)
-  const timestamp = Math.floor(Date.now() / 1000)
-  const signature = await wallet.sign('update_listing', listingId, timestamp)
-  const body = JSON.stringify({ ...changes, signature, timestamp })
+  const { deadline } = options
   const results = registries.map((registry) => {
-    const subject = { registry: registry.url, listing_id: listingId }
     const url = routeOf(registry, `/listings/${encodeURIComponent(listingId)}`)
-    const call = { method: 'PUT', url, key: registry.key, body, timeoutMs: WRITE_TIMEOUT_MS } as const
-    return sendWithRetry(market, call).then(
-      (reply) => resultOf(subject, reply),
-      (cause: unknown) => resultOfFailure(subject, cause),
-    )
+    return new RegistryWriter({ terminal, market, deadline }, registry, 1).write({
+      listingId,
+      sign: async () => {
+        const timestamp = nowSeconds()
+        const signature = await wallet.sign('update_listing', listingId, timestamp)
+        const body = JSON.stringify({ ...changes, signature, timestamp })
+        return { timestamp, call: { method: 'PUT', url, body } }
+      },
+    })
   })
   return reportResults(terminal, await Promise.all(results), { verb: 'updated', json: options.json ?? false })
 }
 
-const readChanges = ({ status, oracleAddress }: UpdateOptions): Record<string, string | null> => {
+function readChanges({ status, oracleAddress }: UpdateOptions): Record<string, string | null> {
   if (status === undefined && oracleAddress === undefined)
     throw usageError('nothing to update: give --status, --oracle-address or both')
   if (status !== undefined && !isListingStatus(status))

@@ -18,7 +18,7 @@ type Finding = {
   failure?: string
 }
 
-/** `entrepot validate FILE`: asks each Registry for a dry run against its listing shape (`protocol.md` 1.12). */
+/** `entrepot validate FILE`: asks each Registry for a dry run against its listing shape. */
 export const validate = async (
   terminal: Terminal,
   market: Market,

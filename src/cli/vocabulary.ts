@@ -11,7 +11,7 @@ import type { Market } from './market.ts'
 import type { Registry } from './select-registries.ts'
 
 /**
- * Fetches what filters a Registry has (`GET /filter-spec`, `protocol.md` 1.13). One that has no such route has none.
+ * Fetches the filters of a Registry (`GET /filter-spec`). A Registry without that route has none.
  * @throws SourceError
  */
 export const fetchVocabulary = async (

@@ -4,10 +4,15 @@ import type { Terminal } from './terminal.ts'
 
 /** The seller's wallet: its address, and what it can sign. Its key never leaves this closure. */
 export type Wallet = {
-  /** Lower-cased, as the signed message of a publish names it (`protocol.md` 1.4). */
+  /** Lower-cased, as the signed message of a publish names it. */
   address: string
   /** EIP-191 signature of an operation, 65 bytes in hex without `0x`, as the deployed clients send it. */
   sign: (operation: Operation, subject: string, timestamp: number) => Promise<string>
+}
+
+/** Unix time, as signed messages have it. */
+export function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000)
 }
 
 /** Opens the wallet that `--key-file` or `ENTREPOT_PRIVATE_KEY` names. */

@@ -26,7 +26,7 @@ export const resultOf = (subject: Subject, reply: Reply): WriteResult =>
     ? { ...subject, outcome: 'accepted', status: reply.status, answer: readObject(reply) }
     : { ...subject, outcome: 'refused', status: reply.status, error: faultOf(reply) }
 
-/** A fault of ours is none of the Registry's results. */
+/** @throws `cause` unless it is a SourceError: a fault of this program is not a result */
 export const resultOfFailure = (subject: Subject, cause: unknown): WriteResult => {
   if (!(cause instanceof SourceError)) throw cause
   const error = `${cause.reason}: ${cause.message}`
@@ -49,7 +49,7 @@ export const reportResults = async (
   return exitCodeOf(results)
 }
 
-/** What a Registry says of a listing that its shape does not describe (`protocol.md` 8, Shape on publish). */
+/** The warnings of a Registry that accepts a listing which does not fit its shape. */
 const warningsOf = (answer: JsonObject | undefined): string[] => {
   const warnings = answer?.warnings
   if (!Array.isArray(warnings)) return []

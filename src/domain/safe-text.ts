@@ -1,19 +1,25 @@
 /**
- * Characters by which text that a stranger wrote could act on a terminal or deceive its reader: C0, DEL and C1
- * controls, line separators, direction marks and overrides, invisible characters and tags.
+ * Characters that act on a terminal or hide text: controls, line separators, and everything that Unicode lets a renderer
+ * leave out (`Default_Ignorable_Code_Point`, UAX #44: direction marks, zero-width characters, variation selectors,
+ * fillers, tags), and interlinear annotations. One rule for the terminal, the pages and agents.
  */
-const UNSAFE =
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
+const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu
 
-/** Text for a terminal: what is unsafe is shown as its escape, never sent. */
-export const safeText = (text: string): string => text.toWellFormed().replace(UNSAFE, escapeUnits)
+/** Text to be shown: unsafe characters become visible escapes, lone surrogates U+FFFD. */
+export function safeText(text: string): string {
+  return text.toWellFormed().replace(UNSAFE, escapeUnits)
+}
 
-/** JSON text for a terminal: the same value, with unsafe characters inside its strings written as escapes. */
-export const safeJson = (json: string): string =>
-  json.replace(UNSAFE, (character) => (/[\t\n\r]/.test(character) ? character : escapeUnits(character)))
+/** JSON text to be shown: the same value, with unsafe characters inside its strings as escapes. */
+export function safeJson(json: string): string {
+  return json.replace(UNSAFE, (character) =>
+    /[\t\n\r]/.test(character) ? character : escapeUnits(character),
+  )
+}
 
-const escapeUnits = (character: string): string =>
-  Array.from(
+function escapeUnits(character: string): string {
+  return Array.from(
     { length: character.length },
     (_, n) => `\\u${character.charCodeAt(n).toString(16).padStart(4, '0')}`,
   ).join('')
+}

@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { safeJson, safeText } from '../domain/safe-text.ts'
 import { EntrepotError } from '../errors.ts'
 import type { SourceNote } from '../gateway/discovery.ts'
-import { parseExact } from './exact-json.ts'
+import { parseSafe } from './exact-json.ts'
 import { describeCompleteness } from './notices.ts'
 import type { ToolAnswer } from './tool.ts'
 
@@ -10,11 +10,11 @@ import type { ToolAnswer } from './tool.ts'
 export const MAX_ANSWER_BYTES = 1024 * 1024
 
 /**
- * An answer as agents read it. The text is the words, and then the JSON with every listing as it was published, but
- * for characters that hide or deceive, which are written as escapes: the same value. The structured content is the
- * same JSON; since it is written anew, its strings may be escaped otherwise, but its numbers keep their digits.
+ * An answer as agents read it. The text is the notice, then the JSON of every listing as its seller published it; hidden
+ * characters in it are JSON escapes, so its value is exact. The structured content is decoded by the client: hidden
+ * characters in it are visible escapes, and its numbers keep their digits.
  */
-export const resultOf = ({ notice, json }: ToolAnswer): CallToolResult => {
+export function resultOf({ notice, json }: ToolAnswer): CallToolResult {
   const bytes = Buffer.byteLength(json)
   if (bytes > MAX_ANSWER_BYTES)
     throw new EntrepotError(
@@ -23,12 +23,12 @@ export const resultOf = ({ notice, json }: ToolAnswer): CallToolResult => {
     )
   return {
     content: [text(notice), { type: 'text', text: safeJson(json) }],
-    structuredContent: { notice, ...(parseExact(json) as object) },
+    structuredContent: { notice: safeText(notice), ...(parseSafe(json) as object) },
   }
 }
 
-/** A question that was not answered: why, and what that does not mean. */
-export const failureOf = ({ message, errors, members }: EntrepotError): CallToolResult => {
+/** The result of a call that failed: the reason, and which sources are missing. */
+export function failureOf({ message, errors, members }: EntrepotError): CallToolResult {
   const reasons = errors.map(({ path, message }) => ` ${path}: ${message}.`).join('')
   if (!Array.isArray(members.sources))
     return { isError: true, content: [text(`Not answered: ${message}.${reasons}`)] }
@@ -42,4 +42,6 @@ export const failureOf = ({ message, errors, members }: EntrepotError): CallTool
   }
 }
 
-const text = (words: string): { type: 'text'; text: string } => ({ type: 'text', text: safeText(words) })
+function text(words: string): { type: 'text'; text: string } {
+  return { type: 'text', text: safeText(words) }
+}

@@ -1,11 +1,10 @@
 import { readFileSync, statSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import test from 'ava'
 import { loadConfig } from '../../src/config.ts'
 import { readFilterSpec } from '../../src/filter-spec/load.ts'
 import { deadUrl, startFakeRegistry } from '../helpers/fake-registry.ts'
+import { startServer } from '../helpers/fixed-answers.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { runCli, temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
 
@@ -83,15 +82,41 @@ test.serial('doctor explains a near-miss key and exits 78, and goes by the Regis
   t.is((await runCli(['doctor', '--config', temporaryFile(t, 'bad.toml', 'urls = [')])).code, 78)
 })
 
+test.serial('sources and doctor report a Registry that refuses reads as failed', async (t) => {
+  const gated = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'true' } })
+  const healthy = (listings: string) =>
+    startServer(t, {
+      '/health': '{"status":"ok"}',
+      '/filter-spec': '{}',
+      '/listings?status=open&limit=1': listings,
+    })
+  const cases: [url: string, code: number, message: RegExp][] = [
+    [gated.url, 77, /HTTP 401: API key required/],
+    [await healthy('{"detail":"no envelope"}'), 4, /not a page of listings/],
+    [await healthy('<html>'), 4, /not a page of listings/],
+  ]
+  for (const [url, code, message] of cases) {
+    const sources = await runCli(['sources', '-r', url])
+    t.deepEqual([sources.code, sources.stdout], [code, ''])
+    t.regex(sources.stderr, message)
+    const doctor = await runCli(['doctor', '-r', url])
+    t.is(doctor.code, code)
+    t.regex(doctor.stdout, message)
+  }
+})
+
+test.serial('sources reports a gateway whose list of sources is not one as failed', async (t) => {
+  const url = await startServer(t, { '/sources': '<html>' })
+  const { code, stderr } = await runCli(['sources', '-r', url])
+  t.is(code, 4)
+  t.regex(stderr, /GET \/sources: not a list of sources/)
+})
+
 test.serial('sources tells what stands behind a gateway, and how a plain Registry is', async (t) => {
   const told = { name: 'curated', mode: 'live', state: 'unavailable', last_error: { reason: 'timeout' } }
-  const gateway = createServer((request, response) => {
-    response.writeHead(request.url === '/sources' ? 200 : 404).end(JSON.stringify({ sources: [told] }))
-  }).listen(0, '127.0.0.1')
-  await new Promise((resolve) => gateway.once('listening', resolve))
-  t.teardown(() => gateway.close())
+  const gateway = await startServer(t, { '/sources': JSON.stringify({ sources: [told] }) })
   const { url } = await startRegistry(t)
-  const both = `http://127.0.0.1:${(gateway.address() as AddressInfo).port},${url}`
+  const both = `${gateway},${url}`
   const { code, stdout } = await runCli(['sources', '-r', both])
   t.is(code, 0)
   const [behind, plain] = JSON.parse(stdout)

@@ -76,6 +76,56 @@ test.serial('a policy may drop, change and add; what it prints is no data', asyn
   t.true(stderr.includes('chatter'))
 })
 
+test.serial('output of a policy on stderr has its control characters escaped', async (t) => {
+  const noise = '\\u001b[2J\\u0007\\u009b31m\\u202e'
+  const file = temporaryFile(
+    t,
+    'noisy.mjs',
+    `export default (array) => { console.log("${noise}"); console.error("${noise} 東京"); return array }`,
+  )
+  const command = `node -e 'console.error("${noise} 東京"); process.stdin.pipe(process.stdout)'`
+  for (const args of [
+    ['--policy', file],
+    ['--policy-cmd', command],
+  ]) {
+    const { code, stderr } = await withPolicy(...args)
+    t.is(code, 0)
+    t.true(stderr.includes('\\u001b[2J\\u0007\\u009b31m\\u202e 東京\n'), stderr)
+    t.notRegex(stderr, /[\u001b\u0007\u009b\u202e]/)
+  }
+})
+
+test.serial('a policy does not inherit the secrets of this program', async (t) => {
+  const secrets = {
+    ENTREPOT_PRIVATE_KEY: 'secret-1',
+    REGISTRY_ADMIN_API_KEY: 'secret-2',
+    REGISTRY_BOOTSTRAP_API_KEY: 'secret-3',
+    STORE_URL: 'redis://:secret-4@127.0.0.1',
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=secret-5',
+  }
+  const file = temporaryFile(
+    t,
+    'curious.mjs',
+    'export default (array) => { console.log(JSON.stringify(process.env)); return array }',
+  )
+  for (const args of [
+    ['--policy', file],
+    ['--policy-cmd', 'env >&2; cat'],
+  ]) {
+    const run = await runCli(['listings', '-r', one.url, '--ndjson', ...args], {
+      env: { ...secrets, MY_OWN: 'kept' },
+    })
+    t.is(run.code, 0)
+    t.regex(run.stderr, /MY_OWN.*kept/)
+    t.notRegex(run.stderr, /secret-/)
+  }
+})
+
+test.serial('a background process of a policy that keeps stdout open does not fail it', async (t) => {
+  const { code, ids } = await withPolicy('--policy-cmd', 'sleep 600 & cat', '--policy-timeout', '60')
+  t.deepEqual([code, ids.length], [0, 4])
+})
+
 test.serial(
   'a policy that fails, hangs or returns something else ends the command without data',
   async (t) => {

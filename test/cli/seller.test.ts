@@ -50,6 +50,49 @@ test.serial('YAML is read as JSON is; what Registries do not read is told', asyn
   t.true((await get('/listings/y')).text.includes('"serial":9007199254740993'))
 })
 
+test.serial('YAML numbers keep their digits', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const yaml =
+    'listing_id: y\noffer_resource: {sla: 99.0, small: 1e-7, long: 0.1000000000000000055, plus: +1.5, hex: 0x1F, 1.0: one}\n'
+  const { code } = await runCli(['publish', temporaryFile(t, 'l.yaml', yaml), '-r', url], { env: AS_ALICE })
+  t.is(code, 0)
+  t.regex(
+    (await get('/listings/y')).text,
+    /\{"1":"one","sla":99\.0,"small":1e-7,"long":0\.1000000000000000055,"plus":1\.5,"hex":31\}/,
+  )
+})
+
+test.serial('a file that publishing would change is refused with its line', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const latin1 = Buffer.from('{"listing_id":"x",\n"offer_resource":{"region":"Zürich"}}', 'latin1')
+  const cases: [name: string, content: string | Buffer, message: RegExp][] = [
+    ['l.json', latin1, /l\.json:2: .*UTF-8/],
+    ['l.yaml', 'listing_id: x\noffer_resource:\n  sla: .inf\n', /l\.yaml:3: \.inf .*JSON/],
+    ['l.yaml', 'listing_id: x\noffer_resource: [-.INF]\n', /l\.yaml:2: -\.INF .*JSON/],
+    ['l.yaml', 'listing_id: x\n\noffer_resource: {sla: .nan}\n', /l\.yaml:3: \.nan .*JSON/],
+    ['l.yaml', 'listing_id: x\noffer_resource: !thing 1\n', /l\.yaml:2: .*!thing/],
+    ['l.yaml', 'listing_id: x\noffer_resource: {\n', /l\.yaml:3: /],
+  ]
+  for (const [name, content, message] of cases) {
+    const { code, stdout, stderr } = await runCli(['publish', temporaryFile(t, name, content), '-r', url], {
+      env: AS_ALICE,
+    })
+    t.deepEqual([code, stdout], [65, ''], String(message))
+    t.regex(stderr, message)
+  }
+  const piped = await runCli(['publish', '-', '-r', url], { env: AS_ALICE, input: latin1 })
+  t.is(piped.code, 65)
+  t.regex(piped.stderr, /stdin:2: .*UTF-8/)
+  t.is((await get('/listings/x')).status, 404)
+})
+
+test.serial('a JSON file may begin with a byte order mark', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const file = temporaryFile(t, 'l.json', '\ufeff{"listing_id":"bom","offer_resource":{"region":"Zürich"}}')
+  t.is((await runCli(['publish', file, '-r', url], { env: AS_ALICE })).code, 0)
+  t.true((await get('/listings/bom')).text.includes('"Zürich"'))
+})
+
 test.serial(
   'some Registries out of reach: 3; all of them: 4; refused data: 65; a missing key: 1',
   async (t) => {
@@ -171,6 +214,45 @@ test.serial('a dry run tells every violation of the listing shape', async (t) =>
   t.is(bad.code, 65)
   t.regex(bad.stdout, /gpu_model/)
   t.false(bad.stdout.includes('cpu_type'))
+})
+
+test.serial('validate agrees with a Registry where only the shape is known', async (t) => {
+  const shape = {
+    type: 'object',
+    properties: {
+      offer_resource: {
+        type: 'object',
+        properties: { net: { type: 'object', properties: { speed: { type: 'integer' } } } },
+      },
+      demands: { type: 'array', items: { type: 'object', properties: { arbiter: { type: 'string' } } } },
+      max_duration_seconds: { type: 'integer' },
+    },
+  }
+  const spec = { version: 1, listing_shape: shape, filters: [] }
+  const registry = await startRegistry(t, {
+    environment: { REGISTRY_FILTER_SPEC_PATH: temporaryFile(t, 'spec.yaml', JSON.stringify(spec)) },
+  })
+  const withoutRoute = await startServer(t, (request, response) => {
+    if (request.url === '/filter-spec') response.end(JSON.stringify(spec))
+    else response.writeHead(404).end()
+  })
+  for (const [listing, code] of [
+    ['"offer_resource":{"net":{"speed":null}},"demands":[{"arbiter":null}],"max_duration_seconds":null', 0],
+    ['"offer_resource":{}', 0],
+    ['"offer_resource":{"net":{"speed":"fast"}}', 65],
+  ] as const) {
+    const file = temporaryFile(t, 'l.json', `{"listing_id":"x",${listing}}`)
+    const runs = await Promise.all(
+      [registry.url, withoutRoute].map((url) => runCli(['validate', file, '-r', url])),
+    )
+    t.deepEqual(
+      runs.map((run) => run.code),
+      [code, code],
+      listing,
+    )
+    const [served, computed] = runs.map(({ stdout }) => JSON.parse(stdout)[0].errors)
+    t.deepEqual(computed, served, listing)
+  }
 })
 
 /** Web3 Secret Storage's own PBKDF2 example. */

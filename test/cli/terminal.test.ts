@@ -1,9 +1,10 @@
 import { stripVTControlCharacters } from 'node:util'
 import test from 'ava'
 import { deadUrl, listingText, startFakeRegistry } from '../helpers/fake-registry.ts'
+import { startServer } from '../helpers/fixed-answers.ts'
 import { startGateway } from '../helpers/gateway.ts'
 import { startRegistry } from '../helpers/registry.ts'
-import { hasTerminal, runCli, runInTerminal } from '../helpers/run-cli.ts'
+import { hasTerminal, runCli, runInTerminal, temporaryFile } from '../helpers/run-cli.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
 
 const withTerminal = hasTerminal ? test.serial : test.skip
@@ -27,6 +28,9 @@ const hostile = await startFakeRegistry({
   ],
 })
 test.after.always(hostile.close)
+
+/** The public Anvil account that ALICE is. */
+const KEY = '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
 
 /** Everything that a terminal was sent, less the sequences that this program means to send. */
 const dangerous = (text: string): string[] =>
@@ -62,6 +66,39 @@ withTerminal('JSON on a terminal is the same value, its dangerous characters esc
   t.deepEqual(dangerous(stdout), [])
   const [listing] = JSON.parse(stdout.slice(stdout.indexOf('[\r\n')))
   t.is(listing.offer_resource.gpu_model, `H100${HOSTILE}`)
+})
+
+withTerminal('JSON of every command on a terminal has dangerous characters escaped', async (t) => {
+  const text = JSON.stringify(HOSTILE)
+  const listing = `{"listing_id":"x","note":${text},"warnings":[{"path":"p","message":${text}}]}`
+  const url = await startServer(t, {
+    'POST /listings': `{"listing_id":"x","note":${text},"warnings":[{"path":"p","message":${text}}]}`,
+    'PUT /listings/x': listing,
+    'DELETE /listings/x': listing,
+    'POST /api/v1/listings/validate-publish': `{"valid":false,"errors":[${text}]}`,
+    'GET /sources': `{"sources":[{"registry":"a","state":"loaded","note":${text}}]}`,
+    'GET /health': '{}',
+    'GET /filter-spec': `{"schema":{"id":${text}}}`,
+    'GET /listings?status=open&limit=1': '{"items":[],"count":0,"total_after_filter":0}',
+    'POST /admin/api-keys': `{"id":1,"key":${text}}`,
+    'GET /admin/api-keys': `[{"id":1,"name":${text}}]`,
+  })
+  const file = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
+  const env = { CI: '1', ENTREPOT_PRIVATE_KEY: KEY, REGISTRY_ADMIN_API_KEY: 'admin' }
+  for (const args of [
+    ['publish', file],
+    ['update', 'x', '--status', 'closed'],
+    ['delete', 'x'],
+    ['validate', file],
+    ['sources'],
+    ['doctor'],
+    ['keys', 'mint', 'alice'],
+    ['keys', 'list'],
+  ]) {
+    const { stdout } = await runInTerminal([...args, '-r', url, '--json'], { env })
+    t.deepEqual(dangerous(stdout), [], args.join(' '))
+    t.true(stdout.includes('\\u202egpj\\u009b31m'), args.join(' '))
+  }
 })
 
 withTerminal('one listing on a terminal is a full sheet', async (t) => {

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { untilAborted, withDeadline } from '../../src/domain/deadline.ts'
+import { raceAbort, withDeadline } from '../../src/domain/deadline.ts'
 
 const never = new Promise<never>(() => {})
 
@@ -7,7 +7,7 @@ test('the signal aborts with the reason given when the time is over, and with th
   const late = new Error('late')
   const caller = new AbortController()
   const wait = (ms: number) =>
-    withDeadline({ ms, late, caller: caller.signal }, (signal) => untilAborted(never, signal))
+    withDeadline({ ms, late, caller: caller.signal }, (signal) => raceAbort(never, signal))
   t.is(await t.throwsAsync(wait(5)), late)
   const waiting = wait(2 ** 40)
   const gone = new Error('gone')
@@ -18,14 +18,14 @@ test('the signal aborts with the reason given when the time is over, and with th
 
 test('work that is done in time is what comes out, and a failure of its own too', async (t) => {
   const { signal } = new AbortController()
-  t.is(await untilAborted(Promise.resolve(7), signal), 7)
-  await t.throwsAsync(untilAborted(Promise.reject(new Error('own')), signal), { message: 'own' })
+  t.is(await raceAbort(Promise.resolve(7), signal), 7)
+  await t.throwsAsync(raceAbort(Promise.reject(new Error('own')), signal), { message: 'own' })
 })
 
 test('work that fails after it was given up disturbs nobody', async (t) => {
   const work = Promise.withResolvers<never>()
   const gone = new Error('gone')
-  t.is(await t.throwsAsync(untilAborted(work.promise, AbortSignal.abort(gone))), gone)
+  t.is(await t.throwsAsync(raceAbort(work.promise, AbortSignal.abort(gone))), gone)
   work.reject(new Error('too late'))
   await t.throwsAsync(work.promise)
 })

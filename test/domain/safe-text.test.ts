@@ -2,12 +2,15 @@ import test from 'ava'
 import fc from 'fast-check'
 import { safeJson, safeText } from '../../src/domain/safe-text.ts'
 
-const ACTS = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/
+const ACTS =
+  /[\ufe00-\ufe0f\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e01ef}]/u
 
 /** Every code point, the dangerous ones often. */
 const codePoint = fc.oneof(
   fc.integer({ min: 0, max: 0xff }),
   fc.integer({ min: 0x2000, max: 0x206f }),
+  fc.integer({ min: 0xe0000, max: 0xe01ff }),
+  fc.constantFrom(0x115f, 0x1160, 0x3164, 0xfe00, 0xfe0f, 0xfeff, 0xffa0),
   fc.integer({ min: 0, max: 0x10ffff }),
 )
 const anyText = fc.array(codePoint).map((points) => String.fromCodePoint(...points))

@@ -2,8 +2,8 @@ import { MAX_HOT_BYTES } from '../../src/http/hot-answers.ts'
 import { startVictim } from './attack.ts'
 
 /**
- * `npm run fuzz [-- COUNT [SEED]]`: generated requests against the running service. Fails on an answer that is a fault
- * or that the OpenAPI document does not announce, on a crash, and on memory that grew.
+ * `npm run fuzz [-- COUNT [SEED]]`: generated requests against the running service, with a new seed unless one is given.
+ * Fails on an answer that is a fault or that the OpenAPI document does not announce, on a crash, and on memory that grew.
  */
 
 const COUNT = Number(process.argv[2] ?? 100_000)
@@ -13,6 +13,7 @@ const WARM_UP = Math.ceil(COUNT / 10)
 /** Kept answers may fill their budget; beyond that the service may hold this much more than before. */
 const MAX_GROWTH_BYTES = 32 * 1024 * 1024
 
+process.stdout.write(`seed ${SEED}\n`)
 const victim = await startVictim()
 const startedAt = performance.now()
 const failures = await victim.attack(WARM_UP, SEED)
@@ -27,7 +28,7 @@ victim.end()
 const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
 const megabytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1)
 process.stdout.write(
-  `${COUNT} requests, seed ${SEED}, ${seconds} s; held ${megabytes(before)} MiB, then ${megabytes(after)} MiB\n`,
+  `${COUNT} requests, ${seconds} s; held ${megabytes(before)} MiB, then ${megabytes(after)} MiB\n`,
 )
 for (const failure of failures) process.stdout.write(`${failure}\n`)
 process.exitCode = failures.length === 0 ? 0 : 1

@@ -10,12 +10,15 @@ export type Run = { code: number | null; stdout: string; stderr: string }
 export type RunOptions = {
   env?: Record<string, string>
   /** What it reads on stdin. */
-  input?: string
+  input?: string | Uint8Array
 }
 
 /** Runs the real executable as a child process, with no configuration but that of the test. */
 export const runCli = (args: readonly string[], options: RunOptions = {}): Promise<Run> =>
   run(process.execPath, [BIN, ...args], options)
+
+/** For `env`: waits of the command end at once, and its clock goes on by as much. */
+export const TIME_LAPSE = { NODE_OPTIONS: `--import=${new URL('time-lapse.ts', import.meta.url).href}` }
 
 /** The executable as a word of a shell command. */
 export const CLI = `'${process.execPath}' '${BIN}'`
@@ -76,7 +79,12 @@ export const temporaryFolder = (t: ExecutionContext): string => {
 }
 
 /** A file in a folder of its own; the mode is a secret's unless another is given. */
-export const temporaryFile = (t: ExecutionContext, name: string, text: string, mode = 0o600): string => {
+export const temporaryFile = (
+  t: ExecutionContext,
+  name: string,
+  text: string | Uint8Array,
+  mode = 0o600,
+): string => {
   const file = join(temporaryFolder(t), name)
   writeFileSync(file, text, { mode })
   return file

@@ -1,0 +1,187 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import test, { type ExecutionContext } from 'ava'
+import { startRegistry } from '../helpers/registry.ts'
+import { runCli, TIME_LAPSE, temporaryFile } from '../helpers/run-cli.ts'
+import { ALICE } from '../helpers/seller.ts'
+
+/** The public Anvil account that ALICE is. */
+const AS_ALICE = {
+  ENTREPOT_PRIVATE_KEY: '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
+}
+
+type Signed = { listing_id: string; signature: string; timestamp: number; storefront_url?: string }
+type Result = { listing_id: string; outcome: string; status: number | null; error?: string }
+
+type Answer = [status: number, retryAfter?: string] | 'reset'
+
+/** A Registry that answers each request as `answer` says: a status, with the seconds of a `Retry-After`. */
+const startServer = async (
+  t: ExecutionContext,
+  answer: (signed: Signed, n: number) => Answer | Promise<Answer>,
+): Promise<{ url: string; requests: Signed[] }> => {
+  const requests: Signed[] = []
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await text(request)
+    const { searchParams } = new URL(request.url ?? '/', 'http://x')
+    const signed: Signed = body === '' ? Object.fromEntries(searchParams) : JSON.parse(body)
+    const outcome = await answer(signed, requests.push(signed) - 1)
+    if (outcome === 'reset') return void request.socket.resetAndDestroy()
+    const [status, retryAfter] = outcome
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }),
+    })
+    response.end(
+      status === 204
+        ? ''
+        : JSON.stringify(status < 300 ? { listing_id: signed.listing_id } : { detail: 'scripted' }),
+    )
+  }
+  const server = createServer((request, response) => void respond(request, response)).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
+}
+
+const listingFile = (t: ExecutionContext, count: number, storefrontOf?: (n: number) => string): string =>
+  temporaryFile(
+    t,
+    'listings.json',
+    JSON.stringify(
+      Array.from({ length: count }, (_, n) => ({
+        listing_id: `l${n}`,
+        ...(storefrontOf === undefined ? {} : { storefront_url: storefrontOf(n) }),
+      })),
+    ),
+  )
+
+const hurried = (...args: string[]) => runCli(args, { env: { ...AS_ALICE, ...TIME_LAPSE } })
+
+test.serial('publish waits as long as Retry-After says, and signs anew', async (t) => {
+  const { url, requests } = await startServer(t, (_signed, n) => (n < 5 ? [429, '60'] : [201]))
+  const { code, stderr } = await hurried('publish', listingFile(t, 1), '-r', url)
+  t.is(code, 0)
+  t.is(requests.length, 6)
+  requests.slice(1).forEach(({ timestamp, signature }, n) => {
+    t.true(timestamp >= requests[n]!.timestamp + 60)
+    t.not(signature, requests[n]!.signature)
+  })
+  t.regex(stderr, /waiting 60 s.*HTTP 429: scripted/)
+})
+
+test.serial('a Retry-After may be a date', async (t) => {
+  const date = new Date(Date.now() + 100_000).toUTCString()
+  const { url, requests } = await startServer(t, (_signed, n) => (n < 1 ? [429, date] : [201]))
+  t.is((await hurried('publish', listingFile(t, 1), '-r', url)).code, 0)
+  t.true(requests[1]!.timestamp * 1000 >= Date.parse(date))
+})
+
+test.serial('10,000 listings pass a limit of 300 a minute within the default deadline', async (t) => {
+  t.timeout(180_000)
+  let tokens = 300
+  let latest = 0
+  const { url, requests } = await startServer(t, ({ timestamp }) => {
+    if (latest > 0) tokens = Math.min(300, tokens + Math.max(0, timestamp - latest) * 5)
+    latest = Math.max(latest, timestamp)
+    if (tokens < 1) return [429, '1']
+    tokens--
+    return [201]
+  })
+  const { code, stdout, stderr } = await hurried('publish', listingFile(t, 10_000), '-r', url)
+  t.is(code, 0, stderr)
+  t.is((JSON.parse(stdout) as Result[]).length, 10_000)
+  t.true(requests.length < 20_000)
+  t.regex(stderr, /waiting 1 s.*\d+ of 10000 done/)
+  t.true(stderr.split('\n').length < 100)
+})
+
+test.serial('a repetition keeps its signature for four minutes', async (t) => {
+  const { url, requests } = await startServer(t, (_signed, n) =>
+    n === 0 ? [503, '200'] : n === 1 ? [503, '60'] : [201],
+  )
+  t.is((await hurried('publish', listingFile(t, 1), '-r', url)).code, 0)
+  t.is(requests.length, 3)
+  t.deepEqual(requests[1], requests[0])
+  t.true(requests[2]!.timestamp >= requests[0]!.timestamp + 260)
+})
+
+test.serial('publish gives up where a wait would pass its deadline, and sends no more', async (t) => {
+  const { url, requests } = await startServer(t, () => [429, '100'])
+  const { code, stdout } = await hurried('publish', listingFile(t, 50), '-r', url, '--deadline', '250')
+  t.is(code, 1)
+  const results: Result[] = JSON.parse(stdout)
+  t.is(results.length, 50)
+  t.deepEqual(
+    results.filter(({ error }) => !/--deadline of 250 s/.test(error ?? '')),
+    [],
+  )
+  t.true(results.some(({ outcome, status }) => outcome === 'refused' && status === 429))
+  t.true(results.some(({ outcome, status }) => outcome === 'no_answer' && status === null))
+  t.true(requests.length <= 12, String(requests.length))
+})
+
+test.serial('a lost answer is reported as lost when the deadline ends the waits', async (t) => {
+  const othersAnswered = Promise.withResolvers<void>()
+  let others = 0
+  const { url } = await startServer(t, async ({ listing_id }) => {
+    if (listing_id !== 'l0') {
+      if (++others === 3) setImmediate(() => setImmediate(othersAnswered.resolve))
+      return [429, '1000']
+    }
+    await othersAnswered.promise
+    return 'reset'
+  })
+  const { stdout } = await hurried('publish', listingFile(t, 4), '-r', url, '--deadline', '250')
+  const [first, ...limited] = JSON.parse(stdout) as Result[]
+  t.regex(first?.error ?? '', /connection_reset/)
+  t.deepEqual([...new Set(limited.map(({ status }) => status))], [429])
+})
+
+test.serial('each second is signed for one storefront, and none is in the past', async (t) => {
+  const { url, requests } = await startServer(t, () => [201])
+  const start = Math.floor(Date.now() / 1000)
+  const storefrontOf = (n: number): string => `https://${n % 310}.example/`
+  const { code } = await hurried('publish', listingFile(t, 400, storefrontOf), '-r', url)
+  t.is(code, 0)
+  const bySecond = Map.groupBy(requests, ({ timestamp }) => timestamp)
+  t.true([...bySecond.keys()].every((second) => second >= start))
+  for (const group of bySecond.values()) t.is(new Set(group.map((one) => one.storefront_url)).size, 1)
+})
+
+test.serial('a file with more storefronts than seconds ends at the deadline', async (t) => {
+  const { url, requests } = await startServer(t, () => [201])
+  const file = listingFile(t, 200, (n) => `https://${n}.example/`)
+  const { code, stdout } = await hurried('publish', file, '-r', url, '--deadline', '30')
+  t.is(code, 3)
+  const accepted = (JSON.parse(stdout) as Result[]).filter(({ outcome }) => outcome === 'accepted').length
+  t.is(accepted, requests.length)
+  t.true(accepted >= 60 && accepted < 150, String(accepted))
+})
+
+test.serial('listings with several storefronts are accepted, and the last storefront stays', async (t) => {
+  const { url, get } = await startRegistry(t, { toml: '[limits]\npublish_per_minute = 0\n' })
+  const storefrontOf = (n: number): string => `https://${n % 2 === 0 ? 'even' : 'odd'}.example/`
+  const { code } = await runCli(['publish', listingFile(t, 9, storefrontOf), '-r', url], { env: AS_ALICE })
+  t.is(code, 0)
+  const { json } = await get(`/publishers?identifier=${ALICE.address}`)
+  const [publisher] = json().items as { storefront_url: string }[]
+  t.is(publisher?.storefront_url, 'https://even.example/')
+})
+
+test.serial('update signs anew after a 429', async (t) => {
+  const { url, requests } = await startServer(t, (_signed, n) => (n === 0 ? [429, '5'] : [200]))
+  t.is((await hurried('update', 'x', '--status', 'closed', '-r', url)).code, 0)
+  t.true(requests[1]!.timestamp >= requests[0]!.timestamp + 5)
+})
+
+test.serial('a delete that finds nothing after a 429 has not deleted it', async (t) => {
+  const { url, requests } = await startServer(t, (_signed, n) => (n === 0 ? [429, '1'] : [404]))
+  const { code, stdout } = await hurried('delete', 'x', '-r', url)
+  t.deepEqual([code, requests.length], [1, 2])
+  t.is((JSON.parse(stdout) as Result[])[0]?.outcome, 'refused')
+})
