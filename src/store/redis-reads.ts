@@ -18,7 +18,8 @@ const POSITION = /^\d{1,16}-\d{1,3}$/
 const SCRIPTS = {
   extent: script('extent'),
   changes: script('changes'),
-  sizes: script('sizes'),
+  nextListings: script('next-listings'),
+  nextRows: script('next-rows'),
 }
 
 /** Where the changelog ends, and how many publishers and keys there are: their ids run from 1. */
@@ -77,10 +78,13 @@ const visitRows = async (
   count: number,
   visit: (id: string, row: string) => void,
 ): Promise<void> => {
-  for (let first = 1; first <= count; first += LOAD_PAGE) {
-    const ids = Array.from({ length: Math.min(LOAD_PAGE, count - first + 1) }, (_, n) => String(first + n))
-    for await (const part of rowsOf(session, key, ids))
-      for (const [n, id] of part.ids.entries()) visit(id, String(part.rows[n]))
+  for (let first = 1; first <= count; ) {
+    const last = Math.min(first + LOAD_PAGE - 1, count)
+    const length = Number(await session.ask(SCRIPTS.nextRows, [key], [first, last, MAX_PAGE_BYTES]))
+    const ids = Array.from({ length }, (_, n) => String(first + n))
+    const rows = await session.run(() => session.client.hmget(key, ...ids))
+    for (const [n, id] of ids.entries()) visit(id, rows[n]!)
+    first += length
   }
 }
 
@@ -100,30 +104,15 @@ const visitListings = async (
   }
 }
 
+/** A script that gave the rows as well would take twice as long: Lua would copy every row. */
 async function* listingPages(session: RedisSession, last: string): AsyncGenerator<PackedListings, void> {
-  const { client, keys } = session
-  for (let after: string | null = '0'; after !== null; ) {
-    const found: string[] = await session.run(() =>
-      client.zrangebyscore(keys.created, `(${after}`, last, 'WITHSCORES', 'LIMIT', 0, LOAD_PAGE),
-    )
-    const ids = found.filter((_, n) => n % 2 === 0)
-    for await (const part of rowsOf(session, keys.listings, ids))
-      yield packListings(part.ids, part.rows, Number(last))
-    after = ids.length < LOAD_PAGE ? null : found.at(-1)!
-  }
-}
-
-type Rows = { ids: string[]; rows: (Buffer | null)[] }
-
-/** The rows of a hash, in steps of about `MAX_PAGE_BYTES`. A script that reads sizes and rows at once would copy every row. */
-async function* rowsOf(session: RedisSession, key: string, ids: string[]): AsyncGenerator<Rows, void> {
-  const sizes = ids.length === 0 ? [] : ((await session.ask(SCRIPTS.sizes, [key], ids)) as number[])
-  for (let first = 0; first < ids.length; ) {
-    let end = first
-    for (let bytes = 0; end < ids.length && (end === first || bytes + sizes[end]! <= MAX_PAGE_BYTES); end++)
-      bytes += sizes[end]!
-    const part = ids.slice(first, end)
-    yield { ids: part, rows: await session.run(() => session.client.hmgetBuffer(key, ...part)) }
-    first = end
+  const { created, listings } = session.keys
+  for (let after = '0'; ; ) {
+    const given = [after, last, LOAD_PAGE, MAX_PAGE_BYTES]
+    const [end, ...ids] = (await session.ask(SCRIPTS.nextListings, [created, listings], given)) as string[]
+    if (ids.length === 0) return
+    const rows = await session.run(() => session.client.hmgetBuffer(listings, ...ids))
+    yield packListings(ids, rows, Number(last))
+    after = end!
   }
 }
