@@ -49,7 +49,8 @@ RUN chmod 755 dist/bin.js \
 # `node` of the base image, by number, so that an orchestrator can see that it is not root.
 USER 1000:1000
 EXPOSE 8080
+# Readiness: what waits for the container wants it to answer. Liveness is /live, the store is /health.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
-    CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/health').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+    CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/ready').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["entrepot"]
 CMD ["serve"]

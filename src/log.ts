@@ -1,10 +1,24 @@
+import { write } from 'node:fs'
 import { type Logger, pino } from 'pino'
 import type { LogLevel } from './config/settings.ts'
 
 export type { Logger }
 
+/** The file descriptor of stderr. */
+export const STDERR = 2
+/** Characters that wait to be written. Lines beyond are dropped. */
+const MAX_WAITING = 4 * 1024 * 1024
+/** Wait before a destination that is busy (EAGAIN) is written to again, in ms. */
+const BUSY_DELAY = 100
+const NEWLINE = 0x0a
+/** pino's number for the level. */
+const WARN = 40
+
 /** JSON lines on stderr, so that stdout stays free for data. Members that could carry a secret are cut. */
-export const createLogger = (level: LogLevel): Logger =>
+export const createLogger = (
+  level: LogLevel,
+  destination: { write(line: string): void } = new LogDestination(STDERR),
+): Logger =>
   pino(
     {
       level,
@@ -14,5 +28,74 @@ export const createLogger = (level: LogLevel): Logger =>
         censor: '[redacted]',
       },
     },
-    pino.destination(2),
+    destination,
   )
+
+/**
+ * Writes lines to a file descriptor in the background, in order. It never throws and never blocks: lines that cannot be
+ * written (full disk, closed pipe) are dropped and counted, and their number is logged once lines can be written again.
+ */
+export class LogDestination {
+  readonly #descriptor: number
+  #waiting: string[] = []
+  #length = 0
+  #isWriting = false
+  /** Whether the last byte written is the end of a line. */
+  #isWhole = true
+  #dropped = 0
+  #reported = 0
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor
+  }
+
+  /** Lines dropped since the start. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  write(line: string): void {
+    if (this.#length + line.length > MAX_WAITING) {
+      this.#dropped++
+      return
+    }
+    this.#waiting.push(line)
+    this.#length += line.length
+    if (!this.#isWriting) this.#writeWaiting()
+  }
+
+  #writeWaiting(): void {
+    this.#isWriting = this.#waiting.length > 0
+    if (!this.#isWriting) return
+    const lines = this.#waiting.join('')
+    this.#waiting = []
+    this.#length = 0
+    this.#write(Buffer.from(this.#isWhole ? lines : `\n${lines}`))
+  }
+
+  #write(bytes: Buffer): void {
+    write(this.#descriptor, bytes, (error, written) => {
+      if (error?.code === 'EAGAIN') {
+        setTimeout(() => this.#write(bytes), BUSY_DELAY).unref()
+        return
+      }
+      if (error !== null) {
+        this.#dropped += bytes.filter((byte) => byte === NEWLINE).length
+      } else {
+        this.#isWhole = bytes[written - 1] === NEWLINE
+        if (written < bytes.length) return this.#write(bytes.subarray(written))
+        this.#report()
+      }
+      this.#writeWaiting()
+    })
+  }
+
+  #report(): void {
+    const count = this.#dropped - this.#reported
+    if (count === 0) return
+    this.#reported = this.#dropped
+    this.#waiting.push(
+      `${JSON.stringify({ level: WARN, time: Date.now(), count, msg: 'log lines dropped' })}\n`,
+    )
+  }
+}

@@ -68,18 +68,22 @@ export const openConfiguration = async (
 
 const openReplica = async (
   { filters }: FilterSpec,
-  { store, log, clock }: Foundation,
+  { store, storeHealth, clock }: Foundation,
   signal?: AbortSignal,
 ): Promise<Opened<Replica>> => {
+  const part = Symbol('replica')
   const options = {
     filters: [...filters.values()],
-    onFault: (cause: unknown) =>
-      log.warn({ err: cause }, 'the store could not be followed; reads go on from memory'),
-    onRecovery: () => log.info('the store is followed again'),
+    onFault: (cause: unknown) => storeHealth.failed(part, cause),
+    onRecovery: () => storeHealth.recovered(part),
     clock,
   }
   const replica = await Replica.open(store, options, signal)
-  return { value: replica, close: () => replica.close() }
+  const close = (): void => {
+    replica.close()
+    storeHealth.recovered(part)
+  }
+  return { value: replica, close }
 }
 
 /** What was counted goes on counting where the limits are the same. */

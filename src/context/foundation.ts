@@ -2,15 +2,17 @@ import { randomBytes } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Config } from '../config.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
+import { registerHealthMetrics } from '../http/health-metrics.ts'
 import { createMetrics } from '../http/metrics.ts'
 import { RequestMetrics } from '../http/request-metrics.ts'
 import type { SourceBook } from '../http/sources.ts'
 import { TracedRequests } from '../http/traced-requests.ts'
-import { createLogger, type Logger } from '../log.ts'
+import { createLogger, LogDestination, type Logger, STDERR } from '../log.ts'
 import { createRecoverPool } from '../registry/recover-pool.ts'
 import type { RecoverAddress } from '../registry/signature.ts'
 import type { RedisCounters } from '../store/redis-counters.ts'
 import type { Store } from '../store/store.ts'
+import { StoreHealth } from '../store/store-health.ts'
 import { NameResolver } from '../upstream/http/lookup.ts'
 import { Closers } from './closers.ts'
 import { SharedParts } from './shared-parts.ts'
@@ -35,6 +37,7 @@ export type Foundation = {
   random: () => number
   nowSeconds: () => number
   store: Store
+  storeHealth: StoreHealth
   /** The Redis that replicas share; `null` where there is none. */
   redisUrl: string | null
   /** Where snapshots of upstreams are saved; `null` where that is in Redis, or nowhere. */
@@ -66,25 +69,30 @@ export const openFoundation = async (
   sources: () => SourceBook['sources'],
 ): Promise<Foundation> => {
   const { storeUrl } = config
-  const log = overrides.log ?? createLogger(config.logLevel)
+  const destination = new LogDestination(STDERR)
+  const log = overrides.log ?? createLogger(config.logLevel, destination)
+  const clock = overrides.clock ?? systemClock
   const closers = new Closers()
   try {
-    const store = overrides.store ?? (await openStore(storeUrl, log))
+    const storeHealth = new StoreHealth(overrides.store ?? (await openStore(storeUrl, log)), { log, clock })
+    const { store } = storeHealth
     closers.add(() => store.close())
     const pool = createRecoverPool()
     closers.add(() => pool.close())
     const counters = overrides.store === undefined ? await openCounters(storeUrl) : null
     if (counters !== null) closers.add(() => counters.close())
     const metrics = createMetrics(sources)
+    registerHealthMetrics(metrics, { store, droppedLogLines: () => destination.dropped })
     const requests = new RequestMetrics(metrics)
     const tracing = await openTracing(config, log)
     if (tracing !== null) closers.add(tracing.close)
     return {
       log,
-      clock: overrides.clock ?? systemClock,
+      clock,
       random: overrides.random ?? Math.random,
       nowSeconds: overrides.nowSeconds ?? (() => Math.floor(Date.now() / 1000)),
       store,
+      storeHealth,
       redisUrl: overrides.store === undefined && !storeUrl.startsWith(SQLITE) ? storeUrl : null,
       snapshotFolder: folderBeside(storeUrl),
       counters,

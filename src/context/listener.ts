@@ -68,6 +68,12 @@ export const openListener = (parts: ListenerParts): Listener => {
   const app = createApp({ routes, authorize, log, hot, admit, ...(traced && { traceOf: traced.traceOf }) })
   const underWay = new UnderWay()
   const { counter } = requests
-  const listener = hot.listener({ authorize, admit, counter }, requests.listener(app.callback(), underWay))
+  const answer = hot.listener({ authorize, admit, counter }, requests.listener(app.callback(), underWay))
+  const listener: RequestListener = (request, response) => {
+    if (request.headers.authorization === undefined || replica.isCurrent()) return answer(request, response)
+    void keys.areVerifiable().then(() => {
+      if (!response.destroyed) answer(request, response)
+    })
+  }
   return { routes, listener, idle: () => underWay.idle() }
 }

@@ -1,5 +1,4 @@
-/** A longer timer fires at once instead of late. */
-const MAX_TIMER_MS = 2 ** 31 - 1
+import { MAX_TIMER_MS } from './clock.ts'
 
 /**
  * Runs `work` with a signal that aborts when the caller's does, or `ms` after the start with the reason `late`.

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { json } from './exchange.ts'
 import type { Route } from './route.ts'
 
+const liveness = z.object({ status: z.literal('live') }).meta({ id: 'Liveness' })
 const health = z
   .object({
     status: z.enum(['ok', 'degraded']),
@@ -9,15 +10,25 @@ const health = z
   })
   .meta({ id: 'Health' })
 
-/** By the store and never by upstreams (`protocol.md` 1.11, `contract.md` 3.2). */
+/** Liveness: a process that answers needs no restart, whatever its store and its upstreams do. */
+export const getLive = (): Route => ({
+  method: 'GET',
+  path: '/live',
+  gate: 'none',
+  summary: 'Whether the process responds',
+  answers: { 200: { description: 'The process responds', schema: liveness } },
+  handle: () => json({ status: 'live' }),
+})
+
+/** The store alone, by a write of its own. Upstreams do not count. */
 export const getHealth = (store: { ping(): Promise<void> }): Route => ({
   method: 'GET',
   path: '/health',
   gate: 'none',
-  summary: 'Whether the service is alive',
+  summary: 'Whether the store can be written',
   answers: {
-    200: { description: 'Alive', schema: health },
-    503: { description: 'The store cannot be used', schema: health },
+    200: { description: 'A row was written within the last second', schema: health },
+    503: { description: 'Nothing can be written; reads go on from memory', schema: health },
   },
   handle: async () => {
     try {

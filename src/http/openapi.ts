@@ -115,8 +115,8 @@ const problemResponse = (status: number, schema: JsonSchema) => ({
 
 const GATE_REFUSALS: Readonly<Record<Gate, readonly number[]>> = {
   none: [],
-  read: [401, 429],
-  write: [401, 403, 429],
+  read: [401, 429, 503],
+  write: [401, 403, 429, 503],
   admin: [401],
 }
 const BODY_REFUSALS = [400, 413, 415, 422]

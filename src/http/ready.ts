@@ -5,19 +5,28 @@ import type { Route } from './route.ts'
 
 const readiness = z.object({ status: z.literal('ready') }).meta({ id: 'Readiness' })
 
-/**
- * `contract.md` 3.2. The service begins to listen when its own index is loaded; `areTried` says whether every snapshot
- * upstream was pulled once, with whatever outcome.
- */
-export const getReady = (areTried: () => boolean): Route => ({
+export type Readiness = {
+  /** Whether every snapshot upstream was pulled once, with whatever outcome. */
+  areTried: () => boolean
+  keys: { areVerifiable: () => Promise<boolean> }
+}
+
+/** Readiness: whether traffic should be sent here. The service listens only after its own index is loaded. */
+export const getReady = ({ areTried, keys }: Readiness): Route => ({
   method: 'GET',
   path: '/ready',
   gate: 'none',
-  summary: 'Whether the service can answer from its index, and was at every snapshot upstream once',
+  summary: 'Whether every snapshot upstream was pulled once, and API keys can be verified',
   answers: { 200: { description: 'Ready', schema: readiness } },
   refusals: [503],
-  handle: () => {
-    if (areTried()) return json({ status: 'ready' })
-    throw new EntrepotError('unavailable', 'Not every snapshot upstream was pulled once: wait a moment')
+  handle: async () => {
+    if (!areTried())
+      throw new EntrepotError('unavailable', 'Not every snapshot upstream was pulled once: wait a moment')
+    if (!(await keys.areVerifiable()))
+      throw new EntrepotError(
+        'unavailable',
+        'API keys cannot be verified: the store has not answered for a minute. GET /health says why.',
+      )
+    return json({ status: 'ready' })
   },
 })

@@ -8,7 +8,7 @@ import { listKeys, mintKey, revokeKey } from './admin-keys.ts'
 import { type AgentsDoor, postMcp } from './agents.ts'
 import { docsRoutes } from './docs-routes.ts'
 import { getFilterSpec } from './filter-spec.ts'
-import { getHealth } from './health.ts'
+import { getHealth, getLive } from './health.ts'
 import { getListing, listLocalListings } from './listing-reads.ts'
 import { deleteListing, postListing, putListing, validatePublish } from './listing-writes.ts'
 import { getMergedListing, type MergedListing } from './merged-listing.ts'
@@ -49,8 +49,9 @@ export const createRoutes = (service: Service): Route[] => {
     mintKey(keys),
     listKeys(keys),
     revokeKey(keys),
+    getLive(),
     getHealth(store),
-    getReady(service.areTried),
+    getReady(service),
     getMetrics(service.metrics, service.metricsPublic),
     ...webRoutes(),
   ]

@@ -1,5 +1,6 @@
 import { createHash, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ApiKey, KeyScope } from '../domain/api-key.ts'
+import { EntrepotError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import type { Replica } from './replica.ts'
 
@@ -25,8 +26,10 @@ export class ApiKeys {
    * The active key behind a bearer token, else `null`. It is found by its hash, so how long that takes tells nothing
    * about any key but one whose hash is known; and so are the hashes that are remembered, by hashes that differ from
    * process to process.
+   * @throws EntrepotError `unavailable` while keys are not verifiable
    */
   recognise(raw: string): ApiKey | null {
+    if (!this.#replica.isCurrent()) throw unverifiable()
     const remembered = this.#hashes.get(raw)
     const hash = remembered ?? hashKey(raw)
     const key = this.#replica.projection.keyByHash(hash)
@@ -36,6 +39,15 @@ export class ApiKeys {
     }
     if (remembered === undefined) this.#remember(raw, hash)
     return key
+  }
+
+  /**
+   * Whether revocations that are older than a minute are known here, whichever process made them. Reads the changelog
+   * first where the latest reading is too old, as it is after the machine was asleep.
+   */
+  async areVerifiable(): Promise<boolean> {
+    if (!this.#replica.isCurrent()) await this.#replica.catchUp().catch(() => {}) // the replica reports it
+    return this.#replica.isCurrent()
   }
 
   #remember(raw: string, hash: string): void {
@@ -76,3 +88,12 @@ export const sameSecret = (a: string, b: string): boolean =>
 
 /** In one go, which takes half the time. */
 const hashKey = (raw: string): string => hash('sha256', raw)
+
+function unverifiable(): EntrepotError {
+  return new EntrepotError(
+    'unavailable',
+    'API keys cannot be verified: the store has not answered for a minute, and the key could have been revoked since. ' +
+      'Try again later; where reads need no key, read without one.',
+    { headers: { 'Retry-After': '5' } },
+  )
+}

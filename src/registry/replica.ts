@@ -6,18 +6,22 @@ import { type Loaded, loadProjection } from './load-projection.ts'
 import type { Projection } from './projection.ts'
 
 /** Changes read in one go. */
-const BATCH = 1000
+const BATCH = 250
 /** Wait before the first new try of a reading that failed, in ms; doubled each time. */
 const FIRST_RETRY = 100
 /** Longest wait between two tries, in ms. */
 const MAX_RETRY = 2000
+/** Wait before the changelog is read without a notification, in ms: a notification can be lost. */
+const POLL_INTERVAL = 10_000
+/** How old the latest reading of the changelog may be for the projection to count as current, in ms. */
+export const MAX_UNHEARD = 60_000
 
 export type ReplicaOptions = {
   /** By whose paths listings are indexed. */
   filters: readonly Filter[]
-  /** Told once when following begins to fail; it is tried again until it goes well. */
+  /** Called once when reading the changelog begins to fail; it is tried again until it succeeds. */
   onFault: (cause: unknown) => void
-  /** Told when it goes well again. */
+  /** Called when it succeeds again. */
   onRecovery?: () => void
   /** Default: the system's. */
   clock?: Clock
@@ -36,7 +40,10 @@ export class Replica {
   #next: Promise<void> | null = null
   /** Readings that have failed since the last that went well. */
   #failures = 0
-  #cancelRetry: (() => void) | null = null
+  /** The next reading that no notification sets off. */
+  #cancelReading: (() => void) | null = null
+  /** When the latest successful reading began. */
+  #heardAt: number
   #closed = false
   #other: Replica | null = null
 
@@ -45,22 +52,37 @@ export class Replica {
    * @param signal gives the load up
    */
   static async open(store: Store, options: ReplicaOptions, signal?: AbortSignal): Promise<Replica> {
+    const clock = options.clock ?? systemClock
+    const begun = clock.now()
     const loaded = await loadProjection(store, options.filters, signal)
-    return new Replica(store, options, loaded)
+    return new Replica(store, { ...options, clock }, loaded, begun)
   }
 
-  private constructor(store: Store, options: ReplicaOptions, { projection, position }: Loaded) {
+  private constructor(
+    store: Store,
+    options: ReplicaOptions & { clock: Clock },
+    { projection, position }: Loaded,
+    begun: number,
+  ) {
     this.#store = store
     this.#options = options
-    this.#clock = options.clock ?? systemClock
+    this.#clock = options.clock
     this.projection = projection
     this.#position = position
+    this.#heardAt = begun
     this.#stopListening = store.onChange(() => this.#catchUpUnasked())
+    this.#catchUpUnasked() // a long load is out of date
   }
 
   /** From now on `catchUp` resolves when it can be read there as well; `null` ends that. */
   alsoCatchUp(other: Replica | null): void {
     this.#other = other
+  }
+
+  /** Whether the changelog was read within `MAX_UNHEARD`: older revocations of keys are known here. */
+  isCurrent(): boolean {
+    const age = this.#clock.now() - this.#heardAt
+    return age >= 0 && age <= MAX_UNHEARD
   }
 
   /** Resolves when everything that was changed before this call can be read here. Shared by all who wait. */
@@ -96,16 +118,19 @@ export class Replica {
   close(): void {
     this.#closed = true
     this.#stopListening()
-    this.#cancelRetry?.()
+    this.#cancelReading?.()
     this.#other = null
   }
 
   async #follow(): Promise<void> {
     try {
-      while (await this.#readOn()) {}
+      let begun: number
+      do begun = this.#clock.now()
+      while (await this.#readOn())
+      this.#heardAt = begun
       if (this.#failures > 0) this.#options.onRecovery?.()
       this.#failures = 0
-      this.#cancelRetry?.()
+      this.#readAfter(POLL_INTERVAL)
     } catch (cause) {
       this.#failed(cause)
       throw cause
@@ -132,8 +157,12 @@ export class Replica {
     if (this.#failures === 0) this.#options.onFault(cause)
     const delay = Math.min(FIRST_RETRY * 2 ** this.#failures, MAX_RETRY)
     this.#failures++
-    this.#cancelRetry?.()
-    this.#cancelRetry = this.#clock.after(delay, () => this.#catchUpUnasked())
+    this.#readAfter(delay)
+  }
+
+  #readAfter(ms: number): void {
+    this.#cancelReading?.()
+    this.#cancelReading = this.#closed ? null : this.#clock.after(ms, () => this.#catchUpUnasked())
   }
 
   #catchUpUnasked(): void {

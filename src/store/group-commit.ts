@@ -1,10 +1,11 @@
 /** Most mutations in one transaction: bounds how long a commit holds up the event loop. */
 const MAX_GROUP = 128
 
-/** The transaction that a group shares. Each step throws if it fails; `begin` may ask for another try later. */
+/** The transaction that a group shares. `begin` and `commit` throw if they fail. */
 export type Transaction = {
   begin(): void
   commit(): void
+  /** Ends the transaction where one is open, also after a `begin` that failed halfway. Never throws. */
   rollback(): void
   /** Milliseconds until `begin` is worth another try after this failure; `null` for never. `tries` counts from 1. */
   retryAfter(failure: unknown, tries: number): number | null
@@ -69,6 +70,7 @@ export class GroupCommit {
     try {
       this.#transaction.begin()
     } catch (failure) {
+      this.#transaction.rollback()
       this.#tries++
       const delay = this.#transaction.retryAfter(failure, this.#tries)
       if (delay !== null) return delay

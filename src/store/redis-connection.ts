@@ -7,6 +7,8 @@ export type Client = Redis | Cluster
 const COMMAND_TIMEOUT = 3000
 /** The same for a count, in ms. */
 const COUNT_TIMEOUT = 250
+/** The same for a page of a load, in ms: a start over a slow link takes long rather than fails. */
+const LOAD_TIMEOUT = 60_000
 const CONNECT_TIMEOUT = 3000
 /** A connection that stays silent for this long with a command under way is given up, in ms. */
 const SOCKET_TIMEOUT = 15_000
@@ -37,6 +39,14 @@ export const connected = async (client: Client): Promise<void> => {
   }
 }
 
+/** For the commands of one load, so that no other command waits behind its pages. */
+export const loadClient = (url: string): Client =>
+  connect(
+    url,
+    { commandTimeout: LOAD_TIMEOUT, maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false },
+    { enableOfflineQueue: false },
+  )
+
 /** For counting requests, each of which waits for its count: rather counted by itself alone than late. */
 export const counterClient = (url: string): Client =>
   connect(
@@ -45,12 +55,13 @@ export const counterClient = (url: string): Client =>
     { enableAutoPipelining: true, enableOfflineQueue: false },
   )
 
-/** For one blocking read after another, each repeated by the client itself until Redis is there. */
-export const followerClient = (url: string): Client => connect(url, { maxRetriesPerRequest: null }, {})
+/** For one blocking read after another. A read waits for the connection, and rejects when that breaks or fails. */
+export const followerClient = (url: string): Client =>
+  connect(url, { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false }, {})
 
 type NodeOptions = {
   commandTimeout?: number
-  maxRetriesPerRequest: number | null
+  maxRetriesPerRequest: number
   autoResendUnfulfilledCommands?: boolean
 }
 type ClientOptions = { enableAutoPipelining?: boolean; enableOfflineQueue?: boolean }
@@ -73,6 +84,14 @@ const connect = (url: string, node: NodeOptions, client: ClientOptions): Client 
   return made
 }
 
-const NODE_OPTIONS = { protocol: 2, connectTimeout: CONNECT_TIMEOUT, socketTimeout: SOCKET_TIMEOUT } as const
+/** A master that was demoted keeps its connections: only a new one can reach the master that took its place. */
+const isDemoted = (error: Error): boolean => error.message.includes('READONLY')
+
+const NODE_OPTIONS = {
+  protocol: 2,
+  connectTimeout: CONNECT_TIMEOUT,
+  socketTimeout: SOCKET_TIMEOUT,
+  reconnectOnError: isDemoted,
+} as const
 
 const reconnectDelay = (times: number): number => Math.min(50 * times, MAX_RECONNECT_DELAY)

@@ -47,5 +47,10 @@ export const openFailure = (failure: unknown, where: string): unknown => {
 const lastNodeError = (error: unknown): unknown =>
   error instanceof Error && 'lastNodeError' in error ? (error.lastNodeError ?? error) : error
 
+/** Redis 6.2 puts what a command in a script answered behind its own words: `ERR Error running script (…): -OOM …`. */
 const replyWord = (error: unknown): string | null =>
-  error instanceof ReplyError && error instanceof Error ? (error.message.split(' ', 1)[0] ?? '') : null
+  error instanceof ReplyError && error instanceof Error
+    ? (/^ERR Error running script .*: -(\w+)/.exec(error.message)?.[1] ??
+      error.message.split(' ', 1)[0] ??
+      '')
+    : null

@@ -4,21 +4,29 @@ import { type Client, followerClient } from './redis-connection.ts'
 const BLOCK = 5000
 const MAX_ENTRIES = 1000
 
-/** Waits on the changelog over a connection of its own, and tells when it has grown. */
+/** Waits for the changelog to grow, over a connection of its own, and notifies when it has grown. */
 export class RedisFollower {
   readonly #client: Client
   readonly #log: string
   readonly #notify: () => void
-  #position: string
+  /**
+   * The entry from which on growth is noticed; `null` where the end of the changelog is to be looked up first. After a
+   * failover the new end can be before the old one.
+   */
+  #position: string | null = null
   #stopped = false
 
-  /** @param position the entry from which on growth is told */
-  constructor(url: string, log: string, position: string, notify: () => void) {
+  constructor(url: string, log: string, notify: () => void) {
     this.#client = followerClient(url)
     this.#log = log
-    this.#position = position
     this.#notify = notify
     void this.#follow()
+  }
+
+  /** Connects anew, and follows from the end that the changelog has then: the address may lead to another Redis. */
+  reconnect(): void {
+    this.#position = null
+    if (this.#client.status === 'ready') this.#client.disconnect(true)
   }
 
   stop(): void {
@@ -29,16 +37,23 @@ export class RedisFollower {
   async #follow(): Promise<void> {
     while (!this.#stopped) {
       try {
-        const grown = await this.#read()
-        if (grown && !this.#stopped) this.#notify()
+        const hasGrown = this.#position === null ? await this.#seekEnd() : await this.#read(this.#position)
+        if (hasGrown && !this.#stopped) this.#notify()
       } catch {
-        // The client comes back by itself and its commands wait for that; what it cannot do yet, it tries again.
+        this.#position = null
         await new Promise((resolve) => setTimeout(resolve, BLOCK / 10).unref())
       }
     }
   }
 
-  async #read(): Promise<boolean> {
+  /** `true`: what was written before the end was looked up has not been notified of. */
+  async #seekEnd(): Promise<true> {
+    const [newest] = await this.#client.xrevrange(this.#log, '+', '-', 'COUNT', 1)
+    this.#position = newest?.[0] ?? '0-0'
+    return true
+  }
+
+  async #read(position: string): Promise<boolean> {
     const reply = await this.#client.xread(
       'COUNT',
       MAX_ENTRIES,
@@ -46,11 +61,11 @@ export class RedisFollower {
       BLOCK,
       'STREAMS',
       this.#log,
-      this.#position,
+      position,
     )
     const newest = reply?.[0]?.[1].at(-1)
     if (newest === undefined) return false
-    this.#position = newest[0]
+    if (this.#position === position) this.#position = newest[0]
     return true
   }
 }

@@ -5,15 +5,21 @@ import { script } from './redis-script.ts'
 import type { RedisSession } from './redis-session.ts'
 import type { Change, LoadVisitor, Position } from './store.ts'
 
-/** Rows per page: each page holds up Redis for about 1 ms. */
+/** Ids per step of a load: each step holds up Redis for about 1 ms. */
 const LOAD_PAGE = 1000
+/** Bytes of rows per step of a load; one row may be larger. 1,000 ordinary listings are less. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024
 /** Changelog entries read in one atomic step: about 25 ms of Redis. */
 const MAX_CHANGES = 1000
+/** Bytes of rows read in one such step, but for the last row. Other commands wait behind them. */
+const MAX_CHANGES_BYTES = 1024 * 1024
 const POSITION = /^\d{1,16}-\d{1,3}$/
 
 const SCRIPTS = {
   extent: script('extent'),
   changes: script('changes'),
+  nextListings: script('next-listings'),
+  nextRows: script('next-rows'),
 }
 
 /** Where the changelog ends, and how many publishers and keys there are: their ids run from 1. */
@@ -29,7 +35,7 @@ export const readExtent = async (
   return { position: extent[0], publishers: extent[1], apiKeys: extent[2] }
 }
 
-/** In pages, so that a long load holds up neither Redis nor the event loop. */
+/** In pages, so that a long load holds up neither Redis nor the event loop, whatever the size of the rows. */
 export const load = async (session: RedisSession, visitor: LoadVisitor): Promise<Position> => {
   // The position comes first: what changes while the pages are read stands behind it in the changelog.
   const extent = await readExtent(session)
@@ -48,20 +54,20 @@ export const changesAfter = async (
   position: Position,
   limit: number,
 ): Promise<{ changes: Change[]; position: Position } | 'lost'> => {
-  const { log, publishers, listings, apiKeys } = session.keys
+  const { log, publishers, listings, apiKeys, ping } = session.keys
   const changes: Change[] = []
   for (let from = position; ; ) {
     const asked = Math.min(limit - changes.length, MAX_CHANGES)
     // Redis would refuse the command for a text that is not an entry's id.
     const read = await session.ask(
       SCRIPTS.changes,
-      [log, publishers, listings, apiKeys],
-      [POSITION.test(from) ? from : '0-0', asked],
+      [log, publishers, listings, apiKeys, ping],
+      [POSITION.test(from) ? from : '0-0', asked, MAX_CHANGES_BYTES],
     )
     if (!Array.isArray(read)) return 'lost'
     for (let n = 2; n < read.length; n += 3) changes.push(changeOf(read[n], read[n + 1], read[n + 2]))
     from = read[0]
-    if (changes.length === limit || read[1] < asked) return { changes, position: from }
+    if (changes.length === limit || read[1] === 0) return { changes, position: from }
   }
 }
 
@@ -72,10 +78,13 @@ const visitRows = async (
   count: number,
   visit: (id: string, row: string) => void,
 ): Promise<void> => {
-  for (let first = 1; first <= count; first += LOAD_PAGE) {
-    const ids = Array.from({ length: Math.min(LOAD_PAGE, count - first + 1) }, (_, n) => String(first + n))
+  for (let first = 1; first <= count; ) {
+    const last = Math.min(first + LOAD_PAGE - 1, count)
+    const length = Number(await session.ask(SCRIPTS.nextRows, [key], [first, last, MAX_PAGE_BYTES]))
+    const ids = Array.from({ length }, (_, n) => String(first + n))
     const rows = await session.run(() => session.client.hmget(key, ...ids))
     for (const [n, id] of ids.entries()) visit(id, rows[n]!)
+    first += length
   }
 }
 
@@ -85,29 +94,25 @@ const visitListings = async (
   position: Position,
   visitor: LoadVisitor,
 ): Promise<void> => {
-  const last = position.split('-', 1)[0]!
-  let reading: Promise<Page> | null = readPage(session, '0', last)
-  while (reading !== null) {
-    const { page, next }: Page = await reading
-    reading = next === null ? null : readPage(session, next, last)
-    reading?.catch(() => {}) // read while this page is visited, and awaited in the next turn, unless that throws
+  const pages = listingPages(session, position.split('-', 1)[0]!)
+  for (let reading = pages.next(); ; ) {
+    const { value: page, done } = await reading
+    if (done) return
+    reading = pages.next()
+    reading.catch(() => {}) // read while this page is visited, and awaited in the next turn, unless that throws
     if (page.count > 0) await visitor.listings(page)
   }
 }
 
-/** `next` is the time that the page after this one starts behind; `null` where this is the last. */
-type Page = { page: PackedListings; next: string | null }
-
-/** Twice as fast as a script that reads both: Lua would copy every row. */
-const readPage = async (session: RedisSession, after: string, last: string): Promise<Page> => {
-  const { client, keys } = session
-  const found = await session.run(() =>
-    client.zrangebyscore(keys.created, `(${after}`, last, 'WITHSCORES', 'LIMIT', 0, LOAD_PAGE),
-  )
-  const ids = found.filter((_, n) => n % 2 === 0)
-  const rows = ids.length === 0 ? [] : await session.run(() => client.hmgetBuffer(keys.listings, ...ids))
-  return {
-    page: packListings(ids, rows, Number(last)),
-    next: ids.length < LOAD_PAGE ? null : found.at(-1)!,
+/** A script that gave the rows as well would take twice as long: Lua would copy every row. */
+async function* listingPages(session: RedisSession, last: string): AsyncGenerator<PackedListings, void> {
+  const { created, listings } = session.keys
+  for (let after = '0'; ; ) {
+    const given = [after, last, LOAD_PAGE, MAX_PAGE_BYTES]
+    const [end, ...ids] = (await session.ask(SCRIPTS.nextListings, [created, listings], given)) as string[]
+    if (ids.length === 0) return
+    const rows = await session.run(() => session.client.hmgetBuffer(listings, ...ids))
+    yield packListings(ids, rows, Number(last))
+    after = end!
   }
 }

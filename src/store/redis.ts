@@ -1,6 +1,7 @@
 import type { ApiKey } from '../domain/api-key.ts'
 import { ConfigError } from '../errors.ts'
-import { commandClient, connected, placeOf } from './redis-connection.ts'
+import { storeClosed } from './failures.ts'
+import { type Client, commandClient, connected, loadClient, placeOf } from './redis-connection.ts'
 import { durabilityWarnings } from './redis-durability.ts'
 import { openFailure } from './redis-errors.ts'
 import { RedisFollower } from './redis-follower.ts'
@@ -50,9 +51,8 @@ export const openRedisStore = async (
   try {
     await connected(session.client)
     await checkFormat(session, placeOf(url))
-    const { position } = await reads.readExtent(session)
     const warnings = await durabilityWarnings(session.client)
-    return { store: new RedisStore(url, session, position), warnings }
+    return { store: new RedisStore(url, session), warnings }
   } catch (error) {
     session.client.disconnect()
     throw openFailure(error, placeOf(url))
@@ -72,17 +72,18 @@ const checkFormat = async ({ client, keys }: RedisSession, where: string): Promi
 class RedisStore implements Store {
   readonly #url: string
   readonly #session: RedisSession
-  /** From where on the follower tells of changes: nothing between opening and listening is missed. */
-  readonly #start: Position
+  /** Of the loads that are running. */
+  readonly #loadClients = new Set<Client>()
   readonly #listeners = new Set<() => void>()
   #follower: RedisFollower | undefined
 
-  constructor(url: string, session: RedisSession, start: Position) {
+  constructor(url: string, session: RedisSession) {
     this.#url = url
     this.#session = session
-    this.#start = start
-    // What a listener could not read while Redis was away, it can now.
-    session.client.on('ready', () => this.#notify())
+    session.client.on('ready', () => {
+      this.#follower?.reconnect()
+      this.#notify() // what a listener could not read while Redis was away, it can now
+    })
   }
 
   publish(command: PublishCommand): Promise<PublishOutcome> {
@@ -109,12 +110,26 @@ class RedisStore implements Store {
     return mutations.revokeKey(this.#session, id)
   }
 
-  load(visitor: LoadVisitor): Promise<Position> {
-    return reads.load(this.#session, visitor)
+  /** Over a connection of its own: other commands have a short deadline, and would wait behind the pages. */
+  async load(visitor: LoadVisitor): Promise<Position> {
+    const { closed, keys, changelogLength } = this.#session
+    if (closed) throw storeClosed()
+    const client = loadClient(this.#url)
+    this.#loadClients.add(client)
+    try {
+      const session = new RedisSession(client, keys, changelogLength)
+      await session.run(() => connected(client))
+      return await reads.load(session, visitor)
+    } finally {
+      this.#loadClients.delete(client)
+      client.disconnect()
+    }
   }
 
-  changesAfter(position: Position, limit: number) {
-    return reads.changesAfter(this.#session, position, limit)
+  async changesAfter(position: Position, limit: number) {
+    const read = await reads.changesAfter(this.#session, position, limit)
+    if (read === 'lost') this.#follower?.reconnect()
+    return read
   }
 
   onChange(notify: () => void): () => void {
@@ -122,9 +137,7 @@ class RedisStore implements Store {
     const listener = () => notify()
     this.#listeners.add(listener)
     if (!this.#session.closed)
-      this.#follower ??= new RedisFollower(this.#url, this.#session.keys.log, this.#start, () =>
-        this.#notify(),
-      )
+      this.#follower ??= new RedisFollower(this.#url, this.#session.keys.log, () => this.#notify())
     return () => {
       this.#listeners.delete(listener)
     }
@@ -138,6 +151,7 @@ class RedisStore implements Store {
 
   close(): Promise<void> {
     this.#follower?.stop()
+    for (const client of this.#loadClients) client.disconnect()
     return this.#session.close()
   }
 

@@ -54,3 +54,11 @@ CREATE TABLE changelog (
   id   ANY NOT NULL,
   at   INTEGER NOT NULL
 ) STRICT`
+
+/** The row that a health check writes. Files of schema 1 get the table when they are opened; older versions ignore it. */
+export const PING_TABLE = `
+CREATE TABLE IF NOT EXISTS ping (
+  id      INTEGER PRIMARY KEY,
+  at      INTEGER NOT NULL,
+  padding BLOB NOT NULL
+) STRICT`

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ApiKey } from '../domain/api-key.ts'
 import { type Micros, nowMicros } from '../domain/timestamp.ts'
 import { storeClosed } from './failures.ts'
@@ -6,6 +6,7 @@ import { GroupCommit, type Transaction } from './group-commit.ts'
 import { SqliteChangelog } from './sqlite-changelog.ts'
 import { MEMORY, openDatabase } from './sqlite-database.ts'
 import { BUSY, primaryCode, storeFailure } from './sqlite-errors.ts'
+import { fileCheck } from './sqlite-file.ts'
 import * as mutations from './sqlite-mutations.ts'
 import { SqliteRecords } from './sqlite-records.ts'
 import { SqliteSignatureUses } from './sqlite-signature-uses.ts'
@@ -37,18 +38,26 @@ const LOAD_PAGE = 250
 /** Waiting for another process's transaction, on top of `BUSY_TIMEOUT` at each try: about 5 s in all. */
 const BUSY_RETRY_DELAY = 50
 const BUSY_TRIES = 50
+/** What a ping writes after a write failed, in bytes: more than any listing takes. */
+const PROBE_SIZE = 128 * 1024
 
 /**
  * A store in one SQLite file, or in memory for `:memory:`. Several processes may share the file.
  * Mutations of one turn of the event loop share a transaction and its fsync.
  * @throws ConfigError for a file that cannot be used; its message says what to do
  */
-export const openSqliteStore = (path: string, options: SqliteOptions = {}): Store =>
-  new SqliteStore(openDatabase(path), path !== MEMORY, options)
+export const openSqliteStore = (path: string, options: SqliteOptions = {}): Store => {
+  const database = openDatabase(path)
+  return new SqliteStore(database, path === MEMORY ? null : fileCheck(path), options)
+}
 
 class SqliteStore implements Store {
   readonly #database: DatabaseSync
-  readonly #shared: boolean
+  /** Throws once the file at the path is not the open one. `null` for a store in memory, which has no file. */
+  readonly #checkFile: (() => void) | null
+  readonly #putPing: StatementSync
+  /** Whether a write has failed since the last ping that succeeded. */
+  #hasFailed = false
   readonly #tables: mutations.Tables
   readonly #group: GroupCommit
   readonly #listeners = new Set<() => void>()
@@ -57,13 +66,16 @@ class SqliteStore implements Store {
   #seenVersion: number
   #closing: Promise<void> | undefined
 
-  constructor(database: DatabaseSync, shared: boolean, options: SqliteOptions) {
+  constructor(database: DatabaseSync, checkFile: (() => void) | null, options: SqliteOptions) {
     const { changelogLength = CHANGELOG_LENGTH, now = nowMicros } = options
     const records = new SqliteRecords(database)
     const uses = new SqliteSignatureUses(database, now)
     const changelog = new SqliteChangelog(database, records, changelogLength, now)
     this.#database = database
-    this.#shared = shared
+    this.#checkFile = checkFile
+    this.#putPing = database.prepare(
+      'INSERT OR REPLACE INTO ping (id, at, padding) VALUES (1, ?, zeroblob(?))',
+    )
     this.#tables = { records, uses, changelog }
     this.#group = new GroupCommit(this.#transaction())
     this.#seenVersion = this.#dataVersion()
@@ -93,8 +105,14 @@ class SqliteStore implements Store {
     return this.#mutate(() => mutations.revokeKey(this.#tables, id))
   }
 
-  ping(): Promise<void> {
-    return this.#mutate(() => {})
+  /**
+   * Writes a row: an empty transaction succeeds on a full disk. After a failed write the row is as large as the largest
+   * listing, which a nearly full disk refuses as well.
+   */
+  async ping(): Promise<void> {
+    const size = this.#hasFailed ? PROBE_SIZE : 0
+    await this.#mutate(() => this.#putPing.run(nowMicros(), size))
+    this.#hasFailed = false
   }
 
   /** In pages, so that a long load does not hold up the event loop. */
@@ -128,7 +146,8 @@ class SqliteStore implements Store {
     // Each subscription is one of its own, even with the same function.
     const listener = () => notify()
     this.#listeners.add(listener)
-    if (this.#shared) this.#poll ??= setInterval(() => this.#lookForOthers(), POLL_INTERVAL).unref()
+    if (this.#checkFile !== null)
+      this.#poll ??= setInterval(() => this.#lookForOthers(), POLL_INTERVAL).unref()
     return () => {
       this.#listeners.delete(listener)
       if (this.#listeners.size === 0) this.#stopPolling()
@@ -148,6 +167,7 @@ class SqliteStore implements Store {
     try {
       return await this.#group.run(mutate)
     } catch (error) {
+      this.#hasFailed = true
       throw storeFailure(error)
     }
   }
@@ -156,7 +176,7 @@ class SqliteStore implements Store {
   #read<T>(read: (tables: mutations.Tables) => T): T {
     if (!this.#database.isOpen) throw storeClosed()
     try {
-      this.#database.exec('BEGIN')
+      this.#begin('BEGIN')
       return read(this.#tables)
     } catch (error) {
       throw storeFailure(error)
@@ -177,13 +197,13 @@ class SqliteStore implements Store {
   }
 
   #transaction(): Transaction {
-    const begin = this.#database.prepare('BEGIN IMMEDIATE')
     const commit = this.#database.prepare('COMMIT')
     const { changelog, uses } = this.#tables
     let before: Position
     return {
       begin: () => {
-        begin.run()
+        this.#checkFile?.()
+        this.#begin('BEGIN IMMEDIATE')
         before = changelog.resume().position
       },
       commit: () => {
@@ -198,19 +218,32 @@ class SqliteStore implements Store {
     }
   }
 
+  /** Ends a transaction that a failed rollback left open first. */
+  #begin(statement: 'BEGIN' | 'BEGIN IMMEDIATE'): void {
+    if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+    this.#database.exec(statement)
+  }
+
   /** SQLite ends a transaction itself after some failures, a full disk for one. */
   #rollback(): void {
-    if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('ROLLBACK')
+    try {
+      if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('ROLLBACK')
+    } catch {
+      // The next `#begin` tries again, and its caller gets the failure.
+    }
   }
 
   #notify(): void {
     for (const listener of this.#listeners) listener()
   }
 
+  /** A failed poll notifies, too: the listeners read the changelog, and report the failure if it lasts. */
   #lookForOthers(): void {
-    const version = this.#dataVersion()
-    if (version === this.#seenVersion) return
-    this.#seenVersion = version
+    try {
+      const version = this.#dataVersion()
+      if (version === this.#seenVersion) return
+      this.#seenVersion = version
+    } catch {}
     this.#notify()
   }
 

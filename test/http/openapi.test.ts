@@ -107,7 +107,7 @@ test('every route answers as the document announces, in success and in refusal',
   await call('POST', validate, { body: { listing_id: 5 } })
   await call('GET', '/filter-spec')
   await call('GET', '/filter-spec', { headers: { 'If-None-Match': '*' } })
-  for (const path of ['/health', '/ready', '/openapi.json', '/docs']) await call('GET', path)
+  for (const path of ['/live', '/health', '/ready', '/openapi.json', '/docs']) await call('GET', path)
   for (const headers of [{}, { Accept: 'text/html' }, { Accept: 'text/html', 'If-None-Match': '*' }])
     for (const path of ['/', '/operator']) await call('GET', path, { headers })
   await call('GET', '/operator', { path: '/operator/', headers: { Accept: 'text/html' } })

@@ -74,6 +74,7 @@ for (const [path, allow] of ALLOWED) {
 }
 
 const GETS = [
+  '/live',
   '/health',
   '/ready',
   '/filter-spec',
@@ -109,8 +110,9 @@ for (const path of GETS) {
   })
 }
 
-test('ready and healthy are told without a key', async (t) => {
+test('liveness, readiness and health need no key', async (t) => {
   const { get } = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on' } })
+  t.deepEqual((await get('/live')).json(), { status: 'live' })
   t.deepEqual((await get('/ready')).json(), { status: 'ready' })
   t.deepEqual((await get('/health')).json(), { status: 'ok', checks: { api: 'ok', database: 'ok' } })
 })

@@ -65,7 +65,7 @@ test('a reading that failed is tried again without another change, and reported 
   await settled()
   t.deepEqual(idsOf(replica), ['L'])
   t.deepEqual([reported.length, recovered.length], [1, 1])
-  t.is(clock.pending(), 0)
+  t.is(clock.pending(), 1, 'the next poll')
 
   faults.failures = 1
   await t.throwsAsync(replica.catchUp(), { code: 'unavailable' }, 'whoever waits is told')
@@ -85,7 +85,7 @@ test('a store that stays away is asked ever more rarely', async (t) => {
   t.true(faults.reads - before >= 30 && faults.reads - before <= 35, `${faults.reads - before}`)
 })
 
-test('a change that comes before the next try is taken in at once, and nothing is tried after it', async (t) => {
+test('a change that comes before the next try is read at once, and replaces that try', async (t) => {
   const { store, faults } = openFaulty(t)
   const { replica, clock } = await follow(t, store)
   faults.failures = 1
@@ -94,7 +94,49 @@ test('a change that comes before the next try is taken in at once, and nothing i
   await published(store, publishOf('M'))
   await settled()
   t.deepEqual(idsOf(replica).sort(), ['L', 'M'])
-  t.is(clock.pending(), 0)
+  t.is(clock.pending(), 1, 'the next poll')
+})
+
+test('a change without a notification is read within 10 s', async (t) => {
+  const store = openSqliteStore(':memory:')
+  t.teardown(() => store.close())
+  const { replica, clock } = await follow(t, deaf(store))
+  for (const id of ['L', 'M']) {
+    await published(store, publishOf(id))
+    clock.advance(9_999)
+    await settled()
+    t.false(idsOf(replica).includes(id))
+    clock.advance(1)
+    await settled()
+    t.true(idsOf(replica).includes(id))
+  }
+})
+
+test('a replica is current until its latest successful reading is a minute old', async (t) => {
+  const { store, faults } = openFaulty(t)
+  const { replica, clock } = await follow(t, store)
+  await replica.catchUp()
+  clock.advance(10_000)
+  await settled()
+  faults.failures = Number.POSITIVE_INFINITY
+  clock.advance(60_000)
+  t.true(replica.isCurrent())
+  clock.advance(1)
+  t.false(replica.isCurrent())
+  await t.throwsAsync(replica.catchUp())
+  t.false(replica.isCurrent())
+  faults.failures = 0
+  await replica.catchUp()
+  t.true(replica.isCurrent())
+})
+
+test('a clock that is set back leaves a replica current only after another reading', async (t) => {
+  const { store } = openFaulty(t)
+  const { replica, clock } = await follow(t, store)
+  clock.advance(-1)
+  t.false(replica.isCurrent())
+  await replica.catchUp()
+  t.true(replica.isCurrent())
 })
 
 test('a closed replica tries and reports nothing more', async (t) => {

@@ -6,27 +6,33 @@ class ListTransaction implements Transaction {
   committed: string[] = []
   commits = 0
   failures: string[] = []
-  #pending: string[] = []
+  /** A `begin` that fails after the transaction was opened. */
+  halfway: string[] = []
+  #pending: string[] | null = null
 
   push(value: string): string {
-    this.#pending.push(value)
+    this.#pending!.push(value)
     return value
   }
 
   begin(): void {
     const failure = this.failures.shift()
     if (failure !== undefined) throw new Error(failure)
+    if (this.#pending !== null) throw new Error('within a transaction')
     this.#pending = []
+    const later = this.halfway.shift()
+    if (later !== undefined) throw new Error(later)
   }
 
   commit(): void {
-    if (this.#pending.includes('unstorable')) throw new Error('commit failed')
-    this.committed.push(...this.#pending)
+    if (this.#pending!.includes('unstorable')) throw new Error('commit failed')
+    this.committed.push(...this.#pending!)
+    this.#pending = null
     this.commits++
   }
 
   rollback(): void {
-    this.#pending = []
+    this.#pending = null
   }
 
   retryAfter(failure: unknown, tries: number): number | null {
@@ -84,6 +90,17 @@ test('a busy transaction is tried again, in order, until it has been tried enoug
   )
   await group.run(() => transaction.push('e'))
   t.deepEqual(transaction.committed, ['a', 'b', 'e'])
+})
+
+test('a begin that fails after it opened the transaction leaves none open', async (t) => {
+  const { transaction, group } = setUp()
+  transaction.halfway = ['cannot read the end of the changelog']
+  await t.throwsAsync(
+    group.run(() => transaction.push('a')),
+    { message: 'cannot read the end of the changelog' },
+  )
+  await group.run(() => transaction.push('b'))
+  t.deepEqual(transaction.committed, ['b'])
 })
 
 test('drained waits for everything that was asked for, and for nothing else', async (t) => {

@@ -122,6 +122,7 @@ test('a Redis that can only be read is not healthy', async (t) => {
   await operator.replicaof('127.0.0.1', 1)
   await t.throwsAsync(store.ping(), { ...UNAVAILABLE, message: /Redis says READONLY/ })
   await t.throwsAsync(store.publish(publishOf('L')), UNAVAILABLE)
+  const back = usable(store)
   await operator.replicaof('NO', 'ONE')
-  await t.notThrowsAsync(store.ping())
+  await t.notThrowsAsync(back)
 })

@@ -1,0 +1,16 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { installedProgram } from './debian.ts'
+
+const run = promisify(execFile)
+
+/** Lets a process write no file beyond this size, as if the disk were full; `null` lifts the limit. */
+export const limitFileSize = async (pid: number, bytes: number | null): Promise<void> => {
+  const program = await installedProgram({
+    missing: 'No prlimit',
+    names: ['prlimit'],
+    package: 'util-linux',
+    otherwise: 'run this test on Linux',
+  })
+  await run(program, ['--pid', String(pid), `--fsize=${bytes ?? 'unlimited'}:`])
+}

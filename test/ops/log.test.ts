@@ -1,0 +1,83 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import test, { type ExecutionContext } from 'ava'
+import { limitFileSize } from '../helpers/file-size-limit.ts'
+import { freePort } from '../helpers/free-port.ts'
+import { type Reply, send } from '../helpers/registry.ts'
+
+type Service = { url: string; child: ChildProcess; metric: (name: string) => Promise<number> }
+
+/** `entrepot serve` with its stderr at this descriptor or in a pipe. Resolves when it answers. */
+const start = async (t: ExecutionContext, stderr: number | 'pipe'): Promise<Service> => {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const child = spawn(process.execPath, ['src/bin.ts', 'serve'], {
+    env: {
+      ...process.env,
+      PORT: String(port),
+      STORE_URL: 'sqlite::memory:',
+      LOG_LEVEL: 'debug',
+      METRICS_PUBLIC: 'true',
+    },
+    stdio: ['ignore', 'ignore', stderr],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  while ((await answer(url)) === null) await setTimeout(20)
+  const metric = async (name: string) => {
+    const { text } = await send(`${url}/metrics`)
+    return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
+  }
+  return { url, child, metric }
+}
+
+const answer = (url: string): Promise<Reply | null> => send(`${url}/health`).catch(() => null)
+
+const endedBySigterm = async (child: ChildProcess): Promise<number | null> => {
+  const gone = once(child, 'exit')
+  child.kill('SIGTERM')
+  return (await gone)[0]
+}
+
+const DROPPED = 'entrepot_log_lines_dropped_total'
+
+test('a full disk under the log drops lines; the service answers, counts them, and ends by SIGTERM', async (t) => {
+  const { url, child, metric } = await start(t, openSync('/dev/full', 'w'))
+  for (let n = 0; n < 50; n++) t.is((await send(`${url}/health`)).status, 200)
+  while ((await metric(DROPPED)) < 50) await setTimeout(20)
+  t.is(await endedBySigterm(child), 0)
+})
+
+test('a closed stderr drops lines; the service answers and ends by SIGTERM', async (t) => {
+  const { url, child, metric } = await start(t, 'pipe')
+  child.stderr!.destroy()
+  while ((await metric(DROPPED)) < 10) t.is((await send(`${url}/health`)).status, 200)
+  t.is(await endedBySigterm(child), 0)
+})
+
+test('a log on a disk with space again goes on, says how many lines are missing, and has whole lines', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'entrepot-log-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  const file = join(directory, 'log')
+  const { url, child, metric } = await start(t, openSync(file, 'a'))
+  await limitFileSize(child.pid!, statSync(file).size + 1000)
+  while ((await metric(DROPPED)) === 0) await send(`${url}/health`)
+  await limitFileSize(child.pid!, null)
+  while (!readFileSync(file, 'utf8').includes('"log lines dropped"')) await send(`${url}/health`)
+  t.is(await endedBySigterm(child), 0)
+  const lines = readFileSync(file, 'utf8').trim().split('\n')
+  const parsed = lines.map((line): { msg?: string; count?: number } => {
+    try {
+      return JSON.parse(line)
+    } catch {
+      return { msg: 'torn' }
+    }
+  })
+  const dropped = parsed.findIndex(({ msg }) => msg === 'log lines dropped')
+  t.true(parsed[dropped]!.count! > 0)
+  t.is(parsed.filter(({ msg }) => msg === 'torn').length, 1, 'the line that the full disk cut')
+  t.is(parsed.at(-1)?.msg, 'draining')
+})

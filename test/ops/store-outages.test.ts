@@ -1,0 +1,234 @@
+import { mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import test, { type ExecutionContext } from 'ava'
+import { Redis } from 'ioredis'
+import { createLogger } from '../../src/log.ts'
+import { openSqliteStore } from '../../src/store/sqlite.ts'
+import { startProcess } from '../e2e/service-process.ts'
+import { damageHeader } from '../helpers/damaged-database.ts'
+import { limitFileSize } from '../helpers/file-size-limit.ts'
+import { manualClock } from '../helpers/manual-clock.ts'
+import { startRedis } from '../helpers/redis.ts'
+import { type Reply, type RunningService, send, startRegistry } from '../helpers/registry.ts'
+import { ALICE, postJson, publish } from '../helpers/seller.ts'
+import { startTcpProxy } from '../helpers/tcp-proxy.ts'
+import { keyNamed } from '../store/contract/subject.ts'
+
+const ADMIN = { Authorization: 'Bearer admin' }
+const MINUTE = 60_000
+
+type Options = Parameters<typeof startRegistry>[1] & { storeUrl: string }
+
+/** The service, with the lines that its log has about the store. */
+const start = async (t: ExecutionContext, { storeUrl, environment, ...options }: Options) => {
+  const lines: { msg: string; reason?: string }[] = []
+  const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) })
+  const service = await startRegistry(t, {
+    log,
+    environment: { STORE_URL: storeUrl, REGISTRY_ADMIN_API_KEY: 'admin', ...environment },
+    ...options,
+  })
+  const told = () =>
+    lines
+      .filter(({ msg }) => msg.startsWith('store '))
+      .map(({ msg, reason }) => [msg, ...(reason === undefined ? [] : [reason])])
+  return { ...service, told }
+}
+
+const mint = async (url: string): Promise<{ bearer: { Authorization: string }; id: number }> => {
+  const minted = await postJson(`${url}/admin/api-keys`, '{"name":"reader"}', ADMIN)
+  const { key, id } = minted.json() as { key: string; id: number }
+  return { bearer: { Authorization: `Bearer ${key}` }, id }
+}
+
+const until = async (isTrue: () => Promise<boolean>): Promise<void> => {
+  while (!(await isTrue())) await setTimeout(20)
+}
+
+const answers = async ({ get }: RunningService, path: string, status: number): Promise<boolean> =>
+  (await get(path)).status === status
+
+const directory = (t: ExecutionContext): string => {
+  const path = mkdtempSync(join(tmpdir(), 'entrepot-outages-'))
+  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+const unverified = (t: ExecutionContext, reply: Reply): void => {
+  t.is(reply.status, 503)
+  t.is(reply.headers.get('retry-after'), '5')
+  t.regex(
+    String(reply.json().detail),
+    /^API keys cannot be verified: the store has not answered for a minute/,
+  )
+}
+
+/** Two replicas on one Redis, the second of which can be cut off from it. */
+const startReplicas = async (t: ExecutionContext, environment: Record<string, string> = {}) => {
+  const redis = await startRedis()
+  t.teardown(() => redis.dispose())
+  const proxy = await startTcpProxy(Number(new URL(redis.url).port))
+  t.teardown(() => proxy.close())
+  const clock = manualClock()
+  const near = await start(t, { storeUrl: redis.url, environment })
+  const far = await start(t, { storeUrl: `redis://127.0.0.1:${proxy.port}`, environment, clock })
+  return { near, far, proxy, clock }
+}
+
+test('a replica cut off from Redis refuses every key after a minute, and verifies keys again when it is back', async (t) => {
+  const { near, far, proxy, clock } = await startReplicas(t, { REGISTRY_REQUIRE_READ_API_KEY: 'true' })
+  const [kept, revoked] = await Promise.all([mint(near.url), mint(near.url)])
+  const read = ({ bearer }: typeof kept) => far.get('/listings', bearer)
+  await until(async () => (await read(kept)).status === 200 && (await read(revoked)).status === 200)
+
+  proxy.cut()
+  const revoking = await send(`${near.url}/admin/api-keys/${revoked.id}`, {
+    method: 'DELETE',
+    headers: ADMIN,
+  })
+  t.true(revoking.status < 300)
+  await until(() => answers(far, '/health', 503))
+  clock.advance(MINUTE)
+  t.is((await read(kept)).status, 200, 'verified within the last minute')
+  t.is((await far.get('/ready')).status, 200)
+  clock.advance(1)
+  for (const one of [kept, revoked, { ...kept, bearer: { Authorization: 'Bearer unknown' } }])
+    unverified(t, await read(one))
+  t.is((await far.get('/ready')).status, 503)
+  t.is((await far.get('/live')).status, 200)
+  t.is((await far.get('/listings')).status, 401, 'a gate that needs a key says so')
+  t.is((await near.get('/listings', kept.bearer)).status, 200)
+  t.is((await near.get('/ready')).status, 200)
+
+  proxy.mend()
+  await until(() => answers(far, '/ready', 200))
+  await until(() => answers(far, '/health', 200))
+  t.is((await read(kept)).status, 200)
+  t.is((await read(revoked)).status, 401)
+  t.deepEqual(far.told(), [['store unavailable', 'Redis does not answer'], ['store available']])
+  t.deepEqual(near.told(), [])
+})
+
+test('a replica cut off from Redis answers open reads without a key, and refuses those with one', async (t) => {
+  const { near, far, proxy, clock } = await startReplicas(t)
+  t.is((await publish(near.url, ALICE, { listing_id: 'one' })).status, 201)
+  const { bearer } = await mint(near.url)
+  await until(async () => (await far.get('/listings')).json().count === 1)
+  t.is((await far.get('/listings', bearer)).status, 200)
+  proxy.cut()
+  await until(() => answers(far, '/health', 503))
+  clock.advance(MINUTE + 1)
+  unverified(t, await far.get('/listings', bearer))
+  unverified(t, await far.get('/listings/one', bearer))
+  t.is((await far.get('/listings')).json().count, 1)
+  t.is((await far.get('/listings/one')).status, 200)
+  t.is((await publish(far.url, ALICE, { listing_id: 'two' })).status, 503)
+})
+
+test('keys are verified at once after the clock has jumped', async (t) => {
+  const clock = manualClock()
+  const service = await start(t, { storeUrl: 'sqlite::memory:', clock })
+  const { bearer } = await mint(service.url)
+  for (const ms of [10 * MINUTE, -5 * MINUTE]) {
+    clock.advance(ms)
+    t.is((await service.get('/listings', bearer)).status, 200)
+    t.is((await service.get('/ready')).status, 200)
+  }
+})
+
+test('a database file that is moved away refuses writes and is degraded until it is back', async (t) => {
+  const path = join(directory(t), 'entrepot.db')
+  const service = await start(t, { storeUrl: `sqlite:${path}` })
+  const publishing = async (id: string) => (await publish(service.url, ALICE, { listing_id: id })).status
+  t.is(await publishing('one'), 201)
+  renameSync(path, `${path}.away`)
+  for (let n = 0; n < 3; n++) {
+    t.is(await publishing(`refused-${n}`), 503)
+    t.is((await service.get('/health')).status, 503)
+  }
+  t.is((await service.get('/live')).status, 200)
+  t.is((await service.get('/ready')).status, 200)
+  t.is((await service.get('/listings')).json().count, 1)
+  renameSync(`${path}.away`, path)
+  await until(() => answers(service, '/health', 200))
+  t.is(await publishing('two'), 201)
+  t.deepEqual(service.told(), [
+    [
+      'store unavailable',
+      'the database file was moved, replaced or deleted while it was open; put it back, or restart the service',
+    ],
+    ['store available'],
+  ])
+})
+
+test('polls that fail do not end the service; reads go on, writes fail until the database can be read', async (t) => {
+  const path = join(directory(t), 'entrepot.db')
+  const service = await start(t, { storeUrl: `sqlite:${path}` })
+  const publishing = async (id: string) => (await publish(service.url, ALICE, { listing_id: id })).status
+  t.is(await publishing('one'), 201)
+  const repair = damageHeader(path)
+  await until(async () => service.told().length > 0)
+  for (let n = 0; n < 3; n++) {
+    t.is(await publishing(`refused-${n}`), 503)
+    t.is((await service.get('/health')).status, 503)
+    t.is((await service.get(`/listings?limit=${n + 1}`)).json().count, 1)
+  }
+  repair()
+  const other = openSqliteStore(path)
+  await other.addKey(keyNamed('from another process'))
+  await other.close()
+  await until(() => answers(service, '/health', 200))
+  t.is(await publishing('two'), 201)
+  await until(async () => service.told().length > 1)
+  t.deepEqual(service.told(), [['store unavailable', 'file is not a database'], ['store available']])
+})
+
+test('a Redis that can only be read refuses writes until it is a master again; reads go on', async (t) => {
+  const redis = await startRedis()
+  t.teardown(() => redis.dispose())
+  const operator = new Redis(redis.url)
+  t.teardown(() => operator.disconnect())
+  const service = await start(t, { storeUrl: redis.url })
+  const publishing = async (id: string) => (await publish(service.url, ALICE, { listing_id: id })).status
+  t.is(await publishing('one'), 201)
+  await operator.replicaof('127.0.0.1', 1)
+  for (let n = 0; n < 3; n++) {
+    t.is(await publishing(`refused-${n}`), 503)
+    t.is((await service.get('/health')).status, 503)
+    t.is((await service.get(`/listings?limit=${n + 1}`)).json().count, 1)
+  }
+  await operator.replicaof('NO', 'ONE')
+  await until(() => answers(service, '/health', 200))
+  t.is(await publishing('two'), 201)
+  await until(async () => service.told().length > 1)
+  t.deepEqual(service.told(), [['store unavailable', 'Redis says READONLY'], ['store available']])
+})
+
+test('a full disk refuses writes and is degraded until it has space again; reads go on', async (t) => {
+  const path = join(directory(t), 'entrepot.db')
+  const { url, pid, end, logged } = await startProcess(`sqlite:${path}`, { METRICS_PUBLIC: 'true' })
+  t.teardown(() => end('SIGKILL'))
+  const note = 'x'.repeat(40_000)
+  const publishing = async (n: number) =>
+    (await publish(url, ALICE, { listing_id: `L${n}`, offer_resource: { note } })).status
+  const available = async () =>
+    /^entrepot_store_available (\d)$/m.exec((await send(`${url}/metrics`)).text)?.[1]
+  t.is(await available(), '1')
+  const unavailable = logged('store unavailable')
+  await limitFileSize(pid, 1024 * 1024)
+  let published = 0
+  while ((await publishing(published)) === 201) published++
+  t.true(published > 0)
+  t.regex(String((await unavailable)[0]?.reason), /disk/)
+  const rest = logged(['store unavailable', 'store available'])
+  t.is((await send(`${url}/health`)).status, 503)
+  t.is(await available(), '0')
+  t.is((await send(`${url}/listings`)).json().count, Math.min(published, 50))
+  t.is((await send(`${url}/live`)).status, 200)
+  await limitFileSize(pid, null)
+  t.is((await rest)[0]?.msg, 'store available')
+  t.is((await send(`${url}/health`)).status, 200)
+  t.is(await publishing(published), 201)
+})

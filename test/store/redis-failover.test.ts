@@ -1,0 +1,169 @@
+import { setTimeout } from 'node:timers/promises'
+import test, { type ExecutionContext } from 'ava'
+import { Redis } from 'ioredis'
+import { openRedisStore } from '../../src/store/redis.ts'
+import { openRedisCounters } from '../../src/store/redis-counters.ts'
+import type { Store } from '../../src/store/store.ts'
+import { startRedis } from '../helpers/redis.ts'
+import { startTcpProxy } from '../helpers/tcp-proxy.ts'
+import { Picture } from './contract/picture.ts'
+import { loaded, published, publishOf } from './contract/subject.ts'
+
+const UNAVAILABLE = { name: 'EntrepotError', code: 'unavailable' }
+
+const startOwn = async (t: ExecutionContext) => {
+  const redis = await startRedis({ 'repl-diskless-sync-delay': '0' })
+  t.teardown(() => redis.dispose())
+  const operator = new Redis(redis.url)
+  t.teardown(() => operator.disconnect())
+  return { url: redis.url, port: Number(new URL(redis.url).port), operator }
+}
+
+const opened = async (t: ExecutionContext, url: string): Promise<Store> => {
+  const { store } = await openRedisStore(url)
+  t.teardown(() => store.close())
+  return store
+}
+
+/** Two Redis servers behind one address that leads to the first. */
+const setUp = async (t: ExecutionContext) => {
+  const [old, next] = await Promise.all([startOwn(t), startOwn(t)])
+  const proxy = await startTcpProxy(old.port)
+  t.teardown(() => proxy.close())
+  return { old, next, proxy, url: `redis://127.0.0.1:${proxy.port}` }
+}
+
+type Servers = Awaited<ReturnType<typeof setUp>>
+
+/** Makes the second server a master with everything that the first one has now. */
+const split = async ({ old, next }: Servers): Promise<void> => {
+  await next.operator.replicaof('127.0.0.1', old.port)
+  while (!(await next.operator.info('replication')).includes('master_link_status:up')) await setTimeout(20)
+  await next.operator.replicaof('NO', 'ONE')
+}
+
+/** Lets the first server be read only, without news of the second. Connections stay, but for blocked ones. */
+const demote = ({ old }: Servers) => old.operator.replicaof('127.0.0.1', 1)
+
+const failOver = async (servers: Servers): Promise<void> => {
+  await split(servers)
+  await demote(servers)
+  servers.proxy.moveTo(servers.next.port)
+}
+
+/** The id of a changelog entry by a clock that is 40 s ahead. */
+const in40Seconds = (): string => `${(Date.now() + 40_000) * 1000}-0`
+
+/** Tries until it succeeds: a client that has left one server needs a moment to reach the other. */
+const eventually = async (act: () => Promise<unknown>): Promise<void> => {
+  while (
+    !(await act().then(
+      () => true,
+      () => false,
+    ))
+  )
+    await setTimeout(20)
+}
+
+/** Resolves when a notification lets the listing be read behind the position. */
+const noticed = (store: Store, position: string, listingId: string): Promise<void> =>
+  new Promise((resolve) => {
+    const stop = store.onChange(async () => {
+      const read = await store.changesAfter(position, 100).catch(() => 'lost' as const)
+      if (read === 'lost') return
+      if (!read.changes.some((it) => it.kind === 'listing' && it.record.listingId === listingId)) return
+      stop()
+      resolve()
+    })
+  })
+
+test('a store whose master was demoted reaches the new master, and so does what notifies it', async (t) => {
+  const servers = await setUp(t)
+  const store = await opened(t, servers.url)
+  t.teardown(store.onChange(() => {}))
+  await published(store, publishOf('before'))
+  await split(servers)
+  await demote(servers)
+  const isFollowed = async () => String(await servers.old.operator.client('LIST')).includes('cmd=xread')
+  while (!(await isFollowed())) await setTimeout(20)
+  servers.proxy.moveTo(servers.next.port)
+
+  await t.throwsAsync(store.publish(publishOf('refused')), { ...UNAVAILABLE, message: /Redis says READONLY/ })
+  await servers.proxy.left(servers.old.port)
+  await eventually(() => store.ping())
+  await published(store, publishOf('after'))
+  const { position } = await loaded(store)
+  const notice = noticed(store, position, 'elsewhere')
+  const other = await opened(t, servers.next.url)
+  await published(other, publishOf('elsewhere'))
+  await notice
+  t.deepEqual([...(await Picture.of(store)).listings.keys()], ['before', 'after', 'elsewhere'])
+})
+
+test('a store that is only read leaves a demoted master, too', async (t) => {
+  const servers = await setUp(t)
+  const store = await opened(t, servers.url)
+  t.teardown(store.onChange(() => {}))
+  const { position } = await loaded(store)
+  await failOver(servers)
+  await t.throwsAsync(store.changesAfter(position, 10), { ...UNAVAILABLE, message: /Redis says READONLY/ })
+  await servers.proxy.left(servers.old.port)
+  await eventually(() => store.changesAfter(position, 10))
+  t.pass()
+})
+
+test('counters leave a demoted master', async (t) => {
+  const servers = await setUp(t)
+  const counters = await openRedisCounters(servers.url)
+  t.teardown(() => counters.close())
+  t.is(await counters.client.incr('count'), 1)
+  await failOver(servers)
+  await t.throwsAsync(counters.client.incr('count'), { message: /^READONLY/ })
+  await servers.proxy.left(servers.old.port)
+  await eventually(() => counters.client.incr('count'))
+  t.is(await servers.next.operator.get('count'), '2')
+})
+
+test('changes are noticed on a new master whose clock is behind the old one, and that lost an entry', async (t) => {
+  const servers = await setUp(t)
+  const store = await opened(t, servers.url)
+  t.teardown(store.onChange(() => {}))
+  await published(store, publishOf('L'))
+  await split(servers)
+  await servers.old.operator.xadd('{entrepot}:log', in40Seconds(), 'start', '')
+  const { position } = await loaded(store)
+  const heard = noticed(store, position, 'lost')
+  await published(store, publishOf('lost'))
+  await heard
+
+  servers.proxy.moveTo(servers.next.port)
+  await demote(servers)
+  await t.throwsAsync(store.ping(), UNAVAILABLE)
+  await servers.proxy.left(servers.old.port)
+  await eventually(() => store.ping())
+  const { position: end } = await loaded(store)
+  const notice = noticed(store, end, 'M')
+  const other = await opened(t, servers.next.url)
+  await published(other, publishOf('M'))
+  await notice
+  t.deepEqual([...(await Picture.of(store)).listings.keys()], ['L', 'M'])
+})
+
+test('changes are noticed after the changelog began anew on a Redis that kept its connections', async (t) => {
+  const { url, operator } = await startOwn(t)
+  const store = await opened(t, url)
+  t.teardown(store.onChange(() => {}))
+  await operator.xadd('{entrepot}:log', in40Seconds(), 'start', '')
+  const { position } = await loaded(store)
+  const heard = noticed(store, position, 'L')
+  await published(store, publishOf('L'))
+  await heard
+  await operator.flushall()
+  t.is(await store.changesAfter(position, 10), 'lost')
+  const { position: end } = await loaded(store)
+  const notice = noticed(store, end, 'M')
+  const other = await opened(t, url)
+  await published(other, publishOf('M'))
+  await notice
+  t.pass()
+})
