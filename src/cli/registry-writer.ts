@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SourceError, type SourceReason } from '../domain/source-error.ts'
+import { SourceError } from '../domain/source-error.ts'
+import type { SourceReason } from '../domain/source-reason.ts'
 import { faultOf } from './client.ts'
 import type { Call, Market, Reply } from './market.ts'
 import type { Registry, RegistryOptions } from './select-registries.ts'
