@@ -1,5 +1,5 @@
 import type { LruCache } from '../cache/lru.ts'
-import type { Run } from '../upstream/reading/run.ts'
+import type { StoredRun } from '../upstream/reading/stored-run.ts'
 
 /** The runs keep at least this share of `cache.max_bytes`, whatever the snapshots take. */
 const MIN_RUNS_SHARE = 0.25
@@ -10,13 +10,13 @@ const RESIZE_STEP = 0.05
 
 /** `cache.max_bytes` divided between the snapshots of the upstreams and the cache of runs. */
 export class MemoryBudget {
-  readonly #runs: LruCache<Run>
+  readonly #runs: LruCache<StoredRun>
   #maxBytes: number
   #upstreams: number
   readonly #held = new Map<object, number>()
   #reserved = 0
 
-  constructor(runs: LruCache<Run>, maxBytes: number, upstreams: number) {
+  constructor(runs: LruCache<StoredRun>, maxBytes: number, upstreams: number) {
     this.#runs = runs
     this.#maxBytes = maxBytes
     this.#upstreams = upstreams

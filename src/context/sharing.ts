@@ -4,8 +4,8 @@ import type { Config } from '../config.ts'
 import type { SnapshotStorage } from '../domain/saved-snapshot.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import type { SharedBreakerState } from '../upstream/call/circuit-breaker.ts'
-import type { Run } from '../upstream/reading/run.ts'
 import { cacheGroup } from '../upstream/reading/run-cache.ts'
+import type { StoredRun } from '../upstream/reading/stored-run.ts'
 import type { SnapshotPuller } from '../upstream/snapshot/puller.ts'
 import { snapshotFile } from '../upstream/snapshot/snapshot-file.ts'
 import type { Foundation } from './foundation.ts'
@@ -15,7 +15,7 @@ import type { Opened } from './shared-parts.ts'
 /** What all upstreams of the process share, and what of it replicas share. */
 export type Sharing = {
   /** Cached runs of this process. */
-  runs: LruCache<Run>
+  runs: LruCache<StoredRun>
   memory: MemoryBudget
   /** What replicas share about one upstream; all `null` without Redis. */
   of: (upstream: UpstreamOptions) => SharedState
@@ -37,7 +37,7 @@ const PREFIX = 'entrepot:'
 export const openSharing = async (config: Config, foundation: Foundation): Promise<Opened<Sharing>> => {
   const { now } = foundation.clock
   const { maxBytes } = config.cache
-  const runs = new LruCache<Run>({ maxBytes, sizeOf: ({ retainedBytes }) => retainedBytes, now })
+  const runs = new LruCache<StoredRun>({ maxBytes, sizeOf: ({ retainedBytes }) => retainedBytes, now })
   const memory = new MemoryBudget(runs, maxBytes, config.upstreams.length)
   const redis = foundation.redisUrl === null ? null : await openRedis(foundation.redisUrl, memory, now)
   const sharing: Sharing = {

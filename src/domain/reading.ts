@@ -24,13 +24,14 @@ export type Item = {
   /** Its offset in the source when it was read; absent for a source in memory. */
   offset?: number
   /** The cursor of the page that it came with; absent outside of a gateway's later pages. */
-  resume?: string
+  resume?: string | undefined
 }
 
 /** The `_meta` of a gateway's item. Names are the gateway's own, such as `curated`. */
 export type Origin = {
   registry: string
   alsoIn: readonly string[]
+  disputed?: readonly string[]
   stale: boolean
   differs: boolean
 }

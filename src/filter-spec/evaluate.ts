@@ -7,22 +7,6 @@ import { toScalar } from './scalar.ts'
 export const matchesAll = (criteria: readonly Criterion[], document: JsonValue): boolean =>
   criteria.every((criterion) => matches(criterion, document))
 
-/**
- * The same for a document of `JSON.parse`; `null` where a number that counts was beyond the safe integers, and so may
- * have been rounded.
- */
-export function matchesParsed(criteria: readonly Criterion[], document: JsonValue): boolean | null {
-  for (const { filter, onMissing, test } of criteria) {
-    const values = resolvePath(filter.compiled, document)
-    if (values.some(isUnsafeInteger)) return null
-    if (values.length === 0 ? onMissing !== 'pass' : !passes(test, values)) return false
-  }
-  return true
-}
-
-const isUnsafeInteger = (value: JsonValue): boolean =>
-  typeof value === 'number' && !Number.isSafeInteger(value) && Number.isInteger(value)
-
 /** Whether a document passes one condition; where its field is missing, `onMissing` alone decides. */
 export const matches = (criterion: Criterion, document: JsonValue): boolean =>
   failureOf(criterion, document) === null

@@ -433,6 +433,7 @@ function describe(
     differs:
       origin?.differs === true || group.some((other) => other !== copy && hasOtherTerms(item, other.item)),
     ...known,
+    disputed: [...known.disputed, ...(origin?.disputed ?? []).map((name) => `${source.name}/${name}`)],
   }
 }
 

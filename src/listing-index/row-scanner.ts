@@ -18,6 +18,9 @@ import { TextPool } from './text-pool.ts'
 
 /** Longer texts are rare, and left to the parser. */
 const MAX_SCANNED_BYTES = 64 * 1024
+/** Scanning is one step, so all scanners share their memory. */
+const SHARED_ROW = new RowText(MAX_SCANNED_BYTES)
+const TEXTS = new TextPool()
 
 /**
  * Goes through the bytes of JSON texts once, reading only what is wanted. It gives up where that would take more than
@@ -25,8 +28,7 @@ const MAX_SCANNED_BYTES = 64 * 1024
  */
 export class RowScanner {
   readonly #root: ScanNode
-  readonly #texts = new TextPool()
-  readonly #row = new RowText(MAX_SCANNED_BYTES)
+  #row = SHARED_ROW
   #found!: FoundValues
   #gaveUp = false
   /** Numbers the objects that are looked into. */
@@ -39,12 +41,18 @@ export class RowScanner {
   /** Fills `found`; `false` where it gave up, and `found` is not complete. */
   scan(bytes: Uint8Array, found: FoundValues): boolean {
     if (bytes.length > MAX_SCANNED_BYTES) return false
-    this.#row.load(bytes)
+    SHARED_ROW.load(bytes)
+    return this.scanAt(SHARED_ROW, skipSpace(SHARED_ROW, 0), found) !== -1
+  }
+
+  /** The same of the value that starts at `at`: where it ends, or -1 where it gave up. */
+  scanAt(row: RowText, at: number, found: FoundValues): number {
+    this.#row = row
     this.#found = found
     this.#gaveUp = false
     found.count = 0
-    this.#readValue(this.#root, skipSpace(this.#row, 0))
-    return !this.#gaveUp
+    const end = this.#readValue(this.#root, at)
+    return this.#gaveUp ? -1 : end
   }
 
   /** This and all that follow read what stands at `at` and give the position behind it. */
@@ -117,7 +125,7 @@ export class RowScanner {
   #readText(path: number, at: number): number {
     const end = this.#row.plainStringEnd(at)
     if (end === -1) return this.#readOddText(path, at)
-    this.#found.add(path, this.#texts.read(this.#row, at + 1, end))
+    this.#found.add(path, TEXTS.read(this.#row, at + 1, end))
     return end + 1
   }
 

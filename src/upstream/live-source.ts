@@ -12,13 +12,13 @@ import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import { Exclusions } from '../filter-spec/exclusions.ts'
+import { unsentFilters } from '../filter-spec/unsent-filters.ts'
 import { rowConditions } from '../listing-index/row-conditions.ts'
 import { queryParameters } from './page/fetch-page.ts'
 import type { PageItem } from './page/page-item.ts'
 import type { PublisherDirectory } from './publisher-directory.ts'
 import type { Run } from './reading/run.ts'
 import type { RunCache, ServedRun } from './reading/run-cache.ts'
-import { unsentFilters } from './spec/filter-pushdown.ts'
 
 export type LiveSourceOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'scanLimit'>

@@ -20,8 +20,8 @@ import { liveSource, refuseLongScan } from './live-source.ts'
 import { createFetchPage } from './page/fetch-page.ts'
 import { PublisherDirectory } from './publisher-directory.ts'
 import { readRun } from './reading/read-run.ts'
-import type { Run } from './reading/run.ts'
 import { type ReadRun, RunCache } from './reading/run-cache.ts'
+import type { StoredRun } from './reading/stored-run.ts'
 import { pull } from './snapshot/pull.ts'
 import { SnapshotPuller } from './snapshot/puller.ts'
 import { SnapshotSource } from './snapshot/snapshot-source.ts'
@@ -62,7 +62,7 @@ export type UpstreamParts = {
   /** Time for one whole answer. */
   budgetMs: number
   /** Shared by all upstreams. */
-  runs: LruCache<Run>
+  runs: LruCache<StoredRun>
   policy: CachePolicy
   /** Shared by all replicas; `null` without Redis. */
   sharedRuns: RedisCache | null

@@ -12,9 +12,9 @@ import { type HttpResponse, send } from '../http/client.ts'
 import { parseRetryAfter, reasonOfStatus } from '../http/errors.ts'
 import { loopHeaders, rejectKeyEcho, requestHeaders } from '../http/headers.ts'
 import { ListingPage, type PageOptions } from './listing-page.ts'
-import { matcherOf } from './matcher.ts'
 import { NO_LISTING, wrapListing } from './one-listing.ts'
 import { refusedFilters } from './refused-filters.ts'
+import { scannerOf } from './scanner-of.ts'
 
 /** Most bytes of one page, after decompression. */
 export const MAX_PAGE_BYTES = 8 * 1024 * 1024
@@ -69,7 +69,7 @@ export function createFetchPage(upstream: UpstreamOptions, agent: Dispatcher): F
       return onePage(wrapListing(response.body, query.listingId), query, upstream, directives)
     return new ListingPage(response.body, {
       kind: upstream.kind,
-      matcher: matcherOf(query),
+      scanner: scannerOf(query),
       offset: request.offset,
       resume: request.resume,
       directives,
@@ -116,7 +116,7 @@ function onePage(
 ): ListingPage {
   return new ListingPage(body, {
     kind,
-    matcher: matcherOf(query),
+    scanner: scannerOf(query),
     offset: 0,
     ...(directives && { directives }),
   })

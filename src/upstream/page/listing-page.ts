@@ -1,31 +1,30 @@
 import { isUtf8 } from 'node:buffer'
 import { type Directives, NO_DIRECTIVES } from '../../domain/freshness.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json.ts'
+import { JsonCheck } from '../../domain/json-check.ts'
+import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../../domain/json-walk.ts'
 import { type MissingOptions, type MissingSource, readMissing } from '../../domain/missing-source.ts'
 import { SourceError } from '../../domain/source-error.ts'
+import type { Micros } from '../../domain/timestamp.ts'
 import type { UpstreamKind } from '../../domain/upstream.ts'
-import { findSlices, ItemSlices, MAX_ITEM_BYTES, MAX_ITEM_DEPTH, type Slices } from './item-slices.ts'
-import { PageItem } from './page-item.ts'
+import { RowText } from '../../listing-index/row-text.ts'
+import { skipSpace, skipValue } from '../../listing-index/skip-json.ts'
+import type { ItemScanner } from './item-scanner.ts'
+import { MAX_ITEM_BYTES, NO_META, PageItem, readMeta } from './page-item.ts'
 
 /** Most listings that one request asks for, and that a response may hold. */
 export const MAX_PAGE_ITEMS = 200
-/** Up to here a body is parsed at once: whatever it holds, that takes some milliseconds at most. */
-const MAX_WHOLE_PARSE_BYTES = 512 * 1024
-/** Most bytes around the items of a longer body. */
+/** More deeply nested listings are unreadable. */
+const MAX_ITEM_DEPTH = 32
+/** Most members of an envelope, and most bytes around its items. */
+const MAX_MEMBERS = 256
 const MAX_ENVELOPE_BYTES = 512 * 1024
-const PAGE_HEAP_BYTES = 1024
-
-/** Tells whether a listing matches the query that a page was asked with. */
-export type Matcher = {
-  /** `null` where the document cannot tell, because JSON.parse has rounded a number that counts. */
-  matches: (document: JsonObject) => boolean | null
-  /** Exact for numbers of any size. */
-  matchesBytes: (bytes: Uint8Array) => boolean
-}
+/** Longest cursor of a gateway that is sent back to it. */
+const MAX_CURSOR_LENGTH = 12_288
 
 export type PageOptions = {
   kind: UpstreamKind
-  matcher: Matcher
+  scanner: ItemScanner
   missing?: MissingOptions
   /** Offset of the first item in the upstream; on a gateway's later pages a count of what came before. */
   offset: number
@@ -37,8 +36,9 @@ export type PageOptions = {
 }
 
 /**
- * One response of `GET /listings`. It keeps the body and, per item, what ordering and merging compare; the documents
- * are dropped. An unreadable item spoils nothing else: any seller may have made it.
+ * One response of `GET /listings`: its body, and per item what ordering and merging compare. The items are scanned where
+ * they are and never parsed; those that are shown are checked then. An unreadable item spoils nothing else: any seller
+ * may have made it.
  */
 export class ListingPage {
   readonly bytes: Buffer
@@ -58,113 +58,172 @@ export class ListingPage {
   readonly resume: string | undefined
   readonly directives: Directives
   readonly gatewayId: string | undefined
-  readonly #slices: ItemSlices
+  /** Start and end of each item, one after the other. */
+  readonly #bounds: Int32Array
+  /** `created_at` and position of each item, one after the other. */
+  readonly #times: Float64Array
+  #check: JsonCheck | null = null
 
   /** @throws SourceError `not_json` | `bad_envelope`, the latter also where none of the items is readable */
-  constructor(bytes: Buffer, { kind, matcher, missing, ...options }: PageOptions) {
-    const { envelope, documents, slices } = parseEnvelope(bytes)
+  constructor(bytes: Buffer, { kind, scanner, missing, ...options }: PageOptions) {
+    if (!isUtf8(bytes)) throw notJson()
     this.bytes = bytes
-    this.received = documents.length
-    this.total = Math.max(totalOf(envelope), documents.length)
-    this.missing = readMissing(envelope, missing) ?? undefined
-    this.isGateway = kind === 'gateway' && typeof envelope.complete === 'boolean'
-    this.nextCursor = kind === 'gateway' ? asCursor(envelope.next_cursor) : undefined
     this.offset = options.offset
     this.resume = options.resume
     this.directives = options.directives ?? NO_DIRECTIVES
     this.gatewayId = options.gatewayId
-    this.#slices = new ItemSlices(bytes, documents, slices)
-    for (let index = 0; index < documents.length; index++) {
-      const place = {
-        kind,
-        slices: this.#slices,
-        index,
-        offset: options.offset + index,
-        resume: options.resume,
-      }
-      const item = PageItem.read(documents[index], place)
-      if (item === null) continue
-      item.isMatch = matcher.matches(documents[index] as JsonObject) ?? matchesText(item, matcher)
-      this.items.push(item)
-    }
-    // A seller decides how long her listing is, but not that it is one.
-    const isReadable = this.items.length > 0 || documents.includes(TOO_LARGE)
-    if (!isReadable && documents.length > 0) throw badEnvelope('none of its items is readable')
+    const row = loaded(bytes)
+    const scan = { kind, scanner, bounds: [], times: [] }
+    const items = findItems(row, (start) => this.#scanItems(row, start, scan))
+    this.#bounds = Int32Array.from(scan.bounds)
+    this.#times = Float64Array.from(scan.times)
+    this.received = this.#bounds.length / 2
+    const envelope = readEnvelope(bytes, items)
+    this.total = Math.max(totalOf(envelope), this.received)
+    this.missing = readMissing(envelope, missing) ?? undefined
+    this.isGateway = kind === 'gateway' && typeof envelope.complete === 'boolean'
+    this.nextCursor = this.isGateway ? asCursor(envelope.next_cursor) : undefined
+    if (this.items.length === 0 && !this.#isEmptyOrLong()) throw badEnvelope('none of its items is readable')
   }
 
-  /** Memory that it keeps alive. */
+  /** Memory that it keeps alive, besides its items. */
   get retainedBytes(): number {
-    let heap = PAGE_HEAP_BYTES + this.#slices.retainedBytes
-    for (const item of this.items) heap += item.heapBytes
-    return this.bytes.length + heap
+    return PAGE_HEAP_BYTES + this.bytes.length
+  }
+
+  createdAt(index: number): Micros {
+    return this.#times[2 * index]!
+  }
+
+  position(index: number): Micros {
+    return this.#times[2 * index + 1]!
+  }
+
+  /**
+   * The bytes of an item as they came.
+   * @throws SyntaxError for an item that is too long, nested too deep, or not JSON
+   */
+  bytesOf(index: number): Buffer {
+    const start = this.#bounds[2 * index]!
+    const end = this.#bounds[2 * index + 1]!
+    this.#check ??= new JsonCheck(this.bytes)
+    if (end - start > MAX_ITEM_BYTES || this.#check.valueEnd(start, MAX_ITEM_DEPTH) !== end)
+      throw new SyntaxError('the listing is too long, nested too deep, or not JSON')
+    return this.bytes.subarray(start, end)
+  }
+
+  /** A seller decides how long a listing is, but not whether it is one. */
+  #isEmptyOrLong(): boolean {
+    if (this.received === 0) return true
+    return this.#bounds.some((end, n) => n % 2 === 1 && end - this.#bounds[n - 1]! > MAX_ITEM_BYTES)
+  }
+
+  /** Scans the array that starts at `at`. @returns where it ends */
+  #scanItems(row: RowText, at: number, { kind, scanner, bounds, times }: Scan): number {
+    if (row.bytes[at] !== OPEN_BRACKET) throw badEnvelope('items is not an array')
+    let position = skipSpace(row, at + 1)
+    if (row.bytes[position] === CLOSE_BRACKET) return position + 1
+    for (;;) {
+      if (bounds.length === 2 * MAX_PAGE_ITEMS)
+        throw badEnvelope(`it holds more than ${MAX_PAGE_ITEMS} items`)
+      const end = scanner.scan(row, position)
+      if (end === position || end >= row.length) throw notJson()
+      const { listingId, createdAt, hasMeta } = scanner
+      const meta = hasMeta && listingId !== null ? this.#metaOf(kind, position, end) : null
+      if (listingId !== null) this.items.push(new PageItem(this, bounds.length / 2, scanner, meta))
+      bounds.push(position, end)
+      times.push(createdAt, meta?.position ?? createdAt)
+      position = skipSpace(row, end)
+      if (row.bytes[position] === CLOSE_BRACKET) return position + 1
+      if (row.bytes[position] !== COMMA) throw notJson()
+      position = skipSpace(row, position + 1)
+    }
+  }
+
+  #metaOf(kind: UpstreamKind, start: number, end: number) {
+    if (kind !== 'gateway' || end - start > MAX_ITEM_BYTES + MAX_META_BYTES) return NO_META
+    try {
+      const document: JsonValue = JSON.parse(this.bytes.toString('utf8', start, end))
+      return isJsonObject(document) ? readMeta(document._meta) : NO_META
+    } catch {
+      return NO_META
+    }
   }
 }
 
-/** Longest cursor of a gateway that is sent back to it. */
-const MAX_CURSOR_LENGTH = 12_288
+const PAGE_HEAP_BYTES = 1024
+const MAX_META_BYTES = 256 * 1024
 
-function asCursor(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' && value.length <= MAX_CURSOR_LENGTH ? value : undefined
+type Span = { start: number; end: number }
+type Scan = { kind: UpstreamKind; scanner: ItemScanner; bounds: number[]; times: number[] }
+
+/** Most pages fit in the memory that all of them are read in. */
+const SHARED_ROW = new RowText(MAX_ENVELOPE_BYTES)
+
+function loaded(bytes: Buffer): RowText {
+  const row = bytes.length <= MAX_ENVELOPE_BYTES ? SHARED_ROW : new RowText(bytes.length)
+  row.load(bytes)
+  return row
 }
 
-function matchesText(item: PageItem, { matchesBytes }: Matcher): boolean {
+/**
+ * Where the array of the member `items` is. An envelope that has two is refused: parsers differ about which counts.
+ * @param scan goes through it; returns where it ends
+ */
+function findItems(row: RowText, scan: (start: number) => number): Span {
+  const { bytes } = row
+  let found: Span | null = null
+  let position = skipSpace(row, 0)
+  if (bytes[position] !== OPEN_BRACE) throw badEnvelope('it is not an object')
+  position = skipSpace(row, position + 1)
+  for (let members = 0; bytes[position] === QUOTE && position < row.length; members++) {
+    if (members === MAX_MEMBERS) throw badEnvelope(`it has more than ${MAX_MEMBERS} members`)
+    const nameEnd = skipValue(row, position)
+    const start = skipSpace(row, skipSpace(row, nameEnd) + 1)
+    const isArray = isItems(bytes, position, nameEnd)
+    if (isArray && found !== null) throw badEnvelope('it has items twice')
+    const end = isArray ? scan(start) : skipValue(row, start)
+    if (isArray) found = { start, end }
+    position = skipSpace(row, end)
+    if (bytes[position] === COMMA) position = skipSpace(row, position + 1)
+  }
+  if (bytes[position] !== CLOSE_BRACE || position >= row.length) throw notJson()
+  if (found === null) throw badEnvelope('it has no items')
+  return found
+}
+
+/** The name from its opening to behind its closing quote. */
+function isItems(bytes: Buffer, start: number, end: number): boolean {
+  const text = bytes.toString('utf8', start, end)
+  if (!text.includes('\\')) return text === '"items"'
   try {
-    return matchesBytes(item.bytes)
+    return JSON.parse(text) === 'items'
   } catch {
-    return false // unreadable: it is not shown either
+    return false
   }
 }
 
-type Parsed = { envelope: JsonObject; documents: readonly JsonValue[]; slices: Slices | null }
-
-function parseEnvelope(bytes: Buffer): Parsed {
-  if (!isUtf8(bytes)) throw notJson()
-  const parsed = bytes.length <= MAX_WHOLE_PARSE_BYTES ? parseWhole(bytes) : parseInParts(bytes)
-  if (parsed.documents.length > MAX_PAGE_ITEMS)
-    throw badEnvelope(`it holds more than ${MAX_PAGE_ITEMS} items`)
-  return parsed
-}
-
-function parseWhole(bytes: Buffer): Parsed {
-  const envelope = parse(bytes)
-  if (!isJsonObject(envelope)) throw badEnvelope('it is not an object with items')
-  const { items } = envelope
-  if (!Array.isArray(items)) throw badEnvelope('items is not an array')
-  return { envelope, documents: items, slices: null }
-}
-
-/** No parser sees a long body whole: items are parsed one by one, and only those that are not too long or too deep. */
-function parseInParts(bytes: Buffer): Parsed {
-  const slices = findSlices(bytes, MAX_PAGE_ITEMS)
-  if (slices === null) throw badEnvelope(`it is not an object with at most ${MAX_PAGE_ITEMS} items`)
-  const { bounds, count, arrayStart, arrayEnd } = slices
-  const around = Buffer.concat([bytes.subarray(0, arrayStart), EMPTY_ARRAY, bytes.subarray(arrayEnd)])
-  if (around.length > MAX_ENVELOPE_BYTES) throw badEnvelope('too much of it is not items')
-  const envelope = parse(around)
-  if (!isJsonObject(envelope)) throw badEnvelope('it is not an object with items')
-  const documents = Array.from({ length: count }, (_, n): JsonValue => {
-    const [start = 0, end = 0, depth = 0] = bounds.subarray(3 * n, 3 * n + 3)
-    const isWithinLimits = end - start <= MAX_ITEM_BYTES && depth <= MAX_ITEM_DEPTH
-    return isWithinLimits ? parse(bytes.subarray(start, end)) : TOO_LARGE
-  })
-  return { envelope, documents, slices }
-}
-
-/** In place of the document of an item that is too long or nested too deep. */
-const TOO_LARGE: JsonValue = {}
-const EMPTY_ARRAY = Buffer.from('[]')
-
-function parse(bytes: Buffer): JsonValue {
+/** What is around the items, parsed without them. */
+function readEnvelope(bytes: Buffer, { start, end }: Span): JsonObject {
+  const around = bytes.length - (end - start)
+  if (around > MAX_ENVELOPE_BYTES)
+    throw badEnvelope(`more than ${MAX_ENVELOPE_BYTES} bytes of it are not items`)
   try {
-    return JSON.parse(bytes.toString())
+    const value: JsonValue = JSON.parse(`${bytes.toString('utf8', 0, start)}[]${bytes.toString('utf8', end)}`)
+    if (isJsonObject(value)) return value
   } catch (cause) {
     throw notJson(cause)
   }
+  throw badEnvelope('it is not an object')
 }
 
 function totalOf({ total_after_filter: total }: JsonObject): number {
   if (typeof total === 'number' && Number.isSafeInteger(total) && total >= 0) return total
   throw badEnvelope('total_after_filter is not a count')
+}
+
+function asCursor(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' && value.length <= MAX_CURSOR_LENGTH ? value : undefined
 }
 
 function notJson(cause?: unknown): SourceError {

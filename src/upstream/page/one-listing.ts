@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonValue } from '../../domain/json.ts'
 import { objectMembers } from '../../domain/json-members.ts'
 import { SourceError } from '../../domain/source-error.ts'
-import { MAX_ITEM_BYTES } from './item-slices.ts'
+import { MAX_ITEM_BYTES } from './page-item.ts'
 
 /** The page that replaces the answer of an upstream that does not have the listing. */
 export const NO_LISTING = Buffer.from('{"items":[],"count":0,"total_after_filter":0}')

@@ -14,6 +14,8 @@ export const MIN_PAGE_ITEMS = 25
 const MAX_FRUITLESS = 10
 /** Pages without anything new before an upstream counts as one that ignores `offset`. */
 const MAX_REPEATED = 2
+/** Listings of one instant that are read together, since their order is the upstream's own. */
+const MAX_TIE = 2000
 /** Pages of a long run that are requested ahead of the one that is joined next. */
 const MAX_AHEAD = 8
 
@@ -160,8 +162,8 @@ class RunReader {
         'unsorted',
         `${name}: is not sorted newest first, and ${total} are too many to sort`,
       )
-    if (run.isSorted && !run.isEnded && run.tieLength > scanLimit)
-      throw new SourceError('unsorted', `${name}: has more than ${scanLimit} listings of one instant`)
+    if (run.isSorted && !run.isEnded && run.tieLength > MAX_TIE)
+      throw new SourceError('unsorted', `${name}: has more than ${MAX_TIE} listings of one instant`)
     if (run.excluded === 0 || this.#received <= scanLimit + count) return
     const filters = [...new Set(this.#query.criteria.map(({ filter }) => filter.name))]
     throw new SourceError('scan_limit', `${name}: does not apply what it was sent`, { filters })

@@ -16,7 +16,7 @@ import { SourceError } from '../../domain/source-error.ts'
 import { isAboutQuestion, type SourceReason } from '../../domain/source-reason.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
 import type { Run } from './run.ts'
-import { decodeRun, encodeRun } from './run-codec.ts'
+import { StoredRun } from './stored-run.ts'
 
 /** Reads a run that covers a range, perhaps on from the end of another. */
 export type ReadRun = (query: ListingQuery, range: Range, base: Run | null) => Promise<Run>
@@ -35,7 +35,7 @@ export type RunCacheOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'url' | 'kind' | 'key' | 'timeoutMs' | 'scanLimit'>
   read: ReadRun
   /** Of this process, shared by all upstreams. */
-  local: LruCache<Run>
+  local: LruCache<StoredRun>
   /** Of all replicas; `null` without Redis. */
   shared: RedisCache | null
   policy: CachePolicy
@@ -58,7 +58,7 @@ const LOCK_POLL_MS = 25
 export class RunCache {
   readonly #options: RunCacheOptions
   readonly #group: string
-  readonly #inFlight = new Map<string, Promise<CacheEntry<Run>>>()
+  readonly #inFlight = new Map<string, Promise<Entry>>()
   /** Per question, the key of the run that was read last: a walk by cursor goes on there. */
   readonly #latest = new Map<string, string>()
   readonly #counts: Record<CacheDecision['outcome'], number> = { hit: 0, revalidating: 0, stale: 0, miss: 0 }
@@ -86,16 +86,16 @@ export class RunCache {
     const { clock } = this.#options
     const question = questionKey(query)
     const key = entryKey(question, range)
-    const stored = this.#find(question, key, range)
+    const stored = this.#find(query, range, question) ?? (await this.#findShared(query, key, question))
     const phase = stored === null ? 'expired' : phaseAt(stored.lifetime, clock.now())
-    const isUsable = stored !== null && phase !== 'expired' && stored.value.covers(range)
+    const isUsable = stored !== null && phase !== 'expired' && stored.run.covers(range)
     if (isUsable && phase === 'fresh' && query.caching !== 'no-cache') return this.#serve(stored, 'hit')
     if (isUsable && phase === 'revalidate' && query.caching === undefined) {
       this.#refresh(query, range, key)
       return this.#serve(stored, 'revalidating')
     }
     if (query.caching === 'only-if-cached') return this.#onlyIfCached(isUsable ? stored : null, phase)
-    const base = phase === 'fresh' && query.caching === undefined ? stored!.value : null
+    const base = phase === 'fresh' && query.caching === undefined ? stored!.run : null
     try {
       const reading = this.#readOnce({ query, range, key, question, base })
       // Without anything to serve in its place, the caller waits for its own deadline.
@@ -108,22 +108,45 @@ export class RunCache {
   }
 
   /** RFC 9111 section 5.2.1.7 answers 504 (Gateway Timeout). */
-  #onlyIfCached(stored: CacheEntry<Run> | null, phase: ReturnType<typeof phaseAt>): ServedRun {
+  #onlyIfCached(stored: Entry | null, phase: ReturnType<typeof phaseAt>): ServedRun {
     if (stored !== null) return this.#serve(stored, phase === 'if_error' ? 'stale' : 'revalidating')
     throw new SourceError('timeout', `${this.#options.upstream.name}: nothing is cached`)
   }
 
   /** The run that begins where the range does, or one that goes through there. */
-  #find(question: string, key: string, range: Range): CacheEntry<Run> | null {
-    const { local } = this.#options
-    const exact = local.get(this.#group, key)
+  #find(query: ListingQuery, range: Range, question: string): Entry | null {
+    const exact = this.#get(entryKey(question, range), query)
     if (exact !== null || range.after === null) return exact
-    const candidates = [this.#latest.get(question), entryKey(question, { after: null })]
-    for (const candidate of candidates) {
-      const entry = candidate === undefined ? null : local.get(this.#group, candidate)
-      if (entry?.value.reaches(range)) return entry
+    for (const key of [this.#latest.get(question), entryKey(question, FROM_TOP)]) {
+      const entry = key === undefined ? null : this.#get(key, query)
+      if (entry?.run.reaches(range)) return entry
     }
     return null
+  }
+
+  #get(key: string, query: ListingQuery): Entry | null {
+    const entry = this.#options.local.get(this.#group, key)
+    return entry === null ? null : this.#restore(entry, query)
+  }
+
+  /** What another replica has stored, or this one before it was restarted. */
+  async #findShared(query: ListingQuery, key: string, question: string): Promise<Entry | null> {
+    const { shared } = this.#options
+    const entry = shared === null ? null : await shared.get(this.#group, key)
+    const value = entry === null ? null : StoredRun.decode(entry.value)
+    if (entry === null || value === null) return null
+    const restored = this.#restore({ value, lifetime: entry.lifetime }, query)
+    if (restored !== null) this.#storeLocally(key, question, { value, lifetime: entry.lifetime })
+    return restored
+  }
+
+  #restore({ value, lifetime }: CacheEntry<StoredRun>, query: ListingQuery): Entry | null {
+    try {
+      return { run: value.run(this.#options.upstream, query), lifetime }
+    } catch (error) {
+      if (error instanceof SourceError) return null // not written by us
+      throw error
+    }
   }
 
   /** In the background: readers who wait for the run learn of a failure. */
@@ -133,7 +156,7 @@ export class RunCache {
   }
 
   /** Joins the reading of that run, or begins it. */
-  #readOnce(task: ReadTask): Promise<CacheEntry<Run>> {
+  #readOnce(task: ReadTask): Promise<Entry> {
     const { query, range, key } = task
     const name = `${this.#generation.value} ${query.caching ?? ''} ${range.count} ${key}`
     const joined = this.#inFlight.get(name)
@@ -143,7 +166,7 @@ export class RunCache {
     return reading
   }
 
-  #readInTime(task: ReadTask): Promise<CacheEntry<Run>> {
+  #readInTime(task: ReadTask): Promise<Entry> {
     const { upstream, maxReadMs, clock, shared } = this.#options
     const isShared = shared !== null && task.query.caching === undefined
     const reading = isShared ? this.#readInTurn(task, shared) : this.#readAndStore(task)
@@ -156,46 +179,32 @@ export class RunCache {
   }
 
   /** Waits for a replica that reads the same, but not for ever, and uses what it has stored. */
-  async #readInTurn(task: ReadTask, shared: RedisCache): Promise<CacheEntry<Run>> {
+  async #readInTurn(task: ReadTask, shared: RedisCache): Promise<Entry> {
     const { clock, upstream, maxReadMs } = this.#options
-    const { key } = task
+    const { query, range, key, question } = task
     const tryLock = () => shared.tryLock(this.#group, key, maxReadMs)
     const deadline = { isOver: false }
     const cancel = clock.after(upstream.timeoutMs, () => {
       deadline.isOver = true
     })
+    const isFound = (entry: Entry | null): entry is Entry =>
+      entry !== null && phaseAt(entry.lifetime, clock.now()) === 'fresh' && entry.run.covers(range)
     // In this order, and in one round trip: the holder of the lock finds what was stored before it was released.
-    let [release, found] = await Promise.all([tryLock(), this.#findShared(task, shared)])
-    while (release === null && !deadline.isOver) {
+    let [release, found] = await Promise.all([tryLock(), this.#findShared(query, key, question)])
+    while (release === null && !deadline.isOver && !isFound(found)) {
       await new Promise<void>((resolve) => clock.after(LOCK_POLL_MS, resolve))
       release = await tryLock()
-      found = await this.#findShared(task, shared)
-      if (found !== null) break
+      found = await this.#findShared(query, key, question)
     }
     cancel()
     try {
-      return found ?? (await this.#readAndStore(task))
+      return isFound(found) ? found : await this.#readAndStore(task)
     } finally {
       release?.()
     }
   }
 
-  /** A fresh run of another replica that covers the range. */
-  async #findShared(
-    { query, range, key, question }: ReadTask,
-    shared: RedisCache,
-  ): Promise<CacheEntry<Run> | null> {
-    const { upstream, clock } = this.#options
-    const entry = await shared.get(this.#group, key)
-    if (entry === null || phaseAt(entry.lifetime, clock.now()) !== 'fresh') return null
-    const run = decodeRun(entry.value, upstream, query)
-    if (run === null || !run.covers(range)) return null
-    const found = { value: run, lifetime: entry.lifetime }
-    this.#storeLocally(key, question, found)
-    return found
-  }
-
-  async #readAndStore({ query, range, key, question, base }: ReadTask): Promise<CacheEntry<Run>> {
+  async #readAndStore({ query, range, key, question, base }: ReadTask): Promise<Entry> {
     const { read, policy, clock, random, shared } = this.#options
     const generation = this.#generation.value
     const run = await read(query, range, base?.fork(range) ?? null).catch((error: unknown) => {
@@ -207,27 +216,28 @@ export class RunCache {
     // An incomplete answer is served once: it must not displace a complete one.
     const isStored = run.missing === undefined
     const lifetime = isStored ? lifetimeOf(policy, directives, { now: run.asOf, random: random() }) : null
-    if (lifetime === null || lifetime.deleteAt <= now) return { value: run, lifetime: servedOnce(run, now) }
-    const entry = { value: run, lifetime }
+    if (lifetime === null || lifetime.deleteAt <= now) return { run, lifetime: servedOnce(run, now) }
+    const entry = { run, lifetime }
     if (generation !== this.#generation.value) return entry
+    const stored = { value: StoredRun.of(run), lifetime }
     // A run that had to be read from the top serves every range.
-    const storedKey = run.after === null ? entryKey(question, { after: null }) : key
-    this.#storeLocally(storedKey, question, entry)
-    if (shared !== null) await shared.set(this.#group, storedKey, { value: encodeRun(run), lifetime })
+    const storedKey = run.after === null ? entryKey(question, FROM_TOP) : key
+    this.#storeLocally(storedKey, question, stored)
+    if (shared !== null) await shared.set(this.#group, storedKey, { value: stored.value.encode(), lifetime })
     return entry
   }
 
-  #storeLocally(key: string, question: string, entry: CacheEntry<Run>): void {
+  #storeLocally(key: string, question: string, entry: CacheEntry<StoredRun>): void {
     this.#options.local.set(this.#group, key, entry)
     this.#latest.delete(question)
     this.#latest.set(question, key)
     if (this.#latest.size > MAX_LATEST) this.#latest.delete(this.#latest.keys().next().value!)
   }
 
-  #serve(entry: CacheEntry<Run>, outcome: CacheDecision['outcome'], reason?: SourceReason): ServedRun {
+  #serve(entry: Entry, outcome: CacheDecision['outcome'], reason?: SourceReason): ServedRun {
     this.#counts[outcome]++
     const { clock } = this.#options
-    const { value: run, lifetime } = entry
+    const { run, lifetime } = entry
     return {
       run,
       stale: outcome === 'stale',
@@ -238,11 +248,14 @@ export class RunCache {
   }
 }
 
+/** A run with its lifetime. */
+type Entry = { run: Run; lifetime: Lifetime }
 type ReadTask = { query: ListingQuery; range: Range; key: string; question: string; base: Run | null }
 
 /** A run that cannot be read on at its end is read again. */
 const NO_JOINT: ReadonlySet<SourceReason> = new Set(['unstable', 'unsorted', 'bad_envelope', 'http_400'])
 
+const FROM_TOP = { after: null }
 /** Questions whose latest run is remembered. */
 const MAX_LATEST = 1000
 

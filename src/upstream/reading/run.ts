@@ -31,7 +31,7 @@ export class Run {
   /** Offset behind its last page. */
   end = 0
   readonly #upstream: RunUpstream
-  readonly #positions = new Map<string, number>()
+  readonly #keys = new Set<string>()
   readonly #unreadable = new Set<number>()
   #byId: ReadonlyMap<string, readonly PageItem[]> | null = null
   #view: { items: PageItem[]; length: number; isEnded: boolean } | null = null
@@ -74,14 +74,6 @@ export class Run {
 
   get directives(): Directives {
     return this.pages.reduce((joined, { directives }) => joinDirectives(joined, directives), NO_DIRECTIVES)
-  }
-
-  /** Memory that it keeps alive. */
-  get retainedBytes(): number {
-    return this.pages.reduce(
-      (sum, page) => sum + page.retainedBytes,
-      RUN_HEAP_BYTES + this.items.length * 100,
-    )
   }
 
   /**
@@ -168,9 +160,15 @@ export class Run {
     const last = this.items.at(-1)
     if (last === undefined) return this.after === null || first.position > this.after.position
     if (this.isSorted && first.position > last.position) return true
-    return page.items.some(
-      (item) => this.#positions.get(listingKey(item, this.#upstream.kind)) === item.position,
-    )
+    return page.items.some((item) => this.#isKnown(item))
+  }
+
+  /** Whether it has the listing at the very same position. */
+  #isKnown(item: PageItem): boolean {
+    const { kind } = this.#upstream
+    const key = listingKey(item, kind)
+    if (!this.#keys.has(key)) return false
+    return this.items.some((own) => own.position === item.position && listingKey(own, kind) === key)
   }
 
   /** Adds a page that joins. @returns whether it brought a new listing */
@@ -182,8 +180,8 @@ export class Run {
       previous = item.position
       const key = listingKey(item, this.#upstream.kind)
       // A listing that was re-dated meanwhile counts where it came first.
-      if (this.#positions.has(key)) continue
-      this.#positions.set(key, item.position)
+      if (this.#keys.has(key)) continue
+      this.#keys.add(key)
       this.items.push(item)
     }
     if (page.items.length < page.received) this.#noteUnreadable(page)
@@ -209,8 +207,6 @@ export class Run {
 }
 
 const NONE: readonly PageItem[] = []
-const RUN_HEAP_BYTES = 2048
-
 function isInOrder(items: readonly PageItem[]): boolean {
   for (let n = 1; n < items.length; n++) if (compareSortKeys(items[n - 1]!, items[n]!) > 0) return false
   return true

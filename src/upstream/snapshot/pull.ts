@@ -9,10 +9,9 @@ import { sendForLines } from '../http/client.ts'
 import { parseRetryAfter, reasonOfStatus } from '../http/errors.ts'
 import { loopHeaders, rejectKeyEcho, requestHeaders } from '../http/headers.ts'
 import { aboutGateway, queryParameters } from '../page/fetch-page.ts'
-import { MAX_ITEM_BYTES } from '../page/item-slices.ts'
 import { ListingPage, MAX_PAGE_ITEMS } from '../page/listing-page.ts'
-import { matcherOf } from '../page/matcher.ts'
-import { listingKey, type PageItem } from '../page/page-item.ts'
+import { listingKey, MAX_ITEM_BYTES, type PageItem } from '../page/page-item.ts'
+import { scannerOf } from '../page/scanner-of.ts'
 import type { PublisherDirectory } from '../publisher-directory.ts'
 import { type ReadRunOptions, readRun } from '../reading/read-run.ts'
 import type { Run } from '../reading/run.ts'
@@ -204,7 +203,7 @@ class StreamReader {
     const tail = Buffer.from(`],"count":${length},"total_after_filter":${length}}`)
     const page = new ListingPage(Buffer.concat([HEAD, ...parts, tail]), {
       kind: this.#upstream.kind,
-      matcher: matcherOf(this.#query),
+      scanner: scannerOf(this.#query),
       offset: 0,
     })
     const matching = page.items.filter(({ isMatch }) => isMatch)

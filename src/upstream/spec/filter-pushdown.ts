@@ -58,13 +58,6 @@ export function requireSchema(name: string, spec: UpstreamSpec | null, schema: s
   throw new SourceError('schema_mismatch', `${name}: serves schema '${declared}', not '${schema}'`)
 }
 
-/** Names of the filters of criteria that the upstream is not sent. */
-export function unsentFilters({ criteria, filters }: ListingQuery): string[] {
-  if (criteria.length === 0) return []
-  const sent = new Set(filters.map(([parameter]) => filterNameOf(parameter)))
-  return [...new Set(criteria.map(({ filter }) => filter.name))].filter((name) => !sent.has(name))
-}
-
 function planFor(query: ListingQuery, spec: UpstreamSpec | null, refused: ReadonlySet<string>): ListingQuery {
   const sent = new Set<string>()
   for (const { filter } of query.criteria) {

@@ -1,0 +1,15 @@
+import type { Criterion } from './criteria.ts'
+import { filterNameOf } from './reserved.ts'
+
+/** Names of the filters of criteria that are not among those that a source is sent. */
+export function unsentFilters({
+  criteria,
+  filters,
+}: {
+  criteria: readonly Criterion[]
+  filters: readonly (readonly [name: string, value: string])[]
+}): string[] {
+  if (criteria.length === 0) return []
+  const sent = new Set(filters.map(([parameter]) => filterNameOf(parameter)))
+  return [...new Set(criteria.map(({ filter }) => filter.name))].filter((name) => !sent.has(name))
+}

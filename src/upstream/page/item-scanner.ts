@@ -1,0 +1,127 @@
+import { isJsonObject, type JsonValue, parseJson } from '../../domain/json.ts'
+import { walkValue } from '../../domain/json-walk.ts'
+import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
+import type { Criterion } from '../../filter-spec/criteria.ts'
+import { passes } from '../../filter-spec/evaluate.ts'
+import type { Path } from '../../filter-spec/path.ts'
+import { pathKey } from '../../filter-spec/path-key.ts'
+import { toScalar } from '../../filter-spec/scalar.ts'
+import { FoundValues } from '../../listing-index/found-values.ts'
+import { type PathTree, pathTree, walkPaths } from '../../listing-index/path-tree.ts'
+import { RowScanner } from '../../listing-index/row-scanner.ts'
+import type { RowText } from '../../listing-index/row-text.ts'
+
+const LISTING_ID = 0
+const CREATED_AT = 1
+const STOREFRONT_URL = 2
+const STATUS = 3
+const PUBLISHER_ID = 4
+const META = 5
+/** The members that are read of every listing, by number. */
+const FIELDS: readonly Path[] = [
+  'listing_id',
+  'created_at',
+  'storefront_url',
+  'status',
+  'publisher_id',
+  '_meta',
+].map((name) => [{ kind: 'member', name }])
+
+/**
+ * Goes through the items of a page once, where they are: it finds where each ends, what its fields are, and whether it
+ * passes the criteria. That is faster than to parse the page, and leaves nothing behind to be collected. An item in
+ * which something is not plain to see, such as an escape in a name, is parsed, with the same result.
+ */
+export class ItemScanner {
+  readonly #status: string | null
+  readonly #criteria: readonly { criterion: Criterion; path: number }[]
+  readonly #tree: PathTree
+  readonly #scanner: RowScanner
+  readonly #found = new FoundValues()
+  readonly #values: JsonValue[] = []
+
+  /** Of the latest item. `null`: it is not a listing, and the rest means nothing. */
+  listingId: string | null = null
+  createdAt: Micros = 0
+  storefrontUrl: string | null = null
+  publisherId: number | null = null
+  hasMeta = false
+  /** Whether it has the status and passes the criteria. */
+  isMatch = false
+
+  /** @param status that listings have to have; `null` for any */
+  constructor(criteria: readonly Criterion[], status: string | null) {
+    const paths = new Map(FIELDS.map((path) => [pathKey(path), path]))
+    for (const { filter } of criteria) paths.set(pathKey(filter.compiled), filter.compiled)
+    const keys = [...paths.keys()]
+    this.#status = status
+    this.#criteria = criteria.map((criterion) => ({
+      criterion,
+      path: keys.indexOf(pathKey(criterion.filter.compiled)),
+    }))
+    this.#tree = pathTree([...paths.values()])
+    this.#scanner = new RowScanner(this.#tree)
+  }
+
+  /** Reads the item that starts at `at`. @returns where it ends */
+  scan(row: RowText, at: number): number {
+    const end = this.#scanner.scanAt(row, at, this.#found)
+    const behind = end === -1 ? this.#parse(row, at) : end
+    const { count, paths, values } = this.#found
+    let id: unknown
+    let created: unknown
+    let storefrontUrl: unknown
+    let status: unknown
+    let publisherId: unknown
+    this.hasMeta = false
+    for (let n = 0; n < count; n++) {
+      const value = values[n]
+      const path = paths[n]
+      if (path === LISTING_ID) id = value
+      else if (path === CREATED_AT) created = value
+      else if (path === STOREFRONT_URL) storefrontUrl = value
+      else if (path === STATUS) status = value
+      else if (path === PUBLISHER_ID) publisherId = value
+      else if (path === META) this.hasMeta = true
+    }
+    const createdAt = typeof created === 'string' ? parseTimestamp(created) : null
+    this.listingId = createdAt !== null && isListingId(id) ? id : null
+    this.createdAt = createdAt ?? 0
+    this.storefrontUrl = typeof storefrontUrl === 'string' ? storefrontUrl : null
+    this.publisherId = Number.isSafeInteger(publisherId) ? (publisherId as number) : null
+    this.isMatch = (this.#status === null || status === this.#status) && this.#passes()
+    return behind
+  }
+
+  #parse(row: RowText, at: number): number {
+    const { end } = walkValue(row.bytes.subarray(0, row.length), at)
+    this.#found.count = 0
+    try {
+      const document = parseJson(row.bytes.toString('utf8', at, end))
+      if (isJsonObject(document))
+        walkPaths(this.#tree, document, (path, value) => this.#found.add(path, toScalar(value)))
+    } catch {
+      // not JSON, so not a listing
+    }
+    return end
+  }
+
+  #passes(): boolean {
+    const { count, paths, values } = this.#found
+    const own = this.#values
+    for (const { criterion, path } of this.#criteria) {
+      own.length = 0
+      for (let n = 0; n < count; n++) if (paths[n] === path) own.push(values[n]!)
+      if (own.length === 0 ? criterion.onMissing !== 'pass' : !passes(criterion.test, own)) return false
+    }
+    return true
+  }
+}
+
+const MAX_ID_LENGTH = 200
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
+
+function isListingId(id: unknown): id is string {
+  if (typeof id !== 'string' || id.length === 0 || id.length > MAX_ID_LENGTH) return false
+  return !CONTROL.test(id) && id.isWellFormed()
+}

@@ -1,0 +1,112 @@
+import { type Directives, NO_DIRECTIVES } from '../../domain/freshness.ts'
+import { isJsonObject } from '../../domain/json.ts'
+import type { ListingQuery } from '../../domain/query.ts'
+import type { Range } from '../../domain/reading.ts'
+import { ListingPage } from '../page/listing-page.ts'
+import { scannerOf } from '../page/scanner-of.ts'
+import { Run, type RunUpstream } from './run.ts'
+
+type StoredPage = {
+  offset: number
+  bytes: Buffer
+  resume?: string | undefined
+  gatewayId?: string | undefined
+  directives?: Directives | undefined
+}
+
+/** Memory of a stored run, and of each of its pages, besides the bodies. */
+const RUN_HEAP_BYTES = 600
+const PAGE_HEAP_BYTES = 500
+
+/**
+ * A run as it is cached: the bodies of its pages and where they begin. What is read from them is kept only as long as
+ * it is in use; after that the pages are scanned again, which costs less than to keep it.
+ */
+export class StoredRun {
+  readonly asOf: number
+  readonly after: Range['after']
+  readonly #isEnded: boolean
+  readonly #pages: readonly StoredPage[]
+  #run: WeakRef<Run> | null = null
+
+  private constructor(head: Pick<Run, 'asOf' | 'after' | 'isEnded'>, pages: readonly StoredPage[]) {
+    this.asOf = head.asOf
+    this.after = head.after
+    this.#isEnded = head.isEnded
+    this.#pages = pages
+  }
+
+  static of(run: Run): StoredRun {
+    const pages = run.pages.map(({ offset, bytes, resume, gatewayId, directives }) => ({
+      offset,
+      bytes,
+      resume,
+      gatewayId,
+      directives: directives === NO_DIRECTIVES ? undefined : directives,
+    }))
+    const stored = new StoredRun(run, pages)
+    stored.#run = new WeakRef(run)
+    return stored
+  }
+
+  /** Memory that it keeps alive. */
+  get retainedBytes(): number {
+    return this.#pages.reduce((sum, { bytes }) => sum + bytes.length + PAGE_HEAP_BYTES, RUN_HEAP_BYTES)
+  }
+
+  /** @throws SourceError for pages that were not written by `encode` */
+  run(upstream: RunUpstream, query: ListingQuery): Run {
+    const known = this.#run?.deref()
+    if (known !== undefined) return known
+    const run = new Run(upstream, this.after, this.asOf)
+    const scanner = scannerOf(query)
+    for (const { bytes, directives = NO_DIRECTIVES, ...about } of this.#pages) {
+      const page = new ListingPage(bytes, { kind: upstream.kind, scanner, directives, ...about })
+      if (!run.isJoint(page)) throw run.broken('its stored pages do not join')
+      run.add(page)
+    }
+    run.isEnded = this.#isEnded
+    this.#run = new WeakRef(run)
+    return run
+  }
+
+  /** A JSON head and a line feed, then the bodies. */
+  encode(): Buffer {
+    const pages = this.#pages.map(({ bytes, ...about }) => ({ ...about, length: bytes.length }))
+    const head = JSON.stringify({ asOf: this.asOf, after: this.after, isEnded: this.#isEnded, pages })
+    return Buffer.concat([Buffer.from(`${head}\n`), ...this.#pages.map(({ bytes }) => bytes)])
+  }
+
+  /** `null` for bytes that `encode` did not write: others may write into the same Redis. */
+  static decode(encoded: Buffer): StoredRun | null {
+    try {
+      let end = encoded.indexOf(LINE_FEED) + 1
+      const head: unknown = JSON.parse(encoded.toString('utf8', 0, end))
+      if (!isHead(head)) return null
+      const pages = head.pages.map(({ length, ...about }) => {
+        const bytes = encoded.subarray(end, end + length)
+        end += length
+        return { ...about, bytes }
+      })
+      return new StoredRun(head, pages)
+    } catch {
+      return null
+    }
+  }
+}
+
+const LINE_FEED = 0x0a
+
+type Head = Pick<Run, 'asOf' | 'after' | 'isEnded'> & {
+  pages: (Omit<StoredPage, 'bytes'> & { length: number })[]
+}
+
+function isHead(value: unknown): value is Head {
+  return (
+    isJsonObject(value) &&
+    Array.isArray(value.pages) &&
+    typeof value.asOf === 'number' &&
+    typeof value.isEnded === 'boolean' &&
+    value.pages.every((page) => isJsonObject(page) && typeof page.length === 'number')
+  )
+}
