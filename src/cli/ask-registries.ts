@@ -105,7 +105,7 @@ const withFilters = (
 export const inTime =
   ({ url }: Registry, ms: number, source: Source): Source =>
   (query, range, caller) => {
-    const late = new SourceError('timeout', `${url}: no answer within ${ms} ms`)
+    const late = () => new SourceError('timeout', `${url}: no answer within ${ms} ms`)
     return withDeadline({ ms, late, caller }, (signal) => raceAbort(source(query, range, signal), signal))
   }
 

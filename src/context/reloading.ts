@@ -129,13 +129,14 @@ export class Reloading {
 
   /** Whether it is done; not where the time is up, or all of this ends. */
   async #within(ms: number, work: Promise<void>): Promise<boolean> {
-    const late = new Error('late')
+    const error = new Error('late')
+    const late = () => error
     const caller = this.#closing.signal
     try {
       await withDeadline({ ms, late, caller }, (signal) => raceAbort(work, signal))
       return true
     } catch (cause) {
-      if (cause === late || cause === caller.reason) return false
+      if (cause === error || cause === caller.reason) return false
       throw cause
     }
   }

@@ -30,7 +30,7 @@ export function discoverFederation(
     gateway.sources.map(({ status }) => status()).filter((status) => maySee(reader, status))
   return {
     search: async ({ cursor, sources: named, ...search }, signal) => {
-      const vocabulary = await gateway.vocabulary(reader, signal, search.filters)
+      const vocabulary = await gateway.vocabulary(reader, within(signal), search.filters)
       const query = { ...search, criteria: parseCriteria(vocabulary, search.filters), offset: 0, ...path }
       const options = { named }
       const page = await gateway.readPage(query, cursor, { reader, signal, options })
@@ -45,7 +45,7 @@ export function discoverFederation(
       return { item: merged === null ? null : renderItem(merged).toString(), complete, sources }
     },
     filters: async (signal) => {
-      const { body } = await gateway.vocabulary(reader, signal)
+      const { body } = await gateway.vocabulary(reader, within(signal))
       const { filters } = JSON.parse(body) as { filters: KnownFilter[] }
       const sources = visible().map(noteOnFilters)
       return { filters, sources, complete: sources.every(({ state }) => state === 'loaded') }
@@ -56,6 +56,9 @@ export function discoverFederation(
     },
   }
 }
+
+/** Longest wait for upstreams that were never asked before. */
+const within = (caller: AbortSignal) => ({ ms: 4000, caller })
 
 const ONE = { status: null, publisher: null, criteria: [], filters: [] }
 

@@ -39,7 +39,7 @@ export function createFindListing({ sources, budgetMs, clock }: FindListingOptio
   return async (query, { reader, signal: caller, options: { named = null, isLoop = false } = {} }) => {
     const visible = visibleSources(sources, reader, named)
     const ranked = rankSources(isLoop ? visible.map(skipAsLoop) : visible)
-    const late = new SourceError('timeout', `no answer within the budget of ${budgetMs} ms`)
+    const late = () => new SourceError('timeout', `no answer within the budget of ${budgetMs} ms`)
     const answers = await withDeadline({ ms: budgetMs, late, caller }, (signal) =>
       askUntilFound(ranked, query, signal),
     )

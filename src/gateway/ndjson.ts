@@ -37,7 +37,7 @@ export function createStreamListings({ sources, budgetMs, clock }: StreamOptions
     const sequence = new MergedSequence(asked, query, { cap: clock.now() * 1000 })
     const ms = options.budgetMs ?? budgetMs
     const next = (): Promise<MergedItem[]> => {
-      const late = new SourceError('timeout', `no answer within the budget of ${ms} ms`)
+      const late = () => new SourceError('timeout', `no answer within the budget of ${ms} ms`)
       return withDeadline({ ms, late, caller }, (signal) => sequence.takeRound(signal))
     }
     const first = await next()

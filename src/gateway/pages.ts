@@ -64,7 +64,7 @@ export function createReadPage(options: PagesOptions): ReadPage {
     if (from === null && !fanOut.isLoop) refuseFarPage(visible, query, maxLivePrefix)
     const sequence = new MergedSequence(asked, withoutPaging(query), { cap: clock.now() * 1000, from })
     const ms = fanOut.budgetMs ?? budgetMs
-    const late = new SourceError('timeout', `no answer within the budget of ${ms} ms`)
+    const late = () => new SourceError('timeout', `no answer within the budget of ${ms} ms`)
     const skipped = from === null ? query.offset : 0
     const merged = await withDeadline({ ms, late, caller }, (signal) =>
       sequence.take(skipped + query.limit, signal),

@@ -1,5 +1,5 @@
 import type { Reader } from '../domain/api-key.ts'
-import { raceAbort } from '../domain/deadline.ts'
+import { raceAbort, withDeadline } from '../domain/deadline.ts'
 import type { Visibility } from '../domain/reading.ts'
 import type { UpstreamKind } from '../domain/upstream.ts'
 import { type FederatedSpec, federate } from '../filter-spec/federated.ts'
@@ -22,12 +22,12 @@ export type SpecSource = {
 
 /**
  * The filters that a reader may use: our own, and those of the upstreams that the reader may see. It waits for the
- * first answer of those upstreams, until the signal aborts, unless all that is `asked` (absent: everything) are filters
+ * first answer of those upstreams, until the deadline, unless all that is `asked` (absent: everything) are filters
  * of our own.
  */
 export type Vocabulary = (
   reader: Reader,
-  signal: AbortSignal,
+  deadline: { ms: number; caller: AbortSignal },
   asked?: readonly (readonly [parameter: string, value: string])[],
 ) => Promise<CurrentSpec>
 
@@ -40,14 +40,17 @@ export function federatedVocabulary(own: FilterSpec, upstreams: readonly SpecSou
   const forPublic = memoized(own)
   const isLoaded = new Set<SpecSource>()
   for (const upstream of upstreams) void upstream.loaded.then(() => isLoaded.add(upstream))
-  return async (reader, signal, asked) => {
+  return async (reader, { ms, caller }, asked) => {
     const visible = upstreams.filter((upstream) => maySee(reader, upstream))
     const isOwn = asked?.every(([parameter]) => own.filters.has(filterNameOf(parameter))) ?? false
     const pending = isOwn ? [] : visible.filter((upstream) => !isLoaded.has(upstream))
-    if (pending.length > 0)
-      await raceAbort(Promise.all(pending.map(({ loaded }) => loaded)), signal).catch(() => {
+    if (pending.length > 0) {
+      const loaded = Promise.all(pending.map((upstream) => upstream.loaded))
+      const late = () => new Error('late')
+      await withDeadline({ ms, late, caller }, (signal) => raceAbort(loaded, signal)).catch(() => {
         // Out of time: what is known now has to do, and the sources that are not known are reported.
       })
+    }
     return visible.length === upstreams.length ? forAll(visible) : forPublic(visible)
   }
 }

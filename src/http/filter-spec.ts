@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { withDeadline } from '../domain/deadline.ts'
 import { ALIAS_KINDS, OPS, VALUE_TYPES } from '../filter-spec/filter.ts'
 import type { Vocabulary } from '../gateway/vocabulary.ts'
 import { namesEtag } from './etag.ts'
@@ -46,10 +45,8 @@ export const getFilterSpec = (vocabulary: Vocabulary): Route => ({
   handle: async ({ header, reader, signal }) => {
     // Of two gateways that ask each other when they start, neither may wait for the other.
     const isGateway = header('cdn-loop') !== undefined
-    const late = new Error('late')
-    const { etag, body } = await withDeadline({ ms: MAX_WAIT_MS, late, caller: signal }, (deadline) =>
-      vocabulary(reader, deadline, isGateway ? [] : undefined),
-    )
+    const deadline = { ms: MAX_WAIT_MS, caller: signal }
+    const { etag, body } = await vocabulary(reader, deadline, isGateway ? [] : undefined)
     const headers = { ETag: `"${etag}"`, Vary: 'Authorization' }
     return namesEtag(header('if-none-match'), etag) ? { status: 304, headers } : { body, headers }
   },

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Reader } from '../domain/api-key.ts'
 import type { Clock } from '../domain/clock.ts'
-import { withDeadline } from '../domain/deadline.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { EntrepotError } from '../errors.ts'
@@ -94,10 +93,8 @@ const readVocabulary = async (
   const started = performance.now()
   const ifMatch = header('if-match')
   const ms = parameters.budgetMs ?? budgetMs
-  const late = new SourceError('timeout', `no answer within the budget of ${ms} ms`)
-  const read = await withDeadline({ ms, late, caller }, (signal) =>
-    vocabulary(reader, signal, ifMatch === undefined ? parameters.filters : undefined),
-  )
+  const asked = ifMatch === undefined ? parameters.filters : undefined
+  const read = await vocabulary(reader, { ms, caller }, asked)
   // A reader who knows only our own filter spec may name its etag as well.
   requireEtag(ifMatch, read.etag, spec.etag)
   return { vocabulary: read, leftMs: Math.max(1, ms - (performance.now() - started)) }

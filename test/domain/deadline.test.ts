@@ -7,7 +7,7 @@ test('the signal aborts with the reason given when the time is over, and with th
   const late = new Error('late')
   const caller = new AbortController()
   const wait = (ms: number) =>
-    withDeadline({ ms, late, caller: caller.signal }, (signal) => raceAbort(never, signal))
+    withDeadline({ ms, late: () => late, caller: caller.signal }, (signal) => raceAbort(never, signal))
   t.is(await t.throwsAsync(wait(5)), late)
   const waiting = wait(2 ** 40)
   const gone = new Error('gone')
