@@ -1,0 +1,68 @@
+import { LruCache } from '../src/cache/lru.ts'
+import { systemClock } from '../src/domain/clock.ts'
+import { ALL_OPEN } from '../src/domain/query.ts'
+import { ListingPage } from '../src/upstream/page/listing-page.ts'
+import { scannerOf } from '../src/upstream/page/scanner-of.ts'
+import { Run } from '../src/upstream/reading/run.ts'
+import { RunCache } from '../src/upstream/reading/run-cache.ts'
+import type { StoredRun } from '../src/upstream/reading/stored-run.ts'
+import { generateListings } from './generate-listings.ts'
+
+/**
+ * Distinct questions through the cache of one upstream, in a process of its own. It prints the memory that the cache
+ * counts and the resident memory that it adds, in bytes. Arguments: questions, listings of each answer, `max_bytes`.
+ */
+const [questions = 0, listings = 0, maxBytes = 0] = process.argv.slice(2).map(Number)
+
+const items = Array.from(generateListings(listings), ({ bytes }) => Buffer.from(bytes).toString()).reverse()
+const body = `{"items":[${items.join(',')}],"count":${listings},"total_after_filter":${listings}}`
+const upstream = { name: 'upstream', url: 'http://registry.example', kind: 'registry', key: null } as const
+
+const measure = async (count: number, most: number): Promise<{ counted: number; resident: number }> => {
+  const local = new LruCache<StoredRun>({
+    maxBytes: most,
+    sizeOf: ({ retainedBytes }) => retainedBytes,
+    now: Date.now,
+  })
+  const runs = new RunCache({
+    upstream: { ...upstream, timeoutMs: 1000, scanLimit: 2000 },
+    read: async (query) => {
+      const run = new Run({ ...upstream, scanLimit: 2000 }, null, Date.now())
+      // As the client makes it: a buffer of its own.
+      const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(body))
+      bytes.write(body)
+      run.add(new ListingPage(bytes, { kind: 'registry', scanner: scannerOf(query), offset: 0 }))
+      run.isEnded = true
+      return run
+    },
+    local,
+    shared: null,
+    policy: { freshSeconds: 15, staleWhileRevalidateSeconds: 60, staleIfErrorSeconds: 900 },
+    maxReadMs: 3000,
+    clock: systemClock,
+    random: Math.random,
+  })
+  const { signal } = new AbortController()
+  for (let n = 0; n < count; n++) {
+    const filters = [['region', String(n)]] as const
+    await runs.read({ ...ALL_OPEN, filters }, { after: null, offsetHint: 0, count: 50 }, signal)
+    if (n % 100 === 0) await new Promise(setImmediate)
+  }
+  const counted = runs.counts.bytes
+  const resident = await settledResidentBytes()
+  // It must not be collected before it was measured.
+  if (local.get('', '') !== null) throw new Error('an entry that nobody stored')
+  return { counted, resident }
+}
+
+const settledResidentBytes = async (): Promise<number> => {
+  for (let n = 0; n < 5; n++) {
+    global.gc?.()
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  return process.memoryUsage().rss
+}
+
+const idle = await measure(questions, 0)
+const busy = await measure(questions, maxBytes)
+process.stdout.write(JSON.stringify({ counted: busy.counted, resident: busy.resident - idle.resident }))
