@@ -32,7 +32,7 @@ export const postListing = (publishing: Publishing): Route => ({
   description:
     'Signed by the publisher (EIP-191). A listing of the same id and publisher takes the members that are given ' +
     'and keeps the others, its status and its place included. The very same request again is answered as the first ' +
-    'time; the same signature with another body for that listing is refused.',
+    'time while the listing is unchanged; after that, or with another body for the listing, the signature is refused.',
   body: publishRequest,
   answers: { 201: { description: 'Published, for the first time or again', schema: receipt } },
   refusals: [400, 409],
@@ -84,7 +84,7 @@ export const deleteListing = (publishing: Publishing): Route => ({
     TIMESTAMP,
   ],
   answers: { 204: { description: 'Deleted' } },
-  refusals: [404, 422],
+  refusals: [404, 409, 422],
   handle: async ({ params, query }) => {
     const timestamp = readIntegerParameter(TIMESTAMP, query.get('timestamp'))
     await removeListing(params.id ?? '', { signature: query.get('signature'), timestamp }, publishing)

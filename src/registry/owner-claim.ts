@@ -6,9 +6,9 @@ import { type Claim, type Verified, verifyClaim } from './signature.ts'
 export type OwnerClaim = Pick<Claim, 'operation' | 'signature' | 'timestamp' | 'body'> & { listingId: string }
 
 /**
- * Who signed a change to a listing. `refusal` is what awaits the request unless the store knows it from before: a
- * repeat is answered as the first time, even where the listing has gone or changed hands (`protocol.md` 8, Replay).
- * @throws EntrepotError `not_found` before any `unauthorized` (`protocol.md` 1.8, 1.9)
+ * The signer of a change to a listing. `refusal` is the answer as far as this replica knows the listing; the store
+ * decides, because it knows repeats.
+ * @throws EntrepotError `not_found` before any `unauthorized`, as the deployed protocol orders them
  */
 export const verifyOwnerClaim = async (
   { listingId, ...claim }: OwnerClaim,

@@ -7,13 +7,14 @@ export const notFound = (): EntrepotError => new EntrepotError('not_found', 'Lis
 export const notOwner = (): EntrepotError =>
   new EntrepotError('forbidden', 'Listing is owned by another publisher')
 
-/** What the deployed protocol says of a change signed by anybody but the owner (`protocol.md` 1.4). */
+/** The deployed protocol's answer to a change that the owner has not signed. */
 export const invalidSignature = (): EntrepotError => new EntrepotError('unauthorized', 'Invalid signature')
 
 export const signatureReused = (): EntrepotError =>
   new EntrepotError(
     'signature_reused',
-    'This signature was already used with another request; sign again with a new timestamp',
+    'This signature was used before, with another request or for what has changed since; ' +
+      'sign it again with a newer timestamp',
   )
 
 /** Violations that the sentence repeats; the list beside it has them all. */

@@ -6,8 +6,8 @@ import { invalidSignature, notFound, signatureReused } from './refusals.ts'
 export type RemoveRequest = { signature: string | undefined; timestamp: number | undefined }
 
 /**
- * Deletes a listing, signed by its owner (`protocol.md` 1.9). The very same delete again succeeds again, and takes
- * nothing that was published in between (`protocol.md` 8, Replay).
+ * Deletes a listing, signed by its owner. The very same delete again succeeds while the listing is away.
+ * @throws EntrepotError `not_found`, `unauthorized`, `signature_reused`, `rate_limited`
  */
 export const removeListing = async (
   listingId: string,

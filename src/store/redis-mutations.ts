@@ -1,8 +1,7 @@
 import type { ApiKey } from '../domain/api-key.ts'
 import { type ListingFields, type ListingStatus, NEW_LISTING_FIELDS } from '../domain/listing.ts'
-import type { Micros } from '../domain/timestamp.ts'
 import { fieldText, identityText, keyOf, SEPARATOR } from './redis-rows.ts'
-import { script } from './redis-script.ts'
+import { type Script, script } from './redis-script.ts'
 import type { RedisSession } from './redis-session.ts'
 import type {
   NewKey,
@@ -10,14 +9,17 @@ import type {
   PublishOutcome,
   RemoveCommand,
   RemoveOutcome,
+  SignatureUse,
   UpdateCommand,
   UpdateOutcome,
+  UseKey,
 } from './store.ts'
 
 const SCRIPTS = {
   publish: script('publish'),
   update: script('update'),
   remove: script('remove'),
+  forgetUses: script('forget-uses'),
   addKey: script('add-key'),
   revokeKey: script('revoke-key'),
 }
@@ -37,22 +39,18 @@ const FIELDS = [
 export const publish = async (session: RedisSession, command: PublishCommand): Promise<PublishOutcome> => {
   const { identity, listingId, storefrontUrl, fields, status, use } = command
   const { publishers, publisherIds, listings, created, log } = session.keys
-  const answer = await session.ask(
-    SCRIPTS.publish,
-    [publishers, publisherIds, listings, created, log, session.keys.use(use.signature)],
-    [
+  const answer = await runSigned(session, SCRIPTS.publish, use, {
+    keys: [publishers, publisherIds, listings, created, log],
+    given: [
       identityText(identity),
       listingId,
       JSON.stringify(storefrontUrl),
       status ?? KEEP,
-      use.body,
-      millis(use.expiresAt),
-      session.changelogLength,
       ...FIELDS.map((field) => textOrKeep(fields[field])),
       ...FIELDS.map((field) => NEW_LISTING_FIELDS[field]),
     ],
-  )
-  const [outcome, publisherId, given, createdAt, updatedAt] = String(answer).split(SEPARATOR)
+  })
+  const [outcome, publisherId, given, createdAt, updatedAt] = answer.split(SEPARATOR)
   if (outcome !== 'published') return { outcome } as PublishOutcome
   const record = {
     listingId,
@@ -67,20 +65,11 @@ export const publish = async (session: RedisSession, command: PublishCommand): P
 export const update = async (session: RedisSession, command: UpdateCommand): Promise<UpdateOutcome> => {
   const { identity, listingId, status, oracleAddress, use } = command
   const { publisherIds, listings, log } = session.keys
-  const answer = await session.ask(
-    SCRIPTS.update,
-    [publisherIds, listings, log, session.keys.use(use.signature)],
-    [
-      identityText(identity),
-      listingId,
-      status ?? KEEP,
-      textOrKeep(oracleAddress),
-      use.body,
-      millis(use.expiresAt),
-      session.changelogLength,
-    ],
-  )
-  const [outcome, given, updatedAt] = String(answer).split(SEPARATOR)
+  const answer = await runSigned(session, SCRIPTS.update, use, {
+    keys: [publisherIds, listings, log],
+    given: [identityText(identity), listingId, status ?? KEEP, textOrKeep(oracleAddress)],
+  })
+  const [outcome, given, updatedAt] = answer.split(SEPARATOR)
   if (outcome !== 'updated') return { outcome } as UpdateOutcome
   return { outcome, record: { listingId, status: given as ListingStatus, updatedAt: Number(updatedAt) } }
 }
@@ -88,12 +77,20 @@ export const update = async (session: RedisSession, command: UpdateCommand): Pro
 export const remove = async (session: RedisSession, command: RemoveCommand): Promise<RemoveOutcome> => {
   const { identity, listingId, use } = command
   const { publisherIds, listings, created, log } = session.keys
-  const answer = await session.ask(
-    SCRIPTS.remove,
-    [publisherIds, listings, created, log, session.keys.use(use.signature)],
-    [identityText(identity), listingId, use.body, millis(use.expiresAt), session.changelogLength],
-  )
-  return { outcome: answer } as RemoveOutcome
+  const outcome = await runSigned(session, SCRIPTS.remove, use, {
+    keys: [publisherIds, listings, created, log],
+    given: [identityText(identity), listingId],
+  })
+  return { outcome } as RemoveOutcome
+}
+
+export async function hasUse(
+  session: RedisSession,
+  { signature, operation, listingId }: UseKey,
+): Promise<boolean> {
+  const { client, keys } = session
+  const field = [operation, listingId].join(SEPARATOR)
+  return (await session.run(() => client.hexists(keys.use(signature), field))) === 1
 }
 
 export const addKey = async (session: RedisSession, key: NewKey): Promise<ApiKey> =>
@@ -124,4 +121,43 @@ const insertKey = async (
 
 const textOrKeep = (json: string | undefined): string => (json === undefined ? KEEP : fieldText(json))
 
-const millis = (at: Micros): number => Math.ceil(at / 1000)
+/**
+ * Runs a script that every use of a signature goes through, its keys and arguments behind those of the replay guard.
+ * Brings the time to forget by, too: apart from the mutation, which a Redis that is out of memory refuses.
+ */
+async function runSigned(
+  session: RedisSession,
+  mutation: Script,
+  use: SignatureUse,
+  { keys, given }: { keys: readonly string[]; given: readonly string[] },
+): Promise<string> {
+  const { signature, body, expiresAt } = use
+  const { use: useOf, useExpiry, forgottenUse } = session.keys
+  const [answer] = await Promise.all([
+    session.ask(
+      mutation,
+      [useOf(signature), useExpiry, forgottenUse, ...keys],
+      [signature, body, expiresAt, session.changelogLength, ...given],
+    ),
+    forgetExpired(session, use),
+  ])
+  return String(answer)
+}
+
+/** Signatures that one mutation forgets. */
+const MOST_FORGOTTEN = 100
+
+/** Never rejects. */
+async function forgetExpired(session: RedisSession, { now }: SignatureUse): Promise<void> {
+  const { client, keys } = session
+  const { useExpiry, forgottenUse } = keys
+  try {
+    const expired = await session.run(() =>
+      client.zrangebyscore(useExpiry, '-inf', now, 'LIMIT', 0, MOST_FORGOTTEN),
+    )
+    if (expired.length > 0)
+      await session.ask(SCRIPTS.forgetUses, [useExpiry, forgottenUse, ...expired.map(keys.use)], expired)
+  } catch {
+    // The next mutation tries again.
+  }
+}

@@ -24,8 +24,12 @@ export const keysUnder = (prefix: string) => ({
   log: `${prefix}log`,
   /** What `ping` writes. */
   ping: `${prefix}ping`,
-  /** Hash that lives as long as the signature: operation and listing id → body and answer; `url` → its first URL. */
+  /** Hash: operation and listing id → body and answer; `url` → the URL of its first publish. */
   use: (signature: string) => `${prefix}use:${signature}`,
+  /** Sorted set: signature by the time when it expires. */
+  useExpiry: `${prefix}use-expiry`,
+  /** Decimal number: the latest expiry among the signatures that were forgotten. */
+  forgottenUse: `${prefix}forgotten-use`,
 })
 export type Keys = ReturnType<typeof keysUnder>
 

@@ -18,6 +18,7 @@ import type {
   Store,
   UpdateCommand,
   UpdateOutcome,
+  UseKey,
 } from './store.ts'
 
 export type RedisStoreOptions = {
@@ -95,6 +96,10 @@ class RedisStore implements Store {
 
   remove(command: RemoveCommand): Promise<RemoveOutcome> {
     return mutations.remove(this.#session, command)
+  }
+
+  hasUse(key: UseKey): Promise<boolean> {
+    return mutations.hasUse(this.#session, key)
   }
 
   addKey(key: NewKey): Promise<ApiKey> {

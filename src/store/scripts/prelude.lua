@@ -41,7 +41,14 @@ local function earlier_use(use, operation, listing_id)
   end
 end
 
-local function remember_use(use, operation, listing_id, body, answer, expires_at)
-  redis.call('HSET', use, join(operation, listing_id), join(body, answer))
-  redis.call('PEXPIREAT', use, expires_at)
+-- Whether a use that is not known may be one that was forgotten.
+local function may_be_forgotten(forgotten_use, expires_at)
+  local latest = redis.call('GET', forgotten_use)
+  return latest and tonumber(expires_at) <= tonumber(latest)
+end
+
+-- The key has no expiry of its own: only the clock that accepts signatures says when one may be forgotten.
+local function remember_use(use, use_expiry, signature, expires_at, field, value)
+  redis.call('HSET', use, field, value)
+  redis.call('ZADD', use_expiry, expires_at, signature)
 end

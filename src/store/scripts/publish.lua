@@ -1,19 +1,19 @@
-local publishers, publisher_ids, listings, created, log, use = unpack(KEYS)
-local identity, listing_id, url, status, body, expires_at, length = unpack(ARGV, 1, 7)
-local FIRST_FIELD, FIRST_DEFAULT, FIELDS = 8, 13, 5
+local use, use_expiry, forgotten_use, publishers, publisher_ids, listings, created, log = unpack(KEYS)
+local signature, body, expires_at, length, identity, listing_id, url, status = unpack(ARGV, 1, 8)
+local FIRST_FIELD, FIRST_DEFAULT, FIELDS = 9, 14, 5
 
 local earlier_body, earlier_answer = earlier_use(use, 'publish', listing_id)
-if earlier_body == body then
-  return earlier_answer
-end
-local publisher_id = redis.call('HGET', publisher_ids, identity)
 local row = redis.call('HGET', listings, listing_id)
 local listing = row and split(row)
+if earlier_body == body then
+  return listing and listing[4] == split(earlier_answer)[5] and earlier_answer or 'signature_reused'
+end
+local publisher_id = redis.call('HGET', publisher_ids, identity)
 if listing and listing[1] ~= publisher_id then
   return 'not_owner'
 end
 local brought = redis.call('HGET', use, 'url')
-if earlier_body or (brought and url ~= 'null' and url ~= brought) then
+if earlier_body or may_be_forgotten(forgotten_use, expires_at) or (brought and url ~= 'null' and url ~= brought) then
   return 'signature_reused'
 end
 
@@ -51,5 +51,5 @@ append(log, length, at, 1, 'listing', listing_id)
 
 local answer = join('published', publisher_id, status, created_at, at)
 redis.call('HSETNX', use, 'url', url)
-remember_use(use, 'publish', listing_id, body, answer, expires_at)
+remember_use(use, use_expiry, signature, expires_at, join('publish', listing_id), join(body, answer))
 return answer

@@ -33,6 +33,7 @@ export const freshUse = (overrides: Partial<SignatureUse> = {}): SignatureUse =>
     signature: `signature-${uses}`,
     body: `body-${uses}`,
     expiresAt: nowMicros() + TEN_MINUTES,
+    now: nowMicros(),
     ...overrides,
   }
 }
