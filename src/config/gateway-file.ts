@@ -111,7 +111,7 @@ const gatewayFile = z.strictObject({
   limits: table({
     anonymous_per_minute: count(0),
     read_key_per_minute: count(0),
-    publish_per_minute: count(60),
+    publish_per_minute: count(300),
     trusted_proxies: z
       .array(z.union([z.cidrv4(), z.cidrv6()], 'expected a CIDR such as 10.0.0.0/8'))
       .default([]),

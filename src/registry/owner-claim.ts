@@ -1,7 +1,8 @@
 import type { EntrepotError } from '../errors.ts'
+import type { UseKey } from '../store/store.ts'
 import type { Publishing } from './publish.ts'
 import { invalidSignature, notFound } from './refusals.ts'
-import { type Claim, type Verified, verifyClaim } from './signature.ts'
+import { type Claim, countMutation, type Verified, verifyClaim } from './signature.ts'
 
 export type OwnerClaim = Pick<Claim, 'operation' | 'signature' | 'timestamp' | 'body'> & { listingId: string }
 
@@ -26,4 +27,17 @@ export const verifyOwnerClaim = async (
   if (owner === null) return { ...verified, refusal: notFound() }
   const isOwner = owner.identifier === verified.identity.identifier
   return { ...verified, refusal: isOwner ? null : invalidSignature() }
+}
+
+/**
+ * Counts a change that the store is going to make. One that this replica knows to be refused is not counted.
+ * @throws EntrepotError `rate_limited`
+ */
+export async function countChange(
+  { refusal, ...verified }: Awaited<ReturnType<typeof verifyOwnerClaim>>,
+  change: Pick<UseKey, 'operation' | 'listingId'>,
+  { store, verifier }: Publishing,
+): Promise<void> {
+  if (refusal !== null || (await store.hasUse({ ...change, signature: verified.use.signature }))) return
+  await countMutation(verified, verifier)
 }

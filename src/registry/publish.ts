@@ -14,7 +14,7 @@ import {
 import { readFields } from './published-fields.ts'
 import { invalid, notOwner, signatureReused } from './refusals.ts'
 import type { Replica } from './replica.ts'
-import { type Verified, type Verifier, verifyClaim } from './signature.ts'
+import { countMutation, type Verified, type Verifier, verifyClaim } from './signature.ts'
 
 /** What every signed mutation works with. */
 export type Publishing = {
@@ -56,6 +56,9 @@ export const publishListing = async (body: JsonBody, publishing: Publishing): Pr
   const isTaken = owner !== null && owner.identifier !== identifier
   const command = readCommand(listingId, body, verified, isTaken)
   const warnings = isTaken ? [] : checkShape(command, publishing)
+  const { signature } = verified.use
+  const isKnown = await store.hasUse({ operation: 'publish', listingId, signature })
+  if (!isTaken && !isKnown) await countMutation(verified, verifier)
 
   const result = await store.publish(command)
   if (result.outcome === 'not_owner') throw notOwner()

@@ -1,4 +1,4 @@
-import { verifyOwnerClaim } from './owner-claim.ts'
+import { countChange, verifyOwnerClaim } from './owner-claim.ts'
 import type { Publishing } from './publish.ts'
 import { invalidSignature, notFound, signatureReused } from './refusals.ts'
 
@@ -15,7 +15,9 @@ export const removeListing = async (
   publishing: Publishing,
 ): Promise<void> => {
   const claim = { operation: 'delete_listing', listingId, signature, timestamp, body: NO_BODY } as const
-  const { identity, use } = await verifyOwnerClaim(claim, publishing)
+  const verified = await verifyOwnerClaim(claim, publishing)
+  await countChange(verified, { operation: 'remove', listingId }, publishing)
+  const { identity, use } = verified
   const { outcome } = await publishing.store.remove({ identity, listingId, use })
   if (outcome === 'not_found') throw notFound()
   if (outcome === 'not_owner') throw invalidSignature()

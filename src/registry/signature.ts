@@ -41,7 +41,7 @@ export type Claim = {
 export type Verifier = {
   recover: RecoverAddress
   nowSeconds: () => number
-  /** Counts mutations of the publishers who proved themselves. */
+  /** Counts mutations by publisher. */
   limiter: Limiter
 }
 
@@ -58,7 +58,7 @@ export const signedMessage = (operation: Operation, subject: string, timestamp: 
  */
 export const verifyClaim = async (
   claim: Claim,
-  { recover, nowSeconds, limiter }: Verifier,
+  { recover, nowSeconds }: Pick<Verifier, 'recover' | 'nowSeconds'>,
 ): Promise<Verified> => {
   const { operation, subject, signer, scheme } = claim
   if (!claim.signature || !claim.timestamp) throw unauthorized(MISSING[operation])
@@ -68,8 +68,6 @@ export const verifyClaim = async (
   if (scheme !== 'eip191' || signature === null) throw unauthorized('Invalid signature')
   const recovered = await recover(signedMessage(operation, subject, timestamp), signature)
   if (recovered === null || (signer !== null && recovered !== signer)) throw unauthorized('Invalid signature')
-  const state = await limiter('publish', `publisher:${recovered}`)
-  if (state?.exceeded) throw rateLimited(state)
   const use: SignatureUse = {
     signature: fingerprint(signature),
     body: createHash('sha256').update(claim.body).digest('hex'),
@@ -77,6 +75,16 @@ export const verifyClaim = async (
     now: now * MICROS_PER_SECOND,
   }
   return { identity: { scheme, identifier: recovered }, use }
+}
+
+/**
+ * Counts a mutation for the publisher who has signed it. A use that the store knows is not to be counted: anybody who has
+ * seen a signed request can send it again.
+ * @throws EntrepotError `rate_limited`
+ */
+export async function countMutation({ identity }: Verified, { limiter }: Verifier): Promise<void> {
+  const state = await limiter('publish', `publisher:${identity.identifier}`)
+  if (state?.exceeded) throw rateLimited(state)
 }
 
 const MICROS_PER_SECOND = 1_000_000

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { objectMembers } from '../domain/json-members.ts'
 import type { ListingRecord, ListingStatus } from '../domain/listing.ts'
 import type { EntrepotError } from '../errors.ts'
-import { verifyOwnerClaim } from './owner-claim.ts'
+import { countChange, verifyOwnerClaim } from './owner-claim.ts'
 import type { Publishing } from './publish.ts'
 import { type JsonBody, publishRequest, readStatus } from './publish-request.ts'
 import { invalidSignature, notFound, signatureReused } from './refusals.ts'
 
-/** The body of `PUT /listings/{id}`; other members are ignored (`protocol.md` 1.8). */
+/** The body of `PUT /listings/{id}`; other members are ignored. */
 export const updateRequest = z
   .looseObject({
     ...publishRequest.pick({ signature: true, timestamp: true, status: true }).shape,
@@ -15,7 +15,7 @@ export const updateRequest = z
   })
   .meta({ id: 'UpdateRequest', description: 'Signed over update_listing:<listing_id>:<timestamp>' })
 
-/** Changes a listing's status or oracle, signed by its owner (`protocol.md` 1.8). */
+/** Changes a listing's status or oracle, signed by its owner. */
 export const updateListing = async (
   listingId: string,
   body: JsonBody,
@@ -23,8 +23,10 @@ export const updateListing = async (
 ): Promise<Pick<ListingRecord, 'listingId' | 'status' | 'updatedAt'>> => {
   const { signature, timestamp } = body.value
   const claim = { operation: 'update_listing', listingId, signature, timestamp, body: body.bytes } as const
-  const { identity, use, refusal } = await verifyOwnerClaim(claim, publishing)
+  const verified = await verifyOwnerClaim(claim, publishing)
+  const { identity, use, refusal } = verified
   const status = readStatusBehind(refusal, body)
+  await countChange(verified, { operation: 'update', listingId }, publishing)
   const result = await publishing.store.update({
     identity,
     listingId,
