@@ -10,6 +10,7 @@ import {
   readScheme,
   readStatus,
   readStorefrontUrl,
+  requireScalars,
 } from './publish-request.ts'
 import { readFields } from './published-fields.ts'
 import { invalid, notOwner, signatureReused } from './refusals.ts'
@@ -76,6 +77,7 @@ const readCommand = (
   try {
     const status = readStatus(value)
     const storefrontUrl = readStorefrontUrl(value)
+    requireScalars(value, 'max_duration_seconds', 'oracle_address')
     return { ...verified, listingId, status, storefrontUrl, fields: readFields(bytes) }
   } catch (cause) {
     throw isTaken ? notOwner() : cause // such a request was never accepted, so this one repeats none
@@ -91,7 +93,8 @@ const checkShape = (
   { replica: { projection }, shape }: Publishing,
 ): Violation[] => {
   if (shape.mode === 'off') return []
-  const url = storefrontUrl ?? projection.publisherOf(identity.identifier)?.storefrontUrl ?? null
+  const known = projection.publisherOf(identity.identifier)
+  const url = storefrontUrl || known === null ? storefrontUrl : known.storefrontUrl
   const storedRow = projection.listings.get(listingId)?.bytes ?? null
   const violations = shape.check(candidateOf(listingId, url, fields, storedRow))
   if (shape.mode === 'warn' || violations.length === 0) return violations

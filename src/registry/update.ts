@@ -1,17 +1,17 @@
 import { z } from 'zod'
 import { objectMembers } from '../domain/json-members.ts'
-import type { ListingRecord, ListingStatus } from '../domain/listing.ts'
+import type { ListingRecord } from '../domain/listing.ts'
 import type { EntrepotError } from '../errors.ts'
 import { countChange, verifyOwnerClaim } from './owner-claim.ts'
 import type { Publishing } from './publish.ts'
-import { type JsonBody, publishRequest, readStatus } from './publish-request.ts'
+import { type JsonBody, publishRequest, readStatus, requireScalars } from './publish-request.ts'
 import { invalidSignature, notFound, signatureReused } from './refusals.ts'
 
 /** The body of `PUT /listings/{id}`; other members are ignored. */
 export const updateRequest = z
   .looseObject({
     ...publishRequest.pick({ signature: true, timestamp: true, status: true }).shape,
-    oracle_address: z.unknown().optional().describe('Replaces the oracle; null clears it'),
+    oracle_address: publishRequest.shape.oracle_address.describe('Replaces the oracle; null clears it'),
   })
   .meta({ id: 'UpdateRequest', description: 'Signed over update_listing:<listing_id>:<timestamp>' })
 
@@ -25,7 +25,10 @@ export const updateListing = async (
   const claim = { operation: 'update_listing', listingId, signature, timestamp, body: body.bytes } as const
   const verified = await verifyOwnerClaim(claim, publishing)
   const { identity, use, refusal } = verified
-  const status = readStatusBehind(refusal, body)
+  const status = readBehind(refusal, () => {
+    requireScalars(body.value, 'oracle_address')
+    return readStatus(body.value)
+  })
   await countChange(verified, { operation: 'update', listingId }, publishing)
   const result = await publishing.store.update({
     identity,
@@ -41,10 +44,10 @@ export const updateListing = async (
   return result.record
 }
 
-/** A bad status cannot repeat a request that was accepted, so the refusal that comes first is due. */
-const readStatusBehind = (refusal: EntrepotError | null, { value }: JsonBody): ListingStatus | null => {
+/** What cannot be read repeats no request that was accepted, so the refusal that comes first is due. */
+const readBehind = <T>(refusal: EntrepotError | null, read: () => T): T => {
   try {
-    return readStatus(value)
+    return read()
   } catch (cause) {
     throw refusal ?? cause
   }

@@ -50,7 +50,7 @@ export const publish = (tables: Tables, command: PublishCommand): PublishOutcome
   const receipt = receiptOf(record)
   records.putListing(record)
   changelog.append('listing', record.listingId, at)
-  const storefrontUrl = broughtUrl === undefined ? command.storefrontUrl : broughtUrl
+  const storefrontUrl = broughtUrl === undefined ? command.storefrontUrl || null : broughtUrl
   uses.remember(key, use, { answer: JSON.stringify(receipt), storefrontUrl })
   return { outcome: 'published', record: receipt }
 }
@@ -138,7 +138,7 @@ function isReused(uses: SqliteSignatureUses, earlier: EarlierUse | null, use: Si
 const bringsAnotherUrl = (
   broughtUrl: string | null | undefined,
   { storefrontUrl }: PublishCommand,
-): boolean => broughtUrl !== undefined && storefrontUrl !== null && storefrontUrl !== broughtUrl
+): boolean => broughtUrl !== undefined && Boolean(storefrontUrl) && storefrontUrl !== broughtUrl
 
 const upsertPublisher = (
   { records, changelog }: Tables,
@@ -151,7 +151,7 @@ const upsertPublisher = (
     changelog.append('publisher', publisherId, at)
     return publisherId
   }
-  if (storefrontUrl !== null && storefrontUrl !== publisher.storefrontUrl) {
+  if (storefrontUrl && storefrontUrl !== publisher.storefrontUrl) {
     records.moveStorefront(publisher.publisherId, storefrontUrl, at)
     changelog.append('publisher', publisher.publisherId, at)
   }

@@ -99,7 +99,7 @@ export type UseKey = { operation: SignedOperation; listingId: string; signature:
 export type PublishCommand = {
   identity: Identity
   listingId: string
-  /** Replaces the publisher's URL where it is not `null`. */
+  /** Replaces the publisher's URL unless it is `''` or `null`, which only a new publisher gets. */
   storefrontUrl: string | null
   fields: Partial<ListingFields>
   /** `null` keeps the status of an existing listing; a new one is `open`. */

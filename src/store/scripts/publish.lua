@@ -1,6 +1,7 @@
 local use, use_expiry, forgotten_use, publishers, publisher_ids, listings, created, log = unpack(KEYS)
 local signature, body, expires_at, length, identity, listing_id, url, status = unpack(ARGV, 1, 8)
 local FIRST_FIELD, FIRST_DEFAULT, FIELDS = 9, 14, 5
+local is_url = url ~= 'null' and url ~= '""'
 
 local earlier_body, earlier_answer = earlier_use(use, 'publish', listing_id)
 local row = redis.call('HGET', listings, listing_id)
@@ -13,7 +14,7 @@ if listing and listing[1] ~= publisher_id then
   return 'not_owner'
 end
 local brought = redis.call('HGET', use, 'url')
-if earlier_body or may_be_forgotten(forgotten_use, expires_at) or (brought and url ~= 'null' and url ~= brought) then
+if earlier_body or may_be_forgotten(forgotten_use, expires_at) or (brought and is_url and url ~= brought) then
   return 'signature_reused'
 end
 
@@ -23,7 +24,7 @@ if not publisher_id then
   redis.call('HSET', publisher_ids, identity, publisher_id)
   redis.call('HSET', publishers, publisher_id, join(at, at, url, identity))
   append(log, length, at, 0, 'publisher', publisher_id)
-elseif url ~= 'null' then
+elseif is_url then
   local publisher = split(redis.call('HGET', publishers, publisher_id))
   if publisher[3] ~= url then
     redis.call('HSET', publishers, publisher_id, join(publisher[1], at, url, identity))
@@ -50,6 +51,6 @@ end
 append(log, length, at, 1, 'listing', listing_id)
 
 local answer = join('published', publisher_id, status, created_at, at)
-redis.call('HSETNX', use, 'url', url)
+redis.call('HSETNX', use, 'url', is_url and url or 'null')
 remember_use(use, use_expiry, signature, expires_at, join('publish', listing_id), join(body, answer))
 return answer

@@ -10,7 +10,7 @@ import { ALICE, BOB, loaded, type OpenStore, replayed } from './subject.ts'
 const identity = fc.constantFrom(ALICE, BOB, { scheme: 'other', identifier: ALICE.identifier })
 const listingId = fc.constantFrom('L', 'M', 'N')
 const status = fc.constantFrom(null, ...LISTING_STATUSES)
-const storefrontUrl = fc.constantFrom(null, null, 'https://a.example', 'https://b.example')
+const storefrontUrl = fc.constantFrom(null, null, '', 'https://a.example', 'https://b.example')
 /** Signature n is good until 100 n. The clock is set to and fro; most of the time nothing has expired. */
 const use = fc
   .record({

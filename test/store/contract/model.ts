@@ -32,10 +32,10 @@ export class Model {
       const existing = this.listings.get(listingId)
       if (existing && !this.#owns(identity, existing)) return { outcome: 'not_owner' }
       const brought = this.#urls.get(use.signature)
-      if (reused || (brought !== undefined && storefrontUrl !== null && storefrontUrl !== brought))
+      if (reused || (brought !== undefined && storefrontUrl && storefrontUrl !== brought))
         return { outcome: 'signature_reused' }
       const at = ++this.#time
-      if (brought === undefined) this.#urls.set(use.signature, storefrontUrl)
+      if (brought === undefined) this.#urls.set(use.signature, storefrontUrl || null)
       const publisherId = this.#upsert(identity, storefrontUrl, at).publisherId
       const receipt = {
         listingId,
@@ -145,7 +145,7 @@ export class Model {
     const index = found === -1 ? this.publishers.length : found
     const existing = this.publishers[index]
     const fresh = { publisherId: index + 1, scheme, identifier, createdAt: at }
-    if (!existing || (url !== null && url !== existing.storefrontUrl))
+    if (!existing || (url && url !== existing.storefrontUrl))
       this.publishers[index] = { ...(existing ?? fresh), storefrontUrl: url, updatedAt: at }
     return this.publishers[index]!
   }

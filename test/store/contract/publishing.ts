@@ -4,6 +4,7 @@ import { Picture } from './picture.ts'
 import {
   ALICE,
   BOB,
+  freshUse,
   loaded,
   type OpenStore,
   published,
@@ -85,9 +86,24 @@ export const publishingContract = (name: string, open: OpenStore): void => {
     t.deepEqual(await at('https://one.example'), ['https://one.example'])
     t.deepEqual(await at('https://one.example'), [])
     t.deepEqual(await at(null), [])
+    t.deepEqual(await at(''), [])
     t.deepEqual(await at('https://two.example'), ['https://two.example'])
     const [publisher] = (await Picture.of(store)).publishers.values()
     t.true(publisher!.updatedAt > publisher!.createdAt)
+  })
+
+  test(`${name}: an empty storefront URL is kept as such for a new publisher alone, and is no other URL`, async (t) => {
+    const { store } = await open(t)
+    const { signature } = freshUse()
+    const publish = async (listingId: string, storefrontUrl: string | null) =>
+      (await store.publish(publishOf(listingId, { storefrontUrl, use: freshUse({ signature }) }))).outcome
+    t.is(await publish('L', ''), 'published')
+    t.deepEqual(
+      [...(await Picture.of(store)).publishers.values()].map(({ storefrontUrl }) => storefrontUrl),
+      [''],
+    )
+    t.is(await publish('M', null), 'published')
+    t.is(await publish('N', 'https://evil.example'), 'signature_reused')
   })
 
   test(`${name}: nobody publishes, updates or removes another publisher's listing, and a refusal changes nothing`, async (t) => {
