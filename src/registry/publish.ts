@@ -1,7 +1,8 @@
 import type { ListingShapeMode } from '../config/gateway-file.ts'
-import type { PublishReceipt } from '../domain/listing.ts'
+import { MAX_LISTING_BYTES, type PublishReceipt } from '../domain/listing.ts'
 import type { Violation } from '../errors.ts'
 import type { PublishCommand, Store } from '../store/store.ts'
+import { inTurns } from './in-turns.ts'
 import { candidateOf, type ShapeCheck } from './listing-shape.ts'
 import {
   type JsonBody,
@@ -13,7 +14,7 @@ import {
   requireScalars,
 } from './publish-request.ts'
 import { readFields } from './published-fields.ts'
-import { invalid, notOwner, signatureReused } from './refusals.ts'
+import { invalid, listingTooLarge, notOwner, signatureReused } from './refusals.ts'
 import type { Replica } from './replica.ts'
 import { countMutation, type Verified, type Verifier, verifyClaim } from './signature.ts'
 
@@ -59,11 +60,15 @@ export const publishListing = async (body: JsonBody, publishing: Publishing): Pr
   const warnings = isTaken ? [] : checkShape(command, publishing)
   const { signature } = verified.use
   const isKnown = await store.hasUse({ operation: 'publish', listingId, signature })
-  if (!isTaken && !isKnown) await countMutation(verified, verifier)
+  if (!isTaken && !isKnown) {
+    await requireRoomForUrl(command, publishing)
+    await countMutation(verified, verifier)
+  }
 
   const result = await store.publish(command)
   if (result.outcome === 'not_owner') throw notOwner()
   if (result.outcome === 'signature_reused') throw signatureReused()
+  if (result.outcome === 'too_large') throw listingTooLarge()
   await replica.catchUp()
   return { receipt: result.record, warnings }
 }
@@ -99,4 +104,28 @@ const checkShape = (
   const violations = shape.check(candidateOf(listingId, url, fields, storedRow))
   if (shape.mode === 'warn' || violations.length === 0) return violations
   throw invalid(violations, 'The listing does not fit the listing shape: ')
+}
+
+/**
+ * A storefront URL is part of every listing of its publisher. The store checks the one that is published.
+ * @throws EntrepotError `invalid` where the URL would make another listing larger than any may be, as far as this replica
+ *   knows
+ */
+async function requireRoomForUrl(
+  { identity, listingId, storefrontUrl }: PublishCommand,
+  { replica: { projection } }: Publishing,
+): Promise<void> {
+  const publisher = projection.publisherOf(identity.identifier)
+  if (!storefrontUrl || publisher === null) return
+  const growth = jsonBytes(storefrontUrl) - jsonBytes(publisher.storefrontUrl)
+  if (growth <= 0) return
+  for await (const row of inTurns(projection.listings.entriesOf(publisher.publisherId))) {
+    if (row.listingId === listingId || row.bytes.length + growth <= MAX_LISTING_BYTES) continue
+    const message = `the listing ${JSON.stringify(row.listingId)} would be larger than ${MAX_LISTING_BYTES} bytes with it`
+    throw invalid([{ path: 'body.storefront_url', message }])
+  }
+}
+
+function jsonBytes(value: string | null): number {
+  return Buffer.byteLength(JSON.stringify(value))
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { LimitState } from '../domain/limiter.ts'
+import { MAX_LISTING_BYTES } from '../domain/listing.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
 
 export const notFound = (): EntrepotError => new EntrepotError('not_found', 'Listing not found')
@@ -16,6 +17,11 @@ export const signatureReused = (): EntrepotError =>
     'This signature was used before, with another request or for what has changed since; ' +
       'sign it again with a newer timestamp',
   )
+
+export const listingTooLarge = (): EntrepotError =>
+  invalid([
+    { path: 'body', message: `The listing would be larger than ${MAX_LISTING_BYTES} bytes as it is served` },
+  ])
 
 /** Violations that the sentence repeats; the list beside it has them all. */
 const MAX_TOLD = 5

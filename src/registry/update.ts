@@ -5,7 +5,7 @@ import type { EntrepotError } from '../errors.ts'
 import { countChange, verifyOwnerClaim } from './owner-claim.ts'
 import type { Publishing } from './publish.ts'
 import { type JsonBody, publishRequest, readStatus, requireScalars } from './publish-request.ts'
-import { invalidSignature, notFound, signatureReused } from './refusals.ts'
+import { invalidSignature, listingTooLarge, notFound, signatureReused } from './refusals.ts'
 
 /** The body of `PUT /listings/{id}`; other members are ignored. */
 export const updateRequest = z
@@ -40,6 +40,7 @@ export const updateListing = async (
   if (result.outcome === 'not_found') throw notFound()
   if (result.outcome === 'not_owner') throw invalidSignature()
   if (result.outcome === 'signature_reused') throw signatureReused()
+  if (result.outcome === 'too_large') throw listingTooLarge()
   await publishing.replica.catchUp()
   return result.record
 }

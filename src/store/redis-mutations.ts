@@ -1,5 +1,11 @@
 import type { ApiKey } from '../domain/api-key.ts'
-import { type ListingFields, type ListingStatus, NEW_LISTING_FIELDS } from '../domain/listing.ts'
+import {
+  frameBytes,
+  type ListingFields,
+  type ListingStatus,
+  MAX_LISTING_BYTES,
+  NEW_LISTING_FIELDS,
+} from '../domain/listing.ts'
 import { fieldText, identityText, keyOf, SEPARATOR } from './redis-rows.ts'
 import { type Script, script } from './redis-script.ts'
 import type { RedisSession } from './redis-session.ts'
@@ -46,6 +52,8 @@ export const publish = async (session: RedisSession, command: PublishCommand): P
       listingId,
       JSON.stringify(storefrontUrl),
       status ?? KEEP,
+      String(frameBytes(listingId)),
+      String(MAX_LISTING_BYTES),
       ...FIELDS.map((field) => textOrKeep(fields[field])),
       ...FIELDS.map((field) => NEW_LISTING_FIELDS[field]),
     ],
@@ -64,10 +72,17 @@ export const publish = async (session: RedisSession, command: PublishCommand): P
 
 export const update = async (session: RedisSession, command: UpdateCommand): Promise<UpdateOutcome> => {
   const { identity, listingId, status, oracleAddress, use } = command
-  const { publisherIds, listings, log } = session.keys
+  const { publishers, publisherIds, listings, log } = session.keys
   const answer = await runSigned(session, SCRIPTS.update, use, {
-    keys: [publisherIds, listings, log],
-    given: [identityText(identity), listingId, status ?? KEEP, textOrKeep(oracleAddress)],
+    keys: [publishers, publisherIds, listings, log],
+    given: [
+      identityText(identity),
+      listingId,
+      status ?? KEEP,
+      textOrKeep(oracleAddress),
+      String(frameBytes(listingId)),
+      String(MAX_LISTING_BYTES),
+    ],
   })
   const [outcome, given, updatedAt] = answer.split(SEPARATOR)
   if (outcome !== 'updated') return { outcome } as UpdateOutcome

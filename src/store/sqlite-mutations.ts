@@ -1,5 +1,11 @@
 import type { ApiKey } from '../domain/api-key.ts'
-import { type ListingRecord, NEW_LISTING_FIELDS, type PublishReceipt } from '../domain/listing.ts'
+import {
+  type ListingRecord,
+  MAX_LISTING_BYTES,
+  NEW_LISTING_FIELDS,
+  type PublishReceipt,
+  rowBytes,
+} from '../domain/listing.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { SqliteChangelog } from './sqlite-changelog.ts'
@@ -24,8 +30,8 @@ export type Tables = { records: SqliteRecords; uses: SqliteSignatureUses; change
 
 /*
  * Each function here is one mutation; the caller holds the transaction. The order of checks is the same in all: the
- * repeat of an earlier use, `not_found`, `not_owner`, `signature_reused`. Nothing of a listing or a publisher is written
- * before the last check.
+ * repeat of an earlier use, `not_found`, `not_owner`, `signature_reused`, `too_large`. Nothing of a listing or a
+ * publisher is written before the last check.
  */
 
 export const publish = (tables: Tables, command: PublishCommand): PublishOutcome => {
@@ -45,8 +51,10 @@ export const publish = (tables: Tables, command: PublishCommand): PublishOutcome
   if (isReused(uses, earlier, use) || bringsAnotherUrl(broughtUrl, command)) return SIGNATURE_REUSED
 
   const at = changelog.nextTime()
-  const publisherId = upsertPublisher(tables, publisher, command, at)
+  const publisherId = publisher?.publisherId ?? records.nextPublisherId()
   const record = merged(existing, command, publisherId, at)
+  if (rowBytes(record, urlAfter(publisher, command)) > MAX_LISTING_BYTES) return TOO_LARGE
+  upsertPublisher(tables, publisher, command, at)
   const receipt = receiptOf(record)
   records.putListing(record)
   changelog.append('listing', record.listingId, at)
@@ -73,7 +81,12 @@ export const update = ({ records, uses, changelog }: Tables, command: UpdateComm
   const status = command.status ?? existing.status
   const oracleAddress = command.oracleAddress ?? existing.oracleAddress
   const record = { listingId, status, updatedAt: at }
-  records.putListing({ ...existing, ...record, oracleAddress })
+  const listing = { ...existing, ...record, oracleAddress }
+  if (command.oracleAddress !== undefined) {
+    const { storefrontUrl } = records.publisherOf(identity)!
+    if (rowBytes(listing, storefrontUrl) > MAX_LISTING_BYTES) return TOO_LARGE
+  }
+  records.putListing(listing)
   changelog.append('listing', listingId, at)
   uses.remember(key, use, { answer: JSON.stringify(record), storefrontUrl: null })
   return { outcome: 'updated', record }
@@ -116,6 +129,7 @@ export const revokeKey = ({ records, changelog }: Tables, id: number): ApiKey | 
 }
 
 const SIGNATURE_REUSED = { outcome: 'signature_reused' } as const
+const TOO_LARGE = { outcome: 'too_large' } as const
 
 function useKey(
   operation: SignedOperation,
@@ -140,22 +154,23 @@ const bringsAnotherUrl = (
   { storefrontUrl }: PublishCommand,
 ): boolean => broughtUrl !== undefined && Boolean(storefrontUrl) && storefrontUrl !== broughtUrl
 
+function urlAfter(publisher: Publisher | null, { storefrontUrl }: PublishCommand): string | null {
+  return publisher === null || storefrontUrl ? storefrontUrl : publisher.storefrontUrl
+}
+
 const upsertPublisher = (
   { records, changelog }: Tables,
   publisher: Publisher | null,
-  { identity, storefrontUrl }: PublishCommand,
+  command: PublishCommand,
   at: Micros,
-): number => {
+): void => {
+  const storefrontUrl = urlAfter(publisher, command)
   if (publisher === null) {
-    const publisherId = records.addPublisher(identity, storefrontUrl, at)
-    changelog.append('publisher', publisherId, at)
-    return publisherId
-  }
-  if (storefrontUrl && storefrontUrl !== publisher.storefrontUrl) {
+    changelog.append('publisher', records.addPublisher(command.identity, storefrontUrl, at), at)
+  } else if (storefrontUrl !== null && storefrontUrl !== publisher.storefrontUrl) {
     records.moveStorefront(publisher.publisherId, storefrontUrl, at)
     changelog.append('publisher', publisher.publisherId, at)
   }
-  return publisher.publisherId
 }
 
 const merged = (

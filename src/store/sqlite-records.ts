@@ -33,6 +33,11 @@ export class SqliteRecords {
     return first(this.#statements.publisherOf, publisherOf, scheme, identifier)
   }
 
+  /** The id that `addPublisher` gives to the next. */
+  nextPublisherId(): number {
+    return Number(this.#statements.nextPublisherId.get()?.[0])
+  }
+
   addPublisher({ scheme, identifier }: Identity, storefrontUrl: string | null, at: Micros): number {
     return Number(
       this.#statements.addPublisher.run(scheme, identifier, storefrontUrl, at, at).lastInsertRowid,
@@ -106,6 +111,7 @@ const prepareAll = (database: DatabaseSync) => {
   return {
     publisher: prepare(`SELECT ${PUBLISHER_COLUMNS} FROM publisher WHERE publisher_id = ?`),
     publisherOf: prepare(`SELECT ${PUBLISHER_COLUMNS} FROM publisher WHERE scheme = ? AND identifier = ?`),
+    nextPublisherId: prepare('SELECT coalesce(max(publisher_id), 0) + 1 FROM publisher'),
     addPublisher: prepare(
       'INSERT INTO publisher (scheme, identifier, storefront_url, created_at, updated_at) VALUES (?, ?, ?, ?, ?)',
     ),

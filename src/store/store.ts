@@ -15,7 +15,7 @@ import type { Micros } from '../domain/timestamp.ts'
 export interface Store {
   /**
    * Creates or replaces a listing, its publisher included. Absent fields of an existing listing are kept; a new one
-   * takes `NEW_LISTING_FIELDS`. `created_at` is kept on replacement.
+   * takes `NEW_LISTING_FIELDS`. `created_at` is kept on replacement. A row of more than `MAX_LISTING_BYTES` is refused.
    */
   publish(command: PublishCommand): Promise<PublishOutcome>
   /** Changes the status or the oracle of an existing listing. `updated_at` always moves. */
@@ -112,6 +112,8 @@ export type PublishOutcome =
   | { outcome: 'not_owner' }
   /** See `SignatureUse`; also a signature that came with another storefront URL, or with none, before. */
   | { outcome: 'signature_reused' }
+  /** The listing would be larger than `MAX_LISTING_BYTES`. */
+  | { outcome: 'too_large' }
 
 export type UpdateCommand = {
   identity: Identity
@@ -130,6 +132,8 @@ export type UpdateOutcome =
   | { outcome: 'not_found' }
   | { outcome: 'not_owner' }
   | { outcome: 'signature_reused' }
+  /** The listing would be larger than `MAX_LISTING_BYTES` with that oracle. */
+  | { outcome: 'too_large' }
 
 export type RemoveCommand = { identity: Identity; listingId: string; use: SignatureUse }
 

@@ -144,7 +144,7 @@ test('a string of JSON keeps to the limits of the body around it', async (t) => 
   const deep = `${'['.repeat(40)}${']'.repeat(40)}`
   const long = JSON.stringify(Array(1001).fill(0))
   for (const [demands, message] of [
-    [deep, /body.demands: JSON is nested 40 deep/],
+    [deep, /body.demands: The listing would be nested 41 deep; at most 32 is allowed/],
     [long, /body.demands: An array has more than 1000 items/],
   ] as const) {
     const reply = await publish({ listing_id: 'one', demands })

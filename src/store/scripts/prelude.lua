@@ -15,6 +15,11 @@ local function split(row)
   return parts
 end
 
+-- The bytes of a listing's row on the wire. The frame is all but these values, whose text is the same on the wire.
+local function row_bytes(frame_bytes, publisher_id, url, status, fields)
+  return tonumber(frame_bytes) + #publisher_id + #url + #status + #table.concat(fields)
+end
+
 -- The time of one more mutation: the server's clock, or just past the newest entry where the clock is not beyond it.
 -- An entry's id is its mutation's time, so the changelog is also the clock.
 local function next_time(log)

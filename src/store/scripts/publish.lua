@@ -1,6 +1,6 @@
 local use, use_expiry, forgotten_use, publishers, publisher_ids, listings, created, log = unpack(KEYS)
-local signature, body, expires_at, length, identity, listing_id, url, status = unpack(ARGV, 1, 8)
-local FIRST_FIELD, FIRST_DEFAULT, FIELDS = 9, 14, 5
+local signature, body, expires_at, length, identity, listing_id, url, status, frame_bytes, max_bytes = unpack(ARGV, 1, 10)
+local FIRST_FIELD, FIRST_DEFAULT, FIELDS = 11, 16, 5
 local is_url = url ~= 'null' and url ~= '""'
 
 local earlier_body, earlier_answer = earlier_use(use, 'publish', listing_id)
@@ -18,33 +18,37 @@ if earlier_body or may_be_forgotten(forgotten_use, expires_at) or (brought and i
   return 'signature_reused'
 end
 
-local at = next_time(log)
-if not publisher_id then
+local publisher = publisher_id and split(redis.call('HGET', publishers, publisher_id))
+local shown_url = (is_url or not publisher) and url or publisher[3]
+if not publisher then
   publisher_id = tostring(redis.call('HLEN', publishers) + 1)
-  redis.call('HSET', publisher_ids, identity, publisher_id)
-  redis.call('HSET', publishers, publisher_id, join(at, at, url, identity))
-  append(log, length, at, 0, 'publisher', publisher_id)
-elseif is_url then
-  local publisher = split(redis.call('HGET', publishers, publisher_id))
-  if publisher[3] ~= url then
-    redis.call('HSET', publishers, publisher_id, join(publisher[1], at, url, identity))
-    append(log, length, at, 0, 'publisher', publisher_id)
-  end
 end
-
 if status == '' then
   status = listing and listing[2] or 'open'
 end
-local created_at = listing and listing[3] or at
-local parts = {publisher_id, status, created_at, at}
+local fields = {}
 for n = 0, FIELDS - 1 do
   local field = ARGV[FIRST_FIELD + n]
   if field == '' then
     field = listing and listing[5 + n] or ARGV[FIRST_DEFAULT + n]
   end
-  parts[5 + n] = field
+  fields[1 + n] = field
 end
-redis.call('HSET', listings, listing_id, table.concat(parts, SEPARATOR))
+if row_bytes(frame_bytes, publisher_id, shown_url, status, fields) > tonumber(max_bytes) then
+  return 'too_large'
+end
+
+local at = next_time(log)
+if not publisher then
+  redis.call('HSET', publisher_ids, identity, publisher_id)
+  redis.call('HSET', publishers, publisher_id, join(at, at, url, identity))
+  append(log, length, at, 0, 'publisher', publisher_id)
+elseif shown_url ~= publisher[3] then
+  redis.call('HSET', publishers, publisher_id, join(publisher[1], at, url, identity))
+  append(log, length, at, 0, 'publisher', publisher_id)
+end
+local created_at = listing and listing[3] or at
+redis.call('HSET', listings, listing_id, join(publisher_id, status, created_at, at, unpack(fields)))
 if not listing then
   redis.call('ZADD', created, at, listing_id)
 end

@@ -1,5 +1,5 @@
-local use, use_expiry, forgotten_use, publisher_ids, listings, log = unpack(KEYS)
-local signature, body, expires_at, length, identity, listing_id, status, oracle_address = unpack(ARGV)
+local use, use_expiry, forgotten_use, publishers, publisher_ids, listings, log = unpack(KEYS)
+local signature, body, expires_at, length, identity, listing_id, status, oracle_address, frame_bytes, max_bytes = unpack(ARGV)
 
 local earlier_body, earlier_answer = earlier_use(use, 'update', listing_id)
 local row = redis.call('HGET', listings, listing_id)
@@ -17,14 +17,18 @@ if earlier_body or may_be_forgotten(forgotten_use, expires_at) then
   return 'signature_reused'
 end
 
-local at = next_time(log)
 if status ~= '' then
   listing[2] = status
 end
-listing[4] = at
 if oracle_address ~= '' then
   listing[9] = oracle_address
+  local url = split(redis.call('HGET', publishers, listing[1]))[3]
+  if row_bytes(frame_bytes, listing[1], url, listing[2], {unpack(listing, 5)}) > tonumber(max_bytes) then
+    return 'too_large'
+  end
 end
+local at = next_time(log)
+listing[4] = at
 redis.call('HSET', listings, listing_id, table.concat(listing, SEPARATOR))
 append(log, length, at, 0, 'listing', listing_id)
 

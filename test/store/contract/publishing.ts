@@ -1,5 +1,5 @@
 import test from 'ava'
-import { NEW_LISTING_FIELDS } from '../../../src/domain/listing.ts'
+import { MAX_LISTING_BYTES, NEW_LISTING_FIELDS, rowBytes } from '../../../src/domain/listing.ts'
 import { Picture } from './picture.ts'
 import {
   ALICE,
@@ -104,6 +104,40 @@ export const publishingContract = (name: string, open: OpenStore): void => {
     )
     t.is(await publish('M', null), 'published')
     t.is(await publish('N', 'https://evil.example'), 'signature_reused')
+  })
+
+  test(`${name}: the row of a listing has at most MAX_LISTING_BYTES, and a refusal changes nothing`, async (t) => {
+    const { store } = await open(t)
+    const id = 'é"\\'
+    const spoken = {
+      offerResource: '{"é":"\\u00e9"}',
+      storefrontUrl: 'https://é.example',
+      status: 'closed' as const,
+    }
+    const publish = (room: number) => {
+      const { storefrontUrl, status, offerResource } = spoken
+      const fields = { offerResource, demands: `"${'x'.repeat(room)}"` }
+      return store.publish(publishOf(id, { storefrontUrl, status, fields }))
+    }
+    const bytes = async () => {
+      const { publishers, listings } = await Picture.of(store)
+      const record = listings.get(id)!
+      return rowBytes(record, publishers.get(record.publisherId)!.storefrontUrl)
+    }
+    const empty = await loaded(store)
+    t.deepEqual(await publish(MAX_LISTING_BYTES), { outcome: 'too_large' })
+    t.deepEqual(await loaded(store), empty)
+    t.is((await publish(0)).outcome, 'published')
+    const room = MAX_LISTING_BYTES - (await bytes())
+    t.is((await publish(room)).outcome, 'published')
+    t.is(await bytes(), MAX_LISTING_BYTES)
+    const full = await loaded(store)
+    t.deepEqual(await publish(room + 1), { outcome: 'too_large' })
+    const kept = publishOf(id, { fields: { acceptedEscrows: '[0]' } })
+    t.deepEqual(await store.publish(kept), { outcome: 'too_large' })
+    t.deepEqual(await store.update(updateOf(id, { oracleAddress: '"0x1"' })), { outcome: 'too_large' })
+    t.deepEqual(await loaded(store), full)
+    t.is((await store.update(updateOf(id, { status: 'expired' }))).outcome, 'updated', 'it can be closed')
   })
 
   test(`${name}: nobody publishes, updates or removes another publisher's listing, and a refusal changes nothing`, async (t) => {
