@@ -14,7 +14,7 @@ import {
   requireScalars,
 } from './publish-request.ts'
 import { readFields } from './published-fields.ts'
-import { invalid, listingTooLarge, notOwner, signatureReused } from './refusals.ts'
+import { invalid, listingTooLarge, notOwner, signatureReused, tooManyListings } from './refusals.ts'
 import type { Replica } from './replica.ts'
 import { countMutation, type Verified, type Verifier, verifyClaim } from './signature.ts'
 
@@ -23,18 +23,19 @@ export type Publishing = {
   store: Store
   replica: Replica
   verifier: Verifier
-  /** What a listing should look like, and what becomes of one that does not (`protocol.md` 8, Shape on publish). */
+  /** The shape that listings should have, and whether others are refused. */
   shape: { mode: ListingShapeMode; check: ShapeCheck }
+  /** Listings that one publisher may have; 0 is no limit. */
+  maxListings: number
 }
 
-/** What a publish came to; `warnings` are where the listing does not fit the shape although it was taken. */
+/** An accepted publish; `warnings` are where the listing does not fit the shape all the same. */
 export type Published = { receipt: PublishReceipt; warnings: readonly Violation[] }
 
 /**
- * Takes a signed publish request (`protocol.md` 1.5): checks in the protocol's order, changes nothing before every
- * check has passed, and is readable here when it resolves.
- * @throws EntrepotError in the words of `protocol.md` 1.4 and 1.5; `invalid` with every violation where the shape is
- *   enforced
+ * Publishes a listing by a signed request: checks in the deployed protocol's order, changes nothing before every check
+ * has passed, and is readable here when it resolves.
+ * @throws EntrepotError in the words of the deployed protocol; `invalid` with every violation where the shape is enforced
  */
 export const publishListing = async (body: JsonBody, publishing: Publishing): Promise<Published> => {
   const { store, replica, verifier } = publishing
@@ -56,7 +57,7 @@ export const publishListing = async (body: JsonBody, publishing: Publishing): Pr
   const owner = replica.projection.ownerOf(listingId)
   // Whether this repeats a request from before the listing was somebody else's, only the store can tell.
   const isTaken = owner !== null && owner.identifier !== identifier
-  const command = readCommand(listingId, body, verified, isTaken)
+  const command = { ...readCommand(listingId, body, verified, isTaken), maxListings: publishing.maxListings }
   const warnings = isTaken ? [] : checkShape(command, publishing)
   const { signature } = verified.use
   const isKnown = await store.hasUse({ operation: 'publish', listingId, signature })
@@ -68,6 +69,7 @@ export const publishListing = async (body: JsonBody, publishing: Publishing): Pr
   const result = await store.publish(command)
   if (result.outcome === 'not_owner') throw notOwner()
   if (result.outcome === 'signature_reused') throw signatureReused()
+  if (result.outcome === 'too_many_listings') throw tooManyListings(command.maxListings)
   if (result.outcome === 'too_large') throw listingTooLarge()
   await replica.catchUp()
   return { receipt: result.record, warnings }
@@ -78,7 +80,7 @@ const readCommand = (
   { bytes, value }: JsonBody,
   verified: Verified,
   isTaken: boolean,
-): PublishCommand => {
+): Omit<PublishCommand, 'maxListings'> => {
   try {
     const status = readStatus(value)
     const storefrontUrl = readStorefrontUrl(value)

@@ -18,6 +18,17 @@ export const signatureReused = (): EntrepotError =>
       'sign it again with a newer timestamp',
   )
 
+/**
+ * 403, which need not be about credentials (RFC 9110 section 15.5.4): 429 is for requests in a given time (RFC 6585
+ * section 4), and here no waiting helps.
+ */
+export const tooManyListings = (maxListings: number): EntrepotError =>
+  new EntrepotError(
+    'quota_exceeded',
+    `A publisher may have at most ${maxListings} listings here (listings_per_publisher), closed ones included; ` +
+      'delete one to publish another',
+  )
+
 export const listingTooLarge = (): EntrepotError =>
   invalid([
     { path: 'body', message: `The listing would be larger than ${MAX_LISTING_BYTES} bytes as it is served` },

@@ -26,6 +26,7 @@ const SCRIPTS = {
   update: script('update'),
   remove: script('remove'),
   forgetUses: script('forget-uses'),
+  countListings: script('count-listings'),
   addKey: script('add-key'),
   revokeKey: script('revoke-key'),
 }
@@ -43,15 +44,16 @@ const FIELDS = [
 ] as const satisfies (keyof ListingFields)[]
 
 export const publish = async (session: RedisSession, command: PublishCommand): Promise<PublishOutcome> => {
-  const { identity, listingId, storefrontUrl, fields, status, use } = command
-  const { publishers, publisherIds, listings, created, log } = session.keys
+  const { identity, listingId, storefrontUrl, fields, status, maxListings, use } = command
+  const { publishers, publisherIds, listings, created, listingCounts, log } = session.keys
   const answer = await runSigned(session, SCRIPTS.publish, use, {
-    keys: [publishers, publisherIds, listings, created, log],
+    keys: [publishers, publisherIds, listings, created, listingCounts, log],
     given: [
       identityText(identity),
       listingId,
       JSON.stringify(storefrontUrl),
       status ?? KEEP,
+      String(maxListings),
       String(frameBytes(listingId)),
       String(MAX_LISTING_BYTES),
       ...FIELDS.map((field) => textOrKeep(fields[field])),
@@ -91,9 +93,9 @@ export const update = async (session: RedisSession, command: UpdateCommand): Pro
 
 export const remove = async (session: RedisSession, command: RemoveCommand): Promise<RemoveOutcome> => {
   const { identity, listingId, use } = command
-  const { publisherIds, listings, created, log } = session.keys
+  const { publisherIds, listings, created, listingCounts, log } = session.keys
   const outcome = await runSigned(session, SCRIPTS.remove, use, {
-    keys: [publisherIds, listings, created, log],
+    keys: [publisherIds, listings, created, listingCounts, log],
     given: [identityText(identity), listingId],
   })
   return { outcome } as RemoveOutcome
@@ -106,6 +108,12 @@ export async function hasUse(
   const { client, keys } = session
   const field = [operation, listingId].join(SEPARATOR)
   return (await session.run(() => client.hexists(keys.use(signature), field))) === 1
+}
+
+/** Makes the counts of listings right that limit a publisher. */
+export async function countListings(session: RedisSession): Promise<void> {
+  const { listings, created, listingCounts } = session.keys
+  await session.ask(SCRIPTS.countListings, [listings, created, listingCounts], [])
 }
 
 export const addKey = async (session: RedisSession, key: NewKey): Promise<ApiKey> =>

@@ -18,6 +18,8 @@ export const keysUnder = (prefix: string) => ({
   listings: `${prefix}listings`,
   /** Sorted set: listing id by time of creation. */
   created: `${prefix}created`,
+  /** Hash: publisher's id → how many listings it has. */
+  listingCounts: `${prefix}listing-counts`,
   /** Hash: id → row. */
   apiKeys: `${prefix}api-keys`,
   /** Stream of what has changed; an entry's id starts with the time of its mutation. */

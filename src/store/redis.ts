@@ -51,6 +51,7 @@ export const openRedisStore = async (
   try {
     await connected(session.client)
     await checkFormat(session, placeOf(url))
+    await mutations.countListings(session)
     const { position } = await reads.readExtent(session)
     const warnings = await durabilityWarnings(session.client)
     return { store: new RedisStore(url, session, position), warnings }

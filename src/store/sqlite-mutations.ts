@@ -30,8 +30,8 @@ export type Tables = { records: SqliteRecords; uses: SqliteSignatureUses; change
 
 /*
  * Each function here is one mutation; the caller holds the transaction. The order of checks is the same in all: the
- * repeat of an earlier use, `not_found`, `not_owner`, `signature_reused`, `too_large`. Nothing of a listing or a
- * publisher is written before the last check.
+ * repeat of an earlier use, `not_found`, `not_owner`, `signature_reused`, `too_many_listings`, `too_large`.
+ * Nothing of a listing or a publisher is written before the last check.
  */
 
 export const publish = (tables: Tables, command: PublishCommand): PublishOutcome => {
@@ -49,6 +49,9 @@ export const publish = (tables: Tables, command: PublishCommand): PublishOutcome
   if (existing !== null && existing.publisherId !== publisher?.publisherId) return { outcome: 'not_owner' }
   const broughtUrl = uses.storefrontOf(use.signature)
   if (isReused(uses, earlier, use) || bringsAnotherUrl(broughtUrl, command)) return SIGNATURE_REUSED
+
+  if (existing === null && publisher !== null && hasMost(records, publisher, command))
+    return { outcome: 'too_many_listings' }
 
   const at = changelog.nextTime()
   const publisherId = publisher?.publisherId ?? records.nextPublisherId()
@@ -153,6 +156,14 @@ const bringsAnotherUrl = (
   broughtUrl: string | null | undefined,
   { storefrontUrl }: PublishCommand,
 ): boolean => broughtUrl !== undefined && Boolean(storefrontUrl) && storefrontUrl !== broughtUrl
+
+function hasMost(
+  records: SqliteRecords,
+  { publisherId }: Publisher,
+  { maxListings }: PublishCommand,
+): boolean {
+  return maxListings > 0 && records.countListings(publisherId, maxListings) === maxListings
+}
 
 function urlAfter(publisher: Publisher | null, { storefrontUrl }: PublishCommand): string | null {
   return publisher === null || storefrontUrl ? storefrontUrl : publisher.storefrontUrl

@@ -48,6 +48,11 @@ export class SqliteRecords {
     this.#statements.moveStorefront.run(storefrontUrl, at, publisherId)
   }
 
+  /** Listings of a publisher, counted up to `most`. */
+  countListings(publisherId: number, most: number): number {
+    return Number(this.#statements.countListings.get(publisherId, most)?.[0])
+  }
+
   listing(listingId: string): ListingRecord | null {
     return first(this.#statements.listing, listingAt, listingId)
   }
@@ -116,6 +121,7 @@ const prepareAll = (database: DatabaseSync) => {
       'INSERT INTO publisher (scheme, identifier, storefront_url, created_at, updated_at) VALUES (?, ?, ?, ?, ?)',
     ),
     moveStorefront: prepare('UPDATE publisher SET storefront_url = ?, updated_at = ? WHERE publisher_id = ?'),
+    countListings: prepare('SELECT count(*) FROM (SELECT 1 FROM listing WHERE publisher_id = ? LIMIT ?)'),
     listing: prepare(`SELECT ${LISTING_COLUMNS} FROM listing WHERE listing_id = ?`),
     putListing: prepare(`INSERT INTO listing (${LISTING_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (created_at) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at,

@@ -59,8 +59,9 @@ CREATE TABLE changelog (
  * What came to schema 1 later, put into every file that is opened. Versions that do not know it can use the file.
  * `forgotten_use` has one row at most: the latest expiry among the uses that were forgotten.
  */
-export const ADDED_TABLES = `
+export const ADDED = `
 CREATE TABLE IF NOT EXISTS forgotten_use (
   id         INTEGER PRIMARY KEY CHECK (id = 1),
   expires_at INTEGER NOT NULL
-) STRICT`
+) STRICT;
+CREATE INDEX IF NOT EXISTS listing_publisher ON listing (publisher_id)`

@@ -104,6 +104,8 @@ export type PublishCommand = {
   fields: Partial<ListingFields>
   /** `null` keeps the status of an existing listing; a new one is `open`. */
   status: ListingStatus | null
+  /** Listings that the publisher may have, whatever their status: one more is refused. 0 is no limit. */
+  maxListings: number
   use: SignatureUse
 }
 
@@ -112,6 +114,7 @@ export type PublishOutcome =
   | { outcome: 'not_owner' }
   /** See `SignatureUse`; also a signature that came with another storefront URL, or with none, before. */
   | { outcome: 'signature_reused' }
+  | { outcome: 'too_many_listings' }
   /** The listing would be larger than `MAX_LISTING_BYTES`. */
   | { outcome: 'too_large' }
 

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { FIXED_TIME, openMarket } from '../helpers/market.ts'
-import { ALICE, postJson, publishBody } from '../helpers/seller.ts'
+import { ALICE, BOB, postJson, publishBody } from '../helpers/seller.ts'
 
 const MAX_BYTES = 65_536
 
@@ -87,4 +87,34 @@ test('publish takes a listing of 32 levels as it is served, and refuses 33, plai
   t.is(refused.status, 422)
   t.is(refused.json().detail, 'body.demands: The listing would be nested 33 deep; at most 32 is allowed')
   t.deepEqual(await listing('one'), before)
+})
+
+test('a publisher has at most listings_per_publisher listings', async (t) => {
+  const toml =
+    '[registry]\nlisting_shape = "off"\n[limits]\npublish_per_minute = 0\nlistings_per_publisher = 3'
+  const { publish, update, remove, get } = await openMarket(t, { toml })
+  const replies = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((listing_id) => publish({ listing_id })))
+  t.deepEqual(replies.map(({ status }) => status).sort(), [201, 201, 201, 403, 403])
+  const refused = replies.find(({ status }) => status === 403)!
+  t.is(refused.json().type, 'urn:entrepot:problem:quota_exceeded')
+  t.regex(refused.json().detail as string, /at most 3 listings .*listings_per_publisher.* delete/)
+  const items = (await get('/listings')).json().items as { listing_id: string }[]
+  const [one] = items.map(({ listing_id }) => listing_id)
+  t.is((await publish({ listing_id: one, demands: [1] }, FIXED_TIME - 1)).status, 201, 'it may change')
+  t.is((await update(one!, { status: 'closed' })).status, 200)
+  t.is((await publish({ listing_id: 'f' })).status, 403, 'a closed listing counts')
+  t.is(
+    (await publish({ listing_id: 'f' }, FIXED_TIME, BOB)).status,
+    201,
+    'another publisher has its own quota',
+  )
+  t.is((await remove(one!)).status, 204)
+  t.is((await publish({ listing_id: 'g' })).status, 201)
+  t.is((await publish({ listing_id: 'h' })).status, 403)
+})
+
+test('listings_per_publisher = 0 is no limit', async (t) => {
+  const toml = '[registry]\nlisting_shape = "off"\n[limits]\nlistings_per_publisher = 0'
+  const { publish } = await openMarket(t, { toml })
+  for (const listing_id of ['a', 'b', 'c']) t.is((await publish({ listing_id })).status, 201)
 })

@@ -1,6 +1,6 @@
-local use, use_expiry, forgotten_use, publishers, publisher_ids, listings, created, log = unpack(KEYS)
-local signature, body, expires_at, length, identity, listing_id, url, status, frame_bytes, max_bytes = unpack(ARGV, 1, 10)
-local FIRST_FIELD, FIRST_DEFAULT, FIELDS = 11, 16, 5
+local use, use_expiry, forgotten_use, publishers, publisher_ids, listings, created, counts, log = unpack(KEYS)
+local signature, body, expires_at, length, identity, listing_id, url, status, max_listings, frame_bytes, max_bytes = unpack(ARGV, 1, 11)
+local FIRST_FIELD, FIRST_DEFAULT, FIELDS = 12, 17, 5
 local is_url = url ~= 'null' and url ~= '""'
 
 local earlier_body, earlier_answer = earlier_use(use, 'publish', listing_id)
@@ -18,6 +18,12 @@ if earlier_body or may_be_forgotten(forgotten_use, expires_at) or (brought and i
   return 'signature_reused'
 end
 
+if not listing and publisher_id and max_listings ~= '0' then
+  local count = redis.call('HGET', counts, publisher_id) or '0'
+  if tonumber(count) >= tonumber(max_listings) then
+    return 'too_many_listings'
+  end
+end
 local publisher = publisher_id and split(redis.call('HGET', publishers, publisher_id))
 local shown_url = (is_url or not publisher) and url or publisher[3]
 if not publisher then
@@ -51,6 +57,7 @@ local created_at = listing and listing[3] or at
 redis.call('HSET', listings, listing_id, join(publisher_id, status, created_at, at, unpack(fields)))
 if not listing then
   redis.call('ZADD', created, at, listing_id)
+  redis.call('HINCRBY', counts, publisher_id, 1)
 end
 append(log, length, at, 1, 'listing', listing_id)
 

@@ -40,7 +40,8 @@ const newKey = fc.record({
   hash: fc.stringMatching(/^[0-9a-f]{8}$/),
 })
 
-const publish = fc.record({ identity, listingId, storefrontUrl, fields, status, use })
+const maxListings = fc.constantFrom(0, 0, 2)
+const publish = fc.record({ identity, listingId, storefrontUrl, fields, status, maxListings, use })
 const update = fc.record({
   identity,
   listingId,

@@ -26,7 +26,7 @@ export class Model {
   #time = 0
 
   publish(command: PublishCommand): PublishOutcome {
-    const { identity, listingId, storefrontUrl, fields, status, use } = command
+    const { identity, listingId, storefrontUrl, fields, status, maxListings, use } = command
     const isTrue = (at: number) => this.listings.get(listingId)?.updatedAt === at
     return this.#once('publish', listingId, use, isTrue, (reused): PublishOutcome => {
       const existing = this.listings.get(listingId)
@@ -34,6 +34,8 @@ export class Model {
       const brought = this.#urls.get(use.signature)
       if (reused || (brought !== undefined && storefrontUrl && storefrontUrl !== brought))
         return { outcome: 'signature_reused' }
+      const count = [...this.listings.values()].filter((listing) => this.#owns(identity, listing)).length
+      if (!existing && maxListings > 0 && count >= maxListings) return { outcome: 'too_many_listings' }
       const at = ++this.#time
       if (brought === undefined) this.#urls.set(use.signature, storefrontUrl || null)
       const publisherId = this.#upsert(identity, storefrontUrl, at).publisherId

@@ -140,6 +140,32 @@ export const publishingContract = (name: string, open: OpenStore): void => {
     t.is((await store.update(updateOf(id, { status: 'expired' }))).outcome, 'updated', 'it can be closed')
   })
 
+  test(`${name}: a publisher has at most maxListings listings, and a refusal changes nothing`, async (t) => {
+    const { store } = await open(t)
+    const publish = async (id: string, identity = ALICE) =>
+      (await store.publish(publishOf(id, { identity, maxListings: 2 }))).outcome
+    t.deepEqual([await publish('L'), await publish('M')], ['published', 'published'])
+    const full = await loaded(store)
+    const url = { storefrontUrl: 'https://a.example', maxListings: 2 }
+    t.deepEqual(await store.publish(publishOf('N', url)), { outcome: 'too_many_listings' })
+    t.deepEqual(await loaded(store), full)
+    t.is(await publish('L'), 'published', 'one of them again')
+    t.is(await publish('N', BOB), 'published', 'another publisher')
+    await store.remove(removeOf('L'))
+    await store.remove(removeOf('nothing'))
+    t.is(await publish('L', BOB), 'published', 'its id at another publisher')
+    t.deepEqual([await publish('O'), await publish('P')], ['published', 'too_many_listings'])
+    t.is((await store.publish(publishOf('P', { maxListings: 0 }))).outcome, 'published', '0 is no limit')
+  })
+
+  test(`${name}: publishes that come at once do not exceed maxListings`, async (t) => {
+    const { store } = await open(t)
+    const all = Array.from({ length: 30 }, (_, n) => store.publish(publishOf(`L${n}`, { maxListings: 7 })))
+    const outcomes = (await Promise.all(all)).map(({ outcome }) => outcome)
+    t.is(outcomes.filter((outcome) => outcome === 'published').length, 7)
+    t.is((await Picture.of(store)).listings.size, 7)
+  })
+
   test(`${name}: nobody publishes, updates or removes another publisher's listing, and a refusal changes nothing`, async (t) => {
     const { store } = await open(t)
     await published(store, publishOf('L', { storefrontUrl: 'https://a.example' }))

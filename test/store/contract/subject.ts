@@ -44,6 +44,7 @@ export const publishOf = (listingId: string, overrides: Partial<PublishCommand> 
   storefrontUrl: null,
   fields: {},
   status: null,
+  maxListings: 0,
   use: freshUse(),
   ...overrides,
 })
