@@ -2,8 +2,9 @@ import type { ListingShapeMode } from '../config/gateway-file.ts'
 import { MAX_LISTING_BYTES, type PublishReceipt } from '../domain/listing.ts'
 import type { Violation } from '../errors.ts'
 import type { PublishCommand, Store } from '../store/store.ts'
+import { writeChecked } from './checked-write.ts'
 import { inTurns } from './in-turns.ts'
-import { candidateOf, type ShapeCheck } from './listing-shape.ts'
+import type { ShapeCheck } from './listing-shape.ts'
 import {
   type JsonBody,
   readIdentifier,
@@ -38,7 +39,7 @@ export type Published = { receipt: PublishReceipt; warnings: readonly Violation[
  * @throws EntrepotError in the words of the deployed protocol; `invalid` with every violation where the shape is enforced
  */
 export const publishListing = async (body: JsonBody, publishing: Publishing): Promise<Published> => {
-  const { store, replica, verifier } = publishing
+  const { store, replica } = publishing
   const { value } = body
   const identifier = readIdentifier(value)
   const verified = await verifyClaim(
@@ -51,36 +52,44 @@ export const publishListing = async (body: JsonBody, publishing: Publishing): Pr
       timestamp: value.timestamp,
       body: body.bytes,
     },
-    verifier,
+    publishing.verifier,
   )
   const listingId = readListingId(value)
   const owner = replica.projection.ownerOf(listingId)
-  // Whether this repeats a request from before the listing was somebody else's, only the store can tell.
+  // Only the store knows whether this repeats a request from before the listing was another publisher's.
   const isTaken = owner !== null && owner.identifier !== identifier
-  const command = { ...readCommand(listingId, body, verified, isTaken), maxListings: publishing.maxListings }
-  const warnings = isTaken ? [] : checkShape(command, publishing)
+  const command = readCommand(listingId, body, verified, isTaken)
   const { signature } = verified.use
-  const isKnown = await store.hasUse({ operation: 'publish', listingId, signature })
-  if (!isTaken && !isKnown) {
-    await requireRoomForUrl(command, publishing)
-    await countMutation(verified, verifier)
-  }
+  const isRepeat = await store.hasUse({ operation: 'publish', listingId, signature })
 
-  const result = await store.publish(command)
+  const { maxListings } = publishing
+  const { result, warnings } = await writeChecked(
+    { ...command, mayCreate: true, isRepeat },
+    {
+      admit: async () => {
+        if (!isTaken && !isRepeat) await admit(command, verified, publishing)
+      },
+      write: (expected) => store.publish({ ...command, maxListings, expected }),
+    },
+    publishing,
+  )
   if (result.outcome === 'not_owner') throw notOwner()
   if (result.outcome === 'signature_reused') throw signatureReused()
-  if (result.outcome === 'too_many_listings') throw tooManyListings(command.maxListings)
+  if (result.outcome === 'too_many_listings') throw tooManyListings(maxListings)
   if (result.outcome === 'too_large') throw listingTooLarge()
   await replica.catchUp()
   return { receipt: result.record, warnings }
 }
+
+/** A publish as it was asked for. */
+type RequestedPublish = Omit<PublishCommand, 'maxListings' | 'expected'>
 
 const readCommand = (
   listingId: string,
   { bytes, value }: JsonBody,
   verified: Verified,
   isTaken: boolean,
-): Omit<PublishCommand, 'maxListings'> => {
+): RequestedPublish => {
   try {
     const status = readStatus(value)
     const storefrontUrl = readStorefrontUrl(value)
@@ -91,21 +100,10 @@ const readCommand = (
   }
 }
 
-/**
- * The violations of the listing as it would be after the publish, kept fields included, as far as this replica knows
- * them: another replica's change may be up to a second away.
- */
-const checkShape = (
-  { identity, listingId, storefrontUrl, fields }: PublishCommand,
-  { replica: { projection }, shape }: Publishing,
-): Violation[] => {
-  if (shape.mode === 'off') return []
-  const known = projection.publisherOf(identity.identifier)
-  const url = storefrontUrl || known === null ? storefrontUrl : known.storefrontUrl
-  const storedRow = projection.listings.get(listingId)?.bytes ?? null
-  const violations = shape.check(candidateOf(listingId, url, fields, storedRow))
-  if (shape.mode === 'warn' || violations.length === 0) return violations
-  throw invalid(violations, 'The listing does not fit the listing shape: ')
+/** Admits a publish that the store is going to make, and counts it for its publisher. */
+async function admit(command: RequestedPublish, verified: Verified, publishing: Publishing): Promise<void> {
+  await requireRoomForUrl(command, publishing)
+  await countMutation(verified, publishing.verifier)
 }
 
 /**
@@ -114,7 +112,7 @@ const checkShape = (
  *   knows
  */
 async function requireRoomForUrl(
-  { identity, listingId, storefrontUrl }: PublishCommand,
+  { identity, listingId, storefrontUrl }: RequestedPublish,
   { replica: { projection } }: Publishing,
 ): Promise<void> {
   const publisher = projection.publisherOf(identity.identifier)

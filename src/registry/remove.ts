@@ -1,6 +1,7 @@
-import { countChange, verifyOwnerClaim } from './owner-claim.ts'
+import { verifyOwnerClaim } from './owner-claim.ts'
 import type { Publishing } from './publish.ts'
 import { invalidSignature, notFound, signatureReused } from './refusals.ts'
+import { countMutation } from './signature.ts'
 
 /** What a delete carries in its query. */
 export type RemoveRequest = { signature: string | undefined; timestamp: number | undefined }
@@ -15,9 +16,9 @@ export const removeListing = async (
   publishing: Publishing,
 ): Promise<void> => {
   const claim = { operation: 'delete_listing', listingId, signature, timestamp, body: NO_BODY } as const
-  const verified = await verifyOwnerClaim(claim, publishing)
-  await countChange(verified, { operation: 'remove', listingId }, publishing)
-  const { identity, use } = verified
+  const claimed = await verifyOwnerClaim(claim, publishing)
+  const { identity, use, refusal, isRepeat } = claimed
+  if (refusal === null && !isRepeat) await countMutation(claimed, publishing.verifier)
   const { outcome } = await publishing.store.remove({ identity, listingId, use })
   if (outcome === 'not_found') throw notFound()
   if (outcome === 'not_owner') throw invalidSignature()

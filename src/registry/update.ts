@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { objectMembers } from '../domain/json-members.ts'
-import type { ListingRecord } from '../domain/listing.ts'
 import type { EntrepotError } from '../errors.ts'
-import { countChange, verifyOwnerClaim } from './owner-claim.ts'
+import type { UpdateReceipt } from '../store/store.ts'
+import { writeChecked } from './checked-write.ts'
+import { verifyOwnerClaim } from './owner-claim.ts'
 import type { Publishing } from './publish.ts'
 import { type JsonBody, publishRequest, readStatus, requireScalars } from './publish-request.ts'
 import { invalidSignature, listingTooLarge, notFound, signatureReused } from './refusals.ts'
+import { countMutation } from './signature.ts'
 
 /** The body of `PUT /listings/{id}`; other members are ignored. */
 export const updateRequest = z
@@ -20,28 +22,34 @@ export const updateListing = async (
   listingId: string,
   body: JsonBody,
   publishing: Publishing,
-): Promise<Pick<ListingRecord, 'listingId' | 'status' | 'updatedAt'>> => {
+): Promise<UpdateReceipt> => {
+  const { store, replica, verifier } = publishing
   const { signature, timestamp } = body.value
   const claim = { operation: 'update_listing', listingId, signature, timestamp, body: body.bytes } as const
-  const verified = await verifyOwnerClaim(claim, publishing)
-  const { identity, use, refusal } = verified
+  const claimed = await verifyOwnerClaim(claim, publishing)
+  const { identity, use, refusal, isRepeat } = claimed
   const status = readBehind(refusal, () => {
     requireScalars(body.value, 'oracle_address')
     return readStatus(body.value)
   })
-  await countChange(verified, { operation: 'update', listingId }, publishing)
-  const result = await publishing.store.update({
-    identity,
-    listingId,
-    status,
-    oracleAddress: oracleText(body),
-    use,
-  })
+  const oracleAddress = oracleText(body)
+  // The shape says nothing of a status: a listing that does not fit can be closed.
+  const fields = oracleAddress === undefined ? {} : { oracleAddress }
+  const { result } = await writeChecked(
+    { identity, listingId, storefrontUrl: null, fields, mayCreate: false, isRepeat },
+    {
+      admit: async () => {
+        if (refusal === null && !isRepeat) await countMutation(claimed, verifier)
+      },
+      write: (expected) => store.update({ identity, listingId, status, oracleAddress, use, expected }),
+    },
+    publishing,
+  )
   if (result.outcome === 'not_found') throw notFound()
   if (result.outcome === 'not_owner') throw invalidSignature()
   if (result.outcome === 'signature_reused') throw signatureReused()
   if (result.outcome === 'too_large') throw listingTooLarge()
-  await publishing.replica.catchUp()
+  await replica.catchUp()
   return result.record
 }
 

@@ -10,6 +10,7 @@ import { fieldText, identityText, keyOf, SEPARATOR } from './redis-rows.ts'
 import { type Script, script } from './redis-script.ts'
 import type { RedisSession } from './redis-session.ts'
 import type {
+  Expected,
   NewKey,
   PublishCommand,
   PublishOutcome,
@@ -44,7 +45,7 @@ const FIELDS = [
 ] as const satisfies (keyof ListingFields)[]
 
 export const publish = async (session: RedisSession, command: PublishCommand): Promise<PublishOutcome> => {
-  const { identity, listingId, storefrontUrl, fields, status, maxListings, use } = command
+  const { identity, listingId, storefrontUrl, fields, status, expected, maxListings, use } = command
   const { publishers, publisherIds, listings, created, listingCounts, log } = session.keys
   const answer = await runSigned(session, SCRIPTS.publish, use, {
     keys: [publishers, publisherIds, listings, created, listingCounts, log],
@@ -53,6 +54,7 @@ export const publish = async (session: RedisSession, command: PublishCommand): P
       listingId,
       JSON.stringify(storefrontUrl),
       status ?? KEEP,
+      textOfExpected(expected),
       String(maxListings),
       String(frameBytes(listingId)),
       String(MAX_LISTING_BYTES),
@@ -73,7 +75,7 @@ export const publish = async (session: RedisSession, command: PublishCommand): P
 }
 
 export const update = async (session: RedisSession, command: UpdateCommand): Promise<UpdateOutcome> => {
-  const { identity, listingId, status, oracleAddress, use } = command
+  const { identity, listingId, status, oracleAddress, expected, use } = command
   const { publishers, publisherIds, listings, log } = session.keys
   const answer = await runSigned(session, SCRIPTS.update, use, {
     keys: [publishers, publisherIds, listings, log],
@@ -82,6 +84,7 @@ export const update = async (session: RedisSession, command: UpdateCommand): Pro
       listingId,
       status ?? KEEP,
       textOrKeep(oracleAddress),
+      textOfExpected(expected),
       String(frameBytes(listingId)),
       String(MAX_LISTING_BYTES),
     ],
@@ -143,6 +146,10 @@ const insertKey = async (
 }
 
 const textOrKeep = (json: string | undefined): string => (json === undefined ? KEEP : fieldText(json))
+
+function textOfExpected(expected: Expected): string {
+  return expected === null ? 'none' : String(expected ?? '')
+}
 
 /**
  * Runs a script that every use of a signature goes through, its keys and arguments behind those of the replay guard.

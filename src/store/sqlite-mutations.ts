@@ -12,6 +12,7 @@ import type { SqliteChangelog } from './sqlite-changelog.ts'
 import type { SqliteRecords } from './sqlite-records.ts'
 import type { EarlierUse, SqliteSignatureUses } from './sqlite-signature-uses.ts'
 import type {
+  Expected,
   Identity,
   NewKey,
   PublishCommand,
@@ -30,8 +31,8 @@ export type Tables = { records: SqliteRecords; uses: SqliteSignatureUses; change
 
 /*
  * Each function here is one mutation; the caller holds the transaction. The order of checks is the same in all: the
- * repeat of an earlier use, `not_found`, `not_owner`, `signature_reused`, `too_many_listings`, `too_large`.
- * Nothing of a listing or a publisher is written before the last check.
+ * repeat of an earlier use, `not_found`, `not_owner`, `signature_reused`, `changed`, `too_many_listings`,
+ * `too_large`. Nothing of a listing or a publisher is written before the last check.
  */
 
 export const publish = (tables: Tables, command: PublishCommand): PublishOutcome => {
@@ -49,6 +50,7 @@ export const publish = (tables: Tables, command: PublishCommand): PublishOutcome
   if (existing !== null && existing.publisherId !== publisher?.publisherId) return { outcome: 'not_owner' }
   const broughtUrl = uses.storefrontOf(use.signature)
   if (isReused(uses, earlier, use) || bringsAnotherUrl(broughtUrl, command)) return SIGNATURE_REUSED
+  if (!isExpected(existing, command)) return CHANGED
 
   if (existing === null && publisher !== null && hasMost(records, publisher, command))
     return { outcome: 'too_many_listings' }
@@ -79,6 +81,7 @@ export const update = ({ records, uses, changelog }: Tables, command: UpdateComm
   if (existing === null) return { outcome: 'not_found' }
   if (!owns(records, identity, existing)) return { outcome: 'not_owner' }
   if (isReused(uses, earlier, use)) return SIGNATURE_REUSED
+  if (!isExpected(existing, command)) return CHANGED
 
   const at = changelog.nextTime()
   const status = command.status ?? existing.status
@@ -132,6 +135,7 @@ export const revokeKey = ({ records, changelog }: Tables, id: number): ApiKey | 
 }
 
 const SIGNATURE_REUSED = { outcome: 'signature_reused' } as const
+const CHANGED = { outcome: 'changed' } as const
 const TOO_LARGE = { outcome: 'too_large' } as const
 
 function useKey(
@@ -144,6 +148,10 @@ function useKey(
 /** Times rise with every mutation, so a listing with the receipt's time has not changed since the receipt. */
 function isUnchangedSince(listing: ListingRecord | null, receipt: Pick<ListingRecord, 'updatedAt'>): boolean {
   return listing?.updatedAt === receipt.updatedAt
+}
+
+function isExpected(listing: ListingRecord | null, { expected }: { expected?: Expected }): boolean {
+  return expected === undefined || expected === (listing?.updatedAt ?? null)
 }
 
 /** Whether the signature has been used for the operation and the listing, or may have been. */

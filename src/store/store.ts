@@ -106,14 +106,19 @@ export type PublishCommand = {
   status: ListingStatus | null
   /** Listings that the publisher may have, whatever their status: one more is refused. 0 is no limit. */
   maxListings: number
+  expected?: Expected
   use: SignatureUse
 }
+
+/** The `updated_at` of the listing that a command is for, `null` for none: `changed` where it is not. Default: any. */
+export type Expected = Micros | null | undefined
 
 export type PublishOutcome =
   | { outcome: 'published'; record: PublishReceipt }
   | { outcome: 'not_owner' }
   /** See `SignatureUse`; also a signature that came with another storefront URL, or with none, before. */
   | { outcome: 'signature_reused' }
+  | { outcome: 'changed' }
   | { outcome: 'too_many_listings' }
   /** The listing would be larger than `MAX_LISTING_BYTES`. */
   | { outcome: 'too_large' }
@@ -124,6 +129,7 @@ export type UpdateCommand = {
   status: ListingStatus | null
   /** JSON text; `undefined` keeps it. */
   oracleAddress: string | undefined
+  expected?: Expected
   use: SignatureUse
 }
 
@@ -135,6 +141,7 @@ export type UpdateOutcome =
   | { outcome: 'not_found' }
   | { outcome: 'not_owner' }
   | { outcome: 'signature_reused' }
+  | { outcome: 'changed' }
   /** The listing would be larger than `MAX_LISTING_BYTES` with that oracle. */
   | { outcome: 'too_large' }
 

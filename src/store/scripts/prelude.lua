@@ -15,6 +15,11 @@ local function split(row)
   return parts
 end
 
+-- Whether a command is for this listing, or none: `expected` is its time, 'none', or empty for any.
+local function is_expected(expected, listing)
+  return expected == '' or expected == (listing and listing[4] or 'none')
+end
+
 -- The bytes of a listing's row on the wire. The frame is all but these values, whose text is the same on the wire.
 local function row_bytes(frame_bytes, publisher_id, url, status, fields)
   return tonumber(frame_bytes) + #publisher_id + #url + #status + #table.concat(fields)

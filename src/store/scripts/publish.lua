@@ -1,6 +1,7 @@
 local use, use_expiry, forgotten_use, publishers, publisher_ids, listings, created, counts, log = unpack(KEYS)
-local signature, body, expires_at, length, identity, listing_id, url, status, max_listings, frame_bytes, max_bytes = unpack(ARGV, 1, 11)
-local FIRST_FIELD, FIRST_DEFAULT, FIELDS = 12, 17, 5
+local signature, body, expires_at, length, identity, listing_id, url, status = unpack(ARGV, 1, 8)
+local expected, max_listings, frame_bytes, max_bytes = unpack(ARGV, 9, 12)
+local FIRST_FIELD, FIRST_DEFAULT, FIELDS = 13, 18, 5
 local is_url = url ~= 'null' and url ~= '""'
 
 local earlier_body, earlier_answer = earlier_use(use, 'publish', listing_id)
@@ -18,6 +19,9 @@ if earlier_body or may_be_forgotten(forgotten_use, expires_at) or (brought and i
   return 'signature_reused'
 end
 
+if not is_expected(expected, listing) then
+  return 'changed'
+end
 if not listing and publisher_id and max_listings ~= '0' then
   local count = redis.call('HGET', counts, publisher_id) or '0'
   if tonumber(count) >= tonumber(max_listings) then

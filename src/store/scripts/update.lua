@@ -1,5 +1,6 @@
 local use, use_expiry, forgotten_use, publishers, publisher_ids, listings, log = unpack(KEYS)
-local signature, body, expires_at, length, identity, listing_id, status, oracle_address, frame_bytes, max_bytes = unpack(ARGV)
+local signature, body, expires_at, length, identity, listing_id, status, oracle_address = unpack(ARGV, 1, 8)
+local expected, frame_bytes, max_bytes = unpack(ARGV, 9, 11)
 
 local earlier_body, earlier_answer = earlier_use(use, 'update', listing_id)
 local row = redis.call('HGET', listings, listing_id)
@@ -15,6 +16,10 @@ if listing[1] ~= redis.call('HGET', publisher_ids, identity) then
 end
 if earlier_body or may_be_forgotten(forgotten_use, expires_at) then
   return 'signature_reused'
+end
+
+if not is_expected(expected, listing) then
+  return 'changed'
 end
 
 if status ~= '' then

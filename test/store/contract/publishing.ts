@@ -166,6 +166,26 @@ export const publishingContract = (name: string, open: OpenStore): void => {
     t.is((await Picture.of(store)).listings.size, 7)
   })
 
+  test(`${name}: a command for another state of the listing finds it changed, and changes nothing`, async (t) => {
+    const { store } = await open(t)
+    const CHANGED = { outcome: 'changed' } as const
+    t.deepEqual(await store.publish(publishOf('L', { expected: 1 })), CHANGED)
+    t.deepEqual((await loaded(store)).changes, [])
+    const first = await published(store, publishOf('L', { expected: null }))
+    const before = await loaded(store)
+    for (const expected of [null, first.updatedAt - 1]) {
+      t.deepEqual(await store.publish(publishOf('L', { expected })), CHANGED)
+      t.deepEqual(await store.update(updateOf('L', { expected })), CHANGED)
+    }
+    t.deepEqual(await store.publish(publishOf('L', { identity: BOB, expected: null })), {
+      outcome: 'not_owner',
+    })
+    t.deepEqual(await loaded(store), before)
+    const second = await published(store, publishOf('L', { expected: first.updatedAt }))
+    t.is((await store.update(updateOf('L', { expected: second.updatedAt }))).outcome, 'updated')
+    t.is((await store.update(updateOf('L'))).outcome, 'updated', 'any state')
+  })
+
   test(`${name}: nobody publishes, updates or removes another publisher's listing, and a refusal changes nothing`, async (t) => {
     const { store } = await open(t)
     await published(store, publishOf('L', { storefrontUrl: 'https://a.example' }))
