@@ -70,7 +70,7 @@ export const openConfiguration = async (
 
 const openReplica = async (
   { filters }: FilterSpec,
-  { store, log, clock }: Foundation,
+  { store, log, clock, onWorkerFault }: Foundation,
   signal?: AbortSignal,
 ): Promise<Opened<Replica>> => {
   const options = {
@@ -78,6 +78,7 @@ const openReplica = async (
     onFault: (cause: unknown) =>
       log.warn({ err: cause }, 'the store could not be followed; reads go on from memory'),
     onRecovery: () => log.info('the store is followed again'),
+    onWorkerFault,
     clock,
   }
   const replica = await Replica.open(store, options, signal)

@@ -42,6 +42,8 @@ export type Foundation = {
   /** Where replicas count together; `null` where each counts alone. */
   counters: RedisCounters | null
   recover: RecoverAddress
+  /** Logs a worker thread that could not be started or broke off. */
+  onWorkerFault: (cause: unknown) => void
   lookup: LookupFunction
   metrics: ReturnType<typeof createMetrics>
   requests: RequestMetrics
@@ -70,7 +72,9 @@ export const openFoundation = async (
   try {
     const store = overrides.store ?? (await openStore(storeUrl, log))
     closers.add(() => store.close())
-    const pool = createRecoverPool()
+    const onWorkerFault = (cause: unknown): void =>
+      log.warn({ reason: cause instanceof Error ? cause.message : String(cause) }, 'worker unavailable')
+    const pool = createRecoverPool({ onFault: onWorkerFault })
     closers.add(() => pool.close())
     const counters = overrides.store === undefined ? await openCounters(storeUrl) : null
     if (counters !== null) closers.add(() => counters.close())
@@ -88,6 +92,7 @@ export const openFoundation = async (
       snapshotFolder: folderBeside(storeUrl),
       counters,
       recover: overrides.recover ?? pool.recover,
+      onWorkerFault,
       lookup: overrides.lookup ?? (lookup as LookupFunction),
       metrics,
       requests,
