@@ -59,6 +59,14 @@ export const ROW = {
 /** The largest row that a Registry stores, in bytes on the wire: gateways show no larger one. */
 export const MAX_LISTING_BYTES = 65_536
 
+/** The row's text before its storefront URL. */
+export function rowHead({
+  listingId,
+  publisherId,
+}: Pick<ListingRecord, 'listingId' | 'publisherId'>): string {
+  return ROW.listingId + JSON.stringify(listingId) + ROW.publisherId + publisherId + ROW.storefrontUrl
+}
+
 /** The row's bytes on the wire. */
 export function rowBytes(record: ListingRecord, storefrontUrl: string | null): number {
   return Buffer.byteLength(renderListing(record, storefrontUrl))
@@ -79,11 +87,7 @@ export const renderListing = (record: ListingRecord, storefrontUrl: string | nul
   const created = formatTimestamp(createdAt)
   const updated = updatedAt === createdAt ? created : formatTimestamp(updatedAt)
   return (
-    ROW.listingId +
-    JSON.stringify(record.listingId) +
-    ROW.publisherId +
-    record.publisherId +
-    ROW.storefrontUrl +
+    rowHead(record) +
     JSON.stringify(storefrontUrl) +
     ROW.offerResource +
     record.offerResource +

@@ -78,6 +78,7 @@ export const publishListing = async (body: JsonBody, publishing: Publishing): Pr
   if (result.outcome === 'too_many_listings') throw tooManyListings(maxListings)
   if (result.outcome === 'too_large') throw listingTooLarge()
   await replica.catchUp()
+  if (command.storefrontUrl) await replica.projection.storefrontShown(result.record.publisherId)
   return { receipt: result.record, warnings }
 }
 
