@@ -23,7 +23,6 @@ const receipt = z
   })
   .meta({ id: 'PublishReceipt' })
 
-/** `protocol.md` 1.5. */
 export const postListing = (publishing: Publishing): Route => ({
   method: 'POST',
   path: '/listings',
@@ -46,7 +45,6 @@ const updated = receipt
   .pick({ listing_id: true, status: true, updated_at: true })
   .meta({ id: 'UpdateReceipt' })
 
-/** `protocol.md` 1.8. */
 export const putListing = (publishing: Publishing): Route => ({
   method: 'PUT',
   path: '/listings/:id',
@@ -71,7 +69,6 @@ const TIMESTAMP: IntegerParameter = {
   schema: { type: 'integer' },
 }
 
-/** `protocol.md` 1.9. */
 export const deleteListing = (publishing: Publishing): Route => ({
   method: 'DELETE',
   path: '/listings/:id',
@@ -92,7 +89,6 @@ export const deleteListing = (publishing: Publishing): Route => ({
   },
 })
 
-/** `protocol.md` 1.12. */
 export const validatePublish = ({ shape }: Publishing): Route => ({
   method: 'POST',
   path: '/api/v1/listings/validate-publish',
