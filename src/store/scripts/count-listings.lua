@@ -10,13 +10,18 @@ end
 if counted == redis.call('HLEN', listings) then
   return 0
 end
-redis.call('DEL', counts)
+local count_of = {}
 local first = 0
 repeat
   local ids = redis.call('ZRANGE', created, first, first + PAGE - 1)
   for _, row in ipairs(#ids > 0 and redis.call('HMGET', listings, unpack(ids)) or {}) do
-    redis.call('HINCRBY', counts, string.match(row, '^[^\31]+'), 1)
+    local publisher_id = string.match(row, '^[^\31]+')
+    count_of[publisher_id] = (count_of[publisher_id] or 0) + 1
   end
   first = first + PAGE
 until #ids < PAGE
+redis.call('DEL', counts)
+for publisher_id, count in pairs(count_of) do
+  redis.call('HSET', counts, publisher_id, count)
+end
 return 1
