@@ -22,7 +22,7 @@ export const cli: Bench = {
     const folder = mkdtempSync(join(tmpdir(), 'entrepot-bench-cli-'))
     const config = join(folder, 'gateway.toml')
     const offers = join(folder, 'offers.json')
-    writeFileSync(config, '[limits]\npublish_per_minute = 0\n')
+    writeFileSync(config, '[limits]\npublish_per_minute = 0\nlistings_per_publisher = 0\n')
     writeFileSync(offers, JSON.stringify(generateOffers('bench', LISTINGS)))
     const environment = { STORE_URL: 'sqlite::memory:', LOG_LEVEL: 'info', ENTREPOT_CONFIG: config }
     const registries = await Promise.all(Array.from({ length: REGISTRIES }, () => startEntrepot(environment)))

@@ -42,6 +42,7 @@ const commandFor = (bytes: Uint8Array, listingId: string, publisherId: number, n
       demands: text.get('demands')!,
     },
     status: 'open',
-    use: { signature: n.toString(16).padStart(64, '0'), body: '0'.repeat(64), expiresAt: 1 },
+    maxListings: 0,
+    use: { signature: n.toString(16).padStart(64, '0'), body: '0'.repeat(64), expiresAt: 1, now: 0 },
   }
 }

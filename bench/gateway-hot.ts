@@ -32,7 +32,7 @@ export const gatewayHot: Bench = {
 
 const startUpstream = async (folder: string, n: number): Promise<Child> => {
   const config = join(folder, `upstream-${n}.toml`)
-  await writeFile(config, '[limits]\npublish_per_minute = 0\n')
+  await writeFile(config, '[limits]\npublish_per_minute = 0\nlistings_per_publisher = 0\n')
   const child = await startEntrepot({ STORE_URL: 'sqlite::memory:', ENTREPOT_CONFIG: config })
   const seller = new Seller(privateKeyToAccount(generatePrivateKey()))
   for (const offer of generateOffers(`bench-${n}`, LISTINGS)) await seller.publish(child.url, offer, null)

@@ -33,7 +33,7 @@ const GATED = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_BOOTSTRAP_API_KE
 
 const measure = async (folder: string, gate: string, environment: Record<string, string>): Promise<Row> => {
   const config = join(folder, 'gateway.toml')
-  await writeFile(config, '[limits]\npublish_per_minute = 0\n')
+  await writeFile(config, '[limits]\npublish_per_minute = 0\nlistings_per_publisher = 0\n')
   const entrepot = await startEntrepot({
     STORE_URL: 'sqlite::memory:',
     ENTREPOT_CONFIG: config,

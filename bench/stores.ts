@@ -19,7 +19,7 @@ export const benchStores = async (): Promise<BenchStore[]> => {
 const folderFor = async (): Promise<{ folder: string; config: string }> => {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
   const config = join(folder, 'gateway.toml')
-  await writeFile(config, '[limits]\npublish_per_minute = 0\n')
+  await writeFile(config, '[limits]\npublish_per_minute = 0\nlistings_per_publisher = 0\n')
   return { folder, config }
 }
 

@@ -6,6 +6,7 @@ const STATUS = {
   bad_request: 400,
   unauthorized: 401,
   forbidden: 403,
+  quota_exceeded: 403,
   not_found: 404,
   method_not_allowed: 405,
   not_acceptable: 406,

@@ -46,7 +46,6 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/resources': ['tracing/'],
   'prom-client': ['http/'],
   'rate-limiter-flexible': ['limits/'],
-  piscina: ['registry/'],
   'smol-toml': ['config/', 'cli/'],
   yaml: ['filter-spec/', 'cli/'],
   commander: ['bin.ts', 'cli/'],

@@ -7,7 +7,7 @@ import type { Violation } from '../errors.ts'
 import { expandVariables } from './expand.ts'
 import type { Environment } from './settings.ts'
 
-/** What the gateway file says, defaults filled in (`contract.md` 2). */
+/** What the gateway file says, defaults filled in. */
 export type GatewayFile = {
   gateway: { id: string; budgetMs: number; schema: string | null }
   registry: { name: string; enabled: boolean; listingShape: ListingShapeMode }
@@ -21,6 +21,7 @@ export type GatewayFile = {
     anonymousPerMinute: number
     readKeyPerMinute: number
     publishPerMinute: number
+    listingsPerPublisher: number
     trustedProxies: readonly string[]
   }
   /** In the order of the file, which is the order in which readers see them. */
@@ -111,7 +112,8 @@ const gatewayFile = z.strictObject({
   limits: table({
     anonymous_per_minute: count(0),
     read_key_per_minute: count(0),
-    publish_per_minute: count(60),
+    publish_per_minute: count(300),
+    listings_per_publisher: count(10_000),
     trusted_proxies: z
       .array(z.union([z.cidrv4(), z.cidrv6()], 'expected a CIDR such as 10.0.0.0/8'))
       .default([]),
@@ -185,6 +187,7 @@ const arrange = (
     anonymousPerMinute: limits.anonymous_per_minute,
     readKeyPerMinute: limits.read_key_per_minute,
     publishPerMinute: limits.publish_per_minute,
+    listingsPerPublisher: limits.listings_per_publisher,
     trustedProxies: limits.trusted_proxies,
   },
   upstreams: upstreams.map((entry, n) => ({

@@ -68,7 +68,7 @@ export const openConfiguration = async (
 
 const openReplica = async (
   { filters }: FilterSpec,
-  { store, storeHealth, clock }: Foundation,
+  { store, storeHealth, clock, onWorkerFault }: Foundation,
   signal?: AbortSignal,
 ): Promise<Opened<Replica>> => {
   const part = Symbol('replica')
@@ -76,6 +76,7 @@ const openReplica = async (
     filters: [...filters.values()],
     onFault: (cause: unknown) => storeHealth.failed(part, cause),
     onRecovery: () => storeHealth.recovered(part),
+    onWorkerFault,
     clock,
   }
   const replica = await Replica.open(store, options, signal)

@@ -47,6 +47,8 @@ export type Foundation = {
   recover: RecoverAddress
   /** Resolves the names of upstreams. */
   resolver: NameResolver
+  /** Logs a worker thread that could not be started or broke off. */
+  onWorkerFault: (cause: unknown) => void
   metrics: ReturnType<typeof createMetrics>
   requests: RequestMetrics
   /** Records requests; `null` where nothing is recorded. */
@@ -77,7 +79,9 @@ export const openFoundation = async (
     const storeHealth = new StoreHealth(overrides.store ?? (await openStore(storeUrl, log)), { log, clock })
     const { store } = storeHealth
     closers.add(() => store.close())
-    const pool = createRecoverPool()
+    const onWorkerFault = (cause: unknown): void =>
+      log.warn({ reason: cause instanceof Error ? cause.message : String(cause) }, 'worker unavailable')
+    const pool = createRecoverPool({ onFault: onWorkerFault })
     closers.add(() => pool.close())
     const counters = overrides.store === undefined ? await openCounters(storeUrl) : null
     if (counters !== null) closers.add(() => counters.close())
@@ -98,6 +102,7 @@ export const openFoundation = async (
       counters,
       recover: overrides.recover ?? pool.recover,
       resolver: new NameResolver(overrides.clock ?? systemClock, overrides.lookup),
+      onWorkerFault,
       metrics,
       requests,
       traced: tracing && new TracedRequests({ tracer: tracing.tracer, routeOf: requests.routeOf }),

@@ -40,12 +40,20 @@ export type Listener = {
 export const openListener = (parts: ListenerParts): Listener => {
   const { config, spec, foundation, replica, federation, limiter, isReady } = parts
   const { store, log, requests, traced, recover, nowSeconds, metrics } = foundation
-  const { adminKey, registry, metricsPublic } = config
+  const { adminKey, registry, limits, metricsPublic } = config
   const keys = new ApiKeys(store, replica)
   const shape = { mode: registry.listingShape, check: createShapeCheck(spec.listingShape) }
   const routes = createRoutes({
     spec,
-    registry: registry.enabled ? { store, replica, verifier: { limiter, recover, nowSeconds }, shape } : null,
+    registry: registry.enabled
+      ? {
+          store,
+          replica,
+          verifier: { limiter, recover, nowSeconds },
+          shape,
+          maxListings: limits.listingsPerPublisher,
+        }
+      : null,
     keys,
     // Without upstreams it is a plain Registry, whose answers have no more members than the protocol gives them.
     gateway: config.upstreams.length === 0 ? null : federation,
@@ -63,7 +71,7 @@ export const openListener = (parts: ListenerParts): Listener => {
     isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
     recognise: (token) => keys.recognise(token),
   })
-  const admit = createAdmission(limiter, createClientAddress(config.limits.trustedProxies))
+  const admit = createAdmission(limiter, createClientAddress(limits.trustedProxies))
   const hot = new HotAnswers()
   const app = createApp({ routes, authorize, log, hot, admit, ...(traced && { traceOf: traced.traceOf }) })
   const underWay = new UnderWay()

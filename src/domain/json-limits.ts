@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonValue } from './json.ts'
 import { nestingDepth } from './json-walk.ts'
 
-/** `protocol.md` 8, Limits: what any reader of a listing can be expected to take. */
+/** What any reader of a listing can be expected to take. */
 export const MAX_NESTING = 32
 export const MAX_ARRAY_ITEMS = 1000
 
@@ -11,7 +11,15 @@ export const depthProblem = (text: Uint8Array): string | null => {
   return depth > MAX_NESTING ? `JSON is nested ${depth} deep; at most ${MAX_NESTING} is allowed` : null
 }
 
-/** The same of its value, whose depth has been looked at. */
+/** The same of a member of a listing, which the listing nests one level deeper. */
+export function memberDepthProblem(text: Uint8Array): string | null {
+  const depth = nestingDepth(text) + 1
+  return depth > MAX_NESTING
+    ? `The listing would be nested ${depth} deep; at most ${MAX_NESTING} is allowed`
+    : null
+}
+
+/** Likewise for its value, whose depth is within the limit. */
 export const sizeProblem = (value: JsonValue): string | null =>
   arraysFit(value) ? null : `An array has more than ${MAX_ARRAY_ITEMS} items`
 

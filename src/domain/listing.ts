@@ -1,6 +1,6 @@
 import { formatTimestamp } from './timestamp.ts'
 
-/** `protocol.md` 1.2. Nothing expires a listing by itself: `expired` appears only where a seller sets it. */
+/** Nothing expires a listing by itself: `expired` appears only where a seller sets it. */
 export const LISTING_STATUSES = ['open', 'closed', 'expired'] as const
 export type ListingStatus = (typeof LISTING_STATUSES)[number]
 
@@ -16,7 +16,7 @@ export type ListingFields = {
   oracleAddress: string
 }
 
-/** What a new listing holds where its publish request says nothing (`protocol.md` 1.5). */
+/** What a new listing holds where its publish request says nothing. */
 export const NEW_LISTING_FIELDS: ListingFields = {
   offerResource: '{}',
   acceptedEscrows: '[]',
@@ -34,13 +34,13 @@ export type ListingRecord = ListingFields & {
   updatedAt: number
 }
 
-/** What the answer to a publish is made of (`protocol.md` 1.5). */
+/** What the answer to a publish is made of. */
 export type PublishReceipt = Pick<
   ListingRecord,
   'listingId' | 'publisherId' | 'status' | 'createdAt' | 'updatedAt'
 >
 
-/** What stands before each value of a row on the wire, `protocol.md` 1.6, and behind the last. */
+/** The text before each value of a row on the wire, and behind the last. */
 export const ROW = {
   listingId: '{"listing_id":',
   publisherId: ',"publisher_id":',
@@ -56,8 +56,30 @@ export const ROW = {
   end: '"}',
 } as const
 
+/** The largest row that a Registry stores, in bytes on the wire: gateways show no larger one. */
+export const MAX_LISTING_BYTES = 65_536
+
+/** The row's text before its storefront URL. */
+export function rowHead({
+  listingId,
+  publisherId,
+}: Pick<ListingRecord, 'listingId' | 'publisherId'>): string {
+  return ROW.listingId + JSON.stringify(listingId) + ROW.publisherId + publisherId + ROW.storefrontUrl
+}
+
+/** The row's bytes on the wire. */
+export function rowBytes(record: ListingRecord, storefrontUrl: string | null): number {
+  return Buffer.byteLength(renderListing(record, storefrontUrl))
+}
+
+/** The same without the publisher's id, the storefront URL, the fields and the status. */
+export function frameBytes(listingId: string): number {
+  const times = 2 * formatTimestamp(0).length
+  return Buffer.byteLength(Object.values(ROW).join('') + JSON.stringify(listingId)) + times
+}
+
 /**
- * The listing's row on the wire, `protocol.md` 1.6: fixed key order, published fields to the byte.
+ * The listing's row on the wire: fixed key order, published fields to the byte.
  * `storefrontUrl` is the publisher's, so a row changes when its publisher moves.
  */
 export const renderListing = (record: ListingRecord, storefrontUrl: string | null): string => {
@@ -65,11 +87,7 @@ export const renderListing = (record: ListingRecord, storefrontUrl: string | nul
   const created = formatTimestamp(createdAt)
   const updated = updatedAt === createdAt ? created : formatTimestamp(updatedAt)
   return (
-    ROW.listingId +
-    JSON.stringify(record.listingId) +
-    ROW.publisherId +
-    record.publisherId +
-    ROW.storefrontUrl +
+    rowHead(record) +
     JSON.stringify(storefrontUrl) +
     ROW.offerResource +
     record.offerResource +

@@ -1,9 +1,10 @@
 /** Microseconds since the Unix epoch, UTC. Exact in a double until the year 2255. */
 export type Micros = number
 
-export const nowMicros = (): Micros => Math.round((performance.timeOrigin + performance.now()) * 1000)
+/** The wall clock as it is set at this moment, to the millisecond: a process may see it go back. */
+export const nowMicros = (): Micros => Date.now() * 1000
 
-/** `2026-11-20T15:33:44.792803`: six fraction digits, no suffix, UTC, always (`protocol.md` 8). */
+/** `2026-11-20T15:33:44.792803`: six fraction digits, no suffix, UTC, always. */
 export const formatTimestamp = (at: Micros): string => {
   const second = Math.floor(at / MICROS_PER_SECOND)
   const fraction = String(at - second * MICROS_PER_SECOND + MICROS_PER_SECOND).slice(1)

@@ -6,7 +6,7 @@ import { toScalar } from './scalar.ts'
 import { readInterval, readItems, readSetForm, type SetForm } from './set-form.ts'
 
 /**
- * What a filter's raw value asks (`protocol.md` 1.14).
+ * The test that a filter's raw value asks for.
  * @throws EntrepotError `bad_request` that begins with the filter's name
  */
 export const parseTest = (filter: FilterDefinition, raw: string): Test => {
@@ -16,13 +16,13 @@ export const parseTest = (filter: FilterDefinition, raw: string): Test => {
 
 const plainTest = (filter: FilterDefinition, raw: string): Test => {
   const { name, op, alias_kind: alias } = filter
-  const value = parseValue(filter, raw)
-  if (op === 'in') return { op, values: valueSet([value]) }
-  if (op !== 'range') {
+  if (op === 'exists' || op === 'not_in') {
     const example = `${op}:[...] / exists:true`
     const why = 'single-value URL form is ambiguous'
     return refuse(name, `${op} filter must be invoked via set-form (e.g. ${example}) — ${why}`)
   }
+  const value = parseValue(filter, raw)
+  if (op === 'in') return { op, values: valueSet([value]) }
   if (alias === null) {
     const why = 'single-value URL form has no bound semantics'
     return refuse(name, `range filter with no alias_kind needs raw set-form (e.g. range:[16,128]) — ${why}`)

@@ -23,7 +23,6 @@ const receipt = z
   })
   .meta({ id: 'PublishReceipt' })
 
-/** `protocol.md` 1.5. */
 export const postListing = (publishing: Publishing): Route => ({
   method: 'POST',
   path: '/listings',
@@ -32,7 +31,7 @@ export const postListing = (publishing: Publishing): Route => ({
   description:
     'Signed by the publisher (EIP-191). A listing of the same id and publisher takes the members that are given ' +
     'and keeps the others, its status and its place included. The very same request again is answered as the first ' +
-    'time; the same signature with another body for that listing is refused.',
+    'time while the listing is unchanged; after that, or with another body for the listing, the signature is refused.',
   body: publishRequest,
   answers: { 201: { description: 'Published, for the first time or again', schema: receipt } },
   refusals: [400, 409],
@@ -46,7 +45,6 @@ const updated = receipt
   .pick({ listing_id: true, status: true, updated_at: true })
   .meta({ id: 'UpdateReceipt' })
 
-/** `protocol.md` 1.8. */
 export const putListing = (publishing: Publishing): Route => ({
   method: 'PUT',
   path: '/listings/:id',
@@ -71,7 +69,6 @@ const TIMESTAMP: IntegerParameter = {
   schema: { type: 'integer' },
 }
 
-/** `protocol.md` 1.9. */
 export const deleteListing = (publishing: Publishing): Route => ({
   method: 'DELETE',
   path: '/listings/:id',
@@ -84,7 +81,7 @@ export const deleteListing = (publishing: Publishing): Route => ({
     TIMESTAMP,
   ],
   answers: { 204: { description: 'Deleted' } },
-  refusals: [404, 422],
+  refusals: [404, 409, 422],
   handle: async ({ params, query }) => {
     const timestamp = readIntegerParameter(TIMESTAMP, query.get('timestamp'))
     await removeListing(params.id ?? '', { signature: query.get('signature'), timestamp }, publishing)
@@ -92,7 +89,6 @@ export const deleteListing = (publishing: Publishing): Route => ({
   },
 })
 
-/** `protocol.md` 1.12. */
 export const validatePublish = ({ shape }: Publishing): Route => ({
   method: 'POST',
   path: '/api/v1/listings/validate-publish',

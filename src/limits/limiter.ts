@@ -15,7 +15,10 @@ export type SharedCounters = { client: object; prefix: string }
 /**
  * Counts per minute, 0 being off. With `shared`, all replicas count together; while that is away each counts alone.
  */
-export const createLimiter = (limits: Config['limits'], shared: SharedCounters | null = null): Limiter => {
+export const createLimiter = (
+  limits: Pick<Config['limits'], 'anonymousPerMinute' | 'readKeyPerMinute' | 'publishPerMinute'>,
+  shared: SharedCounters | null = null,
+): Limiter => {
   const counters: Record<LimitKind, RateLimiterAbstract | null> = {
     anonymous: counter('anonymous', limits.anonymousPerMinute, shared),
     read_key: counter('read_key', limits.readKeyPerMinute, shared),

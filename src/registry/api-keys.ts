@@ -4,13 +4,13 @@ import { EntrepotError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import type { Replica } from './replica.ts'
 
-/** 256 bits, 43 characters of `A–Z a–z 0–9 - _` (`protocol.md` 1.3). */
+/** 256 bits, 43 characters of `A–Z a–z 0–9 - _`. */
 const RAW_KEY_BYTES = 32
 
 /** Keys whose hashes are remembered; beyond that it begins anew. */
 const MAX_REMEMBERED = 1000
 
-/** Per-user keys: minted, listed, revoked, recognised (`spec.md` 2.4, 3.1). Only hashes are kept. */
+/** Per-user keys: minted, listed, revoked, recognised. Only hashes are kept. */
 export class ApiKeys {
   readonly #store: Store
   readonly #replica: Replica
@@ -63,7 +63,7 @@ export class ApiKeys {
     return { key, raw }
   }
 
-  /** Seeds the shared bootstrap key where there has never been a key (`protocol.md` 1.1). */
+  /** Seeds the shared bootstrap key where there has never been a key. */
   async seed(raw: string): Promise<void> {
     await this.#store.seedKey({ name: 'bootstrap', scope: 'write', hash: hashKey(raw) })
     await this.#replica.catchUp()

@@ -1,48 +1,65 @@
+import { availableParallelism } from 'node:os'
+import { extname } from 'node:path'
 import { type PackedListings, unpackListings } from '../domain/packed-listings.ts'
 import type { BlockParts } from '../listing-index/block.ts'
-import { BlockThreads, blockThreads } from './block-threads.ts'
+import { buffersIn } from './buffers-in.ts'
 import type { Projection } from './projection.ts'
+import { WorkerPool, type WorkerPoolOptions } from './worker-pool.ts'
 
 /** A block is closed before its listings take more than this, which bounds what waits for the threads. */
 const MAX_BLOCK_BYTES = 64 * 1024 * 1024
 /** Blocks that wait for each thread, so that none waits for pages. */
 const AHEAD = 1
+/** More threads would wait for the one thread that reads the store. */
+const MAX_THREADS = 4
+
+export type BlockLoadOptions = Partial<Pick<WorkerPoolOptions, 'file' | 'threads' | 'onFault'>>
+
+/** No threads where there is only one core: the thread that reads builds as well, then. */
+export const blockThreads = (cores = availableParallelism()): number =>
+  cores === 1 ? 0 : Math.min(cores, MAX_THREADS)
+
+/** A block that a thread builds; `null` where this thread puts its listings itself. */
+type Building = { pages: readonly PackedListings[]; block: Promise<BlockParts> | null }
 
 /**
  * Fills a projection with a store's listings. Of more than one block's worth, threads build the blocks while the store
- * is read; few listings are put one by one, which is sooner done than starting a thread.
+ * is read; few listings are put one by one, which is sooner done than starting a thread. So are all where no thread can
+ * be started.
  */
 export class BlockLoad {
   readonly #projection: Projection
-  readonly #threads: number
-  #started: BlockThreads | null = null
+  readonly #options: BlockLoadOptions & { threads: number }
+  #pool: WorkerPool<readonly PackedListings[], BlockParts> | null = null
+  /** Whether no thread could be started. */
+  #isAlone = false
   /** What has come for the next block. */
   #pages: PackedListings[] = []
   #count = 0
   #bytes = 0
-  /** Blocks that are being built, oldest first. */
-  readonly #building: Promise<BlockParts>[] = []
+  /** Oldest first. */
+  readonly #building: Building[] = []
 
-  constructor(projection: Projection, threads = blockThreads()) {
+  constructor(projection: Projection, options: BlockLoadOptions = {}) {
     this.#projection = projection
-    this.#threads = threads
+    this.#options = { threads: blockThreads(), ...options }
   }
 
   /** Resolves when more can come. */
   async take(page: PackedListings): Promise<void> {
-    if (this.#threads === 0) this.#put(page)
+    if (this.#options.threads === 0) this.#put(page)
     else await this.#collect(page)
   }
 
   /** Resolves when the projection holds everything that came. */
   async finish(): Promise<void> {
-    if (this.#started === null) await this.#putAll()
+    if (this.#pool === null) await this.#putAll(this.#pages)
     else await this.#build()
     while (this.#building.length > 0) await this.#adopt()
   }
 
   async close(): Promise<void> {
-    await this.#started?.close()
+    await this.#pool?.close()
   }
 
   async #collect(page: PackedListings): Promise<void> {
@@ -56,24 +73,47 @@ export class BlockLoad {
   }
 
   async #build(): Promise<void> {
-    this.#started ??= new BlockThreads(this.#threads, this.#projection.blockSetting)
-    const building = this.#started.build(this.#pages)
-    building.catch(() => {}) // told to whoever adopts it
-    this.#building.push(building)
+    this.#pool ??= this.#openPool()
+    const pages = this.#pages
+    const block = this.#isAlone ? null : this.#pool.run(pages, buffersIn(pages))
+    block?.catch(() => {}) // `#adopt` meets the failure
+    this.#building.push({ pages, block })
     this.#pages = []
     this.#count = 0
     this.#bytes = 0
-    if (this.#building.length > this.#threads * (1 + AHEAD)) await this.#adopt()
+    if (this.#building.length > this.#options.threads * (1 + AHEAD)) await this.#adopt()
+  }
+
+  #openPool(): WorkerPool<readonly PackedListings[], BlockParts> {
+    return new WorkerPool({
+      // Beside this file, whether that is a source or built.
+      file: new URL(`./build-block-worker${extname(import.meta.filename)}`, import.meta.url),
+      workerData: this.#projection.blockSetting,
+      ...this.#options,
+    })
   }
 
   async #adopt(): Promise<void> {
-    const block = await this.#building.shift()!
-    for (const _step of this.#projection.listings.adopt(block)) await new Promise(setImmediate)
+    const { pages, block } = this.#building.shift()!
+    const parts = block === null ? null : await this.#built(pages, block)
+    if (parts === null) await this.#putAll(pages)
+    else for (const _step of this.#projection.listings.adopt(parts)) await new Promise(setImmediate)
+  }
+
+  /** `null` where no thread has taken the pages. */
+  async #built(pages: readonly PackedListings[], block: Promise<BlockParts>): Promise<BlockParts | null> {
+    try {
+      return await block
+    } catch (cause) {
+      if (pages.some(({ bytes }) => bytes.buffer.detached)) throw cause
+      this.#isAlone = true
+      return null
+    }
   }
 
   /** The event loop gets a turn between two pages. */
-  async #putAll(): Promise<void> {
-    for (const [n, page] of this.#pages.entries()) {
+  async #putAll(pages: readonly PackedListings[]): Promise<void> {
+    for (const [n, page] of pages.entries()) {
       if (n > 0) await new Promise(setImmediate)
       this.#put(page)
     }

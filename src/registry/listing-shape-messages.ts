@@ -8,7 +8,7 @@ const MAX_VIOLATIONS = 1000
 const MAX_SHOWN_CHARACTERS = 200
 
 /**
- * The validator's findings in the words of the deployed protocol, sorted by where they are (`protocol.md` 1.12):
+ * The validator's findings in the words of the deployed protocol, sorted by where they are:
  * path `accepted_escrows[0].escrow_address` or `<root>`, message `'gpu_model' is a required property`.
  */
 export const describeViolations = (errors: readonly ErrorObject[], candidate: JsonObject): Violation[] => {

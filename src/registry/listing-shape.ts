@@ -7,7 +7,7 @@ import { describeViolations } from './listing-shape-messages.ts'
 /** Everything that is wrong with a listing by the shape of the filter spec; empty where nothing is. */
 export type ShapeCheck = (candidate: Candidate) => Violation[]
 
-/** What of a listing is checked: these members and no others (`protocol.md` 1.12). */
+/** The members that are checked. The dry run of the deployed protocol leaves the oracle out. */
 export type Candidate = {
   listing_id: string
   storefront_url: string | null
@@ -15,10 +15,11 @@ export type Candidate = {
   accepted_escrows: JsonValue
   demands: JsonValue
   max_duration_seconds: JsonValue
+  oracle_address?: JsonValue
 }
 
 /**
- * Null members count as absent before checking (`protocol.md` 8), at every depth.
+ * Null members count as absent before checking, at every depth.
  * @throws Error that says why `shape` is no JSON Schema 2020-12
  */
 export const createShapeCheck = (shape: Readonly<Record<string, unknown>>): ShapeCheck => {
@@ -29,15 +30,13 @@ export const createShapeCheck = (shape: Readonly<Record<string, unknown>>): Shap
   }
 }
 
-/** The listing as it would be: what `fields` says, else what is stored, else what a new listing holds. */
+/** The listing as it would be: the members of `fields`, else the stored ones, else those of a new listing. */
 export const candidateOf = (
   listingId: string,
   storefrontUrl: string | null,
   fields: Partial<ListingFields>,
-  storedRow: Uint8Array | null,
+  stored: JsonObject | null,
 ): Candidate => {
-  const stored =
-    storedRow === null ? null : (parseJson(Buffer.from(storedRow).toString('utf8')) as JsonObject)
   const value = (member: keyof ListingFields, name: keyof Candidate): JsonValue => {
     const text = fields[member]
     return text === undefined ? (stored?.[name] ?? parseJson(NEW_LISTING_FIELDS[member])) : parseJson(text)
@@ -49,6 +48,7 @@ export const candidateOf = (
     accepted_escrows: value('acceptedEscrows', 'accepted_escrows'),
     demands: value('demands', 'demands'),
     max_duration_seconds: value('maxDurationSeconds', 'max_duration_seconds'),
+    oracle_address: value('oracleAddress', 'oracle_address'),
   }
 }
 

@@ -10,9 +10,10 @@ export const loadProjection = async (
   store: Store,
   filters: readonly Filter[],
   signal?: AbortSignal,
+  onWorkerFault?: (cause: unknown) => void,
 ): Promise<Loaded> => {
   const projection = new Projection(filters)
-  const load = new BlockLoad(projection)
+  const load = new BlockLoad(projection, { onFault: onWorkerFault })
   try {
     const position = await store.load({
       change: (change) => {

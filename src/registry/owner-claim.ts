@@ -3,17 +3,27 @@ import type { Publishing } from './publish.ts'
 import { invalidSignature, notFound } from './refusals.ts'
 import { type Claim, type Verified, verifyClaim } from './signature.ts'
 
-export type OwnerClaim = Pick<Claim, 'operation' | 'signature' | 'timestamp' | 'body'> & { listingId: string }
+export type OwnerClaim = Pick<Claim, 'signature' | 'timestamp' | 'body'> & {
+  operation: keyof typeof STORED
+  listingId: string
+}
+
+/** A change to a listing as far as this replica knows it. The store decides. */
+export type OwnerClaimed = Verified & {
+  /** The answer by what this replica knows; `null` where the signer owns the listing. */
+  refusal: EntrepotError | null
+  /** The store knows the use: the answer is the earlier one, or a refusal. */
+  isRepeat: boolean
+}
 
 /**
- * Who signed a change to a listing. `refusal` is what awaits the request unless the store knows it from before: a
- * repeat is answered as the first time, even where the listing has gone or changed hands (`protocol.md` 8, Replay).
- * @throws EntrepotError `not_found` before any `unauthorized` (`protocol.md` 1.8, 1.9)
+ * Verifies the signer of a change to a listing.
+ * @throws EntrepotError `not_found` before any `unauthorized`, as the deployed protocol orders them
  */
 export const verifyOwnerClaim = async (
   { listingId, ...claim }: OwnerClaim,
-  { replica, verifier }: Publishing,
-): Promise<Verified & { refusal: EntrepotError | null }> => {
+  { store, replica, verifier }: Publishing,
+): Promise<OwnerClaimed> => {
   const owner = await replica.ownerOf(listingId)
   // Without a signature there is nothing that could have been done before.
   if (owner === null && !(claim.signature && claim.timestamp)) throw notFound()
@@ -23,7 +33,12 @@ export const verifyOwnerClaim = async (
   ).catch((cause) => {
     throw owner === null ? notFound() : cause
   })
-  if (owner === null) return { ...verified, refusal: notFound() }
+  const { signature } = verified.use
+  const isRepeat = await store.hasUse({ operation: STORED[claim.operation], listingId, signature })
+  if (owner === null) return { ...verified, refusal: notFound(), isRepeat }
   const isOwner = owner.identifier === verified.identity.identifier
-  return { ...verified, refusal: isOwner ? null : invalidSignature() }
+  return { ...verified, refusal: isOwner ? null : invalidSignature(), isRepeat }
 }
+
+/** The store's names of the operations. */
+const STORED = { update_listing: 'update', delete_listing: 'remove' } as const

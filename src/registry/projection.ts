@@ -1,11 +1,12 @@
 import type { ApiKey } from '../domain/api-key.ts'
-import { objectMembers } from '../domain/json-members.ts'
-import type { ListingRecord } from '../domain/listing.ts'
+import { walkValue } from '../domain/json-walk.ts'
+import { type ListingRecord, rowHead } from '../domain/listing.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import type { Filter } from '../filter-spec/filter.ts'
-import { ListingIndex } from '../listing-index/listing-index.ts'
+import { type IndexRow, ListingIndex } from '../listing-index/listing-index.ts'
 import type { Change } from '../store/store.ts'
 import type { BlockSetting } from './build-block.ts'
+import { inTurns } from './in-turns.ts'
 import { RowBuffer } from './row-buffer.ts'
 
 /** What the store holds, in memory and ready to be read: listings, publishers, keys. */
@@ -15,6 +16,8 @@ export class Projection {
   readonly #publisherIds = new Map<string, number>()
   readonly #keys = new Map<string, ApiKey>()
   readonly #row = new RowBuffer()
+  /** Of the publishers that have moved: the last rewriting of their rows. */
+  readonly #moves = new Map<number, Promise<void>>()
 
   constructor(filters: Iterable<Filter>) {
     this.listings = new ListingIndex(filters)
@@ -57,7 +60,15 @@ export class Projection {
     return { plan: this.listings.plan, storefronts }
   }
 
-  /** Takes in one change; taking it in again changes nothing. */
+  /** Resolves when every row of the publisher shows the storefront URL that is known now, or a newer one. */
+  async storefrontShown(publisherId: number): Promise<void> {
+    await this.#moves.get(publisherId)
+  }
+
+  /**
+   * Takes in one change; taking it in again changes nothing. The rows of a publisher that moves follow in further turns
+   * of the event loop.
+   */
   apply(change: Change): void {
     switch (change.kind) {
       case 'publisher':
@@ -79,25 +90,39 @@ export class Projection {
     this.listings.put(this.#row.entry(record, storefrontUrl))
   }
 
-  /** A publisher that moves takes the rows of all its listings along (`protocol.md` 1.5). */
   #setPublisher(publisher: Publisher): void {
     const { publisherId, scheme, identifier, storefrontUrl } = publisher
     const before = this.publisher(publisherId)
     this.#publishers.set(publisherId, publisher)
     this.#publisherIds.set(identityKey(scheme, identifier), publisherId)
     if (before === null || before.storefrontUrl === storefrontUrl) return
-    for (const entry of this.listings.entriesOf(publisherId))
-      this.listings.put({ ...entry, bytes: withStorefrontUrl(entry.bytes, storefrontUrl) })
+    const move = this.#rewriteRows(publisherId, this.#moves.get(publisherId)).finally(() => {
+      if (this.#moves.get(publisherId) === move) this.#moves.delete(publisherId)
+    })
+    this.#moves.set(publisherId, move)
+  }
+
+  /** Other changes come between two turns, so each row is looked up anew, and so is the URL. */
+  async #rewriteRows(publisherId: number, previous: Promise<void> | undefined): Promise<void> {
+    await previous
+    for await (const { listingId } of inTurns(this.listings.entriesOf(publisherId))) {
+      const row = this.listings.get(listingId)
+      if (row?.publisherId !== publisherId) continue
+      const bytes = withStorefrontUrl(row, this.publisher(publisherId)?.storefrontUrl ?? null)
+      if (bytes !== null) this.listings.put({ ...row, bytes })
+    }
   }
 }
 
 const identityKey = (scheme: string, identifier: string): string => `${scheme}:${identifier}`
 
-const withStorefrontUrl = (row: Uint8Array, storefrontUrl: string | null): Uint8Array => {
-  const { value } = objectMembers(row).find(({ name }) => name === 'storefront_url')!
-  return Buffer.concat([
-    row.subarray(0, value.start),
-    Buffer.from(JSON.stringify(storefrontUrl)),
-    row.subarray(value.end),
-  ])
+/** The row with that storefront URL; `null` where it has it. */
+function withStorefrontUrl(row: IndexRow, storefrontUrl: string | null): Uint8Array | null {
+  const { bytes } = row
+  const start = Buffer.byteLength(rowHead(row))
+  const { end } = walkValue(bytes, start)
+  const url = Buffer.from(JSON.stringify(storefrontUrl))
+  return url.equals(bytes.subarray(start, end))
+    ? null
+    : Buffer.concat([bytes.subarray(0, start), url, bytes.subarray(end)])
 }

@@ -18,9 +18,26 @@ const text = (most: number) =>
     .refine((value) => value.isWellFormed(), 'String should be well-formed Unicode')
     .meta({ maxLength: most })
 
+/** `''` too, which stores send for no URL. Credentials in a URL obscure where it leads (RFC 9110 section 4.2.4). */
+function isStorefrontUrl(value: string): boolean {
+  if (value === '') return true
+  const url = /^https?:\/\/[^\s\p{Cc}]+$/iu.test(value) ? URL.parse(value) : null
+  return url !== null && url.username === '' && url.password === ''
+}
+
+/** A member that the deployed Registry keeps in a column for one value: anything but an array or an object. */
+const scalar = (expected: string) =>
+  z
+    .custom<JsonValue>(
+      (value) => value === null || typeof value !== 'object',
+      `Input should be ${expected} or null`,
+    )
+    .optional()
+    .meta({ type: ['string', 'number', 'boolean', 'null'] })
+
 const kept = 'Null or absent keeps what is stored'
 
-/** The body of `POST /listings`; other members are ignored (`protocol.md` 1.5). */
+/** The body of `POST /listings`; other members are ignored. */
 export const publishRequest = z
   .looseObject({
     identifier: z.string().min(1).describe('The signing address; case does not matter'),
@@ -29,15 +46,17 @@ export const publishRequest = z
     scheme: z.string('Input should be a valid string').nullable().default('eip191'),
     listing_id: text(MAX_LISTING_ID_LENGTH)
       .min(1)
-      .regex(/^\P{Cc}*$/u, 'String should have no control characters'),
+      .regex(/^\P{Cc}*$/u, 'String should have no control characters')
+      .regex(/^(?!\.{1,2}$)/, 'String should not be . or .., which no URL can name'),
     storefront_url: text(MAX_STOREFRONT_URL_LENGTH)
+      .refine(isStorefrontUrl, 'Input should be an http or https URL without credentials')
       .nullish()
       .describe("Replaces the publisher's URL, for all its listings; null, empty or absent keeps it"),
     offer_resource: z.unknown().optional().describe(`An object by the listing shape. ${kept}`),
     accepted_escrows: z.unknown().optional().describe(`An array by the listing shape. ${kept}`),
     demands: z.unknown().optional().describe(`An array. ${kept}`),
-    max_duration_seconds: z.unknown().optional().describe(`An integer. ${kept}`),
-    oracle_address: z.unknown().optional().describe(`A string. ${kept}`),
+    max_duration_seconds: scalar('an integer').describe(`An integer. ${kept}`),
+    oracle_address: scalar('a string').describe(`A string. ${kept}`),
     status: z.enum(LISTING_STATUSES).optional().describe('Absent keeps it; a new listing is open'),
   })
   .meta({ id: 'PublishRequest', description: 'Signed over create_listing:<identifier>:<timestamp>' })
@@ -58,9 +77,17 @@ export const readListingId = ({ listing_id: value }: JsonObject): string => {
   return check('listing_id', typeof value === 'number' || typeof value === 'bigint' ? String(value) : value)
 }
 
-/** `null` leaves the publisher's URL as it is. */
+/** `''` and `null` leave the URL of a publisher that is known. */
 export const readStorefrontUrl = ({ storefront_url }: JsonObject): string | null =>
-  check('storefront_url', storefront_url) || null
+  check('storefront_url', storefront_url) ?? null
+
+/** @throws EntrepotError `invalid` for an array or an object in a member that holds one value */
+export function requireScalars(
+  value: JsonObject,
+  ...names: ('max_duration_seconds' | 'oracle_address')[]
+): void {
+  for (const name of names) check(name, value[name])
+}
 
 /** `null` where the request says nothing about the status, which keeps it. */
 export const readStatus = (value: JsonObject): ListingStatus | null => {
@@ -69,7 +96,7 @@ export const readStatus = (value: JsonObject): ListingStatus | null => {
   throw new EntrepotError('bad_request', `Invalid status: ${shown(value.status)}`)
 }
 
-type Checked = 'scheme' | 'listing_id' | 'storefront_url'
+type Checked = 'scheme' | 'listing_id' | 'storefront_url' | 'max_duration_seconds' | 'oracle_address'
 
 const check = <Name extends Checked>(
   name: Name,

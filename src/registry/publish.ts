@@ -1,8 +1,10 @@
 import type { ListingShapeMode } from '../config/gateway-file.ts'
-import type { PublishReceipt } from '../domain/listing.ts'
+import { MAX_LISTING_BYTES, type PublishReceipt } from '../domain/listing.ts'
 import type { Violation } from '../errors.ts'
 import type { PublishCommand, Store } from '../store/store.ts'
-import { candidateOf, type ShapeCheck } from './listing-shape.ts'
+import { writeChecked } from './checked-write.ts'
+import { inTurns } from './in-turns.ts'
+import type { ShapeCheck } from './listing-shape.ts'
 import {
   type JsonBody,
   readIdentifier,
@@ -10,32 +12,34 @@ import {
   readScheme,
   readStatus,
   readStorefrontUrl,
+  requireScalars,
 } from './publish-request.ts'
 import { readFields } from './published-fields.ts'
-import { invalid, notOwner, signatureReused } from './refusals.ts'
+import { invalid, listingTooLarge, notOwner, signatureReused, tooManyListings } from './refusals.ts'
 import type { Replica } from './replica.ts'
-import { type Verified, type Verifier, verifyClaim } from './signature.ts'
+import { countMutation, type Verified, type Verifier, verifyClaim } from './signature.ts'
 
 /** What every signed mutation works with. */
 export type Publishing = {
   store: Store
   replica: Replica
   verifier: Verifier
-  /** What a listing should look like, and what becomes of one that does not (`protocol.md` 8, Shape on publish). */
+  /** The shape that listings should have, and whether others are refused. */
   shape: { mode: ListingShapeMode; check: ShapeCheck }
+  /** Listings that one publisher may have; 0 is no limit. */
+  maxListings: number
 }
 
-/** What a publish came to; `warnings` are where the listing does not fit the shape although it was taken. */
+/** An accepted publish; `warnings` are where the listing does not fit the shape all the same. */
 export type Published = { receipt: PublishReceipt; warnings: readonly Violation[] }
 
 /**
- * Takes a signed publish request (`protocol.md` 1.5): checks in the protocol's order, changes nothing before every
- * check has passed, and is readable here when it resolves.
- * @throws EntrepotError in the words of `protocol.md` 1.4 and 1.5; `invalid` with every violation where the shape is
- *   enforced
+ * Publishes a listing by a signed request: checks in the deployed protocol's order, changes nothing before every check
+ * has passed, and is readable here when it resolves.
+ * @throws EntrepotError in the words of the deployed protocol; `invalid` with every violation where the shape is enforced
  */
 export const publishListing = async (body: JsonBody, publishing: Publishing): Promise<Published> => {
-  const { store, replica, verifier } = publishing
+  const { store, replica } = publishing
   const { value } = body
   const identifier = readIdentifier(value)
   const verified = await verifyClaim(
@@ -48,49 +52,81 @@ export const publishListing = async (body: JsonBody, publishing: Publishing): Pr
       timestamp: value.timestamp,
       body: body.bytes,
     },
-    verifier,
+    publishing.verifier,
   )
   const listingId = readListingId(value)
   const owner = replica.projection.ownerOf(listingId)
-  // Whether this repeats a request from before the listing was somebody else's, only the store can tell.
+  // Only the store knows whether this repeats a request from before the listing was another publisher's.
   const isTaken = owner !== null && owner.identifier !== identifier
   const command = readCommand(listingId, body, verified, isTaken)
-  const warnings = isTaken ? [] : checkShape(command, publishing)
+  const { signature } = verified.use
+  const isRepeat = await store.hasUse({ operation: 'publish', listingId, signature })
 
-  const result = await store.publish(command)
+  const { maxListings } = publishing
+  const { result, warnings } = await writeChecked(
+    { ...command, mayCreate: true, isRepeat },
+    {
+      admit: async () => {
+        if (!isTaken && !isRepeat) await admit(command, verified, publishing)
+      },
+      write: (expected) => store.publish({ ...command, maxListings, expected }),
+    },
+    publishing,
+  )
   if (result.outcome === 'not_owner') throw notOwner()
   if (result.outcome === 'signature_reused') throw signatureReused()
+  if (result.outcome === 'too_many_listings') throw tooManyListings(maxListings)
+  if (result.outcome === 'too_large') throw listingTooLarge()
   await replica.catchUp()
+  if (command.storefrontUrl) await replica.projection.storefrontShown(result.record.publisherId)
   return { receipt: result.record, warnings }
 }
+
+/** A publish as it was asked for. */
+type RequestedPublish = Omit<PublishCommand, 'maxListings' | 'expected'>
 
 const readCommand = (
   listingId: string,
   { bytes, value }: JsonBody,
   verified: Verified,
   isTaken: boolean,
-): PublishCommand => {
+): RequestedPublish => {
   try {
     const status = readStatus(value)
     const storefrontUrl = readStorefrontUrl(value)
+    requireScalars(value, 'max_duration_seconds', 'oracle_address')
     return { ...verified, listingId, status, storefrontUrl, fields: readFields(bytes) }
   } catch (cause) {
     throw isTaken ? notOwner() : cause // such a request was never accepted, so this one repeats none
   }
 }
 
+/** Admits a publish that the store is going to make, and counts it for its publisher. */
+async function admit(command: RequestedPublish, verified: Verified, publishing: Publishing): Promise<void> {
+  await requireRoomForUrl(command, publishing)
+  await countMutation(verified, publishing.verifier)
+}
+
 /**
- * The violations of the listing as it would be after the publish, kept fields included, as far as this replica knows
- * them: another replica's change may be up to a second away.
+ * A storefront URL is part of every listing of its publisher. The store checks the one that is published.
+ * @throws EntrepotError `invalid` where the URL would make another listing larger than any may be, as far as this replica
+ *   knows
  */
-const checkShape = (
-  { identity, listingId, storefrontUrl, fields }: PublishCommand,
-  { replica: { projection }, shape }: Publishing,
-): Violation[] => {
-  if (shape.mode === 'off') return []
-  const url = storefrontUrl ?? projection.publisherOf(identity.identifier)?.storefrontUrl ?? null
-  const storedRow = projection.listings.get(listingId)?.bytes ?? null
-  const violations = shape.check(candidateOf(listingId, url, fields, storedRow))
-  if (shape.mode === 'warn' || violations.length === 0) return violations
-  throw invalid(violations, 'The listing does not fit the listing shape: ')
+async function requireRoomForUrl(
+  { identity, listingId, storefrontUrl }: RequestedPublish,
+  { replica: { projection } }: Publishing,
+): Promise<void> {
+  const publisher = projection.publisherOf(identity.identifier)
+  if (!storefrontUrl || publisher === null) return
+  const growth = jsonBytes(storefrontUrl) - jsonBytes(publisher.storefrontUrl)
+  if (growth <= 0) return
+  for await (const row of inTurns(projection.listings.entriesOf(publisher.publisherId))) {
+    if (row.listingId === listingId || row.bytes.length + growth <= MAX_LISTING_BYTES) continue
+    const message = `the listing ${JSON.stringify(row.listingId)} would be larger than ${MAX_LISTING_BYTES} bytes with it`
+    throw invalid([{ path: 'body.storefront_url', message }])
+  }
+}
+
+function jsonBytes(value: string | null): number {
+  return Buffer.byteLength(JSON.stringify(value))
 }

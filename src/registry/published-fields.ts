@@ -1,5 +1,5 @@
 import { type JsonValue, parseJson } from '../domain/json.ts'
-import { depthProblem, sizeProblem } from '../domain/json-limits.ts'
+import { memberDepthProblem, sizeProblem } from '../domain/json-limits.ts'
 import { objectMembers } from '../domain/json-members.ts'
 import { type ListingFields, NEW_LISTING_FIELDS } from '../domain/listing.ts'
 import { invalid } from './refusals.ts'
@@ -7,7 +7,7 @@ import { invalid } from './refusals.ts'
 type Field = keyof ListingFields
 type FieldName = keyof typeof FIELDS
 
-/** Wire name → record member, of the fields that a seller publishes (`protocol.md` 1.5). */
+/** Wire name → record member, of the fields that a seller publishes. */
 const FIELDS = {
   offer_resource: 'offerResource',
   accepted_escrows: 'acceptedEscrows',
@@ -18,13 +18,15 @@ const FIELDS = {
 
 /**
  * The published fields as JSON text, to the byte. A null one is left out, which keeps what is stored.
- * @throws EntrepotError `invalid` for a limit that is passed inside a string of JSON
+ * @throws EntrepotError `invalid` for a field that nests too deep, or a limit that is passed inside a string of JSON
  */
 export const readFields = (body: Uint8Array): Partial<ListingFields> => {
   const fields: Partial<ListingFields> = {}
   for (const { name, value } of objectMembers(body)) {
     if (!isFieldName(name)) continue
-    const text = Buffer.from(body.subarray(value.start, value.end)).toString('utf8')
+    const bytes = body.subarray(value.start, value.end)
+    refuse(name, memberDepthProblem(bytes))
+    const text = Buffer.from(bytes).toString('utf8')
     if (text === 'null') delete fields[FIELDS[name]]
     else fields[FIELDS[name]] = NORMALISE[FIELDS[name]](text, name)
   }
@@ -37,7 +39,7 @@ const isFieldName = (name: string): name is FieldName => Object.hasOwn(FIELDS, n
 const decodeBlob = (text: string, name: FieldName): string => {
   if (!text.startsWith('"')) return text
   const inner: string = JSON.parse(text)
-  refuse(name, depthProblem(Buffer.from(inner)))
+  refuse(name, memberDepthProblem(Buffer.from(inner)))
   const value = tryParse(inner)
   if (value === undefined || value === null) return NEW_LISTING_FIELDS[FIELDS[name]]
   refuse(name, sizeProblem(value))

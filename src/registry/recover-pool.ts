@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { extname } from 'node:path'
-import { Piscina } from 'piscina'
 import { EntrepotError } from '../errors.ts'
 import type { RecoverRequest } from './recover-worker.ts'
 import type { RecoverAddress } from './signature.ts'
+import { WorkerPool, type WorkerPoolOptions } from './worker-pool.ts'
 
 /** Signatures that may wait for a thread; about a second's work each thread. */
 export const MAX_WAITING = 1000
@@ -15,25 +15,29 @@ export const recoverThreads = (): number => Math.max(1, availableParallelism() -
 
 /**
  * Signature recovery on worker threads, started when there is work.
- * Rejects with `EntrepotError` `unavailable` when more wait than the threads can soon take.
+ * Rejects with `EntrepotError` `unavailable` when more wait than the threads can soon take, or none can be started.
+ * @param onFault called for each thread that could not be started or broke off
  */
-export const createRecoverPool = (
+export const createRecoverPool = ({
   threads = recoverThreads(),
-): { recover: RecoverAddress; close: () => Promise<void> } => {
-  const pool = new Piscina<RecoverRequest, string | null>({
-    // The worker stands beside this file, whether that is a source or built.
-    filename: new URL(`./recover-worker${extname(import.meta.filename)}`, import.meta.url).href,
-    minThreads: 0,
-    maxThreads: threads,
-    maxQueue: MAX_WAITING,
-    idleTimeout: IDLE_MS,
+  onFault,
+}: Partial<Pick<WorkerPoolOptions, 'threads' | 'onFault'>> = {}): {
+  recover: RecoverAddress
+  close: () => Promise<void>
+} => {
+  const pool = new WorkerPool<RecoverRequest, string | null>({
+    // Beside this file, whether that is a source or built.
+    file: new URL(`./recover-worker${extname(import.meta.filename)}`, import.meta.url),
+    threads,
+    idleMs: IDLE_MS,
+    onFault,
   })
   return {
     recover: (message, signature) => {
-      if (pool.queueSize >= MAX_WAITING) return Promise.reject(tooBusy())
+      if (pool.waiting >= MAX_WAITING) return Promise.reject(tooBusy())
       return pool.run({ message, signature })
     },
-    close: () => pool.destroy(),
+    close: () => pool.close(),
   }
 }
 

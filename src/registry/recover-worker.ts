@@ -1,8 +1,7 @@
 import { recoverAddress } from './recover-address.ts'
 import type { Signature } from './signature.ts'
+import { serveTasks } from './worker-task.ts'
 
 export type RecoverRequest = { message: string; signature: Signature }
 
-/** What a worker thread does: one signature at a time. */
-export default ({ message, signature }: RecoverRequest): Promise<string | null> =>
-  recoverAddress(message, signature)
+serveTasks(({ message, signature }: RecoverRequest) => recoverAddress(message, signature))

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { LimitState } from '../domain/limiter.ts'
+import { MAX_LISTING_BYTES } from '../domain/listing.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
 
 export const notFound = (): EntrepotError => new EntrepotError('not_found', 'Listing not found')
@@ -7,14 +8,31 @@ export const notFound = (): EntrepotError => new EntrepotError('not_found', 'Lis
 export const notOwner = (): EntrepotError =>
   new EntrepotError('forbidden', 'Listing is owned by another publisher')
 
-/** What the deployed protocol says of a change signed by anybody but the owner (`protocol.md` 1.4). */
+/** The deployed protocol's answer to a change that the owner has not signed. */
 export const invalidSignature = (): EntrepotError => new EntrepotError('unauthorized', 'Invalid signature')
 
 export const signatureReused = (): EntrepotError =>
   new EntrepotError(
     'signature_reused',
-    'This signature was already used with another request; sign again with a new timestamp',
+    'This signature was used before, with another request or for what has changed since; ' +
+      'sign it again with a newer timestamp',
   )
+
+/**
+ * 403, which need not be about credentials (RFC 9110 section 15.5.4): 429 is for requests in a given time (RFC 6585
+ * section 4), and here no waiting helps.
+ */
+export const tooManyListings = (maxListings: number): EntrepotError =>
+  new EntrepotError(
+    'quota_exceeded',
+    `A publisher may have at most ${maxListings} listings here (listings_per_publisher), closed ones included; ` +
+      'delete one to publish another',
+  )
+
+export const listingTooLarge = (): EntrepotError =>
+  invalid([
+    { path: 'body', message: `The listing would be larger than ${MAX_LISTING_BYTES} bytes as it is served` },
+  ])
 
 /** Violations that the sentence repeats; the list beside it has them all. */
 const MAX_TOLD = 5

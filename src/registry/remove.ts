@@ -1,13 +1,14 @@
 import { verifyOwnerClaim } from './owner-claim.ts'
 import type { Publishing } from './publish.ts'
 import { invalidSignature, notFound, signatureReused } from './refusals.ts'
+import { countMutation } from './signature.ts'
 
 /** What a delete carries in its query. */
 export type RemoveRequest = { signature: string | undefined; timestamp: number | undefined }
 
 /**
- * Deletes a listing, signed by its owner (`protocol.md` 1.9). The very same delete again succeeds again, and takes
- * nothing that was published in between (`protocol.md` 8, Replay).
+ * Deletes a listing, signed by its owner. The very same delete again succeeds while the listing is away.
+ * @throws EntrepotError `not_found`, `unauthorized`, `signature_reused`, `rate_limited`
  */
 export const removeListing = async (
   listingId: string,
@@ -15,7 +16,9 @@ export const removeListing = async (
   publishing: Publishing,
 ): Promise<void> => {
   const claim = { operation: 'delete_listing', listingId, signature, timestamp, body: NO_BODY } as const
-  const { identity, use } = await verifyOwnerClaim(claim, publishing)
+  const claimed = await verifyOwnerClaim(claim, publishing)
+  const { identity, use, refusal, isRepeat } = claimed
+  if (refusal === null && !isRepeat) await countMutation(claimed, publishing.verifier)
   const { outcome } = await publishing.store.remove({ identity, listingId, use })
   if (outcome === 'not_found') throw notFound()
   if (outcome === 'not_owner') throw invalidSignature()

@@ -23,6 +23,8 @@ export type ReplicaOptions = {
   onFault: (cause: unknown) => void
   /** Called when it succeeds again. */
   onRecovery?: () => void
+  /** Called for each thread of a load that could not be started or broke off. */
+  onWorkerFault?: (cause: unknown) => void
   /** Default: the system's. */
   clock?: Clock
 }
@@ -54,7 +56,7 @@ export class Replica {
   static async open(store: Store, options: ReplicaOptions, signal?: AbortSignal): Promise<Replica> {
     const clock = options.clock ?? systemClock
     const begun = clock.now()
-    const loaded = await loadProjection(store, options.filters, signal)
+    const loaded = await loadProjection(store, options.filters, signal, options.onWorkerFault)
     return new Replica(store, { ...options, clock }, loaded, begun)
   }
 
@@ -141,7 +143,12 @@ export class Replica {
   async #readOn(): Promise<boolean> {
     const read = await this.#store.changesAfter(this.#position, BATCH)
     if (read === 'lost') {
-      const { projection, position } = await loadProjection(this.#store, this.#options.filters)
+      const { projection, position } = await loadProjection(
+        this.#store,
+        this.#options.filters,
+        undefined,
+        this.#options.onWorkerFault,
+      )
       this.projection = projection
       this.#position = position
       return true

@@ -5,9 +5,12 @@ import { EntrepotError } from '../errors.ts'
 import type { Identity, SignatureUse } from '../store/store.ts'
 import { rateLimited } from './refusals.ts'
 
-/** Seconds that a signed timestamp may be off, either way (`protocol.md` 1.4). */
+/** Seconds that a signed timestamp may be off, either way. */
 export const MAX_SKEW_SECONDS = 300
-/** How far the store's clock, which forgets uses, may be ahead of ours, which refuses signatures. */
+/**
+ * How far the clocks of two replicas may differ without one forgetting a use that the other would answer as a repeat.
+ * Beyond that the repeat is refused.
+ */
 const CLOCK_MARGIN_SECONDS = 300
 
 export type Operation = 'create_listing' | 'update_listing' | 'delete_listing'
@@ -38,41 +41,53 @@ export type Claim = {
 export type Verifier = {
   recover: RecoverAddress
   nowSeconds: () => number
-  /** Counts mutations of the publishers who proved themselves. */
+  /** Counts mutations by publisher. */
   limiter: Limiter
 }
 
-/** Who signed, and the use of the signature for the store's replay guard. */
+/** The signer, and the use of the signature for the store's replay guard. */
 export type Verified = { identity: Identity; use: SignatureUse }
 
-/** The text that a wallet signs (`protocol.md` 1.4). */
+/** The text that a wallet signs. */
 export const signedMessage = (operation: Operation, subject: string, timestamp: number): string =>
   `${operation}:${subject}:${timestamp}`
 
 /**
  * Checks a claim.
- * @throws EntrepotError `unauthorized` in the words of `protocol.md` 1.4; `invalid` where the protocol crashed
+ * @throws EntrepotError `unauthorized` in the words of the deployed protocol; `invalid` where that crashes
  */
 export const verifyClaim = async (
   claim: Claim,
-  { recover, nowSeconds, limiter }: Verifier,
+  { recover, nowSeconds }: Pick<Verifier, 'recover' | 'nowSeconds'>,
 ): Promise<Verified> => {
   const { operation, subject, signer, scheme } = claim
   if (!claim.signature || !claim.timestamp) throw unauthorized(MISSING[operation])
-  const timestamp = readTimestamp(claim.timestamp, nowSeconds())
+  const now = nowSeconds()
+  const timestamp = readTimestamp(claim.timestamp, now)
   const signature = readSignature(claim.signature)
   if (scheme !== 'eip191' || signature === null) throw unauthorized('Invalid signature')
   const recovered = await recover(signedMessage(operation, subject, timestamp), signature)
   if (recovered === null || (signer !== null && recovered !== signer)) throw unauthorized('Invalid signature')
-  const state = await limiter('publish', `publisher:${recovered}`)
-  if (state?.exceeded) throw rateLimited(state)
   const use: SignatureUse = {
     signature: fingerprint(signature),
     body: createHash('sha256').update(claim.body).digest('hex'),
-    expiresAt: (timestamp + MAX_SKEW_SECONDS + CLOCK_MARGIN_SECONDS) * 1_000_000,
+    expiresAt: (timestamp + MAX_SKEW_SECONDS + CLOCK_MARGIN_SECONDS) * MICROS_PER_SECOND,
+    now: now * MICROS_PER_SECOND,
   }
   return { identity: { scheme, identifier: recovered }, use }
 }
+
+/**
+ * Counts a mutation for the publisher who has signed it. A use that the store knows is not to be counted: anybody who has
+ * seen a signed request can send it again.
+ * @throws EntrepotError `rate_limited`
+ */
+export async function countMutation({ identity }: Verified, { limiter }: Verifier): Promise<void> {
+  const state = await limiter('publish', `publisher:${identity.identifier}`)
+  if (state?.exceeded) throw rateLimited(state)
+}
+
+const MICROS_PER_SECOND = 1_000_000
 
 const MISSING: Readonly<Record<Operation, string>> = {
   create_listing: 'Signature and timestamp required to publish',

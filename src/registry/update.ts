@@ -1,48 +1,62 @@
 import { z } from 'zod'
 import { objectMembers } from '../domain/json-members.ts'
-import type { ListingRecord, ListingStatus } from '../domain/listing.ts'
 import type { EntrepotError } from '../errors.ts'
+import type { UpdateReceipt } from '../store/store.ts'
+import { writeChecked } from './checked-write.ts'
 import { verifyOwnerClaim } from './owner-claim.ts'
 import type { Publishing } from './publish.ts'
-import { type JsonBody, publishRequest, readStatus } from './publish-request.ts'
-import { invalidSignature, notFound, signatureReused } from './refusals.ts'
+import { type JsonBody, publishRequest, readStatus, requireScalars } from './publish-request.ts'
+import { invalidSignature, listingTooLarge, notFound, signatureReused } from './refusals.ts'
+import { countMutation } from './signature.ts'
 
-/** The body of `PUT /listings/{id}`; other members are ignored (`protocol.md` 1.8). */
+/** The body of `PUT /listings/{id}`; other members are ignored. */
 export const updateRequest = z
   .looseObject({
     ...publishRequest.pick({ signature: true, timestamp: true, status: true }).shape,
-    oracle_address: z.unknown().optional().describe('Replaces the oracle; null clears it'),
+    oracle_address: publishRequest.shape.oracle_address.describe('Replaces the oracle; null clears it'),
   })
   .meta({ id: 'UpdateRequest', description: 'Signed over update_listing:<listing_id>:<timestamp>' })
 
-/** Changes a listing's status or oracle, signed by its owner (`protocol.md` 1.8). */
+/** Changes a listing's status or oracle, signed by its owner. */
 export const updateListing = async (
   listingId: string,
   body: JsonBody,
   publishing: Publishing,
-): Promise<Pick<ListingRecord, 'listingId' | 'status' | 'updatedAt'>> => {
+): Promise<UpdateReceipt> => {
+  const { store, replica, verifier } = publishing
   const { signature, timestamp } = body.value
   const claim = { operation: 'update_listing', listingId, signature, timestamp, body: body.bytes } as const
-  const { identity, use, refusal } = await verifyOwnerClaim(claim, publishing)
-  const status = readStatusBehind(refusal, body)
-  const result = await publishing.store.update({
-    identity,
-    listingId,
-    status,
-    oracleAddress: oracleText(body),
-    use,
+  const claimed = await verifyOwnerClaim(claim, publishing)
+  const { identity, use, refusal, isRepeat } = claimed
+  const status = readBehind(refusal, () => {
+    requireScalars(body.value, 'oracle_address')
+    return readStatus(body.value)
   })
+  const oracleAddress = oracleText(body)
+  // The shape says nothing of a status: a listing that does not fit can be closed.
+  const fields = oracleAddress === undefined ? {} : { oracleAddress }
+  const { result } = await writeChecked(
+    { identity, listingId, storefrontUrl: null, fields, mayCreate: false, isRepeat },
+    {
+      admit: async () => {
+        if (refusal === null && !isRepeat) await countMutation(claimed, verifier)
+      },
+      write: (expected) => store.update({ identity, listingId, status, oracleAddress, use, expected }),
+    },
+    publishing,
+  )
   if (result.outcome === 'not_found') throw notFound()
   if (result.outcome === 'not_owner') throw invalidSignature()
   if (result.outcome === 'signature_reused') throw signatureReused()
-  await publishing.replica.catchUp()
+  if (result.outcome === 'too_large') throw listingTooLarge()
+  await replica.catchUp()
   return result.record
 }
 
-/** A bad status cannot repeat a request that was accepted, so the refusal that comes first is due. */
-const readStatusBehind = (refusal: EntrepotError | null, { value }: JsonBody): ListingStatus | null => {
+/** What cannot be read repeats no request that was accepted, so the refusal that comes first is due. */
+const readBehind = <T>(refusal: EntrepotError | null, read: () => T): T => {
   try {
-    return readStatus(value)
+    return read()
   } catch (cause) {
     throw refusal ?? cause
   }

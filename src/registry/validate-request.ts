@@ -14,7 +14,7 @@ const object = z
   .meta({ type: 'object' })
 const objects = z.array(object, 'Input should be a valid list')
 
-/** The body of `validate-publish`: lax in its numbers, other members ignored (`protocol.md` 1.12). */
+/** The body of `validate-publish`: lax in its numbers, other members ignored. */
 export const validateRequest = z
   .looseObject({
     listing_id: string,

@@ -1,23 +1,33 @@
 import type { ApiKey } from '../domain/api-key.ts'
-import { type ListingFields, type ListingStatus, NEW_LISTING_FIELDS } from '../domain/listing.ts'
-import type { Micros } from '../domain/timestamp.ts'
+import {
+  frameBytes,
+  type ListingFields,
+  type ListingStatus,
+  MAX_LISTING_BYTES,
+  NEW_LISTING_FIELDS,
+} from '../domain/listing.ts'
 import { fieldText, identityText, keyOf, SEPARATOR } from './redis-rows.ts'
-import { script } from './redis-script.ts'
+import { type Script, script } from './redis-script.ts'
 import type { RedisSession } from './redis-session.ts'
 import type {
+  Expected,
   NewKey,
   PublishCommand,
   PublishOutcome,
   RemoveCommand,
   RemoveOutcome,
+  SignatureUse,
   UpdateCommand,
   UpdateOutcome,
+  UseKey,
 } from './store.ts'
 
 const SCRIPTS = {
   publish: script('publish'),
   update: script('update'),
   remove: script('remove'),
+  forgetUses: script('forget-uses'),
+  countListings: script('count-listings'),
   addKey: script('add-key'),
   revokeKey: script('revoke-key'),
 }
@@ -35,24 +45,24 @@ const FIELDS = [
 ] as const satisfies (keyof ListingFields)[]
 
 export const publish = async (session: RedisSession, command: PublishCommand): Promise<PublishOutcome> => {
-  const { identity, listingId, storefrontUrl, fields, status, use } = command
-  const { publishers, publisherIds, listings, created, log } = session.keys
-  const answer = await session.ask(
-    SCRIPTS.publish,
-    [publishers, publisherIds, listings, created, log, session.keys.use(use.signature)],
-    [
+  const { identity, listingId, storefrontUrl, fields, status, expected, maxListings, use } = command
+  const { publishers, publisherIds, listings, created, listingCounts, log } = session.keys
+  const answer = await runSigned(session, SCRIPTS.publish, use, {
+    keys: [publishers, publisherIds, listings, created, listingCounts, log],
+    given: [
       identityText(identity),
       listingId,
       JSON.stringify(storefrontUrl),
       status ?? KEEP,
-      use.body,
-      millis(use.expiresAt),
-      session.changelogLength,
+      textOfExpected(expected),
+      String(maxListings),
+      String(frameBytes(listingId)),
+      String(MAX_LISTING_BYTES),
       ...FIELDS.map((field) => textOrKeep(fields[field])),
       ...FIELDS.map((field) => NEW_LISTING_FIELDS[field]),
     ],
-  )
-  const [outcome, publisherId, given, createdAt, updatedAt] = String(answer).split(SEPARATOR)
+  })
+  const [outcome, publisherId, given, createdAt, updatedAt] = answer.split(SEPARATOR)
   if (outcome !== 'published') return { outcome } as PublishOutcome
   const record = {
     listingId,
@@ -65,35 +75,48 @@ export const publish = async (session: RedisSession, command: PublishCommand): P
 }
 
 export const update = async (session: RedisSession, command: UpdateCommand): Promise<UpdateOutcome> => {
-  const { identity, listingId, status, oracleAddress, use } = command
-  const { publisherIds, listings, log } = session.keys
-  const answer = await session.ask(
-    SCRIPTS.update,
-    [publisherIds, listings, log, session.keys.use(use.signature)],
-    [
+  const { identity, listingId, status, oracleAddress, expected, use } = command
+  const { publishers, publisherIds, listings, log } = session.keys
+  const answer = await runSigned(session, SCRIPTS.update, use, {
+    keys: [publishers, publisherIds, listings, log],
+    given: [
       identityText(identity),
       listingId,
       status ?? KEEP,
       textOrKeep(oracleAddress),
-      use.body,
-      millis(use.expiresAt),
-      session.changelogLength,
+      textOfExpected(expected),
+      String(frameBytes(listingId)),
+      String(MAX_LISTING_BYTES),
     ],
-  )
-  const [outcome, given, updatedAt] = String(answer).split(SEPARATOR)
+  })
+  const [outcome, given, updatedAt] = answer.split(SEPARATOR)
   if (outcome !== 'updated') return { outcome } as UpdateOutcome
   return { outcome, record: { listingId, status: given as ListingStatus, updatedAt: Number(updatedAt) } }
 }
 
 export const remove = async (session: RedisSession, command: RemoveCommand): Promise<RemoveOutcome> => {
   const { identity, listingId, use } = command
-  const { publisherIds, listings, created, log } = session.keys
-  const answer = await session.ask(
-    SCRIPTS.remove,
-    [publisherIds, listings, created, log, session.keys.use(use.signature)],
-    [identityText(identity), listingId, use.body, millis(use.expiresAt), session.changelogLength],
-  )
-  return { outcome: answer } as RemoveOutcome
+  const { publisherIds, listings, created, listingCounts, log } = session.keys
+  const outcome = await runSigned(session, SCRIPTS.remove, use, {
+    keys: [publisherIds, listings, created, listingCounts, log],
+    given: [identityText(identity), listingId],
+  })
+  return { outcome } as RemoveOutcome
+}
+
+export async function hasUse(
+  session: RedisSession,
+  { signature, operation, listingId }: UseKey,
+): Promise<boolean> {
+  const { client, keys } = session
+  const field = [operation, listingId].join(SEPARATOR)
+  return (await session.run(() => client.hexists(keys.use(signature), field))) === 1
+}
+
+/** Makes the counts of listings right that limit a publisher. */
+export async function countListings(session: RedisSession): Promise<void> {
+  const { listings, created, listingCounts } = session.keys
+  await session.ask(SCRIPTS.countListings, [listings, created, listingCounts], [])
 }
 
 export const addKey = async (session: RedisSession, key: NewKey): Promise<ApiKey> =>
@@ -124,4 +147,47 @@ const insertKey = async (
 
 const textOrKeep = (json: string | undefined): string => (json === undefined ? KEEP : fieldText(json))
 
-const millis = (at: Micros): number => Math.ceil(at / 1000)
+function textOfExpected(expected: Expected): string {
+  return expected === null ? 'none' : String(expected ?? '')
+}
+
+/**
+ * Runs a script that every use of a signature goes through, its keys and arguments behind those of the replay guard.
+ * Brings the time to forget by, too: apart from the mutation, which a Redis that is out of memory refuses.
+ */
+async function runSigned(
+  session: RedisSession,
+  mutation: Script,
+  use: SignatureUse,
+  { keys, given }: { keys: readonly string[]; given: readonly string[] },
+): Promise<string> {
+  const { signature, body, expiresAt } = use
+  const { use: useOf, useExpiry, forgottenUse } = session.keys
+  const [answer] = await Promise.all([
+    session.ask(
+      mutation,
+      [useOf(signature), useExpiry, forgottenUse, ...keys],
+      [signature, body, expiresAt, session.changelogLength, ...given],
+    ),
+    forgetExpired(session, use),
+  ])
+  return String(answer)
+}
+
+/** Signatures that one mutation forgets. */
+const MOST_FORGOTTEN = 100
+
+/** Never rejects. */
+async function forgetExpired(session: RedisSession, { now }: SignatureUse): Promise<void> {
+  const { client, keys } = session
+  const { useExpiry, forgottenUse } = keys
+  try {
+    const expired = await session.run(() =>
+      client.zrangebyscore(useExpiry, '-inf', now, 'LIMIT', 0, MOST_FORGOTTEN),
+    )
+    if (expired.length > 0)
+      await session.ask(SCRIPTS.forgetUses, [useExpiry, forgottenUse, ...expired.map(keys.use)], expired)
+  } catch {
+    // The next mutation tries again.
+  }
+}

@@ -18,14 +18,20 @@ export const keysUnder = (prefix: string) => ({
   listings: `${prefix}listings`,
   /** Sorted set: listing id by time of creation. */
   created: `${prefix}created`,
+  /** Hash: publisher's id → how many listings it has. */
+  listingCounts: `${prefix}listing-counts`,
   /** Hash: id → row. */
   apiKeys: `${prefix}api-keys`,
   /** Stream of what has changed; an entry's id starts with the time of its mutation. */
   log: `${prefix}log`,
   /** What `ping` writes. */
   ping: `${prefix}ping`,
-  /** Hash that lives as long as the signature: operation and listing id → body and answer; `url` → its first URL. */
+  /** Hash: operation and listing id → body and answer; `url` → the URL of its first publish. */
   use: (signature: string) => `${prefix}use:${signature}`,
+  /** Sorted set: signature by the time when it expires. */
+  useExpiry: `${prefix}use-expiry`,
+  /** Decimal number: the latest expiry among the signatures that were forgotten. */
+  forgottenUse: `${prefix}forgotten-use`,
 })
 export type Keys = ReturnType<typeof keysUnder>
 

@@ -19,6 +19,7 @@ import type {
   Store,
   UpdateCommand,
   UpdateOutcome,
+  UseKey,
 } from './store.ts'
 
 export type RedisStoreOptions = {
@@ -51,6 +52,7 @@ export const openRedisStore = async (
   try {
     await connected(session.client)
     await checkFormat(session, placeOf(url))
+    await mutations.countListings(session)
     const warnings = await durabilityWarnings(session.client)
     return { store: new RedisStore(url, session), warnings }
   } catch (error) {
@@ -96,6 +98,10 @@ class RedisStore implements Store {
 
   remove(command: RemoveCommand): Promise<RemoveOutcome> {
     return mutations.remove(this.#session, command)
+  }
+
+  hasUse(key: UseKey): Promise<boolean> {
+    return mutations.hasUse(this.#session, key)
   }
 
   addKey(key: NewKey): Promise<ApiKey> {

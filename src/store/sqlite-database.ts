@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '../errors.ts'
 import { BUSY, primaryCode } from './sqlite-errors.ts'
-import { PING_TABLE, SCHEMA } from './sqlite-schema.ts'
+import { ADDED, SCHEMA } from './sqlite-schema.ts'
 
 export const MEMORY = ':memory:'
 
@@ -58,7 +58,8 @@ const migrate = (database: DatabaseSync, file: string): void => {
     database.exec(
       `${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`,
     )
-  database.exec(`${PING_TABLE}; COMMIT`)
+  database.exec(ADDED)
+  database.exec('COMMIT')
 }
 
 const pragma = (database: DatabaseSync, name: string): number =>

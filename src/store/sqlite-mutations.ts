@@ -1,81 +1,117 @@
 import type { ApiKey } from '../domain/api-key.ts'
-import { type ListingRecord, NEW_LISTING_FIELDS, type PublishReceipt } from '../domain/listing.ts'
+import {
+  type ListingRecord,
+  MAX_LISTING_BYTES,
+  NEW_LISTING_FIELDS,
+  type PublishReceipt,
+  rowBytes,
+} from '../domain/listing.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { SqliteChangelog } from './sqlite-changelog.ts'
 import type { SqliteRecords } from './sqlite-records.ts'
-import type { SqliteSignatureUses, UseKey } from './sqlite-signature-uses.ts'
+import type { EarlierUse, SqliteSignatureUses } from './sqlite-signature-uses.ts'
 import type {
+  Expected,
   Identity,
   NewKey,
   PublishCommand,
   PublishOutcome,
   RemoveCommand,
   RemoveOutcome,
+  SignatureUse,
+  SignedOperation,
   UpdateCommand,
   UpdateOutcome,
+  UpdateReceipt,
+  UseKey,
 } from './store.ts'
 
 export type Tables = { records: SqliteRecords; uses: SqliteSignatureUses; changelog: SqliteChangelog }
 
 /*
- * Each function here is one mutation; the caller holds the transaction. The order of checks is the same in all:
- * a use seen before is answered as it was then, whatever has happened since; then `not_found`; then `not_owner`;
- * then `signature_reused`. Nothing is written before the last of them (`protocol.md` 8, Side effects).
+ * Each function here is one mutation; the caller holds the transaction. The order of checks is the same in all: the
+ * repeat of an earlier use, `not_found`, `not_owner`, `signature_reused`, `changed`, `too_many_listings`,
+ * `too_large`. Nothing of a listing or a publisher is written before the last check.
  */
 
 export const publish = (tables: Tables, command: PublishCommand): PublishOutcome => {
   const { records, uses, changelog } = tables
-  const key: UseKey = { operation: 'publish', listingId: command.listingId, use: command.use }
+  const { identity, listingId, use } = command
+  uses.forgetExpired(use)
+  const key = useKey('publish', command)
   const earlier = uses.find(key)
-  if (earlier?.body === command.use.body) return { outcome: 'published', record: JSON.parse(earlier.answer) }
-  const publisher = records.publisherOf(command.identity)
-  const existing = records.listing(command.listingId)
+  const existing = records.listing(listingId)
+  if (earlier?.body === use.body) {
+    const record: PublishReceipt = JSON.parse(earlier.answer)
+    return isUnchangedSince(existing, record) ? { outcome: 'published', record } : SIGNATURE_REUSED
+  }
+  const publisher = records.publisherOf(identity)
   if (existing !== null && existing.publisherId !== publisher?.publisherId) return { outcome: 'not_owner' }
-  const broughtUrl = uses.storefrontOf(command.use.signature)
-  if (earlier !== null || bringsAnotherUrl(broughtUrl, command)) return { outcome: 'signature_reused' }
+  const broughtUrl = uses.storefrontOf(use.signature)
+  if (isReused(uses, earlier, use) || bringsAnotherUrl(broughtUrl, command)) return SIGNATURE_REUSED
+  if (!isExpected(existing, command)) return CHANGED
+
+  if (existing === null && publisher !== null && hasMost(records, publisher, command))
+    return { outcome: 'too_many_listings' }
 
   const at = changelog.nextTime()
-  const publisherId = upsertPublisher(tables, publisher, command, at)
+  const publisherId = publisher?.publisherId ?? records.nextPublisherId()
   const record = merged(existing, command, publisherId, at)
+  if (rowBytes(record, urlAfter(publisher, command)) > MAX_LISTING_BYTES) return TOO_LARGE
+  upsertPublisher(tables, publisher, command, at)
   const receipt = receiptOf(record)
   records.putListing(record)
   changelog.append('listing', record.listingId, at)
-  uses.remember(key, JSON.stringify(receipt), broughtUrl === undefined ? command.storefrontUrl : broughtUrl)
+  const storefrontUrl = broughtUrl === undefined ? command.storefrontUrl || null : broughtUrl
+  uses.remember(key, use, { answer: JSON.stringify(receipt), storefrontUrl })
   return { outcome: 'published', record: receipt }
 }
 
 export const update = ({ records, uses, changelog }: Tables, command: UpdateCommand): UpdateOutcome => {
-  const key: UseKey = { operation: 'update', listingId: command.listingId, use: command.use }
+  const { identity, listingId, use } = command
+  uses.forgetExpired(use)
+  const key = useKey('update', command)
   const earlier = uses.find(key)
-  if (earlier?.body === command.use.body) return { outcome: 'updated', record: JSON.parse(earlier.answer) }
-  const existing = records.listing(command.listingId)
+  const existing = records.listing(listingId)
+  if (earlier?.body === use.body) {
+    const record: UpdateReceipt = JSON.parse(earlier.answer)
+    return isUnchangedSince(existing, record) ? { outcome: 'updated', record } : SIGNATURE_REUSED
+  }
   if (existing === null) return { outcome: 'not_found' }
-  if (!owns(records, command.identity, existing)) return { outcome: 'not_owner' }
-  if (earlier !== null) return { outcome: 'signature_reused' }
+  if (!owns(records, identity, existing)) return { outcome: 'not_owner' }
+  if (isReused(uses, earlier, use)) return SIGNATURE_REUSED
+  if (!isExpected(existing, command)) return CHANGED
 
   const at = changelog.nextTime()
   const status = command.status ?? existing.status
   const oracleAddress = command.oracleAddress ?? existing.oracleAddress
-  const record = { listingId: command.listingId, status, updatedAt: at }
-  records.putListing({ ...existing, ...record, oracleAddress })
-  changelog.append('listing', command.listingId, at)
-  uses.remember(key, JSON.stringify(record), null)
+  const record = { listingId, status, updatedAt: at }
+  const listing = { ...existing, ...record, oracleAddress }
+  if (command.oracleAddress !== undefined) {
+    const { storefrontUrl } = records.publisherOf(identity)!
+    if (rowBytes(listing, storefrontUrl) > MAX_LISTING_BYTES) return TOO_LARGE
+  }
+  records.putListing(listing)
+  changelog.append('listing', listingId, at)
+  uses.remember(key, use, { answer: JSON.stringify(record), storefrontUrl: null })
   return { outcome: 'updated', record }
 }
 
 export const remove = ({ records, uses, changelog }: Tables, command: RemoveCommand): RemoveOutcome => {
-  const key: UseKey = { operation: 'remove', listingId: command.listingId, use: command.use }
+  const { identity, listingId, use } = command
+  uses.forgetExpired(use)
+  const key = useKey('remove', command)
   const earlier = uses.find(key)
-  if (earlier?.body === command.use.body) return { outcome: 'removed' }
-  const existing = records.listing(command.listingId)
+  const existing = records.listing(listingId)
+  if (earlier?.body === use.body) return existing === null ? { outcome: 'removed' } : SIGNATURE_REUSED
   if (existing === null) return { outcome: 'not_found' }
-  if (!owns(records, command.identity, existing)) return { outcome: 'not_owner' }
-  if (earlier !== null) return { outcome: 'signature_reused' }
+  if (!owns(records, identity, existing)) return { outcome: 'not_owner' }
+  if (isReused(uses, earlier, use)) return SIGNATURE_REUSED
 
   records.removeListing(existing.createdAt)
-  changelog.append('listing', command.listingId, changelog.nextTime())
-  uses.remember(key, '', null)
+  changelog.append('listing', listingId, changelog.nextTime())
+  uses.remember(key, use, { answer: '', storefrontUrl: null })
   return { outcome: 'removed' }
 }
 
@@ -98,28 +134,62 @@ export const revokeKey = ({ records, changelog }: Tables, id: number): ApiKey | 
   return { ...key, revokedAt: at }
 }
 
+const SIGNATURE_REUSED = { outcome: 'signature_reused' } as const
+const CHANGED = { outcome: 'changed' } as const
+const TOO_LARGE = { outcome: 'too_large' } as const
+
+function useKey(
+  operation: SignedOperation,
+  { listingId, use: { signature } }: { listingId: string; use: SignatureUse },
+): UseKey {
+  return { operation, listingId, signature }
+}
+
+/** Times rise with every mutation, so a listing with the receipt's time has not changed since the receipt. */
+function isUnchangedSince(listing: ListingRecord | null, receipt: Pick<ListingRecord, 'updatedAt'>): boolean {
+  return listing?.updatedAt === receipt.updatedAt
+}
+
+function isExpected(listing: ListingRecord | null, { expected }: { expected?: Expected }): boolean {
+  return expected === undefined || expected === (listing?.updatedAt ?? null)
+}
+
+/** Whether the signature has been used for the operation and the listing, or may have been. */
+function isReused(uses: SqliteSignatureUses, earlier: EarlierUse | null, use: SignatureUse): boolean {
+  return earlier !== null || uses.mayBeForgotten(use)
+}
+
 /** A signature brings the storefront URL of its first use, or none: a captured one cannot move a storefront. */
 const bringsAnotherUrl = (
   broughtUrl: string | null | undefined,
   { storefrontUrl }: PublishCommand,
-): boolean => broughtUrl !== undefined && storefrontUrl !== null && storefrontUrl !== broughtUrl
+): boolean => broughtUrl !== undefined && Boolean(storefrontUrl) && storefrontUrl !== broughtUrl
+
+function hasMost(
+  records: SqliteRecords,
+  { publisherId }: Publisher,
+  { maxListings }: PublishCommand,
+): boolean {
+  return maxListings > 0 && records.countListings(publisherId, maxListings) === maxListings
+}
+
+function urlAfter(publisher: Publisher | null, { storefrontUrl }: PublishCommand): string | null {
+  return publisher === null || storefrontUrl ? storefrontUrl : publisher.storefrontUrl
+}
 
 const upsertPublisher = (
   { records, changelog }: Tables,
   publisher: Publisher | null,
-  { identity, storefrontUrl }: PublishCommand,
+  command: PublishCommand,
   at: Micros,
-): number => {
+): void => {
+  const storefrontUrl = urlAfter(publisher, command)
   if (publisher === null) {
-    const publisherId = records.addPublisher(identity, storefrontUrl, at)
-    changelog.append('publisher', publisherId, at)
-    return publisherId
-  }
-  if (storefrontUrl !== null && storefrontUrl !== publisher.storefrontUrl) {
+    changelog.append('publisher', records.addPublisher(command.identity, storefrontUrl, at), at)
+  } else if (storefrontUrl !== null && storefrontUrl !== publisher.storefrontUrl) {
     records.moveStorefront(publisher.publisherId, storefrontUrl, at)
     changelog.append('publisher', publisher.publisherId, at)
   }
-  return publisher.publisherId
 }
 
 const merged = (

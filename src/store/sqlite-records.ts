@@ -33,6 +33,11 @@ export class SqliteRecords {
     return first(this.#statements.publisherOf, publisherOf, scheme, identifier)
   }
 
+  /** The id that `addPublisher` gives to the next. */
+  nextPublisherId(): number {
+    return Number(this.#statements.nextPublisherId.get()?.[0])
+  }
+
   addPublisher({ scheme, identifier }: Identity, storefrontUrl: string | null, at: Micros): number {
     return Number(
       this.#statements.addPublisher.run(scheme, identifier, storefrontUrl, at, at).lastInsertRowid,
@@ -41,6 +46,11 @@ export class SqliteRecords {
 
   moveStorefront(publisherId: number, storefrontUrl: string, at: Micros): void {
     this.#statements.moveStorefront.run(storefrontUrl, at, publisherId)
+  }
+
+  /** Listings of a publisher, counted up to `most`. */
+  countListings(publisherId: number, most: number): number {
+    return Number(this.#statements.countListings.get(publisherId, most)?.[0])
   }
 
   listing(listingId: string): ListingRecord | null {
@@ -106,10 +116,12 @@ const prepareAll = (database: DatabaseSync) => {
   return {
     publisher: prepare(`SELECT ${PUBLISHER_COLUMNS} FROM publisher WHERE publisher_id = ?`),
     publisherOf: prepare(`SELECT ${PUBLISHER_COLUMNS} FROM publisher WHERE scheme = ? AND identifier = ?`),
+    nextPublisherId: prepare('SELECT coalesce(max(publisher_id), 0) + 1 FROM publisher'),
     addPublisher: prepare(
       'INSERT INTO publisher (scheme, identifier, storefront_url, created_at, updated_at) VALUES (?, ?, ?, ?, ?)',
     ),
     moveStorefront: prepare('UPDATE publisher SET storefront_url = ?, updated_at = ? WHERE publisher_id = ?'),
+    countListings: prepare('SELECT count(*) FROM (SELECT 1 FROM listing WHERE publisher_id = ? LIMIT ?)'),
     listing: prepare(`SELECT ${LISTING_COLUMNS} FROM listing WHERE listing_id = ?`),
     putListing: prepare(`INSERT INTO listing (${LISTING_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (created_at) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at,

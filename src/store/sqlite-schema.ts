@@ -55,8 +55,17 @@ CREATE TABLE changelog (
   at   INTEGER NOT NULL
 ) STRICT`
 
-/** The row that a health check writes. Files of schema 1 get the table when they are opened; older versions ignore it. */
-export const PING_TABLE = `
+/**
+ * What came to schema 1 later, put into every file that is opened. Versions that do not know it can use the file.
+ * `forgotten_use` has one row at most: the latest expiry among the uses that were forgotten.
+ * `ping` has the row that a health check writes.
+ */
+export const ADDED = `
+CREATE TABLE IF NOT EXISTS forgotten_use (
+  id         INTEGER PRIMARY KEY CHECK (id = 1),
+  expires_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS listing_publisher ON listing (publisher_id);
 CREATE TABLE IF NOT EXISTS ping (
   id      INTEGER PRIMARY KEY,
   at      INTEGER NOT NULL,

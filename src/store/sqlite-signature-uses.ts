@@ -1,63 +1,75 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { Micros } from '../domain/timestamp.ts'
-import type { SignatureUse } from './store.ts'
-
-export type Operation = 'publish' | 'update' | 'remove'
-
-/** Which use of a signature is meant: one signature may publish several listings (`protocol.md` 8, Replay). */
-export type UseKey = { operation: Operation; listingId: string; use: SignatureUse }
+import type { SignatureUse, UseKey } from './store.ts'
 
 /** What an earlier use of the signature for the same operation and listing was. */
 export type EarlierUse = { body: string; answer: string }
 
-/** Microseconds between two sweeps of expired uses: keeps each sweep short and its cost per mutation near zero. */
-const SWEEP_INTERVAL = 1_000_000
+/** Expired uses that one mutation forgets, together with all that expired at the same time as the last of them. */
+const MOST_FORGOTTEN = 100
 
-/** The replay guard's table. Call everything inside a transaction. */
+/** The replay guard's tables. Call everything inside a transaction. */
 export class SqliteSignatureUses {
   readonly #find: StatementSync
   readonly #storefront: StatementSync
   readonly #remember: StatementSync
-  readonly #sweep: StatementSync
-  readonly #now: () => Micros
-  #nextSweep: Micros = 0
+  readonly #expired: StatementSync
+  readonly #forget: StatementSync
+  readonly #forgottenUntil: StatementSync
+  readonly #setForgottenUntil: StatementSync
 
-  constructor(database: DatabaseSync, now: () => Micros) {
+  constructor(database: DatabaseSync) {
     this.#find = database.prepare(
-      `SELECT body, answer FROM signature_use
-       WHERE signature = ? AND operation = ? AND listing_id = ? AND expires_at > ?`,
+      `SELECT body, answer FROM signature_use WHERE signature = ? AND operation = ? AND listing_id = ?`,
     )
     this.#storefront = database.prepare(
       `SELECT storefront_url AS url FROM signature_use
-       WHERE signature = ? AND operation = 'publish' AND expires_at > ? LIMIT 1`,
+       WHERE signature = ? AND operation = 'publish' LIMIT 1`,
     )
     this.#remember = database.prepare(
       `INSERT OR REPLACE INTO signature_use
        (signature, operation, listing_id, body, storefront_url, answer, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
     )
-    this.#sweep = database.prepare('DELETE FROM signature_use WHERE expires_at <= ?')
-    this.#now = now
+    this.#expired = database.prepare(
+      `SELECT max(expires_at) AS latest FROM
+       (SELECT expires_at FROM signature_use WHERE expires_at <= ? ORDER BY expires_at LIMIT ${MOST_FORGOTTEN})`,
+    )
+    this.#forget = database.prepare('DELETE FROM signature_use WHERE expires_at <= ?')
+    this.#forgottenUntil = database.prepare('SELECT expires_at FROM forgotten_use')
+    this.#setForgottenUntil = database.prepare(
+      `INSERT INTO forgotten_use (id, expires_at) VALUES (1, ?)
+       ON CONFLICT DO UPDATE SET expires_at = max(expires_at, excluded.expires_at)`,
+    )
   }
 
-  find({ operation, listingId, use }: UseKey): EarlierUse | null {
-    const row = this.#find.get(use.signature, operation, listingId, this.#now())
+  find({ signature, operation, listingId }: UseKey): EarlierUse | null {
+    const row = this.#find.get(signature, operation, listingId)
     return row === undefined ? null : { body: String(row.body), answer: String(row.answer) }
   }
 
   /** The storefront URL that the publish signature came with first; `undefined` for one never seen. */
   storefrontOf(signature: string): string | null | undefined {
-    return this.#storefront.get(signature, this.#now())?.url as string | null | undefined
+    return this.#storefront.get(signature)?.url as string | null | undefined
   }
 
-  remember({ operation, listingId, use }: UseKey, answer: string, storefrontUrl: string | null): void {
-    this.#remember.run(use.signature, operation, listingId, use.body, storefrontUrl, answer, use.expiresAt)
+  remember(
+    { operation, listingId }: UseKey,
+    { signature, body, expiresAt }: SignatureUse,
+    { answer, storefrontUrl }: { answer: string; storefrontUrl: string | null },
+  ): void {
+    this.#remember.run(signature, operation, listingId, body, storefrontUrl, answer, expiresAt)
   }
 
-  /** Forgets what has expired, at most once per interval. */
-  sweep(): void {
-    const now = this.#now()
-    if (now < this.#nextSweep) return
-    this.#nextSweep = now + SWEEP_INTERVAL
-    this.#sweep.run(now)
+  /** Forgets what has expired. The latest expiry among it stays on record: a clock that is set back changes nothing. */
+  forgetExpired({ now }: SignatureUse): void {
+    const latest = this.#expired.get(now)?.latest
+    if (typeof latest !== 'number') return
+    this.#setForgottenUntil.run(latest)
+    this.#forget.run(latest)
+  }
+
+  /** Whether a use that is not known may be one that was forgotten. */
+  mayBeForgotten({ expiresAt }: SignatureUse): boolean {
+    const until = this.#forgottenUntil.get()
+    return until !== undefined && expiresAt <= Number(until.expires_at)
   }
 }

@@ -21,6 +21,7 @@ import type {
   Store,
   UpdateCommand,
   UpdateOutcome,
+  UseKey,
 } from './store.ts'
 
 export type SqliteOptions = {
@@ -69,7 +70,7 @@ class SqliteStore implements Store {
   constructor(database: DatabaseSync, checkFile: (() => void) | null, options: SqliteOptions) {
     const { changelogLength = CHANGELOG_LENGTH, now = nowMicros } = options
     const records = new SqliteRecords(database)
-    const uses = new SqliteSignatureUses(database, now)
+    const uses = new SqliteSignatureUses(database)
     const changelog = new SqliteChangelog(database, records, changelogLength, now)
     this.#database = database
     this.#checkFile = checkFile
@@ -91,6 +92,10 @@ class SqliteStore implements Store {
 
   remove(command: RemoveCommand): Promise<RemoveOutcome> {
     return this.#mutate(() => mutations.remove(this.#tables, command))
+  }
+
+  async hasUse(key: UseKey): Promise<boolean> {
+    return this.#read(({ uses }) => uses.find(key) !== null)
   }
 
   addKey(key: NewKey): Promise<ApiKey> {
@@ -198,7 +203,7 @@ class SqliteStore implements Store {
 
   #transaction(): Transaction {
     const commit = this.#database.prepare('COMMIT')
-    const { changelog, uses } = this.#tables
+    const { changelog } = this.#tables
     let before: Position
     return {
       begin: () => {
@@ -208,7 +213,6 @@ class SqliteStore implements Store {
       },
       commit: () => {
         changelog.prune()
-        uses.sweep()
         commit.run()
         if (changelog.position !== before) queueMicrotask(() => this.#notify())
       },

@@ -56,6 +56,7 @@ export class StoreHealth {
       }
     }
     return {
+      hasUse: (use) => store.hasUse(use),
       publish: (command) => watch(store.publish(command)),
       update: (command) => watch(store.update(command)),
       remove: (command) => watch(store.remove(command)),

@@ -15,13 +15,15 @@ import type { Micros } from '../domain/timestamp.ts'
 export interface Store {
   /**
    * Creates or replaces a listing, its publisher included. Absent fields of an existing listing are kept; a new one
-   * takes `NEW_LISTING_FIELDS`. `created_at` is kept on replacement.
+   * takes `NEW_LISTING_FIELDS`. `created_at` is kept on replacement. A row of more than `MAX_LISTING_BYTES` is refused.
    */
   publish(command: PublishCommand): Promise<PublishOutcome>
   /** Changes the status or the oracle of an existing listing. `updated_at` always moves. */
   update(command: UpdateCommand): Promise<UpdateOutcome>
   /** Deletes a listing for good. Its publisher stays. */
   remove(command: RemoveCommand): Promise<RemoveOutcome>
+  /** Whether the store remembers a use of that signature for that operation on that listing, with any body. */
+  hasUse(key: UseKey): Promise<boolean>
 
   /** Adds an active key under the next id. Ids are never used twice. */
   addKey(key: NewKey): Promise<ApiKey>
@@ -69,35 +71,57 @@ export type LoadVisitor = {
 export type Identity = { scheme: string; identifier: string }
 
 /**
- * What a signature was used for (`protocol.md` 8, Replay). Remembered until `expiresAt`: the very same use again is
- * answered as the first time, whatever has become of the listing since; after `not_found` and `not_owner`, another
- * body with the same signature, operation and listing is `signature_reused`. A refused use is not remembered.
+ * One use of a signature, for the replay guard. The store remembers an accepted use until the signature has expired by
+ * the clock that accepts signatures, and answers `signature_reused`
+ *
+ * - to the very same use again, where the listing has changed or gone since; otherwise it is answered as the first time,
+ *   before any other check;
+ * - to another body with the same signature, operation and listing, behind `not_found` and `not_owner`;
+ * - likewise to a use that is not known and expires no later than one that was forgotten: it may be that one. So a used
+ *   signature stays used, wherever the clock is set.
  */
 export type SignatureUse = {
-  /** Hash of the signature's 65 canonical bytes. */
+  /** Hash of the signature's canonical form. */
   signature: string
   /** Hash of the request that it came with. */
   body: string
-  /** When the signature itself stops being valid. */
+  /** When the signature stops being valid: the same for all its uses. */
   expiresAt: Micros
+  /** The time now, by the clock that has accepted the signature. */
+  now: Micros
 }
+
+export type SignedOperation = 'publish' | 'update' | 'remove'
+
+/** What tells the uses of signatures apart: one signature may publish several listings. */
+export type UseKey = { operation: SignedOperation; listingId: string; signature: string }
 
 export type PublishCommand = {
   identity: Identity
   listingId: string
-  /** Replaces the publisher's URL where it is not `null`. */
+  /** Replaces the publisher's URL unless it is `''` or `null`, which only a new publisher gets. */
   storefrontUrl: string | null
   fields: Partial<ListingFields>
   /** `null` keeps the status of an existing listing; a new one is `open`. */
   status: ListingStatus | null
+  /** Listings that the publisher may have, whatever their status: one more is refused. 0 is no limit. */
+  maxListings: number
+  expected?: Expected
   use: SignatureUse
 }
+
+/** The `updated_at` of the listing that a command is for, `null` for none: `changed` where it is not. Default: any. */
+export type Expected = Micros | null | undefined
 
 export type PublishOutcome =
   | { outcome: 'published'; record: PublishReceipt }
   | { outcome: 'not_owner' }
-  /** Same signature and listing with another body, or same signature with another storefront URL. */
+  /** See `SignatureUse`; also a signature that came with another storefront URL, or with none, before. */
   | { outcome: 'signature_reused' }
+  | { outcome: 'changed' }
+  | { outcome: 'too_many_listings' }
+  /** The listing would be larger than `MAX_LISTING_BYTES`. */
+  | { outcome: 'too_large' }
 
 export type UpdateCommand = {
   identity: Identity
@@ -105,18 +129,24 @@ export type UpdateCommand = {
   status: ListingStatus | null
   /** JSON text; `undefined` keeps it. */
   oracleAddress: string | undefined
+  expected?: Expected
   use: SignatureUse
 }
 
+/** What the answer to an update is made of. */
+export type UpdateReceipt = Pick<ListingRecord, 'listingId' | 'status' | 'updatedAt'>
+
 export type UpdateOutcome =
-  | { outcome: 'updated'; record: Pick<ListingRecord, 'listingId' | 'status' | 'updatedAt'> }
+  | { outcome: 'updated'; record: UpdateReceipt }
   | { outcome: 'not_found' }
   | { outcome: 'not_owner' }
   | { outcome: 'signature_reused' }
+  | { outcome: 'changed' }
+  /** The listing would be larger than `MAX_LISTING_BYTES` with that oracle. */
+  | { outcome: 'too_large' }
 
 export type RemoveCommand = { identity: Identity; listingId: string; use: SignatureUse }
 
-/** A removal that repeats an earlier one is `removed` too, and removes nothing that came after it. */
 export type RemoveOutcome = { outcome: 'removed' | 'not_found' | 'not_owner' | 'signature_reused' }
 
 export type NewKey = { name: string; scope: KeyScope; hash: string }

@@ -45,7 +45,13 @@ test('an empty file and an empty environment give the defaults of the contract',
       staleIfErrorSeconds: 900,
       maxBytes: 268_435_456,
     },
-    limits: { anonymousPerMinute: 0, readKeyPerMinute: 0, publishPerMinute: 60, trustedProxies: [] },
+    limits: {
+      anonymousPerMinute: 0,
+      readKeyPerMinute: 0,
+      publishPerMinute: 300,
+      listingsPerPublisher: 10_000,
+      trustedProxies: [],
+    },
     upstreams: [],
   })
 })

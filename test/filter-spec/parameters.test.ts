@@ -52,6 +52,16 @@ test('names that objects inherit are unknown filters', (t) => {
   t.is(refusal('strict.constructor=1'), 'strict.constructor: unknown filter')
 })
 
+test('a plain value of an exists or not_in filter is refused for its form, whatever type the filter has', (t) => {
+  const why = 'filter must be invoked via set-form (e.g.'
+  for (const type of VALUE_TYPES) {
+    for (const value of ['exists:maybe', 'x', '1e3', 'true', 'not_in:1]']) {
+      t.true(refusal(`exists_${type}=${value}`).startsWith(`exists_${type}: exists ${why} exists:[...]`))
+      t.true(refusal(`not_in_${type}=${value}`).startsWith(`not_in_${type}: not_in ${why} not_in:[...]`))
+    }
+  }
+})
+
 test('an override of a filter that is not asked changes nothing', (t) => {
   t.deepEqual(parseCriteria(spec, decodeQuery('strict.in_string=false')), [])
 })

@@ -2,7 +2,7 @@ import type { ExecutionContext } from 'ava'
 import { type Reply, type RunningService, send, startRegistry } from './registry.ts'
 import { ALICE, postJson, publishBody, sign, unixNow } from './seller.ts'
 
-/** When these tests began. The store's own clock, which forgets used signatures, goes on from here. */
+/** When these tests began. */
 export const FIXED_TIME = unixNow()
 
 /** A Registry whose clock stands still, and what a seller asks of it; every call may have a timestamp of its own. */

@@ -1,6 +1,6 @@
 import test from 'ava'
-import { startRegistry } from '../helpers/registry.ts'
-import { ALICE, BOB, publish } from '../helpers/seller.ts'
+import { type Reply, send, startRegistry } from '../helpers/registry.ts'
+import { ALICE, BOB, postJson, publish, publishBody, sign, unixNow } from '../helpers/seller.ts'
 
 const toml = (limits: string): { toml: string } => ({ toml: `[limits]\n${limits}` })
 
@@ -51,4 +51,88 @@ test('publishes are counted by address before the signature is checked, and by p
     'three from one address',
   )
   t.is((await get('/listings')).json().count, 3)
+})
+
+test('a seller can publish 300 listings at once by default, and then waits for the rest of the minute', async (t) => {
+  const { url } = await startRegistry(t)
+  const timestamp = unixNow()
+  const post = (n: number) => publish(url, ALICE, { listing_id: `l${n}` }, { timestamp })
+  const replies = await Promise.all(Array.from({ length: 300 }, (_, n) => post(n)))
+  t.deepEqual([...new Set(replies.map(({ status }) => status))], [201])
+  const next = await post(300)
+  t.is(next.status, 429)
+  t.true(Number(next.headers.get('retry-after')) <= 60)
+})
+
+test('repeats of signed requests do not use up the limit of their publisher', async (t) => {
+  const { url } = await startRegistry(t, {
+    ...toml('publish_per_minute = 3\ntrusted_proxies = ["127.0.0.0/8"]'),
+  })
+  let addresses = 0
+  const elsewhere = () => ({ 'X-Forwarded-For': `203.0.113.${++addresses}` })
+  const now = unixNow()
+  const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'one' }, now))
+  const repeat = () => postJson(`${url}/listings`, body, elsewhere())
+  const reused = async () =>
+    postJson(`${url}/listings`, JSON.stringify({ ...JSON.parse(body), demands: [1] }), elsewhere())
+  const removal = await sign(ALICE, 'delete_listing', 'one', now)
+  const remove = () =>
+    send(`${url}/listings/one?signature=${removal}&timestamp=${now}`, {
+      method: 'DELETE',
+      headers: elsewhere(),
+    })
+  const update = await sign(ALICE, 'update_listing', 'one', now)
+  const close = () =>
+    send(`${url}/listings/one`, {
+      method: 'PUT',
+      headers: { 'Content-Type': 'application/json', ...elsewhere() },
+      body: JSON.stringify({ status: 'closed', signature: update, timestamp: now }),
+    })
+  const all = async (ask: () => Promise<Reply>) => {
+    const replies = []
+    for (let n = 0; n < 5; n++) replies.push((await ask()).status)
+    return replies
+  }
+  t.deepEqual(await all(repeat), [201, 201, 201, 201, 201])
+  t.deepEqual(await all(reused), [409, 409, 409, 409, 409])
+  t.deepEqual(await all(close), [200, 200, 200, 200, 200])
+  t.deepEqual(await all(remove), [204, 204, 204, 204, 204])
+  t.is(
+    (await publish(url, ALICE, { listing_id: 'two' }, { headers: elsewhere() })).status,
+    429,
+    'a fourth use',
+  )
+  t.is((await remove()).status, 204, 'a repeat is answered although the limit is used up')
+})
+
+test('repeats count for the address that they come from', async (t) => {
+  const { url } = await startRegistry(t, toml('publish_per_minute = 3'))
+  const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'one' }))
+  const replies = []
+  for (let n = 0; n < 4; n++) replies.push((await postJson(`${url}/listings`, body)).status)
+  t.deepEqual(replies, [201, 201, 201, 429])
+})
+
+test('a request that the Registry refuses as not its signer’s does not count for the signer', async (t) => {
+  const { url } = await startRegistry(t, {
+    ...toml('publish_per_minute = 3\ntrusted_proxies = ["127.0.0.0/8"]'),
+  })
+  let addresses = 0
+  const elsewhere = () => ({ 'X-Forwarded-For': `203.0.113.${++addresses}` })
+  await publish(url, BOB, { listing_id: 'bobs' }, { headers: elsewhere() })
+  const now = unixNow()
+  for (const [id, status] of [
+    ['nowhere', 404],
+    ['bobs', 401],
+  ] as const) {
+    const query = `signature=${await sign(ALICE, 'delete_listing', id, now)}&timestamp=${now}`
+    for (let n = 0; n < 4; n++)
+      t.is(
+        (await send(`${url}/listings/${id}?${query}`, { method: 'DELETE', headers: elsewhere() })).status,
+        status,
+      )
+  }
+  for (let n = 0; n < 4; n++)
+    t.is((await publish(url, ALICE, { listing_id: 'bobs' }, { headers: elsewhere() })).status, 403)
+  t.is((await publish(url, ALICE, { listing_id: 'alices' }, { headers: elsewhere() })).status, 201)
 })

@@ -1,4 +1,8 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
+import { FIXED_TIME, openMarket } from '../helpers/market.ts'
 import { type RunningService, startRegistry } from '../helpers/registry.ts'
 import { ALICE, BOB, postJson, publish, unixNow } from '../helpers/seller.ts'
 
@@ -100,6 +104,100 @@ test("somebody else's listing is refused as such, whatever is wrong with its sha
   await publish(url, ALICE, GOOD)
   t.is((await publish(url, BOB, BAD)).status, 403)
   t.is((await publish(url, BOB, { ...BAD, status: 'nope' })).status, 403)
+})
+
+const ORACLE_VIOLATION = { path: 'oracle_address', message: "'thing' does not match '^0x'" }
+
+/** A shape that asks more of the oracle than a type. */
+const withOracleShape = (t: ExecutionContext): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-shape-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'filter-spec.yaml')
+  const shipped = readFileSync('config/filter-spec.yaml', 'utf8')
+  writeFileSync(
+    file,
+    shipped.replace("oracle_address: {type: [string, 'null']}", "oracle_address: {pattern: '^0x'}"),
+  )
+  return file
+}
+
+test('the oracle is checked like any other member, on publish and on update', async (t) => {
+  const environment = { REGISTRY_FILTER_SPEC_PATH: withOracleShape(t) }
+  const toml = '[registry]\nlisting_shape = "enforce"'
+  const { publish, update, listing } = await openMarket(t, { environment, toml })
+  const refused = await publish({ ...GOOD, oracle_address: 'thing', accepted_escrows: [] })
+  t.is(refused.status, 422)
+  t.deepEqual(refused.json().errors, [
+    { path: 'accepted_escrows', message: '[] should be non-empty' },
+    ORACLE_VIOLATION,
+  ])
+  t.is((await publish({ ...GOOD, oracle_address: '0x1' })).status, 201)
+  const before = await listing('one')
+  const put = await update('one', { oracle_address: 'thing', status: 'closed' })
+  t.is(put.status, 422)
+  t.deepEqual(put.json().errors, [ORACLE_VIOLATION])
+  t.deepEqual(await listing('one'), before)
+  t.is((await update('one', { oracle_address: '0x2' })).status, 200)
+  t.is((await update('one', { oracle_address: null }, FIXED_TIME - 1)).status, 200)
+  t.is((await update('one', { status: 'closed' }, FIXED_TIME - 2)).status, 200)
+})
+
+test('an update that leaves the oracle alone closes a listing that does not fit', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-shape-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const environment = { STORE_URL: `sqlite:${join(folder, 'entrepot.db')}` }
+  const lax = await openMarket(t, { environment })
+  t.is((await lax.publish(BAD)).status, 201)
+  const strict = await openMarket(t, { environment, toml: '[registry]\nlisting_shape = "enforce"' })
+  t.is((await strict.update('one', { oracle_address: '0x1' })).status, 422)
+  t.is((await strict.update('one', { status: 'closed' })).status, 200)
+})
+
+test('enforce refuses what does not fit, whatever another process has done to the listing a moment ago', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-shape-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const environment = { STORE_URL: `sqlite:${join(folder, 'entrepot.db')}` }
+  const toml = '[registry]\nlisting_shape = "enforce"\n[limits]\npublish_per_minute = 0'
+  const [here, there] = [
+    await openMarket(t, { environment, toml }),
+    await openMarket(t, { environment, toml }),
+  ]
+  const ids = Array.from({ length: 10 }, (_, n) => `l${n}`)
+  for (const listing_id of ids) t.is((await here.publish({ ...GOOD, listing_id })).status, 201)
+  const last = ids.at(-1)!
+  for (let heard = false; !heard; ) heard = (await there.listing(last)) !== null
+  for (const [n, listing_id] of ids.entries()) {
+    t.is((await here.remove(listing_id)).status, 204)
+    if (n % 2 === 0) {
+      const bobs = await there.publish({ ...BAD, listing_id }, FIXED_TIME, BOB)
+      t.is(bobs.status, bobs.status === 403 ? 403 : 422, 'another wallet takes the id')
+    } else {
+      const kept = await there.publish({ listing_id, demands: [] }, FIXED_TIME - 1)
+      t.is(kept.status, 422, 'its members are no longer there to be kept')
+    }
+    t.is(await here.listing(listing_id), null)
+  }
+})
+
+test('requests for one listing at once are each checked against what the listing is then', async (t) => {
+  const { publish, remove, listing } = await openMarket(t, {
+    toml: '[registry]\nlisting_shape = "enforce"\n[limits]\npublish_per_minute = 0',
+  })
+  for (let n = 0; n < 10; n++) {
+    t.is((await publish({ ...GOOD, listing_id: `l${n}` })).status, 201)
+    const [removed, kept] = await Promise.all([
+      remove(`l${n}`),
+      publish({ listing_id: `l${n}`, demands: [] }, FIXED_TIME - 1),
+    ])
+    t.is(removed.status, 204)
+    t.true(kept.status === 422 || kept.status === 201)
+    t.is(await listing(`l${n}`), null)
+  }
+  t.is((await publish(GOOD)).status, 201)
+  const replies = await Promise.all(
+    Array.from({ length: 8 }, (_, n) => publish({ listing_id: 'one', demands: [{ n }] }, FIXED_TIME - n - 1)),
+  )
+  t.deepEqual([...new Set(replies.map(({ status }) => status))], [201])
 })
 
 const VALIDATE = '/api/v1/listings/validate-publish'

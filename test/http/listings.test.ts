@@ -139,10 +139,9 @@ test('the filter spec has a strong ETag and answers 304', async (t) => {
 
 test('ids with a slash, a blank or more than ASCII work percent-encoded', async (t) => {
   const { url, get } = await startRegistry(t)
-  for (const listing_id of ['a/b', 'a b', 'é🚀', '..', '%2F']) {
+  for (const listing_id of ['a/b', 'a b', 'é🚀', '...', '%2F', '%2e%2e']) {
     t.is((await publish(url, ALICE, { listing_id })).status, 201)
-    const reply = await get(`/listings/${listing_id === '..' ? '%2e%2e%2f' : encodeURIComponent(listing_id)}`)
-    if (listing_id === '..') continue
+    const reply = await get(`/listings/${encodeURIComponent(listing_id)}`)
     t.is(reply.status, 200, listing_id)
     t.is((reply.json().listing as { listing_id: string }).listing_id, listing_id)
   }

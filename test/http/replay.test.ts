@@ -1,8 +1,12 @@
-import test from 'ava'
-import { FIXED_TIME, openMarket } from '../helpers/market.ts'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { FIXED_TIME, type Market, openMarket } from '../helpers/market.ts'
+import { type Reply, send } from '../helpers/registry.ts'
 import { ALICE, BOB, postJson, publishBody, sign } from '../helpers/seller.ts'
 
-/** `protocol.md` 8, Replay: each sentence of that decision over HTTP. */
+/** The replay guard over HTTP: a repeat is answered with what is true now, or refused. */
 
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
@@ -13,26 +17,38 @@ const twin = (signature: string): string => {
   return `0x${hex.slice(0, 64)}${s}${hex.endsWith('1b') ? '1c' : '1b'}`
 }
 
-test('the very same publish again is answered as the first time and changes nothing', async (t) => {
-  const { url, publish, listing } = await openMarket(t)
-  const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'one', demands: [1] }, FIXED_TIME))
+const reusedIs409 = (t: ExecutionContext, reply: Reply, when: string): void => {
+  t.is(reply.status, 409, when)
+  t.is(reply.json().type, 'urn:entrepot:problem:signature_reused')
+  t.regex(reply.json().detail as string, /sign it again with a newer timestamp$/)
+}
+
+test('the very same publish again is answered as the first time while the listing is unchanged', async (t) => {
+  const { url, publish, get } = await openMarket(t)
+  const fields = { listing_id: 'one', demands: [1], storefront_url: 'https://a.example/' }
+  const body = JSON.stringify(await publishBody(ALICE, fields, FIXED_TIME))
   const first = await postJson(`${url}/listings`, body)
-  await publish({ listing_id: 'one', demands: [2], status: 'closed' }, FIXED_TIME - 1)
+  await publish({ listing_id: 'two', storefront_url: 'https://b.example/' }, FIXED_TIME - 1)
+  const before = (await get('/listings')).text
   const again = await postJson(`${url}/listings`, body)
   t.is(again.status, 201)
   t.is(again.text, first.text)
-  t.like(await listing('one'), { demands: [2], status: 'closed' })
+  t.is((await get('/listings')).text, before, 'and changes nothing')
 })
 
-test('a publish repeated after the listing has gone, or has become somebody else’s, does not bring it back', async (t) => {
-  const { url, publish, remove, listing } = await openMarket(t)
+test('a publish is never answered with a listing that has changed or is not there', async (t) => {
+  const { url, publish, update, remove, listing } = await openMarket(t)
   const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'one', demands: [1] }, FIXED_TIME))
-  const first = await postJson(`${url}/listings`, body)
+  const again = () => postJson(`${url}/listings`, body)
+  t.is((await again()).status, 201)
+  await update('one', { status: 'closed' })
+  reusedIs409(t, await again(), 'closed')
+  t.like(await listing('one'), { demands: [1], status: 'closed' })
   await remove('one')
-  t.is((await postJson(`${url}/listings`, body)).text, first.text)
+  reusedIs409(t, await again(), 'gone')
   t.is(await listing('one'), null)
   await publish({ listing_id: 'one', demands: [2] }, FIXED_TIME, BOB)
-  t.is((await postJson(`${url}/listings`, body)).text, first.text)
+  reusedIs409(t, await again(), 'of another wallet')
   t.deepEqual((await listing('one'))?.demands, [2])
 })
 
@@ -50,9 +66,7 @@ test('a publish signature with another body for its listing is 409, whatever for
     twin(signature),
   ]) {
     const reply = await postJson(`${url}/listings`, JSON.stringify({ ...body, signature: form }))
-    t.is(reply.status, 409, form)
-    t.is(reply.json().type, 'urn:entrepot:problem:signature_reused')
-    t.regex(reply.json().detail as string, /sign again with a new timestamp/)
+    reusedIs409(t, reply, form)
   }
   t.deepEqual((await listing('one'))?.demands, [1])
 })
@@ -88,31 +102,25 @@ test('a publish signature seen with one storefront URL cannot bring another', as
   t.is((await publish(later, FIXED_TIME - 2)).status, 201, 'a new signature can')
 })
 
-test('the very same update again is answered as the first time, another body is 409', async (t) => {
-  const { publish, update, listing } = await openMarket(t)
-  await publish({ listing_id: 'one' })
-  const first = await update('one', { status: 'closed' })
-  t.is((await update('one', { status: 'open' }, FIXED_TIME - 1)).status, 200)
-  t.is((await update('one', { status: 'closed' })).text, first.text)
-  t.is((await listing('one'))?.status, 'open', 'the repeat has not closed it')
-  t.is((await update('one', { status: 'expired' })).status, 409)
-  t.is((await listing('one'))?.status, 'open')
-})
-
-test('an update repeated after the listing has gone, or has changed hands, is answered as the first time', async (t) => {
+test('the very same update again is answered as the first time while the listing is unchanged', async (t) => {
   const { publish, update, remove, listing } = await openMarket(t)
   await publish({ listing_id: 'one' })
   const first = await update('one', { status: 'closed' })
-  await remove('one')
   t.is((await update('one', { status: 'closed' })).text, first.text)
+  reusedIs409(t, await update('one', { status: 'expired' }), 'another body')
+  t.is((await update('one', { status: 'open' }, FIXED_TIME - 1)).status, 200)
+  reusedIs409(t, await update('one', { status: 'closed' }), 'changed since')
+  t.is((await listing('one'))?.status, 'open', 'the repeat has not closed it')
+  await remove('one')
+  reusedIs409(t, await update('one', { status: 'closed' }), 'gone since')
   t.is((await update('one', { status: 'expired' })).status, 404, 'another body is no repeat')
   await publish({ listing_id: 'one' }, FIXED_TIME, BOB)
-  t.is((await update('one', { status: 'closed' })).text, first.text)
+  reusedIs409(t, await update('one', { status: 'closed' }), 'of another wallet since')
   t.is((await update('one', { status: 'expired' })).status, 401)
   t.is((await listing('one'))?.status, 'open')
 })
 
-test('a used delete signature is answered as the first time and takes nothing published since', async (t) => {
+test('a used delete is 204 while the listing is away, and 409 when it is back', async (t) => {
   const { url, publish, remove, listing } = await openMarket(t)
   await publish({ listing_id: 'one' })
   t.is((await remove('one')).status, 204)
@@ -120,17 +128,15 @@ test('a used delete signature is answered as the first time and takes nothing pu
   await publish({ listing_id: 'one' }, FIXED_TIME - 1)
   const signature = await sign(ALICE, 'delete_listing', 'one', FIXED_TIME)
   for (const form of [signature, signature.slice(2), twin(signature)]) {
-    const reply = await fetch(`${url}/listings/one?signature=${form}&timestamp=${FIXED_TIME}`, {
-      method: 'DELETE',
-    })
-    t.is(reply.status, 204)
+    const query = `signature=${form}&timestamp=${FIXED_TIME}`
+    reusedIs409(t, await send(`${url}/listings/one?${query}`, { method: 'DELETE' }), form)
     t.truthy(await listing('one'))
   }
   await remove('one', FIXED_TIME - 1)
   await publish({ listing_id: 'one' }, FIXED_TIME, BOB)
-  t.is((await remove('one')).status, 204, 'and nothing of anybody else')
+  reusedIs409(t, await remove('one'), 'it takes nothing of another wallet')
   t.truthy(await listing('one'))
-  t.is((await remove('one', FIXED_TIME - 2)).status, 401, 'a new signature is not the owner’s now')
+  t.is((await remove('one', FIXED_TIME - 2)).status, 401, 'a new signature of a wallet that does not own it')
   t.is((await remove('one', FIXED_TIME - 2, BOB)).status, 204)
 })
 
@@ -145,13 +151,81 @@ test('a refused request leaves its signature good', async (t) => {
   t.is((await remove('two')).status, 204)
 })
 
-test('a signature is forgotten once it can no longer be used', async (t) => {
+test('a signature that has expired is refused, and a new one is good', async (t) => {
   let now = FIXED_TIME
   const { publish } = await openMarket(t, { nowSeconds: () => now })
   await publish({ listing_id: 'one' })
   now += 301
-  t.is((await publish({ listing_id: 'one' })).status, 401, 'the very same request too: its time is over')
+  t.is((await publish({ listing_id: 'one' })).status, 401, 'the very same request too')
   t.is((await publish({ listing_id: 'one', demands: [2] }, now)).status, 201)
+})
+
+/** Every way to use the signatures of one publish, update and delete again, each of which has to be refused. */
+const nothingReopens = async (t: ExecutionContext, market: Market, when: string): Promise<void> => {
+  const { publish, update, remove, listing } = market
+  const rows = () => Promise.all(['one', 'gone', 'new'].map(listing))
+  const before = await rows()
+  reusedIs409(t, await publish({ listing_id: 'one', demands: [2] }), `${when}: publish`)
+  reusedIs409(t, await update('one', { status: 'expired' }), `${when}: update`)
+  reusedIs409(t, await remove('gone'), `${when}: delete`)
+  const theft = { listing_id: 'new', storefront_url: 'https://evil.example/' }
+  reusedIs409(t, await publish(theft), `${when}: a new storefront`)
+  t.deepEqual(await rows(), before, when)
+}
+
+const useSignatures = async ({ publish, update, remove }: Market): Promise<void> => {
+  await publish({ listing_id: 'one', demands: [1] })
+  await publish({ listing_id: 'gone' })
+  await update('one', { status: 'closed' })
+  await remove('gone')
+  await publish({ listing_id: 'gone' }, FIXED_TIME + 1)
+}
+
+for (const [name, hours] of [
+  ['forward', 1],
+  ['back', -1],
+] as const) {
+  test(`a clock that is set ${name} an hour, and right again, reopens no used signature`, async (t) => {
+    let now = FIXED_TIME
+    const market = await openMarket(t, { nowSeconds: () => now })
+    await useSignatures(market)
+    now = FIXED_TIME + hours * 3600
+    t.is(
+      (await market.publish({ listing_id: 'one', demands: [3] })).status,
+      401,
+      'by that clock it is no good',
+    )
+    t.is((await market.publish({ listing_id: 'meanwhile' }, now)).status, 201)
+    now = FIXED_TIME + 10
+    await nothingReopens(t, market, 'right again')
+    t.is((await market.publish({ listing_id: 'after' }, now)).status, 201, 'a new signature is good')
+  })
+}
+
+test('a clock that is set back to the time of a forgotten signature does not reopen it', async (t) => {
+  let now = FIXED_TIME
+  const market = await openMarket(t, { nowSeconds: () => now })
+  await useSignatures(market)
+  now = FIXED_TIME + 3600
+  t.is((await market.publish({ listing_id: 'later' }, now)).status, 201)
+  now = FIXED_TIME
+  await nothingReopens(t, market, 'set back')
+})
+
+test('a process that starts with a wrong clock reopens no used signature, in itself or in another', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-clock-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const environment = { STORE_URL: `sqlite:${join(folder, 'entrepot.db')}` }
+  const right = await openMarket(t, { environment, nowSeconds: () => FIXED_TIME + 10 })
+  await useSignatures(right)
+  for (const hours of [-1, 1]) {
+    let now = FIXED_TIME + hours * 3600
+    const wrong = await openMarket(t, { environment, nowSeconds: () => now })
+    t.is((await wrong.publish({ listing_id: `meanwhile ${hours}` }, now)).status, 201)
+    await nothingReopens(t, right, `another process is ${hours} h off`)
+    now = FIXED_TIME + 10
+    await nothingReopens(t, wrong, `it was ${hours} h off`)
+  }
 })
 
 test('one Registry’s replay guard says nothing to another’s', async (t) => {

@@ -114,6 +114,18 @@ test("the storefront URL is the publisher's: a new one moves all its listings, a
   t.deepEqual(await urls(), ['https://b.example/', 'https://b.example/'])
 })
 
+test('an empty storefront URL is served as such where the publisher has no other', async (t) => {
+  const { publish, listing, get } = await openMarket(t)
+  await publish({ listing_id: 'one', storefront_url: '' })
+  t.is((await listing('one'))?.storefront_url, '')
+  const { items } = (await get('/publishers')).json() as { items: { storefront_url: unknown }[] }
+  t.is(items[0]?.storefront_url, '')
+  await publish({ listing_id: 'one', storefront_url: null }, FIXED_TIME - 1)
+  t.is((await listing('one'))?.storefront_url, '')
+  await publish({ listing_id: 'one', storefront_url: 'https://a.example/' }, FIXED_TIME - 2)
+  t.is((await listing('one'))?.storefront_url, 'https://a.example/')
+})
+
 test('a string of JSON reads as what is inside, junk as empty', async (t) => {
   const { publish, listing } = await openMarket(t)
   await publish({
@@ -132,7 +144,7 @@ test('a string of JSON keeps to the limits of the body around it', async (t) => 
   const deep = `${'['.repeat(40)}${']'.repeat(40)}`
   const long = JSON.stringify(Array(1001).fill(0))
   for (const [demands, message] of [
-    [deep, /body.demands: JSON is nested 40 deep/],
+    [deep, /body.demands: The listing would be nested 41 deep; at most 32 is allowed/],
     [long, /body.demands: An array has more than 1000 items/],
   ] as const) {
     const reply = await publish({ listing_id: 'one', demands })
@@ -199,6 +211,20 @@ test('an update of the oracle replaces it, null clears it, absent keeps it', asy
     t.is((await update('one', fields, FIXED_TIME - n)).status, 200)
     t.is((await listing('one'))?.oracle_address, oracle)
   }
+})
+
+test('an update with an array or an object for the oracle is refused and changes nothing', async (t) => {
+  const { publish, update, listing } = await openMarket(t)
+  await publish(FULL)
+  const before = await listing('one')
+  for (const oracle_address of [[], {}, { any: ['thing'] }]) {
+    const reply = await update('one', { oracle_address, status: 'closed' })
+    t.is(reply.status, 422)
+    t.deepEqual(reply.json().errors, [
+      { path: 'body.oracle_address', message: 'Input should be a string or null' },
+    ])
+  }
+  t.deepEqual(await listing('one'), before)
 })
 
 test('any status may follow any other, and only the three exist', async (t) => {

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { createLimiter } from '../../src/limits/limiter.ts'
 
-const LIMITS = { anonymousPerMinute: 0, readKeyPerMinute: 3, publishPerMinute: 60, trustedProxies: [] }
+const LIMITS = { anonymousPerMinute: 0, readKeyPerMinute: 3, publishPerMinute: 300, trustedProxies: [] }
 
 test('a limit of 0 counts nothing', (t) => {
   t.is(createLimiter(LIMITS)('anonymous', 'address:127.0.0.1'), null)
@@ -24,4 +24,11 @@ test('who has used a minute up is told so, and nobody else is', async (t) => {
     ],
   )
   t.deepEqual(await use('key:2'), [2, false])
+})
+
+test('a whole minute of publishes may come at once', async (t) => {
+  const limiter = createLimiter(LIMITS)
+  const uses = await Promise.all(Array.from({ length: 300 }, () => limiter('publish', 'publisher:0x1')!))
+  t.false(uses.some(({ exceeded }) => exceeded))
+  t.true((await limiter('publish', 'publisher:0x1'))?.exceeded)
 })

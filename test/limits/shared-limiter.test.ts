@@ -4,7 +4,7 @@ import { createLimiter } from '../../src/limits/limiter.ts'
 import { openRedisCounters, type RedisCounters } from '../../src/store/redis-counters.ts'
 import { startRedis, startRedisCluster } from '../helpers/redis.ts'
 
-const LIMITS = { anonymousPerMinute: 0, readKeyPerMinute: 4, publishPerMinute: 0, trustedProxies: [] }
+const LIMITS = { anonymousPerMinute: 0, readKeyPerMinute: 4, publishPerMinute: 300, trustedProxies: [] }
 
 for (const [name, start] of [
   ['Redis', () => startRedis()],
@@ -35,6 +35,23 @@ for (const [name, start] of [
     await Promise.all([answers(a.counters), answers(b.counters)])
     t.deepEqual([await a.remaining('key:3'), await b.remaining('key:3')], [3, 2], 'together again')
   })
+
+test('a whole minute of publishes may come at once, on two replicas together', async (t) => {
+  const redis = await startRedis()
+  t.teardown(() => redis.dispose())
+  const replicas = await Promise.all(
+    Array.from({ length: 2 }, async () => {
+      const counters = await openRedisCounters(redis.url)
+      t.teardown(() => counters.close())
+      return createLimiter(LIMITS, counters)
+    }),
+  )
+  const uses = await Promise.all(
+    Array.from({ length: 300 }, (_, n) => replicas[n % 2]!('publish', 'publisher:0x1')!),
+  )
+  t.false(uses.some(({ exceeded }) => exceeded))
+  for (const limiter of replicas) t.true((await limiter('publish', 'publisher:0x1'))?.exceeded)
+})
 
 test('a request is counted by the replica alone while Redis hangs', async (t) => {
   const redis = await startRedis()

@@ -1,7 +1,7 @@
 import test from 'ava'
 import type { ListingRecord } from '../../src/domain/listing.ts'
 import type { IndexConditions } from '../../src/listing-index/listing-index.ts'
-import { BlockLoad } from '../../src/registry/block-load.ts'
+import { BlockLoad, type BlockLoadOptions } from '../../src/registry/block-load.ts'
 import { Projection } from '../../src/registry/projection.ts'
 import { packed } from '../helpers/packed.ts'
 import { filterOn } from '../listing-index/model.ts'
@@ -36,9 +36,13 @@ const projectionWithPublishers = (): Projection => {
   return projection
 }
 
-const loadedBy = async (threads: number, listings: number): Promise<Projection> => {
+const loadedBy = async (
+  threads: number,
+  listings: number,
+  more: Partial<BlockLoadOptions> = {},
+): Promise<Projection> => {
   const projection = projectionWithPublishers()
-  const load = new BlockLoad(projection, threads)
+  const load = new BlockLoad(projection, { threads, ...more })
   try {
     for (let first = 0; first < listings; first += PAGE) {
       const count = Math.min(PAGE, listings - first)
@@ -86,7 +90,7 @@ test.serial('blocks that threads build hold what one thread would have put, and 
 test.serial('few listings start no thread', async (t) => {
   const threads = process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length
   const projection = projectionWithPublishers()
-  const load = new BlockLoad(projection, 2)
+  const load = new BlockLoad(projection, { threads: 2 })
   for (let page = 0; page < 5; page++)
     await load.take(packed(Array.from({ length: PAGE }, (_, n) => recordOf(page * PAGE + n))))
   await load.finish()
@@ -95,9 +99,20 @@ test.serial('few listings start no thread', async (t) => {
   t.is(projection.listings.size, 5 * PAGE)
 })
 
+test.serial('a load without any thread that starts puts the listings itself, in order', async (t) => {
+  const LISTINGS = 70_500
+  const faults: unknown[] = []
+  const onFault = (cause: unknown) => faults.push(cause)
+  const file = new URL('file:///nowhere/worker.ts')
+  const [alone, unable] = await Promise.all([loadedBy(0, LISTINGS), loadedBy(2, LISTINGS, { file, onFault })])
+  t.is(unable.listings.size, LISTINGS)
+  t.true(rowsOf(unable).join('\n') === rowsOf(alone).join('\n'))
+  t.true(faults.length >= 1 && faults.length <= 4, `${faults.length} threads`)
+})
+
 test.serial('what a thread refuses is told to whoever loads', async (t) => {
   const projection = projectionWithPublishers()
-  const load = new BlockLoad(projection, 1)
+  const load = new BlockLoad(projection, { threads: 1 })
   t.teardown(() => load.close())
   const page = (first: number, offerResource: string) =>
     packed(Array.from({ length: PAGE }, (_, n) => ({ ...recordOf(first + n), offerResource })))

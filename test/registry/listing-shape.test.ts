@@ -21,7 +21,7 @@ const messagesOf = (schema: Record<string, unknown>, x: unknown): string[] => {
   return check(candidate({ offer_resource: { x } as JsonObject })).map(({ message }) => message)
 }
 
-/** What Python's jsonschema says (`protocol.md` 1.12 for the first six). */
+/** What Python's jsonschema says. */
 const SENTENCES: [schema: Record<string, unknown>, value: unknown, messages: string[]][] = [
   [{ required: ['gpu_model'] }, {}, ["'gpu_model' is a required property"]],
   [{ minItems: 1 }, [], ['[] should be non-empty']],

@@ -16,7 +16,7 @@ const signatureOf = async (message: string): Promise<Signature> => {
 }
 
 test('threads recover what the plain function recovers, and tell nobody from somebody', async (t) => {
-  const { recover, close } = createRecoverPool(1)
+  const { recover, close } = createRecoverPool({ threads: 1 })
   t.teardown(close)
   const signature = await signatureOf('update_listing:L1:1767225600')
   t.is(await recover('update_listing:L1:1767225600', signature), WALLET.address.toLowerCase())
@@ -31,7 +31,7 @@ test('threads recover what the plain function recovers, and tell nobody from som
 })
 
 test('when too many wait, the next is turned away at once', async (t) => {
-  const { recover, close } = createRecoverPool(1)
+  const { recover, close } = createRecoverPool({ threads: 1 })
   const signature = await signatureOf('m')
   const waiting = Array.from({ length: MAX_WAITING + 10 }, () => recover('m', signature))
   waiting.map((one) => one.catch(() => {}))

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
-import { published, publishOf } from './contract/subject.ts'
+import { freshUse, published, publishOf } from './contract/subject.ts'
 
 /**
  * A process that publishes without end and says so: the id of each acknowledged listing as a line on stdout.
@@ -12,7 +12,7 @@ const store = openSqliteStore(path)
 
 const publishForever = async (writer: number): Promise<never> => {
   for (let n = 0; ; n++) {
-    const use = { signature: `${prefix}-${writer}-${n}`, body: 'body', expiresAt: Date.now() * 1000 + 1e9 }
+    const use = freshUse({ signature: `${prefix}-${writer}-${n}` })
     const { listingId } = await published(store, publishOf(`${prefix}-${writer}-${n}`, { use }))
     writeSync(1, `${listingId}\n`)
   }

@@ -15,6 +15,16 @@ local function split(row)
   return parts
 end
 
+-- Whether a command is for this listing, or none: `expected` is its time, 'none', or empty for any.
+local function is_expected(expected, listing)
+  return expected == '' or expected == (listing and listing[4] or 'none')
+end
+
+-- The bytes of a listing's row on the wire. The frame is all but these values, whose text is the same on the wire.
+local function row_bytes(frame_bytes, publisher_id, url, status, fields)
+  return tonumber(frame_bytes) + #publisher_id + #url + #status + #table.concat(fields)
+end
+
 -- The time of one more mutation: the server's clock, or just past the newest entry where the clock is not beyond it.
 -- An entry's id is its mutation's time, so the changelog is also the clock.
 local function next_time(log)
@@ -41,7 +51,14 @@ local function earlier_use(use, operation, listing_id)
   end
 end
 
-local function remember_use(use, operation, listing_id, body, answer, expires_at)
-  redis.call('HSET', use, join(operation, listing_id), join(body, answer))
-  redis.call('PEXPIREAT', use, expires_at)
+-- Whether a use that is not known may be one that was forgotten.
+local function may_be_forgotten(forgotten_use, expires_at)
+  local latest = redis.call('GET', forgotten_use)
+  return latest and tonumber(expires_at) <= tonumber(latest)
+end
+
+-- The key has no expiry of its own: only the clock that accepts signatures says when one may be forgotten.
+local function remember_use(use, use_expiry, signature, expires_at, field, value)
+  redis.call('HSET', use, field, value)
+  redis.call('ZADD', use_expiry, expires_at, signature)
 end

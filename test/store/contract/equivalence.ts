@@ -1,7 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { LISTING_STATUSES } from '../../../src/domain/listing.ts'
-import { nowMicros } from '../../../src/domain/timestamp.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { Model } from './model.ts'
 import { Picture } from './picture.ts'
@@ -11,12 +10,20 @@ import { ALICE, BOB, loaded, type OpenStore, replayed } from './subject.ts'
 const identity = fc.constantFrom(ALICE, BOB, { scheme: 'other', identifier: ALICE.identifier })
 const listingId = fc.constantFrom('L', 'M', 'N')
 const status = fc.constantFrom(null, ...LISTING_STATUSES)
-const storefrontUrl = fc.constantFrom(null, null, 'https://a.example', 'https://b.example')
-const use = fc.record({
-  signature: fc.integer({ min: 1, max: 6 }).map((n) => `signature-${n}`),
-  body: fc.constantFrom('body-1', 'body-2'),
-  expiresAt: fc.constant(nowMicros() + 3_600_000_000),
-})
+const storefrontUrl = fc.constantFrom(null, null, '', 'https://a.example', 'https://b.example')
+/** Signature n is good until 100 n. The clock is set to and fro; most of the time nothing has expired. */
+const use = fc
+  .record({
+    n: fc.integer({ min: 1, max: 6 }),
+    body: fc.constantFrom('body-1', 'body-2'),
+    clock: fc.oneof({ weight: 20, arbitrary: fc.constant(0) }, fc.constantFrom(99, 100, 250)),
+  })
+  .map(({ n, body, clock }) => ({
+    signature: `signature-${n}`,
+    body,
+    expiresAt: 100 * n,
+    now: Math.min(clock, 100 * n - 1),
+  }))
 const fields = fc.record(
   {
     offerResource: fc.json(),
@@ -33,7 +40,8 @@ const newKey = fc.record({
   hash: fc.stringMatching(/^[0-9a-f]{8}$/),
 })
 
-const publish = fc.record({ identity, listingId, storefrontUrl, fields, status, use })
+const maxListings = fc.constantFrom(0, 0, 2)
+const publish = fc.record({ identity, listingId, storefrontUrl, fields, status, maxListings, use })
 const update = fc.record({
   identity,
   listingId,
@@ -48,6 +56,14 @@ const command = fc.oneof(
     weight: 3,
     arbitrary: fc.record({ identity, listingId, use }).map((it) => (on: Mutable) => on.remove(it)),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({ operation: fc.constantFrom('publish', 'update', 'remove'), listingId, use }).map(
+      ({ use: { signature }, ...it }) =>
+        (on: Mutable) =>
+          on.hasUse({ ...it, signature }),
+    ),
+  },
   { weight: 1, arbitrary: newKey.map((it) => (on: Mutable) => on.addKey(it)) },
   { weight: 1, arbitrary: newKey.map((it) => (on: Mutable) => on.seedKey(it)) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 3 }).map((id) => (on: Mutable) => on.revokeKey(id)) },
@@ -55,7 +71,7 @@ const command = fc.oneof(
 
 /** What the store and its model have in common; the model answers at once. */
 type Mutable = {
-  [M in 'publish' | 'update' | 'remove' | 'addKey' | 'seedKey' | 'revokeKey']: (
+  [M in 'publish' | 'update' | 'remove' | 'hasUse' | 'addKey' | 'seedKey' | 'revokeKey']: (
     ...given: Parameters<Store[M]>
   ) => unknown
 }

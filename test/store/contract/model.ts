@@ -9,29 +9,35 @@ import type {
   RemoveCommand,
   RemoveOutcome,
   SignatureUse,
+  SignedOperation,
   UpdateCommand,
   UpdateOutcome,
+  UseKey,
 } from '../../../src/store/store.ts'
 
-/** The store as the contract tells it, in the fewest words: what every real one is compared with. Time is a counter. */
+/** The store's contract in the fewest words: every real store is compared with it. Time is a counter. */
 export class Model {
   readonly publishers: Publisher[] = []
   readonly listings = new Map<string, ListingRecord>()
   readonly keys: ApiKey[] = []
-  readonly #answers = new Map<string, { body: string; answer: unknown }>()
+  readonly #uses = new Map<string, { use: SignatureUse; answer: unknown; isTrue: () => boolean }>()
   readonly #urls = new Map<string, string | null>()
+  #forgottenUntil = 0
   #time = 0
 
   publish(command: PublishCommand): PublishOutcome {
-    const { identity, listingId, storefrontUrl, fields, status, use } = command
-    return this.#once('publish', listingId, use, (reused): PublishOutcome => {
+    const { identity, listingId, storefrontUrl, fields, status, maxListings, use } = command
+    const isTrue = (at: number) => this.listings.get(listingId)?.updatedAt === at
+    return this.#once('publish', listingId, use, isTrue, (reused): PublishOutcome => {
       const existing = this.listings.get(listingId)
       if (existing && !this.#owns(identity, existing)) return { outcome: 'not_owner' }
       const brought = this.#urls.get(use.signature)
-      if (reused || (brought !== undefined && storefrontUrl !== null && storefrontUrl !== brought))
+      if (reused || (brought !== undefined && storefrontUrl && storefrontUrl !== brought))
         return { outcome: 'signature_reused' }
+      const count = [...this.listings.values()].filter((listing) => this.#owns(identity, listing)).length
+      if (!existing && maxListings > 0 && count >= maxListings) return { outcome: 'too_many_listings' }
       const at = ++this.#time
-      if (brought === undefined) this.#urls.set(use.signature, storefrontUrl)
+      if (brought === undefined) this.#urls.set(use.signature, storefrontUrl || null)
       const publisherId = this.#upsert(identity, storefrontUrl, at).publisherId
       const receipt = {
         listingId,
@@ -46,7 +52,8 @@ export class Model {
   }
 
   update({ identity, listingId, status, oracleAddress, use }: UpdateCommand): UpdateOutcome {
-    return this.#once('update', listingId, use, (reused): UpdateOutcome => {
+    const isTrue = (at: number) => this.listings.get(listingId)?.updatedAt === at
+    return this.#once('update', listingId, use, isTrue, (reused): UpdateOutcome => {
       const existing = this.listings.get(listingId)
       if (!existing) return { outcome: 'not_found' }
       if (!this.#owns(identity, existing)) return { outcome: 'not_owner' }
@@ -62,7 +69,8 @@ export class Model {
   }
 
   remove({ identity, listingId, use }: RemoveCommand): RemoveOutcome {
-    return this.#once('remove', listingId, use, (reused): RemoveOutcome => {
+    const isTrue = () => !this.listings.has(listingId)
+    return this.#once('remove', listingId, use, isTrue, (reused): RemoveOutcome => {
       const existing = this.listings.get(listingId)
       if (!existing) return { outcome: 'not_found' }
       if (!this.#owns(identity, existing)) return { outcome: 'not_owner' }
@@ -96,19 +104,37 @@ export class Model {
     return { publishers: this.publishers, listings, keys: this.keys }
   }
 
+  hasUse({ operation, listingId, signature }: UseKey): boolean {
+    return this.#uses.has(JSON.stringify([operation, listingId, signature]))
+  }
+
+  /** `isTrue`: whether the answer that was given at that time still is. */
   #once<T extends { outcome: string }>(
-    operation: string,
+    operation: SignedOperation,
     listingId: string,
     use: SignatureUse,
+    isTrue: (at: number) => boolean,
     apply: (reused: boolean) => T,
   ): T {
+    this.#forgetExpired(use)
     const name = JSON.stringify([operation, listingId, use.signature])
-    const earlier = this.#answers.get(name)
-    if (earlier?.body === use.body) return earlier.answer as T
-    const answer = apply(earlier !== undefined)
+    const earlier = this.#uses.get(name)
+    if (earlier?.use.body === use.body)
+      return earlier.isTrue() ? (earlier.answer as T) : ({ outcome: 'signature_reused' } as unknown as T)
+    const answer = apply(earlier !== undefined || use.expiresAt <= this.#forgottenUntil)
+    const at = this.#time
     if (['published', 'updated', 'removed'].includes(answer.outcome))
-      this.#answers.set(name, { body: use.body, answer })
+      this.#uses.set(name, { use, answer, isTrue: () => isTrue(at) })
     return answer
+  }
+
+  #forgetExpired({ now }: SignatureUse): void {
+    for (const [name, { use }] of this.#uses) {
+      if (use.expiresAt > now) continue
+      this.#uses.delete(name)
+      this.#urls.delete(use.signature)
+      this.#forgottenUntil = Math.max(this.#forgottenUntil, use.expiresAt)
+    }
   }
 
   #owns(identity: Identity, { publisherId }: ListingRecord): boolean {
@@ -121,7 +147,7 @@ export class Model {
     const index = found === -1 ? this.publishers.length : found
     const existing = this.publishers[index]
     const fresh = { publisherId: index + 1, scheme, identifier, createdAt: at }
-    if (!existing || (url !== null && url !== existing.storefrontUrl))
+    if (!existing || (url && url !== existing.storefrontUrl))
       this.publishers[index] = { ...(existing ?? fresh), storefrontUrl: url, updatedAt: at }
     return this.publishers[index]!
   }

@@ -1,9 +1,10 @@
 import test from 'ava'
-import { NEW_LISTING_FIELDS } from '../../../src/domain/listing.ts'
+import { MAX_LISTING_BYTES, NEW_LISTING_FIELDS, rowBytes } from '../../../src/domain/listing.ts'
 import { Picture } from './picture.ts'
 import {
   ALICE,
   BOB,
+  freshUse,
   loaded,
   type OpenStore,
   published,
@@ -85,9 +86,104 @@ export const publishingContract = (name: string, open: OpenStore): void => {
     t.deepEqual(await at('https://one.example'), ['https://one.example'])
     t.deepEqual(await at('https://one.example'), [])
     t.deepEqual(await at(null), [])
+    t.deepEqual(await at(''), [])
     t.deepEqual(await at('https://two.example'), ['https://two.example'])
     const [publisher] = (await Picture.of(store)).publishers.values()
     t.true(publisher!.updatedAt > publisher!.createdAt)
+  })
+
+  test(`${name}: an empty storefront URL is kept as such for a new publisher alone, and is no other URL`, async (t) => {
+    const { store } = await open(t)
+    const { signature } = freshUse()
+    const publish = async (listingId: string, storefrontUrl: string | null) =>
+      (await store.publish(publishOf(listingId, { storefrontUrl, use: freshUse({ signature }) }))).outcome
+    t.is(await publish('L', ''), 'published')
+    t.deepEqual(
+      [...(await Picture.of(store)).publishers.values()].map(({ storefrontUrl }) => storefrontUrl),
+      [''],
+    )
+    t.is(await publish('M', null), 'published')
+    t.is(await publish('N', 'https://evil.example'), 'signature_reused')
+  })
+
+  test(`${name}: the row of a listing has at most MAX_LISTING_BYTES, and a refusal changes nothing`, async (t) => {
+    const { store } = await open(t)
+    const id = 'é"\\'
+    const spoken = {
+      offerResource: '{"é":"\\u00e9"}',
+      storefrontUrl: 'https://é.example',
+      status: 'closed' as const,
+    }
+    const publish = (room: number) => {
+      const { storefrontUrl, status, offerResource } = spoken
+      const fields = { offerResource, demands: `"${'x'.repeat(room)}"` }
+      return store.publish(publishOf(id, { storefrontUrl, status, fields }))
+    }
+    const bytes = async () => {
+      const { publishers, listings } = await Picture.of(store)
+      const record = listings.get(id)!
+      return rowBytes(record, publishers.get(record.publisherId)!.storefrontUrl)
+    }
+    const empty = await loaded(store)
+    t.deepEqual(await publish(MAX_LISTING_BYTES), { outcome: 'too_large' })
+    t.deepEqual(await loaded(store), empty)
+    t.is((await publish(0)).outcome, 'published')
+    const room = MAX_LISTING_BYTES - (await bytes())
+    t.is((await publish(room)).outcome, 'published')
+    t.is(await bytes(), MAX_LISTING_BYTES)
+    const full = await loaded(store)
+    t.deepEqual(await publish(room + 1), { outcome: 'too_large' })
+    const kept = publishOf(id, { fields: { acceptedEscrows: '[0]' } })
+    t.deepEqual(await store.publish(kept), { outcome: 'too_large' })
+    t.deepEqual(await store.update(updateOf(id, { oracleAddress: '"0x1"' })), { outcome: 'too_large' })
+    t.deepEqual(await loaded(store), full)
+    t.is((await store.update(updateOf(id, { status: 'expired' }))).outcome, 'updated', 'it can be closed')
+  })
+
+  test(`${name}: a publisher has at most maxListings listings, and a refusal changes nothing`, async (t) => {
+    const { store } = await open(t)
+    const publish = async (id: string, identity = ALICE) =>
+      (await store.publish(publishOf(id, { identity, maxListings: 2 }))).outcome
+    t.deepEqual([await publish('L'), await publish('M')], ['published', 'published'])
+    const full = await loaded(store)
+    const url = { storefrontUrl: 'https://a.example', maxListings: 2 }
+    t.deepEqual(await store.publish(publishOf('N', url)), { outcome: 'too_many_listings' })
+    t.deepEqual(await loaded(store), full)
+    t.is(await publish('L'), 'published', 'one of them again')
+    t.is(await publish('N', BOB), 'published', 'another publisher')
+    await store.remove(removeOf('L'))
+    await store.remove(removeOf('nothing'))
+    t.is(await publish('L', BOB), 'published', 'its id at another publisher')
+    t.deepEqual([await publish('O'), await publish('P')], ['published', 'too_many_listings'])
+    t.is((await store.publish(publishOf('P', { maxListings: 0 }))).outcome, 'published', '0 is no limit')
+  })
+
+  test(`${name}: publishes that come at once do not exceed maxListings`, async (t) => {
+    const { store } = await open(t)
+    const all = Array.from({ length: 30 }, (_, n) => store.publish(publishOf(`L${n}`, { maxListings: 7 })))
+    const outcomes = (await Promise.all(all)).map(({ outcome }) => outcome)
+    t.is(outcomes.filter((outcome) => outcome === 'published').length, 7)
+    t.is((await Picture.of(store)).listings.size, 7)
+  })
+
+  test(`${name}: a command for another state of the listing finds it changed, and changes nothing`, async (t) => {
+    const { store } = await open(t)
+    const CHANGED = { outcome: 'changed' } as const
+    t.deepEqual(await store.publish(publishOf('L', { expected: 1 })), CHANGED)
+    t.deepEqual((await loaded(store)).changes, [])
+    const first = await published(store, publishOf('L', { expected: null }))
+    const before = await loaded(store)
+    for (const expected of [null, first.updatedAt - 1]) {
+      t.deepEqual(await store.publish(publishOf('L', { expected })), CHANGED)
+      t.deepEqual(await store.update(updateOf('L', { expected })), CHANGED)
+    }
+    t.deepEqual(await store.publish(publishOf('L', { identity: BOB, expected: null })), {
+      outcome: 'not_owner',
+    })
+    t.deepEqual(await loaded(store), before)
+    const second = await published(store, publishOf('L', { expected: first.updatedAt }))
+    t.is((await store.update(updateOf('L', { expected: second.updatedAt }))).outcome, 'updated')
+    t.is((await store.update(updateOf('L'))).outcome, 'updated', 'any state')
   })
 
   test(`${name}: nobody publishes, updates or removes another publisher's listing, and a refusal changes nothing`, async (t) => {

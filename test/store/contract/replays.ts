@@ -2,27 +2,36 @@ import test from 'ava'
 import { Picture } from './picture.ts'
 import { BOB, freshUse, loaded, type OpenStore, published, publishOf, removeOf, updateOf } from './subject.ts'
 
-/** What a signature is good for a second time (`protocol.md` 8, Replay). */
+/** The replay guard: what a signature is good for a second time. */
 export const replayContract = (name: string, open: OpenStore): void => {
-  test(`${name}: the very same publish again is answered as the first time and changes nothing`, async (t) => {
+  test(`${name}: the very same publish again is answered as the first time while the listing is unchanged`, async (t) => {
     const { store } = await open(t)
-    const command = publishOf('L', { fields: { offerResource: '{"v":1}' } })
+    const command = publishOf('L', {
+      fields: { offerResource: '{"v":1}' },
+      storefrontUrl: 'https://a.example',
+    })
     const first = await store.publish(command)
-    await published(store, publishOf('L', { fields: { offerResource: '{"v":2}' }, status: 'closed' }))
+    await published(store, publishOf('M', { storefrontUrl: 'https://b.example' }))
     const before = await loaded(store)
     t.deepEqual(await store.publish(command), first)
     t.deepEqual(await loaded(store), before)
   })
 
-  test(`${name}: a publish repeated after the listing was removed does not bring it back`, async (t) => {
+  test(`${name}: a publish repeated after its listing has changed, gone or come to another publisher is refused`, async (t) => {
     const { store } = await open(t)
     const command = publishOf('L')
-    const first = await store.publish(command)
+    await published(store, command)
+    const refused = async (when: string) => {
+      const before = await loaded(store)
+      t.deepEqual(await store.publish(command), SIGNATURE_REUSED, when)
+      t.deepEqual(await loaded(store), before, when)
+    }
+    await store.update(updateOf('L', { status: 'closed' }))
+    await refused('changed')
     await store.remove(removeOf('L'))
-    t.deepEqual(await store.publish(command), first)
-    t.is((await Picture.of(store)).listings.size, 0)
+    await refused('gone')
     await published(store, publishOf('L', { identity: BOB }))
-    t.deepEqual(await store.publish(command), first)
+    await refused('of another publisher')
   })
 
   test(`${name}: a publish signature with another body for its listing is refused and changes nothing`, async (t) => {
@@ -32,7 +41,7 @@ export const replayContract = (name: string, open: OpenStore): void => {
     const before = await loaded(store)
     const use = { ...command.use, body: 'another' }
     const again = { ...command, use, storefrontUrl: 'https://b.example', status: 'closed' as const }
-    t.deepEqual(await store.publish(again), { outcome: 'signature_reused' })
+    t.deepEqual(await store.publish(again), SIGNATURE_REUSED)
     t.deepEqual(await loaded(store), before)
   })
 
@@ -64,20 +73,21 @@ export const replayContract = (name: string, open: OpenStore): void => {
     t.is(publisher?.storefrontUrl, 'https://a.example')
   })
 
-  test(`${name}: an update repeated is answered as the first time, with another body it is refused`, async (t) => {
+  test(`${name}: an update repeated is answered as the first time until the listing changes, another body is refused`, async (t) => {
     const { store } = await open(t)
     await published(store, publishOf('L'))
     const close = updateOf('L', { status: 'closed' })
+    const reopen = { ...close, status: 'open' as const, use: { ...close.use, body: 'another' } }
     const first = await store.update(close)
-    await store.update(updateOf('L', { status: 'open' }))
     const before = await loaded(store)
     t.deepEqual(await store.update(close), first)
-    const reopen = { ...close, status: 'open' as const, use: { ...close.use, body: 'another' } }
-    t.deepEqual(await store.update(reopen), { outcome: 'signature_reused' })
+    t.deepEqual(await store.update(reopen), SIGNATURE_REUSED)
     t.deepEqual(await loaded(store), before)
+    await store.update(updateOf('L'))
+    t.deepEqual(await store.update(close), SIGNATURE_REUSED)
   })
 
-  test(`${name}: a used delete signature removes nothing that was published after it`, async (t) => {
+  test(`${name}: a used delete signature is answered while the listing is away, and refused once it is back`, async (t) => {
     const { store } = await open(t)
     await published(store, publishOf('L'))
     const command = removeOf('L')
@@ -85,9 +95,9 @@ export const replayContract = (name: string, open: OpenStore): void => {
     t.deepEqual(await store.remove(command), { outcome: 'removed' })
     await published(store, publishOf('L'))
     const before = await loaded(store)
-    t.deepEqual(await store.remove(command), { outcome: 'removed' })
+    t.deepEqual(await store.remove(command), SIGNATURE_REUSED)
     const other = { ...command, use: { ...command.use, body: 'another' } }
-    t.deepEqual(await store.remove(other), { outcome: 'signature_reused' })
+    t.deepEqual(await store.remove(other), SIGNATURE_REUSED)
     t.deepEqual(await loaded(store), before)
   })
 
@@ -95,12 +105,13 @@ export const replayContract = (name: string, open: OpenStore): void => {
     const { store } = await open(t)
     await published(store, publishOf('L'))
     const close = updateOf('L', { status: 'closed' })
-    const first = await store.update(close)
+    await store.update(close)
     await store.remove(removeOf('L'))
-    t.deepEqual(await store.update(close), first)
+    t.deepEqual(await store.update(close), SIGNATURE_REUSED)
     const other = { ...close, use: { ...close.use, body: 'another' } }
     t.deepEqual(await store.update(other), { outcome: 'not_found' })
     await published(store, publishOf('L', { identity: BOB }))
+    t.deepEqual(await store.update(close), SIGNATURE_REUSED)
     t.deepEqual(await store.update(other), { outcome: 'not_owner' })
   })
 
@@ -126,11 +137,55 @@ export const replayContract = (name: string, open: OpenStore): void => {
     t.is((await store.remove(removeOf('L', { use }))).outcome, 'removed')
   })
 
-  test(`${name}: an expired use is forgotten`, async (t) => {
+  test(`${name}: the store knows the uses of a signature by operation and listing`, async (t) => {
     const { store } = await open(t)
-    const expired = { signature: freshUse().signature, expiresAt: 1 }
-    await published(store, publishOf('L', { use: freshUse(expired) }))
-    const again = publishOf('L', { use: freshUse(expired), storefrontUrl: 'https://a.example' })
-    t.is((await store.publish(again)).outcome, 'published')
+    const command = publishOf('L')
+    const { signature } = command.use
+    const key = { operation: 'publish', listingId: 'L', signature } as const
+    t.false(await store.hasUse(key))
+    await published(store, command)
+    t.true(await store.hasUse(key))
+    t.false(await store.hasUse({ ...key, listingId: 'M' }))
+    t.false(await store.hasUse({ ...key, operation: 'update' }))
+    t.false(await store.hasUse({ ...key, signature: 'another' }))
+  })
+
+  test(`${name}: a use is forgotten when its signature has expired by the clock that accepts signatures`, async (t) => {
+    const { store } = await open(t)
+    const [early, late] = [signedAt(100), signedAt(200)]
+    await published(store, publishOf('L', { use: freshUse({ ...early, now: 100 }) }))
+    await published(store, publishOf('M', { use: freshUse({ ...late, now: 199 }) }))
+    const known = async () => [
+      await store.hasUse({ operation: 'publish', listingId: 'L', signature: early.signature }),
+      await store.hasUse({ operation: 'publish', listingId: 'M', signature: late.signature }),
+    ]
+    t.deepEqual(await known(), [true, true])
+    await store.remove(removeOf('nothing', { use: freshUse({ now: 200 }) }))
+    t.deepEqual(await known(), [false, true], 'a refused mutation brings the time, too')
+    await store.remove(removeOf('nothing', { use: freshUse({ now: 300 }) }))
+    t.deepEqual(await known(), [false, false])
+  })
+
+  test(`${name}: a forgotten use stays used, wherever the clock is set`, async (t) => {
+    const { store } = await open(t)
+    const use = freshUse({ expiresAt: 200, now: 100 })
+    const command = publishOf('L', { use })
+    await published(store, command)
+    await published(store, publishOf('M', { use: freshUse({ expiresAt: 1300, now: 1200 }) }))
+    const before = await loaded(store)
+    const other = { ...use, body: 'another' }
+    t.deepEqual(await store.publish(command), SIGNATURE_REUSED)
+    t.deepEqual(await store.publish({ ...command, use: other }), SIGNATURE_REUSED)
+    t.deepEqual(await store.publish(publishOf('N', { use: other })), SIGNATURE_REUSED)
+    t.deepEqual(await store.update(updateOf('L', { use: other })), SIGNATURE_REUSED)
+    t.deepEqual(await store.remove(removeOf('L', { use: other })), SIGNATURE_REUSED)
+    t.deepEqual(await loaded(store), before)
+    const newer = freshUse({ expiresAt: 201, now: 101 })
+    t.is((await store.publish(publishOf('N', { use: newer }))).outcome, 'published')
   })
 }
+
+const SIGNATURE_REUSED = { outcome: 'signature_reused' } as const
+
+/** A signature of its own that expires 100 later. */
+const signedAt = (time: number) => ({ signature: `signed at ${time}`, expiresAt: time + 100 })

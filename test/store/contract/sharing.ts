@@ -67,4 +67,19 @@ export const sharingContract = (name: string, open: OpenStore): void => {
     t.is(new Set(receipts.map(({ publisherId }) => publisherId)).size, 1)
     t.is((await Picture.of(store)).listings.size, 200)
   })
+
+  test(`${name}: writers on two open stores do not exceed maxListings together`, async (t) => {
+    const { store, another } = await open(t)
+    const other = await another()
+    const outcomes = await Promise.all(
+      Array.from({ length: 30 }, (_, n) =>
+        (n % 2 ? store : other).publish(publishOf(`L${n}`, { maxListings: 7 })),
+      ),
+    )
+    t.is(outcomes.filter(({ outcome }) => outcome === 'published').length, 7)
+    await (await another()).remove(removeOf([...(await Picture.of(store)).listings.keys()][0]!))
+    const next = Array.from({ length: 2 }, (_, n) => publishOf(`next ${n}`, { maxListings: 7 }))
+    t.is((await store.publish(next[0]!)).outcome, 'published')
+    t.is((await other.publish(next[1]!)).outcome, 'too_many_listings')
+  })
 }

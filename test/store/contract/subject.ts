@@ -33,6 +33,7 @@ export const freshUse = (overrides: Partial<SignatureUse> = {}): SignatureUse =>
     signature: `signature-${uses}`,
     body: `body-${uses}`,
     expiresAt: nowMicros() + TEN_MINUTES,
+    now: nowMicros(),
     ...overrides,
   }
 }
@@ -43,6 +44,7 @@ export const publishOf = (listingId: string, overrides: Partial<PublishCommand> 
   storefrontUrl: null,
   fields: {},
   status: null,
+  maxListings: 0,
   use: freshUse(),
   ...overrides,
 })

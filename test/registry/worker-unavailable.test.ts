@@ -1,0 +1,49 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'ava'
+import { Client } from 'undici'
+import { startProcess } from '../e2e/service-process.ts'
+import { ALICE, publishBody } from '../helpers/seller.ts'
+
+test('a process without file descriptors for a thread answers a publish with 503, and goes on when it has them', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-worker-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const service = await startProcess(`sqlite:${join(folder, 'entrepot.db')}`)
+  t.teardown(() => service.end('SIGKILL'))
+  const client = new Client(service.url, { pipelining: 1 })
+  t.teardown(() => client.close())
+  const get = async (path: string) => {
+    const reply = await client.request({ method: 'GET', path })
+    await reply.body.dump()
+    return reply.statusCode
+  }
+  const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'one' }))
+  const publish = () =>
+    client.request({
+      method: 'POST',
+      path: '/listings',
+      headers: { 'content-type': 'application/json' },
+      body,
+    })
+  const allow = (descriptors: number) =>
+    execFileSync('prlimit', ['--pid', String(service.pid), `--nofile=${descriptors}:`])
+
+  t.is(await get('/listings'), 200) // the one connection of this test is open
+  allow(readdirSync(`/proc/${service.pid}/fd`).length)
+  const logged = service.logged('worker unavailable')
+  const refused = await publish()
+  t.is(refused.statusCode, 503)
+  t.is(refused.headers['retry-after'], '1')
+  t.like(await refused.body.json(), { type: 'urn:entrepot:problem:unavailable' })
+  const [line] = await logged
+  t.regex(String(line?.reason), /EMFILE|too many open files/i)
+  t.is(await get('/listings'), 200)
+
+  allow(1024)
+  const taken = await publish()
+  t.is(taken.statusCode, 201)
+  await taken.body.dump()
+  t.is(await service.end('SIGTERM'), 0)
+})

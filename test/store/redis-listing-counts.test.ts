@@ -1,0 +1,33 @@
+import test from 'ava'
+import { Redis } from 'ioredis'
+import { openRedisStore } from '../../src/store/redis.ts'
+import { startRedis } from '../helpers/redis.ts'
+import { BOB, published, publishOf, removeOf } from './contract/subject.ts'
+
+const redis = await startRedis()
+test.after.always(() => redis.dispose())
+
+test('listings that a version without counts has written are counted when the store is opened', async (t) => {
+  const operator = new Redis(redis.url)
+  t.teardown(() => operator.disconnect())
+  const open = async () => {
+    const { store } = await openRedisStore(redis.url)
+    t.teardown(() => store.close())
+    return store
+  }
+  const before = await open()
+  for (let n = 0; n < 250; n++) await published(before, publishOf(`L${n}`))
+  await published(before, publishOf('M', { identity: BOB }))
+  const counts = '{entrepot}:listing-counts'
+  const right = { 1: '250', 2: '1' }
+  t.deepEqual(await operator.hgetall(counts), right)
+  await operator.del(counts)
+  const store = await open()
+  t.deepEqual(await operator.hgetall(counts), right)
+  t.is((await store.publish(publishOf('N', { maxListings: 250 }))).outcome, 'too_many_listings')
+  await operator.hincrby(counts, '1', -3) // a version without counts writes beside this one
+  await open()
+  t.deepEqual(await operator.hgetall(counts), right)
+  await store.remove(removeOf('M', { identity: BOB }))
+  t.is((await operator.hget(counts, '2')) ?? '0', '0')
+})
