@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { churn } from './churn.ts'
 import { cli } from './cli.ts'
+import { cold } from './cold.ts'
+import { deep } from './deep.ts'
 import { gatewayCold } from './gateway-cold.ts'
 import { gatewayDead } from './gateway-dead.ts'
 import { gatewayHot } from './gateway-hot.ts'
@@ -31,10 +33,12 @@ const BENCHES: readonly Bench[] = [
   publish,
   mixed,
   gatewayHot,
+  cold,
   gatewayCold,
   gatewayDead,
   snapshot,
   stream,
+  deep,
   churn,
   cli,
 ]

@@ -1,10 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'undici'
 import type { Bench } from './bench.ts'
-import { type Child, startChild, startEntrepot } from './children.ts'
+import { type Child, startChild } from './children.ts'
+import { startGateway } from './start-gateway.ts'
 import type { Row } from './table.ts'
 
 const LISTINGS = 200
@@ -33,7 +34,13 @@ const measure = async (count: number, budget: string): Promise<Row> => {
       rates.gateway.push(await queriesPerSecond(gateway))
     }
     const [own, other] = [median(rates.gateway), median(rates.naive)]
-    return { upstreams: count, 'gateway, queries/s': own, 'naive, queries/s': other, ratio: own / other, budget }
+    return {
+      upstreams: count,
+      'gateway, queries/s': own,
+      'naive, queries/s': other,
+      ratio: own / other,
+      budget,
+    }
   } finally {
     await gateway.close()
     await naive.close()
@@ -43,16 +50,6 @@ const measure = async (count: number, budget: string): Promise<Row> => {
 }
 
 const script = (name: string): string => fileURLToPath(new URL(`./${name}`, import.meta.url))
-
-export const startGateway = async (folder: string, bases: readonly string[]): Promise<Child> => {
-  const config = join(folder, 'gateway.toml')
-  const tables = bases.map(
-    (url, n) =>
-      `[[upstreams]]\nname = "upstream-${n}"\nurl = "${url}"\nallow_private_addresses = true\n`,
-  )
-  await writeFile(config, tables.join('\n'))
-  return startEntrepot({ STORE_URL: 'sqlite::memory:', ENTREPOT_CONFIG: config })
-}
 
 let asked = 0
 

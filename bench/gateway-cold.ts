@@ -1,9 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Bench } from './bench.ts'
-import { type Child, startChild, startEntrepot } from './children.ts'
+import { startChild } from './children.ts'
+import { startGateway } from './start-gateway.ts'
 import type { Row } from './table.ts'
 
 const UPSTREAMS = 20
@@ -22,9 +23,10 @@ export const gatewayCold: Bench = {
 
 const measure = async (nearest: number, farthest: number, budget?: string): Promise<Row> => {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
-  const script = fileURLToPath(new URL('./far-registries.ts', import.meta.url))
+  const script = fileURLToPath(new URL('./scripted-registries.ts', import.meta.url))
   const upstreams = await startChild([script, ...[UPSTREAMS, LISTINGS, nearest, farthest].map(String)])
-  const gateway = await startGateway(folder, upstreams)
+  const bases = Array.from({ length: UPSTREAMS }, (_, n) => `${upstreams.url}/registry-${n}`)
+  const gateway = await startGateway(folder, bases)
   try {
     const times = { gateway: [] as number[], slowest: [] as number[] }
     const slowest = `${upstreams.url}/registry-${UPSTREAMS - 1}/listings?`
@@ -48,17 +50,6 @@ const measure = async (nearest: number, farthest: number, budget?: string): Prom
     await upstreams.close()
     await rm(folder, { recursive: true })
   }
-}
-
-const startGateway = async (folder: string, { url }: Child): Promise<Child> => {
-  const config = join(folder, 'gateway.toml')
-  const tables = Array.from(
-    { length: UPSTREAMS },
-    (_, n) =>
-      `[[upstreams]]\nname = "upstream-${n}"\nurl = "${url}/registry-${n}"\nallow_private_addresses = true\n`,
-  )
-  await writeFile(config, tables.join('\n'))
-  return startEntrepot({ STORE_URL: 'sqlite::memory:', ENTREPOT_CONFIG: config })
 }
 
 const timed = async (url: string): Promise<number> => {

@@ -8,7 +8,7 @@ import { generateListings } from './generate-listings.ts'
 /**
  * Many Registries in one process that do next to nothing: `/registry-N/listings` pages by `limit` and `offset` through
  * listings that match whatever is asked, after the time that the Nth is away. Each declares the shipped filters.
- * Arguments: their number, their listings, the milliseconds of the nearest and the farthest.
+ * `/requests` answers how many pages were served. Arguments: their number, their listings, the milliseconds of the nearest and the farthest.
  */
 const [count = 0, listings = 0, nearest = 0, farthest = 0] = process.argv.slice(2).map(Number)
 
@@ -22,14 +22,21 @@ const registries = Array.from({ length: count }, (_, n) => {
   return { items: items.reverse(), pages: new Map<string, Buffer>() }
 })
 
+/** Longer Registries are walked once, and their pages are not kept. */
+const MEMOIZED = 1000
+
 type Registry = (typeof registries)[number]
+
+let served = 0
 
 const server = createServer((request, response) => {
   const url = new URL(request.url ?? '/', 'http://bench')
+  if (url.pathname === '/requests') return send(response, 200, Buffer.from(String(served)))
   const [, n = '', route = ''] = /^\/registry-(\d+)\/([\w-]+)$/.exec(url.pathname) ?? []
   const registry = registries[Number(n)]
   if (registry === undefined || route === 'publishers') return send(response, 404, Buffer.from('{}'))
   if (route === 'filter-spec') return send(response, 200, FILTER_SPEC)
+  served++
   const body = pageOf(registry, url.searchParams.get('limit') ?? '50', url.searchParams.get('offset') ?? '0')
   const delay = nearest + ((farthest - nearest) * Number(n)) / Math.max(1, count - 1)
   return farthest === 0 ? send(response, 200, body) : setTimeout(() => send(response, 200, body), delay)
@@ -46,7 +53,7 @@ const pageOf = ({ items, pages }: Registry, limit: string, offset: string): Buff
   const body = Buffer.from(
     `{"items":[${page.join(',')}],"count":${page.length},"total_after_filter":${items.length}}`,
   )
-  pages.set(key, body)
+  if (items.length <= MEMOIZED) pages.set(key, body)
   return body
 }
 

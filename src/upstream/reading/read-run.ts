@@ -54,6 +54,7 @@ class RunReader {
   #run: Run
   /** Halved by pages that are too large, doubled by those that are not. */
   #maxLimit = MAX_PAGE_ITEMS
+  #isReadOn = false
   #received = 0
   #fruitless = 0
   #cursor: string | undefined
@@ -84,6 +85,7 @@ class RunReader {
   }
 
   #resume(base: Run): PageRequest {
+    this.#isReadOn = true
     this.#run = base
     this.#cursor = base.pages.at(-1)?.nextCursor
     return this.#nextRequest()
@@ -118,8 +120,12 @@ class RunReader {
     return Math.max(1, count - this.#run.select(this.#range).listings.length)
   }
 
-  /** Rounded up, so that readers of similar pages share them; one more listing shows where a tie ends. */
+  /**
+   * Rounded up, so that readers of similar pages share them; one more listing shows where a tie ends. Whoever reads on
+   * will probably do so again, and gets whole pages.
+   */
   #limit(wanted: number): number {
+    if (this.#isReadOn) return this.#maxLimit
     const size = PAGE_SIZES.find((size) => wanted <= size + OVERLAP)
     const limit = size === undefined ? MAX_PAGE_ITEMS : Math.max(size, wanted) + 1
     return Math.min(limit, this.#maxLimit)

@@ -1,0 +1,13 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Child, startEntrepot } from './children.ts'
+
+/** A gateway over upstreams at these URLs, all live, with nothing of its own; its configuration goes to `folder`. */
+export const startGateway = async (folder: string, bases: readonly string[]): Promise<Child> => {
+  const config = join(folder, 'gateway.toml')
+  const tables = bases.map(
+    (url, n) => `[[upstreams]]\nname = "upstream-${n}"\nurl = "${url}"\nallow_private_addresses = true\n`,
+  )
+  await writeFile(config, tables.join('\n'))
+  return startEntrepot({ STORE_URL: 'sqlite::memory:', ENTREPOT_CONFIG: config })
+}
