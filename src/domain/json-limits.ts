@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonValue } from './json.ts'
-import { nestingDepth } from './json-walk.ts'
+import { hasLongerArray, nestingDepth } from './json-walk.ts'
 
 /** What any reader of a listing can be expected to take. */
 export const MAX_NESTING = 32
@@ -19,11 +18,7 @@ export function memberDepthProblem(text: Uint8Array): string | null {
     : null
 }
 
-/** Likewise for its value, whose depth is within the limit. */
-export const sizeProblem = (value: JsonValue): string | null =>
-  arraysFit(value) ? null : `An array has more than ${MAX_ARRAY_ITEMS} items`
-
-const arraysFit = (value: JsonValue): boolean => {
-  if (Array.isArray(value)) return value.length <= MAX_ARRAY_ITEMS && value.every(arraysFit)
-  return isJsonObject(value) ? Object.values(value).every(arraysFit) : true
+/** Likewise for the length of its arrays. */
+export function sizeProblem(text: Uint8Array): string | null {
+  return hasLongerArray(text, MAX_ARRAY_ITEMS) ? `An array has more than ${MAX_ARRAY_ITEMS} items` : null
 }

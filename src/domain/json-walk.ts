@@ -4,6 +4,21 @@ export const nestingDepth = (bytes: Uint8Array): number => {
   return isOpening(bytes[start]) ? walkContainer(bytes, start).depth : 0
 }
 
+/** Whether any array of a JSON text has more than `max` items. Never throws, whatever the bytes. */
+export function hasLongerArray(bytes: Uint8Array, max: number): boolean {
+  /** Commas so far in each open container. */
+  const commas: number[] = []
+  for (let position = 0; position < bytes.length; position++) {
+    const byte = bytes[position]
+    if (byte === QUOTE) position = stringEnd(bytes, position) - 1
+    else if (byte === OPEN_BRACKET) commas.push(0)
+    else if (byte === OPEN_BRACE) commas.push(Number.NEGATIVE_INFINITY)
+    else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) commas.pop()
+    else if (byte === COMMA && commas.length > 0 && ++commas[commas.length - 1]! >= max) return true
+  }
+  return false
+}
+
 /** Where a value stands in its text: `[start, end)`. */
 export type Slice = { start: number; end: number }
 /** An element of an array, with its own nesting depth: 0 for a scalar. */

@@ -47,11 +47,11 @@ const serve =
   async (context) => {
     const { req } = context
     if (route.path.includes(':')) requireDecodable(context.path)
-    // The deployed protocol decodes the body before it looks at the key (`protocol.md` 1.0, order of checks).
-    const body = route.body === undefined ? null : await readJsonBody(req)
     const reader = authorize(route.gate, req.headers.authorization)
     const counted = await admit(req, route.gate, reader)
     if (counted !== null) context.set(counted)
+    // After the gate and the limits, because reading and parsing a body is what a hostile request makes costly.
+    const body = route.body === undefined ? null : await readJsonBody(req)
     const exchange: Exchange = {
       params: context.params as Record<string, string>,
       path: context.path,

@@ -39,10 +39,11 @@ const isFieldName = (name: string): name is FieldName => Object.hasOwn(FIELDS, n
 const decodeBlob = (text: string, name: FieldName): string => {
   if (!text.startsWith('"')) return text
   const inner: string = JSON.parse(text)
-  refuse(name, memberDepthProblem(Buffer.from(inner)))
+  const bytes = Buffer.from(inner)
+  refuse(name, memberDepthProblem(bytes))
   const value = tryParse(inner)
   if (value === undefined || value === null) return NEW_LISTING_FIELDS[FIELDS[name]]
-  refuse(name, sizeProblem(value))
+  refuse(name, sizeProblem(bytes))
   return inner.trim()
 }
 

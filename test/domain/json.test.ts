@@ -2,7 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isJsonObject, parseJson, sameJson } from '../../src/domain/json.ts'
 import { objectMembers, withMember, withoutMember } from '../../src/domain/json-members.ts'
-import { arrayElements, nestingDepth } from '../../src/domain/json-walk.ts'
+import { arrayElements, hasLongerArray, nestingDepth } from '../../src/domain/json-walk.ts'
 import { jsonObjectText, jsonText } from '../helpers/json-text.ts'
 
 const utf8 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
@@ -84,6 +84,21 @@ test('nesting is counted outside strings only', (t) => {
   t.is(nestingDepth(Buffer.from(' "[[["')), 0)
   t.is(nestingDepth(Buffer.from('{"a":"]}\\"[[","b":[{}]}')), 3)
   t.is(nestingDepth(Buffer.from('['.repeat(5000))), 5000)
+})
+
+test('the length of arrays is counted on bytes as the parsed value has it', (t) => {
+  const longest = (value: unknown): number =>
+    typeof value !== 'object' || value === null
+      ? 0
+      : Math.max(Array.isArray(value) ? value.length : 0, ...Object.values(value).map(longest))
+  fc.assert(
+    fc.property(jsonText(), fc.integer({ min: 1, max: 6 }), (text, max) => {
+      t.is(hasLongerArray(Buffer.from(text), max), longest(JSON.parse(text)) > max, text)
+    }),
+    { seed: 20 },
+  )
+  t.true(hasLongerArray(Buffer.from('[[1,2'), 1), 'whatever the bytes')
+  t.false(hasLongerArray(Buffer.from(']],,,"[,,'), 1), 'whatever the bytes')
 })
 
 test('members of an object cover it, repeated and escaped names included', (t) => {

@@ -304,12 +304,14 @@ test('validate-publish refuses items that are no objects, naming each', async (t
   ])
 })
 
-test('validate-publish stands behind the read gate, and the body is decoded first', async (t) => {
+test('validate-publish needs a key where reads do, and decodes no body before it has one', async (t) => {
   const { url } = await startRegistry(t, {
     environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on', REGISTRY_BOOTSTRAP_API_KEY: 'secret' },
   })
   t.is((await validate(url, GOOD)).status, 401)
   t.is((await validate(url, [])).status, 401)
-  t.is((await postJson(`${url}${VALIDATE}`, '{')).status, 422)
-  t.is((await validate(url, GOOD, { Authorization: 'Bearer secret' })).json().valid, true)
+  t.is((await postJson(`${url}${VALIDATE}`, '{')).status, 401)
+  const key = { Authorization: 'Bearer secret' }
+  t.is((await postJson(`${url}${VALIDATE}`, '{', key)).status, 422)
+  t.is((await validate(url, GOOD, key)).json().valid, true)
 })

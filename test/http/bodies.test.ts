@@ -1,0 +1,73 @@
+import { connect } from 'node:net'
+import test from 'ava'
+import { startRegistry } from '../helpers/registry.ts'
+import { ALICE, postJson, publish } from '../helpers/seller.ts'
+
+/** The status of a request whose body is announced and never sent. */
+const statusWithoutBody = async (
+  url: string,
+  path: string,
+  headers: readonly string[] = [],
+  length = 200_000,
+): Promise<number> => {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const lines = [`POST ${path} HTTP/1.1`, 'Host: a', `Content-Length: ${length}`, ...headers]
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+  let answer = ''
+  for await (const chunk of socket.setEncoding('latin1')) {
+    answer += chunk
+    if (answer.includes('\r\n')) break
+  }
+  return Number(answer.split(' ')[1])
+}
+
+const GATES = {
+  REGISTRY_REQUIRE_READ_API_KEY: 'true',
+  REGISTRY_REQUIRE_WRITE_API_KEY: 'true',
+  REGISTRY_BOOTSTRAP_API_KEY: 'writer',
+  REGISTRY_ADMIN_API_KEY: 'admin',
+}
+const PATHS = ['/listings', '/api/v1/listings/validate-publish', '/mcp', '/admin/api-keys']
+
+for (const path of PATHS)
+  test(`POST ${path} without a key is refused before its body is read`, async (t) => {
+    const { url } = await startRegistry(t, { environment: GATES })
+    t.is(await statusWithoutBody(url, path), 401)
+    t.is(await statusWithoutBody(url, path, [], 2 ** 40), 401)
+    t.is((await postJson(url + path, '{"not":"JSON')).status, 401)
+  })
+
+test('a key of too small a scope is refused before the body is read', async (t) => {
+  const { url } = await startRegistry(t, { environment: GATES })
+  const minted = await postJson(`${url}/admin/api-keys`, '{"name":"a"}', { Authorization: 'Bearer admin' })
+  t.is(await statusWithoutBody(url, '/listings', [`Authorization: Bearer ${minted.json().key}`]), 403)
+})
+
+test('an authorized request with a body that is not JSON gets the syntax error first', async (t) => {
+  const { url } = await startRegistry(t, { environment: GATES })
+  const refused = await postJson(`${url}/listings`, '{"not":"JSON', { Authorization: 'Bearer writer' })
+  t.is(refused.status, 422)
+  t.regex(refused.json().detail as string, /^JSON decode error/)
+})
+
+test('requests with bad bodies are counted, and beyond the limit no body is read', async (t) => {
+  const { url } = await startRegistry(t, { toml: '[limits]\npublish_per_minute = 3\n' })
+  t.is((await postJson(`${url}/listings`, '{"not":"JSON')).status, 422)
+  t.is((await postJson(`${url}/listings`, `[${'1,'.repeat(2000)}1]`)).status, 422)
+  t.is(await statusWithoutBody(url, '/listings', [], 300_000), 413)
+  t.is(await statusWithoutBody(url, '/listings'), 429)
+  t.is((await publish(url, ALICE, { listing_id: 'a' })).status, 429)
+})
+
+test('a body that is announced too large is refused before it is read', async (t) => {
+  const { url } = await startRegistry(t)
+  for (const path of PATHS.slice(0, 3)) t.is(await statusWithoutBody(url, path, [], 300_000), 413, path)
+})
+
+test('an array that is too long is refused before the body is parsed', async (t) => {
+  const { url } = await startRegistry(t)
+  const refused = await postJson(`${url}/listings`, `{"demands":[${'1,'.repeat(1000)}1] and no JSON`)
+  t.is(refused.status, 422)
+  t.is(refused.json().detail, 'An array has more than 1000 items')
+})
