@@ -7,9 +7,9 @@ import { createApp } from '../http/app.ts'
 import { createAuthorize } from '../http/authorize.ts'
 import { createClientAddress } from '../http/client-address.ts'
 import { HotAnswers } from '../http/hot-answers.ts'
+import { InFlightRequests } from '../http/in-flight-requests.ts'
 import type { Route } from '../http/route.ts'
 import { createRoutes } from '../http/routes.ts'
-import { UnderWay } from '../http/under-way.ts'
 import { ApiKeys, sameSecret } from '../registry/api-keys.ts'
 import { createShapeCheck } from '../registry/listing-shape.ts'
 import type { Replica } from '../registry/replica.ts'
@@ -74,14 +74,14 @@ export const openListener = (parts: ListenerParts): Listener => {
   const admit = createAdmission(limiter, createClientAddress(limits.trustedProxies))
   const hot = new HotAnswers()
   const app = createApp({ routes, authorize, log, hot, admit, ...(traced && { traceOf: traced.traceOf }) })
-  const underWay = new UnderWay()
+  const inFlight = new InFlightRequests()
   const { counter } = requests
-  const answer = hot.listener({ authorize, admit, counter }, requests.listener(app.callback(), underWay))
+  const answer = hot.listener({ authorize, admit, counter }, requests.listener(app.callback(), inFlight))
   const listener: RequestListener = (request, response) => {
     if (request.headers.authorization === undefined || replica.isCurrent()) return answer(request, response)
     void keys.areVerifiable().then(() => {
       if (!response.destroyed) answer(request, response)
     })
   }
-  return { routes, listener, idle: () => underWay.idle() }
+  return { routes, listener, idle: () => inFlight.idle() }
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import Router, { type RouterMiddleware } from '@koa/router'
 import Koa from 'koa'
 import type { Reader } from '../domain/api-key.ts'
@@ -10,7 +9,9 @@ import { readJsonBody } from './body.ts'
 import { setCommonHeaders } from './common-headers.ts'
 import type { Answer, Exchange, Gate } from './exchange.ts'
 import type { HotAnswers } from './hot-answers.ts'
-import { type Problem, problemOf } from './problem.ts'
+import { PROBLEM_TYPE, type Problem, problemOf } from './problem.ts'
+import { recordedStatus } from './recorded-status.ts'
+import { requestIdOf } from './request-id.ts'
 import type { Route } from './route.ts'
 import { traceOf as traceOfHeaders } from './traced-requests.ts'
 
@@ -103,28 +104,31 @@ const respond = (
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
-const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
 const hangUpSignal = ({ res }: Koa.Context): AbortSignal => {
   const controller = new AbortController()
-  res.once('close', () => controller.abort())
+  if (res.destroyed) controller.abort(HUNG_UP)
+  else res.once('close', () => controller.abort(HUNG_UP))
   return controller.signal
 }
 
-/** One line a request. The id is the caller's if it is harmless, so that a call can be followed across services. */
+/** Aborts the work on a request whose reader has closed the connection. */
+const HUNG_UP = new Error('the reader closed the connection')
+
+/** One line a request. */
 const logRequests =
   (log: Logger, traceOf: typeof traceOfHeaders): Koa.Middleware =>
   async (context, next) => {
+    const requestId = requestIdOf(context.req)
+    context.set('X-Request-Id', requestId)
     if (!log.isLevelEnabled('info')) return next()
     const startedAt = performance.now()
-    const given = context.get('x-request-id')
-    const requestId = /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
-    context.set('X-Request-Id', requestId)
     await next()
-    const { method, path, status } = context
+    const { method } = context
+    const status = recordedStatus(context.res)
     const ms = Math.round(performance.now() - startedAt)
     const traceId = traceOf(context.req)?.traceId
-    log[levelOf(method, status)]({ requestId, traceId, method, path, status, ms }, 'request')
+    log[levelOf(method, status)]({ requestId, traceId, method, path: pathOf(context), status, ms }, 'request')
   }
 
 /** Reads that went well are many and say little. */
@@ -133,7 +137,7 @@ const levelOf = (method: string, status: number): 'debug' | 'info' | 'warn' => {
   return (method === 'GET' || method === 'HEAD') && status < 400 ? 'debug' : 'info'
 }
 
-/** As it was sent, less the query, which may hold what is nobody else's business. */
+/** The request target as sent, without its query, which may be private. Koa's own path throws where it is no URL. */
 const pathOf = ({ req }: Koa.Context): string => req.url!.split('?', 1)[0]!
 
 /** The one error door: everything that was thrown becomes a problem, and nothing internal leaves. */
@@ -143,6 +147,7 @@ const answerErrors =
     try {
       await next()
     } catch (cause) {
+      if (cause === HUNG_UP) return
       const problem: Problem = problemOf(cause)
       if (problem.status >= 500 && !(cause instanceof EntrepotError))
         log.error({ err: cause, method: context.method, path: pathOf(context) }, 'unhandled fault')

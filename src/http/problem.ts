@@ -1,7 +1,9 @@
 import { STATUS_CODES } from 'node:http'
 import { EntrepotError } from '../errors.ts'
 
-/** An error on its way out: RFC 9457, with `detail` always a string (`protocol.md` 8). */
+export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
+
+/** An error as a response: RFC 9457, with `detail` always a string. */
 export type Problem = { status: number; headers: Record<string, string>; body: string }
 
 export const problemOf = (cause: unknown): Problem => {

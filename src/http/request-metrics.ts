@@ -1,7 +1,8 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { Counter, Histogram, type Registry as MetricsRegistry } from 'prom-client'
+import type { InFlightRequests } from './in-flight-requests.ts'
+import { recordedStatus } from './recorded-status.ts'
 import type { Route } from './route.ts'
-import type { UnderWay } from './under-way.ts'
 
 /** Seconds; hot answers are below the first, a whole budget is near the last. */
 const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10]
@@ -50,14 +51,14 @@ export class RequestMetrics {
     }
   }
 
-  /** Counts what passes through; `underWay`: as long as it does. */
-  listener(inner: RequestListener, underWay: UnderWay): RequestListener {
+  /** Counts requests when they end, and until then as in flight. */
+  listener(inner: RequestListener, inFlight: InFlightRequests): RequestListener {
     return (request, response) => {
       const started = performance.now()
-      underWay.begin()
+      inFlight.begin()
       response.once('close', () => {
-        underWay.end()
-        this.counter(request, response.statusCode)(started)
+        inFlight.end()
+        this.counter(request, recordedStatus(response))(started)
       })
       inner(request, response)
     }
@@ -112,5 +113,5 @@ export class RequestMetrics {
   }
 }
 
-/** Others are anybody's invention. */
+/** Unknown methods share one label, so that their number is bounded. */
 const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'])

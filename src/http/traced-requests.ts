@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { readTrace, type Span, type Trace, type Tracer } from '../domain/trace.ts'
+import { recordedStatus } from './recorded-status.ts'
 
 /** Where a request stands in a trace: as its caller says; `undefined` where it does not, or not well. */
 export const traceOf = ({ headers }: IncomingMessage): Trace | undefined => {
@@ -36,14 +37,14 @@ export class TracedRequests {
       })
       this.#spans.set(request, span)
       response.once('close', () => {
-        const { statusCode, writableFinished } = response
+        const status = recordedStatus(response)
         const route = routeOf(url)
         if (route !== null) span.rename(`${method} ${route}`)
         span.set({
-          'http.response.status_code': statusCode,
+          'http.response.status_code': status,
           ...(route === null ? {} : { 'http.route': route }),
         })
-        span.end(statusCode >= 500 ? String(statusCode) : writableFinished ? undefined : 'hung_up')
+        span.end(status >= 500 ? String(status) : response.writableFinished ? undefined : 'hung_up')
       })
       inner(request, response)
     }

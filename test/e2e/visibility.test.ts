@@ -172,7 +172,7 @@ const settled = ({ head, body }: Injected): string =>
     .replaceAll(/"elapsed_ms":\d+/g, '"elapsed_ms":0')
     .replaceAll(/"next_cursor":"[^"]+"/g, '"next_cursor":"…"')
     .replaceAll(/dur=[\d.]+/g, 'dur=0')
-    .replaceAll(/^(Date|Content-Length): .*$/gim, '$1: …')
+    .replaceAll(/^(Date|Content-Length|X-Request-Id): .*$/gim, '$1: …')
 
 const randomFrom = (seed: number): (() => number) => {
   let state = seed

@@ -1,5 +1,5 @@
-/** Requests that are being answered, so that what answers them is not taken from under them. */
-export class UnderWay {
+/** Counts the requests that are being answered, so that a replaced configuration stays open until they end. */
+export class InFlightRequests {
   #count = 0
   #onIdle: (() => void)[] = []
 
@@ -7,14 +7,14 @@ export class UnderWay {
     this.#count++
   }
 
-  /** The answer is out, or its caller has gone. */
+  /** The response is sent whole, or its connection has closed. */
   end(): void {
     this.#count--
     if (this.#count > 0) return
     for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
-  /** Resolves when there is none. */
+  /** Resolves when no request is in flight. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#count === 0) resolve()
