@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Context } from './context.ts'
 import { ConfigError } from './errors.ts'
 import { Connections } from './http/connections.ts'
+import { MAX_HEADER_BYTES } from './http/unreadable-request.ts'
 
 /** A service that listens. */
 export type Service = {
@@ -23,15 +24,22 @@ const REQUEST_TIMEOUT_MS = 30_000
 /** Longer than the idle time of the proxies and clients in front, so that they, not we, end a connection. */
 const KEEP_ALIVE_MS = 65_000
 
-/** @throws ConfigError when the address cannot be listened on */
-export const startService = async (context: Context): Promise<Service> => {
+/**
+ * @param options `stalledMs`: how long a reader may take nothing of a response; default: 30 s
+ * @throws ConfigError when the address cannot be listened on
+ */
+export const startService = async (
+  context: Context,
+  { stalledMs }: { stalledMs?: number | undefined } = {},
+): Promise<Service> => {
   const server = createServer({
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
   })
   const connections = new Connections()
-  connections.watch(server, context.listener)
+  connections.watch(server, context.listener, stalledMs)
   const { host, port } = context.config
   try {
     await listen(server, host, port)

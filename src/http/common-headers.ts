@@ -15,7 +15,8 @@ const EXPOSED = [
 const PREFLIGHT_METHODS = 'GET, HEAD, POST, PUT, DELETE, OPTIONS'
 const PREFLIGHT_SECONDS = '600'
 
-const COMMON: FixedHeaders = [
+/** Headers of every response. */
+export const COMMON_HEADERS: FixedHeaders = [
   ['Access-Control-Allow-Origin', '*'],
   ['Access-Control-Expose-Headers', EXPOSED],
   ...EVERY_ANSWER,
@@ -27,7 +28,7 @@ const COMMON: FixedHeaders = [
  */
 export const setCommonHeaders: Koa.Middleware = async (context, next) => {
   const { req, res } = context
-  for (const [name, value] of COMMON) res.setHeader(name, value)
+  for (const [name, value] of COMMON_HEADERS) res.setHeader(name, value)
   if (req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined)
     return answerPreflight(context)
   await next()

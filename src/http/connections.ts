@@ -1,5 +1,7 @@
 import type { RequestListener, Server, ServerResponse } from 'node:http'
 import { type Socket, Server as SocketServer } from 'node:net'
+import { closeStalled } from './stalled-readers.ts'
+import { answerUnreadable } from './unreadable-request.ts'
 
 /** How often connections that have fallen idle are looked for, in ms. */
 const SWEEP_INTERVAL = 50
@@ -10,8 +12,12 @@ export class Connections {
   readonly #newest = new Map<Socket, ServerResponse | null>()
   #draining = false
 
-  /** Watches a server that is not listening yet; `listener` is what answers its requests. */
-  watch(server: Server, listener: RequestListener): void {
+  /**
+   * Watches a server that is not listening yet. `listener` answers its requests; bytes that are none get a problem.
+   * @param stalledMs how long a reader may take nothing of a response; default: 30 s
+   */
+  watch(server: Server, listener: RequestListener, stalledMs?: number): void {
+    closeStalled(server, () => this.#newest.keys(), stalledMs)
     server.on('connection', (socket: Socket) => {
       this.#newest.set(socket, null)
       socket.once('close', () => this.#newest.delete(socket))
@@ -20,6 +26,11 @@ export class Connections {
       if (this.#draining) markLast(response, this.#newest.get(request.socket))
       this.#newest.set(request.socket, response)
       listener(request, response)
+    })
+    server.on('clientError', (cause: NodeJS.ErrnoException, socket: Socket) => {
+      if (socket.writableEnded) return
+      if (cause.code === 'ECONNRESET' || !this.#isSilent(socket)) socket.destroy(cause)
+      else answerUnreadable(cause, socket)
     })
   }
 
@@ -41,6 +52,14 @@ export class Connections {
     await stopListening(server)
     clearInterval(sweeping)
     clearTimeout(cut)
+  }
+
+  /** Whether the socket can be written to without breaking a response on it. */
+  #isSilent(socket: Socket): boolean {
+    const newest = this.#newest.get(socket) ?? null
+    if (newest === null || newest.writableFinished) return socket.writable
+    // A response that waits behind another one has no socket yet.
+    return socket.writable && newest.socket !== null && !newest.headersSent
   }
 
   #closeIdle(server: Server): void {

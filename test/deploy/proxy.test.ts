@@ -146,6 +146,32 @@ for (const path of ['/listings', '/mcp'])
     t.is((await lines.next()).value, '{"second":2}\n')
   })
 
+test('a request line of up to 64 KiB reaches a gateway, and a longer one is a 431 problem', async (t) => {
+  const { url } = await startRegistry(t)
+  const proxy = await proxyOver(t, [url, url])
+  t.is((await ask(`${proxy.url}/listings?region=${'x'.repeat(60_000)}`)).status, 200)
+  for (const [path, headers] of [
+    [`/listings?region=${'x'.repeat(65_000)}`, { 'X-More': 'x'.repeat(2000) }],
+    [`/listings?region=${'x'.repeat(70_000)}`, {}],
+    ['/listings', { 'X-More': 'x'.repeat(70_000) }],
+  ] as const) {
+    const { status, text } = await ask(`${proxy.url}${path}`, { headers })
+    t.is(status, 431)
+    t.like(JSON.parse(text), { status: 431, type: 'urn:entrepot:problem:headers_too_large' })
+    t.regex(JSON.parse(text).detail, /65536 bytes/)
+  }
+})
+
+test('response headers of 32 KiB pass', async (t) => {
+  const gateway = await standIn(t, (_, answer) => {
+    for (let n = 0; n < 30; n++) answer.setHeader(`X-${n}`, 'x'.repeat(1000))
+    answer.end('well')
+  })
+  const proxy = await proxyOver(t, [gateway, gateway])
+  for (const path of ['/listings', '/sources', '/mcp'])
+    t.deepEqual(await ask(`${proxy.url}${path}`, { maxHeaderSize: 2 ** 16 }), { status: 200, text: 'well' })
+})
+
 test('what the proxy has to say itself is a problem as the gateways tell one', async (t) => {
   const nobody = await proxyOver(t, [await deadUrl(), await deadUrl()])
   const { url } = await startRegistry(t)

@@ -19,7 +19,11 @@ export type Reloadable = RunningService & {
 export const startReloadable = async (
   t: ExecutionContext,
   toml: string,
-  { environment, ...overrides }: Overrides & { environment?: Record<string, string> } = {},
+  {
+    environment,
+    stalledMs,
+    ...overrides
+  }: Overrides & { environment?: Record<string, string>; stalledMs?: number } = {},
 ): Promise<Reloadable> => {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-'))
   const file = join(folder, 'gateway.toml')
@@ -34,7 +38,7 @@ export const startReloadable = async (
       ...environment,
     })
   const context = await createContext(load(), { recover: recoverAddress, ...overrides })
-  const service = await startService(context)
+  const service = await startService(context, { stalledMs })
   t.teardown(async () => {
     await service.close()
     rmSync(folder, { recursive: true })

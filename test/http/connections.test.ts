@@ -133,3 +133,23 @@ test('a request that takes too long is cut in the end', async (t) => {
   t.deepEqual(order, ['half of the time', 'cut'])
   t.is(client.received, '')
 })
+
+test('bytes that are no request are answered where no response is broken by that', async (t) => {
+  const { open, drain } = await start(t, (request, response) => {
+    if (request.url === '/begun') response.write('begun!')
+    else if (request.url !== '/late') echo(request, response)
+  })
+  const paths: readonly (readonly string[])[] = [[], ['/done'], ['/late'], ['/begun'], ['/late', '/behind']]
+  const answered = []
+  for (const sent of paths) {
+    const client = await open()
+    for (const path of sent) client.ask(path)
+    if (sent[0] === '/done') await client.answered()
+    if (sent[0] === '/begun') while (!client.received.includes('begun!')) await once(client.socket, 'data')
+    client.socket.write('no HTTP at all\r\n\r\n')
+    await client.ended
+    answered.push(client.received.includes('HTTP/1.1 400 Bad Request'))
+  }
+  t.deepEqual(answered, [true, true, true, false, false])
+  await drain(0)
+})

@@ -1,6 +1,7 @@
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import test from 'ava'
+import { createLogger } from '../../src/log.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { ALICE, postJson, publish } from '../helpers/seller.ts'
 
@@ -136,11 +137,18 @@ test('a path that is not UTF-8 under its percent-encoding is a bad request, not 
   t.is((await get('/listings?region=%zz&gpu_model=%ff')).status, 200, 'a query takes replacement characters')
 })
 
-test('a long URL is answered, one beyond the limit refused, and the service goes on', async (t) => {
+test('a request line of up to 64 KiB is answered, and a longer one gets a problem that names the limit', async (t) => {
   const { get } = await startRegistry(t)
-  t.is((await get(`/listings/${'x'.repeat(15_000)}`)).status, 404)
-  t.is((await get(`/listings?region=${'x'.repeat(15_000)}`)).status, 200)
-  t.is((await get(`/listings/${'x'.repeat(20_000)}`)).status, 431)
+  t.is((await get(`/listings/${'x'.repeat(60_000)}`)).status, 404)
+  t.is((await get(`/listings?region=${'x'.repeat(60_000)}`)).status, 200)
+  for (const length of [70_000, 1_000_000]) {
+    const refused = await get(`/listings?region=${'x'.repeat(length)}`)
+    t.is(refused.status, 431)
+    t.is(refused.headers.get('content-type'), 'application/problem+json; charset=utf-8')
+    t.is(refused.headers.get('access-control-allow-origin'), '*')
+    t.like(refused.json(), { status: 431, title: 'Request Header Fields Too Large' })
+    t.regex(refused.json().detail as string, /larger than 65536 bytes/)
+  }
   t.is((await get('/health')).status, 200)
 })
 
@@ -181,11 +189,7 @@ test('of a repeated query parameter the last value counts', async (t) => {
 
 const RAW: [name: string, text: string, status: RegExp][] = [
   ['no host', 'GET /health HTTP/1.1\r\n\r\n', /^HTTP\/1.1 400 /],
-  [
-    'a URL that is none',
-    'GET http://[ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
-    /^HTTP\/1.1 4\d\d /,
-  ],
+  ['a URL that is none', 'GET http://[ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', /^HTTP\/1.1 400 /],
   [
     'an absolute URL',
     'GET http://other/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
@@ -205,18 +209,46 @@ const RAW: [name: string, text: string, status: RegExp][] = [
   ['no HTTP at all', '\x16\x03\x01 hello\r\n\r\n', /^HTTP\/1.1 400 /],
 ]
 
+const askRaw = async (url: string, text: string): Promise<string> => {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.write(text)
+  let answer = ''
+  for await (const chunk of socket) answer += chunk
+  return answer
+}
+
 for (const [name, text, status] of RAW) {
   test(`raw bytes with ${name} are answered, and the service goes on`, async (t) => {
     const { url, get } = await startRegistry(t)
-    const { hostname, port } = new URL(url)
-    const socket = connect(Number(port), hostname)
-    socket.write(text)
-    let answer = ''
-    for await (const chunk of socket) answer += chunk
-    t.regex(answer, status)
+    t.regex(await askRaw(url, text), status)
     t.is((await get('/health')).status, 200)
   })
 }
+
+for (const isLogged of [false, true])
+  test(`a request target that is no URL gets a problem with the common headers, log lines ${isLogged ? 'on' : 'off'}`, async (t) => {
+    const log = createLogger('silent')
+    log.isLevelEnabled = () => isLogged
+    const { url, get } = await startRegistry(t, { log })
+    const [head = '', body = ''] = (
+      await askRaw(url, 'GET http://[ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+    ).split('\r\n\r\n')
+    t.regex(head, /^HTTP\/1.1 400 /)
+    const { headers } = await get('/nowhere')
+    for (const name of headers.keys())
+      if (name !== 'keep-alive') t.true(head.toLowerCase().includes(`\r\n${name}: `), name)
+    t.like(JSON.parse(body), { status: 400, detail: 'The request target is no URL' })
+  })
+
+test('bytes that are no request get a problem, too', async (t) => {
+  const { url } = await startRegistry(t)
+  const [head = '', body = ''] = (await askRaw(url, 'no HTTP at all\r\n\r\n')).split('\r\n\r\n')
+  t.regex(head, /^HTTP\/1.1 400 /)
+  t.regex(head, /\r\nContent-Type: application\/problem\+json/)
+  t.regex(head, /\r\nX-Content-Type-Options: nosniff/)
+  t.like(JSON.parse(body), { type: 'urn:entrepot:problem:bad_request', status: 400 })
+})
 
 async function* slowly(chunk: Uint8Array, times: number): AsyncGenerator<Uint8Array> {
   for (let n = 0; n < times; n++) {

@@ -1,0 +1,71 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import test, { type ExecutionContext } from 'ava'
+import { listingTexts } from '../helpers/fake-registry.ts'
+import { gatewayToml, startFake } from '../helpers/gateway.ts'
+import { startReloadable } from '../helpers/reloadable.ts'
+
+/** Far more than the kernel takes for a connection. */
+const LISTINGS = 6000
+const TEXT = 'x'.repeat(8000)
+
+/** A gateway that gives a reader one second, and clients that are nothing but sockets. */
+const start = async (t: ExecutionContext) => {
+  const fake = await startFake(t, { items: listingTexts('a', LISTINGS, { text: TEXT }) })
+  const service = await startReloadable(t, gatewayToml([{ name: 'a', url: fake.url }]), { stalledMs: 1000 })
+  const open = async (request: string, times = 1): Promise<Socket> => {
+    const { hostname, port } = new URL(service.url)
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => {}) // reset by the server: `close` follows
+    t.teardown(() => socket.destroy())
+    await once(socket, 'connect')
+    socket.write(request.repeat(times))
+    return socket
+  }
+  return { ...service, open }
+}
+
+const STREAM = 'GET /listings HTTP/1.1\r\nHost: a\r\nAccept: application/x-ndjson\r\n\r\n'
+const PAGE = 'GET /listings?limit=200 HTTP/1.1\r\nHost: a\r\n\r\n'
+const KEPT_PAGE = 'GET /listings?limit=100 HTTP/1.1\r\nHost: a\r\n\r\n'
+
+/** Reads a socket at that many bytes a millisecond, far below what the server sends; keeps the end of what came. */
+class SlowReader {
+  readonly socket: Socket
+  readonly #began = performance.now()
+  #taken = 0
+  end = ''
+
+  constructor(socket: Socket) {
+    this.socket = socket
+  }
+
+  read(rate: number): void {
+    while (this.#taken < (performance.now() - this.#began) * rate) {
+      const bytes = this.socket.read() as Buffer | null
+      if (bytes === null) return
+      this.#taken += bytes.length
+      this.end = (this.end + bytes.toString('latin1')).slice(-2000)
+    }
+  }
+}
+
+test('a connection closes when its reader takes nothing, and stays open when its reader is slow', async (t) => {
+  t.timeout(120_000)
+  const { open, get } = await start(t)
+  await get('/listings?limit=100')
+  const slow = new SlowReader(await open(STREAM))
+  for (const stalled of [await open(STREAM), await open(PAGE, 60), await open(KEPT_PAGE, 120)]) {
+    while (!stalled.closed) {
+      await get('/ready')
+      slow.read(2000)
+      stalled.write('\n') // a socket that is not read notices a reset when it writes
+    }
+  }
+  while (!slow.socket.closed && !slow.end.includes('"_meta":{"complete":true')) {
+    await get('/ready')
+    slow.read(Number.POSITIVE_INFINITY)
+  }
+  t.regex(slow.end, /"_meta":\{"complete":true/)
+  t.regex((await get('/metrics')).text, /_requests_total\{route="\/listings",method="GET",status="499"\} \d/)
+})
