@@ -75,8 +75,8 @@ export const openListener = (parts: ListenerParts): Listener => {
   const hot = new HotAnswers()
   const app = createApp({ routes, authorize, log, hot, admit, ...(traced && { traceOf: traced.traceOf }) })
   const inFlight = new InFlightRequests()
-  const { counter } = requests
-  const answer = hot.listener({ authorize, admit, counter }, requests.listener(app.callback(), inFlight))
+  const observe = requests.observer(inFlight)
+  const answer = hot.listener({ authorize, admit, counter: requests.counter, observe }, app.callback())
   const listener: RequestListener = (request, response) => {
     if (request.headers.authorization === undefined || replica.isCurrent()) return answer(request, response)
     void keys.areVerifiable().then(() => {

@@ -49,7 +49,7 @@ const serve =
     const { req } = context
     if (route.path.includes(':')) requireDecodable(context.path)
     const reader = authorize(route.gate, req.headers.authorization)
-    const counted = await admit(req, route.gate, reader)
+    const counted = await (hot.counted(req) ?? admit(req, route.gate, reader))
     if (counted !== null) context.set(counted)
     // After the gate and the limits, because reading and parsing a body is what a hostile request makes costly.
     const body = route.body === undefined ? null : await readJsonBody(req)

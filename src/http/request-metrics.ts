@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Counter, Histogram, type Registry as MetricsRegistry } from 'prom-client'
 import type { InFlightRequests } from './in-flight-requests.ts'
 import { recordedStatus } from './recorded-status.ts'
@@ -7,11 +7,13 @@ import type { Route } from './route.ts'
 /** Seconds; hot answers are below the first, a whole budget is near the last. */
 const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10]
 
-/** What one route has answered. Its own numbers, so that counting a request makes nothing. */
+/** What one route has answered. Plain numbers, because counting a request is a part of answering it from memory. */
 type Tally = {
   path: string
-  counts: Map<string, { method: string; status: number; count: number }>
-  observe: (seconds: number) => void
+  counts: Map<string, { method: string; status: number; count: number; add: CountAnswer }>
+  seconds: number
+  /** Requests by the first bucket that holds them; the last is for those beyond all. */
+  buckets: number[]
 }
 
 /** `started`: milliseconds, as `performance.now()` tells them. */
@@ -21,22 +23,9 @@ export type CountAnswer = (started: number) => void
 export class RequestMetrics {
   readonly #fixed = new Map<string, Tally>()
   readonly #open: { prefix: string; suffix: string; tally: Tally }[] = []
-  readonly #other: Tally
-  readonly #tallyFor: (path: string) => Tally
+  readonly #other = tallyFor('other')
 
   constructor(registry: MetricsRegistry) {
-    const duration = new Histogram({
-      name: 'entrepot_request_duration_seconds',
-      help: 'Time until an answer was sent, by route',
-      labelNames: ['route'],
-      buckets: BUCKETS,
-      registers: [registry],
-    })
-    this.#tallyFor = (path) => {
-      const { observe } = duration.labels(path)
-      return { path, counts: new Map(), observe }
-    }
-    this.#other = this.#tallyFor('other')
     this.#register(registry)
   }
 
@@ -46,13 +35,13 @@ export class RequestMetrics {
       const [prefix = '', suffix] = path.split(/[:*]\w+/)
       const isCovered = this.#fixed.has(path) || this.#open.some(({ tally }) => tally.path === path)
       if (isCovered) continue
-      if (suffix === undefined) this.#fixed.set(path, this.#tallyFor(path))
-      else this.#open.push({ prefix, suffix, tally: this.#tallyFor(path) })
+      if (suffix === undefined) this.#fixed.set(path, tallyFor(path))
+      else this.#open.push({ prefix, suffix, tally: tallyFor(path) })
     }
   }
 
-  /** Counts requests when they end, and until then as in flight. */
-  listener(inner: RequestListener, inFlight: InFlightRequests): RequestListener {
+  /** Counts a request when it ends, and until then as in flight. */
+  observer(inFlight: InFlightRequests): (request: IncomingMessage, response: ServerResponse) => void {
     return (request, response) => {
       const started = performance.now()
       inFlight.begin()
@@ -60,7 +49,6 @@ export class RequestMetrics {
         inFlight.end()
         this.counter(request, recordedStatus(response))(started)
       })
-      inner(request, response)
     }
   }
 
@@ -69,12 +57,19 @@ export class RequestMetrics {
     const tally = this.#tallyOf(url)
     const method = METHODS.has(sent) ? sent! : 'other'
     const key = method + status
-    const counted = tally.counts.get(key) ?? { method, status, count: 0 }
-    tally.counts.set(key, counted)
-    return (started) => {
+    const known = tally.counts.get(key)
+    if (known !== undefined) return known.add
+    const add: CountAnswer = (started) => {
+      const seconds = (performance.now() - started) / 1000
+      let bucket = 0
+      while (seconds > BUCKETS[bucket]!) bucket++
       counted.count++
-      tally.observe((performance.now() - started) / 1000)
+      tally.seconds += seconds
+      tally.buckets[bucket]!++
     }
+    const counted = { method, status, count: 0, add }
+    tally.counts.set(key, counted)
+    return add
   }
 
   /** The route that a target is of; `null` where it is none. */
@@ -98,6 +93,7 @@ export class RequestMetrics {
       ...this.#open.map(({ tally }) => tally),
       this.#other,
     ]
+    new RouteDurations(registry, tallies)
     new Counter({
       name: 'entrepot_requests_total',
       help: 'Requests answered, by route, method and status',
@@ -110,6 +106,51 @@ export class RequestMetrics {
             this.inc({ route: path, method, status }, count)
       },
     })
+  }
+}
+
+const tallyFor = (path: string): Tally => ({
+  path,
+  counts: new Map(),
+  seconds: 0,
+  buckets: Array(BUCKETS.length + 1).fill(0),
+})
+
+const DURATION = 'entrepot_request_duration_seconds'
+
+/** A histogram of tallies: prom-client's own makes two objects and a key for every observation. */
+class RouteDurations extends Histogram<'route'> {
+  readonly #tallies: () => Tally[]
+
+  constructor(registry: MetricsRegistry, tallies: () => Tally[]) {
+    super({
+      name: DURATION,
+      help: 'Time until an answer was sent, by route',
+      labelNames: ['route'],
+      buckets: BUCKETS,
+      registers: [registry],
+    })
+    this.#tallies = tallies
+  }
+
+  /** What prom-client renders. */
+  async getForPromString() {
+    const values = this.#tallies().flatMap(({ path: route, seconds, buckets }) => {
+      let count = 0
+      const bounds = buckets.map((held, n) => {
+        count += held
+        const le = BUCKETS[n] ?? '+Inf'
+        return { metricName: `${DURATION}_bucket`, labels: { le, route }, value: count }
+      })
+      if (count === 0) return []
+      const labels = { route }
+      return [
+        ...bounds,
+        { metricName: `${DURATION}_sum`, labels, value: seconds },
+        { metricName: `${DURATION}_count`, labels, value: count },
+      ]
+    })
+    return { name: DURATION, help: 'Time until an answer was sent, by route', type: 'histogram', values }
   }
 }
 

@@ -3,8 +3,17 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
 import { ANONYMOUS } from '../../src/domain/api-key.ts'
+import { EntrepotError } from '../../src/errors.ts'
+import { createApp } from '../../src/http/app.ts'
 import { HotAnswers } from '../../src/http/hot-answers.ts'
+import type { Route } from '../../src/http/route.ts'
+import { createLogger } from '../../src/log.ts'
+import { listingTexts } from '../helpers/fake-registry.ts'
+import { gatewayToml, startFake, startGateway } from '../helpers/gateway.ts'
+import { inject } from '../helpers/inject.ts'
+import { manualClock } from '../helpers/manual-clock.ts'
 import { startRegistry } from '../helpers/registry.ts'
+import { startReloadable } from '../helpers/reloadable.ts'
 import { ALICE, postJson, publish, unixNow } from '../helpers/seller.ts'
 
 const GATED = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' }
@@ -119,4 +128,123 @@ test('who waits for an answer that somebody else no longer wants has it made for
   while (asked.length < 3) await new Promise((resolve) => setImmediate(resolve))
   asked[2]!.emit('release')
   t.is(await waiting, '1')
+})
+
+test('a kept answer carries the id of its own request', async (t) => {
+  const { get } = await startRegistry(t)
+  const idOf = async (headers?: Record<string, string>) =>
+    (await get('/listings', headers)).headers.get('x-request-id') ?? ''
+  const ids = [await idOf(), await idOf(), await idOf()]
+  for (const id of ids) t.regex(id, /^[\w.-]{8,64}$/)
+  t.is(new Set(ids).size, 3)
+  t.is(await idOf({ 'X-Request-Id': 'call-7.a_b' }), 'call-7.a_b')
+  t.not(await idOf({ 'X-Request-Id': 'no <id>' }), 'no <id>')
+})
+
+test('a request over its limit is counted once, also where the answer is kept', async (t) => {
+  const hot = new HotAnswers()
+  let counted = 0
+  const admit = async () => {
+    counted++
+    if (counted > 2) throw new EntrepotError('rate_limited', 'Too many')
+    return { RateLimit: '"all";r=1;t=1' }
+  }
+  const handle = () => ({ body: Buffer.from('{}'), isCurrent: () => true })
+  const route: Route = { method: 'GET', path: '/listings', gate: 'read', summary: '', answers: {}, handle }
+  const authorize = () => ANONYMOUS
+  const app = createApp({ routes: [route], authorize, log: createLogger('silent'), hot, admit })
+  const listener = hot.listener({ authorize, admit, counter: () => () => {} }, app.callback())
+  const statuses = []
+  for (let n = 0; n < 3; n++) statuses.push((await inject(listener, '/listings')).status)
+  t.deepEqual(statuses, [200, 200, 429])
+  t.is(counted, 3)
+})
+
+test('a reader who leaves while an answer is renewed keeps no configuration open', async (t) => {
+  const clock = manualClock()
+  const live = await startFake(t, { items: listingTexts('a', 3) })
+  const pulled = await startFake(t, { items: listingTexts('b', 3) })
+  const upstreams = [
+    { name: 'a', url: live.url },
+    { name: 'b', url: pulled.url, settings: 'mode = "snapshot"' },
+  ]
+  const more = '[cache]\nstale_while_revalidate_seconds = 0\n'
+  const { url, get, reload } = await startReloadable(t, gatewayToml(upstreams, more), { clock })
+  while ((await get('/ready')).status !== 200);
+  for (let n = 0; n < 3; n++) await get('/listings')
+  clock.advance(20_000)
+  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+  live.script = [{ kind: 'hold', until: isReleased }, { kind: 'serve' }]
+  const before = live.requests.length
+  const renewing = get('/listings')
+  await live.requested(before + 1)
+  const leaving = new AbortController()
+  const left = fetch(`${url}/listings`, { signal: leaving.signal })
+  await get('/health')
+  leaving.abort()
+  await t.throwsAsync(left)
+  await get('/health')
+  release()
+  t.is((await renewing).status, 200)
+  const pending = clock.pending()
+  await reload('')
+  // The next pull is dropped with the configuration.
+  while (clock.pending() >= pending) await new Promise((resolve) => setImmediate(resolve))
+  t.regex((await get('/metrics')).text, /_requests_total\{route="\/listings",method="GET",status="499"\} 1\n/)
+})
+
+const HALF_HOUR_MS = 1_800_000
+
+test('an answer with a cursor is given again for less than the cursor lasts', async (t) => {
+  const clock = manualClock()
+  const fake = await startFake(t)
+  const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }], { clock })
+  for (const id of ['one', 'two']) await publish(url, ALICE, { listing_id: id })
+  const path = '/listings?sources=local&limit=1'
+  const etags = []
+  for (let n = 0; n < 4; n++) {
+    const { json, headers } = await get(path)
+    etags.push(headers.get('etag'))
+    clock.advance(HALF_HOUR_MS)
+    t.is((await get(`${path}&cursor=${json().next_cursor}`)).status, 200)
+  }
+  t.is(new Set(etags).size, 4)
+})
+
+test('an ETag with a cursor holds for half an hour, and for the key that sealed the cursor', async (t) => {
+  const clock = manualClock()
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const upstreams = [{ name: 'a', url: fake.url }]
+  const shared = { REGISTRY_ADMIN_API_KEY: 'admin' }
+  const start = (environment: Record<string, string> = {}) =>
+    startGateway(t, upstreams, { clock, environment })
+  const [alone, other, one, replica] = [
+    await start(),
+    await start(),
+    await start(shared),
+    await start(shared),
+  ]
+  const etagOf = async ({ get }: typeof one) => (await get('/listings?limit=1')).headers.get('etag') ?? ''
+  const statusFor = async ({ get }: typeof one, etag: string) =>
+    (await get('/listings?limit=1', { 'If-None-Match': etag })).status
+  t.is(await statusFor(other, await etagOf(alone)), 200)
+  t.is(await statusFor(replica, await etagOf(one)), 304)
+  const etag = await etagOf(one)
+  t.is(await statusFor(one, etag), 304)
+  clock.advance(HALF_HOUR_MS)
+  t.is(await statusFor(one, etag), 200)
+})
+
+test('a kept answer does not outlast the filter of an upstream that it was asked by', async (t) => {
+  const clock = manualClock()
+  const filter = { name: 'flavour', op: 'in', path: 'flavour', value_type: 'string' }
+  const fake = await startFake(t, { filterSpec: { etag: 'one', filters: [filter] } })
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }], { clock })
+  const path = '/listings?sources=local&flavour=sweet'
+  for (let n = 0; n < 3; n++) t.is((await get(path)).status, 200)
+  fake.filterSpec = { etag: 'two', filters: [] }
+  clock.advance(120_000)
+  // The filter spec is fetched anew in the background.
+  while ((await get(path, { 'Cache-Control': 'no-cache' })).status !== 400);
+  t.is((await get(path)).status, 400)
 })

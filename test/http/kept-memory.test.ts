@@ -1,0 +1,53 @@
+import { connect } from 'node:net'
+import test from 'ava'
+import { startProcess } from '../e2e/service-process.ts'
+
+const REQUESTS = 70_000
+/** Requests on their way at once. */
+const AHEAD = 64
+const ANSWERED = 'HTTP/1.1 200 OK'
+const HEAP_MB = 64
+/** An idle process takes some 150 MB. */
+const MAX_RESIDENT_BYTES = 256e6
+
+/** Asks as many different questions as there are requests, half of them with a key; resolves with the 200s. */
+const askApart = (url: string): Promise<number> =>
+  new Promise((resolve) => {
+    const { hostname, port } = new URL(url)
+    const socket = connect(Number(port), hostname)
+    let sent = 0
+    let answered = 0
+    let rest = ''
+    const ask = (): void => {
+      let text = ''
+      for (; sent < REQUESTS && sent - answered < AHEAD; sent++) {
+        const key = sent % 2 === 0 ? '' : 'Authorization: Bearer reader\r\n'
+        text += `GET /listings?gpu_model=${sent} HTTP/1.1\r\nHost: a\r\n${key}\r\n`
+      }
+      socket.write(text)
+    }
+    socket.on('error', () => {}) // the process has died: `close` follows
+    socket.on('close', () => resolve(answered))
+    socket.on('data', (bytes) => {
+      const text = rest + bytes.toString('latin1')
+      answered += text.split(ANSWERED).length - 1
+      rest = text.slice(1 - ANSWERED.length)
+      if (answered < REQUESTS) ask()
+      else socket.destroy()
+    })
+    ask()
+  })
+
+test('many different questions fit into a small heap', async (t) => {
+  t.timeout(180_000)
+  const service = await startProcess('sqlite::memory:', {
+    NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}`,
+    METRICS_PUBLIC: 'true',
+    REGISTRY_BOOTSTRAP_API_KEY: 'reader',
+  })
+  t.teardown(() => service.end('SIGKILL'))
+  t.is(await askApart(service.url), REQUESTS)
+  const metrics = await (await fetch(`${service.url}/metrics`)).text()
+  const resident = Number(/^process_resident_memory_bytes (\d+)/m.exec(metrics)?.[1])
+  t.true(resident < MAX_RESIDENT_BYTES, `${resident} bytes are resident`)
+})
