@@ -2,9 +2,15 @@ import { type BareItem, type Item, serializeList, Token } from 'structured-heade
 import type { CacheDecision } from '../domain/freshness.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { Outcome } from '../gateway/outcome.ts'
+import { joinWithin } from './list-header.ts'
 
-/** `Cache-Status` (RFC 9211): how each source's answer was come by, one member a source. */
-export const cacheStatus = (outcomes: readonly Outcome[]): string => serializeList(outcomes.map(member))
+/** `Cache-Status` (RFC 9211) of at most `max` characters: one member for each source, and one for all that do not fit. */
+export const cacheStatus = (outcomes: readonly Outcome[], max: number): string =>
+  joinWithin(
+    max,
+    outcomes.map((outcome) => serializeList([member(outcome)])),
+    (left) => serializeList([[`and ${left} more`, new Map()]]),
+  )
 
 const member = ({ source, result }: Outcome): Item => {
   const parameters =

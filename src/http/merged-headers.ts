@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Reader } from '../domain/api-key.ts'
+import type { Clock } from '../domain/clock.ts'
 import { SourceError } from '../domain/source-error.ts'
+import { CURSOR_SECONDS } from '../gateway/cursor.ts'
 import type { FoundListing } from '../gateway/find-listing.ts'
 import type { Outcome } from '../gateway/outcome.ts'
 import type { MergedPage } from '../gateway/pages.ts'
 import { cacheStatus } from './cache-status.ts'
+import { joinWithin } from './list-header.ts'
 
 export type MergedHeaderOptions = {
   gatewayId: string
@@ -12,7 +15,15 @@ export type MergedHeaderOptions = {
   freshSeconds: number
   /** Names the key that cursors are sealed with. */
   cursorKeyId: string
+  clock: Clock
 }
+
+/**
+ * `Cache-Status` and `Server-Timing` together stay below 4 KiB, however many sources there are: proxies refuse long
+ * headers, and clients of Node more than 16 KiB of them.
+ */
+const MAX_CACHE_STATUS = 2400
+const MAX_SERVER_TIMING = 1600
 
 /**
  * Headers of a merged answer (`contract.md` 3.1). All that they say is of sources that the reader may see.
@@ -22,13 +33,13 @@ export const mergedHeaders = (
   answer: MergedPage,
   rows: readonly Uint8Array[],
   reader: Reader,
-  { gatewayId, freshSeconds }: MergedHeaderOptions,
+  { gatewayId, freshSeconds, ...cursors }: MergedHeaderOptions,
 ): Record<string, string> => ({
   'Cache-Control': answer.complete
     ? `${audience(reader)}, max-age=${maxAge(answer.outcomes, freshSeconds)}`
     : 'no-store',
-  'Cache-Status': cacheStatus(answer.outcomes),
-  ETag: `W/"${fingerprint(answer, rows)}"`,
+  'Cache-Status': cacheStatus(answer.outcomes, MAX_CACHE_STATUS),
+  ETag: `W/"${fingerprint(answer, rows, cursors)}"`,
   'Server-Timing': serverTiming(answer.outcomes),
   Vary: MERGED_VARY,
   Via: `1.1 ${gatewayId}`,
@@ -38,10 +49,10 @@ export const mergedHeaders = (
 export const oneListingHeaders = (
   { outcomes, complete }: Pick<FoundListing, 'outcomes' | 'complete'>,
   reader: Reader,
-  { gatewayId, freshSeconds }: MergedHeaderOptions,
+  { gatewayId, freshSeconds }: Pick<MergedHeaderOptions, 'gatewayId' | 'freshSeconds'>,
 ): Record<string, string> => ({
   'Cache-Control': complete ? `${audience(reader)}, max-age=${maxAge(outcomes, freshSeconds)}` : 'no-store',
-  'Cache-Status': cacheStatus(outcomes),
+  'Cache-Status': cacheStatus(outcomes, MAX_CACHE_STATUS),
   'Server-Timing': serverTiming(outcomes),
   Vary: MERGED_VARY,
   Via: `1.1 ${gatewayId}`,
@@ -53,7 +64,7 @@ export const streamHeaders = (
   { gatewayId }: Pick<MergedHeaderOptions, 'gatewayId'>,
 ): Record<string, string> => ({
   'Cache-Control': 'no-store',
-  'Cache-Status': cacheStatus(outcomes),
+  'Cache-Status': cacheStatus(outcomes, MAX_CACHE_STATUS),
   Vary: MERGED_VARY,
   Via: `1.1 ${gatewayId}`,
 })
@@ -72,20 +83,36 @@ const maxAge = (outcomes: readonly Outcome[], freshSeconds: number): number => {
   return Math.max(0, Math.floor(Math.min(freshSeconds, ...remaining)))
 }
 
-/** Equal for answers that tell a reader the same: it leaves out how long it took and how many seconds old it is. */
+type CursorOptions = Pick<MergedHeaderOptions, 'cursorKeyId' | 'clock'>
+
+/** Equal for answers with equal contents: elapsed times and ages are left out, and so are the bytes of a cursor. */
 const fingerprint = (
   { total, complete, sources, nextCursor }: MergedPage,
   rows: readonly Uint8Array[],
+  cursors: CursorOptions,
 ): string => {
   const hash = createHash('sha256')
   for (const row of rows) hash.update(row)
   const states = sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
-  hash.update(JSON.stringify([total, complete, states, nextCursor !== undefined]))
+  hash.update(
+    JSON.stringify([total, complete, states, nextCursor === undefined ? null : cursorPeriod(cursors)]),
+  )
   return hash.digest('base64url').slice(0, 27)
+}
+
+/** Changes when a reader should get a new cursor: after half its life, and with the key that seals it. */
+function cursorPeriod({ cursorKeyId, clock }: CursorOptions): string {
+  return `${cursorKeyId} ${Math.floor(clock.now() / 1000 / (CURSOR_SECONDS / 2))}`
 }
 
 /** https://www.w3.org/TR/server-timing/: names are tokens. */
 const serverTiming = (outcomes: readonly Outcome[]): string =>
-  outcomes
-    .map(({ source, elapsedMs }) => `${source.name.replace(/[^\w-]/g, '-')};dur=${elapsedMs.toFixed(1)}`)
-    .join(', ')
+  joinWithin(
+    MAX_SERVER_TIMING,
+    outcomes.map(({ source, elapsedMs }) => timing(source.name, elapsedMs)),
+    (left) =>
+      timing(`and ${left} more`, Math.max(...outcomes.slice(-left).map(({ elapsedMs }) => elapsedMs))),
+  )
+
+const timing = (name: string, elapsedMs: number): string =>
+  `${name.replace(/[^\w-]/g, '-')};dur=${elapsedMs.toFixed(1)}`

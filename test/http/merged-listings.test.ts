@@ -66,6 +66,27 @@ test('headers tell how each visible source was asked, and how long the answer ho
   t.regex(good.headers.get('cache-control') ?? '', /^public, max-age=\d+$/)
 })
 
+test('however many sources there are, the headers about them stay below 4 KiB', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 1) })
+  const upstreams = Array.from({ length: 100 }, (_, n) => ({
+    name: `${n}-`.padEnd(60, 'x'),
+    url: `${fake.url}/${n}`,
+  }))
+  const { url, get } = await startGateway(t, upstreams)
+  await publish(url, ALICE, { listing_id: 'own' })
+  for (const path of ['/listings', '/listings?explain=true']) {
+    const { status, headers } = await get(path)
+    t.is(status, 200)
+    const [cache = '', timing = ''] = ['cache-status', 'server-timing'].map((name) => headers.get(name) ?? '')
+    t.true(cache.length + timing.length < 4096, path)
+    const members = parseList(cache).map(([name]) => String(name))
+    const left = Number(/^and (\d+) more$/.exec(members.at(-1) ?? '')?.[1])
+    t.is(members.length - 1 + left, 101)
+    t.is(members[0], 'local')
+    t.regex(timing, /^local;dur=[\d.]+, .*, and-\d+-more;dur=[\d.]+$/)
+  }
+})
+
 test('an explanation tells what each source was asked, how it answered, and what excluded listings', async (t) => {
   const [h100, a100] = [{ gpu_model: 'H100' }, { gpu_model: 'A100' }]
   const items = [
