@@ -60,6 +60,7 @@ export const openListener = (parts: ListenerParts): Listener => {
     agents: openAgentsDoor(federation, log),
     metrics,
     metricsPublic,
+    isOperator: (authorization) => passes(() => authorize('admin', authorization)),
     store,
     areTried: isReady,
   })
@@ -84,4 +85,13 @@ export const openListener = (parts: ListenerParts): Listener => {
     })
   }
   return { routes, listener, idle: () => inFlight.idle() }
+}
+
+function passes(gate: () => unknown): boolean {
+  try {
+    gate()
+    return true
+  } catch {
+    return false
+  }
 }

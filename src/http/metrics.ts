@@ -43,16 +43,46 @@ const registerProcess = (registry: MetricsRegistry): void => {
   })
 }
 
-/** `GET /metrics` (`contract.md` 3.2): for the operator, or for anybody where `METRICS_PUBLIC` says so. */
-export const getMetrics = (registry: MetricsRegistry, isPublic: boolean): Route => ({
-  method: 'GET',
-  path: '/metrics',
-  gate: isPublic ? 'none' : 'admin',
-  summary: 'What has been counted, as Prometheus reads it',
-  answers: { 200: { description: 'Prometheus text format', schema: z.string(), type: 'text/plain' } },
-  handle: async () => ({
-    type: registry.contentType,
-    body: await registry.metrics(),
-    headers: { 'Cache-Control': 'no-store' },
-  }),
-})
+export type MetricsOptions = {
+  metrics: MetricsRegistry
+  /** Whether everybody may read them, less the series of private sources. */
+  metricsPublic: boolean
+  /** Whether an `Authorization` header holds the operator's key. Default: it never does. */
+  isOperator?: (authorization: string | undefined) => boolean
+  gateway: SourceBook | null
+}
+
+/** `GET /metrics`: for the operator, or for everybody. */
+export function getMetrics({
+  metrics,
+  metricsPublic,
+  isOperator = () => false,
+  gateway,
+}: MetricsOptions): Route {
+  return {
+    method: 'GET',
+    path: '/metrics',
+    gate: metricsPublic ? 'none' : 'admin',
+    summary: 'Prometheus metrics',
+    answers: { 200: { description: 'Prometheus text format', schema: z.string(), type: 'text/plain' } },
+    handle: async ({ header }) => {
+      const text = await metrics.metrics()
+      const isWhole = !metricsPublic || isOperator(header('authorization'))
+      return {
+        type: metrics.contentType,
+        body: isWhole ? text : withoutPrivate(text, gateway?.sources ?? []),
+        headers: { 'Cache-Control': 'no-store' },
+      }
+    },
+  }
+}
+
+/** Drops every series that names a private source. */
+function withoutPrivate(text: string, sources: SourceBook['sources']): string {
+  const labels = sources
+    .map(({ status }) => status())
+    .filter(({ visibility }) => visibility === 'private')
+    .map(({ name }) => `registry="${name}"`)
+  const lines = text.split('\n').filter((line) => !labels.some((label) => line.includes(label)))
+  return lines.join('\n')
+}

@@ -1,4 +1,3 @@
-import type { Registry as MetricsRegistry } from 'prom-client'
 import { EntrepotError } from '../errors.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { ownVocabulary } from '../gateway/vocabulary.ts'
@@ -13,7 +12,7 @@ import { getListing, listLocalListings } from './listing-reads.ts'
 import { deleteListing, postListing, putListing, validatePublish } from './listing-writes.ts'
 import { getMergedListing, type MergedListing } from './merged-listing.ts'
 import { listMergedListings, type MergedListings } from './merged-listings.ts'
-import { getMetrics } from './metrics.ts'
+import { getMetrics, type MetricsOptions } from './metrics.ts'
 import { getPublisher, listPublishers } from './publishers.ts'
 import { getReady } from './ready.ts'
 import type { Route } from './route.ts'
@@ -22,7 +21,7 @@ import { getStats } from './stats.ts'
 import { webRoutes } from './web/routes.ts'
 
 /** What the routes answer from. */
-export type Service = {
+export type Service = Omit<MetricsOptions, 'gateway'> & {
   spec: FilterSpec
   /** This service's own Registry; `null` for a pure gateway. */
   registry: Publishing | null
@@ -31,9 +30,6 @@ export type Service = {
   gateway: (Omit<MergedListings, 'spec'> & MergedListing & SourceBook) | null
   agents: AgentsDoor
   store: Publishing['store']
-  metrics: MetricsRegistry
-  /** Whether anybody may read them. */
-  metricsPublic: boolean
   /** Whether every snapshot upstream was pulled once. */
   areTried: () => boolean
 }
@@ -52,7 +48,7 @@ export const createRoutes = (service: Service): Route[] => {
     getLive(),
     getHealth(store),
     getReady(service),
-    getMetrics(service.metrics, service.metricsPublic),
+    getMetrics(service),
     ...webRoutes(),
   ]
   return [...routes, ...docsRoutes(routes)]

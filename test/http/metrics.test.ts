@@ -15,6 +15,26 @@ test('metrics are for the operator, unless they are public', async (t) => {
   t.regex(headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/)
 })
 
+test('public metrics leave out private sources, but for the operator', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const { get } = await startGateway(
+    t,
+    [
+      { name: 'open', url: fake.url },
+      { name: 'secret-club', url: fake.url, settings: 'visibility = "private"' },
+    ],
+    { environment: { ...environment, METRICS_PUBLIC: 'true', REGISTRY_BOOTSTRAP_API_KEY: 'reader' } },
+  )
+  for (const headers of [{}, { Authorization: 'Bearer reader' }, { Authorization: 'Bearer wrong' }]) {
+    const { status, text } = await get('/metrics', headers)
+    t.is(status, 200)
+    t.false(text.includes('secret-club'))
+    t.true(text.includes('entrepot_source_state{registry="open"}'))
+    t.true(text.endsWith('\n'))
+  }
+  t.true((await get('/metrics', ADMIN)).text.includes('entrepot_source_state{registry="secret-club"}'))
+})
+
 test('requests are counted by route, method and status, and timed by route', async (t) => {
   const { get } = await startRegistry(t, { environment })
   for (const path of [
