@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { version } from '../config/version.ts'
 import { DOCS_POLICY, renderPage } from './docs-page.ts'
-import { once } from './once.ts'
+import { lazy } from './lazy.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi.ts'
 import type { Route } from './route.ts'
 
@@ -10,9 +10,9 @@ const OTHER_PATHS = ['/docs/oauth2-redirect', '/redoc']
 
 /** What describes the routes given, and itself. Made when it is first asked for. */
 export const docsRoutes = (routes: readonly Route[]): Route[] => {
-  const document = once((): OpenApiDocument => describe([...routes, openApi, docs]))
-  const json = once(() => JSON.stringify(document()))
-  const html = once(() => renderPage(document()))
+  const document = lazy((): OpenApiDocument => describe([...routes, openApi, docs]))
+  const json = lazy(() => JSON.stringify(document()))
+  const html = lazy(() => renderPage(document()))
   const openApi: Route = {
     method: 'GET',
     path: '/openapi.json',

@@ -1,6 +1,9 @@
+import { readdirSync } from 'node:fs'
 import test from 'ava'
 import { stripTypes } from '../../src/http/web/strip-types.ts'
+import { startProcess } from '../e2e/service-process.ts'
 import { startGateway } from '../helpers/gateway.ts'
+import { limitDescriptors } from '../helpers/process-limits.ts'
 import { send, startRegistry } from '../helpers/registry.ts'
 
 const HTML = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
@@ -108,4 +111,18 @@ test('a file is compressed for who takes it so', async (t) => {
   }
   t.true(sizes[0]! < sizes[1]! / 2)
   t.is(sizes[1], sizes[2])
+})
+
+test('pages that could not be read once are read at the next request', async (t) => {
+  const service = await startProcess('sqlite::memory:')
+  t.teardown(() => service.end('SIGKILL'))
+  const page = () => send(`${service.url}/`, { headers: HTML })
+  t.is((await send(`${service.url}/ready`)).status, 200, 'the connection that the next requests use')
+  const taken = new Set(readdirSync(`/proc/${service.pid}/fd`).map(Number))
+  let free = 0
+  while (taken.has(free)) free++
+  await limitDescriptors(service.pid, free)
+  t.is((await page()).status, 500)
+  await limitDescriptors(service.pid, 1024)
+  t.is((await page()).status, 200)
 })

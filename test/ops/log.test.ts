@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import test, { type ExecutionContext } from 'ava'
-import { limitFileSize } from '../helpers/file-size-limit.ts'
 import { freePort } from '../helpers/free-port.ts'
+import { limitFileSize } from '../helpers/process-limits.ts'
 import { type Reply, send } from '../helpers/registry.ts'
 
 type Service = { url: string; child: ChildProcess; metric: (name: string) => Promise<number> }

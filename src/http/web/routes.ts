@@ -3,7 +3,7 @@ import { EntrepotError } from '../../errors.ts'
 import { wantsHtml } from '../accept.ts'
 import { namesEtag } from '../etag.ts'
 import type { Answer, Exchange } from '../exchange.ts'
-import { once } from '../once.ts'
+import { lazy } from '../lazy.ts'
 import type { Route } from '../route.ts'
 import type { Asset } from './assets.ts'
 import { PAGE_POLICY, type Page } from './page.ts'
@@ -12,7 +12,7 @@ import { readSite, type Site } from './site.ts'
 
 /** The pages and the files that they load. All is read when something of it is first asked for, and kept. */
 export const webRoutes = (): Route[] => {
-  const site = once(() => readSite(PAGES, [ICON]))
+  const site = lazy(() => readSite(PAGES, [ICON]))
   return [...PAGES.map((page) => pageRoute(page, site)), assetRoute(site)]
 }
 

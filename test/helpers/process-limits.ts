@@ -5,12 +5,19 @@ import { installedProgram } from './debian.ts'
 const run = promisify(execFile)
 
 /** Lets a process write no file beyond this size, as if the disk were full; `null` lifts the limit. */
-export const limitFileSize = async (pid: number, bytes: number | null): Promise<void> => {
+export const limitFileSize = (pid: number, bytes: number | null): Promise<void> =>
+  limit(pid, `--fsize=${bytes ?? 'unlimited'}:`)
+
+/** Lets a process open no descriptor of this number or above. */
+export const limitDescriptors = (pid: number, below: number): Promise<void> =>
+  limit(pid, `--nofile=${below}:`)
+
+const limit = async (pid: number, option: string): Promise<void> => {
   const program = await installedProgram({
     missing: 'No prlimit',
     names: ['prlimit'],
     package: 'util-linux',
     otherwise: 'run this test on Linux',
   })
-  await run(program, ['--pid', String(pid), `--fsize=${bytes ?? 'unlimited'}:`])
+  await run(program, ['--pid', String(pid), option])
 }

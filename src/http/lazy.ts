@@ -1,0 +1,13 @@
+/** Makes a value when it is first needed, and keeps it. A promise that rejects is dropped: the next call tries again. */
+export function lazy<Value>(make: () => Value): () => Value {
+  let value: Value | undefined
+  const drop = (): void => {
+    value = undefined
+  }
+  return () => {
+    if (value !== undefined) return value
+    value = make()
+    if (value instanceof Promise) value.catch(drop)
+    return value
+  }
+}
