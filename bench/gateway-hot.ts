@@ -62,7 +62,7 @@ const measure = async (folder: string, upstreams: readonly Child[]): Promise<Row
   await writeFile(bytes, body)
   const plain = await startPlainServer(bytes)
   try {
-    const result = await compare({ url, headers }, plain)
+    const result = await compare({ url, headers }, plain, { seconds: 2, rounds: 7 })
     return {
       upstreams: upstreams.length,
       'body bytes': body.length,
