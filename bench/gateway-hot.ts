@@ -69,7 +69,7 @@ const measure = async (folder: string, upstreams: readonly Child[]): Promise<Row
       'requests/s': result.ours,
       'node:http': result.plain,
       ratio: result.ratio,
-      budget: '0.7',
+      budget: '0.85',
     }
   } finally {
     await plain.close()

@@ -4,13 +4,16 @@ import type { Reader } from '../domain/api-key.ts'
 import type { Admission } from './admission.ts'
 import type { AppOptions } from './app.ts'
 import { type Renewal, renewalBy } from './renewal.ts'
+import { type RepeatedHead, writeRepeatedHead } from './repeated-head.ts'
 import { requestIdOf } from './request-id.ts'
 import type { CountAnswer } from './request-metrics.ts'
 
 /** A finished answer, ready to be written. */
 type HotAnswer = {
-  /** Names and values in turn, which Node writes quickest; the last value is each request's own id. */
+  /** Names and values in turn; the last value is each request's own id. */
   headers: string[]
+  /** What Node has made of them in the last second; `null` before the first. */
+  head: RepeatedHead | null
   body: Buffer
   isCurrent: () => boolean
   /** Counts a response; `null` before the first. */
@@ -32,7 +35,7 @@ export const MAX_HOT_BYTES = 64 * 1024 * 1024
 export const MAX_HOT_ANSWERS = 5000
 /** A larger answer is not worth its place. */
 const MAX_HOT_ANSWER_BYTES = 1024 * 1024
-/** Measured: what an answer takes beside its texts is 0.9 KiB in a Registry and up to 3.2 KiB in a gateway. */
+/** What an answer takes beside its body and URL. Measured: 1.6 KiB in a Registry, 3.3 KiB in a gateway. */
 const OVERHEAD_BYTES = 4096
 
 /**
@@ -58,7 +61,8 @@ export class HotAnswers {
     const answers = this.#answers[reader.kind]
     const before = answers.peek(request.url!)
     answers.set(request.url!, {
-      headers: sharedLines(headers),
+      headers: sharedLines({ ...headers, 'content-length': body.length }),
+      head: null,
       body: ownBytes(body),
       isCurrent,
       count: null,
@@ -99,8 +103,9 @@ export class HotAnswers {
       }
       const give = (limits: Record<string, string> | null): void => {
         kept.headers[kept.headers.length - 1] = requestIdOf(request)
-        const headers = limits === null ? kept.headers : [...linesOf(limits), ...kept.headers]
-        response.writeHead(200, headers).end(kept.body)
+        if (limits === null) kept.head = writeRepeatedHead(response, kept.headers, kept.head)
+        else response.writeHead(200, [...linesOf(limits), ...kept.headers])
+        response.end(kept.body)
         if (hasWaited) return
         kept.count ??= counter(request, 200)
         kept.count(started)
