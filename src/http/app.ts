@@ -107,8 +107,12 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 
 const hangUpSignal = ({ res }: Koa.Context): AbortSignal => {
   const controller = new AbortController()
-  if (res.destroyed) controller.abort(HUNG_UP)
-  else res.once('close', () => controller.abort(HUNG_UP))
+  const abort = (): void => controller.abort(HUNG_UP)
+  if (res.destroyed) abort()
+  else
+    res.once('close', () => {
+      if (!res.writableFinished) abort()
+    })
   return controller.signal
 }
 

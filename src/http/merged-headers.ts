@@ -27,11 +27,11 @@ const MAX_SERVER_TIMING = 1600
 
 /**
  * Headers of a merged answer (`contract.md` 3.1). All that they say is of sources that the reader may see.
- * @param rows its items as they are shown
+ * @param rows its items as they are sent
  */
 export const mergedHeaders = (
   answer: MergedPage,
-  rows: readonly Uint8Array[],
+  rows: Uint8Array,
   reader: Reader,
   { gatewayId, freshSeconds, ...cursors }: MergedHeaderOptions,
 ): Record<string, string> => ({
@@ -88,15 +88,12 @@ type CursorOptions = Pick<MergedHeaderOptions, 'cursorKeyId' | 'clock'>
 /** Equal for answers with equal contents: elapsed times and ages are left out, and so are the bytes of a cursor. */
 const fingerprint = (
   { total, complete, sources, nextCursor }: MergedPage,
-  rows: readonly Uint8Array[],
+  rows: Uint8Array,
   cursors: CursorOptions,
 ): string => {
-  const hash = createHash('sha256')
-  for (const row of rows) hash.update(row)
   const states = sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
-  hash.update(
-    JSON.stringify([total, complete, states, nextCursor === undefined ? null : cursorPeriod(cursors)]),
-  )
+  const rest = [total, complete, states, nextCursor === undefined ? null : cursorPeriod(cursors)]
+  const hash = createHash('sha256').update(rows).update(JSON.stringify(rest))
   return hash.digest('base64url').slice(0, 27)
 }
 

@@ -7,7 +7,7 @@ import { EntrepotError } from '../errors.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { parseCdnLoop } from '../gateway/cdn-loop.ts'
 import { CURSOR_SECONDS } from '../gateway/cursor.ts'
-import { renderItem, renderMerged } from '../gateway/envelope.ts'
+import { renderMerged } from '../gateway/envelope.ts'
 import type { StreamListings } from '../gateway/ndjson.ts'
 import type { FanOutOptions } from '../gateway/outcome.ts'
 import type { MergedPage, ReadPage } from '../gateway/pages.ts'
@@ -77,11 +77,11 @@ const readMerged = async (exchange: Exchange, gateway: MergedListings): Promise<
     return streamMerged(gateway, query, { reader, signal, options })
   }
   const page = await gateway.readPage(query, parameters.cursor, { reader, signal, options })
-  const rows = page.items.map(renderItem)
+  const { body, rows } = renderMerged(page)
   const headers = mergedHeaders(page, rows, reader, gateway)
   if (namesEtag(header('if-none-match'), etagIn(headers))) return { status: 304, headers }
   const isCurrent = currency(page, parameters.filters.length === 0 ? null : vocabulary, gateway.clock)
-  return { body: renderMerged(page, rows), headers, ...(isCurrent === null ? {} : { isCurrent }) }
+  return { body, headers, ...(isCurrent === null ? {} : { isCurrent }) }
 }
 
 /** The filters that the reader may use. Waiting for them is part of the budget. */

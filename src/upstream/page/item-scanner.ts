@@ -35,9 +35,8 @@ const FIELDS: readonly Path[] = [
 export class ItemScanner {
   readonly #status: string | null
   readonly #criteria: readonly { criterion: Criterion; path: number }[]
-  readonly #tree: PathTree
-  readonly #scanner: RowScanner
-  readonly #found = new FoundValues()
+  readonly #fields: FieldScanner
+  readonly #found: FoundValues
   readonly #values: JsonValue[] = []
 
   /** Of the latest item. `null`: it is not a listing, and the rest means nothing. */
@@ -59,13 +58,13 @@ export class ItemScanner {
       criterion,
       path: keys.indexOf(pathKey(criterion.filter.compiled)),
     }))
-    this.#tree = pathTree([...paths.values()])
-    this.#scanner = new RowScanner(this.#tree)
+    this.#fields = fieldScanner(keys.join('\n'), [...paths.values()])
+    this.#found = this.#fields.found
   }
 
   /** Reads the item that starts at `at`. @returns where it ends */
   scan(row: RowText, at: number): number {
-    const end = this.#scanner.scanAt(row, at, this.#found)
+    const end = this.#fields.scanner.scanAt(row, at, this.#found)
     const behind = end === -1 ? this.#parse(row, at) : end
     const { count, paths, values } = this.#found
     let id: unknown
@@ -99,7 +98,7 @@ export class ItemScanner {
     try {
       const document = parseJson(row.bytes.toString('utf8', at, end))
       if (isJsonObject(document))
-        walkPaths(this.#tree, document, (path, value) => this.#found.add(path, toScalar(value)))
+        walkPaths(this.#fields.tree, document, (path, value) => this.#found.add(path, toScalar(value)))
     } catch {
       // not JSON, so not a listing
     }
@@ -116,6 +115,22 @@ export class ItemScanner {
     }
     return true
   }
+}
+
+/** What reads certain paths: used for one item at a time, so all queries with the same filters share it. */
+type FieldScanner = { tree: PathTree; scanner: RowScanner; found: FoundValues }
+
+const FIELD_SCANNERS = new Map<string, FieldScanner>()
+const MAX_FIELD_SCANNERS = 256
+
+function fieldScanner(key: string, paths: readonly Path[]): FieldScanner {
+  const known = FIELD_SCANNERS.get(key)
+  if (known !== undefined) return known
+  const tree = pathTree(paths)
+  const fields = { tree, scanner: new RowScanner(tree), found: new FoundValues() }
+  if (FIELD_SCANNERS.size === MAX_FIELD_SCANNERS) FIELD_SCANNERS.clear()
+  FIELD_SCANNERS.set(key, fields)
+  return fields
 }
 
 const MAX_ID_LENGTH = 200
