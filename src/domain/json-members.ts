@@ -50,14 +50,10 @@ export const withoutMember = (bytes: Uint8Array, name: string): Uint8Array => {
 }
 
 /** The object's bytes with one more member behind the last. `value` is JSON text. */
-export const withMember = (bytes: Uint8Array, name: string, value: string): Buffer =>
-  Buffer.concat(withMemberParts(bytes, name, value))
-
-/** The same in two parts, for a caller who joins many. */
-export const withMemberParts = (bytes: Uint8Array, name: string, value: string): [Uint8Array, Uint8Array] => {
+export const withMember = (bytes: Uint8Array, name: string, value: string): Buffer => {
   const close = bytes.lastIndexOf(CLOSE_BRACE)
   const comma = isEmptyBefore(bytes, close) ? '' : ','
-  return [bytes.subarray(0, close), Buffer.from(`${comma}${JSON.stringify(name)}:${value}}`)]
+  return Buffer.concat([bytes.subarray(0, close), Buffer.from(`${comma}${JSON.stringify(name)}:${value}}`)])
 }
 
 const COMMA_BYTES = Buffer.from(',')

@@ -9,7 +9,8 @@ export function unsentFilters({
   criteria: readonly Criterion[]
   filters: readonly (readonly [name: string, value: string])[]
 }): string[] {
-  if (criteria.length === 0) return []
+  if (criteria.every(({ filter }) => filters.some(([parameter]) => filterNameOf(parameter) === filter.name)))
+    return []
   const sent = new Set(filters.map(([parameter]) => filterNameOf(parameter)))
   return [...new Set(criteria.map(({ filter }) => filter.name))].filter((name) => !sent.has(name))
 }

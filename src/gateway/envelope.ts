@@ -1,4 +1,5 @@
-import { withMember, withMemberParts } from '../domain/json-members.ts'
+import { withMember } from '../domain/json-members.ts'
+import { CLOSE_BRACE } from '../domain/json-walk.ts'
 import { formatTimestamp } from '../domain/timestamp.ts'
 import { type MergedItem, qualifiedName } from './merge.ts'
 import type { MergedPage } from './pages.ts'
@@ -6,12 +7,13 @@ import type { MergedPage } from './pages.ts'
 /** The listing envelope of a Registry. `rows` are JSON objects, `total` the matches before paging. */
 export function renderPage(rows: readonly Uint8Array[], total: number): Buffer {
   const parts: Uint8Array[] = [OPENING]
-  for (const row of rows) parts.push(row, COMMA)
-  return closeEnvelope(parts, { count: rows.length, total, more: '' })
+  for (const [n, row] of rows.entries()) parts.push(...(n === 0 ? [] : [COMMA]), row)
+  return Buffer.concat([...parts, Buffer.from(closing(rows.length, total, ''))])
 }
 
 /**
- * The envelope of a gateway: it adds `complete`, `sources`, and where there is more `next_cursor`.
+ * The envelope of a gateway: it adds `complete`, `sources`, and where there is more `next_cursor`. Everything is
+ * written once, into one buffer: a view of each item would take longer than to copy it.
  * @returns the envelope, and the part of it that is its items
  */
 export function renderMerged({ items, total, complete, sources, nextCursor }: Omit<MergedPage, 'outcomes'>): {
@@ -20,11 +22,21 @@ export function renderMerged({ items, total, complete, sources, nextCursor }: Om
 } {
   const cursor = nextCursor === undefined ? '' : `,"next_cursor":${JSON.stringify(nextCursor)}`
   const more = `,"complete":${complete},"sources":${JSON.stringify(sources)}${cursor}`
-  const parts: Uint8Array[] = [OPENING]
-  for (const item of items) parts.push(...withMemberParts(item.bytes, '_meta', renderMeta(item)), COMMA)
-  const body = closeEnvelope(parts, { count: items.length, total, more })
-  const rowsEnd = body.length - parts.at(-1)!.length
-  return { body, rows: body.subarray(OPENING.length, rowsEnd) }
+  const tail = closing(items.length, total, more)
+  const metas = items.map((item) => `,"_meta":${renderMeta(item)}}`)
+  let size = OPENING.length + Buffer.byteLength(tail)
+  for (const [n, { bytes }] of items.entries()) size += bytes.length + Buffer.byteLength(metas[n]!) + 1
+  const body = Buffer.allocUnsafe(size)
+  let end = OPENING.copy(body)
+  for (const [n, { bytes }] of items.entries()) {
+    if (n > 0) end += COMMA.copy(body, end)
+    body.set(bytes, end)
+    end = body.lastIndexOf(CLOSE_BRACE, end + bytes.length)
+    end += body.write(metas[n]!, end)
+  }
+  const rows = body.subarray(OPENING.length, end)
+  end += body.write(tail, end)
+  return { body: body.subarray(0, end), rows }
 }
 
 /** One listing, its bytes untouched, with `_meta` behind its last member. */
@@ -47,13 +59,8 @@ function renderMeta(merged: MergedItem): string {
   })
 }
 
-function closeEnvelope(
-  parts: Uint8Array[],
-  { count, total, more }: { count: number; total: number; more: string },
-): Buffer {
-  if (count > 0) parts.pop() // the last comma
-  parts.push(Buffer.from(`],"count":${count},"total_after_filter":${total}${more}}`))
-  return Buffer.concat(parts)
+function closing(count: number, total: number, more: string): string {
+  return `],"count":${count},"total_after_filter":${total}${more}}`
 }
 
 const OPENING = Buffer.from('{"items":[')
