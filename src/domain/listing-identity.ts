@@ -1,8 +1,9 @@
-import { isJsonObject, type JsonObject, parseJson, sameJson } from './json.ts'
-import type { Item } from './reading.ts'
-
 /** What tells two listings of one `listing_id` apart. */
-export type Identity = Pick<Item, 'publisher' | 'storefrontUrl'>
+export type Identity = {
+  /** Signing address, lower-cased, where it is known. */
+  publisher: string | null
+  storefrontUrl: string | null
+}
 
 /** For two items with one `listing_id`: their publishers decide, or their storefronts where one is not known. */
 export function isSameListing(a: Identity, b: Identity): boolean {
@@ -11,17 +12,19 @@ export function isSameListing(a: Identity, b: Identity): boolean {
     : a.storefrontUrl !== null && a.storefrontUrl === b.storefrontUrl
 }
 
-/** Whether two copies of a listing have other offers or escrows. */
-export function differ(a: Item, b: Item): boolean {
-  if (Buffer.compare(a.bytes, b.bytes) === 0) return false
-  const [one, other] = [readObject(a), readObject(b)]
-  return (
-    !sameJson(one.offer_resource, other.offer_resource) ||
-    !sameJson(one.accepted_escrows, other.accepted_escrows)
-  )
-}
+/** The listings of several pages, to drop those that a later page repeats, whichever Registry's copy that shows. */
+export class SeenListings {
+  readonly #byId = new Map<string, Identity[]>()
 
-function readObject({ bytes }: Item): JsonObject {
-  const value = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
-  return isJsonObject(value) ? value : {}
+  /** @returns whether it is new */
+  add(listingId: string, identity: Identity): boolean {
+    const known = this.#byId.get(listingId)
+    if (known === undefined) {
+      this.#byId.set(listingId, [identity])
+      return true
+    }
+    const isNew = !known.some((other) => isSameListing(other, identity))
+    known.push(identity)
+    return isNew
+  }
 }

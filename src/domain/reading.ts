@@ -120,6 +120,8 @@ export type NamedSource = {
    * publisher. Absent for a source that never knows.
    */
   storefrontOf?: (publisher: string) => string | null | undefined
+  /** Whether one listing may come twice: a gateway's pages by cursor repeat one whose copies are far apart. */
+  mayRepeat?: boolean
 }
 
 /** Negative when `a` comes first. */

@@ -1,4 +1,5 @@
-const REASONS = [
+/** Those that readers see, besides the statuses. */
+export const REASONS = [
   'timeout',
   'connection_refused',
   'connection_reset',
@@ -34,6 +35,11 @@ export function isSourceReason(value: unknown): value is SourceReason {
 /** Whether the source works and it is this question that it cannot answer. */
 export function isAboutQuestion(reason: SourceReason): boolean {
   return ABOUT_QUESTION.has(reason)
+}
+
+/** Whether the upstream answered that it shows us nothing. Then what it showed before is not shown either. */
+export function isRefusal(reason: SourceReason): boolean {
+  return reason === 'unauthorized' || reason === 'signed_requests_required'
 }
 
 const ABOUT_QUESTION: ReadonlySet<SourceReason> = new Set([

@@ -31,8 +31,9 @@ class TooManyToScan extends Error {}
 
 /** Gives up a run that is read whole for such a filter once the upstream reports too many listings. */
 export function refuseLongScan({ scanLimit }: Pick<UpstreamOptions, 'scanLimit'>): (run: Run) => void {
-  return ({ pages }) => {
-    if ((pages.at(-1)?.total ?? 0) > scanLimit) throw new TooManyToScan()
+  return ({ pages, items }) => {
+    // A gateway whose cursors never end may report any total.
+    if (Math.max(pages.at(-1)?.total ?? 0, items.length) > scanLimit) throw new TooManyToScan()
   }
 }
 

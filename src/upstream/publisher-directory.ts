@@ -37,7 +37,7 @@ export class PublisherDirectory {
   readonly #publishers = new Map<number, { publisher: Publisher; until: number }>()
   readonly #storefronts = new Map<string, string | null>()
   #search: Promise<void> | null = null
-  #isPausing = false
+  #pause = { from: 0, until: 0 }
   #hasFailed = false
 
   constructor(get: Get, clock: Clock) {
@@ -77,7 +77,7 @@ export class PublisherDirectory {
       if (known === undefined || known.until <= now || known.until > now + PUBLISHER_FRESH_MS)
         wanted.add(publisherId)
     }
-    if (wanted.size > 0 && !this.#isPausing) {
+    if (wanted.size > 0 && !this.#isPausing(now)) {
       this.#search ??= this.#find(wanted).finally(() => {
         this.#search = null
       })
@@ -107,19 +107,22 @@ export class PublisherDirectory {
         if (received < PUBLISHERS_PAGE) break
       }
       for (const id of missing) this.#set({ id, address: null, storefrontUrl: null }, SEARCH_AGAIN_MS)
-      this.#pause(SEARCH_PAUSE_MS, false)
+      this.#endSearch(SEARCH_PAUSE_MS, false)
     } catch {
       // Listings are shown without their publishers, and what was known before stays.
-      this.#pause(SEARCH_RETRY_MS, true)
+      this.#endSearch(SEARCH_RETRY_MS, true)
     }
   }
 
-  #pause(ms: number, hasFailed: boolean): void {
+  #endSearch(pauseMs: number, hasFailed: boolean): void {
+    const from = this.#clock.now()
+    this.#pause = { from, until: from + pauseMs }
     this.#hasFailed = hasFailed
-    this.#isPausing = true
-    this.#clock.after(ms, () => {
-      this.#isPausing = false
-    })
+  }
+
+  #isPausing(now: number): boolean {
+    const { from, until } = this.#pause
+    return from <= now && now < until
   }
 
   async #fetch(offset: number): Promise<{ publishers: Publisher[]; received: number }> {

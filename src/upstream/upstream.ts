@@ -159,6 +159,7 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       read: snapshot?.read ?? live,
       breaker: () => breaker.state.state,
       storefrontOf: (publisher) => publishers.storefrontOf(publisher),
+      mayRepeat: kind === 'gateway',
     },
     spec: { name, kind, visibility, priority, spec: () => spec.current, loaded: spec.loaded },
     status: () => snapshot?.status(liveStatus()) ?? liveStatus(),

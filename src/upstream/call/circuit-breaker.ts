@@ -38,7 +38,8 @@ export type CircuitBreakerOptions = {
  * (`unauthorized`), or it sent `Retry-After`. Probes find out in the background when that is over.
  *
  * Only plain first pages and probes decide. Any other question was chosen by a reader, so its failure counts for
- * nothing; it triggers a probe, and the result of the probe counts.
+ * nothing; it triggers a probe, and the result of the probe counts. So it is where one listing may be enough to fail a
+ * page: a probe looks for one that does not.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions
@@ -99,7 +100,7 @@ export class CircuitBreaker {
   }
 
   #judge(error: SourceError, isPlain: boolean): void {
-    if (!isPlain) {
+    if (!isPlain || isOfOneListing(error)) {
       if (isFailure(error) || error.reason === 'unauthorized' || error.reason === 'rate_limited')
         void this.#probe()
       return
@@ -172,9 +173,18 @@ export class CircuitBreaker {
   }
 
   async #ask(): Promise<SourceError | null> {
+    const error = await this.#askFor(PLAIN_REQUEST)
+    if (error === null || !isOfOneListing(error)) return error
+    // The first listing, and the first behind the page.
+    for (const offset of [0, PLAIN_REQUEST.limit])
+      if ((await this.#askFor({ offset, limit: 1 })) === null) return null
+    return error
+  }
+
+  async #askFor(request: PageRequest): Promise<SourceError | null> {
     const { probe, name } = this.#options
     try {
-      await probe(ALL_OPEN, PLAIN_REQUEST)
+      await probe(ALL_OPEN, request)
       return null
     } catch (error) {
       if (error instanceof SourceError) return error
@@ -232,6 +242,11 @@ function isPlain(query: ListingQuery, { offset, limit, resume }: PageRequest): b
 /** Whether the upstream failed, rather than the question, our key, or the rate of our requests. */
 function isFailure({ reason }: SourceError): boolean {
   return !isAboutQuestion(reason) && !NO_FAILURES.has(reason) && !/^http_4\d\d$/.test(reason)
+}
+
+/** Whether one listing of the page may be the cause, be it too large or one that the upstream cannot serve. */
+function isOfOneListing({ reason }: SourceError): boolean {
+  return reason === 'http_500' || reason === 'too_large'
 }
 
 const NO_FAILURES: ReadonlySet<SourceReason> = new Set([

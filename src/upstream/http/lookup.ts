@@ -81,7 +81,7 @@ export class NameResolver {
         name.resolvedAt = this.#clock.now()
       }
       for (const answer of name.listeners.splice(0)) answer()
-      this.#waiting.shift()?.()
+      if (this.#hanging.size === 0) this.#waiting.shift()?.()
     })
   }
 }

@@ -64,7 +64,7 @@ export class ItemScanner {
 
   /** Reads the item that starts at `at`. @returns where it ends */
   scan(row: RowText, at: number): number {
-    const end = this.#fields.scanner.scanAt(row, at, this.#found)
+    const end = this.#scanRow(row, at)
     const behind = end === -1 ? this.#parse(row, at) : end
     const { count, paths, values } = this.#found
     let id: unknown
@@ -92,13 +92,24 @@ export class ItemScanner {
     return behind
   }
 
+  /** -1 where the item has to be parsed to be understood, or is broken. */
+  #scanRow(row: RowText, at: number): number {
+    try {
+      return this.#fields.scanner.scanAt(row, at, this.#found)
+    } catch (error) {
+      if (error instanceof SyntaxError) return -1
+      throw error
+    }
+  }
+
   #parse(row: RowText, at: number): number {
     const { end } = walkValue(row.bytes.subarray(0, row.length), at)
     this.#found.count = 0
     try {
       const document = parseJson(row.bytes.toString('utf8', at, end))
-      if (isJsonObject(document))
-        walkPaths(this.#fields.tree, document, (path, value) => this.#found.add(path, toScalar(value)))
+      if (!isJsonObject(document)) return end
+      walkPaths(this.#fields.tree, document, (path, value) => this.#found.add(path, toScalar(value)))
+      if (document._meta === null) this.#found.add(META, null)
     } catch {
       // not JSON, so not a listing
     }

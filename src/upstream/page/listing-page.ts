@@ -154,6 +154,9 @@ export class ListingPage {
 const PAGE_HEAP_BYTES = 1024
 const MAX_META_BYTES = 256 * 1024
 
+/** The beginning of JSON that is no object; not that of HTML. */
+const OTHER_JSON = /^(\[|"|-?\d|null\b|true\b|false\b)/
+
 type Span = { start: number; end: number }
 type Scan = { kind: UpstreamKind; scanner: ItemScanner; bounds: number[]; times: number[] }
 
@@ -174,7 +177,11 @@ function findItems(row: RowText, scan: (start: number) => number): Span {
   const { bytes } = row
   let found: Span | null = null
   let position = skipSpace(row, 0)
-  if (bytes[position] !== OPEN_BRACE) throw badEnvelope('it is not an object')
+  if (position >= row.length) throw notJson()
+  if (bytes[position] !== OPEN_BRACE)
+    throw OTHER_JSON.test(bytes.toString('latin1', position, Math.min(position + 6, row.length)))
+      ? badEnvelope('it is not an object')
+      : notJson()
   position = skipSpace(row, position + 1)
   for (let members = 0; bytes[position] === QUOTE && position < row.length; members++) {
     if (members === MAX_MEMBERS) throw badEnvelope(`it has more than ${MAX_MEMBERS} members`)

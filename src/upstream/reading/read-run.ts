@@ -4,6 +4,7 @@ import type { Range } from '../../domain/reading.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import type { FetchPage, PageRequest } from '../page/fetch-page.ts'
 import { type ListingPage, MAX_PAGE_ITEMS } from '../page/listing-page.ts'
+import type { PageItem } from '../page/page-item.ts'
 import { Run, type RunUpstream } from './run.ts'
 
 /** Listings that a page has in common with the one before: so many may be deleted between two requests without harm. */
@@ -14,6 +15,8 @@ export const MIN_PAGE_ITEMS = 25
 const MAX_FRUITLESS = 10
 /** Pages without anything new before an upstream counts as one that ignores `offset`. */
 const MAX_REPEATED = 2
+/** Pages in a row without anything new, however far back the upstream was read again. */
+const MAX_CATCHING_UP = 200
 /** Listings of one instant that are read together, since their order is the upstream's own. */
 const MAX_TIE = 2000
 /** Pages of a long run that are requested ahead of the one that is joined next. */
@@ -57,10 +60,14 @@ class RunReader {
   #isReadOn = false
   #received = 0
   #fruitless = 0
+  /** Pages in a row without anything new. */
+  #repeated = 0
+  /** The highest offset that was read. */
+  #furthest = 0
   #cursor: string | undefined
   #ahead = new Map<number, Promise<ListingPage>>()
-  /** Offset of a listing that was just skipped: the next page cannot overlap it. */
-  #skippedAt: number | null = null
+  /** Offsets that were just skipped, the second excluded: the next page cannot overlap them. */
+  #skipped: { from: number; to: number } | null = null
 
   constructor(options: ReadRunOptions, query: ListingQuery, range: Range) {
     this.#options = options
@@ -70,11 +77,12 @@ class RunReader {
   }
 
   async read(base: Run | null): Promise<Run> {
-    let request = base === null ? this.#firstRequest() : this.#resume(base)
+    if (base !== null) this.#resume(base)
+    let next = base === null ? () => this.#firstRequest() : this.#atEnd
     while (!this.#isDone()) {
-      const page = await this.#fetch(request)
-      const next = page === null ? null : await this.#take(page)
-      request = next ?? this.#nextRequest()
+      const page = await this.#fetch(next)
+      const request = page === null ? null : await this.#take(page)
+      next = request === null ? this.#atEnd : this.#fixed(request)
     }
     return this.#run
   }
@@ -84,11 +92,11 @@ class RunReader {
     return new Run(upstream, after, clock.now())
   }
 
-  #resume(base: Run): PageRequest {
+  #resume(base: Run): void {
     this.#isReadOn = true
     this.#run = base
+    this.#furthest = base.end
     this.#cursor = base.pages.at(-1)?.nextCursor
-    return this.#nextRequest()
   }
 
   #isDone(): boolean {
@@ -104,14 +112,24 @@ class RunReader {
     return { offset: offsetHint - OVERLAP, limit: this.#limit(count + OVERLAP) }
   }
 
-  /** At the end of the run. */
-  #nextRequest(): PageRequest {
+  /** At the end of the run, for pages as large as they may be now. */
+  readonly #atEnd = (): PageRequest => {
     const { end } = this.#run
     if (this.#cursor !== undefined)
       return { offset: end, limit: this.#limit(this.#wanted()), resume: this.#cursor }
-    const isAfterSkip = this.#skippedAt !== null && this.#skippedAt === end - 1
-    const overlap = isAfterSkip ? 0 : Math.min(OVERLAP, this.#maxLimit >> 1)
+    const overlap = this.#overlap()
     return { offset: Math.max(0, end - overlap), limit: this.#limit(this.#wanted() + overlap) }
+  }
+
+  #fixed(request: PageRequest): () => PageRequest {
+    return () => ({ ...request, limit: Math.min(request.limit, this.#maxLimit) })
+  }
+
+  /** It reaches back to listings that are readable, and leaves room for something new. */
+  #overlap(): number {
+    const { end, unreadableAtEnd } = this.#run
+    if (this.#skipped?.to === end) return 0
+    return Math.min(unreadableAtEnd + Math.min(OVERLAP, this.#maxLimit >> 1), this.#maxLimit - 1)
   }
 
   #wanted(): number {
@@ -141,20 +159,31 @@ class RunReader {
     }
     const run = this.#run
     const isEnd = isLast(page)
-    const before = run.end
     const isNew = run.add(page)
     this.#received += page.received
     this.#cursor = page.nextCursor
-    this.#skippedAt = null
-    if (isNew) this.#fruitless = 0
-    else if (!isEnd && page.offset + page.received > before && ++this.#fruitless > MAX_REPEATED)
-      throw run.broken('repeats its pages')
+    this.#skipped = null
+    if (!isNew && !isEnd) this.#countRepeated(page)
+    if (isNew) this.#fruitless = this.#repeated = 0
+    this.#furthest = Math.max(this.#furthest, run.end)
     run.isEnded = isEnd
     this.#options.check?.(run)
     this.#checkLimits(page)
     if (!run.isSorted && run.after !== null) return this.#restart()
     this.#requestAhead()
     return null
+  }
+
+  /**
+   * A page that holds nothing new: after a step back there are some before what was read already, and the listings of a
+   * page that was split may have moved by as many.
+   */
+  #countRepeated({ offset, received, resume }: ListingPage): void {
+    const isBehind = offset + received <= this.#furthest || this.#maxLimit < MAX_PAGE_ITEMS
+    const isCatchingUp = resume === undefined && received > 0 && isBehind
+    if (!isCatchingUp) this.#fruitless++
+    if (++this.#repeated > MAX_CATCHING_UP || (!isCatchingUp && this.#fruitless > MAX_REPEATED))
+      throw this.#run.broken('repeats its pages')
   }
 
   #checkLimits({ total }: ListingPage): void {
@@ -193,33 +222,59 @@ class RunReader {
     return { offset: Math.max(0, Math.min(page.offset, page.total) - step), limit: this.#maxLimit }
   }
 
-  async #isJoint(page: ListingPage): Promise<boolean> {
-    const { offset, received } = page
-    const isAfterSkip = this.#skippedAt !== null && this.#skippedAt === offset - 1
-    if (received === 0 && offset > 0) return isAfterSkip && this.#run.end === offset
-    if (!isAfterSkip || this.#skippedAt === 0) return this.#run.isJoint(page)
-    // It begins behind the listing that was skipped: what is before that must not have moved meanwhile.
-    const before = await this.#options.fetch(this.#query, { offset: this.#skippedAt! - 1, limit: 1 })
-    return this.#run.isJoint(before)
+  /** Offset of the last readable listing of the last page. */
+  get #lastRead(): number | undefined {
+    return this.#run.pages.at(-1)?.items.at(-1)?.offset
   }
 
-  /** `null` where a single listing cannot be fetched and was skipped. */
-  async #fetch(request: PageRequest): Promise<ListingPage | null> {
-    for (;;) {
-      const limit = Math.min(request.limit, this.#maxLimit)
+  async #isJoint(page: ListingPage): Promise<boolean> {
+    const { offset, received } = page
+    const skipped = this.#skipped?.to === offset ? this.#skipped : null
+    if (received === 0 && offset > 0 && (skipped === null || this.#run.end !== offset)) return false
+    return skipped === null ? this.#run.isJoint(page) : this.#isBehind(skipped, page)
+  }
+
+  /** Whether listings that were skipped, and the last one before them, are still where they were. */
+  async #isBehind({ from, to }: { from: number; to: number }, { total }: ListingPage): Promise<boolean> {
+    const single = (offset: number): Promise<ListingPage | null> =>
+      this.#options.fetch(this.#query, { offset, limit: 1 }).catch(() => null)
+    for (let offset = from; offset < to; offset++) if ((await single(offset)) !== null) return false
+    if (from === 0) return true
+    const last = this.#run.pages.at(-1)?.items.at(-1)
+    const now = await single(last?.offset ?? from - 1)
+    const [item] = now?.items ?? []
+    return now?.total === total && (last === undefined || isSameItem(item, last))
+  }
+
+  /**
+   * `null` where a single listing cannot be fetched and was skipped.
+   * @param next makes the request again for smaller pages
+   */
+  async #fetch(next: () => PageRequest): Promise<ListingPage | null> {
+    for (let isSplit = false; ; isSplit = true) {
+      const request = next()
+      const { offset, limit, resume } = request
       try {
-        const page = await this.#fetchOnce({ ...request, limit })
+        const page = await this.#fetchOnce(request)
         this.#refuseShort(page, limit)
         this.#maxLimit = Math.min(MAX_PAGE_ITEMS, this.#maxLimit * 2)
         return page
       } catch (error) {
-        if (request.resume !== undefined && isRejectedCursor(error)) return this.#fetch(this.#restart())
-        if (!(await this.#canSplit(error, request))) throw error
+        if (this.#isTooFar(request, error)) return this.#fetch(this.#fixed(this.#restart()))
+        if (!isSplit && !(await this.#canSplit(error, request))) throw error
+        if (isSplit && !isOfOneListing(error, request)) throw error
         this.#ahead.clear()
-        if (limit === 1) return this.#skip(request.offset, error)
+        if (limit === 1 && resume !== undefined) throw error
+        if (limit === 1) return this.#skip(offset, error)
         this.#maxLimit = Math.ceil(limit / 2)
       }
     }
+  }
+
+  /** A gateway refuses a cursor that has expired, and an offset that is too far; from the top it leads by cursor. */
+  #isTooFar({ offset }: PageRequest, error: unknown): boolean {
+    const isRefused = error instanceof SourceError && error.reason === 'http_400'
+    return isRefused && offset > 0 && this.#options.upstream.kind === 'gateway'
   }
 
   #fetchOnce(request: PageRequest): Promise<ListingPage> {
@@ -228,13 +283,15 @@ class RunReader {
     return ahead ?? this.#options.fetch(this.#query, request)
   }
 
-  #refuseShort({ received, total, offset, resume }: ListingPage, limit: number): void {
-    if (resume === undefined && received < Math.min(limit, MIN_PAGE_ITEMS, total - offset))
+  /** A gateway's total counts what it cannot show, too. */
+  #refuseShort({ received, total, offset, isGateway }: ListingPage, limit: number): void {
+    if (!isGateway && received < Math.min(limit, MIN_PAGE_ITEMS, total - offset))
       throw this.#run.broken('sends less than it says it has')
   }
 
   #skip(offset: number, error: unknown): null {
-    this.#skippedAt = offset
+    const from = this.#skipped?.to === offset ? this.#skipped.from : offset
+    this.#skipped = { from, to: offset + 1 }
     this.#run.skip(offset)
     if (this.#run.invalid > MAX_SKIPPED) throw error
     return null
@@ -242,16 +299,20 @@ class RunReader {
 
   /**
    * Whether smaller pages may help: the page is too large, or one of its listings makes a Registry of the deployed
-   * protocol answer 500. An upstream that answers 500 to single listings, too, is down.
+   * protocol answer 500. An upstream that serves no single listing either is down: neither the last one that was read
+   * nor its newest, or before any was read, neither the first of the page nor the first behind it.
    */
   async #canSplit(error: unknown, { offset, limit, resume }: PageRequest): Promise<boolean> {
-    if (!(error instanceof SourceError)) return false
-    if (error.reason === 'too_large') return true
+    if (!isOfOneListing(error, { limit }) || this.#query.listingId !== undefined) return false
     const { upstream, fetch } = this.#options
-    const mayBePoisoned = error.reason === 'http_500' && upstream.kind === 'registry' && resume === undefined
-    if (!mayBePoisoned || this.#query.filters.length > 0) return false
-    if (this.#maxLimit < limit) return true
-    for (const single of [offset, offset + 1]) {
+    if (error.reason === 'too_large' && resume !== undefined) return true
+    const mayBePoisoned =
+      upstream.kind === 'registry' && resume === undefined && this.#query.filters.length === 0
+    if (error.reason === 'http_500' && !mayBePoisoned) return false
+    if (this.#skipped !== null) return true
+    const known = this.#lastRead
+    const singles = known === undefined ? [offset, offset + limit] : [known, 0]
+    for (const single of singles) {
       const isAnswered = await fetch(this.#query, { offset: single, limit: 1 }).then(
         () => true,
         () => false,
@@ -283,13 +344,21 @@ const PAGE_SIZES = [50, 100, 200 - OVERLAP - 1]
 /** Most listings of one run that are skipped. */
 const MAX_SKIPPED = 1000
 
+function isSameItem(one: PageItem | undefined, other: PageItem): boolean {
+  return one?.listingId === other.listingId && one.position === other.position
+}
+
 /** Whether an upstream has nothing behind this page. A gateway's total counts copies, so its cursor decides. */
 function isLast(page: ListingPage): boolean {
   if (page.nextCursor !== undefined) return false
   return page.isGateway || page.offset + page.received >= page.total
 }
 
-/** Restarted, or longer ago than its cursors last. */
-function isRejectedCursor(error: unknown): boolean {
-  return error instanceof SourceError && error.reason === 'http_400'
+/** Whether one listing is enough to cause it. Of pages that were split, a few unreadable listings may fill one. */
+function isOfOneListing(error: unknown, { limit }: Pick<PageRequest, 'limit'>): error is SourceError {
+  if (!(error instanceof SourceError)) return false
+  const { reason } = error
+  return (
+    reason === 'too_large' || reason === 'http_500' || (reason === 'bad_envelope' && limit < MIN_PAGE_ITEMS)
+  )
 }

@@ -13,7 +13,7 @@ import {
 import type { ListingQuery } from '../../domain/query.ts'
 import type { Range } from '../../domain/reading.ts'
 import { SourceError } from '../../domain/source-error.ts'
-import { isAboutQuestion, type SourceReason } from '../../domain/source-reason.ts'
+import { isAboutQuestion, isRefusal, type SourceReason } from '../../domain/source-reason.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
 import type { Run } from './run.ts'
 import { StoredRun } from './stored-run.ts'
@@ -308,7 +308,7 @@ function entryKey(question: string, { after }: Pick<Range, 'after'>): string {
  * shows us is not shown.
  */
 function isStaleIfError(error: unknown): error is SourceError {
-  return error instanceof SourceError && error.reason !== 'unauthorized' && !isAboutQuestion(error.reason)
+  return error instanceof SourceError && !isRefusal(error.reason) && !isAboutQuestion(error.reason)
 }
 
 /** The lifetime of a run that is not stored. */

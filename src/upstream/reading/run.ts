@@ -2,6 +2,7 @@ import { type Directives, joinDirectives, NO_DIRECTIVES } from '../../domain/fre
 import { joinMissing, type MissingSource } from '../../domain/missing-source.ts'
 import { compareSortKeys, isAfter, type Range } from '../../domain/reading.ts'
 import { SourceError } from '../../domain/source-error.ts'
+import type { Micros } from '../../domain/timestamp.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
 import type { ListingPage } from '../page/listing-page.ts'
 import { listingKey, type PageItem } from '../page/page-item.ts'
@@ -22,13 +23,15 @@ export class Run {
   /** It begins behind this key; `null`: at the newest listing. */
   readonly after: Range['after']
   readonly pages: ListingPage[] = []
+  /** Offsets of items that could not be fetched. */
+  readonly skipped: number[] = []
   /** Every readable listing of its pages once, matching or not, in the upstream's order. */
   readonly items: PageItem[] = []
   /** Whether it reaches the end of the upstream. */
   isEnded = false
   /** Whether the upstream sorts newest first, as far as was read. */
   isSorted = true
-  /** Offset behind its last page. */
+  /** Offset behind its last page. Less than before where the upstream was read again from further back. */
   end = 0
   readonly #upstream: RunUpstream
   readonly #keys = new Set<string>()
@@ -63,6 +66,13 @@ export class Run {
 
   get invalid(): number {
     return this.#unreadable.size
+  }
+
+  /** Unreadable items behind its last readable one. */
+  get unreadableAtEnd(): number {
+    let count = 0
+    while (this.#unreadable.has(this.end - 1 - count)) count++
+    return count
   }
 
   get missing(): readonly MissingSource[] | undefined {
@@ -104,28 +114,30 @@ export class Run {
     return this.isEnded || this.listings.length - firstAfter(this.listings, after) >= count
   }
 
-  /** Whether it begins before a range and ends within it or behind it: reading on from its end completes the range. */
+  /** Whether it begins before a range, and reading on from its end, if it has to be, completes the range. */
   reaches({ after }: Pick<Range, 'after'>): boolean {
     if (!this.#beginsBefore(after)) return false
     const last = this.listings.at(-1)
-    return after === null || (last !== undefined && !isBefore(last, after))
+    return this.isEnded || after === null || (last !== undefined && !isBefore(last, after))
   }
 
   #beginsBefore(after: Range['after']): boolean {
     if (this.after === null || after === null) return this.after === null
     const { position, listingId } = this.after
     if (position !== after.position) return position > after.position
-    return listingId !== null && (after.listingId === null || listingId <= after.listingId)
+    return after.listingId === null || (listingId !== null && listingId <= after.listingId)
   }
 
-  /** The listings of a range. */
+  /** The listings of a range: `count` of them, and those of the instant of the last. */
   select({ after, count }: Pick<Range, 'after' | 'count'>): {
     listings: readonly PageItem[]
     hasMore: boolean
   } {
     const { listings } = this
     const start = firstAfter(listings, after)
-    const selected = listings.slice(start, Math.min(start + count, listings.length))
+    let end = Math.min(start + count, listings.length)
+    while (end > start && listings[end]?.position === listings[end - 1]!.position) end++
+    const selected = listings.slice(start, end)
     return { listings: selected, hasMore: !this.isEnded || start + selected.length < listings.length }
   }
 
@@ -140,16 +152,20 @@ export class Run {
     const start = after === null ? this.after : after
     const run = new Run(this.#upstream, start, this.asOf)
     run.isSorted = this.isSorted
-    const first =
-      start === null
-        ? 0
-        : Math.max(
-            0,
-            this.items.findLastIndex((item) => !isAfter(item, start)),
-          )
-    const offset = this.items[first]?.offset ?? 0
-    for (const page of this.pages) if (page.offset + page.received > offset) run.add(page)
+    for (const page of start === null ? this.pages : this.#pagesFrom(start.position)) run.add(page)
+    const first = start === null ? 0 : (run.pages[0]?.offset ?? 0)
+    for (const offset of this.skipped) if (offset >= first) run.skip(offset)
     return run
+  }
+
+  /**
+   * The pages from the first that reaches this position, or from the one before where that begins behind it. Offsets do
+   * not tell which pages these are: they shift while a run is read.
+   */
+  #pagesFrom(position: Micros): readonly ListingPage[] {
+    const reaching = this.pages.findIndex(({ items }) => (items.at(-1)?.position ?? position) <= position)
+    const isBehind = (this.pages[reaching]?.items[0]?.position ?? position) <= position
+    return this.pages.slice(Math.max(0, isBehind ? reaching - 1 : reaching))
   }
 
   /** Whether a page can be added without a gap. */
@@ -186,12 +202,14 @@ export class Run {
     }
     if (page.items.length < page.received) this.#noteUnreadable(page)
     this.pages.push(page)
-    this.end = Math.max(this.end, page.offset + page.received)
+    // After a step back it is before the end of an earlier page: the upstream has shrunk.
+    this.end = page.offset + page.received
     return this.items.length > before
   }
 
   /** An item that could not even be fetched. */
   skip(offset: number): void {
+    this.skipped.push(offset)
     this.#unreadable.add(offset)
     this.end = Math.max(this.end, offset + 1)
   }

@@ -28,13 +28,15 @@ export class StoredRun {
   readonly asOf: number
   readonly after: Range['after']
   readonly #isEnded: boolean
+  readonly #skipped: readonly number[]
   readonly #pages: readonly StoredPage[]
   #run: WeakRef<Run> | null = null
 
-  private constructor(head: Pick<Run, 'asOf' | 'after' | 'isEnded'>, pages: readonly StoredPage[]) {
+  private constructor(head: RunHead, pages: readonly StoredPage[]) {
     this.asOf = head.asOf
     this.after = head.after
     this.#isEnded = head.isEnded
+    this.#skipped = head.skipped
     this.#pages = pages
   }
 
@@ -67,9 +69,11 @@ export class StoredRun {
     const scanner = scannerOf(query)
     for (const { bytes, directives = NO_DIRECTIVES, ...about } of this.#pages) {
       const page = new ListingPage(bytes, { kind: upstream.kind, scanner, directives, ...about })
-      if (!run.isJoint(page)) throw run.broken('its stored pages do not join')
+      const isBehindSkipped = this.#skipped.includes(page.offset - 1)
+      if (!isBehindSkipped && !run.isJoint(page)) throw run.broken('its stored pages do not join')
       run.add(page)
     }
+    for (const offset of this.#skipped) run.skip(offset)
     run.isEnded = this.#isEnded
     this.#run = new WeakRef(run)
     return run
@@ -78,7 +82,8 @@ export class StoredRun {
   /** A JSON head and a line feed, then the bodies. */
   encode(): Buffer {
     const pages = this.#pages.map(({ bytes, ...about }) => ({ ...about, length: bytes.length }))
-    const head = JSON.stringify({ asOf: this.asOf, after: this.after, isEnded: this.#isEnded, pages })
+    const about = { asOf: this.asOf, after: this.after, isEnded: this.#isEnded, skipped: this.#skipped }
+    const head = JSON.stringify({ ...about, pages })
     return Buffer.concat([Buffer.from(`${head}\n`), ...this.#pages.map(({ bytes }) => bytes)])
   }
 
@@ -102,7 +107,8 @@ export class StoredRun {
 
 const LINE_FEED = 0x0a
 
-type Head = Pick<Run, 'asOf' | 'after' | 'isEnded'> & {
+type RunHead = Pick<Run, 'asOf' | 'after' | 'isEnded'> & { skipped: readonly number[] }
+type Head = RunHead & {
   pages: (Omit<StoredPage, 'bytes'> & { length: number })[]
 }
 
@@ -110,6 +116,7 @@ function isHead(value: unknown): value is Head {
   return (
     isJsonObject(value) &&
     Array.isArray(value.pages) &&
+    Array.isArray(value.skipped) &&
     typeof value.asOf === 'number' &&
     typeof value.isEnded === 'boolean' &&
     value.pages.every((page) => isJsonObject(page) && typeof page.length === 'number')

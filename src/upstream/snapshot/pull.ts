@@ -65,7 +65,7 @@ async function pullPages(
   query: ListingQuery,
 ): Promise<Pull> {
   const check = (run: Run): void => {
-    refuseTooMany(run.pages.at(-1)?.total ?? 0, upstream)
+    refuseTooMany(Math.max(run.pages.at(-1)?.total ?? 0, run.items.length), upstream)
     refuseTooLarge(
       run.pages.reduce((sum, { bytes }) => sum + bytes.length, 0),
       run.items.length,

@@ -1,4 +1,5 @@
 import type { Clock } from '../../domain/clock.ts'
+import { raceAbort } from '../../domain/deadline.ts'
 import { describeMissing, type MissingSource } from '../../domain/missing-source.ts'
 import type { PersistedMissing, SavedSnapshot, SnapshotStorage } from '../../domain/saved-snapshot.ts'
 import { SourceError } from '../../domain/source-error.ts'
@@ -50,7 +51,7 @@ export type Held = {
 export class SnapshotPuller {
   readonly #options: PullerOptions
   readonly #firstPull = Promise.withResolvers<void>()
-  #isClosing = false
+  readonly #closing = new AbortController()
   #running: Promise<void> | null = null
   #isWantedAgain = false
   #cancelTimer: () => void = () => {}
@@ -106,10 +107,10 @@ export class SnapshotPuller {
     })
   }
 
-  /** Resolves when nothing runs any more and the snapshot is saved. */
+  /** Gives up a pull that is waiting for the upstream. Resolves when the snapshot is saved. */
   async close(): Promise<void> {
     this.#cancelTimer()
-    this.#isClosing = true
+    this.#closing.abort(new Error('closed'))
     await this.#running
     await this.#save()
     this.#hold(null)
@@ -121,7 +122,7 @@ export class SnapshotPuller {
   }
 
   #scheduleNext(): void {
-    if (this.#isClosing) return
+    if (this.#closing.signal.aborted) return
     if (this.#isWantedAgain) {
       this.pull()
       return
@@ -137,9 +138,9 @@ export class SnapshotPuller {
     const { pull, clock } = this.#options
     const takenAt = clock.now()
     try {
-      await this.#take(await pull(), takenAt)
+      await this.#take(await raceAbort(pull(), this.#closing.signal), takenAt)
     } catch (cause) {
-      if (this.#isClosing) return
+      if (this.#closing.signal.aborted) return
       if (cause instanceof TooLargeToHold) this.#giveUp(cause)
       else this.#fail(cause)
     }

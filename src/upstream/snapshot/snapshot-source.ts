@@ -3,6 +3,7 @@ import type { MissingSource } from '../../domain/missing-source.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import type { Range, Reading, Source, SourceMode } from '../../domain/reading.ts'
 import { SourceError } from '../../domain/source-error.ts'
+import { isRefusal } from '../../domain/source-reason.ts'
 import type { SourceDetails } from '../../domain/source-status.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
 import type { Held, SnapshotPuller } from './puller.ts'
@@ -47,7 +48,7 @@ export class SnapshotSource {
     const status = { ...rest, mode: this.mode, lastError: lastError ?? live.lastError }
     if (exceedsLimit) return missing === undefined ? status : { ...status, missing }
     const state = failure === null ? 'not_yet_loaded' : 'unavailable'
-    if (current === null || failure?.reason === 'unauthorized')
+    if (current === null || (failure !== null && isRefusal(failure.reason)))
       return { ...status, state, ageSeconds: null, listings: null }
     return {
       ...status,
@@ -77,7 +78,7 @@ export class SnapshotSource {
     const { current, failure } = puller
     if (current === null)
       throw failure ?? new SourceError('not_yet_loaded', `${upstream.name}: the first pull has not ended`)
-    if (failure?.reason === 'unauthorized') throw failure
+    if (failure !== null && isRefusal(failure.reason)) throw failure
     if (this.#passedThrough(query))
       throw new SourceError('loop', `${upstream.name}: the question has passed through it`)
     const stale = this.#isStale(current)

@@ -26,7 +26,7 @@ const MAX_ATTEMPTS = 4
  */
 export function pushDownFilters({ name, spec: known, schema }: PushdownOptions, source: Source): Source {
   return async (query, range, signal) => {
-    if (schema === null && query.criteria.length === 0) return source(query, range, signal)
+    if (schema === null && query.criteria.length === 0) return source(withoutFilters(query), range, signal)
     await raceAbort(known.loaded, signal)
     let spec = known.current
     let refused: ReadonlySet<string> = new Set()
@@ -47,6 +47,13 @@ export function pushDownFilters({ name, spec: known, schema }: PushdownOptions, 
     }
   }
 }
+
+/** A filter without a value asks nothing, and the upstream need not know it. */
+function withoutFilters(query: ListingQuery): ListingQuery {
+  return query.filters.length === 0 ? query : { ...query, filters: NO_FILTERS }
+}
+
+const NO_FILTERS: ListingQuery['filters'] = []
 
 /**
  * An upstream without a declared schema may be of any.
