@@ -5,6 +5,7 @@ import type { ListingStatus } from '../domain/listing.ts'
 import type { NamedSource, ReadingInfo, Source } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
+import type { Cursors } from '../gateway/cursor.ts'
 import { createReadPage, type MergedPage } from '../gateway/pages.ts'
 import type { Market } from './market.ts'
 import type { Registry } from './select-registries.ts'
@@ -29,10 +30,18 @@ export type Deadlines = {
 /** Called as each Registry answers or fails; of one that is read in several rounds, after each. */
 export type Watcher = (registry: Registry, outcome: ReadingInfo | SourceError) => void
 
+export type AskOptions = {
+  signal?: AbortSignal
+  /** Makes and opens the cursors of further pages; `null` makes none. */
+  cursors?: Cursors | null
+  /** Of the page before; `null` begins at the question's offset. */
+  cursor?: string | null
+}
+
 /**
  * Asks every Registry at once and merges the answers, as the gateway does. A filter that a Registry does not have is
  * applied here.
- * @throws EntrepotError `bad_request` for a filter that cannot be asked; `unavailable` or `timeout` when none answered
+ * @throws EntrepotError `bad_request` for a filter that cannot be asked, or an invalid cursor; `unavailable` or `timeout` when none answered
  */
 export const askRegistries = (
   market: Market,
@@ -40,7 +49,7 @@ export const askRegistries = (
   question: Question,
   deadlines: Deadlines,
   watch: Watcher,
-  signal: AbortSignal = new AbortController().signal,
+  { signal = new AbortController().signal, cursors = null, cursor = null }: AskOptions = {},
 ): Promise<MergedPage> => {
   const open =
     question.filters.length === 0
@@ -53,10 +62,10 @@ export const askRegistries = (
     sources,
     budgetMs: deadlines.overallMs,
     clock: systemClock,
-    cursors: null,
+    cursors,
     maxLivePrefix: Number.POSITIVE_INFINITY,
   })
-  return readPage({ ...question, criteria: [] }, null, { reader: ANONYMOUS, signal })
+  return readPage({ ...question, criteria: [] }, cursor, { reader: ANONYMOUS, signal })
 }
 
 /** Registries as sources of a merge, the first with the best priority. */
@@ -70,6 +79,8 @@ export const namedSources = (
     mode: 'live',
     priority: n,
     read: read(registry, n),
+    // Any of them may be a gateway.
+    mayRepeat: true,
   }))
 
 /** All filter specs are fetched at once; a Registry waits for another's only where it lacks a filter itself. */

@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { SourceError } from '../domain/source-error.ts'
 import { EntrepotError } from '../errors.ts'
 import { type Declaring, federate } from '../filter-spec/federated.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
+import { Cursors } from '../gateway/cursor.ts'
 import type { Discovery, KnownFilter, SourceNote } from '../gateway/discovery.ts'
 import { askRegistries } from './ask-registries.ts'
 import { findEverywhere } from './find-listing.ts'
@@ -14,38 +16,35 @@ import { fetchVocabulary } from './vocabulary.ts'
 
 /** For everything that one question asks of all Registries. */
 const OVERALL_MS = 10_000
-/** Farthest that a page may begin: a Registry is read anew up to there. */
-const MAX_OFFSET = 100_000
 
-/** The Registries that a buyer has configured, asked at once, as an agent of hers discovers them. */
+/** The Registries that a buyer has configured, for an agent. Cursors are valid as long as the process runs. */
 export const discoverRegistries = (
   market: Market,
   registries: readonly Registry[],
   registryMs: number,
+  cursors: Cursors = new Cursors(randomBytes(16).toString('hex'), () => Date.now() / 1000),
 ): Discovery => ({
   search: async ({ sources: named, cursor, ...search }, signal) => {
-    const offset = cursor === null ? 0 : offsetOf(cursor)
     const asked = named === null ? registries : named.map((name) => registryOf(registries, name))
     const faults = new Map<string, string>()
-    const { items, total, complete, sources } = await askRegistries(
+    const { items, total, complete, sources, nextCursor } = await askRegistries(
       market,
       [...new Set(asked)],
-      { ...search, offset },
+      { ...search, offset: 0 },
       { registryMs: Math.min(registryMs, OVERALL_MS), overallMs: OVERALL_MS },
       ({ url }, outcome) => {
         if (outcome instanceof SourceError) faults.set(url, outcome.message)
       },
-      signal,
+      { signal, cursors, cursor },
     ).catch((cause: unknown) => {
       throw withDetails(cause, faults)
     })
-    const end = offset + items.length
     return {
       items: items.map(toRow),
       total,
       complete,
       sources: sources.map((source) => detailed(source, faults)),
-      nextCursor: items.length > 0 && end < total ? String(end) : undefined,
+      nextCursor,
     }
   },
   find: async (id, source) => {
@@ -75,13 +74,6 @@ export const discoverRegistries = (
     return { sources, complete: sources.every(({ state }) => state === 'loaded') }
   },
 })
-
-/** Pages are told apart by where they begin. */
-const offsetOf = (cursor: string): number => {
-  const offset = /^\d{1,6}$/.test(cursor) ? Number(cursor) : Number.POSITIVE_INFINITY
-  if (offset <= MAX_OFFSET) return offset
-  throw new EntrepotError('bad_request', 'cursor: not one of ours; begin again without it')
-}
 
 /** By its URL, or by the name of what is behind it: `https://gateway.example/curated`. */
 const registryOf = (registries: readonly Registry[], name: string): Registry => {

@@ -2,15 +2,18 @@ import { version } from '../config/version.ts'
 import { type DiscoverableFederation, discoverFederation } from '../gateway/discover-federation.ts'
 import type { AgentsDoor } from '../http/agents.ts'
 import type { Logger } from '../log.ts'
+import { EarlierPages } from '../mcp/earlier-pages.ts'
 
 /** The agents' tools over what a reader sees. The protocol is loaded with the first request. */
-export const openAgentsDoor =
-  (federation: DiscoverableFederation, log: Logger): AgentsDoor =>
-  async (request, { reader, signal, trace }) => {
+export function openAgentsDoor(federation: DiscoverableFederation, log: Logger): AgentsDoor {
+  const earlier = new EarlierPages()
+  return async (request, { reader, signal, trace }) => {
     const { answerHttp } = await import('../mcp/answer-http.ts')
-    return answerHttp(request, discoverFederation(federation, reader, trace), {
+    const discovery = earlier.dropRepeats(discoverFederation(federation, reader, trace))
+    return answerHttp(request, discovery, {
       version: version(),
       signal,
       onFault: (cause) => log.error({ err: cause }, 'unhandled fault of a tool'),
     })
   }
+}

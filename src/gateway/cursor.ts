@@ -1,11 +1,12 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 import { EntrepotError } from '../errors.ts'
 import type { ResumePoint } from './merge.ts'
+import type { SourceHint } from './source-reader.ts'
 
 /** How long a cursor is valid. */
 export const CURSOR_SECONDS = 3600
 /** Longest text that is read. */
-const MAX_CURSOR_LENGTH = 16_384
+export const MAX_CURSOR_LENGTH = 16_384
 /** Longest cursor of a gateway that is carried along; without it that gateway is read from the top. */
 const MAX_CARRIED_LENGTH = 4096
 
@@ -34,9 +35,7 @@ export class Cursors {
   /** @param question everything that has to be the same for the cursor to be valid */
   seal({ after, cap, hints, total }: Position, question: string): string {
     const { position, rank, listingId } = after
-    const sources = Object.entries(hints).map(([name, { offset, resume }]): Parts[6][number] =>
-      resume === undefined || resume.length > MAX_CARRIED_LENGTH ? [name, offset] : [name, offset, resume],
-    )
+    const sources = Object.entries(hints).map(([name, hint]) => packHint(name, hint))
     const expiresAt = this.#nowSeconds() + CURSOR_SECONDS
     const parts: Parts = [expiresAt, position, rank, listingId, cap, total, sources]
     const nonce = randomBytes(NONCE_BYTES)
@@ -56,7 +55,7 @@ export class Cursors {
     const [expiresAt, position, rank, listingId, cap, total, sources] = parts
     if (this.#nowSeconds() > expiresAt)
       throw new EntrepotError('bad_request', 'cursor: has expired; begin again without it')
-    const hints = Object.fromEntries(sources.map(([name, offset, resume]) => [name, { offset, resume }]))
+    const hints = Object.fromEntries(sources.map(unpackHint))
     return { after: { position, rank, listingId }, cap, hints, total }
   }
 
@@ -86,5 +85,18 @@ type Parts = [
   listingId: string,
   cap: number,
   total: number,
-  sources: ([name: string, offset: number] | [name: string, offset: number, resume: string])[],
+  sources: PackedHint[],
 ]
+
+/** `more` is the cursor of a gateway, or the times of the data of a source in memory. */
+type PackedHint = [name: string, offset: number, ...more: [] | [resume: string] | [from: number, to: number]]
+
+function packHint(name: string, { offset, resume, data }: SourceHint): PackedHint {
+  if (data !== undefined) return [name, offset, data.from, data.to]
+  return resume === undefined || resume.length > MAX_CARRIED_LENGTH ? [name, offset] : [name, offset, resume]
+}
+
+function unpackHint([name, offset, more, to]: PackedHint): [name: string, hint: SourceHint] {
+  if (typeof more === 'number') return [name, { offset, data: { from: more, to: to! } }]
+  return [name, { offset, resume: more }]
+}

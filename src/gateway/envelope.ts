@@ -31,7 +31,7 @@ export function renderMerged({ items, total, complete, sources, nextCursor }: Om
   for (const [n, { bytes }] of items.entries()) {
     if (n > 0) end += COMMA.copy(body, end)
     body.set(bytes, end)
-    end = body.lastIndexOf(CLOSE_BRACE, end + bytes.length)
+    end = body.lastIndexOf(CLOSE_BRACE, end + bytes.length - 1)
     end += body.write(metas[n]!, end)
   }
   const rows = body.subarray(OPENING.length, end)

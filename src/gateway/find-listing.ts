@@ -43,7 +43,8 @@ export function createFindListing({ sources, budgetMs, clock }: FindListingOptio
     const answers = await withDeadline({ ms: budgetMs, late, caller }, (signal) =>
       askUntilFound(ranked, query, signal),
     )
-    const outcomes = answers.map(({ outcome }) => outcome)
+    const byRank = answers.map(({ outcome }) => outcome)
+    const outcomes = visible.flatMap(({ name }) => byRank.filter(({ source }) => source.name === name))
     const merged = mergeCopies(
       answers.map(({ outcome: { source, result }, items }) => ({
         source,
@@ -54,7 +55,7 @@ export function createFindListing({ sources, budgetMs, clock }: FindListingOptio
     const described = describeOutcomes(outcomes, countReturned(merged === null ? [] : [merged]), clock.now())
     if (merged === null && !isLoop) refuseUnknown(outcomes, described.sources)
     const rank = ranked.findIndex(({ name }) => name === merged?.registry)
-    const better = merged === null ? outcomes : outcomes.slice(0, rank + 1)
+    const better = merged === null ? byRank : byRank.slice(0, rank + 1)
     return { merged, outcomes, sources: described.sources, complete: better.every(isComplete) }
   }
 }

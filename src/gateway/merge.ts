@@ -1,5 +1,6 @@
 import { raceAbortAfterTick } from '../domain/deadline.ts'
-import { differ, type Identity, isSameListing } from '../domain/listing-identity.ts'
+import { type Identity, isSameListing } from '../domain/listing-identity.ts'
+import { differ } from '../domain/listing-terms.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { Item, NamedSource } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
@@ -38,8 +39,11 @@ export type ResumePoint = {
   hints: Readonly<Record<string, SourceHint>>
 }
 
-/** Listings that one round reads of a source once the first round was not enough. */
-const NEXT_ROUND = 200
+/**
+ * Listings that one round reads of a source once the first round was not enough: as many as one page of 200 brings,
+ * which overlaps the one before by ten and whose last listing shows where a tie ends.
+ */
+const NEXT_ROUND = 189
 
 /**
  * One sequence of many sources, newest first, each listing once. It visits the copies of all sources in order: by
@@ -132,11 +136,16 @@ export class MergedSequence {
 
   /** Whether another listing follows, as far as that shows without reading; to be asked last. */
   hasMore(): boolean {
-    return this.#merge(1).length > 0 || !this.#isDone
+    return this.#mergeAll(1).length > 0 || !this.#isDone
   }
 
   get #isDone(): boolean {
     return this.#readers.every(({ isEnded, head }) => isEnded && head === undefined)
+  }
+
+  /** Whether every listing comes once. */
+  get #hasNoCopies(): boolean {
+    return this.#readers.length === 1 && this.#readers[0]!.source.mayRepeat !== true
   }
 
   async #readRound(wanted: number, signal: AbortSignal): Promise<void> {
@@ -150,7 +159,7 @@ export class MergedSequence {
       if (!(error instanceof SourceError)) throw error
       for (const reader of pending) reader.giveUp(error)
     }
-    if (this.#readers.length > 1) for (const reader of pending) this.#index(reader)
+    if (!this.#hasNoCopies) for (const reader of pending) this.#index(reader)
   }
 
   #index(reader: SourceReader): void {
@@ -165,7 +174,7 @@ export class MergedSequence {
 
   #merge(count: number): MergedItem[] {
     const { trace } = this.#query
-    if (trace?.begin === undefined) return this.#mergeAll(count)
+    if (trace?.begin === undefined || !this.#hasRead) return this.#mergeAll(count)
     return inSpan(
       trace,
       'merge',
@@ -208,15 +217,15 @@ export class MergedSequence {
     const { item, reader } = copy
     const { listingId } = item
     this.#after = { position: reader.positionOf(item), rank: reader.rank, listingId }
-    if (this.#readers.length === 1) return this.#emit(copy, [], NO_LISTINGS)
+    if (this.#hasNoCopies) return this.#emit(copy, [], NO_LISTINGS)
     const others = this.#othersOf(copy)
-    const listings = this.#emitted.get(listingId) ?? this.#listingsBefore(others)
+    const listings = this.#emitted.get(listingId) ?? this.#listingsBefore([copy, ...others])
     if (others.length === 0 && listings.length === 0) {
       if (this.#mayCome(reader)) this.#emitted.set(listingId, [newListing(item)])
       return this.#emit(copy, others, listings)
     }
     const known = listings.find((listing) => belongs(item, listing))
-    const all = known === undefined ? [...listings, newListing(item)] : [...listings]
+    const all = known === undefined ? [...listings, newListingOf(copy, others, listings)] : [...listings]
     if (known !== undefined) addCopy(known, item)
     if (others.length > 0 || this.#mayCome(reader)) this.#emitted.set(listingId, all)
     else this.#emitted.delete(listingId)
@@ -243,18 +252,21 @@ export class MergedSequence {
   }
 
   /**
-   * The listings of that id that were emitted before this sequence began, as far as copies of them can be looked up. So
-   * pages over sources that are known whole are exact on any replica.
+   * The listings of that id that were emitted before this sequence began, as far as sources in memory prove it. So pages
+   * over the local Registry and snapshots are exact on any replica.
    */
   #listingsBefore(copies: Copy[]): readonly KnownListing[] {
     const start = this.#start
-    if (start === null || copies.length === 0) return NO_LISTINGS
-    const before = copies.filter((copy) => this.#compareToStart(copy, start.after) <= 0).sort(byPlace)
+    if (start === null || copies.length === 1) return NO_LISTINGS
+    const before = copies
+      .filter((copy) => this.#compareToStart(copy, start.after) <= 0)
+      .filter(({ item, reader: { rank } }) => this.#ranked[rank]!.provesVisit(item))
+      .sort(byPlace)
     const listings: KnownListing[] = []
-    for (const { item } of before) {
-      const known = listings.find((listing) => belongs(item, listing))
-      if (known === undefined) listings.push(newListing(item))
-      else addCopy(known, item)
+    for (const copy of before) {
+      const known = listings.find((listing) => belongs(copy.item, listing))
+      if (known === undefined) listings.push(newListingOf(copy, copies, listings))
+      else addCopy(known, copy.item)
     }
     return listings
   }
@@ -263,18 +275,18 @@ export class MergedSequence {
     return comparePlaces(placeOf(copy), after)
   }
 
-  /** Whether an unknown copy may still come of another source. */
+  /**
+   * Whether a copy that is unknown now may still come: of another source, or of one that may repeat its own. Of a source
+   * that was whole, too: the next Reading of it may be of another moment.
+   */
   #mayCome(own: SourceReader): boolean {
-    return this.#readers.some((reader) => reader !== own && !reader.isEnded && !reader.isWhole)
+    const canBring = (reader: SourceReader): boolean => reader !== own || reader.source.mayRepeat === true
+    return this.#readers.some((reader) => canBring(reader) && !reader.isEnded)
   }
 
   /** @param listings of the same id that were emitted before */
   #emit(copy: Copy, others: readonly Copy[], listings: readonly KnownListing[]): MergedItem | null {
-    const groups = groupCopies([copy, ...others].sort((a, b) => a.reader.rank - b.reader.rank))
-    const group = groups.find((one) => one.includes(copy))!
-    const isFree = (other: Copy): boolean =>
-      other === copy || !listings.some((listing) => belongs(other.item, listing))
-    const own = others.length === 0 ? group : group.filter(isFree)
+    const { groups, own } = groupOf(copy, others, listings)
     const shown = readable(own)
     if (shown === null) return null
     for (const other of own) if (other !== copy) this.#noteDuplicate(other)
@@ -365,6 +377,30 @@ const NO_LISTINGS: readonly KnownListing[] = []
 
 function newListing({ publisher, storefrontUrl }: Identity): KnownListing {
   return { publisher, storefronts: [storefrontUrl] }
+}
+
+/** The listing of a copy that is visited first, with what the others state about it. */
+function newListingOf(copy: Copy, others: readonly Copy[], listings: readonly KnownListing[]): KnownListing {
+  const listing = newListing(copy.item)
+  for (const other of groupOf(copy, others, listings).own) addCopy(listing, other.item)
+  return listing
+}
+
+/**
+ * The listings among copies of one id, and of a copy's own listing those copies that are not of another one.
+ * @param listings of the same id that were emitted before
+ */
+function groupOf(
+  copy: Copy,
+  others: readonly Copy[],
+  listings: readonly KnownListing[],
+): { groups: readonly Copy[][]; own: readonly Copy[] } {
+  const all = [copy, ...others.filter((other) => other !== copy)]
+  const groups = groupCopies(all.sort((a, b) => a.reader.rank - b.reader.rank))
+  const group = groups.find((one) => one.includes(copy))!
+  const isFree = (other: Copy): boolean =>
+    other === copy || !listings.some((listing) => belongs(other.item, listing))
+  return { groups, own: listings.length === 0 ? group : group.filter(isFree) }
 }
 
 function addCopy(listing: KnownListing, { publisher, storefrontUrl }: Identity): void {

@@ -10,11 +10,19 @@ import {
   type ReadingInfo,
 } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
-import type { Micros } from '../domain/timestamp.ts'
+import { type Micros, parseTimestamp } from '../domain/timestamp.ts'
 import type { Outcome } from './outcome.ts'
 
 /** Where a merged sequence goes on in one source: about how many of its listings lie before. */
-export type SourceHint = { offset: number; resume?: string | undefined }
+export type SourceHint = {
+  offset: number
+  resume?: string | undefined
+  /** Of a source in memory, when the oldest and the newest data of earlier pages were taken: ms since the epoch. */
+  data?: { from: number; to: number } | undefined
+}
+
+/** Clocks of Registries may be behind by so much, and replicas of this one behind each other. */
+const CLOCK_TOLERANCE_MS = { snapshot: 120_000, local: 2000, live: 120_000 }
 
 /** Listings of the future that one source may have. */
 const MAX_FUTURE = 2000
@@ -34,6 +42,7 @@ export class SourceReader {
   #after: Range['after']
   #start: Range['after']
   #hint: SourceHint
+  readonly #hintAtStart: SourceHint
   #elapsedMs = 0
   /** Dates after this count as this. */
   readonly #cap: Micros
@@ -53,6 +62,7 @@ export class SourceReader {
     this.#after = isAmongFuture ? null : after
     this.#start = after
     this.#hint = isAmongFuture ? { offset: 0 } : hint
+    this.#hintAtStart = hint
   }
 
   get head(): Item | undefined {
@@ -87,6 +97,21 @@ export class SourceReader {
     return this.#find?.(listingId) ?? NONE
   }
 
+  /**
+   * Whether a listing before the start was there, and in its place, when earlier pages were read. Only a source in
+   * memory proves that: what it holds never goes back in time. A listing that is new or was opened again proves nothing,
+   * and neither does one of a gateway, which may have been elsewhere by a copy behind it.
+   */
+  provesVisit(item: Item): boolean {
+    const before = this.#hintAtStart.data
+    const isInMemory = item.offset === undefined
+    if (before === undefined || !isInMemory || item.origin !== undefined) return false
+    if (this.#info === null || this.#info.asOf < before.to) return false
+    if (this.source.mode === 'snapshot' && this.#info.asOf === before.from) return true
+    const latest = (before.from - CLOCK_TOLERANCE_MS[this.source.mode]) * 1000
+    return item.position <= latest && changedAt(item) <= latest
+  }
+
   /** Whether its answer replaces one that failed. */
   get isStale(): boolean {
     return this.#info?.stale === true
@@ -94,7 +119,8 @@ export class SourceReader {
 
   /** An item that turned out to be unreadable. */
   addInvalid(): void {
-    if (this.#info !== null) this.#info = { ...this.#info, invalid: (this.#info.invalid ?? 0) + 1 }
+    const info = this.#info
+    if (info !== null) this.#info = { ...info, total: info.total - 1, invalid: (info.invalid ?? 0) + 1 }
   }
 
   get outcome(): Outcome {
@@ -102,13 +128,26 @@ export class SourceReader {
     return { source: this.source, elapsedMs: this.#elapsedMs, result }
   }
 
-  /** Where a later sequence goes on. */
+  /** Where a later sequence goes on: at the first listing of the next one's instant, which are in any order there. */
   get hint(): SourceHint {
     const { head } = this
     const last = this.#listings.at(-1)
-    const offset =
-      head?.offset ?? (last?.offset === undefined ? this.#hint.offset + this.#next : last.offset + 1)
-    return { offset, resume: (head ?? last)?.resume }
+    const data = this.#data
+    if (last === undefined) return { ...this.#hint, data }
+    const passed = this.#hint.offset + this.#next
+    if (head === undefined)
+      return { offset: last.offset === undefined ? passed : last.offset + 1, resume: last.resume, data }
+    let first = head
+    for (let n = this.#next + 1; this.#listings[n]?.position === head.position; n++)
+      if ((this.#listings[n]!.offset ?? 0) < (first.offset ?? 0)) first = this.#listings[n]!
+    return { offset: first.offset ?? passed, resume: first.resume, data }
+  }
+
+  get #data(): SourceHint['data'] {
+    const { data } = this.#hintAtStart
+    const asOf = this.#info?.asOf
+    if (this.source.mode === 'live' || asOf === undefined) return data
+    return { from: Math.min(asOf, data?.from ?? asOf), to: Math.max(asOf, data?.to ?? asOf) }
   }
 
   /** Reads on. A failure is kept and ends the source; only what is not a `SourceError` rejects. */
@@ -146,7 +185,8 @@ export class SourceReader {
     for (;;) {
       const reading = await this.source.read(query, range, signal)
       const last = reading.listings.at(-1)
-      const isCut = this.#after === null && last !== undefined && last.position > this.#cap && reading.hasMore
+      const isCut =
+        this.#after === null && last !== undefined && last.position >= this.#cap && reading.hasMore
       if (!isCut) return reading
       if (range.count >= MAX_FUTURE)
         throw new SourceError(
@@ -172,7 +212,8 @@ export class SourceReader {
   /** With the dates of the future as one instant, and without what is before the start. */
   #inOrder(listings: readonly Item[]): readonly Item[] {
     const cap = this.#cap
-    if (listings[0] === undefined || listings[0].position <= cap) return listings
+    const isAsRead = this.#start === null && (listings[0]?.position ?? cap) <= cap
+    if (isAsRead) return listings
     const key = ({ position, listingId }: Item) => ({ position: Math.min(position, cap), listingId })
     const sorted = listings.toSorted((a, b) => compareSortKeys(key(a), key(b)))
     return sorted.filter((item) => isAfter(key(item), this.#start))
@@ -180,6 +221,16 @@ export class SourceReader {
 }
 
 const NONE: readonly Item[] = []
+
+/** `updated_at`, or where there is none the position; `Infinity` for an unreadable listing, which was not shown. */
+function changedAt(item: Item): Micros {
+  try {
+    const { updated_at: updated } = JSON.parse(Buffer.from(item.bytes).toString())
+    return typeof updated === 'string' ? (parseTimestamp(updated) ?? item.position) : item.position
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
+}
 
 /** Of several Readings of one source: the first total, the worst of the rest. */
 function joinInfo(before: ReadingInfo, more: ReadingInfo): ReadingInfo {

@@ -27,8 +27,9 @@ export const getMergedListing = (gateway: MergedListing): Route => ({
   gate: 'read',
   summary: 'One listing, whatever its status: the best copy of all sources',
   description:
-    'All sources are asked. Where one that could have a better copy did not answer, `complete` is false, `sources` says ' +
-    'why, and the answer is not to be cached. 404 only if every source answered that it has no such listing.',
+    'All sources are asked, and the best copy is shown as soon as every better source has answered. Where one of those ' +
+    'did not, `complete` is false, `sources` says why, and the answer is not to be cached. 404 only if every source ' +
+    'answered that it has no such listing.',
   parameters: [LISTING_ID, REGISTRY],
   answers: {
     200: {

@@ -36,6 +36,8 @@ export class TracedRequests {
         'url.path': url.split('?', 1)[0]!,
       })
       this.#spans.set(request, span)
+      // A stream has as many listeners as Node takes without a warning.
+      response.setMaxListeners(response.getMaxListeners() + 1)
       response.once('close', () => {
         const status = recordedStatus(response)
         const route = routeOf(url)
