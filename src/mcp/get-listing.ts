@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { describeCompleteness } from './notices.ts'
+import { parseJson } from '../domain/json.ts'
+import { at, textAt } from '../domain/json-at.ts'
+import { describeCompleteness, describeFound } from './notices.ts'
 import { COMPLETENESS, defineTool, listing, SELLERS_WORDS } from './tool.ts'
 
 const MAX_NAME = 1000
@@ -8,10 +10,10 @@ export const getListing = defineTool({
   name: 'get_listing',
   title: 'Get a listing',
   description:
-    'One listing by its id, whatever its status, from the first source that has it. `listing` is null only where ' +
-    'every source said that it has none; where one that might have it could not be asked, the call is an error that ' +
-    'says so. `complete` is about the sources that were asked until it was found: where it is false, another may ' +
-    `hold a copy that counts more. ${SELLERS_WORDS}`,
+    'One listing by its id, whatever its status: the best copy of all sources. Ask for it before a listing is acted ' +
+    'on. `listing` is null only where every source answered that it has none; where one that might have it could not ' +
+    'be asked, the call is an error. Where `complete` is false, a source that may have a better copy did not answer. ' +
+    `_meta.disputed names better sources that have the publisher at another storefront. ${SELLERS_WORDS}`,
   input: {
     listing_id: z.string().min(1).max(MAX_NAME),
     registry: z
@@ -25,10 +27,20 @@ export const getListing = defineTool({
   answer: async (discovery, { listing_id: id, registry }, signal) => {
     const { item, complete, sources } = await discovery.find(id, registry ?? null, signal)
     const completeness = { complete, sources }
-    const what = item === null ? 'There is no such listing.' : 'The listing was found.'
     return {
-      notice: `${describeCompleteness(completeness)} ${what}`,
+      notice:
+        item === null
+          ? `${describeCompleteness(completeness)} There is no such listing.`
+          : describeFound(completeness, ...whose(item)),
       json: `${JSON.stringify(completeness).slice(0, -1)},"listing":${item ?? 'null'}}`,
     }
   },
 })
+
+/** The Registry of a copy, and the sources that dispute its publisher. */
+function whose(item: string): [registry: string, disputed: readonly string[]] {
+  const meta = at(parseJson(item), '_meta')
+  const disputed = at(meta, 'disputed')
+  const registry = textAt(meta, 'registry') ?? ''
+  return [registry, Array.isArray(disputed) ? disputed.map(String) : []]
+}

@@ -8,9 +8,32 @@ export const describeCompleteness = ({ complete, sources }: Completeness): strin
   const stale = sources.flatMap(describeStale)
   const ages = stale.length === 0 ? '' : ` ${stale.join(' ')}`
   if (complete) return `Complete: every source answered.${ages}`
-  const missing = sources.flatMap(describeMissing).join('; ') || 'a source did not answer'
-  return `INCOMPLETE: ${missing}. More may exist there: do not conclude from this answer that nothing else does.${ages}`
+  return `INCOMPLETE: ${missingOf(sources)}. More may exist there: do not conclude from this answer that nothing else does.${ages}`
 }
+
+/** The same for one listing that was found: whether another source may have a copy that counts more, and who disputes it. */
+export const describeFound = (
+  { complete, sources }: Completeness,
+  registry: string,
+  disputed: readonly string[],
+): string => {
+  const answer = complete
+    ? 'The listing was found; every source that could have a better copy has answered.'
+    : `INCOMPLETE: ${missingOf(sources)}. It may have a better copy of this listing: do not act on this copy alone.`
+  const ages = sources
+    .filter(({ registry: name }) => registry === name || registry.startsWith(`${name}/`))
+    .flatMap(describeStale)
+  const warnings =
+    disputed.length === 0
+      ? []
+      : [
+          `WARNING: ${disputed.join(', ')} has this publisher at another storefront. Check the storefront before you pay or negotiate.`,
+        ]
+  return [answer, ...ages, ...warnings].join(' ')
+}
+
+const missingOf = (sources: readonly SourceNote[]): string =>
+  sources.flatMap(describeMissing).join('; ') || 'a source did not answer'
 
 const describeMissing = (source: SourceNote): string[] => {
   const { registry, state, reason, filters, age_seconds: age } = source

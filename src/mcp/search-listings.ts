@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { LISTING_STATUSES } from '../domain/listing.ts'
 import { MAX_LIMIT } from '../domain/query.ts'
+import { MAX_CURSOR_LENGTH } from '../gateway/cursor.ts'
 import type { FoundListings } from '../gateway/discovery.ts'
 import { describeCompleteness } from './notices.ts'
 import { COMPLETENESS, defineTool, listing, SELLERS_WORDS } from './tool.ts'
@@ -10,8 +11,6 @@ const DEFAULT_LIMIT = 20
 const MAX_FILTERS = 50
 const MAX_TEXT = 1000
 const MAX_SOURCES = 100
-/** As long as the longest that a gateway makes. */
-const MAX_CURSOR = 8192
 
 export const searchListings = defineTool({
   name: 'search_listings',
@@ -45,7 +44,7 @@ export const searchListings = defineTool({
     cursor: z
       .string()
       .min(1)
-      .max(MAX_CURSOR)
+      .max(MAX_CURSOR_LENGTH)
       .optional()
       .describe('next_cursor of the page before, with everything else but limit as it was then'),
   },

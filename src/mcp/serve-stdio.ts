@@ -7,6 +7,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import type { Discovery } from '../gateway/discovery.ts'
 import { createServer, type ServerOptions } from './create-server.ts'
+import { EarlierPages } from './earlier-pages.ts'
 
 /** Longest message, and all that may wait to become one. */
 export const MAX_MESSAGE_BYTES = 1024 * 1024
@@ -23,7 +24,7 @@ export const serveStdio = async (
   options: ServerOptions,
 ): Promise<void> => {
   const transport = new StdioServerTransport(stdin, stdout, { maxBufferSize: MAX_MESSAGE_BYTES })
-  const server = createServer(discovery, options)
+  const server = createServer(new EarlierPages().dropRepeats(discovery), options)
   server.server.onerror = options.onFault
   await server.connect(transport)
   const answered = countAnswers(transport)

@@ -77,6 +77,11 @@ const FLAGS: readonly (readonly [is: (row: Row) => boolean, text: string, why: s
   [({ isStale }) => isStale, 'old copy', 'Its Registry did not answer just now; this is what it said before'],
   [({ differs }) => differs, 'differs', 'Other Registries have it with another offer or other escrows'],
   [({ conflicts }) => conflicts, 'same id', 'Another publisher has a listing of this id'],
+  [
+    ({ disputed }) => disputed.length > 0,
+    'disputed',
+    'A Registry that counts more has this publisher at another storefront',
+  ],
 ]
 
 const Flags = ({ row }: { row: Row }) => [

@@ -1,5 +1,6 @@
 import { type JsonValue, parseJson } from '../../domain/json.ts'
 import { at, textAt } from '../../domain/json-at.ts'
+import { walkValue } from '../../domain/json-walk.ts'
 import { type Price, priceOf } from '../../domain/price.ts'
 import { membersOf } from '../../presentation/observation.ts'
 import { listAt } from '../common/source-report.ts'
@@ -18,10 +19,17 @@ export type Row = {
   price: Price | null
   /** Signing address; else the number that its Registry gave it. */
   publisher: string | null
+  /** Signing address, where it is known. */
+  address: string | null
+  storefrontUrl: string | null
   alsoIn: readonly string[]
   isStale: boolean
   differs: boolean
   conflicts: boolean
+  /** Better sources that have its publisher at another storefront. */
+  disputed: readonly string[]
+  /** Whether a source that may have a better copy did not answer; known of a listing that was asked for by its id. */
+  isIncomplete: boolean
   status: string
   createdAt: string | null
   /** The listing as it came. */
@@ -41,15 +49,29 @@ export const readRow = (bytes: Uint8Array): Row => {
     model: textAt(listing, 'offer_resource', 'gpu_model'),
     region: textAt(listing, 'offer_resource', 'region'),
     price: priceOf(membersOf(listing)),
+    address: textAt(meta, 'publisher'),
+    storefrontUrl: textAt(listing, 'storefront_url'),
     publisher: textAt(meta, 'publisher') ?? (publisherId === null ? null : `publisher ${publisherId}`),
     alsoIn: listAt(meta, 'also_in').map(String),
     isStale: at(meta, 'stale') === true,
     differs: at(meta, 'differs') === true,
     conflicts: at(meta, 'conflict') === true,
+    disputed: listAt(meta, 'disputed').map(String),
+    isIncomplete: false,
     status: textAt(listing, 'status') ?? '',
     createdAt: textAt(listing, 'created_at'),
     bytes,
   }
+}
+
+/** How `GET /listings/{id}` answers: this, the listing as it is, and perhaps `complete` and `sources`. */
+const OPENING = '{"listing":'
+
+/** @throws SyntaxError for what is no such answer */
+export const readOneListing = (bytes: Uint8Array): Row => {
+  const { end } = walkValue(bytes, OPENING.length)
+  const rest = parseJson(`${OPENING}null${textOf(bytes.subarray(end))}`)
+  return { ...readRow(bytes.subarray(OPENING.length, end)), isIncomplete: at(rest, 'complete') === false }
 }
 
 export const parseListing = (bytes: Uint8Array): JsonValue => parseJson(textOf(bytes))

@@ -82,12 +82,25 @@ const Summary = ({ row, listing }: { row: Row; listing: JsonObject }) => {
     ${WARNINGS.filter(([is]) => is(row)).map(
       ([, title, why]) =>
         html`<dt class="warning">${title}</dt>
-          <dd>${why}</dd>`,
+          <dd>${typeof why === 'string' ? why : strangerText(why(row))}</dd>`,
     )}
   </dl>`
 }
 
-const WARNINGS: readonly (readonly [is: (row: Row) => boolean, title: string, why: string])[] = [
+type Warning = readonly [is: (row: Row) => boolean, title: string, why: string | ((row: Row) => string)]
+
+const WARNINGS: readonly Warning[] = [
+  [
+    ({ disputed }) => disputed.length > 0,
+    'Disputed',
+    ({ disputed }) =>
+      `${disputed.join(', ')} has this publisher at another storefront: check it before you pay.`,
+  ],
+  [
+    ({ isIncomplete }) => isIncomplete,
+    'Not complete',
+    'A Registry that may have a better copy of this listing did not answer.',
+  ],
   [
     ({ isStale }) => isStale,
     'Old copy',

@@ -2,11 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 import { ask } from '../common/ask.ts'
 import { RequestFault } from '../common/request-fault.ts'
 import { sourceOf } from './commands.ts'
-import { type Row, readRow } from './row.ts'
+import { type Row, readOneListing } from './row.ts'
 import type { OpenListing } from './view.ts'
-
-/** How `GET /listings/{id}` answers: this, the listing as it is, and a brace. */
-const OPENING = '{"listing":'
 
 /**
  * The listing that the address names: of those at hand, else asked for, since a view may be sent to somebody.
@@ -26,7 +23,7 @@ export const useOpenRow = (
     const stopped = new AbortController()
     const source = registry === null ? '' : `?registry=${encodeURIComponent(sourceOf(registry))}`
     ask({ address: `listings/${encodeURIComponent(id)}${source}`, key, signal: stopped.signal })
-      .then((bytes): Row | string => readRow(bytes.subarray(OPENING.length, -1)))
+      .then((bytes): Row | string => readOneListing(bytes))
       .catch((cause) => (cause instanceof RequestFault ? cause.message : 'It is no listing.'))
       .then((found) => stopped.signal.aborted || setFetched({ id, found }))
     return () => stopped.abort()

@@ -1,3 +1,4 @@
+import { type Identity, SeenListings } from '../../domain/listing-identity.ts'
 import { RequestFault } from '../common/request-fault.ts'
 import type { SourceReport } from '../common/source-report.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
@@ -44,7 +45,7 @@ type WalkOptions = {
 export class Walk {
   readonly #options: WalkOptions
   readonly #stopped = new AbortController()
-  readonly #seen = new Set<string>()
+  readonly #seen = new SeenListings()
   #state = NOTHING_READ
   #received = 0
   #cursor: string | null = null
@@ -97,11 +98,8 @@ export class Walk {
     const { items, total, isComplete, sources, nextCursor } = envelope
     this.#received += items.length
     this.#cursor = nextCursor
-    // By offset, a page begins anew where listings came in before it.
-    const rows = items.map(readRow).filter((row) => {
-      const key = JSON.stringify([row.registry, row.id, row.publisher])
-      return !this.#seen.has(key) && this.#seen.add(key)
-    })
+    // By offset, a page repeats what moved down behind new listings; by cursor, a listing whose copies are far apart.
+    const rows = items.map(readRow).filter((row) => this.#seen.add(row.id, identityOf(row)))
     const isMore = sources === null ? items.length > 0 && this.#received < total : nextCursor !== null
     const held = [...this.#state.rows, ...rows]
     this.#change({
@@ -119,6 +117,12 @@ export class Walk {
     this.#options.onChange(this.#state)
   }
 }
+
+/** A plain Registry has an id once. */
+const identityOf = ({ registry, address, storefrontUrl }: Row): Identity =>
+  registry === null || (address === null && storefrontUrl === null)
+    ? { publisher: `of ${registry}`, storefrontUrl }
+    : { publisher: address, storefrontUrl }
 
 const NOT_UNDERSTOOD = { detail: 'The answer is no list of listings.', sources: [] }
 

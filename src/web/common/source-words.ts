@@ -1,6 +1,6 @@
 import type { SourceReport } from './source-report.ts'
 
-/** `contract.md` 3.1: the reasons, in words that follow "it". */
+/** The reasons of `sources`, in words that follow "it". */
 const REASONS: Readonly<Record<string, string>> = {
   timeout: 'did not answer in time',
   connection_refused: 'refused the connection',
@@ -18,6 +18,10 @@ const REASONS: Readonly<Record<string, string>> = {
   loop: 'would have asked this gateway in turn',
   budget_spent: 'would have taken longer than this question may',
   scan_limit: 'has more listings than may be read through for this question',
+  unstable: 'changes faster than it can be read',
+  unsorted: 'does not list its newest first, and has too many to be sorted here',
+  private_address: 'leads to a private address, which this gateway may not ask',
+  signed_requests_required: 'takes signed requests only',
 }
 
 /** Why, in words that follow the name of a source. */

@@ -1,0 +1,67 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { parseJson } from '../domain/json.ts'
+import { at, textAt } from '../domain/json-at.ts'
+import type { Discovery, FoundListings, Search } from '../gateway/discovery.ts'
+
+/** Cursors whose earlier pages are remembered, and most listings of each: together 16 MB at most. */
+const MAX_CURSORS = 500
+const MAX_LISTINGS = 2000
+
+/**
+ * Searches without repeats: a later page by cursor may repeat a listing whose copies are far apart. It is remembered by
+ * publisher, or by storefront where one is not known. After a restart, or on another replica, a page comes as it is.
+ */
+export class EarlierPages {
+  readonly #secret = randomBytes(16)
+  /** By what asks for the next page. */
+  readonly #digests = new LRUCache<string, BigUint64Array>({ max: MAX_CURSORS })
+
+  /** The same tools, whose pages drop what earlier ones have shown. */
+  dropRepeats(discovery: Discovery): Discovery {
+    return {
+      ...discovery,
+      search: async (search, signal) => this.#drop(search, await discovery.search(search, signal)),
+    }
+  }
+
+  #drop(search: Search, found: FoundListings): FoundListings {
+    const earlier = search.cursor === null ? undefined : this.#digests.get(this.#keyOf(search, search.cursor))
+    const seen = new Set(earlier)
+    const items = found.items.filter((item) => this.#add(seen, item))
+    if (found.nextCursor !== undefined && seen.size <= MAX_LISTINGS * DIGESTS)
+      this.#digests.set(this.#keyOf(search, found.nextCursor), BigUint64Array.from(seen))
+    return { ...found, items }
+  }
+
+  #keyOf({ status, publisher, filters, sources }: Search, cursor: string): string {
+    return String(this.#digest(JSON.stringify([status, publisher, filters, sources, cursor])))
+  }
+
+  /** @returns whether it is new */
+  #add(seen: Set<bigint>, item: string): boolean {
+    const listing = parseJson(item)
+    const id = textAt(listing, 'listing_id')
+    const publisher = textAt(at(listing, '_meta'), 'publisher')
+    const storefront = textAt(listing, 'storefront_url')
+    const digest = (kind: string, who: string | null): bigint => this.#digest(JSON.stringify([kind, id, who]))
+    const byPublisher = digest('publisher', publisher)
+    const byStorefront = digest('storefront', storefront)
+    const byStorefrontOnly = digest('storefront of an unknown publisher', storefront)
+    const isRepeat =
+      (publisher !== null && seen.has(byPublisher)) ||
+      (storefront !== null && seen.has(publisher === null ? byStorefront : byStorefrontOnly))
+    if (publisher !== null) seen.add(byPublisher)
+    seen.add(byStorefront)
+    if (publisher === null) seen.add(byStorefrontOnly)
+    return !isRepeat
+  }
+
+  /** Keyed, so that no seller can make two listings look the same. */
+  #digest(text: string): bigint {
+    return createHmac('sha256', this.#secret).update(text).digest().readBigUInt64LE()
+  }
+}
+
+/** Most digests of one listing. */
+const DIGESTS = 2
