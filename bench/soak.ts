@@ -1,9 +1,14 @@
 import { killOne, killRedisToo, killTwo } from '../test/e2e/killing.ts'
+import { runWorld } from '../test/oracle/run.ts'
 
 /** How long it runs where no argument says otherwise. */
 const MINUTES = 10
 /** Kills in one round; each round begins with an empty store, so that checking it stays quick. */
 const KILLS = 30
+/** Answers of one world of scripted Registries. */
+const ANSWERS = 100
+/** Worlds after which the rate is printed. */
+const PRINT_EVERY = 20
 
 const ROUNDS = [
   { name: 'one process on SQLite', run: killOne },
@@ -12,10 +17,10 @@ const ROUNDS = [
 ] as const
 
 /**
- * Kills processes in the middle of storms of publishes until the minutes are over, one round after another, and says
- * what became of each. Ends with 1 as soon as anything acknowledged is missing, changed or there twice.
+ * Kills processes in the middle of storms of publishes until the minutes are over, one round after another. Ends with 1
+ * as soon as anything acknowledged is missing, changed or there twice.
  */
-const soak = async (minutes: number): Promise<void> => {
+const soakKills = async (minutes: number): Promise<void> => {
   const end = performance.now() + minutes * 60_000
   let kills = 0
   let acknowledged = 0
@@ -34,9 +39,41 @@ const soak = async (minutes: number): Promise<void> => {
   process.stdout.write(`${kills} kills, ${acknowledged} publishes acknowledged\n`)
 }
 
-const minutes = Number(process.argv[2] ?? MINUTES)
-if (minutes > 0) await soak(minutes)
+/**
+ * Reads worlds of scripted Registries that change while they are read, each of the next seed, and judges every answer.
+ * Ends with 1 at the first wrong one, and prints the seed that repeats it.
+ */
+const soakOracle = async (minutes: number, firstSeed: number): Promise<void> => {
+  const started = performance.now()
+  const end = started + minutes * 60_000
+  const sums = { answers: 0, required: 0, exact: 0, requests: 0 }
+  const print = (seed: number): void => {
+    const rate = Math.round((sums.answers / (performance.now() - started)) * 1000)
+    const { answers, required, exact, requests } = sums
+    process.stdout.write(
+      `seed ${seed}: ${answers} answers (${rate} a second), ${required} listings required, ` +
+        `${exact} answers compared whole, ${requests} requests to Registries\n`,
+    )
+  }
+  for (let seed = firstSeed; ; seed++) {
+    const { faults, ...counts } = await runWorld(seed, ANSWERS, () => performance.now() >= end)
+    for (const name of ['answers', 'required', 'exact', 'requests'] as const) sums[name] += counts[name]
+    const isOver = performance.now() >= end || faults.length > 0
+    if (isOver || (seed - firstSeed) % PRINT_EVERY === 0) print(seed)
+    if (faults.length > 0) {
+      process.stdout.write(`${faults.join('\n')}\nrepeat it by: npm run soak -- oracle 1 ${seed}\n`)
+      process.exitCode = 1
+    }
+    if (isOver) break
+  }
+}
+
+const [first, ...rest] = process.argv.slice(2)
+const isOracle = first === 'oracle'
+const minutes = Number((isOracle ? rest[0] : first) ?? MINUTES)
+const seed = Number(rest[1] ?? Date.now() % 2 ** 31)
+if (minutes > 0 && Number.isInteger(seed)) await (isOracle ? soakOracle(minutes, seed) : soakKills(minutes))
 else {
-  process.stderr.write('npm run soak -- MINUTES\n')
+  process.stderr.write('npm run soak -- MINUTES, or npm run soak -- oracle MINUTES [SEED]\n')
   process.exitCode = 1
 }

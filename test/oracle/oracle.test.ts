@@ -1,0 +1,55 @@
+import test from 'ava'
+import { type Answer, askPage, type Page, type Shown } from './ask.ts'
+import { judge } from './oracle.ts'
+import { runWorld } from './run.ts'
+import { startWorld, type World } from './world.ts'
+
+/** Worlds in which answers were wrong at one time: lost and repeated listings, walks without an end. */
+const SEEDS = [8, 10, 32, 33, 36, 40, 49, 51, 55]
+const ANSWERS = 60
+
+for (const seed of SEEDS)
+  test.serial(`every answer is right while the Registries change, seed ${seed}`, async (t) => {
+    const { faults, ...counts } = await runWorld(seed, ANSWERS)
+    t.log(`seed ${seed}: ${JSON.stringify(counts)}`)
+    t.deepEqual(faults, [])
+    t.true(counts.required > 0 && counts.exact > 0)
+  })
+
+const QUESTION = { status: 'open', publisher: null, gpuModel: null, gpuCountMin: null } as const
+
+/** The first page of a world that has a full one. */
+async function firstPage(world: World): Promise<Answer & { pages: [Page] }> {
+  await world.pass(160_000)
+  const page = await askPage({ url: world.urls[0]!, now: () => world.history.now() }, QUESTION, '&limit=50')
+  const isToEnd = page.nextCursor === null
+  return { asked: 'page', kind: 'page', question: QUESTION, pages: [page], offset: 0, limit: 50, isToEnd }
+}
+
+test.serial('the oracle finds what is wrong with an answer', async (t) => {
+  const world = await startWorld(33)
+  t.teardown(() => world.close())
+  const right = await firstPage(world)
+  const [page] = right.pages
+  const { items, sources } = page
+  t.is(items.length, 50)
+  const faultsOf = (change: Partial<Page>): string =>
+    judge({ ...right, pages: [{ ...page, ...change }] }, world).faults.join('\n')
+  const altered = (change: Partial<Shown>): Shown[] => items.with(20, { ...items[20]!, ...change })
+
+  t.is(faultsOf({}), '')
+  const withoutOne = items.toSpliced(20, 1)
+  const returned = sources.map((source) =>
+    source.registry === items[20]!.registry.split('/')[0]
+      ? { ...source, returned: source.returned! - 1 }
+      : source,
+  )
+  t.regex(faultsOf({ items: withoutOne, sources: returned }), /is missing/)
+  t.regex(faultsOf({ items: items.with(21, items[20]!) }), /twice in one answer/)
+  t.regex(faultsOf({ items: items.with(20, items[21]!).with(21, items[20]!) }), /is newer than/)
+  t.regex(faultsOf({ items: altered({ text: '{}' }) }), /did not hold/)
+  t.regex(faultsOf({ items: altered({ position: items[20]!.position - 1 }) }), /where no copy of it is/)
+  t.regex(faultsOf({ complete: false }), /complete is false/)
+  t.regex(faultsOf({ sources: sources.with(0, { ...sources[0]!, state: 'unavailable' }) }), /unavailable/)
+  t.regex(faultsOf({ sources: sources.slice(1) }), /sources are/)
+})

@@ -1,0 +1,53 @@
+import type { RunningService } from '../helpers/registry.ts'
+
+export type ReadPage = {
+  items: { listing_id: string; _meta: { registry: string; also_in: string[] } }[]
+  next_cursor?: string
+  total_after_filter: number
+  complete: boolean
+  sources: { registry: string; state: string; reason?: string }[]
+}
+
+/** A page that is complete. */
+export async function readPage(service: RunningService, query: string): Promise<ReadPage> {
+  const { status, text, json } = await service.get(`/listings?${query}`)
+  if (status !== 200) throw new Error(`GET /listings?${query} is answered ${status}: ${text}`)
+  const page = json() as ReadPage
+  if (!page.complete)
+    throw new Error(`GET /listings?${query} is not complete: ${JSON.stringify(page.sources)}`)
+  return page
+}
+
+/** Ids of the whole sequence by cursor. `between` runs before each page but the first. */
+export async function walkAll(
+  service: RunningService,
+  query: string,
+  between: (pages: number) => unknown = () => {},
+): Promise<string[]> {
+  const ids: string[] = []
+  let page = await readPage(service, query)
+  for (let pages = 1; ; pages++) {
+    ids.push(...idsOf(page))
+    if (page.next_cursor === undefined) return ids
+    if (pages > 100) throw new Error('the walk does not end')
+    await between(pages)
+    page = await readPage(service, `${query}&cursor=${page.next_cursor}`)
+  }
+}
+
+/** Ids of a stream that is complete. */
+export async function streamAll(service: RunningService, query = ''): Promise<string[]> {
+  const { status, text } = await service.get(`/listings?${query}`, { accept: 'application/x-ndjson' })
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const last = lines.pop()
+  if (status !== 200 || !last._meta.complete)
+    throw new Error(`the stream is not complete: ${JSON.stringify(last)}`)
+  return lines.map(({ listing_id }) => listing_id)
+}
+
+export function idsOf({ items }: ReadPage): string[] {
+  return items.map(({ listing_id }) => listing_id)
+}

@@ -1,0 +1,237 @@
+import { setImmediate } from 'node:timers/promises'
+import test from 'ava'
+import { type FakeRegistry, listingText, listingTexts } from '../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../helpers/gateway.ts'
+import { manualClock } from '../helpers/manual-clock.ts'
+import type { RunningService } from '../helpers/registry.ts'
+import { idsOf, readPage, streamAll, walkAll } from './read-all.ts'
+
+const NEWEST = Date.UTC(2026, 10, 20)
+
+/** `count` listings of one instant, `seconds` before the newest of `listingTexts`; their ids do not sort as they come. */
+function tiedTexts(prefix: string, count: number, seconds: number): string[] {
+  const created_at = new Date(NEWEST - seconds * 1000).toISOString().slice(0, 19)
+  return Array.from({ length: count }, (_, n) =>
+    listingText({ listing_id: `${prefix}-${(n * 37) % count}`, created_at, updated_at: created_at }),
+  )
+}
+
+/** The same listings a day before. */
+function earlier(items: readonly string[]): string[] {
+  return items.map((text) => {
+    const listing = JSON.parse(text)
+    const at = Date.parse(`${listing.created_at}Z`) - 86_400_000
+    return JSON.stringify({ ...listing, created_at: new Date(at).toISOString().slice(0, 19) })
+  })
+}
+
+async function whenReady(service: RunningService): Promise<void> {
+  while ((await service.get('/ready')).status !== 200) await setImmediate()
+}
+
+async function sourceOf(service: RunningService, name: string): Promise<Record<string, unknown>> {
+  const { sources } = (await service.get('/sources')).json() as { sources: Record<string, unknown>[] }
+  return sources.find(({ registry }) => registry === name) ?? {}
+}
+
+function idsIn(items: readonly string[]): string[] {
+  return items.map((text) => JSON.parse(text).listing_id)
+}
+
+function heldBy(...fakes: readonly FakeRegistry[]): string[] {
+  return [...new Set(fakes.flatMap(({ items }) => idsIn(items)))].sort()
+}
+
+/** Calls `act` before the request of that number is answered. */
+function beforeRequest(fake: FakeRegistry, number: number, act: () => void): void {
+  fake.script.length = 0
+  for (let n = 1; n < number; n++) fake.script.push({ kind: 'serve' })
+  const until = fake.requested(number).then(act)
+  fake.script.push({ kind: 'hold', until }, { kind: 'serve' })
+}
+
+test('a walk loses no listing of an instant that spans several pages', async (t) => {
+  const items = [...listingTexts('new', 90), ...tiedTexts('tied', 150, 90), ...tiedTexts('old', 60, 91)]
+  const fake = await startFake(t, { items, pageSize: 60 })
+  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const ids = await walkAll(service, 'limit=50')
+  t.deepEqual(ids.toSorted(), heldBy(fake))
+})
+
+test('a page is complete after many listings were deleted while it was read', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 300), pageSize: 60 })
+  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+  beforeRequest(fake, 4, () => fake.items.splice(0, 22))
+  const ids = idsOf(await readPage(service, 'limit=100&offset=180'))
+  t.deepEqual(ids, idsIn(listingTexts('a', 300)).slice(180, 280))
+})
+
+test('a walk shows listings that are dated at its beginning once', async (t) => {
+  const clock = manualClock()
+  const created_at = new Date(clock.now()).toISOString().slice(0, 19)
+  const items = [...listingTexts('now', 7, { created_at }), ...listingTexts('old', 7)]
+  const fake = await startFake(t, { items })
+  const service = await startGateway(t, [{ name: 'a', url: fake.url }], { clock })
+  const ids = await walkAll(service, 'limit=2')
+  t.is(ids.length, 14)
+  t.deepEqual(ids.toSorted(), heldBy(fake))
+})
+
+test('a walk shows a listing that was copied to another Registry after it began', async (t) => {
+  const clock = manualClock()
+  const items = listingTexts('a', 300)
+  const a = await startFake(t, { items })
+  const b = await startFake(t, { items: earlier(listingTexts('b', 20)) })
+  const service = await startGateway(
+    t,
+    [
+      { name: 'a', url: a.url },
+      { name: 'b', url: b.url },
+    ],
+    { clock },
+  )
+  const ids = await walkAll(service, 'limit=50', (pages) => {
+    if (pages > 1) return
+    clock.advance(100_000)
+    const created_at = new Date(clock.now()).toISOString().slice(0, 19)
+    b.items.unshift(JSON.stringify({ ...JSON.parse(items[200]!), created_at, updated_at: created_at }))
+    return service.get('/listings', { 'cache-control': 'no-cache' })
+  })
+  t.true(ids.includes('a-0200'))
+})
+
+test('a walk shows a listing that was opened again in another Registry after it began', async (t) => {
+  const clock = manualClock()
+  const items = listingTexts('a', 300)
+  const a = await startFake(t, { items })
+  const copy = { ...JSON.parse(items[200]!), created_at: '2026-11-20T00:00:01', status: 'closed' }
+  const b = await startFake(t, { items: [JSON.stringify(copy), ...earlier(listingTexts('b', 20))] })
+  const service = await startGateway(
+    t,
+    [
+      { name: 'a', url: a.url },
+      { name: 'b', url: b.url },
+    ],
+    { clock },
+  )
+  const ids = await walkAll(service, 'limit=50', (pages) => {
+    if (pages > 1) return
+    clock.advance(100_000)
+    const updated_at = new Date(clock.now()).toISOString().slice(0, 19)
+    b.items[0] = JSON.stringify({ ...copy, status: 'open', updated_at })
+    return service.get('/listings', { 'cache-control': 'no-cache' })
+  })
+  t.true(ids.includes('a-0200'))
+})
+
+test('a gateway behind a gateway is streamed without a loss where two of its Registries share an instant', async (t) => {
+  const newer = listingTexts('new', 150)
+  const a = await startFake(t, { items: [...newer, ...tiedTexts('z', 100, 151)] })
+  const b = await startFake(t, { items: [...tiedTexts('a', 100, 151), ...tiedTexts('older', 150, 152)] })
+  const inner = await startGateway(
+    t,
+    [
+      { name: 'a', url: a.url },
+      { name: 'b', url: b.url },
+    ],
+    {
+      more: '[gateway]\nid = "inner"',
+    },
+  )
+  const outer = await startGateway(t, [{ name: 'inner', url: inner.url, settings: 'kind = "gateway"' }])
+  const ids = await streamAll(outer)
+  t.is(ids.length, new Set(ids).size)
+  t.deepEqual(ids.toSorted(), heldBy(a, b))
+})
+
+test('a stream repeats nothing that a gateway behind it repeats', async (t) => {
+  const items = listingTexts('a', 450)
+  const moved = listingTexts('a', 450).map((text, n) => {
+    const created_at = new Date(NEWEST - 86_400_000 + n * 1000).toISOString().slice(0, 19)
+    return JSON.stringify({ ...JSON.parse(text), created_at })
+  })
+  const a = await startFake(t, { items })
+  const b = await startFake(t, { items: moved.toReversed() })
+  const inner = await startGateway(
+    t,
+    [
+      { name: 'a', url: a.url },
+      { name: 'b', url: b.url },
+    ],
+    {
+      more: '[gateway]\nid = "inner"',
+    },
+  )
+  const outer = await startGateway(t, [{ name: 'inner', url: inner.url, settings: 'kind = "gateway"' }])
+  const ids = await streamAll(outer)
+  t.is(ids.length, new Set(ids).size)
+  t.deepEqual(ids.toSorted(), heldBy(a, b))
+})
+
+test('a walk over snapshots repeats nothing, however far apart the copies are', async (t) => {
+  const clock = manualClock()
+  clock.advance(86_400_000)
+  const a = await startFake(t, { items: listingTexts('a', 300) })
+  const b = await startFake(t, { items: earlier(listingTexts('a', 300)) })
+  const settings = 'mode = "snapshot"'
+  const service = await startGateway(
+    t,
+    [
+      { name: 'a', url: a.url, settings },
+      { name: 'b', url: b.url, settings },
+    ],
+    { clock },
+  )
+  await whenReady(service)
+  const ids = await walkAll(service, 'limit=50')
+  t.deepEqual(ids, heldBy(a))
+})
+
+test('a stream repeats no listing that is opened again while it is sent', async (t) => {
+  const clock = manualClock()
+  const a = await startFake(t, { items: listingTexts('a', 500) })
+  const closed = earlier([JSON.stringify({ ...JSON.parse(a.items[0]!), status: 'closed' })])
+  const b = await startFake(t, { items: [...listingTexts('b', 300), ...closed] })
+  const service = await startGateway(
+    t,
+    [
+      { name: 'a', url: a.url, settings: 'timeout_ms = 10000' },
+      { name: 'b', url: b.url, settings: 'mode = "snapshot"' },
+    ],
+    { clock },
+  )
+  await whenReady(service)
+  const pulled = async (): Promise<void> => {
+    b.items.splice(300, 1, closed[0]!.replace('closed', 'open'))
+    clock.advance(17_000)
+    while ((await sourceOf(service, 'b')).listings !== 301) await setImmediate()
+  }
+  // The third request is of the second round.
+  const until = a.requested(3).then(pulled)
+  a.script = [{ kind: 'serve' }, { kind: 'serve' }, { kind: 'hold', until }, { kind: 'serve' }]
+  const ids = await streamAll(service)
+  t.is(ids.length, new Set(ids).size)
+})
+
+test('a walk goes on beyond the end of a large gateway', async (t) => {
+  const large = await startFake(t, { items: listingTexts('a', 2200) })
+  const other = await startFake(t, { items: earlier(listingTexts('b', 300)) })
+  const inner = await startGateway(t, [{ name: 'a', url: large.url }], { more: '[gateway]\nid = "inner"' })
+  const outer = await startGateway(t, [
+    { name: 'inner', url: inner.url, settings: 'kind = "gateway"' },
+    { name: 'b', url: other.url },
+  ])
+  const ids = await walkAll(outer, 'limit=200')
+  t.deepEqual(ids.toSorted(), heldBy(large, other))
+})
+
+test('a walk does not ask a Registry again whose listings are all behind it', async (t) => {
+  const small = await startFake(t, { items: listingTexts('b', 20) })
+  const large = await startFake(t, { items: listingTexts('a', 400) })
+  const service = await startGateway(t, [
+    { name: 'a', url: large.url },
+    { name: 'b', url: small.url },
+  ])
+  await walkAll(service, 'limit=50')
+  t.is(small.requests.length, 1)
+})
