@@ -1,32 +1,41 @@
-import type { TestFn } from 'ava'
-import type { Cache } from '../../src/cache/cache.ts'
+import type { ExecutionContext, TestFn } from 'ava'
+import type { CacheEntry } from '../../src/cache/lru.ts'
 import type { Lifetime } from '../../src/domain/freshness.ts'
 import { type ManualClock, manualClock } from '../helpers/manual-clock.ts'
 
-export type OpenCache = (clock: ManualClock) => Cache<string> | Promise<Cache<string>>
+/** What a cache of this process and one that replicas share have in common. */
+export type TestedCache = {
+  get: (group: string, key: string) => Found | Promise<Found>
+  set: (group: string, key: string, entry: CacheEntry<Buffer>) => unknown
+  drop: (group: string) => unknown
+}
 
-/** What every cache guarantees (`cache/cache.ts`). */
-export const testCacheContract = (test: TestFn, open: OpenCache): void => {
-  const start = async () => {
+type Found = CacheEntry<Buffer> | null
+
+/** The tests that every cache passes. */
+export function testCacheContract(
+  test: TestFn,
+  open: (t: ExecutionContext, clock: ManualClock) => TestedCache | Promise<TestedCache>,
+): void {
+  const start = async (t: ExecutionContext) => {
     const clock = manualClock()
-    return { clock, cache: await open(clock) }
+    return { clock, cache: await open(t, clock) }
   }
 
-  test('what was set last is found, with its lifetime, under its group and key only', async (t) => {
-    const { cache, clock } = await start()
+  test('an entry is found under its group and key only, as it was set last', async (t) => {
+    const { cache, clock } = await start(t)
     t.is(await cache.get('group', 'key'), null)
-    const lifetime = lifetimeFrom(clock)
-    await cache.set('group', 'key', { value: 'first', lifetime })
-    await cache.set('group', 'key', { value: 'second', lifetime })
-    await cache.set('group', 'other', { value: 'third', lifetime })
-    t.deepEqual(await cache.get('group', 'key'), { value: 'second', lifetime })
-    t.deepEqual(await cache.get('group', 'other'), { value: 'third', lifetime })
+    await cache.set('group', 'key', entryOf('first', clock))
+    await cache.set('group', 'key', entryOf('second', clock))
+    await cache.set('group', 'other', entryOf('third', clock))
+    t.deepEqual(await cache.get('group', 'key'), entryOf('second', clock))
+    t.deepEqual(await cache.get('group', 'other'), entryOf('third', clock))
     t.is(await cache.get('other', 'key'), null)
   })
 
   test('names of groups and keys do not run into each other', async (t) => {
-    const { cache, clock } = await start()
-    await cache.set('a', 'b', { value: 'ab', lifetime: lifetimeFrom(clock) })
+    const { cache, clock } = await start(t)
+    await cache.set('a', 'b', entryOf('ab', clock))
     for (const [group, key] of [
       ['a:b', ''],
       ['', 'a:b'],
@@ -37,51 +46,36 @@ export const testCacheContract = (test: TestFn, open: OpenCache): void => {
       t.is(await cache.get(group, key), null)
   })
 
-  test('a value is found until its deleteAt, and not from then on', async (t) => {
-    const { cache, clock } = await start()
-    const lifetime = lifetimeFrom(clock)
-    await cache.set('group', 'key', { value: 'kept', lifetime })
-    clock.advance(lifetime.deleteAt - clock.now() - 1)
-    t.is((await cache.get('group', 'key'))?.value, 'kept')
+  test('an entry is found until its deleteAt', async (t) => {
+    const { cache, clock } = await start(t)
+    const entry = entryOf('value', clock)
+    await cache.set('group', 'key', entry)
+    clock.advance(entry.lifetime.deleteAt - clock.now() - 1)
+    t.deepEqual(await cache.get('group', 'key'), entry)
     clock.advance(1)
     t.is(await cache.get('group', 'key'), null)
   })
 
-  test('who claims a value may make it', async (t) => {
-    const { cache } = await start()
-    const giveBack = await cache.claim('group', 'key', 1000)
-    t.truthy(giveBack)
-    giveBack?.()
-  })
-
-  test('looking up finds at least what is at hand', async (t) => {
-    const { cache, clock } = await start()
-    t.is(await cache.lookUp('group', 'key'), null)
-    const kept = { value: 'kept', lifetime: lifetimeFrom(clock) }
-    await cache.set('group', 'key', kept)
-    t.deepEqual(await cache.lookUp('group', 'key'), kept)
-  })
-
-  test('a dropped group is forgotten, the others stay, and what is set after it is kept', async (t) => {
-    const { cache, clock } = await start()
-    const kept = (value: string) => ({ value, lifetime: lifetimeFrom(clock) })
-    await cache.set('group', 'one', kept('1'))
-    await cache.set('group', 'two', kept('2'))
-    await cache.set('other', 'one', kept('3'))
-    clock.advance(1)
+  test('dropping a group leaves the others, and the group can be filled again', async (t) => {
+    const { cache, clock } = await start(t)
+    await cache.set('group', 'one', entryOf('1', clock))
+    await cache.set('group', 'two', entryOf('2', clock))
+    await cache.set('other', 'one', entryOf('3', clock))
     await cache.drop('group')
     t.is(await cache.get('group', 'one'), null)
     t.is(await cache.get('group', 'two'), null)
-    t.is((await cache.get('other', 'one'))?.value, '3')
-    clock.advance(1)
-    await cache.set('group', 'one', kept('4'))
-    t.is((await cache.get('group', 'one'))?.value, '4')
+    t.is((await cache.get('other', 'one'))?.value.toString(), '3')
+    await cache.set('group', 'one', entryOf('4', clock))
+    t.is((await cache.get('group', 'one'))?.value.toString(), '4')
   })
 }
 
-export const lifetimeFrom = ({ now }: Pick<ManualClock, 'now'>): Lifetime => ({
-  fetchedAt: now(),
-  staleAt: now() + 15_000,
-  waitAt: now() + 75_000,
-  deleteAt: now() + 900_000,
-})
+export function entryOf(value: string, { now }: Pick<ManualClock, 'now'>): CacheEntry<Buffer> {
+  const lifetime: Lifetime = {
+    fetchedAt: now(),
+    staleAt: now() + 15_000,
+    revalidateUntil: now() + 75_000,
+    deleteAt: now() + 900_000,
+  }
+  return { value: Buffer.from(value), lifetime }
+}

@@ -2,73 +2,76 @@ import test from 'ava'
 import fc from 'fast-check'
 import { ENTRY_BYTES, LruCache } from '../../src/cache/lru.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
-import { lifetimeFrom, testCacheContract } from './contract.ts'
+import { entryOf, testCacheContract } from './contract.ts'
 
-const MEGABYTE = 2 ** 20
+const clock = manualClock()
 
-const lruCache = (maxBytes = MEGABYTE, clock = manualClock()) => ({
-  clock,
-  cache: new LruCache<string>({ maxBytes, sizeOf: ({ length }) => length, now: clock.now }),
-})
+testCacheContract(test, (_t, own) => lruCache(2 ** 20, own))
 
-testCacheContract(test, (clock) => lruCache(MEGABYTE, clock).cache)
-
-test('all groups together never take up more than max_bytes, and bytes says what each takes', async (t) => {
+test('all groups together take at most maxBytes, and bytes() counts all that each takes', (t) => {
   const groups = ['a', 'b', 'c']
+  const keys = Array.from({ length: 12 }, (_, n) => 'k'.repeat(n + 1))
   const operation = fc.record({
     group: fc.constantFrom(...groups),
-    key: fc.integer({ min: 0, max: 12 }).map(String),
+    key: fc.constantFrom(...keys),
     size: fc.integer({ min: 0, max: 9000 }),
-    drop: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+    action: fc.constantFrom('set', 'set', 'set', 'set', 'set', 'drop', 'resize'),
   })
-  await fc.assert(
-    fc.asyncProperty(fc.array(operation, { maxLength: 60 }), async (operations) => {
-      const { cache, clock } = lruCache(20_000)
-      for (const { group, key, size, drop } of operations) {
-        if (drop) await cache.drop(group)
-        else await cache.set(group, key, { value: 'x'.repeat(size), lifetime: lifetimeFrom(clock) })
-      }
-      let all = 0
-      for (const group of groups) {
-        let bytes = 0
-        for (let key = 0; key <= 12; key++) {
-          const kept = await cache.get(group, String(key))
-          if (kept !== null) bytes += kept.value.length + ENTRY_BYTES
+  fc.assert(
+    fc.property(fc.array(operation, { maxLength: 60 }), (operations) => {
+      const cache = lruCache(20_000)
+      let maxBytes = 20_000
+      for (const { group, key, size, action } of operations) {
+        if (action === 'drop') cache.drop(group)
+        else if (action === 'set') cache.set(group, key, entryOf('x'.repeat(size), clock))
+        else {
+          maxBytes = size * 3
+          cache.resize(maxBytes)
         }
-        t.is(cache.bytes(group), bytes)
-        all += bytes
       }
-      t.true(all <= 20_000)
+      const bytes = groups.map((group) => {
+        const found = keys.map((key) => ({ key, entry: cache.get(group, key) }))
+        const sizes = found.map(({ key, entry }) =>
+          entry === null ? 0 : entry.value.length + ENTRY_BYTES + 2 * (group.length + key.length),
+        )
+        return sizes.reduce((sum, size) => sum + size)
+      })
+      t.deepEqual(
+        groups.map((group) => cache.bytes(group)),
+        bytes,
+      )
+      t.true(bytes.reduce((sum, size) => sum + size) <= maxBytes)
     }),
   )
 })
 
-test('what was used longest ago makes room', async (t) => {
-  const { cache, clock } = lruCache(3 * (1000 + ENTRY_BYTES))
-  const kept = { value: 'x'.repeat(1000), lifetime: lifetimeFrom(clock) }
-  for (const key of ['1', '2', '3']) await cache.set('group', key, kept)
-  await cache.get('group', '1')
-  await cache.set('group', '4', kept)
-  const found = await Promise.all(['1', '2', '3', '4'].map((key) => cache.get('group', key)))
-  t.deepEqual(
-    found.map((one) => one !== null),
-    [true, false, true, true],
-  )
+test('the least recently used entry goes first, and a resize keeps what was used last', (t) => {
+  const cache = lruCache(3 * (1000 + ENTRY_BYTES + 12))
+  for (const key of ['1', '2', '3']) cache.set('group', key, entryOf('x'.repeat(1000), clock))
+  cache.get('group', '1')
+  cache.set('group', '4', entryOf('x'.repeat(1000), clock))
+  const held = () => ['1', '2', '3', '4'].filter((key) => cache.get('group', key) !== null)
+  t.deepEqual(held(), ['1', '3', '4'])
+  cache.resize(1 * (1000 + ENTRY_BYTES + 12))
+  t.deepEqual(held(), ['4'])
 })
 
-test('a value larger than everything is not kept and pushes nothing out', async (t) => {
-  const { cache, clock } = lruCache(10_000)
-  const lifetime = lifetimeFrom(clock)
-  await cache.set('group', 'small', { value: 'x', lifetime })
-  await cache.set('group', 'large', { value: 'x'.repeat(20_000), lifetime })
-  t.is(await cache.get('group', 'large'), null)
-  t.is((await cache.get('group', 'small'))?.value, 'x')
+test('an entry larger than maxBytes is not stored and displaces none', (t) => {
+  const cache = lruCache(10_000)
+  cache.set('group', 'small', entryOf('x', clock))
+  cache.set('group', 'large', entryOf('x'.repeat(20_000), clock))
+  t.is(cache.get('group', 'large'), null)
+  t.is(cache.get('group', 'small')?.value.toString(), 'x')
 })
 
-test('max_bytes of 0 keeps nothing', async (t) => {
-  const { cache, clock } = lruCache(0)
-  await cache.set('group', 'key', { value: '', lifetime: lifetimeFrom(clock) })
-  t.is(await cache.get('group', 'key'), null)
+test('maxBytes of 0 stores nothing', (t) => {
+  const cache = lruCache(0)
+  cache.set('group', 'key', entryOf('', clock))
+  t.is(cache.get('group', 'key'), null)
   t.is(cache.bytes('group'), 0)
-  await cache.drop('group')
+  cache.drop('group')
 })
+
+function lruCache(maxBytes: number, { now } = clock): LruCache<Buffer> {
+  return new LruCache({ maxBytes, sizeOf: ({ length }) => length, now })
+}

@@ -1,40 +1,30 @@
 import { randomBytes } from 'node:crypto'
 import test from 'ava'
 import { redisSnapshot } from '../../src/cache/redis-snapshot.ts'
-import type { Item } from '../../src/domain/page.ts'
-import { commandClient, connected } from '../../src/store/redis-connection.ts'
+import { fakeItem } from '../helpers/fake-source.ts'
 import { testRedis } from '../helpers/redis.ts'
+import { openRedisClient, testPrefix } from '../helpers/redis-cache.ts'
 
-const URL = 'https://registry.example'
-
-test('what was saved comes back to the byte, for its upstream alone and within its part of the memory', async (t) => {
+test('a snapshot is loaded to the byte, by its own identity and within its share of memory only', async (t) => {
   const redis = await testRedis()
   t.teardown(redis.dispose)
-  const client = commandClient(redis.url)
-  t.teardown(() => client.disconnect())
-  await connected(client)
-  const key = `entrepot-test:${randomBytes(8).toString('hex')}`
-  const keeping = redisSnapshot({ client, key, url: URL, maxBytes: () => 1000 })
-  t.is(await keeping.load(), null)
-
-  const item = (text: string): Item => ({
-    bytes: Buffer.from(text),
-    listingId: 'a',
-    createdAt: 1,
-    storefrontUrl: null,
-    publisher: null,
-  })
+  const client = await openRedisClient(t, redis.url)
+  const key = testPrefix()
+  const storageOf = (identity: string) => redisSnapshot({ client, key, identity, maxBytes: () => 1000 })
+  const storage = storageOf('one upstream, one key')
+  t.is(await storage.load(), null)
+  const item = (text: string) => fakeItem('a', 1, { bytes: Buffer.from(text) })
   const listings = new Map([['a', item('{"listing_id":"a", "n": 99.0 ,"é":1180591620717411303424}')]])
-  await keeping.save({ takenAt: 7, listings })
-  t.deepEqual(await keeping.load(), { takenAt: 7, listings })
-  t.is(await redisSnapshot({ client, key, url: 'https://other.example', maxBytes: () => 1000 }).load(), null)
+  await storage.save({ takenAt: 7, listings })
+  t.deepEqual(await storage.load(), { takenAt: 7, listings })
+  t.is(await storageOf('one upstream, another key').load(), null)
 
   const noise = JSON.stringify(randomBytes(2000).toString('hex'))
-  await t.throwsAsync(keeping.save({ takenAt: 8, listings: new Map([['a', item(`{"a":${noise}}`)]]) }), {
+  await t.throwsAsync(storage.save({ takenAt: 8, listings: new Map([['a', item(`{"a":${noise}}`)]]) }), {
     message: /max_bytes/,
   })
-  t.is((await keeping.load())?.takenAt, 7)
+  t.is((await storage.load())?.takenAt, 7)
   await client.set(key, 'no gzip')
-  await t.throwsAsync(keeping.load())
+  await t.throwsAsync(storage.load())
   await client.del(key)
 })

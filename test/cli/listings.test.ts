@@ -10,6 +10,7 @@ import {
   listingTexts,
   startFakeRegistry,
 } from '../helpers/fake-registry.ts'
+import { startFarCopies } from '../helpers/far-copies.ts'
 import { startGateway } from '../helpers/gateway.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { CLI, runCli, runShell, temporaryFile } from '../helpers/run-cli.ts'
@@ -195,6 +196,18 @@ test.serial('limit and offset act on the merged sequence, and --all reads past e
   t.is(new Set(ids(all.stdout)).size, 413)
 })
 
+test.serial('what the pages of a gateway repeat is printed once', async (t) => {
+  const { fakes, ids: all } = await startFarCopies(t, 900)
+  const { url } = await startGateway(
+    t,
+    fakes.map(({ url }, n) => ({ name: `registry-${n}`, url })),
+  )
+  const { code, stdout, stderr } = await runCli(['listings', '--all', '-r', url])
+  t.is(code, 0)
+  t.deepEqual(ids(stdout).sort(), [...all])
+  t.regex(stderr, new RegExp(`ok, \\d+ matched, ${all.length} shown`))
+})
+
 test.serial('a reader who leaves early is no error', async (t) => {
   const registry = await fake(t, { items: listingTexts('many', 200) })
   const { code, stdout, stderr } = await runShell(`${CLI} listings --all -r ${registry.url} | head -c 1`)
@@ -227,6 +240,43 @@ test.serial(
     t.like(printed(through.stdout)[0]?._meta, { registry: `${gateway.url}/market`, publisher })
     const direct = await runCli(['listing', 'x', '-r', market.url])
     t.like(JSON.parse(direct.stdout)._meta, { registry: market.url, publisher })
+  },
+)
+
+test.serial(
+  'one listing comes with a warning where a better copy may exist, or its seller is disputed',
+  async (t) => {
+    const seller = `0x${'a'.repeat(40)}`
+    const trusted = await fake(t, {
+      items: listingTexts('known', 1),
+      publishers: [[1, seller, 'http://honest.example/']],
+      listingScript: { kind: 'status', status: 500 },
+    })
+    const other = await fake(t, {
+      items: [listingText({ listing_id: 'x', storefront_url: 'http://127.0.0.1:1/' })],
+      publishers: [[1, seller]],
+    })
+    const gateway = await startGateway(t, [
+      { name: 'trusted', url: trusted.url },
+      { name: 'other', url: other.url },
+    ])
+    await gateway.get('/listings')
+    const better = /Warning: a Registry that may have a better copy of this listing did not answer\./
+    for (const command of ['listing', 'review']) {
+      const behind = await runCli([command, 'x', '-r', gateway.url])
+      t.is(behind.code, 3, behind.stderr)
+      t.regex(behind.stderr, better)
+      t.true(
+        behind.stderr.includes(
+          `Warning: ${gateway.url}/trusted has this publisher at another storefront. Check the storefront before you pay.`,
+        ),
+        behind.stderr,
+      )
+      const beside = await runCli([command, 'x', '-r', `${trusted.url},${other.url}`])
+      t.regex(beside.stderr, better)
+      const worse = await runCli([command, 'x', '-r', `${other.url},${trusted.url}`])
+      t.notRegex(worse.stderr, /Warning/)
+    }
   },
 )
 

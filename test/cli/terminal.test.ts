@@ -136,7 +136,9 @@ withTerminal('a table of sources has what the gateways among them miss', async (
       more: '[gateway]\nid = "eu"\n',
     },
   )
-  const world = await startGateway(t, [{ name: 'eu', url: eu.url, settings: 'kind = "gateway"' }])
+  const settings = 'kind = "gateway"\ntimeout_ms = 30000'
+  const more = '[gateway]\nbudget_ms = 60000\n'
+  const world = await startGateway(t, [{ name: 'eu', url: eu.url, settings }], { more })
   await world.get('/listings')
   const { code, stdout } = await runInTerminal(['sources', '-r', world.url])
   t.is(code, 0)

@@ -12,20 +12,20 @@ const counted = () => {
   return { seen, open }
 }
 
-test('a part is opened once for all who hold it, and closed when the last lets go', async (t) => {
+test('a part is opened once for all holders, and closed when the last one closes it', async (t) => {
   const parts = new SharedParts()
   const { seen, open } = counted()
   const [one, other] = await Promise.all([parts.hold('part', open), parts.hold('part', open)])
   t.deepEqual([one.value, other.value], [1, 1])
   await one.close()
   await one.close()
-  t.deepEqual(seen, { opened: 1, closed: 0 }, 'who lets go twice has let go once')
+  t.deepEqual(seen, { opened: 1, closed: 0 }, 'closing twice counts once')
   await other.close()
   t.deepEqual(seen, { opened: 1, closed: 1 })
-  t.is((await parts.hold('part', open)).value, 2, 'and is opened anew for whoever comes then')
+  t.is((await parts.hold('part', open)).value, 2, 'it is opened again after that')
 })
 
-test('parts of different keys are different ones', async (t) => {
+test('other keys are other parts', async (t) => {
   const parts = new SharedParts()
   const { seen, open } = counted()
   await (await parts.hold('a', open)).close()
@@ -33,7 +33,7 @@ test('parts of different keys are different ones', async (t) => {
   t.deepEqual(seen, { opened: 2, closed: 1 })
 })
 
-test('a part that cannot be opened is not remembered', async (t) => {
+test('a part that could not be opened is opened again', async (t) => {
   const parts = new SharedParts()
   const { open } = counted()
   const fail = async () => {

@@ -1,9 +1,9 @@
 import test from 'ava'
-import { raceAbort, withDeadline } from '../../src/domain/deadline.ts'
+import { raceAbort, raceAbortAfterTick, withDeadline } from '../../src/domain/deadline.ts'
 
 const never = new Promise<never>(() => {})
 
-test('the signal aborts with the reason given when the time is over, and with the caller’s when he aborts', async (t) => {
+test('the signal aborts with the given reason at the deadline, and with the reason of the caller before', async (t) => {
   const late = new Error('late')
   const caller = new AbortController()
   const wait = (ms: number) =>
@@ -16,13 +16,23 @@ test('the signal aborts with the reason given when the time is over, and with th
   t.is(await t.throwsAsync(wait(5)), gone)
 })
 
-test('work that is done in time is what comes out, and a failure of its own too', async (t) => {
+test('work that ends in time settles the race', async (t) => {
   const { signal } = new AbortController()
   t.is(await raceAbort(Promise.resolve(7), signal), 7)
   await t.throwsAsync(raceAbort(Promise.reject(new Error('own')), signal), { message: 'own' })
 })
 
-test('work that fails after it was given up disturbs nobody', async (t) => {
+test('work that settles within one turn after the abort still counts with raceAbortAfterTick', async (t) => {
+  const stop = new AbortController()
+  const work = Promise.withResolvers<number>()
+  const race = raceAbortAfterTick(work.promise, stop.signal)
+  stop.signal.addEventListener('abort', () => work.resolve(7))
+  stop.abort(new Error('late'))
+  t.is(await race, 7)
+  await t.throwsAsync(raceAbortAfterTick(never, stop.signal), { message: 'late' })
+})
+
+test('work that fails after the abort is not an unhandled rejection', async (t) => {
   const work = Promise.withResolvers<never>()
   const gone = new Error('gone')
   t.is(await t.throwsAsync(raceAbort(work.promise, AbortSignal.abort(gone))), gone)

@@ -53,7 +53,8 @@ export const openUpstream = async (
   t.teardown(close)
   const host = `${name}.example`
   directory.names.add(host)
-  const url = way === 'dns' ? fake.url.replace('127.0.0.1', host) : fake.url
+  const isNamed = way === 'dns' || way === 'private'
+  const url = isNamed ? fake.url.replace('127.0.0.1', host) : fake.url
   const failing: Record<Way, () => unknown> = {
     refused: close,
     dns: () => {
@@ -61,9 +62,11 @@ export const openUpstream = async (
       fake.hangUp()
     },
     tls: () => fake.hangUp(UNTRUSTED),
+    private: () => {},
   }
   const fail = async (): Promise<void> => {
     if ('behaviour' in how) fake.script = [how.behaviour]
+    else if ('change' in how) how.change(fake)
     else await failing[how.way]()
   }
   return { fault, name, url, fake, fail, callsBefore: 0 }

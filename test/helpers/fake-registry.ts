@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
+import type { JsonObject } from '../../src/domain/json.ts'
+import type { UpstreamKind } from '../../src/domain/upstream.ts'
 import { EntrepotError } from '../../src/errors.ts'
 import { matchesAll } from '../../src/filter-spec/evaluate.ts'
 import { parseCriteria } from '../../src/filter-spec/parameters.ts'
@@ -11,15 +13,15 @@ import { readUpstreamSpec } from '../../src/filter-spec/upstream-spec.ts'
 
 /** What a scripted Registry does with one request. Declared as data, so that a matrix of faults is a table. */
 export type Behaviour =
-  /** Serves its items as `protocol.md` 1.7 says. */
+  /** Serves its items, paged by `limit` and `offset`. */
   | { kind: 'serve'; encoding?: 'gzip' | 'deflate' | 'br' | 'zebra' }
   /** Serves its items after `ms`. */
   | { kind: 'delay'; ms: number }
   /** Serves its items when the promise has resolved. */
   | { kind: 'hold'; until: Promise<unknown> }
-  /** Reads the request and says nothing, for ever. */
+  /** Reads the request and never answers. */
   | { kind: 'hang' }
-  /** Sends headers and half an envelope, and then nothing, for ever. */
+  /** Sends headers and half an envelope, and then nothing. */
   | { kind: 'hang_mid_body' }
   /** One byte of white space every `everyMs`, for ever: each gap is short, the whole is endless. */
   | { kind: 'drip'; everyMs: number }
@@ -28,20 +30,43 @@ export type Behaviour =
   /** Ends a declared Content-Length early, without a reset. */
   | { kind: 'end_mid_body' }
   | { kind: 'status'; status: number; headers?: Record<string, string>; body?: string }
-  /** Answers 200 with these very bytes. */
+  /** Answers 200 with these bytes. */
   | { kind: 'body'; body: string | Uint8Array; headers?: Record<string, string> }
   /** White space around an envelope, `bytes` of it, sent without holding it all. */
   | { kind: 'huge'; bytes: number }
   /** The same, gzipped. */
   | { kind: 'gzip_bomb'; bytes: number }
-  /** The same page, whatever offset was asked for, with a total of `total`. */
+  /** The first page at every offset, with a total of `total`. */
   | { kind: 'same_page'; total: number }
   /** Does not speak HTTP. */
   | { kind: 'babble' }
 
 export type SeenRequest = { path: string; parameters: URLSearchParams; headers: IncomingMessage['headers'] }
 
-export type FakeRegistry = {
+/** What may be changed while it runs. */
+export type FakeState = {
+  /** JSON texts of listings, in the order in which they are served, to the byte. */
+  items: string[]
+  /**
+   * Body of `GET /filter-spec`; `null` answers 404. `If-Match` and `If-None-Match` are compared with its `etag`, its
+   * filters are applied, and an unknown filter is refused with 400.
+   */
+  filterSpec: object | null
+  /** Signing address by `publisher_id`, newest first; `null` answers 404. */
+  publishers: readonly (readonly [id: number, address: string, storefrontUrl?: string])[] | null
+  /** What happens to the next requests for pages of listings: one step each, the last one for all that follow. */
+  script: Behaviour[]
+  /** What happens to requests for one listing. Default: it is served, or 404. */
+  listingScript: Behaviour
+  /** Called before each page of listings is answered, with the number of the request. */
+  beforePage: (request: number) => void
+  /** Ids of listings that make every page with them, and their own route, answer 500. */
+  poison: ReadonlySet<string>
+  /** Further members of the envelope, such as `{ complete: false, sources: [] }`. */
+  envelope: object
+}
+
+export type FakeRegistry = FakeState & {
   /** Base URL, without a trailing slash. */
   url: string
   /** Requests for listings so far, oldest first. */
@@ -50,24 +75,13 @@ export type FakeRegistry = {
   specRequests: SeenRequest[]
   /** Requests for publishers, likewise. */
   publisherRequests: SeenRequest[]
-  /** Resolves when that many requests have come (default 1). */
+  /** Resolves when that many requests for listings have come (default 1). */
   requested: (count?: number) => Promise<void>
   /** Most requests that were open at once. */
   mostInFlight: () => number
   /** Connections so far. */
   connections: () => number
-  /** JSON texts of listings, newest first, served to the byte. */
-  items: string[]
-  /**
-   * Body of `GET /filter-spec`; `null` answers 404. Its `etag` is heeded as `protocol.md` 1.7 and 1.13 say, and its
-   * filters are applied as 1.14 says, an unknown one being refused.
-   */
-  filterSpec: object | null
-  /** Signing address by `publisher_id`, newest first; `null` answers 404. */
-  publishers: readonly (readonly [id: number, address: string])[] | null
-  /** What happens to the next requests for listings: one step each, the last one for all that follow. */
-  script: Behaviour[]
-  /** Ends every connection; who comes again is shown that certificate, where one is given. */
+  /** Ends every connection; new ones are shown that certificate, where one is given. */
   hangUp: (certificate?: Certificate) => void
   close: () => Promise<void>
 }
@@ -75,41 +89,52 @@ export type FakeRegistry = {
 /** PEM. */
 export type Certificate = { cert: Buffer; key: Buffer }
 
-export type FakeOptions = Partial<Pick<FakeRegistry, 'filterSpec' | 'publishers'>> & {
+export type FakeOptions = Partial<Omit<FakeState, 'items' | 'script'>> & {
   items?: readonly string[]
   script?: readonly Behaviour[]
+  /** A gateway adds `complete` and `sources`, is paged by `next_cursor` beyond 2,000 listings, and streams NDJSON. */
+  kind?: UpstreamKind
   /** Path under which it is served, such as `/registry`. */
   prefix?: string
-  /** Where given it speaks TLS, with this. */
+  /** Makes it speak TLS. */
   certificate?: Certificate
   /** Most items of a page, whatever `limit` says. */
   pageSize?: number
-  /** Whether a listing passes the filters of a request. Default: `status` alone is heeded. */
+  /** Whether a listing passes the filters of a request. Default: only `status` is applied. */
   matches?: (listing: Record<string, unknown>, parameters: URLSearchParams) => boolean
 }
 
 const SERVE: Behaviour = { kind: 'serve' }
 
 /** A real server on a free port of the loopback that behaves as its script says. */
-export const startFakeRegistry = async (options: FakeOptions = {}): Promise<FakeRegistry> => {
-  const { prefix = '', script = [SERVE], items = [], certificate } = options
+export async function startFakeRegistry(options: FakeOptions = {}): Promise<FakeRegistry> {
+  const { prefix = '', script = [SERVE], items = [], certificate, ...state } = options
   let connections = 0
   let inFlight = 0
   let mostInFlight = 0
   const answer = (request: IncomingMessage, response: ServerResponse): unknown => {
     mostInFlight = Math.max(mostInFlight, ++inFlight)
     response.on('close', () => inFlight--)
+    response.setHeader('content-type', 'application/json')
     const url = new URL(request.url ?? '/', 'http://fake')
     const seen = { path: url.pathname, parameters: url.searchParams, headers: request.headers }
     if (seen.path === `${prefix}/filter-spec`) return respondFilterSpec(fake, seen, response)
     if (seen.path === `${prefix}/publishers`) return respondPublishers(fake, seen, response)
     fake.requests.push(seen)
+    if (seen.path.startsWith(`${prefix}/listings/`))
+      return behave(fake.listingScript, response, () => oneListing(fake, seen, prefix))
+    if (seen.path !== `${prefix}/listings`) return respond(response, 404, NOT_FOUND)
+    fake.beforePage(fake.requests.length)
     const step = fake.script.length > 1 ? fake.script.shift() : fake.script[0]
-    if (seen.path !== `${prefix}/listings`) return respond(response, 404, '{"detail":"Not Found"}')
     if (isOtherSpec(fake, seen)) return respond(response, 412, '{"detail":"filter-spec etag mismatch"}')
+    const isStream = options.kind === 'gateway' && seen.headers.accept === 'application/x-ndjson'
+    if (isStream) response.setHeader('content-type', 'application/x-ndjson')
+    const serve = (offset?: number): Served => {
+      const matching = matchingItems(fake, seen.parameters, options)
+      return isStream ? streamOf(matching, fake) : pageOf(matching, { fake, seen, options, offset })
+    }
     try {
-      const items = filtered(fake, seen.parameters)
-      return behave(step ?? SERVE, response, (offset) => envelope(items, seen.parameters, options, offset))
+      return behave(step ?? SERVE, response, serve)
     } catch (error) {
       if (!(error instanceof EntrepotError)) throw error
       return respond(response, error.status, JSON.stringify({ detail: error.message }))
@@ -121,6 +146,15 @@ export const startFakeRegistry = async (options: FakeOptions = {}): Promise<Fake
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const fake: FakeRegistry = {
+    filterSpec: null,
+    publishers: null,
+    listingScript: SERVE,
+    beforePage: () => {},
+    poison: new Set(),
+    envelope: {},
+    ...state,
+    items: [...items],
+    script: [...script],
     url: `${secure === null ? 'http' : 'https'}://127.0.0.1:${portOf(server)}${prefix}`,
     requests: [],
     specRequests: [],
@@ -130,10 +164,6 @@ export const startFakeRegistry = async (options: FakeOptions = {}): Promise<Fake
     },
     mostInFlight: () => mostInFlight,
     connections: () => connections,
-    items: [...items],
-    filterSpec: options.filterSpec ?? null,
-    publishers: options.publishers ?? null,
-    script: [...script],
     hangUp: (other) => {
       if (other !== undefined) secure?.setSecureContext(other)
       server.closeAllConnections()
@@ -143,44 +173,69 @@ export const startFakeRegistry = async (options: FakeOptions = {}): Promise<Fake
   return fake
 }
 
-const etagOf = ({ filterSpec }: FakeRegistry): unknown => (filterSpec as { etag?: unknown } | null)?.etag
+const NOT_FOUND = '{"detail":"Not Found"}'
 
-const isOtherSpec = (fake: FakeRegistry, { headers }: SeenRequest): boolean =>
-  fake.filterSpec !== null && headers['if-match'] !== undefined && headers['if-match'] !== `"${etagOf(fake)}"`
-
-const filtered = ({ filterSpec, items }: FakeRegistry, parameters: URLSearchParams): string[] => {
-  if (filterSpec === null) return items
-  const spec = readUpstreamSpec(Buffer.from(JSON.stringify(filterSpec)))
-  const criteria = parseCriteria(
-    spec,
-    [...parameters].filter(([name]) => !REGISTRY_PARAMETERS.has(name)),
-  )
-  return items.filter((item) => matchesAll(criteria, JSON.parse(item)))
+function etagOf({ filterSpec }: FakeRegistry): unknown {
+  return (filterSpec as { etag?: unknown } | null)?.etag
 }
 
-const respondFilterSpec = (fake: FakeRegistry, seen: SeenRequest, response: ServerResponse): unknown => {
+function isOtherSpec(fake: FakeRegistry, { headers }: SeenRequest): boolean {
+  const etag = headers['if-match']
+  return fake.filterSpec !== null && etag !== undefined && etag !== `"${etagOf(fake)}"`
+}
+
+/** @throws EntrepotError for a filter that its filter spec does not declare */
+function matchingItems(
+  { filterSpec, items }: FakeRegistry,
+  parameters: URLSearchParams,
+  { matches = hasStatus }: FakeOptions,
+): string[] {
+  const asked = items.filter((item) => matches(parsed(item), parameters))
+  if (filterSpec === null || !('filters' in filterSpec)) return asked
+  const spec = readUpstreamSpec(Buffer.from(JSON.stringify(filterSpec)))
+  const filters = [...parameters].filter(([name]) => !REGISTRY_PARAMETERS.has(name) && name !== 'cursor')
+  const criteria = parseCriteria(spec, filters)
+  return asked.filter((item) => matchesAll(criteria, parsed(item) as JsonObject))
+}
+
+const DOCUMENTS = new Map<string, Record<string, unknown>>()
+
+function parsed(item: string): Record<string, unknown> {
+  const document = DOCUMENTS.get(item) ?? JSON.parse(item)
+  if (item.length < 4096) DOCUMENTS.set(item, document)
+  return document ?? {}
+}
+
+function hasStatus(listing: Record<string, unknown>, parameters: URLSearchParams): boolean {
+  const status = parameters.get('status') ?? 'open'
+  return status === '' || listing.status === status
+}
+
+function respondFilterSpec(fake: FakeRegistry, seen: SeenRequest, response: ServerResponse): unknown {
   fake.specRequests.push(seen)
-  if (fake.filterSpec === null) return respond(response, 404, '{"detail":"Not Found"}')
+  if (fake.filterSpec === null) return respond(response, 404, NOT_FOUND)
   if (seen.headers['if-none-match'] === `"${etagOf(fake)}"`) return respond(response, 304, '')
   return respond(response, 200, JSON.stringify(fake.filterSpec))
 }
 
-const respondPublishers = (fake: FakeRegistry, seen: SeenRequest, response: ServerResponse): unknown => {
+function respondPublishers(fake: FakeRegistry, seen: SeenRequest, response: ServerResponse): unknown {
   fake.publisherRequests.push(seen)
-  if (fake.publishers === null) return respond(response, 404, '{"detail":"Not Found"}')
+  if (fake.publishers === null) return respond(response, 404, NOT_FOUND)
   const offset = Number(seen.parameters.get('offset') ?? 0)
   const limit = Number(seen.parameters.get('limit') ?? 50)
-  const items = fake.publishers.slice(offset, offset + limit).map(([publisher_id, identifier]) => ({
-    publisher_id,
-    storefront_url: 'http://storefront.example/',
-    identities: [{ scheme: 'eip191', identifier }],
-    created_at: '2026-11-20T15:33:44.792803',
-  }))
+  const items = fake.publishers
+    .slice(offset, offset + limit)
+    .map(([publisher_id, identifier, storefront_url = 'http://storefront.example/']) => ({
+      publisher_id,
+      storefront_url,
+      identities: [{ scheme: 'eip191', identifier }],
+      created_at: '2026-11-20T15:33:44.792803',
+    }))
   return respond(response, 200, JSON.stringify({ items, count: items.length }))
 }
 
 /** A base URL at which nothing listens. */
-export const deadUrl = async (): Promise<string> => {
+export async function deadUrl(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const port = portOf(server)
@@ -188,9 +243,9 @@ export const deadUrl = async (): Promise<string> => {
   return `http://127.0.0.1:${port}`
 }
 
-/** A listing's JSON text as a Registry of the deployed protocol serves it (`protocol.md` 1.6). */
-export const listingText = (fields: Record<string, unknown> = {}): string =>
-  JSON.stringify({
+/** A listing's JSON text as a Registry of the deployed protocol serves it. */
+export function listingText(fields: Record<string, unknown> = {}): string {
+  return JSON.stringify({
     listing_id: 'listing-1',
     publisher_id: 1,
     storefront_url: 'http://storefront.example/',
@@ -204,60 +259,111 @@ export const listingText = (fields: Record<string, unknown> = {}): string =>
     updated_at: '2026-11-20T15:33:44.792803',
     ...fields,
   })
+}
 
 /** `count` listings, newest first, a second apart, with the ids `{prefix}-0000` and up. */
-export const listingTexts = (prefix: string, count: number, fields: Record<string, unknown> = {}): string[] =>
-  Array.from({ length: count }, (_, n) =>
+export function listingTexts(prefix: string, count: number, fields: Record<string, unknown> = {}): string[] {
+  return Array.from({ length: count }, (_, n) =>
     listingText({
       listing_id: `${prefix}-${String(n).padStart(4, '0')}`,
       created_at: new Date(Date.UTC(2026, 10, 20) - n * 1000).toISOString().slice(0, 19),
       ...fields,
     }),
   )
-
-/** The envelope that a request asks for, or the one at another offset. */
-type Serve = (offset?: number) => string
-
-const envelope = (
-  items: readonly string[],
-  parameters: URLSearchParams,
-  { matches = hasStatus, pageSize = 200 }: FakeOptions,
-  offset = Number(parameters.get('offset') ?? 0),
-): string => {
-  const limit = Math.min(Number(parameters.get('limit') ?? 50), pageSize)
-  const matching = items.filter((item) => matches(JSON.parse(item), parameters))
-  return envelopeText(matching.slice(offset, offset + limit), matching.length)
 }
 
-export const envelopeText = (items: readonly string[], total: number): string =>
-  `{"items":[${items.join(',')}],"count":${items.length},"total_after_filter":${total}}`
-
-const hasStatus = (listing: Record<string, unknown>, parameters: URLSearchParams): boolean => {
-  const status = parameters.get('status') ?? 'open'
-  return status === '' || listing.status === status
+export function envelopeText(items: readonly string[], total: number, more: object = {}): string {
+  const members = JSON.stringify({ count: items.length, total_after_filter: total, ...more })
+  return `{"items":[${items.join(',')}],${members.slice(1)}`
 }
 
-const behave = (step: Behaviour, response: ServerResponse, serve: Serve): unknown => {
+/** What a request asks for, or the page at another offset. */
+type Serve = (offset?: number) => Served
+type Served = { status: number; body: string }
+type Asked = { fake: FakeRegistry; seen: SeenRequest; options: FakeOptions; offset?: number | undefined }
+
+/** Last listing of a page by offset that a gateway serves. */
+const MAX_PREFIX = 2000
+
+function pageOf(matching: readonly string[], { fake, seen, options, offset }: Asked): Served {
+  const { pageSize = 200, kind } = options
+  const limit = Math.min(Number(seen.parameters.get('limit') ?? 50), pageSize)
+  const cursor = seen.parameters.get('cursor')
+  const asked = offset ?? Number(seen.parameters.get('offset') ?? 0)
+  if (kind === 'gateway' && cursor === null && asked + limit > MAX_PREFIX)
+    return { status: 400, body: `{"detail":"offset + limit may not exceed ${MAX_PREFIX} here: use cursor"}` }
+  const start = cursor === null ? asked : placeOf(cursor, matching)
+  const page = matching.slice(start, start + limit)
+  if (page.some((item) => fake.poison.has(idOf(item)))) return POISONED
+  const more = kind === 'gateway' ? gatewayMembers(page, start + limit < matching.length) : {}
+  return { status: 200, body: envelopeText(page, matching.length, { ...more, ...fake.envelope }) }
+}
+
+const POISONED: Served = { status: 500, body: '{"detail":"Internal Server Error"}' }
+
+function gatewayMembers(page: readonly string[], hasMore: boolean): object {
+  const last = page.at(-1)
+  const cursor =
+    hasMore && last !== undefined ? Buffer.from(sortKeyOf(last)).toString('base64url') : undefined
+  return { complete: true, sources: [], ...(cursor === undefined ? {} : { next_cursor: cursor }) }
+}
+
+/** Index of the first listing behind the one that a cursor names, whether or not that one is still there. */
+function placeOf(cursor: string, matching: readonly string[]): number {
+  const [at = '', id = ''] = Buffer.from(cursor, 'base64url').toString().split(' ')
+  const isBehind = (item: string): boolean => {
+    const [otherAt = '', otherId = ''] = sortKeyOf(item).split(' ')
+    return otherAt < at || (otherAt === at && otherId > id)
+  }
+  const index = matching.findIndex(isBehind)
+  return index === -1 ? matching.length : index
+}
+
+function sortKeyOf(item: string): string {
+  const { listing_id, created_at, _meta } = parsed(item)
+  return `${(_meta as { position?: string } | undefined)?.position ?? created_at} ${listing_id}`
+}
+
+function streamOf(matching: readonly string[], { envelope }: FakeRegistry): Served {
+  const end = JSON.stringify({ _meta: { complete: true, sources: [], ...envelope } })
+  return { status: 200, body: [...matching, end].map((line) => `${line}\n`).join('') }
+}
+
+function oneListing({ items, poison }: FakeRegistry, { path }: SeenRequest, prefix: string): Served {
+  const id = decodeURIComponent(path.slice(`${prefix}/listings/`.length))
+  if (poison.has(id)) return POISONED
+  const item = items.find((text) => idOf(text) === id)
+  return item === undefined
+    ? { status: 404, body: '{"detail":"Listing not found"}' }
+    : { status: 200, body: `{"listing":${item}}` }
+}
+
+/** The `listing_id` of a listing's JSON text. */
+export function idOf(item: string): string {
+  return parsed(item).listing_id as string
+}
+
+function behave(step: Behaviour, response: ServerResponse, serve: Serve): unknown {
   switch (step.kind) {
     case 'serve':
-      return respondEncoded(response, step.encoding, serve())
+      return respondServed(response, serve(), step.encoding)
     case 'delay':
-      return setTimeout(() => respond(response, 200, serve()), step.ms)
+      return setTimeout(() => respondServed(response, serve()), step.ms)
     case 'hold':
-      return step.until.then(() => respond(response, 200, serve()))
+      return step.until.then(() => respondServed(response, serve()))
     case 'hang':
       return null
     case 'hang_mid_body':
-      return startBody(response, serve())
+      return startBody(response, serve().body)
     case 'drip':
       return drip(response, step.everyMs)
     case 'reset_before_headers':
       return response.socket?.resetAndDestroy()
     case 'reset_mid_body':
-      startBody(response, serve())
+      startBody(response, serve().body)
       return setTimeout(() => response.socket?.resetAndDestroy(), 10)
     case 'end_mid_body':
-      startBody(response, serve())
+      startBody(response, serve().body)
       return setTimeout(() => response.socket?.end(), 10)
     case 'status':
       return respond(response, step.status, step.body ?? '{"detail":"scripted"}', step.headers)
@@ -268,24 +374,26 @@ const behave = (step: Behaviour, response: ServerResponse, serve: Serve): unknow
     case 'gzip_bomb':
       return respond(response, 200, gzipSync(Buffer.alloc(step.bytes, ' ')), { 'content-encoding': 'gzip' })
     case 'same_page':
-      return respond(response, 200, serve(0).replace(/(?<="total_after_filter":)\d+/, String(step.total)))
+      return respond(response, 200, serve(0).body.replace(TOTAL, String(step.total)))
     case 'babble':
       return response.socket?.end('220 mail.example ESMTP\r\n')
   }
 }
 
-const JSON_TYPE = { 'content-type': 'application/json' }
+const TOTAL = /(?<="total_after_filter":)\d+/
 
-const respond = (
+function respond(
   response: ServerResponse,
   status: number,
   body: string | Uint8Array,
   headers: Record<string, string> = {},
-): unknown => response.writeHead(status, { ...JSON_TYPE, ...headers }).end(body)
+): unknown {
+  return response.writeHead(status, headers).end(body)
+}
 
-const respondEncoded = (response: ServerResponse, encoding: string | undefined, body: string): unknown => {
-  if (encoding === undefined) return respond(response, 200, body)
-  return respond(response, 200, ENCODERS[encoding]?.(body) ?? body, { 'content-encoding': encoding })
+function respondServed(response: ServerResponse, { status, body }: Served, encoding?: string): unknown {
+  if (encoding === undefined) return respond(response, status, body)
+  return respond(response, status, ENCODERS[encoding]?.(body) ?? body, { 'content-encoding': encoding })
 }
 
 const ENCODERS: Record<string, (text: string) => Uint8Array> = {
@@ -294,21 +402,21 @@ const ENCODERS: Record<string, (text: string) => Uint8Array> = {
   br: brotliCompressSync,
 }
 
-const startBody = (response: ServerResponse, body: string): unknown => {
-  response.writeHead(200, { ...JSON_TYPE, 'content-length': String(Buffer.byteLength(body)) })
+function startBody(response: ServerResponse, body: string): unknown {
+  response.writeHead(200, { 'content-length': String(Buffer.byteLength(body)) })
   return response.write(body.slice(0, body.length / 2))
 }
 
-const drip = (response: ServerResponse, everyMs: number): unknown => {
-  response.writeHead(200, JSON_TYPE)
+function drip(response: ServerResponse, everyMs: number): unknown {
+  response.writeHead(200)
   const timer = setInterval(() => response.write(' '), everyMs)
   return response.on('close', () => clearInterval(timer))
 }
 
 const CHUNK = Buffer.alloc(65_536, ' ')
 
-const flood = (response: ServerResponse, bytes: number): unknown => {
-  response.writeHead(200, JSON_TYPE)
+function flood(response: ServerResponse, bytes: number): unknown {
+  response.writeHead(200)
   let left = bytes
   const more = (): unknown => {
     while (left > 0 && !response.destroyed) {
@@ -320,9 +428,11 @@ const flood = (response: ServerResponse, bytes: number): unknown => {
   return more()
 }
 
-const portOf = (server: Server): number => (server.address() as AddressInfo).port
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port
+}
 
-const closeServer = async (server: Server): Promise<void> => {
+async function closeServer(server: Server): Promise<void> {
   const closed = once(server, 'close')
   server.close()
   server.closeAllConnections()

@@ -1,18 +1,18 @@
 import type { ExecutionContext } from 'ava'
 import type { Overrides } from '../../src/context/foundation.ts'
 import { type FakeOptions, type FakeRegistry, startFakeRegistry } from './fake-registry.ts'
-import { type RunningService, startRegistry } from './registry.ts'
+import { type RunningService, startRegistry, type Teardown } from './registry.ts'
 
 /** An upstream of a gateway under test: further lines of its `[[upstreams]]` table, beside name and URL. */
-export type Behind = { name: string; url: string; settings?: string }
+export type Behind = { name: string; url: string; settings?: string; allowPrivateAddresses?: boolean }
 
 /** The gateway file over these upstreams. */
 export const gatewayToml = (upstreams: readonly Behind[], more = ''): string =>
   [
     more,
     ...upstreams.map(
-      ({ name, url, settings = '' }) =>
-        `[[upstreams]]\nname = "${name}"\nurl = "${url}"\nallow_private_addresses = true\n${settings}\n`,
+      ({ name, url, settings = '', allowPrivateAddresses = true }) =>
+        `[[upstreams]]\nname = "${name}"\nurl = "${url}"\nallow_private_addresses = ${allowPrivateAddresses}\n${settings}\n`,
     ),
   ].join('\n')
 
@@ -20,7 +20,7 @@ type Options = Overrides & { environment?: Record<string, string>; more?: string
 
 /** The real service as a gateway over these upstreams, closed when the test ends. */
 export const startGateway = (
-  t: ExecutionContext,
+  t: Teardown,
   upstreams: readonly Behind[],
   { more, ...options }: Options = {},
 ): Promise<RunningService> => startRegistry(t, { ...options, toml: gatewayToml(upstreams, more) })

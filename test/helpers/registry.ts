@@ -17,8 +17,11 @@ export type Reply = { status: number; headers: Headers; text: string; json: () =
 
 type Options = Overrides & { environment?: Record<string, string>; toml?: string }
 
+/** A test, or whatever else closes what it has started. */
+export type Teardown = Pick<ExecutionContext, 'teardown'>
+
 /** The real service on a free port with a store in memory, closed when the test ends. */
-export const startRegistry = async (t: ExecutionContext, options: Options = {}): Promise<RunningService> => {
+export const startRegistry = async (t: Teardown, options: Options = {}): Promise<RunningService> => {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-'))
   const file = join(folder, 'gateway.toml')
   writeFileSync(file, options.toml ?? '')

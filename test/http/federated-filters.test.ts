@@ -112,6 +112,30 @@ test('a filter that only a hidden upstream declares is as unknown as any other',
   t.deepEqual(ids(await listings(service, 'secret_zone=s', key)), ['hidden-x'])
 })
 
+test('a kept answer to a filtered query is dropped when the filter means something else, or nothing', async (t) => {
+  const { service, open } = await startThree(t)
+  await publish(service.url, ALICE, { listing_id: 'own-x', offer_resource: { zone: 'x', other_zone: 'y' } })
+  const query = 'sources=local&zone=x'
+  const fetchedAgain = async (filterSpec: object): Promise<void> => {
+    const { etag } = (await service.get('/filter-spec')).json() as Spec
+    open.filterSpec = filterSpec
+    const { url } = service
+    t.is(
+      (await postJson(`${url}/admin/sources/open/refresh`, '{}', { Authorization: 'Bearer admin' })).status,
+      202,
+    )
+    let current = etag
+    while (current === etag) current = ((await service.get('/filter-spec')).json() as Spec).etag
+  }
+  const kept = await service.get(`/listings?${query}`)
+  t.is((await service.get(`/listings?${query}`)).text, kept.text)
+  t.deepEqual(ids(kept.json() as Listings), ['own-x'])
+  await fetchedAgain(specBody('open-2', [region, filterOf('zone', { path: '$.offer_resource.other_zone' })]))
+  t.deepEqual(ids(await listings(service, query)), [])
+  await fetchedAgain(specBody('open-3', [region]))
+  t.is((await service.get(`/listings?${query}`)).status, 400)
+})
+
 test("the reader's If-Match is about what she was shown, or our own spec, and goes no further", async (t) => {
   const { service, key, open } = await startThree(t)
   const { etag } = (await service.get('/filter-spec')).json() as Spec

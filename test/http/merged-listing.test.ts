@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import test from 'ava'
-import { deadUrl, listingText } from '../helpers/fake-registry.ts'
+import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { ALICE, BOB, postJson, publish } from '../helpers/seller.ts'
@@ -28,6 +28,88 @@ test('the local Registry first, then the upstream with the best priority that ha
   const odd = await get('/listings/far%2Fodd%20id')
   t.like(odd, { listing: { offer_resource: { exact: 'x' }, _meta: { registry: 'far' } } })
   t.is((odd.listing._meta as Record<string, unknown>).publisher, ALICE.address.toLowerCase())
+})
+
+test('the best copy is shown, and whether a better one may exist', async (t) => {
+  const copies = (storefront_url: string): string[] =>
+    ['first', 'second', 'third'].map((listing_id) => listingText({ listing_id, storefront_url }))
+  const seller = `0x${'a'.repeat(40)}`
+  const trusted = await startFake(t, {
+    items: copies('http://honest.example/'),
+    publishers: [[1, seller, 'http://honest.example/']],
+  })
+  const other = await startFake(t, {
+    items: copies('http://evil.example/'),
+    publishers: [[1, seller, 'http://evil.example/']],
+  })
+  const gateway = await startGateway(t, [
+    { name: 'other', url: other.url, settings: 'priority = 9' },
+    { name: 'trusted', url: trusted.url, settings: 'priority = 1' },
+  ])
+  const get = async (path: string) => {
+    const { status, headers, json } = await gateway.get(path)
+    return { status, caching: headers.get('cache-control') ?? '', ...(json() as Found) }
+  }
+  const best = await get('/listings/first')
+  t.like(best.listing, { storefront_url: 'http://honest.example/', _meta: { registry: 'trusted' } })
+  t.is(best.complete, undefined)
+  t.is(best.sources, undefined)
+  t.regex(best.caching, /^public, max-age=/)
+
+  trusted.listingScript = { kind: 'status', status: 500 }
+  const worse = await get('/listings/second')
+  t.is(worse.status, 200)
+  t.is(worse.caching, 'no-store')
+  t.false(worse.complete)
+  t.like(worse.sources?.[1], { registry: 'other', state: 'loaded', returned: 1 })
+  t.like(worse.sources?.[2], { registry: 'trusted', state: 'unavailable', reason: 'http_500' })
+  t.deepEqual(worse.listing._meta, {
+    registry: 'other',
+    publisher: seller,
+    also_in: [],
+    stale: false,
+    disputed: ['trusted'],
+  })
+  // What a worse source would say changes nothing.
+  trusted.listingScript = { kind: 'serve' }
+  other.listingScript = { kind: 'status', status: 500 }
+  const sure = await get('/listings/third')
+  t.like(sure.listing._meta, { registry: 'trusted' })
+  t.is(sure.complete, undefined)
+})
+
+type Found = {
+  listing: { storefront_url: string; _meta: Record<string, unknown> }
+  complete?: boolean
+  sources?: Record<string, unknown>[]
+}
+
+test('what a gateway says of its copy counts: whether a better one may exist, and who disputes it', async (t) => {
+  const seller = `0x${'a'.repeat(40)}`
+  const trusted = await startFake(t, {
+    items: listingTexts('known', 1),
+    publishers: [[1, seller, 'http://honest.example/']],
+    listingScript: { kind: 'status', status: 500 },
+  })
+  const curated = await startFake(t, { items: [listingText({ listing_id: 'x' })], publishers: [[1, seller]] })
+  const eu = await startGateway(t, [
+    { name: 'trusted', url: trusted.url },
+    { name: 'curated', url: curated.url },
+  ])
+  const world = await startGateway(t, [{ name: 'eu', url: eu.url, settings: 'kind = "gateway"' }], {
+    more: '[gateway]\nid = "world"\n',
+  })
+  await eu.get('/listings')
+  for (const path of ['/listings/x', '/listings/x?registry=eu', '/listings/x?registry=eu/curated']) {
+    const { status, headers, json } = await world.get(path)
+    t.is(status, 200, path)
+    t.is(headers.get('cache-control'), 'no-store')
+    const { listing, complete, sources } = json() as Found
+    t.false(complete)
+    t.like(listing._meta, { registry: 'eu/curated', disputed: ['eu/trusted'] })
+    t.like(sources?.at(-1), { registry: 'eu/trusted', state: 'unavailable', reason: 'http_500' })
+  }
+  t.is((await world.get('/listings/x?registry=asia/curated')).status, 400)
 })
 
 test('404 only where every visible source has said so', async (t) => {

@@ -1,9 +1,11 @@
 import test from 'ava'
 import { parseList } from 'structured-headers'
+import { readFilterSpec } from '../../src/filter-spec/load.ts'
 import { announcedBy } from '../helpers/announced.ts'
 import { deadUrl, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { ALICE, postJson, publish } from '../helpers/seller.ts'
+import { specBody } from '../helpers/specs.ts'
 
 const NO_CACHE = { 'Cache-Control': 'no-cache' }
 
@@ -87,30 +89,44 @@ test('however many sources there are, the headers about them stay below 4 KiB', 
   }
 })
 
-test('an explanation tells what each source was asked, how it answered, and what excluded listings', async (t) => {
+test('an explanation says what each source was sent, how it answered, and what excluded listings', async (t) => {
   const [h100, a100] = [{ gpu_model: 'H100' }, { gpu_model: 'A100' }]
   const items = [
     ...listingTexts('a', 2, { offer_resource: h100 }),
     ...listingTexts('b', 3, { offer_resource: a100 }),
+    ...listingTexts('c', 1, { offer_resource: {} }),
   ]
-  const fake = await startFake(t, { items: [...items, ...listingTexts('c', 1, { offer_resource: {} })] })
+  const fake = await startFake(t, { items })
+  const gpuModel = readFilterSpec('config/filter-spec.yaml').filters.get('gpu_model')!
+  const declaring = await startFake(t, { items, filterSpec: specBody('e', [gpuModel]) })
   const { url, get } = await startGateway(t, [
     { name: 'a', url: fake.url },
+    { name: 'declaring', url: declaring.url },
     { name: 'dead', url: await deadUrl() },
   ])
   await publish(url, ALICE, { listing_id: 'own', offer_resource: a100 })
   const { sources } = (await get('/listings?explain=true&gpu_model=H100')).json() as {
     sources: { explain: Record<string, unknown> }[]
   }
-  const [local, a, dead] = sources.map(({ explain }) => explain)
-  t.deepEqual(local, { cache: 'none', excluded: { gpu_model: { by_value: 1, missing: 0 } } })
-  t.deepEqual(a, {
-    query: 'status=open&gpu_model=H100',
-    cache: 'miss',
-    breaker: 'closed',
-    excluded: { gpu_model: { by_value: 3, missing: 1 } },
-  })
-  t.deepEqual(dead, { cache: 'none', breaker: 'closed', excluded: {} })
+  t.deepEqual(
+    sources.map(({ explain }) => explain),
+    [
+      { cache: 'none', excluded: { gpu_model: { by_value: 1, missing: 0 } } },
+      {
+        query: 'status=open',
+        cache: 'miss',
+        breaker: 'closed',
+        excluded: { gpu_model: { by_value: 3, missing: 1 } },
+      },
+      {
+        query: 'status=open&gpu_model=H100',
+        cache: 'miss',
+        breaker: 'closed',
+        excluded: { gpu_model: { by_value: 0, missing: 0 } },
+      },
+      { cache: 'none', breaker: 'closed', excluded: {} },
+    ],
+  )
   t.notRegex((await get('/listings?gpu_model=H100')).text, /"explain"/)
 })
 

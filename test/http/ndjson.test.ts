@@ -2,6 +2,7 @@ import { request } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
 import { deadUrl, envelopeText, listingText, listingTexts } from '../helpers/fake-registry.ts'
+import { startFarCopies } from '../helpers/far-copies.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
 
@@ -47,6 +48,46 @@ test('the whole merged sequence, one listing a line, and a last line that tells 
   )
 })
 
+test('a stream repeats no listing however far apart its copies are, and reads each page of a source once', async (t) => {
+  const { fakes, ids } = await startFarCopies(t, 900)
+  const [a, b] = fakes
+  const { get } = await startGateway(t, [
+    { name: 'a', url: a.url },
+    { name: 'b', url: b.url },
+  ])
+  const lines = linesOf((await get('/listings', NDJSON)).text)
+  const { complete } = lines.pop()!._meta
+  t.true(complete)
+  t.deepEqual(lines.map(({ listing_id }) => listing_id).sort(), [...ids])
+  // Pages of 200 overlap by ten, and their last listing shows where a tie ends.
+  for (const { items, requests } of fakes) t.is(requests.length, Math.ceil(items.length / 189))
+})
+
+test('a stream over a gateway drops what the pages of that gateway repeat', async (t) => {
+  const { fakes, ids } = await startFarCopies(t, 900)
+  const inner = await startGateway(
+    t,
+    fakes.map(({ url }, n) => ({ name: `registry-${n}`, url })),
+  )
+  const outer = await startGateway(t, [{ name: 'eu', url: inner.url, settings: 'kind = "gateway"' }], {
+    more: '[gateway]\nid = "world"\n',
+  })
+  const lines = linesOf((await outer.get('/listings', NDJSON)).text)
+  t.true(lines.pop()!._meta.complete)
+  t.deepEqual(lines.map(({ listing_id }) => listing_id).sort(), [...ids])
+})
+
+test('a stream has no pages: a cursor is refused', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 30) })
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const { next_cursor } = (await get('/listings?limit=10')).json()
+  for (const cursor of [next_cursor, 'made-up']) {
+    const { status, json } = await get(`/listings?cursor=${cursor}`, NDJSON)
+    t.is(status, 400)
+    t.regex(String(json().detail), /^cursor: /)
+  }
+})
+
 test('an item written over several lines is one line, and the same to the byte otherwise', async (t) => {
   const odd = listingText({ listing_id: 'odd', x: 'a\nb' }).replace(
     '"publisher_id":1,',
@@ -60,7 +101,7 @@ test('an item written over several lines is one line, and the same to the byte o
   t.is(JSON.parse(line!).x, 'a\nb')
 })
 
-test('a source that fails midway is told in the last line, with what came of it', async (t) => {
+test('the last line reports a source that failed midway, with the number of its listings that were sent', async (t) => {
   const good = await startFake(t, { items: listingTexts('g', 450) })
   const bad = await startFake(t, {
     items: listingTexts('b', 450),
@@ -73,9 +114,10 @@ test('a source that fails midway is told in the last line, with what came of it'
   const lines = linesOf((await get('/listings', NDJSON)).text)
   const { complete, sources } = lines.at(-1)!._meta
   t.false(complete)
-  t.like(sources?.[2], { registry: 'bad', state: 'unavailable', reason: 'http_404', returned: 200 })
   t.like(sources?.[1], { registry: 'good', state: 'loaded', returned: 450 })
-  t.is(lines.length, 651)
+  t.like(sources?.[2], { registry: 'bad', state: 'unavailable', reason: 'http_404', returned: 189 })
+  t.is(lines.filter(({ listing_id }) => listing_id?.startsWith('b-')).length, 189)
+  t.is(lines.length, 450 + 189 + 1)
 })
 
 test('before the first line the refusals are those of a page', async (t) => {
@@ -103,7 +145,7 @@ test('a reader who does not read stops the reading of the sources, and one who l
   const text = 'x'.repeat(8000)
   const fake = await startFake(t, { items: listingTexts('a', 6000, { text }) })
   const { url } = await startGateway(t, [{ name: 'a', url: fake.url }])
-  const pages = Math.ceil(6000 / 199)
+  const pages = Math.ceil(6000 / 189)
   const call = request(`${url}/listings`, { headers: NDJSON })
   const response = await new Promise<import('node:http').IncomingMessage>((resolve) => {
     call.on('response', resolve).end()
@@ -114,7 +156,7 @@ test('a reader who does not read stops the reading of the sources, and one who l
     before = fake.requests.length
     for (let turn = 0; turn < 200; turn++) await setImmediate()
   }
-  t.true(before < pages, `${before} of ${pages} stretches were read for nobody`)
+  t.true(before < pages, `${before} of ${pages} pages were read ahead of the reader`)
   const seen = before
   call.destroy()
   for (let turn = 0; turn < 200; turn++) await setImmediate()

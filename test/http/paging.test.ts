@@ -1,5 +1,6 @@
-import test from 'ava'
-import { type FakeRegistry, listingText, listingTexts } from '../helpers/fake-registry.ts'
+import test, { type ExecutionContext } from 'ava'
+import { listingText, listingTexts } from '../helpers/fake-registry.ts'
+import { type FarCopies, startFarCopies } from '../helpers/far-copies.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import type { RunningService } from '../helpers/registry.ts'
 import { ALICE, postJson, publish } from '../helpers/seller.ts'
@@ -32,51 +33,66 @@ const readAll = async (services: readonly RunningService[], path: string): Promi
   }
 }
 
-/** `a` and `b` share every fifth listing, some of them at times that are far apart. */
-const startTwo = async (t: Parameters<typeof startFake>[0], count: number): Promise<FakeRegistry[]> => {
-  const a = await startFake(t, { items: listingTexts('a', count) })
-  const shared = listingTexts('a', count).filter((_, n) => n % 5 === 0)
-  const moved = shared.map((text, n) => {
-    const listing = JSON.parse(text)
-    const at = Date.parse(`${listing.created_at}Z`) + (n % 2 === 0 ? 700_000 : -700_000)
-    return JSON.stringify({ ...listing, created_at: new Date(at).toISOString().slice(0, 19) })
-  })
-  const items = [...listingTexts('b', count), ...moved].sort((x, y) =>
-    JSON.parse(x).created_at < JSON.parse(y).created_at ? 1 : -1,
-  )
-  return [a, await startFake(t, { items })]
-}
-
-const idsOf = (fakes: readonly FakeRegistry[]): string[] => [
-  ...new Set(fakes.flatMap(({ items }) => items.map((text) => JSON.parse(text).listing_id as string))),
+const behind = ({ fakes: [a, b] }: FarCopies, settings = '') => [
+  { name: 'a', url: a.url, settings },
+  { name: 'b', url: b.url, settings },
 ]
 
-test('cursors lead through the whole merged sequence: each listing once, however deep', async (t) => {
-  const [a, b] = await startTwo(t, 1500)
-  const service = await startGateway(t, [
-    { name: 'a', url: a!.url },
-    { name: 'b', url: b!.url },
-  ])
+const environment = { REGISTRY_ADMIN_API_KEY: 'shared by the two' }
+
+/** Lost and repeated nothing, but for a second copy of what both have. */
+const checkAtLeastOnce = (t: ExecutionContext, ids: readonly string[], { ids: all, shared }: FarCopies) => {
+  t.deepEqual([...new Set(ids)].sort(), [...all], 'no gaps')
+  const repeats = ids.filter((id, n) => ids.indexOf(id) !== n)
+  t.is(new Set(repeats).size, repeats.length, 'none three times')
+  t.deepEqual(
+    repeats.filter((id) => !shared.has(id)),
+    [],
+  )
+}
+
+test('cursors lose no listing however deep, and repeat only one whose copies are far apart', async (t) => {
+  const copies = await startFarCopies(t, 1500)
+  const service = await startGateway(t, behind(copies))
   const ids = await readAll([service], '/listings?limit=200')
-  t.is(new Set(ids).size, ids.length, 'no repeats')
-  t.deepEqual(ids.toSorted(), idsOf([a!, b!]).sort(), 'no gaps')
-  for (const { requests } of [a!, b!]) t.true(requests.length < 60, `${requests.length} requests`)
+  checkAtLeastOnce(t, ids, copies)
+  const pages = Math.ceil(ids.length / 200)
+  for (const { requests } of copies.fakes)
+    t.true(requests.length <= 2 * pages, `${requests.length} requests for ${pages} pages`)
 })
 
-test('a replica goes on with the cursor of another', async (t) => {
-  const [a, b] = await startTwo(t, 450)
-  const upstreams = [
-    { name: 'a', url: a!.url },
-    { name: 'b', url: b!.url },
-  ]
-  const environment = { REGISTRY_ADMIN_API_KEY: 'shared by the two' }
+test('the same cursors work on another replica', async (t) => {
+  const copies = await startFarCopies(t, 450)
   const services = [
-    await startGateway(t, upstreams, { environment }),
-    await startGateway(t, upstreams, { environment }),
+    await startGateway(t, behind(copies), { environment }),
+    await startGateway(t, behind(copies), { environment }),
   ]
-  const ids = await readAll(services, '/listings?limit=70')
-  t.is(new Set(ids).size, ids.length, 'no repeats')
-  t.deepEqual(ids.toSorted(), idsOf([a!, b!]).sort(), 'no gaps')
+  checkAtLeastOnce(t, await readAll(services, '/listings?limit=70'), copies)
+})
+
+test('over snapshots, cursors neither lose nor repeat a listing, and lose none on a replica with others', async (t) => {
+  const copies = await startFarCopies(t, 450)
+  const snapshots = behind(copies, 'mode = "snapshot"')
+  const services = [
+    await startGateway(t, snapshots, { environment }),
+    await startGateway(t, snapshots, { environment }),
+  ]
+  for (const { get } of services)
+    while ((await get('/ready')).status !== 200) await copies.fakes[0].requested()
+  for (const service of services)
+    t.deepEqual((await readAll([service], '/listings?limit=70')).toSorted(), [...copies.ids])
+  checkAtLeastOnce(t, await readAll(services, '/listings?limit=70'), copies)
+})
+
+test('pages by offset neither lose nor repeat a listing, however far apart its copies are', async (t) => {
+  const copies = await startFarCopies(t, 450)
+  const service = await startGateway(t, behind(copies))
+  for (const limit of [50, 100, 200]) {
+    const ids: string[] = []
+    for (let offset = 0; offset < copies.ids.length; offset += limit)
+      ids.push(...idsIn(await read(service, `/listings?limit=${limit}&offset=${offset}`)))
+    t.deepEqual(ids.toSorted(), [...copies.ids], `limit=${limit}`)
+  }
 })
 
 test('a page ends where the next one begins, also when listings come and go between them', async (t) => {
@@ -84,7 +100,7 @@ test('a page ends where the next one begins, also when listings come and go betw
   const service = await startGateway(t, [{ name: 'a', url: fake.url }], {
     more: '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\n',
   })
-  const kept = new Set(idsOf([fake]))
+  const kept = new Set(fake.items.map((text) => JSON.parse(text).listing_id as string))
   const ids: string[] = []
   let path = '/listings?limit=100'
   for (let page = 0; ; page++) {
@@ -99,6 +115,29 @@ test('a page ends where the next one begins, also when listings come and go betw
   }
   t.is(new Set(ids).size, ids.length, 'no repeats')
   for (const id of kept) if (id.startsWith('a-')) t.true(ids.includes(id), `${id} was lost`)
+})
+
+test('pages and streams over a source that is partly cached have no hole where a listing was deleted', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 400) })
+  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+  await read(service, '/listings?limit=50')
+  const [gone] = fake.items.splice(5, 1)
+  const kept = fake.items.map((text) => JSON.parse(text).listing_id as string)
+  const page = await read(service, '/listings?offset=100&limit=200')
+  const first = kept.indexOf(idsIn(page)[0]!)
+  t.deepEqual(idsIn(page), kept.slice(first, first + 200))
+  t.true(page.complete)
+  const { text } = await service.get('/listings', { Accept: 'application/x-ndjson' })
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.true(lines.pop()._meta.complete)
+  const { listing_id: deleted } = JSON.parse(gone!)
+  t.deepEqual(
+    lines.map(({ listing_id }) => listing_id).filter((id) => id !== deleted),
+    kept,
+  )
 })
 
 test('a far page is refused with the word cursor, and a cursor leads there', async (t) => {
@@ -157,22 +196,23 @@ test('there is a cursor where there is more, and none where there is not', async
   t.is(second.total_after_filter, 6)
 })
 
-test('what the local Registry holds far back is known at once, with a filter and without', async (t) => {
+test('a listing is where its newest copy is, and shown by the local Registry, with a filter and without', async (t) => {
   const text = (fields: object): string =>
     listingText({ listing_id: 'shared', created_at: '2126-01-01T00:00:00', ...fields })
   const fake = await startFake(t, { items: [text({}), ...listingTexts('a', 3)] })
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const service = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'mode = "snapshot"' }])
+  while ((await service.get('/ready')).status !== 200) await fake.requested()
   const storefront_url = 'http://storefront.example/'
   for (const listing_id of ['shared', 'b-1', 'b-2', 'b-3'])
     await publish(service.url, ALICE, { listing_id, storefront_url, offer_resource: { gpu_model: 'H100' } })
   for (const filter of ['', '&gpu_model=H100']) {
     const first = await read(service, `/listings?limit=2${filter}`)
-    t.deepEqual(idsIn(first), ['b-3', 'b-2'], 'the newer copy shadows nothing')
+    t.deepEqual(idsIn(first), ['shared', 'b-3'])
+    t.like(first.items[0]?._meta, { registry: 'local', also_in: ['a'] })
     t.is(first.total_after_filter, 7)
     const { items } = await read(service, `/listings?limit=9${filter}&cursor=${first.next_cursor}`)
-    const shared = items.find(({ listing_id }) => listing_id === 'shared')
-    t.like(shared?._meta, { registry: 'local', also_in: ['a'] })
     t.is(items.length, 5)
+    t.false(items.some(({ listing_id }) => listing_id === 'shared'))
   }
   const { items } = await read(service, '/listings?gpu_model=H200')
   t.deepEqual(items, [])

@@ -19,7 +19,8 @@ export type Answer = {
   complete: boolean
   sources: { registry: string; state: string; reason?: string }[]
   items: { listing_id: string; _meta: { registry: string } }[]
-  listing: { listing_id: string } | null
+  count: number
+  listing: { listing_id: string; _meta: { registry: string } } | null
   filters: { name: string; meaning: string; registries?: string[] }[]
   next_cursor?: string
   total_after_filter: number

@@ -4,10 +4,11 @@ import type { SourceNote } from '../../src/gateway/discovery.ts'
 import { createLogger, type Logger } from '../../src/log.ts'
 import { describeCompleteness } from '../../src/mcp/notices.ts'
 import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
+import { startFarCopies } from '../helpers/far-copies.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { send, startRegistry } from '../helpers/registry.ts'
 import { ALICE, postJson, publish, publishBody } from '../helpers/seller.ts'
-import { agentAt } from './agent.ts'
+import { type Answer, agentAt } from './agent.ts'
 
 const ADMIN = { REGISTRY_ADMIN_API_KEY: 'operator' }
 
@@ -121,6 +122,40 @@ test('what is missing is said in words, be there anything found or not', async (
     (await agent.call('list_sources')).words,
     /^INCOMPLETE: gone could not be reached \(connection_refused\)\./,
   )
+})
+
+test('one listing comes with a warning where a better copy may exist, or its seller is disputed', async (t) => {
+  const seller = `0x${'a'.repeat(40)}`
+  const [shared, second] = [listingText({ listing_id: 'shared' }), listingText({ listing_id: 'second' })]
+  const trusted = await startFake(t, {
+    items: [shared, second],
+    publishers: [[1, seller, 'http://elsewhere.example/']],
+  })
+  const other = await startFake(t, {
+    items: [shared, second, listingText({ listing_id: 'odd' })],
+    publishers: [[1, seller]],
+  })
+  const gateway = await startGateway(t, [
+    { name: 'trusted', url: trusted.url },
+    { name: 'other', url: other.url },
+  ])
+  const agent = await agentAt(t, gateway.url)
+  await agent.call('search_listings')
+  const best = await agent.call('get_listing', { listing_id: 'shared' })
+  t.is(best.value.listing?._meta.registry, 'trusted')
+  t.true(best.value.complete)
+  t.is(best.words, 'The listing was found; every source that could have a better copy has answered.')
+  const odd = await agent.call('get_listing', { listing_id: 'odd' })
+  t.true(odd.value.complete)
+  t.regex(
+    odd.words,
+    /WARNING: trusted has this publisher at another storefront\. Check the storefront before/,
+  )
+  trusted.listingScript = { kind: 'status', status: 503 }
+  const unsure = await agent.call('get_listing', { listing_id: 'second' })
+  t.is(unsure.value.listing?._meta.registry, 'other')
+  t.false(unsure.value.complete)
+  t.regex(unsure.words, /^INCOMPLETE: trusted could not be reached \(http_503\)\. It may have a better copy/)
 })
 
 test('what a gateway behind the gateway misses is missing, by the way to it', async (t) => {
@@ -284,6 +319,30 @@ test('pages follow each other by cursor, and none repeats', async (t) => {
   t.true(wrong.isError)
   t.regex(wrong.words, /cursor/)
 })
+
+test('no page repeats a listing whose copies are far apart, and a page can be asked for again', async (t) => {
+  const { fakes, ids } = await startFarCopies(t, 300)
+  const gateway = await startGateway(
+    t,
+    fakes.map(({ url }, n) => ({ name: `registry-${n}`, url })),
+  )
+  const agent = await agentAt(t, gateway.url)
+  const pageAt = async (cursor?: string): Promise<Answer> =>
+    (await agent.call('search_listings', { limit: 60, ...(cursor === undefined ? {} : { cursor }) })).value
+  const seen: string[] = []
+  let cursor: string | undefined
+  do {
+    const page = await pageAt(cursor)
+    const again = await pageAt(cursor)
+    t.deepEqual(idsIn(again), idsIn(page))
+    t.is(page.count, page.items.length)
+    seen.push(...idsIn(page))
+    cursor = page.next_cursor
+  } while (cursor !== undefined)
+  t.deepEqual(seen.sort(), [...ids])
+})
+
+const idsIn = ({ items }: Answer): string[] => items.map(({ listing_id }) => listing_id)
 
 test('an agent that hangs up is no fault, and the next one is answered', async (t) => {
   const slow = await startFake(t, { items: [listingText()], script: [{ kind: 'hang' }, { kind: 'serve' }] })

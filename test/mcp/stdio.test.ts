@@ -1,5 +1,6 @@
 import test from 'ava'
-import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
+import { deadUrl, idOf, listingText, listingTexts } from '../helpers/fake-registry.ts'
+import { startFarCopies } from '../helpers/far-copies.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { runCli } from '../helpers/run-cli.ts'
@@ -77,6 +78,30 @@ test.serial('pages follow each other by cursor', async (t) => {
   t.deepEqual(ids, ['a-0000', 'a-0001', 'a-0002', 'a-0003', 'a-0004'])
   t.is(second.value.next_cursor, undefined)
   t.true((await agent.call('search_listings', { cursor: 'elsewhere' })).isError)
+})
+
+test.serial('cursors lose and repeat nothing, whatever is published and deleted between pages', async (t) => {
+  const { fakes, ids } = await startFarCopies(t, 120)
+  const [a] = fakes
+  const agent = await agentOver(t, ['-r', fakes.map(({ url }) => url).join(',')])
+  const seen: string[] = []
+  const gone = new Set<string>()
+  let cursor: string | undefined
+  for (let page = 0; page === 0 || cursor !== undefined; page++) {
+    const { value } = await agent.call('search_listings', {
+      limit: 50,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    seen.push(...value.items.map(({ listing_id }) => listing_id))
+    cursor = value.next_cursor
+    a.items.unshift(...listingTexts(`new-${page}`, 3, { created_at: '2026-11-20T01:00:00' }))
+    for (const text of a.items.splice(8, 5)) gone.add(idOf(text))
+  }
+  t.is(new Set(seen).size, seen.length)
+  t.deepEqual(
+    ids.filter((id) => !gone.has(id) && !seen.includes(id)),
+    [],
+  )
 })
 
 const message = (fields: Record<string, unknown>): string =>

@@ -38,7 +38,7 @@ test('its filter spec is not believed either', async (t) => {
     t.false((await get(path)).text.includes(KEY), path)
 })
 
-test('a gateway that names it among those that it could not reach names nobody', async (t) => {
+test('a gateway that lists it as a missing source is refused, and the key is not passed on', async (t) => {
   const named = JSON.stringify({ sources: [{ registry: KEY, state: 'unavailable' }] })
   const script = [{ kind: 'status', status: 503, body: named }] as const
   const [eu, well] = [await startFake(t, { script }), await startFake(t)]
@@ -51,7 +51,7 @@ test('a gateway that names it among those that it could not reach names nobody',
     { environment },
   )
   const { text } = await get('/listings')
-  t.regex(text, /"registry":"eu","state":"unavailable","reason":"http_503"/)
+  t.regex(text, /"registry":"eu","state":"unavailable","reason":"bad_envelope"/)
   t.false(text.includes(KEY))
 })
 

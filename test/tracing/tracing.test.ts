@@ -109,7 +109,7 @@ test('a request is recorded with its sources, its calls and the merge, under who
   t.is(named(spans, 'source local').parentSpanId, request.spanId)
   const merge = named(spans, 'merge')
   t.like(merge, { parentSpanId: request.spanId, kind: INTERNAL })
-  t.is(merge.attributes['entrepot.merge.total'], 0)
+  t.is(merge.attributes['entrepot.merge.items'], 0)
 
   const call = spans.find(({ kind, parentSpanId }) => kind === CLIENT && parentSpanId === asked.spanId)
   t.like(call?.attributes, {
@@ -152,7 +152,11 @@ test('who asks decides what is recorded; what is not recorded is passed on as su
   t.is(named(collector.spans, 'GET /listings').parentSpanId, '')
 })
 
-test('a page behind a cursor and a stream are recorded like any other', async (t) => {
+test('a page behind a cursor and a stream are recorded like any other, without a warning', async (t) => {
+  const warnings: string[] = []
+  const note = ({ name }: Error): void => void warnings.push(name)
+  process.on('warning', note)
+  t.teardown(() => process.off('warning', note))
   const collector = await startCollector(t)
   const fake = await startFake(t, { items: listingTexts('one', 30) })
   const { get, end } = await serve(t, [{ name: 'one', url: fake.url }], recordedTo(collector))
@@ -166,6 +170,7 @@ test('a page behind a cursor and a stream are recorded like any other', async (t
     for (const name of ['GET /listings', 'source one', 'merge'])
       t.true(names.includes(name), `${trace} ${name}`)
   }
+  t.false(warnings.includes('MaxListenersExceededWarning'))
 })
 
 test('what an agent asks is recorded under its request', async (t) => {

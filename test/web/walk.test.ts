@@ -56,6 +56,36 @@ test('a gateway is walked by cursor, a plain Registry by offset', async (t) => {
   )
 })
 
+test('a copy that a later page repeats is dropped, and the listing of another publisher is not', async (t) => {
+  const copy = (registry: string, publisher: string | null, storefront: string, id = 'x'): string => {
+    const known = publisher === null ? {} : { publisher }
+    const meta = { registry, ...known, also_in: [], stale: false }
+    return JSON.stringify({ listing_id: id, storefront_url: storefront, _meta: meta })
+  }
+  const envelope = (items: string[], more = ''): string =>
+    `{"items":[${items}],"count":${items.length},"total_after_filter":9${SOURCES}${more}}`
+  const { walk, last } = walkOver([
+    envelope([copy('a', '0x1', 's'), copy('a', null, 't', 'y')], ',"next_cursor":"1"'),
+    envelope(
+      [copy('b', '0x1', 'other'), copy('b', '0x2', 's'), copy('b', '0x3', 't', 'y')],
+      ',"next_cursor":"2"',
+    ),
+    envelope([copy('c', null, 'other'), copy('c', null, 'u')]),
+  ])
+  await walk.until(MAX_ROWS)
+  await walk.more()
+  await walk.until(MAX_ROWS)
+  t.deepEqual(
+    last().rows.map(({ registry, id, address }) => [registry, id, address]),
+    [
+      ['a', 'x', '0x1'],
+      ['a', 'y', null],
+      ['b', 'x', '0x2'],
+      ['c', 'x', null],
+    ],
+  )
+})
+
 test('what one page lacked the whole lacks, and the counts stay those of the first', async (t) => {
   const lost =
     ',"complete":false,"sources":[{"registry":"a","state":"unavailable","reason":"timeout","matched":null},{"registry":"a/b","state":"skipped"}]'

@@ -1,15 +1,35 @@
 import test from 'ava'
 import { parseJson } from '../../src/domain/json.ts'
+import { REASONS } from '../../src/domain/source-reason.ts'
 import { orderedRows } from '../../src/web/board/ordered-rows.ts'
 import { priceGroups } from '../../src/web/board/price-groups.ts'
-import { readRow } from '../../src/web/board/row.ts'
+import { readOneListing, readRow, textOf } from '../../src/web/board/row.ts'
 import { readView, withValue, writeView } from '../../src/web/board/view.ts'
 import { readReports } from '../../src/web/common/source-report.ts'
-import { missingWords } from '../../src/web/common/source-words.ts'
+import { missingWords, reasonWords } from '../../src/web/common/source-words.ts'
 import { linkTarget, strangerText } from '../../src/web/common/stranger-text.ts'
 
 const missing = (source: object): string | null =>
   missingWords(readReports(parseJson(JSON.stringify({ sources: [source] })))[0]!)
+
+test('every reason has words', (t) => {
+  for (const reason of REASONS) t.not(reasonWords(reason), `failed (${reason})`, reason)
+})
+
+test('one listing is read whether or not its answer is complete', (t) => {
+  const listing =
+    '{"listing_id":"x","n":9007199254740993,"note":"}\\"}","_meta":{"registry":"b","disputed":["a"]}}'
+  const encode = (more: string) => new TextEncoder().encode(`{"listing":${listing}${more}}`)
+  const whole = readOneListing(encode(''))
+  t.like(whole, { id: 'x', registry: 'b', disputed: ['a'], isIncomplete: false })
+  t.is(textOf(whole.bytes), listing)
+  const partial = readOneListing(
+    encode(',"complete":false,"sources":[{"registry":"a","state":"unavailable"}]'),
+  )
+  t.is(textOf(partial.bytes), listing)
+  t.true(partial.isIncomplete)
+  t.throws(() => readOneListing(new TextEncoder().encode('<html>')), { instanceOf: SyntaxError })
+})
 
 test('every way to be missing is said in words', (t) => {
   t.is(missing({ registry: 'a', state: 'loaded' }), null)

@@ -57,6 +57,35 @@ test.serial('an old copy is shown as one, and is no gap', async (t) => {
   t.deepEqual(page.faults, [])
 })
 
+test.serial(
+  'the sheet of one listing warns where a better copy may exist and where its seller is disputed',
+  async (t) => {
+    const [alice, elsewhere] = [`0x${'a'.repeat(40)}`, 'http://elsewhere.example/']
+    const trusted = await startFake(t, {
+      items: listingTexts('known', 2),
+      publishers: [[1, alice, elsewhere]],
+    })
+    const other = await startFake(t, {
+      items: listingTexts('odd', 1, { status: 'closed' }),
+      publishers: [[1, alice]],
+    })
+    const gateway = await startGateway(t, [
+      { name: 'trusted', url: trusted.url },
+      { name: 'other', url: other.url },
+    ])
+    const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+    await page.getByText('2 listings match.').waitFor()
+    trusted.listingScript = { kind: 'status', status: 503 }
+    await page.goto(`${gateway.url}/?gpu_model=H100#listing=odd-0000`)
+    const sheet = page.getByRole('dialog')
+    await sheet.waitFor()
+    const text = (await sheet.textContent()) ?? ''
+    t.regex(text, /Disputed.*trusted has this publisher at another storefront/s)
+    t.regex(text, /Not complete.*may have a better copy/s)
+    t.deepEqual(page.faults, [])
+  },
+)
+
 test.serial('where no source answers there is no list, but the reasons and a way to try again', async (t) => {
   const far = await startFake(t, { items: listingTexts('far', 2), script: [{ kind: 'status', status: 503 }] })
   const gateway = await startGateway(

@@ -1,0 +1,80 @@
+import test from 'ava'
+import { type FakeOptions, idOf, listingText, listingTexts } from '../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../helpers/gateway.ts'
+
+type Answer = { items: { listing_id: string }[]; complete: boolean; sources: Record<string, unknown>[] }
+
+/** The newest of all. */
+const odd = (fields: object = {}): string =>
+  listingText({ listing_id: 'odd', created_at: '2026-11-20T00:00:01', ...fields })
+
+test('a listing anywhere that makes its Registry answer 500 costs a bounded number of requests', async (t) => {
+  for (const at of [0, 1, 7, 49, 120, 229]) {
+    const items = listingTexts('a', 230)
+    const fake = await startFake(t, { items, poison: new Set([idOf(items[at]!)]) })
+    const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+    const { sources } = (await get('/listings?limit=200&offset=30')).json() as Answer
+    t.like(sources[1], { state: 'loaded', invalid: 1, matched: 229, returned: 199 }, `at ${at}`)
+    t.true(fake.requests.length < 80, `${fake.requests.length} requests for a listing at ${at}`)
+  }
+})
+
+test('an upstream whose newest listings all make it answer 500 is read behind them', async (t) => {
+  const items = listingTexts('a', 60)
+  const fake = await startFake(t, { items, poison: new Set(items.slice(0, 20).map(idOf)) })
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const { items: shown, sources } = (await get('/listings')).json() as Answer
+  t.like(sources[1], { state: 'loaded', invalid: 20 })
+  t.is(shown.length, 40)
+})
+
+test('an upstream that never serves the same listing twice is not read for ever', async (t) => {
+  const fake = await startFake(t)
+  const pages = Array.from({ length: 100 }, (_, n) =>
+    listingTexts(`page-${n}`, 900, { created_at: `2026-11-19T00:00:${59 - (n % 50)}` }),
+  )
+  fake.beforePage = (request) => {
+    fake.items = pages[request % pages.length]!
+  }
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const { status, json } = await get('/listings?gpu_model=H100')
+  t.is(status, 503)
+  t.not((json() as Answer).sources[1]?.state, 'loaded')
+  t.true(fake.requests.length < 80, `${fake.requests.length} requests`)
+})
+
+/** Distinct questions, so that none is answered from the cache. */
+const QUESTIONS = [
+  '/listings',
+  '/listings?limit=60',
+  '/listings?limit=200',
+  '/listings?status=',
+  '/listings?offset=2',
+]
+
+for (const mode of ['live', 'snapshot'])
+  for (const [what, item, options] of [
+    ['makes its Registry answer 500', odd(), { poison: new Set(['odd']) }],
+    ['is larger than a page may be', odd({ demands: ['x'.repeat(9 * 1024 * 1024)] }), {}],
+  ] as readonly (readonly [string, string, FakeOptions])[])
+    test(`${mode}: a listing that ${what} hides no other, however often the Registry is asked`, async (t) => {
+      const items = [item, ...listingTexts('a', 230)]
+      const fake = await startFake(t, { items, ...options })
+      const settings = `mode = "${mode}"\ntimeout_ms = 30000\n`
+      const more = '[gateway]\nbudget_ms = 60000\n'
+      const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { more })
+      while ((await get('/ready')).status !== 200) await fake.requested()
+      for (let round = 0; round < 2; round++)
+        for (const question of QUESTIONS) {
+          const { status, json } = await get(question, { 'Cache-Control': 'no-cache' })
+          const { sources, complete, items } = json() as Answer
+          t.like(sources[1], { registry: 'a', state: 'loaded' }, `${round} ${question}`)
+          t.is(status, 200)
+          t.true(complete)
+          t.false(items.some(({ listing_id }) => listing_id === 'odd'))
+        }
+      const { items: all, sources } = (await get('/listings?limit=200')).json() as Answer
+      t.is(all.length, 200)
+      t.is(all[0]?.listing_id, 'a-0000')
+      t.is(sources[1]?.invalid, 1)
+    })

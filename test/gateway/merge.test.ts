@@ -1,0 +1,246 @@
+import test from 'ava'
+import type { Item } from '../../src/domain/reading.ts'
+import { formatTimestamp } from '../../src/domain/timestamp.ts'
+import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
+import { manualClock } from '../helpers/manual-clock.ts'
+import { gatewayOver, idsOfPage, metaOf } from '../helpers/pages.ts'
+
+const NOW = manualClock().now() * 1000
+/** Some instant of the past. */
+const AT = NOW - 1e9
+
+/** Sources `s1`, `s2` … of these priorities, whole, with one copy each. */
+function holding(...copies: readonly (Parameters<typeof fakeItem>[2] & { at?: number })[]): FakeSource[] {
+  return copies.map(({ at = AT, ...fields }, n) =>
+    fakeSource(`s${n + 1}`, [fakeItem('a', at, fields)], { priority: n + 1, isWhole: true }),
+  )
+}
+
+async function shownOf(sources: readonly FakeSource[]) {
+  const { items, total } = await gatewayOver(sources).page()
+  return { items, total, metas: items.map(metaOf) }
+}
+
+test('newest first, then by priority and name of the source, then by id', async (t) => {
+  const items = ['b', 'a'].map((id) => fakeItem(id, AT))
+  const sources = [
+    fakeSource('z', [fakeItem('e', AT)], { priority: 2 }),
+    fakeSource('x', [fakeItem('d', AT)], { priority: 2 }),
+    fakeSource('y', [...items, fakeItem('c', AT + 1)], { priority: 1 }),
+  ]
+  t.deepEqual(idsOfPage(await gatewayOver(sources).page()), ['c', 'a', 'b', 'd', 'e'])
+  t.deepEqual(idsOfPage(await gatewayOver(sources.toReversed()).page()), ['c', 'a', 'b', 'd', 'e'])
+})
+
+test('a listing is shown by the best source, at the position of its newest copy, and names the others', async (t) => {
+  const sources = [
+    ...holding({ at: AT }, { at: AT + 5000 }, { at: AT + 9000, offer: { price: 1 } }),
+    fakeSource('other', [fakeItem('between', AT + 7000)]),
+  ]
+  const { items, metas, total } = await shownOf(sources)
+  t.deepEqual(
+    items.map(({ item }) => [item.listingId, item.createdAt]),
+    [
+      ['a', AT],
+      ['between', AT + 7000],
+    ],
+  )
+  t.is(total, 2)
+  t.deepEqual(metas[0], {
+    registry: 's1',
+    also_in: ['s2', 's3'],
+    stale: false,
+    differs: true,
+    position: formatTimestamp(AT + 9000),
+  })
+})
+
+test('a copy that a paged source has further back is found where the others are whole, or read so far', async (t) => {
+  const many = Array.from({ length: 300 }, (_, n) => fakeItem(`x${n}`, AT - n))
+  const deep = fakeItem('a', AT - 1000)
+  const newer = fakeSource('newer', [fakeItem('a', AT + 1)], { priority: 2 })
+  for (const [isWhole, registry] of [
+    [true, 'better'],
+    [false, 'newer'],
+  ] as const) {
+    const better = fakeSource('better', [...many, deep], { priority: 1, isWhole })
+    const { items } = await gatewayOver([better, newer]).page({ limit: 10 })
+    t.is(metaOf(items[0])?.registry, registry)
+    const all = await gatewayOver([better, newer]).page({ limit: 400 })
+    t.is(idsOfPage(all).filter((id) => id === 'a').length, 1)
+    t.is(all.total, 301)
+  }
+})
+
+test('copies are one listing by publisher, and by storefront where a publisher is not known', async (t) => {
+  const known = { publisher: '0x1', storefrontUrl: 'http://s' }
+  for (const [one, other, count] of [
+    [known, { ...known, storefrontUrl: 'http://moved' }, 1],
+    [known, { ...known, publisher: '0x2' }, 2],
+    [known, { ...known, publisher: null }, 1],
+    [known, { publisher: null, storefrontUrl: 'http://t' }, 2],
+    [{ storefrontUrl: null }, { storefrontUrl: null }, 2],
+  ] as const) {
+    const { metas, total } = await shownOf(holding(one, other))
+    t.deepEqual([metas.length, total], [count, count])
+    t.true(metas.every((meta) => (meta?.conflict === true) === count > 1))
+  }
+})
+
+test('a copy of an unknown publisher does not make one listing of two publishers', async (t) => {
+  const copies = holding({ publisher: null }, { publisher: '0x1' }, { publisher: '0x2' })
+  const { metas } = await shownOf(copies)
+  t.deepEqual(
+    metas.map((meta) => [meta?.registry, meta?.also_in, meta?.conflict]),
+    [
+      ['s1', ['s2'], true],
+      ['s3', [], true],
+    ],
+  )
+})
+
+test('copies differ by the value of offers and escrows, not by their spelling', async (t) => {
+  const plain = '{"listing_id":"a","offer_resource":{"sla":99.0,"n":1},"accepted_escrows":[]}'
+  for (const [other, differs] of [
+    [plain, undefined],
+    ['{"accepted_escrows": [], "offer_resource":{"n":1,"sla":99}, "publisher_id":7}', undefined],
+    [plain.replace('"n":1', '"n":2'), true],
+    [plain.replace('[]', '[{}]'), true],
+    [plain.replace('"n":1', '"n":9007199254740993'), true],
+  ] as const) {
+    const { metas } = await shownOf(holding({ bytes: Buffer.from(plain) }, { bytes: Buffer.from(other) }))
+    t.is(metas[0]?.differs, differs, other)
+  }
+  const big = plain.replace('"n":1', '"n":9007199254740993')
+  const near = big.replace('993', '992')
+  const { metas } = await shownOf(holding({ bytes: Buffer.from(big) }, { bytes: Buffer.from(near) }))
+  t.true(metas[0]?.differs)
+})
+
+test('a better source whose publishers have this one at another storefront disputes the listing', async (t) => {
+  const publisher = '0x1'
+  const at = (url: string | null | undefined) => ({ storefrontOf: () => url })
+  const listing = (name: string, priority: number, more: Partial<FakeSource> = {}) =>
+    fakeSource(name, [fakeItem('a', AT, { publisher, storefrontUrl: 'http://thief' })], { priority, ...more })
+  const none = (name: string, priority: number, url: string | null | undefined) =>
+    fakeSource(name, [], { priority, ...at(url) })
+  for (const [sources, disputed] of [
+    [[none('trusted', 1, 'http://seller'), listing('open', 2)], ['trusted']],
+    [[none('trusted', 1, null), listing('open', 2)], ['trusted']],
+    [[none('trusted', 1, 'http://thief'), listing('open', 2)], undefined],
+    [[none('trusted', 1, undefined), listing('open', 2)], undefined],
+    [[none('worse', 3, 'http://seller'), listing('open', 2)], undefined],
+    [[listing('open', 2, at('http://seller'))], undefined],
+  ] as const) {
+    const { metas } = await shownOf(sources)
+    t.deepEqual(metas[0]?.disputed, disputed)
+  }
+})
+
+test('what a gateway states about its listing is shown by names that lead through it', async (t) => {
+  const origin = {
+    registry: 'curated',
+    alsoIn: ['local', 'fr/open'],
+    disputed: ['x'],
+    stale: true,
+    differs: false,
+  }
+  const copies = holding(
+    { publisher: '0x1', origin },
+    { publisher: '0x1' },
+    { publisher: '0x1', origin: { ...origin, alsoIn: [], disputed: [], stale: false } },
+  )
+  t.deepEqual((await shownOf(copies)).metas, [
+    {
+      registry: 's1/curated',
+      publisher: '0x1',
+      also_in: ['s1/local', 's1/fr/open', 's2', 's3/curated'],
+      stale: true,
+      disputed: ['s1/x'],
+    },
+  ])
+})
+
+test('dates in the future count as now, in one order over all pages', async (t) => {
+  const future = ['d', 'c', 'b'].map((id, n) => fakeItem(id, NOW + 1 + n * 1e12))
+  const sources = [
+    fakeSource('x', [...future, fakeItem('e', NOW)], { priority: 1 }),
+    fakeSource('y', [fakeItem('a', NOW + 1e15), fakeItem('f', NOW - 1)], { priority: 2 }),
+  ]
+  const expected = ['b', 'c', 'd', 'e', 'a', 'f']
+  t.deepEqual(idsOfPage(await gatewayOver(sources).page()), expected)
+  t.deepEqual(await walk(sources, 2), expected)
+})
+
+test('any number of dates beyond 2^53 microseconds can be walked', async (t) => {
+  const far = Date.UTC(9999, 11, 31) * 1000
+  const items = Array.from({ length: 450 }, (_, n) => fakeItem(`far-${1000 + n}`, far))
+  t.is(new Set(await walk([fakeSource('x', items)], 200)).size, 450)
+  const lines = await gatewayOver([fakeSource('x', items)]).lines()
+  t.is(lines.length, 451)
+  const tooMany = Array.from({ length: 2001 }, (_, n) => fakeItem(`far-${n}`, far + n))
+  const { sources } = await gatewayOver([fakeSource('x', tooMany), fakeSource('y', items.slice(0, 1))]).page()
+  t.like(sources[0], { registry: 'x', state: 'unavailable', reason: 'unsorted' })
+})
+
+test('a source that fails midway keeps what was shown of it, and the others are walked to their end', async (t) => {
+  const items = (prefix: string) => Array.from({ length: 500 }, (_, n) => fakeItem(`${prefix}${n}`, AT - n))
+  const good = fakeSource('good', items('g'))
+  const bad = fakeSource('bad', items('b'))
+  const { read } = bad
+  bad.read = (...asked) => {
+    if (bad.ranges.length === 2) bad.failure = 'connection_reset'
+    return read(...asked)
+  }
+  const lines = await gatewayOver([good, bad]).lines()
+  const ids = lines.map(({ listing_id }) => String(listing_id))
+  t.is(ids.filter((id) => id.startsWith('g')).length, 500)
+  const ofBad = ids.filter((id) => id.startsWith('b')).length
+  t.true(ofBad > 0 && ofBad < 500)
+  t.like(lines.at(-1)?._meta, {
+    complete: false,
+    sources: [{ state: 'loaded' }, { state: 'unavailable', reason: 'connection_reset', returned: ofBad }],
+  })
+})
+
+test('a copy that turns out to be unreadable gives way to the next best, or is left out and counted', async (t) => {
+  const broken = (id: string): Item =>
+    Object.defineProperty(fakeItem(id, AT), 'bytes', {
+      enumerable: true,
+      get: () => {
+        throw new SyntaxError('too long')
+      },
+    })
+  const bad = fakeSource('bad', [], { priority: 1 })
+  bad.read = async () => ({
+    listings: [broken('a'), broken('b')],
+    hasMore: false,
+    total: 2,
+    asOf: 0,
+    stale: false,
+  })
+  const good = fakeSource('good', [fakeItem('a', AT), fakeItem('c', AT - 1)], { priority: 2 })
+  const { items, sources } = await gatewayOver([bad, good]).page()
+  t.deepEqual(
+    items.map(({ item, registry }) => [item.listingId, registry]),
+    [
+      ['a', 'good'],
+      ['c', 'good'],
+    ],
+  )
+  t.is(sources[0]?.invalid, 2)
+})
+
+/** Pages by cursor, each from another replica. */
+async function walk(sources: readonly FakeSource[], limit: number): Promise<string[]> {
+  const ids: string[] = []
+  for (let cursor: string | null | undefined = null; cursor !== undefined; ) {
+    const page: Awaited<ReturnType<ReturnType<typeof gatewayOver>['page']>> = await gatewayOver(sources).page(
+      { limit },
+      { cursor },
+    )
+    ids.push(...idsOfPage(page))
+    cursor = page.nextCursor
+  }
+  return ids
+}

@@ -1,0 +1,84 @@
+import {
+  compareSortKeys,
+  type Item,
+  isAfter,
+  type NamedSource,
+  type Range,
+} from '../../src/domain/reading.ts'
+import { SourceError } from '../../src/domain/source-error.ts'
+import type { SourceReason } from '../../src/domain/source-reason.ts'
+import type { Micros } from '../../src/domain/timestamp.ts'
+
+/** A listing whose document holds its id, its date and `offer`. */
+export function fakeItem(
+  listingId: string,
+  position: Micros,
+  { offer = {}, ...fields }: Partial<Item> & { offer?: object } = {},
+): Item {
+  const document = {
+    listing_id: listingId,
+    created_at: position,
+    offer_resource: offer,
+    accepted_escrows: [],
+  }
+  return {
+    bytes: Buffer.from(JSON.stringify(document)),
+    listingId,
+    createdAt: position,
+    position,
+    storefrontUrl: 'http://storefront.example/',
+    publisher: null,
+    ...fields,
+  }
+}
+
+/** What may be changed between two Readings. */
+export type FakeSource = Omit<NamedSource, 'read'> & {
+  read: NamedSource['read']
+  items: Item[]
+  /** A source that is whole can be looked up, as a snapshot can; the others are read in parts. */
+  isWhole: boolean
+  /** Listings that each Reading holds besides those that are asked for. */
+  surplus: number
+  failure: SourceReason | null
+  /** Ranges that were read, oldest first. */
+  ranges: Range[]
+}
+
+/** A source that holds these listings and answers exactly. */
+export function fakeSource(
+  name: string,
+  items: readonly Item[],
+  { isWhole = false, ...options }: Partial<FakeSource> = {},
+): FakeSource {
+  const source: FakeSource = {
+    name,
+    visibility: 'public',
+    mode: isWhole ? 'snapshot' : 'live',
+    priority: 1,
+    isWhole,
+    surplus: 0,
+    failure: null,
+    ranges: [],
+    read: async (_query, range) => {
+      source.ranges.push(range)
+      if (source.failure !== null) throw new SourceError(source.failure, `${name}: scripted`)
+      const sorted = source.items.toSorted(compareSortKeys)
+      const wanted = sorted.flatMap((item, offset) =>
+        isAfter(item, range.after) ? [source.isWhole ? item : { ...item, offset }] : [],
+      )
+      const listings = wanted.slice(0, range.count + source.surplus)
+      return {
+        listings,
+        hasMore: listings.length < wanted.length,
+        total: sorted.length,
+        asOf: 0,
+        stale: false,
+        ...(source.isWhole ? { find: (id) => sorted.filter(({ listingId }) => listingId === id) } : {}),
+      }
+    },
+    ...options,
+    items: [...items],
+  }
+  return source
+}

@@ -1,0 +1,60 @@
+import { ANONYMOUS, type Reader } from '../../src/domain/api-key.ts'
+import type { PageQuery } from '../../src/domain/query.ts'
+import type { NamedSource } from '../../src/domain/reading.ts'
+import { Cursors } from '../../src/gateway/cursor.ts'
+import { renderItem } from '../../src/gateway/envelope.ts'
+import type { MergedItem } from '../../src/gateway/merge.ts'
+import { createStreamListings } from '../../src/gateway/ndjson.ts'
+import type { FanOutOptions } from '../../src/gateway/outcome.ts'
+import { createReadPage, type MergedPage } from '../../src/gateway/pages.ts'
+import { manualClock } from './manual-clock.ts'
+import { listingQuery } from './upstream.ts'
+
+export const KEY_READER: Reader = {
+  kind: 'key',
+  key: { id: 1, name: 'reader', scope: 'read', hash: '00', createdAt: 0, revokedAt: null },
+}
+
+export type AskOptions = FanOutOptions & { reader?: Reader; signal?: AbortSignal; cursor?: string | null }
+
+/** One gateway over these sources; another one over the same is a replica of it. */
+export function gatewayOver(
+  sources: readonly NamedSource[],
+  { clock = manualClock(), budgetMs = 60_000 } = {},
+) {
+  const cursors = new Cursors('the secret of all replicas', () => clock.now() / 1000)
+  const readPage = createReadPage({ sources, budgetMs, clock, cursors })
+  const stream = createStreamListings({ sources, budgetMs, clock })
+  const askingOf = ({
+    reader = ANONYMOUS,
+    signal = new AbortController().signal,
+    ...options
+  }: AskOptions) => ({
+    reader,
+    signal,
+    options,
+  })
+  /** Default: the first 50 listings. */
+  const page = (query: Partial<PageQuery> = {}, { cursor = null, ...options }: AskOptions = {}) =>
+    readPage({ ...listingQuery(), limit: 50, offset: 0, ...query }, cursor, askingOf(options))
+  /** Lines of the stream; the last one is about the sources. */
+  const lines = async (options: AskOptions = {}): Promise<Record<string, unknown>[]> => {
+    const { lines } = await stream(listingQuery(), askingOf(options))
+    const chunks = await Array.fromAsync(lines)
+    return Buffer.concat(chunks)
+      .toString()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+  }
+  return { page, lines }
+}
+
+export function idsOfPage({ items }: Pick<MergedPage, 'items'>): string[] {
+  return items.map(({ item }) => item.listingId)
+}
+
+/** The `_meta` of an item as it is shown. */
+export function metaOf(item: MergedItem | undefined): Record<string, unknown> | undefined {
+  return item && JSON.parse(renderItem(item).toString())._meta
+}

@@ -1,0 +1,146 @@
+import { lookup } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import type { ExecutionContext } from 'ava'
+import { LruCache } from '../../src/cache/lru.ts'
+import type { ListingQuery } from '../../src/domain/query.ts'
+import type { Range, Reading } from '../../src/domain/reading.ts'
+import { SourceError } from '../../src/domain/source-error.ts'
+import type { UpstreamOptions } from '../../src/domain/upstream.ts'
+import type { Filter } from '../../src/filter-spec/filter.ts'
+import { parseCriteria } from '../../src/filter-spec/parameters.ts'
+import { createAgent } from '../../src/upstream/http/agent.ts'
+import type { StoredRun } from '../../src/upstream/reading/stored-run.ts'
+import { createUpstream, type Upstream, type UpstreamParts } from '../../src/upstream/upstream.ts'
+import { type FakeOptions, type FakeRegistry, startFakeRegistry } from './fake-registry.ts'
+import { type ManualClock, manualClock } from './manual-clock.ts'
+
+export const POLICY = { freshSeconds: 15, staleWhileRevalidateSeconds: 60, staleIfErrorSeconds: 900 }
+/** Milliseconds after which an answer is not fresh any more, is not served while it is fetched again, is deleted. */
+export const PAST_FRESH = 15_000
+export const PAST_WAIT = 75_000
+export const PAST_DELETE = 915_000
+
+/** An upstream over a scripted Registry, with a clock of the test and without jitter. */
+export type TestUpstream = Upstream & {
+  fake: FakeRegistry
+  clock: ManualClock
+  options: UpstreamOptions
+  /** Default: the 50 newest open listings. */
+  read: (query?: Partial<ListingQuery>, range?: Partial<Range>) => Promise<Reading>
+  /** Level, upstream, reason and message of each line. */
+  logged: string[]
+}
+
+export type TestUpstreamOptions = Partial<UpstreamOptions> & {
+  /** Parts other than its options. */
+  parts?: Partial<Omit<UpstreamParts, 'upstream' | 'clock' | 'snapshots'>>
+  snapshots?: Partial<UpstreamParts['snapshots']>
+  clock?: ManualClock
+  /** Default: one is started. */
+  fake?: FakeRegistry
+}
+
+/** Puts an upstream together as the service does, closed when the test ends. */
+export async function openUpstream(
+  t: ExecutionContext,
+  fakeOptions: FakeOptions = {},
+  { parts = {}, snapshots = {}, clock = manualClock(), fake: given, ...more }: TestUpstreamOptions = {},
+): Promise<TestUpstream> {
+  const fake = given ?? (await startFakeRegistry(fakeOptions))
+  const kind = fakeOptions.kind ?? 'registry'
+  const options = upstreamOptions({ url: fake.url, kind, ...more })
+  const agent = createAgent(options, lookup as LookupFunction)
+  const logged: string[] = []
+  const addLine = (level: string) => (about: object, message: string) => {
+    const { upstream, reason } = about as { upstream?: string; reason?: string }
+    logged.push([level, upstream, reason, message].filter((part) => part !== undefined).join(' '))
+  }
+  const upstream = createUpstream({
+    upstream: options,
+    agent,
+    gatewayId: 'ours',
+    schema: null,
+    // Too short for a second attempt: its delay would wait for the clock of the test.
+    budgetMs: 0,
+    runs: runCache(clock),
+    policy: POLICY,
+    sharedRuns: null,
+    sharedBreaker: null,
+    log: { info: addLine('info'), warn: addLine('warn') },
+    clock,
+    random: () => 0.5,
+    snapshots: {
+      storage: null,
+      filters: () => [],
+      maxBytes: () => 2 ** 24,
+      onResize: () => {},
+      ...snapshots,
+    },
+    ...parts,
+  })
+  t.teardown(async () => {
+    await upstream.close()
+    await agent.destroy()
+    if (given === undefined) await fake.close()
+  })
+  await upstream.snapshot?.restore()
+  upstream.snapshot?.pull()
+  const read: TestUpstream['read'] = (query, range) =>
+    upstream.source.read(
+      listingQuery(query),
+      { after: null, offsetHint: 0, count: 50, ...range },
+      new AbortController().signal,
+    )
+  return Object.assign(upstream, { fake, clock, options, read, logged })
+}
+
+export function runCache(clock: Pick<ManualClock, 'now'>, maxBytes = 2 ** 26): LruCache<StoredRun> {
+  return new LruCache({ maxBytes, sizeOf: ({ retainedBytes }) => retainedBytes, now: clock.now })
+}
+
+export function upstreamOptions(
+  options: Partial<UpstreamOptions> & Pick<UpstreamOptions, 'url'>,
+): UpstreamOptions {
+  return {
+    name: 'elsewhere',
+    kind: 'registry',
+    visibility: 'public',
+    mode: 'live',
+    key: null,
+    priority: 1,
+    timeoutMs: 2500,
+    connectTimeoutMs: 1000,
+    maxInFlight: 8,
+    refreshSeconds: 15,
+    scanLimit: 2000,
+    maxListings: 10_000,
+    allowPrivateAddresses: true,
+    ...options,
+  }
+}
+
+export function listingQuery(query: Partial<ListingQuery> = {}): ListingQuery {
+  return { status: 'open', publisher: null, criteria: [], filters: [], ...query }
+}
+
+/** A query with these filters, in a vocabulary of these filters. */
+export function filtered(
+  vocabulary: readonly Filter[],
+  ...filters: readonly (readonly [name: string, value: string])[]
+): Pick<ListingQuery, 'filters' | 'criteria'> {
+  const known = new Map(vocabulary.map((filter) => [filter.name, filter]))
+  return { filters, criteria: parseCriteria({ filters: known }, filters) }
+}
+
+export function idsOf({ listings }: Pick<Reading, 'listings'>): string[] {
+  return listings.map(({ listingId }) => listingId)
+}
+
+export function textsOf({ listings }: Pick<Reading, 'listings'>): string[] {
+  return listings.map(({ bytes }) => Buffer.from(bytes).toString())
+}
+
+/** The error of a source that cannot answer. */
+export async function failureOf(t: ExecutionContext, answer: Promise<unknown>): Promise<SourceError> {
+  return (await t.throwsAsync(answer, { instanceOf: SourceError })) ?? t.fail()
+}

@@ -1,0 +1,103 @@
+import test from 'ava'
+import fc from 'fast-check'
+import type { ListingQuery } from '../../src/domain/query.ts'
+import { type Item, isAfter, type Range } from '../../src/domain/reading.ts'
+import { matchesAll } from '../../src/filter-spec/evaluate.ts'
+import { type IndexedListings, IndexSource, MEMORY_SCAN_LIMIT } from '../../src/listing-index/index-source.ts'
+import { fakeItem } from '../helpers/fake-source.ts'
+import { filterOf } from '../helpers/specs.ts'
+import { failureOf, filtered, listingQuery } from '../helpers/upstream.ts'
+
+const REGION = filterOf('region')
+const ZONE = filterOf('zone')
+
+const asking = (filters: readonly (readonly [string, string])[]) => filtered([REGION, ZONE], ...filters)
+
+/** An index of `region` only: it cannot be asked for anything else. */
+function indexOf(items: readonly Item[]): IndexedListings {
+  return {
+    page: ({ criteria }, { offset, limit }) => {
+      if (criteria.some(({ filter }) => filter.path !== REGION.path)) throw new TypeError('not in the index')
+      const matching = items.filter(({ bytes }) => matchesAll(criteria, JSON.parse(String(bytes))))
+      return { items: matching.slice(offset, offset + limit), total: matching.length }
+    },
+    find: (_query, id) => items.filter(({ listingId }) => listingId === id),
+  }
+}
+
+function read(items: readonly Item[], query: Partial<ListingQuery>, range: Partial<Range> = {}) {
+  const source = new IndexSource('local', [REGION])
+  const whole = { after: null, offsetHint: 0, count: Number.POSITIVE_INFINITY }
+  return source.read(indexOf(items), listingQuery(query), { ...whole, ...range })
+}
+
+const offer = fc.record(
+  { region: fc.constantFrom('a', 'b', null), zone: fc.constantFrom('x', 'y', 7) },
+  { requiredKeys: [] },
+)
+
+/** Newest first. */
+function itemsOf(offers: readonly object[]): Item[] {
+  return offers.map((offer, n) => fakeItem(`l${n}`, 1000 - n, { offer }))
+}
+
+test('any range of any query is read exactly, whether its filters are indexed or not', async (t) => {
+  const value = fc.constantFrom('', 'a', 'x', 'in:[b,y]', 'in:[]')
+  const asked = fc.record({ region: value, zone: value, 'strict.zone': fc.constantFrom('true', 'false') })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(offer, { maxLength: 60, size: 'max' }),
+      asked,
+      fc.record({
+        after: fc.option(fc.nat(60)),
+        offsetHint: fc.nat(80),
+        count: fc.integer({ min: 1, max: 70 }),
+      }),
+      async (offers, filters, { after, ...range }) => {
+        const items = itemsOf(offers)
+        const query = asking(Object.entries(filters))
+        const key = after === null ? null : { position: 1000 - after, listingId: `l${after}` }
+        const matching = items.filter(({ bytes }) => matchesAll(query.criteria, JSON.parse(String(bytes))))
+        const behind = matching.filter((item) => isAfter(item, key))
+        const { listings, hasMore, total, find } = await read(items, query, { ...range, after: key })
+        t.deepEqual(listings, behind.slice(0, range.count))
+        t.is(hasMore, behind.length > range.count)
+        t.is(total, matching.length)
+        for (const item of items) t.deepEqual(find(item.listingId), matching.includes(item) ? [item] : [])
+      },
+    ),
+  )
+})
+
+test('a filter of another name on an indexed path needs no scan', async (t) => {
+  const area = { ...REGION, name: 'area' }
+  const items = itemsOf([{ region: 'a' }, { region: 'b' }])
+  t.is((await read(items, filtered([area], ['area', 'a']))).total, 1)
+})
+
+test('more listings than may be scanned are refused by the names of the filters', async (t) => {
+  const items = itemsOf(Array.from({ length: MEMORY_SCAN_LIMIT + 1 }, () => ({})))
+  const error = await failureOf(t, read(items, asking([['zone', 'x']])))
+  t.deepEqual([error.reason, error.filters], ['unsupported_filter', ['zone']])
+})
+
+test('an explanation counts what each filter excludes, by value and for lack of the field', async (t) => {
+  const items = itemsOf([
+    { region: 'a', zone: 'x' },
+    { region: 'b', zone: 'x' },
+    { region: 'a' },
+    { zone: 'y' },
+    {},
+  ])
+  const explain = async (...filters: [string, string][]) =>
+    (await read(items, { ...asking(filters), explain: true })).explanation?.excluded
+  const region = { filter: 'region', byValue: 1, missing: 2 }
+  t.deepEqual(await explain(['region', 'a']), [region])
+  t.deepEqual(await explain(['region', 'a'], ['strict.region', 'false']), [{ ...region, missing: 0 }])
+  t.deepEqual(await explain(['region', 'a'], ['zone', 'x']), [
+    region,
+    { filter: 'zone', byValue: 0, missing: 1 },
+  ])
+  t.deepEqual(await explain(), [])
+  t.is((await read(items, asking([['region', 'a']]))).explanation, undefined)
+})

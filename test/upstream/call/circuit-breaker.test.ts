@@ -1,0 +1,384 @@
+import { isDeepStrictEqual } from 'node:util'
+import test, { type ExecutionContext } from 'ava'
+import { MAX_OPEN_MS, OPEN_MS } from '../../../src/domain/breaker.ts'
+import type { ListingQuery } from '../../../src/domain/query.ts'
+import { SourceError } from '../../../src/domain/source-error.ts'
+import type { SourceReason } from '../../../src/domain/source-reason.ts'
+import {
+  CircuitBreaker,
+  type SharedBreakerState,
+  UNAUTHORIZED_MS,
+} from '../../../src/upstream/call/circuit-breaker.ts'
+import type { FetchPage, PageRequest } from '../../../src/upstream/page/fetch-page.ts'
+import { ListingPage } from '../../../src/upstream/page/listing-page.ts'
+import { scannerOf } from '../../../src/upstream/page/scanner-of.ts'
+import { envelopeText } from '../../helpers/fake-registry.ts'
+import { type ManualClock, manualClock } from '../../helpers/manual-clock.ts'
+import { listingQuery } from '../../helpers/upstream.ts'
+
+const PAGE = new ListingPage(Buffer.from(envelopeText([], 0)), {
+  kind: 'registry',
+  scanner: scannerOf(listingQuery()),
+  offset: 0,
+})
+
+/** Questions that a reader may choose. */
+const CHOSEN: readonly (readonly [
+  what: string,
+  query: Partial<ListingQuery>,
+  request?: Partial<PageRequest>,
+])[] = [
+  ['an id', { listingId: '\u0000' }],
+  ['a filter', { filters: [['gpu_model', 'H100']] }],
+  ['a status', { status: 'closed' }],
+  ['a publisher', { publisher: '0xabc' }],
+  ['an offset', {}, { offset: 50 }],
+  ['a cursor', {}, { resume: 'x' }],
+]
+
+type Options = { clock?: ManualClock; shared?: SharedBreakerState | null }
+
+/** An upstream that answers, or fails as scripted, to calls and probes alike. */
+function start(t: ExecutionContext, { clock = manualClock(), shared = null }: Options = {}) {
+  const upstream = {
+    failure: null as SourceError | null,
+    /** Whether only questions that a reader has chosen fail. */
+    isChosenOnly: false,
+    called: 0,
+    probed: 0,
+  }
+  const answer = async (query: ListingQuery, { offset, resume }: PageRequest): Promise<ListingPage> => {
+    const isPlain = isDeepStrictEqual(query, listingQuery()) && offset === 0 && resume === undefined
+    if (upstream.failure === null || (upstream.isChosenOnly && isPlain)) return PAGE
+    throw upstream.failure
+  }
+  const probe: FetchPage = (query, request) => {
+    upstream.probed++
+    return answer(query, request)
+  }
+  const logged: string[] = []
+  const line = (level: string) => (about: object, message: string) =>
+    void logged.push([level, ...Object.values(about), message].join(' '))
+  const log = { info: line('info'), warn: line('warn') }
+  const breaker = new CircuitBreaker({ name: 'elsewhere', probe, log, shared, clock, random: () => 0.5 })
+  t.teardown(() => breaker.close())
+  const guarded = breaker.guard((query, request) => {
+    upstream.called++
+    return answer(query, request)
+  })
+  const call = async (query: Partial<ListingQuery> = {}, request: Partial<PageRequest> = {}) => {
+    try {
+      await guarded(listingQuery(query), { offset: 0, limit: 51, ...request })
+      return 'answered'
+    } catch (error) {
+      if (error instanceof SourceError) return error.reason
+      throw error
+    }
+  }
+  return {
+    breaker,
+    clock,
+    upstream,
+    logged,
+    call,
+    callOften: async (times: number, ...asked: Parameters<typeof call>) => {
+      for (let n = 0; n < times; n++) await call(...asked)
+    },
+    fail: (reason: SourceReason, extras: ConstructorParameters<typeof SourceError>[2] = {}) => {
+      upstream.failure = new SourceError(reason, 'scripted', extras)
+    },
+    /** Advances the clock, and lets probes that are due end. */
+    wait: async (ms: number) => {
+      clock.advance(ms)
+      await settled()
+      clock.advance(0)
+      await settled()
+    },
+  }
+}
+
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+test('five failed first pages in a row open the breaker: calls are rejected without being made', async (t) => {
+  const { call, callOften, fail, upstream, breaker } = start(t)
+  fail('timeout')
+  await callOften(5)
+  t.is(breaker.state.state, 'open')
+  t.is(await call(), 'circuit_open')
+  for (const [, query, request] of CHOSEN) t.is(await call(query, request), 'circuit_open')
+  t.is(upstream.called, 5)
+})
+
+test('half of ten first pages that fail open it', async (t) => {
+  const { call, fail, upstream, breaker } = start(t)
+  for (let n = 0; n < 10; n++) {
+    if (n % 2 === 0) upstream.failure = null
+    else fail('connection_reset')
+    await call()
+  }
+  t.is(breaker.state.state, 'open')
+})
+
+for (const [what, query, request] of CHOSEN) {
+  test(`a question for ${what} that alone fails opens nothing, and costs one probe at a time`, async (t) => {
+    const { call, fail, upstream, breaker } = start(t)
+    upstream.isChosenOnly = true
+    for (const [reason, extras] of [
+      ['http_500', {}],
+      ['http_503', { retryAfterMs: 60_000 }],
+      ['rate_limited', { retryAfterMs: 60_000 }],
+      ['unauthorized', {}],
+      ['bad_envelope', {}],
+      ['timeout', {}],
+    ] as const) {
+      fail(reason, extras)
+      const before = upstream.probed
+      const results = await Promise.all(Array.from({ length: 20 }, () => call(query, request)))
+      t.true(results.every((result) => result === reason))
+      t.is(upstream.probed, before + 1)
+      await settled()
+      t.is(await call(), 'answered', reason)
+    }
+    t.like(breaker.state, { state: 'closed', failuresInARow: 0 })
+  })
+}
+
+test('a question that a reader has chosen finds out a failing upstream by its probes', async (t) => {
+  const { call, fail, upstream, breaker } = start(t)
+  fail('timeout')
+  for (let n = 0; n < 5; n++) {
+    await call({ listingId: 'x' })
+    await settled()
+  }
+  t.is(breaker.state.state, 'open')
+  t.is(upstream.probed, 5)
+})
+
+for (const reason of [
+  'http_400',
+  'http_404',
+  'http_412',
+  'unsupported_filter',
+  'rate_limited',
+  'loop',
+  'private_address',
+] as const)
+  test(`${reason} never counts`, async (t) => {
+    const { call, callOften, fail, upstream, breaker } = start(t)
+    fail(reason)
+    await callOften(20)
+    t.is(await call(), reason)
+    t.is(upstream.called, 21)
+    t.like(breaker.state, { state: 'closed', failuresInARow: 0 })
+  })
+
+for (const reason of [
+  'timeout',
+  'connection_reset',
+  'dns',
+  'tls',
+  'http_502',
+  'http_302',
+  'not_json',
+  'bad_envelope',
+] as const)
+  test(`${reason} of a first page counts`, async (t) => {
+    const { callOften, fail, breaker } = start(t)
+    fail(reason)
+    await callOften(5)
+    t.is(breaker.state.state, 'open')
+  })
+
+for (const reason of ['http_500', 'too_large'] as const) {
+  test(`${reason}, of which one listing may be the cause, counts if single listings fail, too`, async (t) => {
+    const { call, fail, breaker, upstream } = start(t)
+    fail(reason)
+    for (let n = 0; n < 5; n++) {
+      await call()
+      await settled()
+    }
+    t.is(breaker.state.state, 'open')
+    t.is(upstream.probed, 15)
+  })
+
+  test(`${reason} does not count if a single listing is answered`, async (t) => {
+    const clock = manualClock()
+    const failure = new SourceError(reason, 'scripted')
+    const fetch: FetchPage = async (_query, { offset, limit }) => {
+      if (offset === 0 || limit > 1) throw failure
+      return PAGE
+    }
+    const log = { info: () => {}, warn: () => {} }
+    const breaker = new CircuitBreaker({
+      name: 'a',
+      probe: fetch,
+      log,
+      shared: null,
+      clock,
+      random: () => 0.5,
+    })
+    for (let n = 0; n < 20; n++) {
+      await t.throwsAsync(breaker.guard(fetch)(listingQuery(), { offset: 0, limit: 51 }))
+      await settled()
+    }
+    t.like(breaker.state, { state: 'closed', failuresInARow: 0 })
+  })
+}
+
+test('two probes in the background find the recovery, without a reader', async (t) => {
+  const { call, callOften, fail, upstream, breaker, wait } = start(t)
+  fail('connection_refused')
+  await callOften(5)
+  await wait(OPEN_MS - 1)
+  t.is(upstream.probed, 0)
+  upstream.failure = null
+  await wait(1)
+  t.is(upstream.probed, 2)
+  t.is(breaker.state.state, 'closed')
+  t.is(await call(), 'answered')
+  t.is(upstream.called, 6)
+})
+
+test('while the upstream stays down, each wait ends with one probe, and calls are rejected', async (t) => {
+  const { call, callOften, fail, upstream, wait } = start(t)
+  fail('http_503')
+  await callOften(5)
+  for (const ms of [OPEN_MS, 2 * OPEN_MS, 4 * OPEN_MS, 8 * OPEN_MS, MAX_OPEN_MS, MAX_OPEN_MS]) {
+    const before = upstream.probed
+    await wait(ms - 1)
+    t.is(upstream.probed, before)
+    await wait(1)
+    t.is(upstream.probed, before + 1)
+    t.is(await call(), 'circuit_open')
+  }
+  t.is(upstream.called, 5)
+})
+
+for (const reason of ['rate_limited', 'http_503'] as const)
+  test(`${reason} of a first page with Retry-After: no call until then`, async (t) => {
+    const { call, fail, upstream, clock } = start(t)
+    fail(reason, { retryAfterMs: 30_000 })
+    t.is(await call(), reason)
+    upstream.failure = null
+    clock.advance(29_999)
+    t.is(await call(), reason)
+    t.is(upstream.called, 1)
+    clock.advance(1)
+    t.is(await call(), 'answered')
+  })
+
+test('a probe waits for Retry-After, too', async (t) => {
+  const { callOften, fail, upstream, wait, breaker } = start(t)
+  fail('http_502')
+  await callOften(4)
+  fail('http_503', { retryAfterMs: 300_000 })
+  await callOften(1)
+  t.is(breaker.state.state, 'open')
+  upstream.failure = null
+  await wait(299_999)
+  t.is(upstream.probed, 0)
+  await wait(1)
+  t.is(breaker.state.state, 'closed')
+})
+
+test('a rejected key: unauthorized at once, probed every minute, never counted', async (t) => {
+  const { call, fail, upstream, breaker, wait } = start(t)
+  fail('unauthorized')
+  for (let n = 0; n < 20; n++) t.is(await call(), 'unauthorized')
+  t.is(upstream.called, 1)
+  t.like(breaker.state, { state: 'closed', failuresInARow: 0 })
+  await wait(UNAUTHORIZED_MS - 1)
+  t.is(upstream.probed, 0)
+  await wait(1)
+  t.is(upstream.probed, 1)
+  t.is(await call(), 'unauthorized')
+  upstream.failure = null
+  await wait(UNAUTHORIZED_MS)
+  t.is(await call(), 'answered')
+})
+
+test('a key that is rejected while the breaker is open: both are found out', async (t) => {
+  const { call, callOften, fail, upstream, wait, breaker } = start(t)
+  fail('timeout')
+  await callOften(5)
+  fail('unauthorized')
+  await wait(OPEN_MS)
+  t.is(breaker.state.state, 'closed')
+  t.is(await call(), 'unauthorized')
+  upstream.failure = null
+  await wait(UNAUTHORIZED_MS)
+  t.is(await call(), 'answered')
+})
+
+test('a closed-down breaker leaves no timer', async (t) => {
+  const { callOften, fail, upstream, breaker, clock, wait } = start(t)
+  fail('timeout')
+  await callOften(5)
+  t.is(clock.pending(), 1)
+  breaker.close()
+  t.is(clock.pending(), 0)
+  await wait(MAX_OPEN_MS)
+  t.is(upstream.probed, 0)
+})
+
+test('replicas share an open breaker, and each asks again when it is closed or its time is over', async (t) => {
+  for (const recovers of [true, false]) {
+    const clock = manualClock()
+    let open: number | null = null
+    const shared: SharedBreakerState = {
+      read: async () => (open !== null && open > clock.now() ? open : null),
+      write: async (until) => {
+        open = until
+      },
+    }
+    const one = start(t, { shared, clock })
+    const other = start(t, { shared, clock })
+    one.fail('timeout')
+    await one.callOften(5)
+    // The first call is not delayed by the question what other replicas know.
+    t.is(await other.call(), 'answered')
+    await settled()
+    t.is(await other.call(), 'circuit_open')
+    t.like(other.breaker.state, { state: 'open', failuresInARow: 0 })
+    t.deepEqual([other.upstream.called, other.upstream.probed], [1, 0])
+    if (recovers) one.upstream.failure = null
+    else one.breaker.close()
+    await one.wait(OPEN_MS)
+    await other.wait(recovers ? 1000 : 3000)
+    await other.call()
+    await settled()
+    t.is(await other.call(), 'answered')
+  }
+})
+
+test('without Redis a replica has its own breaker', async (t) => {
+  const away = async () => {
+    throw new Error('away')
+  }
+  const { call, callOften, fail } = start(t, { shared: { read: away, write: away } })
+  t.is(await call(), 'answered')
+  fail('timeout')
+  await callOften(5)
+  t.is(await call(), 'circuit_open')
+})
+
+test('each change of state is logged once, with the upstream and the reason', async (t) => {
+  const { callOften, fail, upstream, wait, logged } = start(t)
+  fail('timeout')
+  await callOften(20)
+  await wait(OPEN_MS)
+  t.deepEqual(logged.splice(0), ['warn elsewhere timeout circuit breaker opened'])
+  upstream.failure = null
+  await wait(2 * OPEN_MS)
+  t.deepEqual(logged.splice(0), ['info elsewhere circuit breaker closed'])
+  fail('unauthorized')
+  await callOften(3)
+  await wait(UNAUTHORIZED_MS)
+  await wait(UNAUTHORIZED_MS)
+  t.deepEqual(logged.splice(0), ['warn elsewhere upstream rejected API key'])
+  upstream.failure = null
+  await wait(UNAUTHORIZED_MS)
+  t.deepEqual(logged, ['info elsewhere upstream accepted API key'])
+})

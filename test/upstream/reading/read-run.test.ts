@@ -1,0 +1,397 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { parseTimestamp } from '../../../src/domain/timestamp.ts'
+import { OVERLAP } from '../../../src/upstream/reading/read-run.ts'
+import {
+  envelopeText,
+  idOf,
+  listingText,
+  listingTexts,
+  type SeenRequest,
+} from '../../helpers/fake-registry.ts'
+import { filterOf } from '../../helpers/specs.ts'
+import { failureOf, filtered, idsOf, openUpstream, textsOf } from '../../helpers/upstream.ts'
+
+const ALL = { count: Number.POSITIVE_INFINITY }
+/** The upstream reports as many as this before its pages are read. */
+const MANY = { scanLimit: 10_000 }
+
+test('everything is read, to the byte, whatever the size of the pages', async (t) => {
+  const items = listingTexts('a', 1234)
+  for (const pageSize of [200, 100, 25]) {
+    const { read } = await openUpstream(t, { items, pageSize }, MANY)
+    const reading = await read({}, ALL)
+    t.deepEqual(textsOf(reading), items, String(pageSize))
+    t.like(reading, { total: 1234, hasMore: false, invalid: undefined })
+  }
+})
+
+test('an upstream without listings has answered', async (t) => {
+  const { read, fake } = await openUpstream(t)
+  t.like(await read(), { listings: [], hasMore: false, total: 0 })
+  t.is(fake.requests.length, 1)
+})
+
+test('requests ask for little more than is wanted', async (t) => {
+  const items = listingTexts('a', 3000)
+  for (const [range, expected] of [
+    [{ count: 1 }, '0+51'],
+    [{ count: 50 }, '0+51'],
+    [{ count: 60 }, '0+61'],
+    [{ count: 70 }, '0+101'],
+    [{ count: 150 }, '0+190'],
+    [{ count: 250 }, '0+200 190+101'],
+    [{ count: 50, ...behind(items, 40) }, '0+200'],
+    [{ count: 50, ...behind(items, 1999) }, '1990+61'],
+  ] as const) {
+    const { read, fake } = await openUpstream(t, { items }, MANY)
+    const { listings } = await read({}, range)
+    t.is(listings.length, range.count)
+    t.is(asked(fake.requests), expected)
+  }
+})
+
+test('a range begins behind its key, wherever its hint points', async (t) => {
+  const items = listingTexts('a', 1000)
+  for (const offsetHint of [0, 300, 500, 510, 700, 5000]) {
+    const { read } = await openUpstream(t, { items }, MANY)
+    const reading = await read({}, { ...behind(items, 499), offsetHint, count: 30 })
+    t.deepEqual(idsOf(reading), items.slice(500, 530).map(idOf), String(offsetHint))
+  }
+})
+
+test('deleting fewer listings than pages overlap costs no further request', async (t) => {
+  const items = listingTexts('a', 1000)
+  const quiet = await openUpstream(t, { items }, MANY)
+  await quiet.read({}, { count: 600 })
+  const busy = await openUpstream(t, { items }, MANY)
+  busy.fake.beforePage = (request) => request > 1 && busy.fake.items.splice(0, OVERLAP - 1)
+  const { listings } = await busy.read({}, { count: 600 })
+  t.is(listings.length, 600)
+  t.true(busy.fake.requests.length <= quiet.fake.requests.length)
+})
+
+test('a page that does not join is read again from further back', async (t) => {
+  const items = listingTexts('a', 400)
+  const { read, fake } = await openUpstream(t, { items })
+  fake.beforePage = (request) => request === 2 && fake.items.splice(0, 50)
+  const reading = await read({}, { count: 300 })
+  t.deepEqual(idsOf(reading).slice(0, 300), items.slice(0, 300).map(idOf))
+})
+
+test('a listing that was given a newer or older date meanwhile joins no pages', async (t) => {
+  const items = listingTexts('a', 400)
+  for (const at of [215, 260]) {
+    const { read, fake } = await openUpstream(t, { items })
+    fake.beforePage = (request) => {
+      if (request !== 2) return
+      // The listing that is moved was on the first page, and comes again on the second.
+      const [moved = ''] = fake.items.splice(100, 1)
+      fake.items.splice(at - 1, 0, listingText({ ...JSON.parse(moved), created_at: createdAt(items[at]!) }))
+      fake.items.splice(0, 25)
+    }
+    const ids = new Set(idsOf(await read({}, ALL)))
+    const unchanged = items.filter((_, n) => n !== 100)
+    t.deepEqual(
+      unchanged.filter((item) => !ids.has(idOf(item))),
+      [],
+      String(at),
+    )
+  }
+})
+
+test('an empty page is not the end where the end has moved up', async (t) => {
+  const items = listingTexts('a', 260)
+  const { read, fake } = await openUpstream(t, { items })
+  fake.beforePage = (request) => request === 2 && fake.items.splice(0, 200)
+  t.deepEqual(idsOf(await read({}, ALL)), items.map(idOf))
+})
+
+test('whatever is published and deleted meanwhile, a listing that stays is read, and no listing twice', async (t) => {
+  const change = fc.record({ at: fc.nat(999), gone: fc.nat(40), come: fc.nat(14) })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(change, { maxLength: 6 }),
+      fc.constantFrom(25, 60, 200),
+      fc.integer({ min: 1, max: 500 }),
+      async (changes, pageSize, count) => {
+        const items = listingTexts('a', 400)
+        const { read, fake } = await openUpstream(t, { items, pageSize })
+        const stays = new Set(items.map(idOf))
+        const todo = [...changes]
+        fake.beforePage = (request) => {
+          const next = request === 1 ? undefined : todo.shift()
+          if (next === undefined) return
+          const from = Math.floor((next.at / 1000) * fake.items.length)
+          for (const item of fake.items.splice(from, next.gone)) stays.delete(idOf(item))
+          const fresh = listingTexts(`new-${todo.length}`, next.come, { created_at: '2027-01-01T00:00:00' })
+          fake.items.unshift(...fresh)
+        }
+        const reading = await read({}, { count })
+        const ids = idsOf(reading)
+        t.is(new Set(ids).size, ids.length)
+        const last = reading.hasMore ? (ids.at(-1) ?? '') : '\uffff'
+        t.deepEqual(
+          [...stays].filter((id) => id <= last && !ids.includes(id)),
+          [],
+          `${last} ${ids.length} ${reading.hasMore} ${asked(fake.requests)}`,
+        )
+        t.true(fake.requests.length <= 60, asked(fake.requests))
+      },
+    ),
+    { numRuns: 40, includeErrorInReport: true },
+  )
+})
+
+test('an upstream that changes faster than it can be read is unstable', async (t) => {
+  const { read, fake } = await openUpstream(t, {}, MANY)
+  let made = 0
+  fake.beforePage = () => {
+    const texts = listingTexts(`x${made}`, 200, { created_at: `19${99 - made++}-01-01T00:00:00` })
+    fake.script = [{ kind: 'body', body: envelopeText(texts, 1_000_000) }]
+  }
+  const after = { position: parseTimestamp('2026-01-01T00:00:00')!, listingId: 'a' }
+  const error = await failureOf(t, read({}, { after, offsetHint: 500_000, count: 10 }))
+  t.is(error.reason, 'unstable')
+  t.true(fake.requests.length <= 12, asked(fake.requests))
+})
+
+test('an upstream that ignores offset is found out after few requests', async (t) => {
+  const items = listingTexts('a', 300)
+  for (const count of [300, ALL.count]) {
+    const { read, fake } = await openUpstream(
+      t,
+      { items, script: [{ kind: 'same_page', total: 5000 }] },
+      MANY,
+    )
+    t.is((await failureOf(t, read({}, { count }))).reason, 'bad_envelope')
+    t.true(fake.requests.length <= 12, asked(fake.requests))
+  }
+})
+
+for (const [what, items, total] of [
+  ['a total without items', [], 7],
+  ['one item a page', listingTexts('a', 1), 300],
+] as const)
+  test(`${what} is bad_envelope, not the end`, async (t) => {
+    const { read } = await openUpstream(t, { script: [{ kind: 'body', body: envelopeText(items, total) }] })
+    t.is((await failureOf(t, read())).reason, 'bad_envelope')
+  })
+
+test('a page without a readable item is bad_envelope, also behind readable ones', async (t) => {
+  const items = [...listingTexts('a', 200), ...listingTexts('b', 400, { created_at: null })]
+  const { read } = await openUpstream(t, { items })
+  t.like(await read(), { hasMore: true })
+  t.is((await failureOf(t, read({}, ALL))).reason, 'bad_envelope')
+})
+
+test('unreadable items are counted once and hide nothing behind them', async (t) => {
+  const items = listingTexts('a', 500).map((text, n) => (n >= 150 && n < 250 ? '{"status":"open"}' : text))
+  const { read } = await openUpstream(t, { items })
+  t.like(await read({}, ALL), { total: 400, invalid: 100 })
+  const { read: readPart } = await openUpstream(t, { items })
+  t.like(await readPart({}, { count: 180 }), { total: 400, invalid: 100 })
+})
+
+test('a small upstream that does not sort is read whole and sorted', async (t) => {
+  const sorted = listingTexts('a', 600)
+  const items = shuffled(sorted)
+  for (const range of [{ count: 20 }, ALL, { count: 20, ...behind(sorted, 299) }]) {
+    const { read } = await openUpstream(t, { items })
+    const from = 'after' in range ? 300 : 0
+    const reading = await read({}, range)
+    t.deepEqual(idsOf(reading), sorted.slice(from, from + range.count).map(idOf))
+    t.is(reading.total, 600)
+  }
+})
+
+test('a large upstream that does not sort is unsorted', async (t) => {
+  const { read } = await openUpstream(t, { items: shuffled(listingTexts('a', 600)) }, { scanLimit: 500 })
+  t.is((await failureOf(t, read())).reason, 'unsorted')
+})
+
+test('listings of one instant may lie over page borders in any order', async (t) => {
+  const at = { created_at: '2026-11-19T12:00:00' }
+  const items = [...listingTexts('a', 30), ...shuffled(listingTexts('tie', 320, at))]
+  const expected = items.map(idOf).sort()
+  const { read } = await openUpstream(t, { items })
+  for (const [first, count] of [
+    [0, 30],
+    [0, 50],
+    [29, 10],
+    [99, 100],
+    [320, 100],
+  ] as const) {
+    const last = expected[first]!
+    const after = first === 0 ? null : { position: positionOf(items, last), listingId: last }
+    const start = after === null ? 0 : first + 1
+    const ids = idsOf(await read({}, { after, offsetHint: start, count }))
+    const isWithinTie = start + count > 30
+    t.deepEqual(ids, isWithinTie ? expected.slice(start) : expected.slice(start, start + count))
+  }
+  const many = await openUpstream(t, { items: [...items.slice(0, 30), ...listingTexts('tie', 2200, at)] })
+  t.is((await many.read({}, { count: 20 })).listings.length, 20)
+  t.is((await failureOf(t, many.read({}, { count: 31 }))).reason, 'unsorted')
+})
+
+test('a page that is too large is halved until it fits, and one listing that never fits is skipped', async (t) => {
+  for (const at of [0, 5, 60, 399]) {
+    const items = listingTexts('a', 400)
+    items[at] = listingText({ ...JSON.parse(items[at]!), demands: ['x'.repeat(9e6)] })
+    const { read, fake, status } = await openUpstream(t, { items })
+    const reading = await read({}, ALL)
+    t.deepEqual(idsOf(reading), items.filter((_, n) => n !== at).map(idOf), String(at))
+    t.is(reading.invalid, 1)
+    t.true(fake.requests.length < 60, asked(fake.requests))
+    t.is(status().breaker.state, 'closed')
+  }
+})
+
+test('a listing that makes a Registry answer 500 is skipped, and fails nothing else', async (t) => {
+  const items = listingTexts('a', 400)
+  for (const at of [0, 1, 5, 45, 60, 150, 300, 399]) {
+    const { read, fake, status } = await openUpstream(t, { items, poison: new Set([idOf(items[at]!)]) })
+    const reading = await read({}, ALL)
+    t.deepEqual(idsOf(reading), items.filter((_, n) => n !== at).map(idOf), String(at))
+    t.is(reading.invalid, 1)
+    t.true(fake.requests.length < 60, asked(fake.requests))
+    t.is(status().breaker.state, 'closed')
+  }
+})
+
+test('listings that are skipped next to each other leave the others', async (t) => {
+  const items = listingTexts('a', 100)
+  const poison = new Set([0, 10, 11, 12, 99].map((n) => idOf(items[n]!)))
+  const { read } = await openUpstream(t, { items, poison })
+  const reading = await read({}, ALL)
+  t.deepEqual(
+    idsOf(reading),
+    items.map(idOf).filter((id) => !poison.has(id)),
+  )
+  t.is(reading.invalid, 5)
+})
+
+test('an upstream that answers 500 to everything is asked three times for one question', async (t) => {
+  const { read, fake } = await openUpstream(t, { script: [{ kind: 'status', status: 500 }] })
+  const query = { publisher: '0xabc' }
+  t.is((await failureOf(t, read(query))).reason, 'http_500')
+  const own = fake.requests.filter(({ parameters }) => parameters.has('publisher'))
+  t.is(asked(own), '0+51 0+1 51+1')
+})
+
+test('a long run is requested some pages ahead, and no more at once than max_in_flight', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const { read, fake } = await openUpstream(
+    t,
+    { items: listingTexts('a', 4000), script: [{ kind: 'serve' }, { kind: 'hold', until: held.promise }] },
+    { ...MANY, maxInFlight: 3, timeoutMs: 60_000 },
+  )
+  const reading = read({}, ALL)
+  await fake.requested(4)
+  held.resolve()
+  t.is((await reading).listings.length, 4000)
+  t.is(fake.mostInFlight(), 3)
+  t.true(fake.requests.length <= Math.ceil(4000 / (200 - OVERLAP)) + 1)
+})
+
+test('a Registry has an id once, a gateway once for each publisher', async (t) => {
+  const items = [1, 2].map((publisher_id) =>
+    listingText({
+      publisher_id,
+      _meta: { registry: 'curated', publisher: `0x${`${publisher_id}`.repeat(40)}` },
+    }),
+  )
+  for (const [kind, count] of [
+    ['registry', 1],
+    ['gateway', 2],
+  ] as const) {
+    const { read } = await openUpstream(t, { items, kind })
+    t.is((await read()).listings.length, count)
+  }
+})
+
+test('a status or filter that the upstream ignores is applied here, and not for more than scan_limit', async (t) => {
+  const items = listingTexts('a', 600).map((text, n) =>
+    n % 10 === 1 ? text.replace('"open"', '"closed"') : n % 10 === 0 ? text : text.replace('H100', 'A100'),
+  )
+  const ignoring = { items, matches: () => true }
+  const model = filterOf('gpu_model')
+  const query = filtered([model], ['gpu_model', 'H100'])
+  const { read, fake } = await openUpstream(t, ignoring)
+  t.like(await read({}, { count: 30 }), { hasMore: true })
+  t.is(asked(fake.requests), '0+51')
+  t.like(await read({}, ALL), { total: 540, hasMore: false })
+  const { read: readFew } = await openUpstream(t, ignoring, { scanLimit: 500 })
+  const error = await failureOf(t, readFew(query))
+  t.deepEqual([error.reason, error.filters], ['unsupported_filter', ['gpu_model']])
+})
+
+test('a gateway is paged by its cursors, beyond what it serves by offset', async (t) => {
+  const items = listingTexts('a', 3000)
+  const { read, fake } = await openUpstream(t, { items, kind: 'gateway' }, MANY)
+  t.deepEqual(idsOf(await read({}, ALL)), items.map(idOf))
+  t.is(fake.requests.length, 15)
+  t.true(
+    fake.requests.slice(1).every(({ parameters }) => parameters.has('cursor') && !parameters.has('offset')),
+  )
+})
+
+test('a gateway that does not take its own cursor any more is read from the top', async (t) => {
+  const items = listingTexts('a', 500)
+  const { read, fake } = await openUpstream(t, { items, kind: 'gateway' })
+  const refusal = { kind: 'status', status: 400, body: '{"detail":"cursor: has expired"}' } as const
+  fake.script = [{ kind: 'serve' }, refusal, { kind: 'serve' }]
+  t.deepEqual(idsOf(await read({}, ALL)), items.map(idOf))
+  t.is((await read({}, { ...behind(items, 399), resume: 'of another life', count: 10 })).listings.length, 10)
+})
+
+for (const [what, page] of [
+  ['empty pages', () => envelopeText([], 0, { complete: true, sources: [], next_cursor: 'again' })],
+  [
+    'new listings for ever',
+    (request: number) =>
+      envelopeText(
+        listingTexts(`x${request}`, 200, { created_at: new Date(1.7e12 - request * 1e6).toISOString() }),
+        5,
+        { complete: true, sources: [], next_cursor: `${request}` },
+      ),
+  ],
+] as const)
+  test(`a gateway whose cursors lead to ${what} is given up`, async (t) => {
+    const { read, fake } = await openUpstream(t, { kind: 'gateway' })
+    fake.beforePage = (request) => {
+      fake.script = [{ kind: 'body', body: page(request) }]
+    }
+    await failureOf(t, read(filtered([filterOf('gpu_model')], ['gpu_model', 'H100'])))
+    t.true(fake.requests.length <= 15, String(fake.requests.length))
+  })
+
+/** A range behind the nth of these. */
+function behind(items: readonly string[], n: number) {
+  const item = items[n]!
+  return { after: { position: positionOf(items, idOf(item)), listingId: idOf(item) }, offsetHint: n + 1 }
+}
+
+function positionOf(items: readonly string[], id: string): number {
+  return parseTimestamp(createdAt(items.find((item) => idOf(item) === id)!))!
+}
+
+function createdAt(item: string): string {
+  return JSON.parse(item).created_at
+}
+
+/** `offset+limit` of each request. */
+function asked(requests: readonly SeenRequest[]): string {
+  return requests.map(({ parameters }) => `${parameters.get('offset')}+${parameters.get('limit')}`).join(' ')
+}
+
+function shuffled(items: readonly string[]): string[] {
+  return items.toSorted((a, b) => rank(a) - rank(b))
+}
+
+/** Any order that is the same in every run. */
+function rank(item: string): number {
+  let hash = 7
+  for (const char of idOf(item)) hash = (hash * 31 + char.charCodeAt(0) * 7919) % 10_007
+  return hash
+}

@@ -1,0 +1,504 @@
+import test, { type ExecutionContext } from 'ava'
+import type { SavedSnapshot, SnapshotStorage } from '../../../src/domain/saved-snapshot.ts'
+import { PULL_AGAIN_SECONDS, SAVE_EVERY_MS } from '../../../src/upstream/snapshot/puller.ts'
+import { eventually } from '../../helpers/eventually.ts'
+import {
+  type Behaviour,
+  type FakeOptions,
+  type FakeRegistry,
+  idOf,
+  listingText,
+  listingTexts,
+} from '../../helpers/fake-registry.ts'
+import { filterOf, specBody } from '../../helpers/specs.ts'
+import {
+  failureOf,
+  filtered,
+  idsOf,
+  openUpstream,
+  type TestUpstream,
+  type TestUpstreamOptions,
+  textsOf,
+} from '../../helpers/upstream.ts'
+
+const REFRESH = 60
+const MODEL = filterOf('gpu_model')
+const REGION = filterOf('region')
+const DOWN: Behaviour[] = [{ kind: 'status', status: 404 }]
+const SERVE: Behaviour[] = [{ kind: 'serve' }]
+const ALL = { count: Number.POSITIVE_INFINITY }
+
+type Subject = TestUpstream & {
+  /** Advances the clock, and waits for the pull that is due then. */
+  pass: (seconds: number) => Promise<void>
+}
+
+async function open(
+  t: ExecutionContext,
+  fakeOptions: FakeOptions = {},
+  { snapshots, ...options }: TestUpstreamOptions = {},
+): Promise<Subject> {
+  const upstream = await openUpstream(t, fakeOptions, {
+    mode: 'snapshot',
+    refreshSeconds: REFRESH,
+    snapshots: { filters: () => [MODEL], ...snapshots },
+    ...options,
+  })
+  const { clock, snapshot } = upstream
+  const hasPulled = () =>
+    snapshot?.current?.takenAt === clock.now() || snapshot?.lastError?.at === clock.now()
+  const pass = async (seconds: number) => {
+    clock.advance(seconds * 1000)
+    await eventually(hasPulled)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return Object.assign(upstream, { pass })
+}
+
+async function openPulled(...parameters: Parameters<typeof open>): Promise<Subject> {
+  const subject = await open(...parameters)
+  await subject.pass(0)
+  return subject
+}
+
+test('any range of the open listings is answered from memory, to the byte', async (t) => {
+  const items = listingTexts('a', 300)
+  const { read, source, status, fake, clock } = await openPulled(t, {
+    items: [...items, '{"status":"open"}'],
+  })
+  const pulled = fake.requests.length
+  const reading = await read({}, ALL)
+  t.deepEqual(textsOf(reading), items)
+  t.like(reading, { total: 300, hasMore: false, stale: false, asOf: clock.now(), invalid: 1 })
+  t.like(reading, { cache: { outcome: 'hit' } })
+  const { position, listingId } = reading.listings[189]!
+  for (const offsetHint of [0, 100, 190, 250, 1000]) {
+    const part = await read({}, { after: { position, listingId }, offsetHint, count: 20 })
+    t.deepEqual(textsOf(part), items.slice(190, 210))
+    t.like(part, { total: 300, hasMore: true })
+  }
+  t.deepEqual(idsOf({ listings: reading.find!('a-0007') }), ['a-0007'])
+  t.deepEqual(reading.find!('none'), [])
+  t.is(fake.requests.length, pulled)
+  t.is(source.mode, 'snapshot')
+  t.like(status(), { mode: 'snapshot', state: 'loaded', listings: 300, ageSeconds: 0 })
+})
+
+test('before the first pull it is not_yet_loaded, after a first pull that failed it has the reason', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const { read, status, isReady, fake, pass } = await open(t, {
+    script: [{ kind: 'hold', until: held.promise }],
+  })
+  t.is((await failureOf(t, read())).reason, 'not_yet_loaded')
+  t.is(status().state, 'not_yet_loaded')
+  t.false(isReady())
+  await fake.requested()
+  fake.script = DOWN
+  fake.hangUp()
+  await pass(0)
+  t.true(isReady())
+  t.is((await failureOf(t, read())).reason, 'connection_reset')
+  t.like(status(), { state: 'unavailable', listings: null, lastError: { reason: 'connection_reset' } })
+  held.resolve()
+  fake.script = SERVE
+  fake.items = listingTexts('a', 1)
+  await pass(PULL_AGAIN_SECONDS)
+  t.is((await read()).total, 1)
+})
+
+test('any filter is answered exactly, indexed or not, and explained', async (t) => {
+  const items = listingTexts('a', 30).map((text, n) =>
+    listingText({
+      ...JSON.parse(text),
+      offer_resource: { gpu_model: n % 2 ? 'H100' : 'A100', ...(n % 3 ? { region: 'eu' } : {}) },
+    }),
+  )
+  const { read } = await openPulled(t, { items })
+  const both = filtered([MODEL, REGION], ['gpu_model', 'H100'], ['region', 'eu'])
+  const wanted = items.filter((_, n) => n % 2 && n % 3)
+  t.deepEqual(textsOf(await read(both, ALL)), wanted)
+  t.like(await read(both, { count: 4 }), { total: wanted.length, hasMore: true })
+  const { explanation } = await read({ ...both, explain: true })
+  t.deepEqual(explanation?.excluded, [
+    { filter: 'gpu_model', byValue: 15, missing: 0 },
+    { filter: 'region', byValue: 0, missing: 5 },
+  ])
+})
+
+test('a snapshot is indexed by further filters from the next pull on', async (t) => {
+  let filters = [MODEL]
+  const items = listingTexts('a', 250, { offer_resource: { region: 'eu' } })
+  const { read, pass } = await openPulled(t, { items }, { snapshots: { filters: () => filters } })
+  filters = [MODEL, REGION]
+  await pass(REFRESH)
+  t.is((await read(filtered([REGION], ['region', 'eu']), { count: 1 })).total, 250)
+})
+
+for (const count of [50, 1500])
+  test(`a pull shows at once what was published, changed and deleted (${count} listings)`, async (t) => {
+    const before = listingTexts('a', count)
+    const { read, pass, fake } = await openPulled(t, { items: before })
+    const old = await read({}, ALL)
+    const [kept] = old.listings.slice(-1)
+    fake.items = [
+      listingText({ listing_id: 'new', created_at: '2027-01-01T00:00:00' }),
+      ...before.slice(1, -1).map((text) => text.replace('H100', 'A100')),
+      before.at(-1)!,
+    ]
+    await pass(REFRESH)
+    t.deepEqual(textsOf(await read({}, ALL)), fake.items)
+    t.deepEqual(textsOf(old), before, 'a Reading does not change')
+    t.false(old.isCurrent?.())
+    if (count === 50)
+      t.is((await read({}, ALL)).listings.at(-1), kept, 'what has not changed is not replaced')
+  })
+
+test('a failed pull changes nothing but the age; after two periods the snapshot is stale, with the reason', async (t) => {
+  const items = listingTexts('a', 3)
+  const { read, pass, fake, clock, status, logged } = await openPulled(t, { items })
+  const asOf = clock.now()
+  fake.script = DOWN
+  await pass(REFRESH)
+  const reading = await read()
+  t.deepEqual(textsOf(reading), items)
+  t.like(reading, { stale: false, asOf, reason: undefined })
+  t.true(reading.isCurrent?.(clock.now()))
+  for (let n = 0; n < 5; n++) await pass(PULL_AGAIN_SECONDS)
+  t.like(await read(), { stale: true, asOf, cache: { outcome: 'stale' } })
+  t.is((await read()).reason, 'http_404')
+  t.false(reading.isCurrent?.(clock.now()))
+  t.like(status(), { state: 'stale', listings: 3, lastError: { reason: 'http_404' } })
+  t.deepEqual(
+    logged.filter((line) => line.includes('snapshot')),
+    ['warn elsewhere http_404 snapshot pull failed'],
+  )
+  fake.script = SERVE
+  fake.items = listingTexts('a', 4)
+  await pass(PULL_AGAIN_SECONDS)
+  t.like(await read(), { total: 4, stale: false, asOf: clock.now() })
+})
+
+test('a snapshot of the future is stale: the clock was set back', async (t) => {
+  const { read, clock } = await openPulled(t, { items: listingTexts('a', 3) })
+  const now = clock.now()
+  Object.assign(clock, { now: () => now - 3_600_000 })
+  t.like(await read(), { total: 3, stale: true })
+})
+
+test('what the upstream does not show us any more is not shown, until it does again', async (t) => {
+  const { read, pass, fake, status } = await openPulled(t, { items: listingTexts('a', 3) })
+  fake.script = [{ kind: 'status', status: 401 }]
+  await pass(REFRESH)
+  t.is((await failureOf(t, read())).reason, 'unauthorized')
+  t.like(status(), { state: 'unavailable', listings: null })
+  fake.script = SERVE
+  for (let n = 0; n < 6 && status().state === 'unavailable'; n++) await pass(PULL_AGAIN_SECONDS)
+  t.is((await read()).total, 3)
+})
+
+test('periods vary by a tenth', async (t) => {
+  for (const [random, seconds] of [
+    [0, 0.9 * REFRESH],
+    [1, 1.1 * REFRESH],
+  ] as const) {
+    const { read, pass, fake, clock } = await openPulled(t, {}, { parts: { random: () => random } })
+    fake.items = listingTexts('a', 1)
+    clock.advance((seconds - 1) * 1000)
+    await new Promise((resolve) => setImmediate(resolve))
+    t.is((await read()).total, 0)
+    await pass(1)
+    t.is((await read()).total, 1)
+  }
+})
+
+const LARGE = listingTexts('a', 30, { demands: ['x'.repeat(10_000)] })
+
+for (const [kind, what, items, limits] of [
+  ['registry', 'more than max_listings', listingTexts('a', 300), { maxListings: 299 }],
+  ['gateway', 'more than max_listings', listingTexts('a', 300), { maxListings: 150 }],
+  ['registry', 'more bytes than its share', LARGE, {}],
+  ['gateway', 'more bytes than its share', LARGE, {}],
+] as const)
+  test(`a snapshot of a ${kind} with ${what} is read live, and held again once it is smaller`, async (t) => {
+    const snapshots = { maxBytes: () => 250_000 }
+    const { read, pass, fake, source, isReady, status, logged } = await openPulled(
+      t,
+      { items, kind },
+      { snapshots, ...limits },
+    )
+    t.is(source.mode, 'live')
+    t.true(isReady())
+    const before = fake.requests.length
+    t.is((await read({}, { count: 30 })).listings.length, 30)
+    t.true(fake.requests.length > before)
+    t.like(status(), { mode: 'live', lastError: { reason: 'too_large' } })
+    await pass(REFRESH)
+    t.is(logged.filter((line) => line.includes('too large')).length, 1)
+    fake.items = listingTexts('a', 2)
+    await pass(REFRESH)
+    t.is(source.mode, 'snapshot')
+    t.is((await read()).total, 2)
+  })
+
+test('the memory of a snapshot is reported whenever it changes', async (t) => {
+  const sizes: number[] = []
+  const snapshots = { onResize: (bytes: number) => void sizes.push(bytes) }
+  const { pass, fake, close } = await openPulled(t, { items: listingTexts('a', 100) }, { snapshots })
+  fake.items = fake.items.slice(0, 10)
+  await pass(REFRESH)
+  await close()
+  const [all = 0, few = 0, none] = sizes
+  t.true(all > 100 * 400 && few < all / 5)
+  t.is(none, 0)
+})
+
+test('listings that are not open are read live; one listing is, unless the snapshot holds it', async (t) => {
+  const closed = listingText({ listing_id: 'closed', status: 'closed' })
+  const { read, fake } = await openPulled(t, { items: [...listingTexts('a', 2), closed] })
+  let before = fake.requests.length
+  t.deepEqual(idsOf(await read({ listingId: 'a-0001', status: null })), ['a-0001'])
+  t.is(fake.requests.length, before)
+  for (const query of [{ status: 'closed' }, { listingId: 'closed', status: null }] as const) {
+    before = fake.requests.length
+    t.deepEqual(idsOf(await read(query)), ['closed'])
+    t.true(fake.requests.length > before)
+  }
+})
+
+test("a publisher's listings are answered from memory where every publisher is known, and else read live", async (t) => {
+  const items = [1, 2].map((id) => listingText({ listing_id: `by-${id}`, publisher_id: id }))
+  const publishers = [1, 2].map((id) => [id, `0x${`${id}`.repeat(40)}`] as const)
+  const matches = (_: unknown, parameters: URLSearchParams) => !parameters.has('publisher')
+  const { read, fake, pass } = await openPulled(t, { items, publishers, matches })
+  const query = { publisher: publishers[1]![1] }
+  t.deepEqual(idsOf(await read(query)), ['by-2'])
+  t.is((await read({ publisher: `0x${'c'.repeat(40)}` })).total, 0)
+  fake.items = [...items, listingText({ listing_id: 'by-3', publisher_id: 3 })]
+  await pass(REFRESH)
+  t.deepEqual(idsOf(await read(query)), [], 'this is the answer of the upstream')
+})
+
+test('an upstream of another schema is neither pulled nor shown', async (t) => {
+  const filterSpec = specBody('one', [], 'tokens.api')
+  const fakeOptions = { items: listingTexts('a', 1), filterSpec }
+  const { read, fake } = await openPulled(t, fakeOptions, { parts: { schema: 'vms.compute' } })
+  t.is((await failureOf(t, read())).reason, 'schema_mismatch')
+  t.is(fake.requests.length, 0)
+})
+
+test('a refresh pulls at once, and once more where a pull is running', async (t) => {
+  const { read, refresh, fake, ready } = await open(t)
+  const held = Promise.withResolvers<void>()
+  fake.script = [{ kind: 'hold', until: held.promise }, { kind: 'serve' }]
+  await fake.requested()
+  fake.items = listingTexts('a', 1)
+  refresh()
+  refresh()
+  held.resolve()
+  await ready
+  fake.items = listingTexts('a', 2)
+  await eventually(() => fake.requests.length === 2)
+  while ((await read()).total !== 2) await new Promise((resolve) => setImmediate(resolve))
+  t.is(fake.requests.length, 2)
+})
+
+test('close leaves no timer', async (t) => {
+  const { clock, close } = await openPulled(t, { items: listingTexts('a', 1) })
+  await close()
+  const before = clock.pending()
+  clock.advance(10 * REFRESH * 1000)
+  t.true(clock.pending() <= before)
+})
+
+/** Storage in memory. */
+function memoryStorage(): SnapshotStorage & { saves: SavedSnapshot[] } {
+  const saves: SavedSnapshot[] = []
+  return {
+    saves,
+    load: async () => saves.at(-1) ?? null,
+    save: async (snapshot) => void saves.push({ ...snapshot, listings: new Map(snapshot.listings) }),
+  }
+}
+
+test('a saved snapshot is shown at once after a restart, as stale, until the first pull ends', async (t) => {
+  const storage = memoryStorage()
+  const items = listingTexts('a', 3)
+  const before = await openPulled(t, { items }, { snapshots: { storage } })
+  await before.close()
+  const held = Promise.withResolvers<void>()
+  const script: Behaviour[] = [{ kind: 'hold', until: held.promise }]
+  const { read, isReady, ready } = await open(t, { items, script }, { snapshots: { storage } })
+  t.false(isReady())
+  t.deepEqual(textsOf(await read()), items)
+  t.like(await read(), { stale: true, total: 3, reason: undefined })
+  held.resolve()
+  await ready
+  t.like(await read(), { stale: false, total: 3 })
+})
+
+test('a snapshot is saved once in a while, and at the end', async (t) => {
+  const storage = memoryStorage()
+  const { pass, fake, close } = await openPulled(t, {}, { refreshSeconds: 10, snapshots: { storage } })
+  t.is(storage.saves.length, 1)
+  for (let passed = 10; passed < SAVE_EVERY_MS / 1000; passed += 10) await pass(10)
+  t.is(storage.saves.length, 1)
+  await pass(10)
+  t.is(storage.saves.length, 2)
+  fake.items = listingTexts('a', 2)
+  await pass(10)
+  await close()
+  t.is(storage.saves.at(-1)?.listings.size, 2)
+})
+
+test('storage that fails costs two lines in the log', async (t) => {
+  const storage: SnapshotStorage = {
+    load: () => Promise.reject(new Error('no')),
+    save: () => Promise.reject(new Error('no')),
+  }
+  const { read, logged } = await openPulled(t, { items: listingTexts('a', 3) }, { snapshots: { storage } })
+  t.is((await read()).total, 3)
+  t.deepEqual(logged, [
+    'warn elsewhere saved snapshot unreadable',
+    'warn elsewhere saving the snapshot failed',
+  ])
+})
+
+/** A listing that a gateway has of a Registry. */
+function behind(listing_id: string, registry: string, also_in: string[] = []): string {
+  return listingText({ listing_id, _meta: { registry, also_in, stale: false } })
+}
+
+function report(fake: FakeRegistry, ...registries: string[]): void {
+  const sources = registries.map((registry) => ({ registry, state: 'unavailable', reason: 'timeout' }))
+  fake.envelope = registries.length === 0 ? {} : { complete: false, sources }
+}
+
+/** `id (old)` where it is held over from an earlier pull. */
+async function heldBy({ read }: Pick<Subject, 'read'>): Promise<string[]> {
+  const { listings } = await read({}, ALL)
+  return listings.map(({ listingId, origin }) => (origin?.stale ? `${listingId} (old)` : listingId))
+}
+
+test('a gateway is pulled as one stream, beyond what it serves by offset', async (t) => {
+  const items = listingTexts('a', 3000)
+  const { read, fake, status } = await openPulled(t, { items, kind: 'gateway' })
+  t.deepEqual(textsOf(await read({}, ALL)), items)
+  t.is(fake.requests.length, 1)
+  t.is(fake.requests[0]?.headers.accept, 'application/x-ndjson')
+  t.is(status().listings, 3000)
+})
+
+test('a gateway that does not stream is pulled by pages', async (t) => {
+  const fakeOptions = { items: listingTexts('a', 300) }
+  const { read, fake } = await openPulled(t, fakeOptions, { kind: 'gateway' })
+  t.is((await read({}, ALL)).total, 300)
+  t.true(fake.requests.length > 1)
+})
+
+for (const [what, body, reason] of [
+  ['ends without its last line', listingTexts('a', 3).join('\n'), 'bad_envelope'],
+  ['is cut within its last line', `${listingTexts('a', 3).join('\n')}\n{"_meta":{"comp`, 'bad_envelope'],
+  [
+    'has a line of 1 MB',
+    `${listingText({ demands: ['x'.repeat(1e6)] })}\n{"_meta":{"complete":true}}\n`,
+    'too_large',
+  ],
+] as const)
+  test(`a stream that ${what} changes nothing`, async (t) => {
+    const { pass, fake, status, ...subject } = await openPulled(t, {
+      items: listingTexts('a', 5),
+      kind: 'gateway',
+    })
+    const headers = { 'content-type': 'application/x-ndjson' }
+    fake.script = [{ kind: 'body', body, headers }]
+    await pass(REFRESH)
+    t.is((await heldBy(subject)).length, 5)
+    t.is(status().lastError?.reason, reason)
+  })
+
+test('unreadable lines of a stream are counted, and hide no other', async (t) => {
+  const items = [
+    ...listingTexts('a', 250),
+    '{"status":"open"}',
+    listingText({ listing_id: 'long', demands: ['x'.repeat(70_000)] }),
+  ]
+  const { read } = await openPulled(t, { items, kind: 'gateway' })
+  t.like(await read(), { total: 250, invalid: 2 })
+})
+
+test('listings of a Registry that the gateway reports as missing are held over as stale', async (t) => {
+  const items = [
+    behind('1', 'a'),
+    behind('2', 'a'),
+    behind('3', 'b'),
+    behind('4', 'eu/b'),
+    behind('5', 'eu/c'),
+    behind('6', 'c', ['a']),
+  ]
+  for (const [left, missing, expected] of [
+    [['1'], ['b'], ['1', '3 (old)']],
+    [[], ['eu'], ['4 (old)', '5 (old)']],
+    [[], ['eu/c', 'a'], ['1 (old)', '2 (old)', '5 (old)', '6 (old)']],
+    [[], ['eu/*'], ['4 (old)', '5 (old)']],
+    [[], [], []],
+  ] as const) {
+    const subject = await openPulled(t, { items, kind: 'gateway' })
+    subject.fake.items = items.filter((item) => left.some((id) => id === idOf(item)))
+    report(subject.fake, ...missing)
+    await subject.pass(REFRESH)
+    t.deepEqual((await heldBy(subject)).sort(), expected)
+  }
+})
+
+test('a held-over listing that comes from another Registry now is not there twice, and max_listings holds', async (t) => {
+  const subject = await openPulled(t, { items: [behind('1', 'a'), behind('2', 'a')], kind: 'gateway' })
+  subject.fake.items = [behind('1', 'b')]
+  report(subject.fake, 'a')
+  await subject.pass(REFRESH)
+  t.deepEqual(await heldBy(subject), ['1', '2 (old)'])
+  const few = await openPulled(
+    t,
+    { items: [behind('1', 'a'), behind('2', 'a')], kind: 'gateway' },
+    { maxListings: 2 },
+  )
+  few.fake.items = [behind('3', 'b')]
+  report(few.fake, 'a')
+  await few.pass(REFRESH)
+  t.is((await heldBy(few)).length, 2)
+})
+
+test('what a gateway missed has an age, which lasts over a restart, and what it held is kept', async (t) => {
+  const storage = memoryStorage()
+  const items = [behind('1', 'open'), behind('2', 'curated')]
+  const before = await openPulled(t, { items, kind: 'gateway' }, { snapshots: { storage } })
+  before.fake.items = items.slice(0, 1)
+  report(before.fake, 'curated')
+  await before.pass(REFRESH)
+  t.deepEqual(await heldBy(before), ['1', '2 (old)'])
+  const missing = { registry: 'curated', state: 'unavailable', reason: 'timeout' } as const
+  t.deepEqual((await before.read()).missing, [{ ...missing, ageSeconds: REFRESH }])
+  t.true(before.logged.includes('warn elsewhere upstream gateway answered incomplete'))
+  await before.pass(REFRESH)
+  t.deepEqual((await before.read()).missing, [{ ...missing, ageSeconds: 2 * REFRESH }])
+  await before.close()
+
+  const held = Promise.withResolvers<void>()
+  const script: Behaviour[] = [{ kind: 'hold', until: held.promise }]
+  const { clock } = before
+  const after = await open(t, { items, kind: 'gateway', script }, { snapshots: { storage }, clock })
+  t.like(await after.read(), { stale: true, total: 2 })
+  t.deepEqual((await after.read()).missing, [{ ...missing, ageSeconds: 2 * REFRESH }])
+  t.like(after.status(), { state: 'stale', missing: [missing] })
+  held.resolve()
+  await after.ready
+  t.like(await after.read(), { stale: false, total: 2, missing: undefined })
+})
+
+test('a missing source that was never heard of has no age', async (t) => {
+  const envelope = { complete: false, sources: [{ registry: 'a', state: 'not_yet_loaded' }] }
+  const { read, pass } = await openPulled(t, { kind: 'gateway', envelope })
+  for (let n = 0; n < 2; n++) {
+    t.deepEqual((await read()).missing, [{ registry: 'a', state: 'not_yet_loaded' }])
+    await pass(REFRESH)
+  }
+})

@@ -1,0 +1,118 @@
+import test from 'ava'
+import { eventually } from '../helpers/eventually.ts'
+import { listingText, listingTexts } from '../helpers/fake-registry.ts'
+import { filterOf, specBody } from '../helpers/specs.ts'
+import { failureOf, idsOf, openUpstream, PAST_DELETE, PAST_WAIT } from '../helpers/upstream.ts'
+
+const ADDRESS = `0x${'a'.repeat(40)}`
+
+test('before the first request nothing is reported as known', async (t) => {
+  const { status, source, isReady } = await openUpstream(t, {}, { name: 'curated', visibility: 'private' })
+  t.deepEqual(status(), {
+    name: 'curated',
+    mode: 'live',
+    visibility: 'private',
+    state: 'not_yet_loaded',
+    ageSeconds: null,
+    lastError: null,
+    schemaId: null,
+    filters: null,
+    listings: null,
+    breaker: { state: 'closed', failuresInARow: 0, retryAt: null },
+    cache: { fresh: 0, stale: 0, miss: 0, bytes: 0 },
+    calls: { made: 0, failed: 0, retried: 0, failuresByReason: {}, ended: 0, elapsedMs: 0 },
+    items: { received: 0, invalid: 0 },
+  })
+  t.is(source.mode, 'live')
+  t.true(isReady())
+})
+
+test('status counts calls, failures, items and cache outcomes, and what the upstream last reported', async (t) => {
+  const items = [...listingTexts('a', 260), listingText({ created_at: null })]
+  const filterSpec = specBody('one', [filterOf('gpu_model')], 'vms.compute')
+  const { read, status, fake, clock, ready } = await openUpstream(t, { items, filterSpec })
+  await ready
+  await read({}, { count: 300 })
+  await read({ status: null })
+  t.like(status(), { state: 'loaded', ageSeconds: 0, listings: 261, items: { received: 322, invalid: 1 } })
+  t.like(status(), { schemaId: 'vms.compute', filters: ['gpu_model'] })
+  clock.advance(PAST_WAIT)
+  fake.script = [{ kind: 'status', status: 502 }]
+  t.like(await read(), { stale: true, reason: 'http_502' })
+  t.like(status(), { state: 'stale', ageSeconds: 75, lastError: { reason: 'http_502', at: clock.now() } })
+  t.like(status().calls, { made: 4, failed: 1, retried: 0, failuresByReason: { http_502: 1 }, ended: 4 })
+  t.like(status().cache, { fresh: 0, stale: 1, miss: 2 })
+  t.true(status().cache.bytes > 260 * 300)
+  clock.advance(PAST_DELETE)
+  t.is(status().state, 'unavailable')
+})
+
+test('a question that an upstream cannot answer does not change its state', async (t) => {
+  const { read, status, fake } = await openUpstream(t, { items: listingTexts('a', 1) })
+  await read()
+  fake.script = [{ kind: 'status', status: 412 }]
+  t.is((await failureOf(t, read({ publisher: ADDRESS }))).reason, 'http_412')
+  t.like(status(), { state: 'loaded', lastError: null })
+})
+
+test('an open breaker rejects calls, and filter specs and publishers are not fetched either', async (t) => {
+  const publishers = [[1, ADDRESS]] as const
+  const { read, status, fake, clock } = await openUpstream(t, { items: listingTexts('a', 1), publishers })
+  await read()
+  clock.advance(PAST_WAIT)
+  fake.script = [{ kind: 'status', status: 503 }]
+  for (let n = 1; n <= 5; n++) {
+    t.is(status().breaker.state, 'closed')
+    t.like(await read(), { stale: true, reason: 'http_503' })
+  }
+  t.is(status().breaker.state, 'open')
+  const requests = () =>
+    [fake.requests, fake.specRequests, fake.publisherRequests].map(({ length }) => length)
+  const before = requests()
+  t.like(await read(), { stale: true, reason: 'circuit_open' })
+  t.is((await failureOf(t, read({ publisher: ADDRESS }))).reason, 'circuit_open')
+  t.deepEqual(requests(), before)
+
+  fake.script = [{ kind: 'serve' }]
+  clock.advance(10_000)
+  while (status().breaker.state !== 'closed') {
+    clock.advance(0)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  t.like(await read(), { stale: false, cache: { outcome: 'miss' } })
+})
+
+test('a refresh has the next question fetched, and the filter spec', async (t) => {
+  const { read, refresh, fake, ready } = await openUpstream(t, { items: listingTexts('a', 1) })
+  await ready
+  const reading = await read()
+  t.true(reading.isCurrent?.())
+  refresh()
+  t.false(reading.isCurrent?.())
+  t.is((await read()).cache?.outcome, 'miss')
+  await eventually(() => fake.specRequests.length === 2)
+})
+
+test('a publisher that the upstream does not filter by is filtered here where all publishers are known', async (t) => {
+  const items = [1, 2, 7].map((id) => listingText({ listing_id: `by-${id}`, publisher_id: id }))
+  const all = [1, 2, 7].map((id) => [id, `0x${`${id}`.repeat(40)}`] as const)
+  const query = { publisher: all[0]![1] }
+  const { read } = await openUpstream(t, { items, publishers: all })
+  t.deepEqual(idsOf(await read(query)), ['by-1'])
+  t.like(await read(query), { total: 1, hasMore: false })
+  const { read: readUnknown } = await openUpstream(t, { items, publishers: all.slice(1) })
+  const error = await failureOf(t, readUnknown(query))
+  t.deepEqual([error.reason, error.filters], ['unsupported_filter', ['publisher']])
+})
+
+test('a gateway that reports its answer as incomplete is believed, of any kind', async (t) => {
+  const sources = [{ registry: 'curated', state: 'unavailable', reason: 'timeout' }]
+  for (const kind of ['registry', 'gateway'] as const) {
+    const envelope = { complete: false, sources }
+    const { read, status } = await openUpstream(t, { items: listingTexts('a', 1), envelope, kind })
+    const missing = [{ registry: 'curated', state: 'unavailable', reason: 'timeout' }]
+    t.deepEqual((await read()).missing, missing)
+    t.deepEqual(status().missing, missing)
+    t.is((await read()).cache?.outcome, 'miss', 'an incomplete answer is not stored')
+  }
+})
