@@ -21,45 +21,49 @@ const KEPT = ['none', 'fresh', 'stale'] as const satisfies readonly Kept[]
 
 const INTRODUCTION = `# When an upstream fails
 
-Written by \`npm run docs\` from the rows of \`test/e2e/fault-cases.ts\`; \`test/e2e/fault-matrix.test.ts\` holds each of
-them true with a real gateway over a real, scripted Registry. A row tells what a reader gets who asks that upstream alone
-(\`GET /listings?sources=NAME\`): the status, \`complete\`, the upstream's \`state\` and \`reason\` in \`sources\`, how many
-items, how many requests for listings went to the upstream since it began to fail, and within what time. The gateway of
-the matrix has a budget of ${BUDGET_MS} ms. A reader who asks several sources gets what the others have, with
-\`complete: false\` where one is \`unavailable\`.
+Written by \`npm run docs\` from the rows of \`test/e2e/fault-cases.ts\`; \`test/e2e/fault-matrix.test.ts\` checks each
+of them with a real gateway over a real, scripted Registry. A row is the answer to a reader who asks that upstream alone
+(\`GET /listings?sources=NAME\`): the status, \`complete\`, the upstream's \`state\` and \`reason\` in \`sources\`, the
+number of items, the requests for listings that went to the upstream since it began to fail, and the longest time of the
+answer. The gateway of the matrix has a budget of ${BUDGET_MS} ms. A reader who asks several sources gets what the others
+have, with \`complete: false\` where one is \`unavailable\`.
+
+- **one listing answers 500**: every page with that listing is a 500. It is left out and counted as \`invalid\`. An
+  upstream that serves no single listing either is down; its circuit breaker opens after five failures in a row.
+- **pages of two Registries**: pages do not join, as behind a load balancer over two Registries that differ.
+- **oldest first**: more listings than \`scan_limit\`, not sorted newest first. Up to \`scan_limit\` they are sorted here.
 `
 
 const MODE_TEXTS: Readonly<Record<Mode, string>> = {
   live: `## mode = "live"
 
-Every query is sent on, and what comes is kept. An upstream that answers with a no (401, 403, 412) is heard: what it
-said before is not shown in its place. Anything else that goes wrong shows what is kept, as \`stale\`.
+Every query is sent to the upstream, and the answer is cached. A refusal (401, 403, 412) ends that: what the upstream
+showed before is not shown in its place. After any other failure the cached answer is shown as \`stale\`.
 `,
   snapshot: `## mode = "snapshot"
 
-All open listings are pulled every \`refresh_seconds\`, more or less a tenth, and queries are answered from memory: no
-reader ever waits for the upstream, and any filter is answered exactly.
+All open listings are pulled every \`refresh_seconds\`, plus or minus a tenth, and queries are answered from memory: no
+reader waits for the upstream, and every filter is exact.
 
-- Pages of one pull overlap by ten listings. Each has to begin with a listing that is known from the page before, so
-  nothing that was open all the time is missed while others come and go; where it does not, the pull goes back. A
-  pull is shown whole or not at all.
-- A pull that breaks changes nothing but the age (\`age_seconds\`) of what is held. After two periods without a whole pull
-  it is \`stale\`, with the reason of the latest failure. It is shown for as long as the upstream stays away, and tried
-  again at the period, or after 15 s where that is sooner. A 401 or 403 is heard: then nothing is shown until the key is
-  taken again.
-- What is held is saved with the store, once a minute at most and when the service ends: with SQLite beside the
-  database (\`PATH-snapshots/NAME.json\`, for its owner's eyes only), with Redis under \`entrepot:snapshot:NAME\`, compressed,
-  for a week, and only where it takes no more than the upstream's part of \`cache.max_bytes\`. After a restart it is there
-  at once, \`stale\` until the first pull ends.
-- More than \`max_listings\`: nothing is held, and the upstream is asked live until it has fewer. The log says so once;
-  its \`mode\` is \`live\` and its last error \`too_large\`.
-- Listings that are not open are asked live, and so are a publisher's while not every publisher's address is known.
+- A Registry is pulled in pages that overlap by ten listings. A page has to contain a listing of the page before it;
+  otherwise it is requested again from further back. So nothing that was open all the time is missed while others come
+  and go. A gateway is pulled as one NDJSON stream. A pull is shown whole or not at all.
+- A pull that fails changes nothing but the age (\`age_seconds\`) of the snapshot. After two periods without a whole pull
+  it is \`stale\`, with the reason of the latest failure. It is shown for as long as the upstream is away, and pulled
+  again after the period, or after 15 s if that is sooner. A 401 or 403 hides it until the upstream accepts the key again.
+- The snapshot is saved with the store, once a minute at most and when the service ends: with SQLite beside the
+  database (\`PATH-snapshots/NAME.json\`, readable by its owner only), with Redis under \`entrepot:snapshot:NAME\`,
+  compressed, for a week, and only if it fits the upstream's part of \`cache.max_bytes\`. After a restart with the same
+  URL, kind and key it is there at once, \`stale\` until the first pull ends.
+- An upstream with more than \`max_listings\`, or more bytes of them than half of its part of \`cache.max_bytes\`, is asked
+  live until it has fewer. The log says so once; its \`mode\` is \`live\` and its last error \`too_large\`.
+- Listings that are not open are asked live, and so are one publisher's while an address is not known.
 `,
 }
 
 const KEPT_TEXTS: Readonly<Record<Mode, Readonly<Record<Kept, string>>>> = {
   live: {
-    none: 'nothing is kept',
+    none: 'nothing is cached',
     fresh: 'the same was asked less than 15 s ago',
     stale: 'the same was asked 75 s ago',
   },
