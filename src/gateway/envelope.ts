@@ -47,16 +47,14 @@ export function renderItem(merged: MergedItem): Buffer {
 /** `also_in` and `stale` are always there, the rest where it says something. */
 function renderMeta(merged: MergedItem): string {
   const { item, registry, alsoIn, stale, differs, conflict, disputed, position } = merged
-  return JSON.stringify({
-    registry: qualifiedName(registry, item),
-    ...(item.publisher === null ? {} : { publisher: item.publisher }),
-    also_in: alsoIn,
-    stale,
-    ...(differs ? { differs } : {}),
-    ...(conflict ? { conflict } : {}),
-    ...(disputed.length === 0 ? {} : { disputed }),
-    ...(position === item.createdAt ? {} : { position: formatTimestamp(position) }),
-  })
+  const publisher = item.publisher === null ? '' : `,"publisher":${JSON.stringify(item.publisher)}`
+  let meta = `{"registry":${JSON.stringify(qualifiedName(registry, item))}${publisher}`
+  meta += `,"also_in":${alsoIn.length === 0 ? '[]' : JSON.stringify(alsoIn)},"stale":${stale}`
+  if (differs) meta += ',"differs":true'
+  if (conflict) meta += ',"conflict":true'
+  if (disputed.length > 0) meta += `,"disputed":${JSON.stringify(disputed)}`
+  if (position !== item.createdAt) meta += `,"position":"${formatTimestamp(position)}"`
+  return `${meta}}`
 }
 
 function closing(count: number, total: number, more: string): string {

@@ -65,12 +65,16 @@ export class MergedSequence {
   readonly #cap: Micros
   /** Copies that were read and not yet visited, where there is more than one source. */
   readonly #ahead = new Map<string, Copy | Copy[]>()
+  /** Ids of which several copies were among those at one time. */
+  readonly #repeated = new Set<string>()
   /** Listings of which a copy was visited, by id, while another copy may still come. */
   readonly #emitted = new Map<string, KnownListing[]>()
   /** Copies that are known not to be listings of their own. */
   readonly #duplicates = new Set<string>()
   #after: ResumePoint['after'] | null
   #hasRead = false
+  /** Whether every listing comes once. */
+  #hasNoCopies = false
 
   constructor(
     sources: readonly NamedSource[],
@@ -143,11 +147,6 @@ export class MergedSequence {
     return this.#readers.every(({ isEnded, head }) => isEnded && head === undefined)
   }
 
-  /** Whether every listing comes once. */
-  get #hasNoCopies(): boolean {
-    return this.#readers.length === 1 && this.#readers[0]!.source.mayRepeat !== true
-  }
-
   async #readRound(wanted: number, signal: AbortSignal): Promise<void> {
     const count = this.#hasRead ? NEXT_ROUND : wanted
     this.#hasRead = true
@@ -159,6 +158,8 @@ export class MergedSequence {
       if (!(error instanceof SourceError)) throw error
       for (const reader of pending) reader.giveUp(error)
     }
+    const filled = this.#readers.filter(({ isEmpty }) => !isEmpty)
+    this.#hasNoCopies = filled.length <= 1 && filled[0]?.source.mayRepeat !== true
     if (!this.#hasNoCopies) for (const reader of pending) this.#index(reader)
   }
 
@@ -166,8 +167,12 @@ export class MergedSequence {
     for (const item of reader.ahead) {
       const copy = { item, reader }
       const known = this.#ahead.get(item.listingId)
-      if (known === undefined) this.#ahead.set(item.listingId, copy)
-      else if (Array.isArray(known)) known.push(copy)
+      if (known === undefined) {
+        this.#ahead.set(item.listingId, copy)
+        continue
+      }
+      this.#repeated.add(item.listingId)
+      if (Array.isArray(known)) known.push(copy)
       else this.#ahead.set(item.listingId, [known, copy])
     }
   }
@@ -239,9 +244,8 @@ export class MergedSequence {
     const { listingId } = item
     const read = this.#ahead.get(listingId)
     this.#ahead.delete(listingId)
-    const others = read === undefined ? [] : [read].flat().filter((copy) => copy.item !== item)
-    if (others.length === 1) this.#ahead.set(listingId, others[0]!)
-    else if (others.length > 1) this.#ahead.set(listingId, [...others])
+    const others = Array.isArray(read) ? read.filter((copy) => copy.item !== item) : []
+    if (others.length > 0) this.#ahead.set(listingId, others.length === 1 ? others[0]! : [...others])
     for (const other of this.#readers) {
       if (other === reader || !other.isWhole) continue
       for (const found of other.find(listingId))
@@ -286,7 +290,8 @@ export class MergedSequence {
 
   /** @param listings of the same id that were emitted before */
   #emit(copy: Copy, others: readonly Copy[], listings: readonly KnownListing[]): MergedItem | null {
-    const { groups, own } = groupOf(copy, others, listings)
+    const isAlone = others.length === 0 && listings.length === 0
+    const { groups, own } = isAlone ? { groups: ONE_GROUP, own: [copy] } : groupOf(copy, others, listings)
     const shown = readable(own)
     if (shown === null) return null
     for (const other of own) if (other !== copy) this.#noteDuplicate(other)
@@ -306,10 +311,9 @@ export class MergedSequence {
   /** Of the copies that were read and not visited. */
   #duplicatesAhead(): number {
     let count = 0
-    for (const [listingId, entry] of this.#ahead) {
-      const copies = [entry].flat()
+    for (const listingId of new Set([...this.#repeated, ...this.#emitted.keys()])) {
+      const copies = [this.#ahead.get(listingId) ?? []].flat()
       const emitted = this.#emitted.get(listingId) ?? NO_LISTINGS
-      if (copies.length === 1 && emitted.length === 0) continue
       const listings = emitted.map((listing) => ({ ...listing, storefronts: [...listing.storefronts] }))
       for (const copy of copies.sort(byPlace)) {
         const known = listings.find((listing) => belongs(copy.item, listing))
@@ -374,6 +378,8 @@ type CopySource = Pick<SourceReader, 'source' | 'rank' | 'isStale' | 'positionOf
 type KnownListing = { publisher: string | null; storefronts: (string | null)[] }
 
 const NO_LISTINGS: readonly KnownListing[] = []
+const NO_NAMES: readonly string[] = []
+const ONE_GROUP: readonly Copy[][] = [[]]
 
 function newListing({ publisher, storefrontUrl }: Identity): KnownListing {
   return { publisher, storefronts: [storefrontUrl] }
@@ -453,6 +459,20 @@ function describe(
   const { item, reader } = copy
   const { source } = reader
   const { origin } = item
+  const { conflict, disputed, position } = known
+  const registry = source.name
+  if (group.length === 1 && origin === undefined)
+    return {
+      item,
+      bytes,
+      registry,
+      alsoIn: NO_NAMES,
+      stale: reader.isStale,
+      differs: false,
+      conflict,
+      disputed,
+      position,
+    }
   const own = qualifiedName(source.name, item)
   const names = [
     ...(origin?.alsoIn ?? []).map((name) => `${source.name}/${name}`),
@@ -463,13 +483,14 @@ function describe(
   return {
     item,
     bytes,
-    registry: source.name,
+    registry,
     alsoIn: [...new Set(names)].filter((name) => name !== own),
     stale: reader.isStale || origin?.stale === true,
     differs:
       origin?.differs === true || group.some((other) => other !== copy && hasOtherTerms(item, other.item)),
-    ...known,
-    disputed: [...known.disputed, ...(origin?.disputed ?? []).map((name) => `${source.name}/${name}`)],
+    conflict,
+    position,
+    disputed: [...disputed, ...(origin?.disputed ?? []).map((name) => `${source.name}/${name}`)],
   }
 }
 

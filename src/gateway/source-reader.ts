@@ -74,6 +74,11 @@ export class SourceReader {
     return this.#next >= this.#listings.length && !this.isEnded
   }
 
+  /** Whether the source has nothing, as far as it could be read. */
+  get isEmpty(): boolean {
+    return this.isEnded && (this.#info?.total ?? 0) === 0 && this.#listings.length === 0
+  }
+
   /** Whether it has all of the source's matches at hand, so that `find` finds every copy. */
   get isWhole(): boolean {
     return this.#find !== undefined

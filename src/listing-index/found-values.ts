@@ -3,6 +3,8 @@ import type { Scalar } from '../filter-spec/criteria.ts'
 /** What the paths of a vocabulary find in one listing. Filled again for the next. */
 export class FoundValues {
   count = 0
+  /** Whether a path found a `null`, which is no value. */
+  hasNull = false
   /** For each value, the number of the path that found it. */
   readonly paths: number[] = []
   /** `null` for one that is no scalar: arrays and objects are present, though nothing equals them. */

@@ -51,6 +51,7 @@ export class RowScanner {
     this.#found = found
     this.#gaveUp = false
     found.count = 0
+    found.hasNull = false
     const end = this.#readValue(this.#root, at)
     return this.#gaveUp ? -1 : end
   }
@@ -141,6 +142,7 @@ export class RowScanner {
     if (path < 0) return end
     const scalar: Scalar | null = readScalar(this.#row.bytes, at, end)
     if (scalar !== null) this.#found.add(path, scalar)
+    else this.#found.hasNull = true
     return end
   }
 

@@ -2,7 +2,7 @@ import type { RowText } from './row-text.ts'
 
 /** A longer text is read anew each time: it will hardly come again. */
 const MAX_POOLED_WORDS = 12
-const POOL_SLOTS = 2048
+const POOL_SLOTS = 32_768
 
 /**
  * Strings for the ASCII texts that stand in rows, of which most have been met before: those come without a new string,

@@ -67,17 +67,19 @@ export class PublisherDirectory {
   /** The search to wait for; `null` where all are known, or none is to be had now. */
   #learn(items: readonly PageItem[]): Promise<void> | null {
     const now = this.#clock.now()
+    const isPausing = this.#isPausing(now)
     const wanted = new Set<number>()
     let isUnknown = false
     for (const { publisherId } of items) {
       if (publisherId === null) continue
       const known = this.#publishers.get(publisherId)
       if (known === undefined) isUnknown = true
+      if (isPausing) continue
       // A clock that was set back leaves times in the far future.
       if (known === undefined || known.until <= now || known.until > now + PUBLISHER_FRESH_MS)
         wanted.add(publisherId)
     }
-    if (wanted.size > 0 && !this.#isPausing(now)) {
+    if (wanted.size > 0) {
       this.#search ??= this.#find(wanted).finally(() => {
         this.#search = null
       })

@@ -44,6 +44,7 @@ export class ItemScanner {
   createdAt: Micros = 0
   storefrontUrl: string | null = null
   publisherId: number | null = null
+  /** Whether it may have a `_meta`: one that is `null` is not told from others. */
   hasMeta = false
   /** Whether it has the status and passes the criteria. */
   isMatch = false
@@ -72,7 +73,7 @@ export class ItemScanner {
     let storefrontUrl: unknown
     let status: unknown
     let publisherId: unknown
-    this.hasMeta = false
+    this.hasMeta = this.#found.hasNull
     for (let n = 0; n < count; n++) {
       const value = values[n]
       const path = paths[n]
@@ -105,11 +106,11 @@ export class ItemScanner {
   #parse(row: RowText, at: number): number {
     const { end } = walkValue(row.bytes.subarray(0, row.length), at)
     this.#found.count = 0
+    this.#found.hasNull = true
     try {
       const document = parseJson(row.bytes.toString('utf8', at, end))
       if (!isJsonObject(document)) return end
       walkPaths(this.#fields.tree, document, (path, value) => this.#found.add(path, toScalar(value)))
-      if (document._meta === null) this.#found.add(META, null)
     } catch {
       // not JSON, so not a listing
     }
@@ -120,9 +121,11 @@ export class ItemScanner {
     const { count, paths, values } = this.#found
     const own = this.#values
     for (const { criterion, path } of this.#criteria) {
-      own.length = 0
-      for (let n = 0; n < count; n++) if (paths[n] === path) own.push(values[n]!)
-      if (own.length === 0 ? criterion.onMissing !== 'pass' : !passes(criterion.test, own)) return false
+      let found = 0
+      for (let n = 0; n < count; n++) if (paths[n] === path) own[found++] = values[n]!
+      // Emptied first, it would be allocated anew.
+      if (own.length !== found) own.length = found
+      if (found === 0 ? criterion.onMissing !== 'pass' : !passes(criterion.test, own)) return false
     }
     return true
   }

@@ -73,11 +73,11 @@ export class ListingPage {
     this.directives = options.directives ?? NO_DIRECTIVES
     this.gatewayId = options.gatewayId
     const row = loaded(bytes)
-    const scan = { kind, scanner, bounds: [], times: [] }
+    const scan = { kind, scanner, count: 0 }
     const items = findItems(row, (start) => this.#scanItems(row, start, scan))
-    this.#bounds = Int32Array.from(scan.bounds)
-    this.#times = Float64Array.from(scan.times)
-    this.received = this.#bounds.length / 2
+    this.received = scan.count
+    this.#bounds = BOUNDS.slice(0, 2 * scan.count)
+    this.#times = TIMES.slice(0, 2 * scan.count)
     const envelope = readEnvelope(bytes, items)
     this.total = Math.max(totalOf(envelope), this.received)
     this.missing = readMissing(envelope, missing) ?? undefined
@@ -119,20 +119,23 @@ export class ListingPage {
   }
 
   /** Scans the array that starts at `at`. @returns where it ends */
-  #scanItems(row: RowText, at: number, { kind, scanner, bounds, times }: Scan): number {
+  #scanItems(row: RowText, at: number, scan: Scan): number {
+    const { kind, scanner } = scan
     if (row.bytes[at] !== OPEN_BRACKET) throw badEnvelope('items is not an array')
     let position = skipSpace(row, at + 1)
     if (row.bytes[position] === CLOSE_BRACKET) return position + 1
     for (;;) {
-      if (bounds.length === 2 * MAX_PAGE_ITEMS)
-        throw badEnvelope(`it holds more than ${MAX_PAGE_ITEMS} items`)
+      if (scan.count === MAX_PAGE_ITEMS) throw badEnvelope(`it holds more than ${MAX_PAGE_ITEMS} items`)
       const end = scanner.scan(row, position)
       if (end === position || end >= row.length) throw notJson()
       const { listingId, createdAt, hasMeta } = scanner
       const meta = hasMeta && listingId !== null ? this.#metaOf(kind, position, end) : null
-      if (listingId !== null) this.items.push(new PageItem(this, bounds.length / 2, scanner, meta))
-      bounds.push(position, end)
-      times.push(createdAt, meta?.position ?? createdAt)
+      if (listingId !== null) this.items.push(new PageItem(this, scan.count, scanner, meta))
+      const slot = 2 * scan.count++
+      BOUNDS[slot] = position
+      BOUNDS[slot + 1] = end
+      TIMES[slot] = createdAt
+      TIMES[slot + 1] = meta?.position ?? createdAt
       position = skipSpace(row, end)
       if (row.bytes[position] === CLOSE_BRACKET) return position + 1
       if (row.bytes[position] !== COMMA) throw notJson()
@@ -158,7 +161,11 @@ const MAX_META_BYTES = 256 * 1024
 const OTHER_JSON = /^(\[|"|-?\d|null\b|true\b|false\b)/
 
 type Span = { start: number; end: number }
-type Scan = { kind: UpstreamKind; scanner: ItemScanner; bounds: number[]; times: number[] }
+type Scan = { kind: UpstreamKind; scanner: ItemScanner; count: number }
+
+/** Of the page that is being scanned. */
+const BOUNDS = new Int32Array(2 * MAX_PAGE_ITEMS)
+const TIMES = new Float64Array(2 * MAX_PAGE_ITEMS)
 
 /** Most pages fit in the memory that all of them are read in. */
 const SHARED_ROW = new RowText(MAX_ENVELOPE_BYTES)

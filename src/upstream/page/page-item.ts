@@ -49,8 +49,7 @@ export class PageItem implements Item {
   /** @throws SyntaxError for an item that is too long, nested too deep, or not JSON */
   get bytes(): Uint8Array {
     const bytes = this.#page.bytesOf(this.#index)
-    // One that is null is not found by the scanner.
-    return this.#hasMeta || bytes.includes(META_NAME) ? withoutMember(bytes, '_meta') : bytes
+    return this.#hasMeta ? withoutMember(bytes, '_meta') : bytes
   }
 
   get offset(): number {
@@ -68,8 +67,6 @@ export class PageItem implements Item {
     return origin === undefined ? item : { ...item, origin }
   }
 }
-
-const META_NAME = Buffer.from('"_meta"')
 
 type Scanned = Pick<ItemScanner, 'listingId' | 'storefrontUrl' | 'publisherId' | 'isMatch'>
 
