@@ -3,8 +3,8 @@ import type { Micros } from '../src/domain/timestamp.ts'
 import type { IndexEntry } from '../src/listing-index/listing-index.ts'
 
 /**
- * Listings of the `vms.compute` domain like the examples of `protocol.md` 5.4, oldest first, about 1 KB each. One
- * after the other, so a million need no more memory than one; the same seed gives the same bytes.
+ * Listings of the `vms.compute` domain, oldest first, about 1 KB each. One after the other, so a million need no more
+ * memory than one; the same seed gives the same bytes.
  */
 export function* generateListings(count: number, seed = 1): Generator<IndexEntry> {
   const random = randomFrom(seed)

@@ -6,7 +6,7 @@ export type Offer = {
   [field: string]: unknown
 }
 
-/** `protocol.md` 5.4, virtual machines. */
+/** Virtual machines. */
 export const VM_EXAMPLES: readonly Offer[] = [
   {
     listing_id: '7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01',
@@ -172,7 +172,7 @@ export const VM_EXAMPLES: readonly Offer[] = [
   },
 ]
 
-/** `protocol.md` 5.4, API credits. */
+/** API credits. */
 export const API_CREDIT_EXAMPLES: readonly Offer[] = [
   {
     listing_id: 'weather-0001',

@@ -6,7 +6,7 @@ import { withSecretFiles } from './config/secret-files.ts'
 import { type Environment, readEnvironment, type Settings } from './config/settings.ts'
 import { ConfigError, type Violation } from './errors.ts'
 
-/** Everything the service can be told, checked whole and frozen. Defaults and meanings: `contract.md` 2. */
+/** All settings, checked and frozen. Meanings and defaults: docs/contract.md#1-settings. */
 export type Config = Readonly<Settings & GatewayFile>
 
 /**

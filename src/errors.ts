@@ -1,7 +1,7 @@
 /** One thing that is wrong with an input: where (a dotted path, a variable or a parameter name) and what. */
 export type Violation = { path: string; message: string }
 
-/** Code → HTTP status. The only place where the two meet (`protocol.md` 1.0, 8). */
+/** Code → HTTP status. The only place where the two meet. */
 const STATUS = {
   bad_request: 400,
   unauthorized: 401,

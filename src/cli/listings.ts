@@ -35,7 +35,7 @@ const OVERALL_SECONDS = 10
 /** Reading everything takes many pages. */
 const OVERALL_SECONDS_FOR_ALL = 120
 
-/** `entrepot listings`: the merged array of every selected Registry (`contract.md` 4). */
+/** `entrepot listings`: the merged array of every selected Registry. */
 export const listings = async (
   terminal: Terminal,
   market: Market,

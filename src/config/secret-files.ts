@@ -10,8 +10,8 @@ export const MAX_SECRET_BYTES = 16 * 1024
 
 /**
  * The environment with every secret that a file holds in its place, as Docker and Kubernetes hand them over
- * (`contract.md` 2: "from here or from a file it names"). Line ends behind the secret are cut. A secret that is set
- * twice, and a file that cannot be used, is a problem; no problem repeats what a file holds.
+ * as `NAME_FILE`. Line ends behind the secret are cut. A secret that is set twice, and a file that cannot be used, is
+ * a problem; no problem repeats what a file holds.
  */
 export const withSecretFiles = (environment: Environment, problems: Violation[]): Environment => {
   const found = SECRETS.flatMap((name) => {

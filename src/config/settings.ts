@@ -6,7 +6,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** What the environment says (`contract.md` 2). An empty variable counts as unset. */
+/** Settings from the environment. An empty variable counts as unset. */
 export type Settings = {
   host: string
   /** 0 takes any free port. */

@@ -2,7 +2,7 @@ import type { Micros } from './timestamp.ts'
 
 export type KeyScope = 'read' | 'write'
 
-/** An API key as it is kept: never the key, only its hash (`protocol.md` 1.3). */
+/** An API key as it is stored: its hash, never the key. */
 export type ApiKey = {
   id: number
   name: string

@@ -1,4 +1,4 @@
-/** What is counted: reads without a key, reads with one, signed mutations (`contract.md` 2, `[limits]`). */
+/** What is counted: reads without a key, reads with one, signed mutations. */
 export type LimitKind = 'anonymous' | 'read_key' | 'publish'
 
 /** Where somebody stands after one more use. */

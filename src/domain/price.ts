@@ -2,8 +2,8 @@ import type { JsonObject } from './json.ts'
 import { textAt } from './json-at.ts'
 
 /**
- * What a listing advertises: the first rate of its first escrow, in base units of its token (`protocol.md` 5.3). The
- * token's decimals are on its chain and not in the listing.
+ * The advertised price: the first rate of the first escrow, in base units of its token. The token's decimals are on its
+ * chain and not in the listing.
  */
 export type Price = { value: bigint; per: string; token: string | null; chain: string | null }
 

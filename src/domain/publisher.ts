@@ -1,6 +1,6 @@
 import type { Micros } from './timestamp.ts'
 
-/** A seller as a Registry knows her: the wallet that signed, and where she trades (`protocol.md` 1.2, 1.10). */
+/** A publisher of a Registry: the wallet that signed, and its storefront. */
 export type Publisher = {
   publisherId: number
   scheme: string

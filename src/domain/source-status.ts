@@ -2,7 +2,7 @@ import type { MissingSource } from './missing-source.ts'
 import type { SourceMode, Visibility } from './reading.ts'
 import type { SourceReason } from './source-reason.ts'
 
-/** How one source is doing, apart from any one query: an entry of `GET /sources` (`contract.md` 3.2). */
+/** The state of one source, apart from any one query: an entry of `GET /sources`. */
 export type SourceStatus = {
   name: string
   mode: SourceMode

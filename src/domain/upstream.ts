@@ -8,7 +8,7 @@ export type UpstreamKind = (typeof UPSTREAM_KINDS)[number]
 /** `live` fans each query out; `snapshot` pulls all open listings and answers from memory. */
 export type UpstreamMode = (typeof UPSTREAM_MODES)[number]
 
-/** One `[[upstreams]]` table of the gateway file (`contract.md` 2), defaults filled in and the key resolved. */
+/** One `[[upstreams]]` table of the gateway file, defaults filled in and the key resolved. */
 export type UpstreamOptions = {
   /** `[a-z0-9-]`, unique; shown to readers. */
   name: string

@@ -18,8 +18,8 @@ export type CanonicalValue =
   | { readonly [name: string]: CanonicalValue }
 
 /**
- * The canonical JSON of `protocol.md` 1.13: members ordered by code point at every level, no white space, ASCII only,
- * floats as Python writes them. A bare number is an integer.
+ * The canonical JSON of docs/protocol.md#72-the-response-and-its-etag: members ordered by code point at every level, no
+ * white space, ASCII only, floats as Python writes them. A bare number is an integer.
  */
 export const canonicalJson = (value: CanonicalValue): string => {
   if (typeof value === 'string') return canonicalString(value)

@@ -10,7 +10,7 @@ type EtagSource = Pick<FilterSpec, 'version' | 'schema'> & {
   filters: readonly FilterDefinition[]
 }
 
-/** Lower-case hex SHA-256 of a filter spec's canonical form (`protocol.md` 1.13). */
+/** Lower-case hex SHA-256 of a filter spec's canonical form: docs/protocol.md#72-the-response-and-its-etag. */
 export const filterSpecEtag = (source: EtagSource): string =>
   createHash('sha256').update(canonicalForm(source)).digest('hex')
 

@@ -3,7 +3,7 @@ import type { Bound, Criterion, Scalar, Test } from './criteria.ts'
 import { resolvePath } from './path.ts'
 import { toScalar } from './scalar.ts'
 
-/** Whether a listing's document (`protocol.md` 1.6) passes every condition. */
+/** Whether a listing as served passes every condition. */
 export const matchesAll = (criteria: readonly Criterion[], document: JsonValue): boolean =>
   criteria.every((criterion) => matches(criterion, document))
 
@@ -19,8 +19,8 @@ export const failureOf = (criterion: Criterion, document: JsonValue): 'value' | 
 }
 
 /**
- * Whether a field that is present passes: `values` is what its path found, at least one value, no nulls
- * (`protocol.md` 1.14). A value of another type is not equal and in no range, never an error (section 8).
+ * Whether a field that is present passes (docs/protocol.md#63-matching). `values` is what its path found, at least one,
+ * no nulls. A value of another type is not equal and not in range, and never an error.
  */
 export const passes = (test: Test, values: readonly JsonValue[]): boolean => {
   switch (test.op) {

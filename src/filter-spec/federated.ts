@@ -10,7 +10,7 @@ import { renderFilterSpec } from './wire.ts'
 /** An upstream with what is known of its vocabulary. */
 export type Declaring = { name: string; kind: UpstreamKind; priority: number; spec: UpstreamSpec }
 
-/** One vocabulary over many Registries: what readers of a gateway may ask (`contract.md` 3.2). */
+/** One vocabulary over many Registries: the filters that readers of a gateway may use. */
 export type FederatedSpec = {
   /** Over the whole; our own spec's where nothing is added to it. */
   etag: string
@@ -48,7 +48,7 @@ const addedFilters = (own: FilterSpec, upstreams: readonly Declaring[]): Added[]
     .map((filter) => ({ filter, registries: upstreams.flatMap((upstream) => declaring(upstream, filter)) }))
 }
 
-/** Only a gateway is believed to speak for others (`contract.md` 2, `kind`). */
+/** Only of an upstream with `kind = "gateway"` are the names of other Registries believed. */
 const declaring = ({ name, kind, spec }: Declaring, filter: Filter): string[] => {
   const declared = spec.filters.get(filter.name)
   if (declared === undefined || !isSameFilter(declared, filter)) return []

@@ -9,7 +9,7 @@ export type ValueType = (typeof VALUE_TYPES)[number]
 export type AliasKind = (typeof ALIAS_KINDS)[number]
 export type OnMissing = 'fail' | 'pass'
 
-/** One filter as its YAML says, defaults filled in: the seven keys of `protocol.md` 1.13. */
+/** One filter of a filter spec file, defaults filled in. */
 export type FilterDefinition = {
   name: string
   path: string
@@ -26,7 +26,7 @@ export type Filter = FilterDefinition & { compiled: Path }
 /** A Registry's vocabulary: what may be asked, and what a listing should look like. */
 export type FilterSpec = {
   version: number
-  /** Lower-case hex SHA-256 of the canonical form (`protocol.md` 1.13). */
+  /** Lower-case hex SHA-256 of the canonical form. */
   etag: string
   schema: { id: string; version: number } | null
   /** JSON Schema 2020-12 of a listing. */

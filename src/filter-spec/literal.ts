@@ -4,7 +4,7 @@ import type { ValueType } from './filter.ts'
 const MAX_INTEGER_DIGITS = 4_300
 
 /**
- * A filter's value read from its text, as the deployed protocol reads it (`protocol.md` 1.14, Value types).
+ * A filter's value read from its text, as the deployed protocol reads it: docs/protocol.md#62-value-types.
  * A boolean is 0 or 1; a number may be NaN or infinite. `null` when the text is no value of that type.
  */
 export const readLiteral = (type: ValueType, text: string): string | number | bigint | null => {

@@ -11,7 +11,7 @@ import { filterEntry, MAX_FILTERS, specFile } from './spec-file.ts'
 import { readYaml } from './yaml-document.ts'
 
 /**
- * Reads a filter spec file, checked whole (`protocol.md` 8).
+ * Reads a filter spec file and checks all of it.
  * @throws ConfigError with every problem
  */
 export const readFilterSpec = (file: string): FilterSpec => parseFilterSpec(readText(file), file)

@@ -7,7 +7,7 @@ import { quote, refuse } from './refusal.ts'
 import { OVERRIDE_PREFIX } from './reserved.ts'
 
 /**
- * The conditions that query parameters ask for (`protocol.md` 1.14). `pairs` are decoded and hold no reserved
+ * The conditions that query parameters ask for (docs/protocol.md#6-filters). `pairs` are decoded and hold no reserved
  * parameter (`reserved.ts`). Of a repeated name the last value counts, at the place where the name came first.
  * Overrides are read before all others; an empty value asks nothing, even of an unknown filter.
  * @throws EntrepotError `bad_request` for the first parameter that is wrong

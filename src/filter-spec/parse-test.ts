@@ -65,7 +65,7 @@ const parseValue = ({ name, value_type: type }: FilterDefinition, text: string):
 const valueSet = (values: readonly (Scalar | null)[]): ReadonlySet<Scalar> =>
   new Set(values.filter((value) => value !== null))
 
-/** A NaN bound never excludes (`protocol.md` 1.14), so it is an open one. */
+/** A NaN bound excludes nothing, so it is an open one. */
 const bound = (value: Scalar | null, inclusive: boolean): Bound | null =>
   value === null || typeof value === 'string' ? null : { value, inclusive }
 

@@ -8,8 +8,8 @@ export type Path = readonly Step[]
 export const MAX_PATH_CHARACTERS = 1_000
 
 /**
- * Reads a path of the dialect that `protocol.md` 8 keeps: optional `$`, dotted names, quoted brackets, `[n]`, `[-n]`
- * and `[*]`. A name that the deployed parser cannot read bare (`protocol.md` 1.14) is refused bare here too.
+ * Reads a path: optional `$`, dotted names, quoted brackets, `[n]`, `[-n]` and `[*]`. A name that the deployed parser
+ * cannot read bare is refused bare here too: docs/protocol.md#64-paths.
  * @throws SyntaxError that names the offending part
  */
 export const compilePath = (text: string): Path => {

@@ -1,7 +1,7 @@
-/** Query parameters of a Registry's `GET /listings` that are no filters (`protocol.md` 1.7). */
+/** Query parameters of a Registry's `GET /listings` that are no filters. */
 export const REGISTRY_PARAMETERS: ReadonlySet<string> = new Set(['status', 'limit', 'offset', 'publisher'])
 
-/** The same at a gateway with upstreams (`contract.md` 3.1). */
+/** The same at a gateway with upstreams. */
 export const GATEWAY_PARAMETERS: ReadonlySet<string> = new Set([
   ...REGISTRY_PARAMETERS,
   'require',

@@ -1,7 +1,7 @@
 import { readBoolean, trim } from './literal.ts'
 import { quote, refuse } from './refusal.ts'
 
-/** A raw value that spells out its operator (`protocol.md` 1.14, Set form). A payload begins with its bracket. */
+/** A raw value with its operator: docs/protocol.md#61-plain-form-and-set-form. A payload begins with its bracket. */
 export type SetForm = { op: 'in' | 'not_in' | 'range'; payload: string } | { op: 'exists'; wanted: boolean }
 
 /** `null` for a plain value, which is whatever does not begin exactly as a set form does. */

@@ -59,7 +59,7 @@ export const filterEntry = z
 
 const schemaIdentity = z.strictObject({ id: z.string().min(1), version: version.default(1) })
 
-/** A filter spec file (`protocol.md` 1.13); its filters and its listing shape are looked at on their own. */
+/** A filter spec file (docs/protocol.md#71-the-file). Its filters and its listing shape are checked on their own. */
 export const specFile = z
   .strictObject({
     version,

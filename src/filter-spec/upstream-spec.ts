@@ -27,18 +27,17 @@ export type KnownSpec = {
   recheck: (doubted: UpstreamSpec | null) => Promise<UpstreamSpec | null>
 }
 
-/** More is not read of one name (`contract.md` 3.2). */
+/** Most `registries` of one filter that are read. */
 const MAX_REGISTRIES = 100
 const MAX_DEPTH = 64
 const MAX_SCHEMA_ID_CHARACTERS = 128
-/** As many gateways as a question may pass (`contract.md` 3.1, Loop), so that no filter lives on by going in circles. */
+/** As many gateways as a question may pass, so that no filter stays alive by going in circles. */
 const REGISTRY_NAME = /^[a-z0-9-]{1,64}(?:\/[a-z0-9-]{1,64}){0,2}$/
 const ETAG = /^[\x21\x23-\x7e]{1,128}$/
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
 
 /**
- * Reads what a stranger answers to `GET /filter-spec` (`protocol.md` 1.13). What is wrong with one filter spoils only
- * that filter.
+ * Reads an upstream's answer to `GET /filter-spec`. What is wrong with one filter spoils only that filter.
  * @throws SyntaxError for an answer that is no filter spec
  */
 export const readUpstreamSpec = (body: Buffer): UpstreamSpec => {
@@ -87,7 +86,7 @@ const readRegistries = (value: JsonValue | undefined): readonly string[] | null 
 const readEtag = (value: JsonValue | undefined): string | null =>
   typeof value === 'string' && ETAG.test(value) ? value : null
 
-/** As buyers of the deployed protocol read it: trimmed, and a blank one is none (`protocol.md` 3.2). */
+/** As buyers of the deployed protocol read it: trimmed; a blank one counts as undeclared. */
 const readSchemaId = (schema: JsonValue | undefined): string | null => {
   const id = isJsonObject(schema) && typeof schema.id === 'string' ? schema.id.trim() : ''
   return id.slice(0, MAX_SCHEMA_ID_CHARACTERS).toWellFormed().replaceAll(CONTROL, '\ufffd') || null

@@ -2,8 +2,8 @@ import { definitionOf } from './definition.ts'
 import type { FilterDefinition, FilterSpec } from './filter.ts'
 
 /**
- * The body of `GET /filter-spec` (`protocol.md` 1.13): nulls shown, no `schema` where none is declared. `added` are
- * the filters of others (`contract.md` 3.2).
+ * The body of `GET /filter-spec`: nulls shown, no `schema` where none is declared. `added` are the filters that only
+ * upstreams declare.
  */
 export const renderFilterSpec = (spec: FilterSpec, added: readonly FilterDefinition[] = []): string =>
   JSON.stringify({

@@ -2,7 +2,7 @@ import type { ScalarTag } from 'yaml'
 import { Float } from './canonical-json.ts'
 
 /**
- * The plain scalars of YAML 1.1 as the deployed protocol's reader resolves them (`protocol.md` 1.13): `yes` is a
+ * The plain scalars of YAML 1.1 as the deployed protocol's reader resolves them, on which etags depend: `yes` is a
  * boolean and `y` a string, `010` is 8, `1_000` is 1000, `1:30` is 90, `1e3` is a string and `1.0e+3` a float.
  * What JSON cannot hold (dates, `.inf`, `.nan`) is an error. Integers outside the safe range are bigints.
  */

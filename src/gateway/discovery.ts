@@ -36,7 +36,7 @@ export type Completeness = { complete: boolean; sources: readonly SourceNote[] }
 /** What a source had to do with an answer: at least how it is, and why where it is not well. */
 export type SourceNote = {
   registry: string
-  /** As in `GET /listings` and `GET /sources` (`contract.md` 3.1). */
+  /** As in `GET /listings` and `GET /sources`. */
   state: string
   reason?: string
   [member: string]: unknown

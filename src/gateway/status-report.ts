@@ -2,7 +2,7 @@ import type { MissingSource } from '../domain/missing-source.ts'
 import type { SourceStatus } from '../domain/source-status.ts'
 import { reportMissing } from './source-report.ts'
 
-/** How a source is doing, as it is sent: an entry of `GET /sources` (`contract.md` 3.2). */
+/** The state of a source: an entry of `GET /sources`. */
 export const reportStatus = ({ name, mode, visibility, state, ...status }: SourceStatus) => ({
   registry: name,
   mode,

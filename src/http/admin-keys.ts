@@ -14,7 +14,7 @@ const MAX_NAME_LENGTH = 128
 
 const scope = z.enum(['read', 'write'], "Input should be 'read' or 'write'")
 
-/** The name is counted in code points and before trimming; further members are ignored (`protocol.md` 1.3). */
+/** The name is counted in code points and before trimming; further members are ignored. */
 const mintRequest = z
   .looseObject({
     name: z

@@ -14,7 +14,7 @@ export type Gates = {
 }
 
 /**
- * The gates of `spec.md` 5.1 in the words of `protocol.md` 1.3.
+ * The gates, in the deployed protocol's words: docs/protocol.md#2-api-keys.
  * @returns who reads; a token that opens nothing is ignored where no gate is on and no source is private
  */
 export const createAuthorize =

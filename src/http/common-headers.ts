@@ -23,8 +23,8 @@ export const COMMON_HEADERS: FixedHeaders = [
 ]
 
 /**
- * What every answer carries, problems included: any origin may read it, but never with a browser's credentials
- * (`protocol.md` 8), nobody guesses its type, and nothing in it runs. Answers a preflight itself (`protocol.md` 1.0).
+ * Sets the headers of every answer, problems included: any origin may read it, without a browser's credentials, its type
+ * is not guessed, and nothing in it runs. Answers a preflight itself.
  */
 export const setCommonHeaders: Koa.Middleware = async (context, next) => {
   const { req, res } = context

@@ -5,7 +5,7 @@ import { lazy } from './lazy.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi.ts'
 import type { Route } from './route.ts'
 
-/** Where the deployed protocol shows its own pages; ours is one page (`protocol.md` 1.0). */
+/** Where the deployed protocol has its pages; here they are the same page as `/docs`. */
 const OTHER_PATHS = ['/docs/oauth2-redirect', '/redoc']
 
 /** What describes the routes given, and itself. Made when it is first asked for. */

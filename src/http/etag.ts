@@ -1,7 +1,7 @@
 import { EntrepotError } from '../errors.ts'
 
 /**
- * `If-Match` as the deployed protocol reads it (`protocol.md` 1.7): one tag, quotes and a weak prefix forgiven.
+ * `If-Match` as the deployed protocol reads it: one tag, with or without quotes and a weak prefix.
  * @throws EntrepotError `filter_spec_mismatch` with the first of the tags that would have matched
  */
 export const requireEtag = (

@@ -3,7 +3,7 @@ import type { Reader } from '../domain/api-key.ts'
 import type { JsonValue } from '../domain/json.ts'
 import type { Trace } from '../domain/trace.ts'
 
-/** Which credential a route asks for (`protocol.md` 1.0, `spec.md` 5). */
+/** Which credential a route asks for: docs/protocol.md#2-api-keys. */
 export type Gate = 'none' | 'read' | 'write' | 'admin'
 
 /** One request as a handler sees it, already past its gate. */
@@ -13,7 +13,7 @@ export type Exchange = {
   params: Readonly<Record<string, string>>
   /** Undecoded, without the `?`. */
   queryString: string
-  /** Decoded; of a repeated name the last value (`protocol.md` 1.7). */
+  /** Decoded; of a repeated name the last value. */
   query: ReadonlyMap<string, string>
   /** The first header line of that lower-case name. */
   header: (name: string) => string | undefined

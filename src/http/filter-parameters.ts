@@ -2,7 +2,7 @@ import { describeFilter } from '../filter-spec/describe-filter.ts'
 import type { Filter, FilterSpec, ValueType } from '../filter-spec/filter.ts'
 import type { Parameter } from './route.ts'
 
-/** The filters of a spec as query parameters, each with its plain and its set form (`protocol.md` 1.14). */
+/** The filters of a spec as query parameters, each with its plain and its set form. */
 export const filterParameters = ({ filters }: Pick<FilterSpec, 'filters'>): Parameter[] =>
   [...filters.values()].map((filter) => ({
     name: filter.name,

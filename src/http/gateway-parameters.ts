@@ -41,7 +41,7 @@ export const CURSOR: Parameter = {
   schema: { type: 'string' },
 }
 
-/** What a listing read at a gateway takes besides (`contract.md` 3.1). */
+/** Further parameters of a listing read at a gateway: docs/contract.md#34-further-parameters. */
 export const GATEWAY_ONLY: readonly Parameter[] = [REQUIRE, TIMEOUT_MS, SOURCES, EXPLAIN, CURSOR]
 
 /** An empty value asks nothing, as with a filter; `timeout_ms` is a number or is not there. */

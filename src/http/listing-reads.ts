@@ -21,7 +21,7 @@ import {
 import type { Parameter, Route } from './route.ts'
 import { envelope, listing } from './wire.ts'
 
-/** `GET /listings` of a plain Registry: exactly the three members of `spec.md` 2.1. */
+/** `GET /listings` of a plain Registry: exactly `items`, `count` and `total_after_filter`. */
 export const listLocalListings = (spec: FilterSpec, replica: Replica): Route => ({
   method: 'GET',
   path: '/listings',
@@ -49,7 +49,7 @@ const readLocal = ({ queryString, header }: Exchange, spec: FilterSpec, replica:
   const parameters = readListingParameters(queryString)
   requireEtag(header('if-match'), spec.etag)
   const status = readStatusParameter(parameters.status)
-  // The protocol answers an unknown publisher before it looks at the filters (`protocol.md` 1.7).
+  // The protocol answers an unknown publisher before it looks at the filters.
   const { publisher } = parameters
   const { projection } = replica
   const { version } = projection.listings
@@ -64,7 +64,7 @@ const readLocal = ({ queryString, header }: Exchange, spec: FilterSpec, replica:
   return { body, isCurrent }
 }
 
-/** Any status (`protocol.md` 1.6). */
+/** Any status. */
 export const getListing = (replica: Replica): Route => ({
   method: 'GET',
   path: '/listings/:id',

@@ -26,7 +26,7 @@ const MAX_CACHE_STATUS = 2400
 const MAX_SERVER_TIMING = 1600
 
 /**
- * Headers of a merged answer (`contract.md` 3.1). All that they say is of sources that the reader may see.
+ * Headers of a merged answer (docs/contract.md#4-headers), about sources that the reader may see.
  * @param rows its items as they are sent
  */
 export const mergedHeaders = (

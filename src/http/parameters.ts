@@ -55,7 +55,7 @@ export const IF_NONE_MATCH: Parameter = {
   schema: { type: 'string' },
 }
 
-/** The reserved parameters of a listing read, checked, and the rest as they came (`protocol.md` 1.7). */
+/** The reserved parameters of a listing read, checked, and the rest as they came. */
 export type ListingParameters = {
   limit: number
   offset: number
@@ -113,7 +113,7 @@ export const readIntegerParameter = (
 
 const INTEGER = /^\s*[+-]?\d+(\.0*)?\s*$/
 
-/** Lenient as the deployed protocol: `5.0`, `+5`, ` 5 ` and `01` are integers (`protocol.md` 1.0). */
+/** Lenient as the deployed protocol: `5.0`, `+5`, ` 5 ` and `01` are integers. */
 const readInteger = <Fallback>(
   { in: place, name, schema }: IntegerParameter,
   text: string | undefined,

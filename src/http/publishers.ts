@@ -12,7 +12,6 @@ const publisherEnvelope = z
   .object({ items: z.array(publisher), count: z.int() })
   .meta({ id: 'PublisherEnvelope' })
 
-/** `protocol.md` 1.10. */
 export const listPublishers = (replica: Replica): Route => ({
   method: 'GET',
   path: '/publishers',

@@ -34,7 +34,7 @@ export type Service = Omit<MetricsOptions, 'gateway'> & {
   areTried: () => boolean
 }
 
-/** The route table (`protocol.md` 1.0, `contract.md` 3.2). */
+/** The route table. */
 export const createRoutes = (service: Service): Route[] => {
   const { spec, keys, gateway, store } = service
   const routes = [
@@ -71,7 +71,7 @@ const listingRoutes = ({ spec, registry, gateway }: Service): Route[] => {
   ]
 }
 
-/** A pure gateway takes no listings, and says so rather than 405 (`contract.md` 2, `registry.enabled`). */
+/** A pure gateway takes no listings: 404 with a reason rather than 405. */
 const NO_REGISTRY: Route = {
   method: 'POST',
   path: '/listings',

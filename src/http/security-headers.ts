@@ -45,7 +45,7 @@ const NOTHING = {
   frameAncestors: ["'none'"],
 }
 
-/** What every answer carries. Any origin may read the market (`protocol.md` 8), hence `cross-origin`. */
+/** Headers of every answer. Any origin may read the market, hence `cross-origin`. */
 export const EVERY_ANSWER: FixedHeaders = headersOf({
   ...LEFT_OUT,
   contentSecurityPolicy: { useDefaults: false, directives: NOTHING },

@@ -63,7 +63,7 @@ const sourceDetails = sourceStatus
   })
   .meta({ id: 'SourceDetails' })
 
-/** How every source that the reader may see is doing (`contract.md` 3.2). */
+/** The state of every source that the reader may see. */
 export const listSources = ({ sources }: SourceBook): Route => ({
   method: 'GET',
   path: '/sources',

@@ -13,7 +13,7 @@ const stats = z
   })
   .meta({ id: 'Stats' })
 
-/** All three statuses always (`protocol.md` 1.11). */
+/** All three statuses always. */
 export const getStats = (replica: Replica): Route => ({
   method: 'GET',
   path: '/api/v1/system/stats',

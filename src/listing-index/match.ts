@@ -36,8 +36,8 @@ export class Scratch {
 export type Match = { slots: Bitset; count: number }
 
 /**
- * Bit operations only; `protocol.md` 1.14 is what they mean, and `evaluate.ts` says the same for one document. A
- * condition that nothing in the block can meet ends it before any set is touched.
+ * Bit operations only; `evaluate.ts` gives the same result for one document. A condition that nothing in the block can
+ * meet ends it before any set is touched.
  */
 export const matchBlock = (block: Block, conditions: Conditions, scratch: Scratch): Match => {
   const { status } = conditions

@@ -7,7 +7,7 @@ export type SlotRow = {
   listingId: string
   publisherId: number
   createdAt: Micros
-  /** The listing's row on the wire, `protocol.md` 1.6: JSON in UTF-8. */
+  /** The listing as served: JSON in UTF-8. */
   bytes: Uint8Array
 }
 

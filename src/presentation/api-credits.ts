@@ -5,7 +5,7 @@ import { joined, textOf } from './observation.ts'
 import { advertisedRate } from './pricing.ts'
 import type { Quantity } from './record.ts'
 
-/** What is particular to listings of API credits (`protocol.md` 5.2). */
+/** What is particular to listings of API credits: docs/protocol.md#8-domains. */
 export const apiCreditsDetails: RecordDetails = (listing, offer) => ({
   schema: 'arkhai.compute.api-credits@1.1.0',
   location: textOf(offer.base_url),
@@ -19,7 +19,7 @@ export const apiCreditsDetails: RecordDetails = (listing, offer) => ({
   },
   resource: {
     service: textOf(offer.service_name),
-    // Seller metadata that is no wire field (`spec.md` 2.5), so no listing tells it.
+    // The seller's own metadata, which is not in a listing.
     model: null,
     quota: textOf(offer.resource_id) === null ? null : `prepaid balance in ${textOf(offer.resource_id)}`,
     access: joined([textOf(offer.base_url), prefixed('described at ', textOf(offer.openapi_url))]),

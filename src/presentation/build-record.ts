@@ -11,8 +11,8 @@ import { virtualMachineDetails } from './virtual-machine.ts'
 export class UnpresentableError extends Error {}
 
 /**
- * The presentation record of `spec.md` 2.5 for a listing, from what its Registry and its storefront show. Nothing is
- * guessed: see `record.ts`.
+ * The presentation record of a listing, from what its Registry and its storefront show. Nothing is guessed: see
+ * `record.ts`.
  * @throws UnpresentableError for a listing without an id, of neither kind, or without a place in time
  */
 export const buildRecord = (found: FoundListing, storefront: StorefrontView): PresentationRecord => {
@@ -75,7 +75,7 @@ const isAvailable = ({ listing }: FoundListing, { status, listing: atStorefront 
   atStorefront?.paused !== true &&
   (atStorefront === null || (textOf(atStorefront.status) ?? 'open') === 'open')
 
-/** Escrows hold ERC-20 tokens (`protocol.md` 5.3). */
+/** Escrows hold ERC-20 tokens. */
 const settlementOf = ({ listing }: FoundListing): PresentationRecord['settlement'] => {
   const escrow = firstOf(listing.accepted_escrows)
   const address = textOf(escrow.escrow_address)

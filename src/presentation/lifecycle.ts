@@ -9,7 +9,7 @@ export const lifecycleOf = (
 ): PresentationRecord['lifecycle'] => ({
   advertised: advertised(listing),
   proposed: notStarted('no proposal by a buyer'),
-  // Accepting a listed price is the direct path: only where the amount may move is it countered (`spec.md` 2.5).
+  // A listed price is taken or left; only where the amount may move is it countered.
   countered:
     mode === 'listed'
       ? { status: 'not-applicable', label: 'the listed price is taken or left' }

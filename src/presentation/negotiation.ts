@@ -13,7 +13,7 @@ export const negotiationOf = (
           status: 'shown',
           actor: 'seller',
           round: null,
-          // The signature of a publish is no part of the listing (`spec.md` 2.2).
+          // A listing does not hold the signature of its publish.
           signature: null,
           occurred_at: publishedAt,
           amount,

@@ -9,7 +9,7 @@ export type FoundListing = {
   publisher: string | null
 }
 
-/** What a storefront shows to everybody (`protocol.md` 4.2). `null` where it did not answer. */
+/** What a storefront shows without credentials. `null` where it did not answer. */
 export type StorefrontView = {
   /** `GET /api/v1/system/status` */
   status: JsonObject | null

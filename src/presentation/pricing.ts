@@ -3,8 +3,8 @@ import { countOf, firstOf, membersOf, type StorefrontView, textOf } from './obse
 import type { Money, PresentationRecord, Quantity } from './record.ts'
 
 /**
- * The advertised rate: the first rate of the first escrow (`protocol.md` 5.3), in base units of its token, whose
- * decimals no listing tells. `null` where the listing names none.
+ * The advertised rate: the first rate of the first escrow, in base units of its token. A listing does not hold the
+ * token's decimals. `null` where it has no rate.
  */
 export const advertisedRate = (listing: JsonObject): { rate: Money; unit: string } | null => {
   const escrow = firstOf(listing.accepted_escrows)
@@ -63,5 +63,5 @@ const constraintsOf = (listing: JsonObject): string[] => {
 const objects = (value: JsonObject[string] | undefined): JsonObject[] =>
   Array.isArray(value) ? value.map(membersOf) : []
 
-/** A demand without a chain holds on any (`protocol.md` 5.3). */
+/** A demand without a chain holds on any chain. */
 const chainOf = ({ chain_name: chain }: JsonObject): string => textOf(chain) ?? 'any chain'

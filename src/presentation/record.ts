@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { NEGOTIATION_STAGES } from './stages.ts'
 
 /**
- * The review-projection records of `spec.md` 2.5, both kinds. A text that is not known is `null`: a record says
- * nothing that its listing and its storefront do not show.
+ * Presentation records of both kinds: docs/protocol.md#11-storefronts-and-presentation-records. A text that neither
+ * the listing nor the storefront shows is `null`.
  */
 const text = z.string().min(1)
 const known = text.nullable()
@@ -46,7 +46,7 @@ const negotiationEntry = z.discriminatedUnion('status', [
   }),
 ])
 
-/** One kind of record. Its members stand in the order of `spec.md` 2.5. */
+/** One kind of record, its members in this order. */
 const recordOf = <Name extends string, Resource extends z.ZodType>(kind: Name, resource: Resource) =>
   z.strictObject({
     market_data: z.boolean(),

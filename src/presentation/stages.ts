@@ -1,2 +1,2 @@
-/** The steps of a negotiation (`spec.md` 2.5), apart from the schema of a record, which takes a library to load. */
+/** The stages of a negotiation. Not in `record.ts`, because its schema loads a library. */
 export const NEGOTIATION_STAGES = ['advertised', 'buyer-proposed', 'seller-countered', 'agreed'] as const

@@ -4,7 +4,7 @@ import { notStarted } from './lifecycle.ts'
 import { counted, countOf, joined, type StorefrontView, textOf } from './observation.ts'
 import type { Quantity, Step } from './record.ts'
 
-/** What is particular to listings of virtual machines (`protocol.md` 5.1). */
+/** What is particular to listings of virtual machines: docs/protocol.md#8-domains. */
 export const virtualMachineDetails: RecordDetails = (_listing, offer, storefront) => ({
   schema: 'arkhai.compute.virtual-machine@1.0.0',
   location: textOf(offer.region),

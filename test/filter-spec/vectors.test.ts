@@ -24,5 +24,5 @@ for (const vector of vectors) {
   })
 }
 
-/** The deployed sentence; where it shows a line break as Python's escape, ours has the line break (`protocol.md` 8). */
+/** The deployed sentence; where it shows a line break as Python's escape, ours has the line break. */
 const ourSentence = ({ detail }: FilterVector): string => detail!.replaceAll('\\n', '\n')

@@ -55,7 +55,7 @@ const toVector = (stored: StoredVector): FilterVector => {
   }
 }
 
-/** Only what the query names is compiled: the `paths` spec has paths that our dialect refuses (`protocol.md` 8). */
+/** Compiles only what the query names: the `paths` spec has paths that our dialect refuses. */
 const filtersOf = (spec: string, pairs: FilterVector['pairs']): Map<string, Filter> => {
   const named = new Set(pairs.flatMap(([name]) => [name, name.replace(/^strict\./, '')]))
   const filters = file.specs[spec]!.filter(({ name }) => named.has(name))

@@ -18,8 +18,8 @@ export class RegistryClientError extends Error {
 }
 
 /**
- * Speaks what the Python `registry_client` 0.10 sends, and reads what it reads (`protocol.md` 2). Written from that
- * section alone: nothing here knows how our service is made.
+ * Sends what the deployed Python client `registry_client` 0.10 sends, and reads what it reads. Nothing here depends on
+ * how our service is made.
  */
 export class ReferenceClient {
   readonly #baseUrl: string

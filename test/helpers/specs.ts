@@ -15,7 +15,7 @@ export const filterOf = (name: string, definition: Partial<FilterDefinition> = {
     ...definition,
   })
 
-/** The body of a Registry's `GET /filter-spec` (`protocol.md` 1.13). */
+/** The body of a Registry's `GET /filter-spec`. */
 export const specBody = (etag: string, filters: readonly Filter[], schema?: string): object => ({
   version: 1,
   etag,

@@ -1,7 +1,7 @@
 import { isJsonObject, parseJson } from '../../domain/json.ts'
 
 /**
- * Which of a query's filters an upstream's 400 is about: those that its `detail` names (`protocol.md` 1.14), or all
+ * Which of a query's filters an upstream's 400 is about: those that its `detail` names, or all
  * of them where it names none.
  */
 export const refusedFilters = (

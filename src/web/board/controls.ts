@@ -2,7 +2,7 @@ import type { JsonValue } from '../../domain/json.ts'
 import { at, textAt } from '../../domain/json-at.ts'
 import { listAt } from '../common/source-report.ts'
 
-/** How one filter of the vocabulary (`protocol.md` 1.13) is asked for. */
+/** The control for one filter of the vocabulary. */
 export type Control = {
   name: string
   label: string
@@ -80,5 +80,5 @@ const choicesAt = (shape: JsonValue, path: readonly string[]): string[] => {
   return values.every((value) => typeof value === 'string' && isListable(value)) ? values.map(String) : []
 }
 
-/** The set form has commas between its values, and no way to write one inside (`protocol.md` 1.14). */
+/** The set form has commas between its values, and no way to write one inside. */
 const isListable = (value: string): boolean => !/[,[\]]/.test(value) && value.trim() === value && value !== ''

@@ -108,7 +108,7 @@ const INPUTS = {
   text: PlainInput,
 }
 
-/** A filter says what becomes of listings without its member; a reader may turn that round (`protocol.md` 1.14). */
+/** Whether listings without the filter's member are kept: the filter's default, or the reader's `strict.` override. */
 const MissingChoice = ({ control, query, onChange }: Omit<FilterControlProps, 'suggest'>) => {
   const name = `strict.${control.name}`
   const strict = parameterOf(query, name)

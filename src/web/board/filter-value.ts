@@ -1,6 +1,6 @@
 import type { Control } from './controls.ts'
 
-/** The forms in which a filter's value is written (`protocol.md` 1.14), read and written for a control. `null` asks nothing. */
+/** Reads and writes a filter's value (docs/protocol.md#61-plain-form-and-set-form) for a control. `null`: not applied. */
 
 export type Range = { low: string; high: string }
 

@@ -9,8 +9,8 @@ import type { Row } from './row.ts'
 const MAX_LABEL_CHARS = 400
 
 /**
- * The presentation record of `spec.md` 2.5 as a timeline. Made from the listing alone: a page asks no storefront, which
- * would learn who looks at what.
+ * The presentation record as a timeline. Made from the listing alone: a page asks no storefront, which would learn who
+ * looks at what.
  */
 export const RecordTimeline = ({ row, listing }: { row: Row; listing: JsonObject }) => {
   const record = recordOf(row, listing)

@@ -2,7 +2,7 @@ import type { JsonValue } from '../../domain/json.ts'
 import { textAt } from '../../domain/json-at.ts'
 import { listAt, numberAt, type SourceReport } from '../common/source-report.ts'
 
-/** A source as `GET /sources` tells of it, apart from any question (`contract.md` 3.2). */
+/** The state of a source, as in `GET /sources`. */
 export type SourceStatus = {
   registry: string
   mode: string

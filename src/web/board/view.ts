@@ -26,7 +26,7 @@ export const readView = ({ search, hash }: Pick<URL, 'search' | 'hash'>): View =
   }
 }
 
-/** An empty value asks nothing, but for a status: then any will do (`protocol.md` 1.7). */
+/** A filter with an empty value is not applied; an empty status asks for all. */
 const isKept = (name: string, value: string): boolean =>
   !NOT_KEPT.has(name) && (value !== '' || name === 'status')
 

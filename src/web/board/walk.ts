@@ -6,7 +6,7 @@ import { type Row, readRow } from './row.ts'
 
 /** Listings of one page of the table, and of a request. */
 export const PAGE_ROWS = 100
-/** Most that one request may ask for (`protocol.md` 1.7). */
+/** Most that one request may ask for. */
 const MAX_LIMIT = 200
 /** More are not held: a narrower question serves better. */
 export const MAX_ROWS = 10_000

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../domain/json.ts'
 import { at, textAt } from '../../domain/json-at.ts'
 
-/** What became of one source of an answer, as it is told (`contract.md` 3.1). */
+/** How one source answered: an entry of `sources` in an answer. */
 export type SourceReport = {
   /** A source of this gateway, or `eu/curated` of what the gateway `eu` has not reached; `eu/*` where it did not say. */
   registry: string

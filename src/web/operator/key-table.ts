@@ -54,6 +54,6 @@ const Rows = ({ keys, onRevoke }: { keys: readonly ApiKey[]; onRevoke?: KeyTable
     </table>
   </div>`
 
-/** The gateway's timestamps are UTC and have no suffix (`protocol.md` 1.3). */
+/** The gateway's timestamps are UTC and have no suffix. */
 const Instant = ({ of }: { of: string }) =>
   html`<time datetime=${`${of}Z`}>${of.slice(0, 16).replace('T', ' ')} UTC</time>`
