@@ -15,7 +15,11 @@ export type RunOptions = {
 
 /** Runs the real executable as a child process, with no configuration but that of the test. */
 export const runCli = (args: readonly string[], options: RunOptions = {}): Promise<Run> =>
-  run(process.execPath, [BIN, ...args], options)
+  runNode([BIN, ...args], options)
+
+/** Runs a program of JavaScript or TypeScript likewise. */
+export const runNode = (args: readonly string[], options: RunOptions = {}): Promise<Run> =>
+  run(process.execPath, args, options)
 
 /** For `env`: waits of the command end at once, and its clock goes on by as much. */
 export const TIME_LAPSE = { NODE_OPTIONS: `--import=${new URL('time-lapse.ts', import.meta.url).href}` }

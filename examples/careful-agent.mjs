@@ -1,0 +1,67 @@
+/**
+ * An agent looks for the cheapest machine, and acts only on an answer that is complete: the cheapest of some Registries
+ * may not be the cheapest of the market.
+ *
+ *     node examples/careful-agent.mjs http://127.0.0.1:8080 gpu_model=H200
+ *
+ * READ_KEY in the environment is the reader's key. Asks up to five times, ten seconds apart; ends with 1 if no answer was
+ * complete, and with 2 if nothing is for sale in TOKEN.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Amounts of different tokens cannot be compared. */
+const TOKEN = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
+const ATTEMPTS = 5
+const WAIT_MS = 10_000
+
+const [gateway = 'http://127.0.0.1:8080', filters = ''] = process.argv.slice(2)
+const authorization = process.env.READ_KEY ? { Authorization: `Bearer ${process.env.READ_KEY}` } : {}
+
+const listings = await askUntilComplete()
+if (listings === null) process.exitCode = 1
+else if (!act(listings)) process.exitCode = 2
+
+async function askUntilComplete() {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    if (attempt > 1) await sleep(WAIT_MS)
+    const { complete, listings, missing } = await ask()
+    if (complete) return listings
+    console.error(`attempt ${attempt}: not acting, since these did not answer: ${missing.join(', ')}`)
+  }
+  return null
+}
+
+/** All matches as a stream. Its last line says whether it is complete; a stream that breaks off has none. */
+async function ask() {
+  const response = await fetch(`${gateway}/listings?${filters}`, {
+    headers: { ...authorization, Accept: 'application/x-ndjson' },
+  })
+  const text = await response.text().catch(() => '')
+  if (!response.ok) return { complete: false, listings: [], missing: [`${response.status} ${text}`] }
+  const lines = text.split('\n').filter((line) => line !== '')
+  const last = lines.length > 0 && text.endsWith('\n') ? JSON.parse(lines.pop())._meta : {}
+  const missing = (last.sources ?? [])
+    .filter(({ state }) => state !== 'loaded' && state !== 'stale')
+    .map(({ registry, reason, state }) => `${registry} (${reason ?? state})`)
+  return { complete: last.complete === true, listings: lines.map((line) => JSON.parse(line)), missing }
+}
+
+/** Where a real agent would open a negotiation with the storefront. Amounts are integers of any size: BigInt. */
+function act(listings) {
+  const [best] = listings
+    .map((listing) => ({ listing, price: pricePerHour(listing) }))
+    .filter(({ price }) => price !== null)
+    .sort((a, b) => (a.price < b.price ? -1 : a.price > b.price ? 1 : 0))
+  if (best === undefined) return false
+  const { listing_id, storefront_url } = best.listing
+  console.log(`cheapest of ${listings.length}: ${listing_id} at ${storefront_url} for ${best.price} per hour`)
+  return true
+}
+
+function pricePerHour({ accepted_escrows }) {
+  for (const { literal_fields, rates = [] } of accepted_escrows ?? []) {
+    const rate = rates.find(({ per }) => per === 'hour')
+    if (literal_fields?.token === TOKEN && rate !== undefined) return BigInt(rate.value)
+  }
+  return null
+}
