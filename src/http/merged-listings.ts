@@ -43,7 +43,7 @@ export const listMergedListings = (gateway: MergedListings): Route => ({
   description:
     'Newest first, each listing once, ordered by its newest copy and shown by the copy of the best source that was read. ' +
     'Every further query parameter is a filter of the filter spec; all have to match. `offset` and `limit` count merged ' +
-    'listings, and pages neither lose nor repeat one. `cursor` continues without that bound: nothing that did not ' +
+    'listings, and pages of an unchanged market neither lose nor repeat one. `cursor` continues without that bound: nothing that did not ' +
     'change is lost; a listing with copies in live sources or in gateways may come again, with the same id and ' +
     'publisher. `Accept: application/x-ndjson` streams the whole sequence, one listing a line and none twice; its last ' +
     'line holds `_meta` with `complete` and `sources`.',
