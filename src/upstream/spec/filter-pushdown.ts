@@ -22,7 +22,8 @@ const MAX_ATTEMPTS = 4
  * known spec nothing is declared.
  *
  * A 412 has the spec fetched again. A filter that the upstream refuses with 400 counts as not declared; after a second
- * refusal, or a 500, which one odd listing can cause in a Registry of the deployed protocol, none does.
+ * refusal, or a 500, which one odd listing can cause in a Registry of the deployed protocol, none does. The same where
+ * a stale Reading replaces that 500, which is returned only if there is nothing better.
  */
 export function pushDownFilters({ name, spec: known, schema }: PushdownOptions, source: Source): Source {
   return async (query, range, signal) => {
@@ -34,7 +35,9 @@ export function pushDownFilters({ name, spec: known, schema }: PushdownOptions, 
       requireSchema(name, spec, schema)
       const plan = planFor(query, spec, refused)
       try {
-        return await source(plan, range, signal)
+        const reading = await source(plan, range, signal)
+        if (reading.reason !== 'http_500' || plan.filters.length === 0) return reading
+        return await source(planFor(query, spec, namesOf(query)), range, signal).catch(() => reading)
       } catch (error) {
         const rejection = rejectionOf(plan, error)
         if (rejection === null || attempt === MAX_ATTEMPTS) throw error

@@ -7,7 +7,7 @@ import { parseCriteria } from '../../../src/filter-spec/parameters.ts'
 import { type Behaviour, listingText, listingTexts, type SeenRequest } from '../../helpers/fake-registry.ts'
 import { startFake } from '../../helpers/gateway.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
-import { failureOf, filtered, idsOf, openUpstream, textsOf } from '../../helpers/upstream.ts'
+import { failureOf, filtered, idsOf, openUpstream, PAST_WAIT, textsOf } from '../../helpers/upstream.ts'
 
 const MODEL = filterOf('gpu_model')
 const REGION = filterOf('region')
@@ -168,6 +168,16 @@ test('a 500 to filters, which one odd listing can cause, has everything read wit
   t.deepEqual(idsOf(await read(asking(['gpu_model', 'H100'], ['region', 'Paris']))), ['a'])
   const own = fake.requests.filter(({ parameters }) => parameters.get('limit') !== '50')
   t.deepEqual(own.map(sent), [{ gpu_model: 'H100', region: 'Paris' }, {}])
+})
+
+test('a 500 to filters is not answered with a stale reading where everything can be read without them', async (t) => {
+  const script: Behaviour[] = [{ kind: 'serve' }, { kind: 'status', status: 500 }, { kind: 'serve' }]
+  const { read, clock } = await openUpstream(t, { items: OFFERS, filterSpec: BOTH, script })
+  const query = asking(['gpu_model', 'H100'])
+  t.false((await read(query)).stale)
+  clock.advance(PAST_WAIT)
+  const reading = await read(query)
+  t.deepEqual([idsOf(reading), reading.stale, reading.asOf], [['a', 'b'], false, clock.now()])
 })
 
 test('an upstream that declares another schema is not asked; one that declares none is', async (t) => {
