@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, parseJson } from '../domain/json.ts'
 import { renderItem } from '../gateway/envelope.ts'
-import type { MergedItem } from '../gateway/merge.ts'
+import type { MergedItem } from '../gateway/merged-item.ts'
 
 /** One listing on its way out: JSON text, as its Registry served it plus `_meta`, or as a policy made it. */
 export type Row = string

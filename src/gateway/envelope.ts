@@ -1,7 +1,7 @@
 import { withMember } from '../domain/json-members.ts'
 import { CLOSE_BRACE } from '../domain/json-walk.ts'
 import { formatTimestamp } from '../domain/timestamp.ts'
-import { type MergedItem, qualifiedName } from './merge.ts'
+import { type MergedItem, qualifiedName } from './merged-item.ts'
 import type { MergedPage } from './pages.ts'
 
 /** The listing envelope of a Registry. `rows` are JSON objects, `total` the matches before paging. */

@@ -1,34 +1,23 @@
 import { raceAbortAfterTick } from '../domain/deadline.ts'
-import { type Identity, isSameListing } from '../domain/listing-identity.ts'
-import { differ } from '../domain/listing-terms.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import type { Item, NamedSource } from '../domain/reading.ts'
+import type { NamedSource } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { inSpan } from '../domain/trace.ts'
+import {
+  addCopy,
+  belongs,
+  type Copy,
+  copyKey,
+  groupOf,
+  isSameCopy,
+  type KnownListing,
+  newListing,
+  newListingOf,
+} from './copies.ts'
+import { type MergedItem, mergeGroup } from './merged-item.ts'
 import { type Outcome, rankSources } from './outcome.ts'
 import { type SourceHint, SourceReader } from './source-reader.ts'
-
-/** One listing of the merged sequence. */
-export type MergedItem = {
-  /** The copy that is shown. */
-  item: Item
-  /** Its bytes, less any `_meta`. */
-  bytes: Uint8Array
-  /** The source whose copy it is; `qualifiedName` is what readers know it by. */
-  registry: string
-  /** The other Registries that have the same listing, by priority. */
-  alsoIn: readonly string[]
-  stale: boolean
-  /** Whether offers or escrows of the copies are not equal. */
-  differs: boolean
-  /** Whether another publisher has a listing of the same id. */
-  conflict: boolean
-  /** Better sources whose publishers have this one at another storefront. */
-  disputed: readonly string[]
-  /** Where the listing is ordered: the position of its newest copy. */
-  position: Micros
-}
 
 /** A place in the merged sequence: everything before it was emitted. */
 export type ResumePoint = {
@@ -86,9 +75,8 @@ export class MergedSequence {
     this.#after = from?.after ?? null
     this.#cap = from?.cap ?? cap
     this.#sources = rankSources(sources)
-    const rankOf = ranks(this.#sources)
     this.#readers = sources.map((source) => {
-      const rank = rankOf.get(source.name)!
+      const rank = this.#sources.indexOf(source)
       const hint = from?.hints[source.name] ?? { offset: 0 }
       return new SourceReader(source, rank, { cap: this.#cap, after: startIn(from, rank), hint })
     })
@@ -292,14 +280,12 @@ export class MergedSequence {
   #emit(copy: Copy, others: readonly Copy[], listings: readonly KnownListing[]): MergedItem | null {
     const isAlone = others.length === 0 && listings.length === 0
     const { groups, own } = isAlone ? { groups: ONE_GROUP, own: [copy] } : groupOf(copy, others, listings)
-    const shown = readable(own)
-    if (shown === null) return null
+    const conflict = groups.length > 1 || listings.length > 0
+    const position = copy.reader.positionOf(copy.item)
+    const merged = mergeGroup(own, { ranked: this.#sources, conflict, position })
+    if (merged === null) return null
     for (const other of own) if (other !== copy) this.#noteDuplicate(other)
-    return describe(shown, own, {
-      conflict: groups.length > 1 || listings.length > 0,
-      disputed: disputedBy(this.#sources.slice(0, shown.copy.reader.rank), shown.copy.item),
-      position: copy.reader.positionOf(copy.item),
-    })
+    return merged
   }
 
   /** Copies that were read are counted when they are visited. */
@@ -326,186 +312,8 @@ export class MergedSequence {
   }
 }
 
-/** The listing of one id that several sources answered with, as the copy of the best of them. */
-export function mergeCopies(
-  answers: readonly { source: NamedSource; items: readonly Item[]; isStale: boolean }[],
-): MergedItem | null {
-  const ranked = rankSources(answers.map(({ source }) => source))
-  const copies = answers.flatMap(({ source, items, isStale }) => {
-    const rank = ranks(ranked).get(source.name)!
-    const reader = {
-      source,
-      rank,
-      isStale,
-      positionOf: ({ position }: Item) => position,
-      addInvalid: () => {},
-    }
-    return items.map((item) => ({ item, reader }))
-  })
-  const [best] = copies.sort((a, b) => a.reader.rank - b.reader.rank)
-  if (best === undefined) return null
-  const groups = groupCopies(copies)
-  const group = groups.find((one) => one.includes(best))!
-  const shown = readable(group)
-  if (shown === null) return null
-  return describe(shown, group, {
-    conflict: groups.length > 1,
-    disputed: disputedBy(ranked.slice(0, shown.copy.reader.rank), shown.copy.item),
-    position: shown.copy.item.position,
-  })
-}
-
-/** The sources whose publishers have an item's publisher at another storefront. */
-function disputedBy(better: readonly NamedSource[], { publisher, storefrontUrl }: Item): string[] {
-  const names: string[] = []
-  if (publisher === null) return names
-  for (const { name, storefrontOf } of better) {
-    const storefront = storefrontOf?.(publisher)
-    if (storefront !== undefined && storefront !== storefrontUrl) names.push(name)
-  }
-  return names
-}
-
-function ranks(ranked: readonly NamedSource[]): ReadonlyMap<string, number> {
-  return new Map(ranked.map(({ name }, rank) => [name, rank]))
-}
-
-/** One source's copy of a listing. */
-type Copy = { item: Item; reader: CopySource }
-type CopySource = Pick<SourceReader, 'source' | 'rank' | 'isStale' | 'positionOf' | 'addInvalid'>
-
-/** What is known of a listing by the copies that were visited. */
-type KnownListing = { publisher: string | null; storefronts: (string | null)[] }
-
 const NO_LISTINGS: readonly KnownListing[] = []
-const NO_NAMES: readonly string[] = []
 const ONE_GROUP: readonly Copy[][] = [[]]
-
-function newListing({ publisher, storefrontUrl }: Identity): KnownListing {
-  return { publisher, storefronts: [storefrontUrl] }
-}
-
-/** The listing of a copy that is visited first, with what the others state about it. */
-function newListingOf(copy: Copy, others: readonly Copy[], listings: readonly KnownListing[]): KnownListing {
-  const listing = newListing(copy.item)
-  for (const other of groupOf(copy, others, listings).own) addCopy(listing, other.item)
-  return listing
-}
-
-/**
- * The listings among copies of one id, and of a copy's own listing those copies that are not of another one.
- * @param listings of the same id that were emitted before
- */
-function groupOf(
-  copy: Copy,
-  others: readonly Copy[],
-  listings: readonly KnownListing[],
-): { groups: readonly Copy[][]; own: readonly Copy[] } {
-  const all = [copy, ...others.filter((other) => other !== copy)]
-  const groups = groupCopies(all.sort((a, b) => a.reader.rank - b.reader.rank))
-  const group = groups.find((one) => one.includes(copy))!
-  const isFree = (other: Copy): boolean =>
-    other === copy || !listings.some((listing) => belongs(other.item, listing))
-  return { groups, own: listings.length === 0 ? group : group.filter(isFree) }
-}
-
-function addCopy(listing: KnownListing, { publisher, storefrontUrl }: Identity): void {
-  listing.publisher ??= publisher
-  if (!listing.storefronts.includes(storefrontUrl)) listing.storefronts.push(storefrontUrl)
-}
-
-/** The publisher decides; a storefront does where one of the publishers is not known. */
-function belongs({ publisher, storefrontUrl }: Identity, listing: KnownListing): boolean {
-  if (publisher !== null && listing.publisher !== null) return publisher === listing.publisher
-  return storefrontUrl !== null && listing.storefronts.includes(storefrontUrl)
-}
-
-/**
- * The listings among copies of one id, which come by rank. Copies of known publishers go first, so that one of an
- * unknown publisher never makes one listing of two publishers'.
- */
-function groupCopies(copies: readonly Copy[]): Copy[][] {
-  if (copies.length === 1) return [[copies[0]!]]
-  const groups: Copy[][] = []
-  const known = copies.filter(({ item }) => item.publisher !== null)
-  const unknown = copies.filter(({ item }) => item.publisher === null)
-  for (const copy of [...known, ...unknown]) {
-    const group = groups.find((others) => others.some((other) => isSameListing(other.item, copy.item)))
-    if (group === undefined) groups.push([copy])
-    else group.push(copy)
-  }
-  return groups.map((group) => group.sort((a, b) => a.reader.rank - b.reader.rank))
-}
-
-type Shown = { copy: Copy; bytes: Uint8Array }
-
-/** The best copy whose bytes can be read; the others count as invalid. `null` where none can. */
-function readable(copies: readonly Copy[]): Shown | null {
-  for (const copy of copies) {
-    try {
-      return { copy, bytes: copy.item.bytes }
-    } catch {
-      copy.reader.addInvalid()
-    }
-  }
-  return null
-}
-
-function describe(
-  { copy, bytes }: Shown,
-  group: readonly Copy[],
-  known: Pick<MergedItem, 'conflict' | 'disputed' | 'position'>,
-): MergedItem {
-  const { item, reader } = copy
-  const { source } = reader
-  const { origin } = item
-  const { conflict, disputed, position } = known
-  const registry = source.name
-  if (group.length === 1 && origin === undefined)
-    return {
-      item,
-      bytes,
-      registry,
-      alsoIn: NO_NAMES,
-      stale: reader.isStale,
-      differs: false,
-      conflict,
-      disputed,
-      position,
-    }
-  const own = qualifiedName(source.name, item)
-  const names = [
-    ...(origin?.alsoIn ?? []).map((name) => `${source.name}/${name}`),
-    ...group
-      .filter((other) => other !== copy)
-      .map((other) => qualifiedName(other.reader.source.name, other.item)),
-  ]
-  return {
-    item,
-    bytes,
-    registry,
-    alsoIn: [...new Set(names)].filter((name) => name !== own),
-    stale: reader.isStale || origin?.stale === true,
-    differs:
-      origin?.differs === true || group.some((other) => other !== copy && hasOtherTerms(item, other.item)),
-    conflict,
-    position,
-    disputed: [...disputed, ...(origin?.disputed ?? []).map((name) => `${source.name}/${name}`)],
-  }
-}
-
-function hasOtherTerms(shown: Item, other: Item): boolean {
-  try {
-    return differ(shown, other)
-  } catch {
-    return true // unreadable
-  }
-}
-
-/** What readers know a copy's Registry by: `eu/curated` for one behind the gateway `eu`. */
-export function qualifiedName(source: string, { origin }: Pick<Item, 'origin'>): string {
-  return origin === undefined ? source : `${source}/${origin.registry}`
-}
 
 type Place = ResumePoint['after']
 
@@ -528,16 +336,4 @@ function startIn(from: ResumePoint | null, rank: number) {
   if (from === null) return null
   const { position, listingId, rank: last } = from.after
   return { position, listingId: rank === last ? listingId : rank < last ? null : '' }
-}
-
-/** Lookups make objects of their own, so copies are compared by what they are. */
-function isSameCopy(a: Item, b: Item): boolean {
-  return (
-    a === b ||
-    (a.publisher === b.publisher && a.storefrontUrl === b.storefrontUrl && a.position === b.position)
-  )
-}
-
-function copyKey({ item, reader }: Copy): string {
-  return `${reader.rank}\n${item.listingId}\n${item.publisher}\n${item.storefrontUrl}`
 }

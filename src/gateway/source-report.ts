@@ -4,7 +4,7 @@ import type { NamedSource, ReadingInfo } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { SourceReason } from '../domain/source-reason.ts'
 import type { SourceDetails } from '../domain/source-status.ts'
-import type { MergedItem } from './merge.ts'
+import type { MergedItem } from './merged-item.ts'
 import type { Outcome } from './outcome.ts'
 
 /** `skipped`: works, but cannot answer this question. */
