@@ -27,7 +27,7 @@ const STATUS = {
 
 export type ErrorCode = keyof typeof STATUS
 
-export type ErrorExtras = {
+type ErrorExtras = {
   cause?: unknown
   /** Everything that is wrong, when it is more than one thing. */
   errors?: readonly Violation[]

@@ -4,9 +4,9 @@ import { ConfigError, EntrepotError } from './errors.ts'
 import { startService } from './service.ts'
 
 /** EX_CONFIG of sysexits.h. */
-export const EXIT_CONFIG = 78
+const EXIT_CONFIG = 78
 /** What is needed could not be reached. */
-export const EXIT_FAILURE = 1
+const EXIT_FAILURE = 1
 /** Longer than a client takes from an answer to its next request; shorter than anybody waits for a stop. */
 const IDLE_MS = 1000
 

@@ -4,7 +4,7 @@ import type { Lifetime } from '../domain/freshness.ts'
 /** A value and its lifetime. */
 export type CacheEntry<Value> = { value: Value; lifetime: Lifetime }
 
-export type LruOptions<Value> = {
+type LruOptions<Value> = {
   /** Most memory of all entries together; 0 stores nothing. */
   maxBytes: number
   /** Memory that a value keeps alive. */

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis'
 
-export type RedisBreakerStateOptions = {
+type RedisBreakerStateOptions = {
   client: Redis | Cluster
   key: string
   /** Milliseconds since the Unix epoch. */

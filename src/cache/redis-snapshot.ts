@@ -8,7 +8,7 @@ const MAX_KEPT_SECONDS = 7 * 24 * 3600
 /** Longest text of a saved snapshot, against decompression bombs. */
 const MAX_TEXT_BYTES = 2 ** 30
 
-export type RedisSnapshotOptions = {
+type RedisSnapshotOptions = {
   client: Redis | Cluster
   key: string
   /** Of the upstream and the credential. */

@@ -4,7 +4,7 @@ import type { CacheEntry } from './lru.ts'
 import { decodeEntry, encodeEntry } from './redis-entry.ts'
 import { DROP, KEEP, RELEASE } from './redis-scripts.ts'
 
-export type RedisCacheOptions = {
+type RedisCacheOptions = {
   /** One that fails fast while Redis is away: readers wait for it. */
   client: Redis | Cluster
   /** Before every key, without braces. */
@@ -18,7 +18,7 @@ export type RedisCacheOptions = {
 /** Pause after a failure, so that a Redis that hangs costs one wait and not many. */
 export const PAUSE_MS = 1000
 /** Nothing is kept for longer. */
-export const MAX_KEPT_MS = 7 * 24 * 3_600_000
+const MAX_KEPT_MS = 7 * 24 * 3_600_000
 
 /**
  * Bytes by group and key, shared by replicas over one Redis or Cluster; a Redis that is away is a miss. Every entry

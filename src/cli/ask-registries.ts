@@ -28,7 +28,7 @@ export type Deadlines = {
 }
 
 /** Called as each Registry answers or fails; of one that is read in several rounds, after each. */
-export type Watcher = (registry: Registry, outcome: ReadingInfo | SourceError) => void
+type Watcher = (registry: Registry, outcome: ReadingInfo | SourceError) => void
 
 export type AskOptions = {
   signal?: AbortSignal

@@ -23,8 +23,8 @@ export type BuyerConfig = {
 }
 
 export const DEFAULT_URLS: readonly string[] = ['http://localhost:8080']
-export const DEFAULT_DISCOVERY_TIMEOUT_SECONDS = 5
-export const MAX_CONFIG_BYTES = 1024 * 1024
+const DEFAULT_DISCOVERY_TIMEOUT_SECONDS = 5
+const MAX_CONFIG_BYTES = 1024 * 1024
 
 /**
  * Reads `buyer.toml` and then `buyer.secrets.toml` of `$XDG_CONFIG_HOME/arkhai` (`~/.config/arkhai`), merged deeply,

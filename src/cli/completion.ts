@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { usageError } from './exit.ts'
 
-export const SHELLS = ['bash', 'zsh', 'fish'] as const
+const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
 /** A completion script made of the program's own definitions. @throws CliError for another shell */

@@ -12,7 +12,7 @@ import type { Registry } from './select-registries.ts'
 import { type Terminal, tell } from './terminal.ts'
 
 /** The listing's row with `_meta`, and how each Registry answered. */
-export type FoundRow = {
+type FoundRow = {
   row: Row | null
   /** Whose copy it is. */
   registry: Registry | null

@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { CliError, EXIT } from './exit.ts'
 
 /** Budgets on what a key file may make us compute: geth's own parameters need 256 MiB and about a second. */
-export const MAX_SCRYPT_BYTES = 1024 * 1024 * 1024
-export const MAX_PBKDF2_ROUNDS = 10_000_000
+const MAX_SCRYPT_BYTES = 1024 * 1024 * 1024
+const MAX_PBKDF2_ROUNDS = 10_000_000
 
 const hex = z.string().regex(/^(0x)?([0-9a-f]{2})*$/i, 'expected bytes in hex')
 const keyLength = z.int().min(32).max(64)
@@ -37,7 +37,7 @@ const keystore = z
     return z.NEVER
   })
 
-export type Keystore = z.infer<typeof keystore>
+type Keystore = z.infer<typeof keystore>
 
 /**
  * Reads a keystore file's JSON.

@@ -7,7 +7,7 @@ import { arrayElements } from '../domain/json-walk.ts'
 import { CliError, EXIT, usageError } from './exit.ts'
 import { type Terminal, tell } from './terminal.ts'
 
-export const MAX_LISTING_FILE_BYTES = 32 * 1024 * 1024
+const MAX_LISTING_FILE_BYTES = 32 * 1024 * 1024
 
 /** One listing of a seller's file. */
 export type DraftListing = {

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { CliError, EXIT } from './exit.ts'
 import type { Terminal } from './terminal.ts'
 
-export const MAX_PASSPHRASE_CHARACTERS = 4096
+const MAX_PASSPHRASE_CHARACTERS = 4096
 
 /**
  * Asks for a passphrase on stderr and reads it from the terminal without echo; from a pipe, its first line.

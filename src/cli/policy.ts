@@ -18,9 +18,9 @@ export type PolicyOptions = {
   policyTimeout?: number
 }
 
-export const DEFAULT_POLICY_SECONDS = 10
+const DEFAULT_POLICY_SECONDS = 10
 /** What a policy may print. */
-export const MAX_POLICY_BYTES = 64 * 1024 * 1024
+const MAX_POLICY_BYTES = 64 * 1024 * 1024
 
 /**
  * Runs the policies that the options name over the merged array, the module or built-in first.

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { CliError, EXIT, usageError } from './exit.ts'
 import type { Terminal } from './terminal.ts'
 
-export const MAX_KEY_FILE_BYTES = 64 * 1024
+const MAX_KEY_FILE_BYTES = 64 * 1024
 
 /** The order of secp256k1: a private key is a number from 1 up to below it. */
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n

@@ -13,7 +13,7 @@ import { addSellerCommands } from './seller-commands.ts'
 import { type Terminal, tell } from './terminal.ts'
 
 /** What the composition root hands to the command line. Nothing is loaded before a command needs it. */
-export type Services = {
+type Services = {
   openMarket: () => Promise<Market>
   serveAgents: ServeAgents
   /** Runs the gateway until it is told to stop. */
@@ -24,7 +24,7 @@ export type Services = {
 }
 
 /** How commands are run: a command's code is loaded when it is called, and what it throws becomes its exit code. */
-export type Runner = {
+type Runner = {
   terminal: Terminal
   guard: (work: () => Promise<number>) => Promise<void>
   /** For commands that talk to Registries: opens the way to them, and closes it behind the command. */

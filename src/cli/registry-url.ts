@@ -8,7 +8,7 @@ export const urlFault = (text: string): string | null => {
 }
 
 /** A key whose URL is not a Registry's, but would be after normalisation. */
-export type NearMiss = { keyUrl: string; registryUrl: string }
+type NearMiss = { keyUrl: string; registryUrl: string }
 
 /**
  * Keys that are not sent because their URL differs from a Registry's only by the case of scheme or host, a default

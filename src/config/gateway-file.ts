@@ -28,10 +28,10 @@ export type GatewayFile = {
   upstreams: readonly UpstreamOptions[]
 }
 
-export const LISTING_SHAPE_MODES = ['off', 'warn', 'enforce'] as const
+const LISTING_SHAPE_MODES = ['off', 'warn', 'enforce'] as const
 export type ListingShapeMode = (typeof LISTING_SHAPE_MODES)[number]
 
-export const MAX_UPSTREAMS = 100
+const MAX_UPSTREAMS = 100
 
 type Reading = { file: string; folder: string; environment: Environment; problems: Violation[] }
 

@@ -3,7 +3,7 @@ import { readTracing, type TracingSettings } from './tracing.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Settings from the environment. An empty variable counts as unset. */

@@ -11,7 +11,7 @@ export type TracingSettings = {
   ratio: number
 }
 
-export const TRACE_SAMPLERS = [
+const TRACE_SAMPLERS = [
   'always_on',
   'always_off',
   'traceidratio',

@@ -12,7 +12,7 @@ import { federatedVocabulary } from '../gateway/vocabulary.ts'
 import type { Service } from '../http/routes.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
-export type GatewayParts = {
+type GatewayParts = {
   config: Pick<Config, 'gateway' | 'cache'>
   spec: FilterSpec
   /** The gateway's own Registry, as a source and as its status; `null` for a pure gateway. */

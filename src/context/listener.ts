@@ -17,7 +17,7 @@ import { openAgentsDoor } from './agents.ts'
 import type { Foundation } from './foundation.ts'
 import type { openFederation } from './gateway.ts'
 
-export type ListenerParts = {
+type ListenerParts = {
   config: Config
   spec: FilterSpec
   foundation: Foundation

@@ -6,9 +6,9 @@ import { type Configuration, openConfiguration } from './configuration.ts'
 import type { Foundation } from './foundation.ts'
 
 /** How long a new configuration waits for its upstreams to be asked once before it takes over anyway. */
-export const MAX_TRYING_MS = 30_000
+const MAX_TRYING_MS = 30_000
 /** How long requests that have begun under an old configuration keep what answers them: a stream may be long. */
-export const MAX_RETIRING_MS = 300_000
+const MAX_RETIRING_MS = 300_000
 /** What the environment says is read at the start; of the files that it names these settings cannot change either. */
 const FIXED = [
   ['HOST', 'host'],

@@ -25,7 +25,7 @@ export type Sharing = {
   configure: (config: Config) => void
 }
 
-export type SharedState = {
+type SharedState = {
   sharedRuns: import('../cache/redis.ts').RedisCache | null
   sharedBreaker: SharedBreakerState | null
   /** Where its snapshot is saved: beside the database file, or in Redis; `null` nowhere. */

@@ -21,15 +21,15 @@ type Second = { second: number; calls: number; failures: number }
 export type BreakerEvent = 'passed' | 'failed' | 'probe' | 'probe_passed' | 'probe_failed'
 
 export const MAX_FAILURES_IN_A_ROW = 5
-export const WINDOW_SECONDS = 30
+const WINDOW_SECONDS = 30
 /** Fewer calls within the window never open it. */
 export const MIN_CALLS = 10
-export const FAILING_SHARE = 0.5
+const FAILING_SHARE = 0.5
 export const OPEN_MS = 10_000
 export const MAX_OPEN_MS = 120_000
 /** The open time varies by this share, so that replicas do not probe together. */
 export const OPEN_JITTER = 0.1
-export const PROBES_TO_CLOSE = 2
+const PROBES_TO_CLOSE = 2
 
 export const CLOSED: Breaker = {
   state: 'closed',

@@ -80,7 +80,7 @@ export function lifetimeOf(
   return deleteAt <= now ? null : { fetchedAt: now - ageSeconds * 1000, staleAt, revalidateUntil, deleteAt }
 }
 
-export type Phase = 'fresh' | 'revalidate' | 'if_error' | 'expired'
+type Phase = 'fresh' | 'revalidate' | 'if_error' | 'expired'
 
 /** An answer from the future has no known age, because the clock was set back: it is expired. */
 export function phaseAt({ fetchedAt, staleAt, revalidateUntil, deleteAt }: Lifetime, now: number): Phase {

@@ -1,8 +1,8 @@
 import { hasLongerArray, nestingDepth } from './json-walk.ts'
 
 /** What any reader of a listing can be expected to take. */
-export const MAX_NESTING = 32
-export const MAX_ARRAY_ITEMS = 1000
+const MAX_NESTING = 32
+const MAX_ARRAY_ITEMS = 1000
 
 /** Why a JSON text is refused although it is JSON; `null` where it keeps to the limits. Never throws. */
 export const depthProblem = (text: Uint8Array): string | null => {

@@ -22,7 +22,7 @@ export function hasLongerArray(bytes: Uint8Array, max: number): boolean {
 /** Where a value stands in its text: `[start, end)`. */
 export type Slice = { start: number; end: number }
 /** An element of an array, with its own nesting depth: 0 for a scalar. */
-export type Element = Slice & { depth: number }
+type Element = Slice & { depth: number }
 
 /**
  * The elements of the array that starts at `at`, for bytes that no parser has seen: if every element is JSON, and the
@@ -39,7 +39,7 @@ export const arrayAt = (bytes: Uint8Array, at: number): { elements: Element[]; e
   })
 
 /** The same of elements that the caller goes through: each ends where `elementAt` says, or is none where it begins. */
-export const arrayOf = <E extends { end: number }>(
+const arrayOf = <E extends { end: number }>(
   bytes: Uint8Array,
   at: number,
   elementAt: (at: number) => E,

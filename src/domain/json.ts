@@ -24,8 +24,7 @@ export const parseJson = (text: string): JsonValue =>
   mayHoldLongInteger(text) ? parseWithSource(text, keepInteger) : JSON.parse(text)
 
 /** Whether a text needs that care. May be wrong where digits follow a space or a comma in a string. */
-export const mayHoldLongInteger = (text: string): boolean =>
-  LONG_INTEGER.test(text) || LONG_INTEGER_ALONE.test(text)
+const mayHoldLongInteger = (text: string): boolean => LONG_INTEGER.test(text) || LONG_INTEGER_ALONE.test(text)
 
 /** TypeScript's library does not know the reviver's third argument yet (ECMAScript 2026, JSON.parse source text). */
 const parseWithSource = JSON.parse as (

@@ -14,7 +14,7 @@ export type MissingSource = {
   via?: readonly string[]
 }
 
-export type MissingState = 'unavailable' | 'not_yet_loaded' | 'skipped'
+type MissingState = 'unavailable' | 'not_yet_loaded' | 'skipped'
 
 /** Most missing sources that are kept of one gateway. */
 export const MAX_MISSING = 100

@@ -37,7 +37,7 @@ export type Origin = {
 }
 
 /** The order within one source: `position` descending, then `listingId` ascending. */
-export type SortKey = { position: Micros; listingId: string }
+type SortKey = { position: Micros; listingId: string }
 
 /** Which listings of a source are wanted. */
 export type Range = {

@@ -6,7 +6,7 @@ export const UPSTREAM_MODES = ['live', 'snapshot'] as const
 /** Only a gateway's own `_meta` is believed. */
 export type UpstreamKind = (typeof UPSTREAM_KINDS)[number]
 /** `live` fans each query out; `snapshot` pulls all open listings and answers from memory. */
-export type UpstreamMode = (typeof UPSTREAM_MODES)[number]
+type UpstreamMode = (typeof UPSTREAM_MODES)[number]
 
 /** One `[[upstreams]]` table of the gateway file, defaults filled in and the key resolved. */
 export type UpstreamOptions = {

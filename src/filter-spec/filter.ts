@@ -4,9 +4,9 @@ export const OPS = ['in', 'not_in', 'range', 'exists'] as const
 export const VALUE_TYPES = ['string', 'integer', 'number', 'boolean', 'address'] as const
 export const ALIAS_KINDS = ['lower_bound', 'upper_bound'] as const
 
-export type Op = (typeof OPS)[number]
+type Op = (typeof OPS)[number]
 export type ValueType = (typeof VALUE_TYPES)[number]
-export type AliasKind = (typeof ALIAS_KINDS)[number]
+type AliasKind = (typeof ALIAS_KINDS)[number]
 export type OnMissing = 'fail' | 'pass'
 
 /** One filter of a filter spec file, defaults filled in. */

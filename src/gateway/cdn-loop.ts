@@ -2,10 +2,10 @@ import { isPseudonym } from '../domain/pseudonym.ts'
 import { EntrepotError } from '../errors.ts'
 
 /** Most gateways that a question may have passed through before this one. */
-export const MAX_HOPS = 3
+const MAX_HOPS = 3
 
 /** The gateways that a question passed through. */
-export type RequestPath = {
+type RequestPath = {
   /** In order, this one last: what is sent on. */
   via: readonly string[]
   /** Whether this gateway was among them before: then the local Registry alone answers. */

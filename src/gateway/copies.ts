@@ -4,7 +4,7 @@ import type { SourceReader } from './source-reader.ts'
 
 /** One source's copy of a listing. */
 export type Copy = { item: Item; reader: CopySource }
-export type CopySource = Pick<SourceReader, 'source' | 'rank' | 'isStale' | 'positionOf' | 'addInvalid'>
+type CopySource = Pick<SourceReader, 'source' | 'rank' | 'isStale' | 'positionOf' | 'addInvalid'>
 
 /** What is known of a listing by the copies that were visited. */
 export type KnownListing = { publisher: string | null; storefronts: (string | null)[] }

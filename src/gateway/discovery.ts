@@ -56,4 +56,4 @@ export type FoundListing = Completeness & { item: string | null }
 /** `registries`: the only ones that declare it, where not all do. */
 export type KnownFilter = FilterDefinition & { registries?: readonly string[] }
 
-export type FoundFilters = Completeness & { filters: readonly KnownFilter[] }
+type FoundFilters = Completeness & { filters: readonly KnownFilter[] }

@@ -11,7 +11,7 @@ import { type FanOutOptions, type Outcome, rankSources, skipAsLoop } from './out
 import { countReturned, describeOutcomes, isComplete, type SourceReport } from './source-report.ts'
 import { visibleSources } from './visible.ts'
 
-export type FindListingOptions = { sources: readonly NamedSource[]; budgetMs: number; clock: Clock }
+type FindListingOptions = { sources: readonly NamedSource[]; budgetMs: number; clock: Clock }
 
 /** `merged` is `null` only where every source that the reader may see has answered that it has no such listing. */
 export type FoundListing = {

@@ -15,10 +15,10 @@ import { visibleSources } from './visible.ts'
 /** Roughly the size of one write. */
 const CHUNK_BYTES = 64 * 1024
 
-export type StreamOptions = { sources: readonly NamedSource[]; budgetMs: number; clock: Clock }
+type StreamOptions = { sources: readonly NamedSource[]; budgetMs: number; clock: Clock }
 
 /** How the sources answered at first, and the lines as they are read. */
-export type MergedStream = { outcomes: readonly Outcome[]; lines: AsyncGenerator<Buffer> }
+type MergedStream = { outcomes: readonly Outcome[]; lines: AsyncGenerator<Buffer> }
 
 export type StreamListings = (
   query: ListingQuery,

@@ -14,7 +14,7 @@ import { countReturned, describeOutcomes, type SourceReport } from './source-rep
 import { visibleSources } from './visible.ts'
 
 /** Last listing that a page by offset may reach while a live source is visible: everything before it has to be read. */
-export const MAX_LIVE_PREFIX = 2000
+const MAX_LIVE_PREFIX = 2000
 
 /** One page of the merged sequence. */
 export type MergedPage = {
@@ -31,7 +31,7 @@ export type MergedPage = {
   nextCursor: string | undefined
 }
 
-export type PagesOptions = {
+type PagesOptions = {
   sources: readonly NamedSource[]
   budgetMs: number
   clock: Clock

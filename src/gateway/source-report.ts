@@ -33,7 +33,7 @@ export type SourceReport = {
 }
 
 /** How a source answered, for `explain=true`. */
-export type ReportedExplanation = {
+type ReportedExplanation = {
   /** The query string that was sent, without paging; absent for a source in memory. */
   query?: string
   /** `none` where there is no cache. */
@@ -78,7 +78,7 @@ export function isComplete({ result }: Outcome): boolean {
 }
 
 /** @param returned of a source that failed midway, the items that were shown before */
-export function reportOutcome(
+function reportOutcome(
   {
     source: { name },
     result,

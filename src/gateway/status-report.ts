@@ -20,7 +20,7 @@ export const reportStatus = ({ name, mode, visibility, state, ...status }: Sourc
 })
 
 /** What a gateway behind this one reports as missing. */
-export const describeMissingSource = (name: string, missing: MissingSource) => {
+const describeMissingSource = (name: string, missing: MissingSource) => {
   const { matched: _, returned: __, ...note } = reportMissing(name, missing)
   return note
 }

@@ -2,7 +2,7 @@ import { ANONYMOUS, type ApiKey, type Reader } from '../domain/api-key.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Gate } from './exchange.ts'
 
-export type Gates = {
+type Gates = {
   requireReadKey: boolean
   requireWriteKey: boolean
   /** Whether a key shows a reader more than she would see without. */

@@ -27,7 +27,7 @@ export const SOURCES: Parameter = {
   schema: { type: 'string' },
 }
 
-export const EXPLAIN: Parameter = {
+const EXPLAIN: Parameter = {
   name: 'explain',
   in: 'query',
   description: 'Adds to each source what it was asked, and what excluded listings there',

@@ -32,7 +32,7 @@ type HotOptions = Pick<AppOptions, 'authorize' | 'admit'> & {
 /** Memory of all kept answers together: bodies, headers, URLs and a fixed part for each. */
 export const MAX_HOT_BYTES = 64 * 1024 * 1024
 /** Most answers to either kind of reader. */
-export const MAX_HOT_ANSWERS = 5000
+const MAX_HOT_ANSWERS = 5000
 /** A larger answer is not worth its place. */
 const MAX_HOT_ANSWER_BYTES = 1024 * 1024
 /** What an answer takes beside its body and URL. Measured: 1.6 KiB in a Registry, 3.3 KiB in a gateway. */

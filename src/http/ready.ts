@@ -5,7 +5,7 @@ import type { Route } from './route.ts'
 
 const readiness = z.object({ status: z.literal('ready') }).meta({ id: 'Readiness' })
 
-export type Readiness = {
+type Readiness = {
   /** Whether every snapshot upstream was pulled once, with whatever outcome. */
   areTried: () => boolean
   keys: { areVerifiable: () => Promise<boolean> }

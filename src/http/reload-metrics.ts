@@ -1,7 +1,7 @@
 import { Gauge, type Registry as MetricsRegistry } from 'prom-client'
 
 /** How the latest reload of the configuration went, and when one last went well (ms since the Unix epoch). */
-export type ReloadState = { wentWell: boolean; at: number }
+type ReloadState = { wentWell: boolean; at: number }
 
 /** Named as Prometheus names its own. */
 export const registerReloadMetrics = (registry: MetricsRegistry, state: () => ReloadState): void => {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 
 /** Longest wait for an answer that somebody else is given: her connection may be slow. */
-export const MAX_RENEWAL_MS = 1000
+const MAX_RENEWAL_MS = 1000
 
 /** An answer that is being made anew for one, and that others wait for. */
 export type Renewal = {

@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** How long a reader may take nothing of a response before the connection closes. */
-export const STALLED_MS = 30_000
+const STALLED_MS = 30_000
 
 /** A connection closes after this many equal looks in a row. */
 const LOOKS = 3

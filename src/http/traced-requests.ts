@@ -8,7 +8,7 @@ export const traceOf = ({ headers }: IncomingMessage): Trace | undefined => {
   return traceparent === undefined ? undefined : readTrace(String(traceparent), tracestate?.toString())
 }
 
-export type TracedRequestsOptions = {
+type TracedRequestsOptions = {
   tracer: Tracer
   /** The route that a request's target is of; `null` where it is none. */
   routeOf: (url: string) => string | null

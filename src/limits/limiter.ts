@@ -10,7 +10,7 @@ import type { Limiter, LimitKind, LimitState } from '../domain/limiter.ts'
 const MINUTE_SECONDS = 60
 
 /** A Redis client that rate-limiter-flexible can use, with the prefix of its keys. */
-export type SharedCounters = { client: object; prefix: string }
+type SharedCounters = { client: object; prefix: string }
 
 /**
  * Counts per minute, 0 being off. With `shared`, all replicas count together; while that is away each counts alone.

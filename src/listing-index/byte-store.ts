@@ -4,7 +4,7 @@ const CHUNK_BYTES = 256 * 1024
 const MAX_SHARED_BYTES = 32 * 1024
 
 /** Where a text stands in its `ByteStore`. */
-export type Extent = { chunk: number; start: number; length: number }
+type Extent = { chunk: number; start: number; length: number }
 
 /** A `ByteStore` as plain data: its pieces, which of them is being filled (-1 for none), and how far it is. */
 export type ByteStoreParts = { chunks: Uint8Array[]; chunk: number; used: number }

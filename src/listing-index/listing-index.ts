@@ -25,14 +25,14 @@ export type IndexConditions = {
 
 export type IndexQuery = IndexConditions & { limit: number; offset: number }
 
-export type IndexPage = {
+type IndexPage = {
   /** Matches before paging. */
   total: number
   /** Newest first, then by `listing_id`. */
   rows: IndexRow[]
 }
 
-export type IndexOptions = {
+type IndexOptions = {
   /** Listings per block: a multiple of 32, at most 65,536. Default 32,768. Tests use small ones. */
   blockSlots?: number
 }

@@ -20,7 +20,7 @@ export const rowConditions = (criteria: readonly Criterion[]): RowConditions => 
  * Evaluates conditions on the bytes of listings, without making documents of them. `matchesAll` says the same of the
  * documents that the bytes mean, at several times the price.
  */
-export class RowConditions {
+class RowConditions {
   readonly #conditions: readonly { criterion: Criterion; path: number }[]
   readonly #reader: RowReader | null
   readonly #values: JsonValue[] = []

@@ -7,7 +7,7 @@ import { describeCompleteness } from './notices.ts'
 import type { ToolAnswer } from './tool.ts'
 
 /** Longest JSON of an answer, which is sent twice: as text, and as structured content. */
-export const MAX_ANSWER_BYTES = 1024 * 1024
+const MAX_ANSWER_BYTES = 1024 * 1024
 
 /**
  * An answer as agents read it. The text is the notice, then the JSON of every listing as its seller published it; hidden

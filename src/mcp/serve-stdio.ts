@@ -10,9 +10,9 @@ import { createServer, type ServerOptions } from './create-server.ts'
 import { EarlierPages } from './earlier-pages.ts'
 
 /** Longest message, and all that may wait to become one. */
-export const MAX_MESSAGE_BYTES = 1024 * 1024
+const MAX_MESSAGE_BYTES = 1024 * 1024
 
-export type Stdio = { stdin: Readable; stdout: Writable }
+type Stdio = { stdin: Readable; stdout: Writable }
 
 /**
  * Speaks MCP on the two streams, one message a line, until the client closes its end; what was asked before is

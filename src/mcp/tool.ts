@@ -26,7 +26,7 @@ export type ToolAnswer = {
 /** Keeps the types of the input within the definition: the list of tools needs them no more. */
 export const defineTool = <Input extends z.ZodRawShape>(tool: Tool<Input>): Tool => tool as unknown as Tool
 
-export const sourceNote = z.looseObject({
+const sourceNote = z.looseObject({
   registry: z.string(),
   state: z.string(),
   reason: z.string().optional(),

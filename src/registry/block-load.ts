@@ -16,7 +16,7 @@ const MAX_THREADS = 4
 export type BlockLoadOptions = Partial<Pick<WorkerPoolOptions, 'file' | 'threads' | 'onFault'>>
 
 /** No threads where there is only one core: the thread that reads builds as well, then. */
-export const blockThreads = (cores = availableParallelism()): number =>
+const blockThreads = (cores = availableParallelism()): number =>
   cores === 1 ? 0 : Math.min(cores, MAX_THREADS)
 
 /** A block that a thread builds; `null` where this thread puts its listings itself. */

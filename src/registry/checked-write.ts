@@ -11,7 +11,7 @@ import { invalid, notOwner } from './refusals.ts'
 const MAX_TRIES = 20
 
 /** A change to a listing as the listing shape sees it. */
-export type ListingChange = {
+type ListingChange = {
   identity: Identity
   listingId: string
   storefrontUrl: string | null
@@ -22,7 +22,7 @@ export type ListingChange = {
   isRepeat: boolean
 }
 
-export type Writing<T> = {
+type Writing<T> = {
   /** Called once, behind the first check. */
   admit: () => Promise<void>
   write: (expected: Expected) => Promise<T | { outcome: 'changed' }>

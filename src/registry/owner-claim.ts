@@ -3,13 +3,13 @@ import type { Publishing } from './publish.ts'
 import { invalidSignature, notFound } from './refusals.ts'
 import { type Claim, type Verified, verifyClaim } from './signature.ts'
 
-export type OwnerClaim = Pick<Claim, 'signature' | 'timestamp' | 'body'> & {
+type OwnerClaim = Pick<Claim, 'signature' | 'timestamp' | 'body'> & {
   operation: keyof typeof STORED
   listingId: string
 }
 
 /** A change to a listing as far as this replica knows it. The store decides. */
-export type OwnerClaimed = Verified & {
+type OwnerClaimed = Verified & {
   /** The answer by what this replica knows; `null` where the signer owns the listing. */
   refusal: EntrepotError | null
   /** The store knows the use: the answer is the earlier one, or a refusal. */

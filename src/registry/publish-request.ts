@@ -7,8 +7,8 @@ import { invalid } from './refusals.ts'
 /** A JSON object as it arrived: its bytes, and what they say. */
 export type JsonBody = { bytes: Uint8Array; value: JsonObject }
 
-export const MAX_LISTING_ID_LENGTH = 200
-export const MAX_STOREFRONT_URL_LENGTH = 2048
+const MAX_LISTING_ID_LENGTH = 200
+const MAX_STOREFRONT_URL_LENGTH = 2048
 
 /** Text that can be stored and shown: well-formed, and at most `most` characters (code points). */
 const text = (most: number) =>

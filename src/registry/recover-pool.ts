@@ -11,7 +11,7 @@ export const MAX_WAITING = 1000
 const IDLE_MS = 60_000
 
 /** One core is left to the event loop, so that reads stay quick while signatures are checked. */
-export const recoverThreads = (): number => Math.max(1, availableParallelism() - 1)
+const recoverThreads = (): number => Math.max(1, availableParallelism() - 1)
 
 /**
  * Signature recovery on worker threads, started when there is work.

@@ -4,7 +4,7 @@ import { invalidSignature, notFound, signatureReused } from './refusals.ts'
 import { countMutation } from './signature.ts'
 
 /** What a delete carries in its query. */
-export type RemoveRequest = { signature: string | undefined; timestamp: number | undefined }
+type RemoveRequest = { signature: string | undefined; timestamp: number | undefined }
 
 /**
  * Deletes a listing, signed by its owner. The very same delete again succeeds while the listing is away.

@@ -14,9 +14,9 @@ const MAX_RETRY = 2000
 /** Wait before the changelog is read without a notification, in ms: a notification can be lost. */
 const POLL_INTERVAL = 10_000
 /** How old the latest reading of the changelog may be for the projection to count as current, in ms. */
-export const MAX_UNHEARD = 60_000
+const MAX_UNHEARD = 60_000
 
-export type ReplicaOptions = {
+type ReplicaOptions = {
   /** By whose paths listings are indexed. */
   filters: readonly Filter[]
   /** Called once when reading the changelog begins to fail; it is tried again until it succeeds. */

@@ -6,7 +6,7 @@ import type { Identity, SignatureUse } from '../store/store.ts'
 import { rateLimited } from './refusals.ts'
 
 /** Seconds that a signed timestamp may be off, either way. */
-export const MAX_SKEW_SECONDS = 300
+const MAX_SKEW_SECONDS = 300
 /**
  * How far the clocks of two replicas may differ without one forgetting a use that the other would answer as a repeat.
  * Beyond that the repeat is refused.

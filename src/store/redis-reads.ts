@@ -23,7 +23,7 @@ const SCRIPTS = {
 }
 
 /** Where the changelog ends, and how many publishers and keys there are: their ids run from 1. */
-export const readExtent = async (
+const readExtent = async (
   session: RedisSession,
 ): Promise<{ position: Position; publishers: number; apiKeys: number }> => {
   const { log, publishers, apiKeys } = session.keys

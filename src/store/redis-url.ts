@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.ts'
 
-export type RedisPlace = {
+type RedisPlace = {
   cluster: boolean
   /** One, or some of a Cluster's nodes. */
   hosts: { host: string; port: number }[]

@@ -22,7 +22,7 @@ import type {
   UseKey,
 } from './store.ts'
 
-export type RedisStoreOptions = {
+type RedisStoreOptions = {
   /** Before every key; with braces that keep all keys in one slot of a Cluster. Default `PREFIX`. */
   prefix?: string
   /** Changelog entries kept at least. Default 100,000: readers further behind load again. */

@@ -20,7 +20,7 @@ import type { PublisherDirectory } from './publisher-directory.ts'
 import type { Run } from './reading/run.ts'
 import type { RunCache, ServedRun } from './reading/run-cache.ts'
 
-export type LiveSourceOptions = {
+type LiveSourceOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'scanLimit'>
   runs: Pick<RunCache, 'read'>
   publishers: PublisherDirectory

@@ -7,13 +7,13 @@ import type { Get } from './http/get.ts'
 import { asAddress, type PageItem } from './page/page-item.ts'
 
 /** Publishers that one request asks for. */
-export const PUBLISHERS_PAGE = 200
+const PUBLISHERS_PAGE = 200
 const MAX_PUBLISHERS_BYTES = 1024 * 1024
 const MAX_DEPTH = 16
 /** Most requests of one search: 10,000 publishers. */
 const MAX_SEARCH_PAGES = 50
 /** Most publishers that are kept. */
-export const MAX_PUBLISHERS = 20_000
+const MAX_PUBLISHERS = 20_000
 const MAX_STOREFRONT_LENGTH = 2048
 /** How long a publisher is used without asking again, and how long one that was not found is not searched again. */
 export const PUBLISHER_FRESH_MS = 600_000

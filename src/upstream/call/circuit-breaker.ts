@@ -21,7 +21,7 @@ export type SharedBreakerState = {
   write: (until: number | null) => Promise<void>
 }
 
-export type CircuitBreakerOptions = {
+type CircuitBreakerOptions = {
   name: string
   /** Sends the probes: the same upstream, without retries. */
   probe: FetchPage

@@ -10,7 +10,7 @@ export const RETRY_SHARE = 0.1
 /** Most retries that are saved up, and those that there are at the start. */
 export const MAX_SAVED_RETRIES = 5
 
-export type RetryOptions = {
+type RetryOptions = {
   /** Time for both attempts. */
   budgetMs: number
   clock: Clock

@@ -9,7 +9,7 @@ const KEEP_ALIVE_MS = 4000
 
 export const PRIVATE_ADDRESS_CODE = 'ENTREPOT_PRIVATE_ADDRESS'
 
-export class PrivateAddressError extends Error {
+class PrivateAddressError extends Error {
   readonly code = PRIVATE_ADDRESS_CODE
 }
 

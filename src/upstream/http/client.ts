@@ -5,7 +5,7 @@ import type { Dispatcher } from 'undici'
 import { SourceError } from '../../domain/source-error.ts'
 import { toSourceError } from './errors.ts'
 
-export type HttpRequest = {
+type HttpRequest = {
   origin: string
   path: string
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -22,7 +22,7 @@ export type HttpResponse = { status: number; headers: IncomingHttpHeaders; body:
 /** The `Accept-Encoding` of every request whose body is collected. */
 export const ACCEPT_ENCODING = 'gzip, br'
 /** What is read of a body that is not a 200: enough for a problem and its `sources`. */
-export const MAX_ERROR_BYTES = 16 * 1024
+const MAX_ERROR_BYTES = 16 * 1024
 
 /**
  * One HTTP request, its body collected and decompressed. Redirects are responses like any other. Every failure is a

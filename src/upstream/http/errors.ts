@@ -29,7 +29,7 @@ export function reasonOfStatus(status: number): SourceReason {
 }
 
 /** Longer waits are cut to this. */
-export const MAX_RETRY_AFTER_MS = 15 * 60_000
+const MAX_RETRY_AFTER_MS = 15 * 60_000
 
 /** `Retry-After` (RFC 9110 section 10.2.3) in ms from now; `null` where it is absent or malformed. */
 export function parseRetryAfter(value: string | undefined, now: number): number | null {

@@ -6,9 +6,9 @@ import { reasonOfStatus } from './errors.ts'
 import { loopHeaders, rejectKeyEcho, requestHeaders } from './headers.ts'
 
 /** `body` is empty for an expected status other than 200. */
-export type GetResponse = { status: number; body: Buffer }
+type GetResponse = { status: number; body: Buffer }
 
-export type GetOptions = {
+type GetOptions = {
   /** Most bytes of the body, after decompression. */
   maxBytes: number
   headers?: Readonly<Record<string, string>>

@@ -71,7 +71,7 @@ export class PageItem implements Item {
 type Scanned = Pick<ItemScanner, 'listingId' | 'storefrontUrl' | 'publisherId' | 'isMatch'>
 
 /** The `_meta` of an item, as far as it is believed. */
-export type Meta = { publisher: string | null; position: Micros | null; origin?: Origin }
+type Meta = { publisher: string | null; position: Micros | null; origin?: Origin }
 
 /** The `_meta` of a plain Registry means nothing. */
 export const NO_META: Meta = { publisher: null, position: null }

@@ -10,7 +10,7 @@ import { Run, type RunUpstream } from './run.ts'
 /** Listings that a page has in common with the one before: so many may be deleted between two requests without harm. */
 export const OVERLAP = 10
 /** An upstream may have smaller pages than it is asked for, but not smaller than this while there is more. */
-export const MIN_PAGE_ITEMS = 25
+const MIN_PAGE_ITEMS = 25
 /** Requests that may fail to join, or bring nothing new, before the upstream counts as unstable. */
 const MAX_FRUITLESS = 10
 /** Pages without anything new before an upstream counts as one that ignores `offset`. */

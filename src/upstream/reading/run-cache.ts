@@ -31,7 +31,7 @@ export type ServedRun = {
   isCurrent: (now?: number) => boolean
 }
 
-export type RunCacheOptions = {
+type RunCacheOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'url' | 'kind' | 'key' | 'timeoutMs' | 'scanLimit'>
   read: ReadRun
   /** Of this process, shared by all upstreams. */

@@ -34,7 +34,7 @@ export class TooLargeToHold extends Error {
   }
 }
 
-export type PullOptions = {
+type PullOptions = {
   upstream: UpstreamOptions
   agent: Dispatcher
   publishers: PublisherDirectory

@@ -12,13 +12,13 @@ import { lastHeardOf, retainUnreachable } from './retain-unreachable.ts'
 import { Snapshot } from './snapshot.ts'
 
 /** The period varies by this share, so that the pulls of many upstreams spread. */
-export const PULL_JITTER = 0.1
+const PULL_JITTER = 0.1
 /** After a failed pull the next one comes after the period, or after this if that is sooner. */
 export const PULL_AGAIN_SECONDS = 15
 /** Shortest time between two saves, except for the last. */
 export const SAVE_EVERY_MS = 60_000
 
-export type PullerOptions = {
+type PullerOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'refreshSeconds' | 'maxListings'>
   pull: () => Promise<Pull>
   /** Filters that readers may use. */

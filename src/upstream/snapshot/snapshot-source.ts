@@ -9,9 +9,9 @@ import type { UpstreamOptions } from '../../domain/upstream.ts'
 import type { Held, SnapshotPuller } from './puller.ts'
 
 /** A snapshot is stale once it is older than this many periods: then a whole pull has failed. */
-export const STALE_PERIODS = 2
+const STALE_PERIODS = 2
 
-export type SnapshotSourceOptions = {
+type SnapshotSourceOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'refreshSeconds'>
   puller: SnapshotPuller
   /** The same upstream asked live, for what a snapshot of open listings cannot answer. */

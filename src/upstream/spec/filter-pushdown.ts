@@ -6,7 +6,7 @@ import { filterNameOf } from '../../filter-spec/reserved.ts'
 import { isSameFilter } from '../../filter-spec/same-filter.ts'
 import type { KnownSpec, UpstreamSpec } from '../../filter-spec/upstream-spec.ts'
 
-export type PushdownOptions = {
+type PushdownOptions = {
   name: string
   spec: KnownSpec
   /** An upstream that declares another schema id is not asked; `null` asks any. */

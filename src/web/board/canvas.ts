@@ -3,7 +3,7 @@ import type UPlot from 'uplot'
 import { html } from '../html.ts'
 
 /** What a plot needs to be drawn with. */
-export type Pens = {
+type Pens = {
   colours: { text: string; grid: string; dot: string; bar: string; mark: string }
   bars: UPlot.Series.PathBuilder
   /** Font of labels, as CSS has it. */
@@ -11,7 +11,7 @@ export type Pens = {
 }
 
 /** What is drawn: one series over things that stand beside each other. */
-export type Drawing = {
+type Drawing = {
   data: [number[], number[]]
   scales: UPlot.Scales
   series: UPlot.Series[]

@@ -20,7 +20,7 @@ export type Control = {
 }
 
 /** `choice`: any of some; `flag`: yes or no; `presence`: there or not; `range`; `none`: none of some; `text`: this. */
-export type ControlKind = 'choice' | 'flag' | 'presence' | 'range' | 'none' | 'text'
+type ControlKind = 'choice' | 'flag' | 'presence' | 'range' | 'none' | 'text'
 
 /** More than this makes no control. */
 const MAX_CONTROLS = 200

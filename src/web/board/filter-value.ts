@@ -20,7 +20,7 @@ export const writeNone = (text: string): string | null => {
 
 export const readNone = (value: string): string | null => readItems('not_in', value)?.join(', ') ?? null
 
-export const readPresence = (value: string): string | null => /^exists:(true|false)$/.exec(value)?.[1] ?? null
+const readPresence = (value: string): string | null => /^exists:(true|false)$/.exec(value)?.[1] ?? null
 
 /** A bare value where the filter's own end is the only one, else an interval. */
 export const writeRange = ({ low, high }: Range, bound: Control['bound']): string | null => {

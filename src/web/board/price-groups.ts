@@ -11,7 +11,7 @@ export type PriceGroup = {
   count: number
 }
 
-export type ModelPrices = {
+type ModelPrices = {
   model: string
   /** In base units, ascending; as doubles, which is exact enough to draw. */
   prices: readonly number[]
