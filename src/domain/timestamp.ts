@@ -27,6 +27,9 @@ const formatMinute = (minute: number): string => {
 const MICROS_PER_SECOND = 1_000_000
 const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'))
 
+/** The last microsecond of a millisecond since the Unix epoch: no date of that millisecond lies after it. */
+export const endOfMs = (ms: number): Micros => ms * 1000 + 999
+
 const ISO =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}:?\d{2})?$/
 

@@ -4,6 +4,7 @@ import { withDeadline } from '../domain/deadline.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
+import { endOfMs } from '../domain/timestamp.ts'
 import { assertAnswerable } from './assert-answerable.ts'
 import { renderItem } from './envelope.ts'
 import { MergedSequence } from './merge.ts'
@@ -35,7 +36,7 @@ export function createStreamListings({ sources, budgetMs, clock }: StreamOptions
   return async (query, { reader, signal: caller, options = {} }) => {
     const visible = visibleSources(sources, reader, options.named)
     const asked = options.isLoop ? visible.map(skipAsLoop) : visible
-    const sequence = new MergedSequence(asked, query, { cap: clock.now() * 1000 })
+    const sequence = new MergedSequence(asked, query, { cap: endOfMs(clock.now()) })
     const ms = options.budgetMs ?? budgetMs
     const next = (): Promise<MergedItem[]> => {
       const late = () => new SourceError('timeout', `no answer within the budget of ${ms} ms`)

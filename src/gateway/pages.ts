@@ -4,6 +4,7 @@ import { withDeadline } from '../domain/deadline.ts'
 import type { ListingQuery, PageQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
+import { endOfMs } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 import { assertAnswerable } from './assert-answerable.ts'
 import type { Cursors } from './cursor.ts'
@@ -63,7 +64,7 @@ export function createReadPage(options: PagesOptions): ReadPage {
     const question = questionOf(query, asked)
     const from = cursor === null ? null : openCursor(cursors, cursor, question)
     if (from === null && !fanOut.isLoop) refuseFarPage(visible, query, maxLivePrefix)
-    const sequence = new MergedSequence(asked, withoutPaging(query), { cap: clock.now() * 1000, from })
+    const sequence = new MergedSequence(asked, withoutPaging(query), { cap: endOfMs(clock.now()), from })
     const ms = fanOut.budgetMs ?? budgetMs
     const late = () => new SourceError('timeout', `no answer within the budget of ${ms} ms`)
     const skipped = from === null ? query.offset : 0

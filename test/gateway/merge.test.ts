@@ -1,11 +1,12 @@
 import test from 'ava'
 import type { Item } from '../../src/domain/reading.ts'
-import { formatTimestamp } from '../../src/domain/timestamp.ts'
+import { endOfMs, formatTimestamp } from '../../src/domain/timestamp.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { gatewayOver, idsOfPage, metaOf } from '../helpers/pages.ts'
 
-const NOW = manualClock().now() * 1000
+/** The last microsecond that is not in the future. */
+const NOW = endOfMs(manualClock().now())
 /** Some instant of the past. */
 const AT = NOW - 1e9
 

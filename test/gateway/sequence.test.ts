@@ -2,12 +2,14 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isSameListing } from '../../src/domain/listing-identity.ts'
 import type { Item } from '../../src/domain/reading.ts'
+import { endOfMs } from '../../src/domain/timestamp.ts'
 import type { MergedPage } from '../../src/gateway/pages.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { gatewayOver } from '../helpers/pages.ts'
 
-const NOW = manualClock().now() * 1000
+/** The last microsecond that is not in the future. */
+const NOW = endOfMs(manualClock().now())
 
 /** Few ids and instants, so that copies and ties are common; some instants lie in the future. */
 const at = fc.oneof(

@@ -1,3 +1,4 @@
+import { endOfMs } from '../../src/domain/timestamp.ts'
 import type { Answer, Question, Shown } from './ask.ts'
 import type { History, Version } from './history.ts'
 import { isHeldWhole, type Merged, mergedSequence, ranked } from './model.ts'
@@ -17,9 +18,9 @@ export function judgeExactly(
   { plan, history }: { plan: Plan; history: History },
 ): string[] {
   const { question, pages, offset, kind, limit, isToEnd } = answer
-  const cap = pages[0]!.begin.at * 1000
+  const cap = endOfMs(pages[0]!.begin.at)
   const hasFuture = plan.registries.some(({ skewMs }) => skewMs > 0)
-  if (hasFuture && pages.at(-1)!.end.at * 1000 !== cap) return []
+  if (hasFuture && endOfMs(pages.at(-1)!.end.at) !== cap) return []
   // A snapshot of a gateway may have a copy that matches, and not a better one that does not.
   const isFiltered = question.gpuModel !== null || question.gpuCountMin !== null
   const isInnerHeld = plan.outer.some(({ name, mode }) => name === INNER && isHeldWhole(mode, question))

@@ -1,4 +1,4 @@
-import { formatTimestamp, type Micros } from '../../src/domain/timestamp.ts'
+import { endOfMs, formatTimestamp, type Micros } from '../../src/domain/timestamp.ts'
 import { type Answer, type FoundOne, isMatch, type Page, type Shown, type SourceState } from './ask.ts'
 import { judgeExactly } from './exactly.ts'
 import type { History, Moment, Version } from './history.ts'
@@ -159,7 +159,7 @@ function windowOf(answer: Answer, paths: readonly Path[], history: History): Win
   const since = new Map(paths.map((path) => [path, oldest(path)] as const))
   const end = pages.at(-1)!.end
   const candidates = candidatesOf({ answer, paths, since, end, history })
-  const [low, high] = [Math.min(...since.values()) * 1000, end.at * 1000]
+  const [low, high] = [Math.min(...since.values()) * 1000, endOfMs(end.at)]
   return { answer, history, paths, since, end, candidates, keys: new Map(), low, high }
 }
 
