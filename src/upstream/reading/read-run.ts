@@ -139,8 +139,8 @@ class RunReader {
   }
 
   /**
-   * Rounded up, so that readers of similar pages share them; one more listing shows where a tie ends. Whoever reads on
-   * will probably do so again, and gets whole pages.
+   * Rounded up, so that readers of similar pages share them; one more listing shows where a tie ends. A run
+   * that is read on takes whole pages: it will probably be read on again.
    */
   #limit(wanted: number): number {
     if (this.#isReadOn) return this.#maxLimit
