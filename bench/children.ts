@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** A server in a process of its own, so that it does not share a core with whoever loads it. */
+/** A server in a process of its own, so that it does not share a core with its load. */
 export type Child = { url: string; pid: number; close: () => Promise<void> }
 
 /** Plain `node:http` that serves the bytes of a file: what the ratios are taken against. */

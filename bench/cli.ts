@@ -12,7 +12,7 @@ const RUNS = 15
 const REGISTRIES = 3
 const LISTINGS = 100
 const BIN = fileURLToPath(new URL('../src/bin.ts', import.meta.url))
-/** A public Anvil account: nobody's money. */
+/** A public Anvil account, without money. */
 const KEY = '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
 
 export const cli: Bench = {

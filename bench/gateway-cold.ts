@@ -31,7 +31,7 @@ const measure = async (nearest: number, farthest: number, budget?: string): Prom
     const times = { gateway: [] as number[], slowest: [] as number[] }
     const slowest = `${upstreams.url}/registry-${UPSTREAMS - 1}/listings?`
     for (let n = 0; n < WARM_UP + QUERIES; n++) {
-      // Nothing is excluded by it, and nobody has asked it before.
+      // It excludes nothing, and is not cached.
       const query = `vcpu_count_min=-${n + 1}&limit=50`
       times.slowest.push(await timed(`${slowest}${query}`))
       times.gateway.push(await timed(`${gateway.url}/listings?${query}`))

@@ -8,7 +8,7 @@ import { ALICE, publish, publishBody } from '../helpers/seller.ts'
 
 const KEY = 'k'.repeat(43)
 
-/** An origin of somebody else's, with an empty page; a page that frames the URL it is given stands at `/frame`. */
+/** A foreign origin with an empty page; its `/frame` frames the URL that it is given. */
 const startStranger = async (t: ExecutionContext): Promise<string> => {
   const server = createServer(({ url = '/' }, response) => {
     const framed = new URL(url, 'http://x').searchParams.get('url')

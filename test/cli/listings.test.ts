@@ -56,7 +56,7 @@ test.serial('all Registries are asked at once', async (t) => {
   const waiting: (() => void)[] = []
   const server = createServer((_request, response) => {
     waiting.push(() => response.end(envelopeText([], 0)))
-    // Nobody is answered before all three have asked.
+    // No answer is sent before all three requests are here.
     if (waiting.length === 3) for (const answer of waiting) answer()
   }).listen(0, '127.0.0.1')
   t.teardown(() => server.closeAllConnections())

@@ -11,7 +11,7 @@ import { readStages, wordsOf } from './dockerfile.ts'
 const run = promisify(execFile)
 const stages = readStages()
 const runtime = stages.get('runtime')!
-/** `nobody` on Debian, who owns nothing. Only root can become somebody else, and needs a checkout that others can read. */
+/** The unprivileged user `nobody` of Debian. Only root can switch to it, and it needs a checkout that others can read. */
 const NOBODY = { uid: 65_534, gid: 65_534 }
 const asNobody = await run('test', ['-r', resolve('package.json')], NOBODY).then(
   () => NOBODY,
@@ -20,7 +20,7 @@ const asNobody = await run('test', ['-r', resolve('package.json')], NOBODY).then
 
 /**
  * The image's `/app` as its stages make it, without an engine: what they copy, built by what they run. `node_modules` is
- * this checkout's. Nobody can write to it.
+ * this checkout's. It is read-only.
  */
 const makeApp = async (t: ExecutionContext): Promise<string> => {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-image-'))

@@ -23,7 +23,7 @@ const shown = [
 const ITS_OWN = new Set(['up', 'ALERTS'])
 const ITS_LABELS = new Set(['job', 'instance', 'le'])
 
-/** `/metrics` of a gateway that has seen an answer, a failure and a listing that is none. */
+/** `/metrics` of a gateway that has seen an answer, a failure and an invalid listing. */
 const exposition = test.macro({
   exec: async (t, check: (series: Map<string, Set<string>>) => string[]) => {
     const fake = await startFake(t, { items: [...listingTexts('a', 3), listingText({ listing_id: 7 })] })

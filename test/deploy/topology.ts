@@ -64,7 +64,7 @@ export const startTopology = async (t: ExecutionContext): Promise<Topology> => {
   return { url: proxy.url, replicas: [first, second], secret, registries }
 }
 
-/** As the demo's: one that anybody reads, one behind a key, one of a single seller. */
+/** As the demo's: one public, one behind a key, one of a single seller. */
 const startRegistries = async (
   t: ExecutionContext,
   curatedKey: string,

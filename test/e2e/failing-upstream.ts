@@ -30,7 +30,7 @@ export class Directory {
   }
 }
 
-/** A Registry that is well until it is told to fail. */
+/** A Registry that works until the test makes it fail. */
 export const openUpstream = async (
   t: ExecutionContext,
   fault: FaultName,

@@ -23,7 +23,7 @@ const BOMB_BYTES = 50 * 1024 * 1024
 export type Fault =
   /** What it answers. `outlasts`: the answer takes longer than the test. */
   | { behaviour: Behaviour; timeoutMs?: number; outlasts?: true }
-  /** What becomes of its listings. */
+  /** What happens to its listings. */
   | { change: (fake: FakeRegistry) => void }
   /** Nothing listens; its name is unknown; its certificate is not trusted; its name leads to a private address. */
   | { way: 'refused' | 'dns' | 'tls' | 'private' }

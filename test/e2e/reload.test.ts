@@ -209,7 +209,7 @@ test('ten reloads that make everything anew leave no connection, file or memory 
   await round(1)
   const before = descriptors()
   for (let n = 2; n <= 11; n++) await round(n)
-  // Connections to the upstream that nobody uses are closed after their keep-alive time; no more than one round's.
+  // Unused connections to the upstream are closed after their keep-alive time; no more than one round's.
   t.true(descriptors() <= before + 4, `${before} descriptors, then ${descriptors()}`)
 })
 
@@ -217,7 +217,7 @@ test('a stream that has begun is sent whole, though a reload has dropped its ups
   const fake = await startFake(t, { items: listingTexts('one', 20_000) })
   const { service, reload, setGateway } = await start(t, [{ name: 'one', url: fake.url }])
   const stream = await request(`${service.url}/listings`, { headers: { accept: 'application/x-ndjson' } })
-  // Nobody reads: the service can send no more than fits on the way, and asks its upstream for no more.
+  // The client reads nothing: the service can send no more than fits on the way, and asks its upstream for no more.
   while (fake.requests.length < 2) await new Promise((resolve) => setImmediate(resolve))
   setGateway([])
   await reload()

@@ -29,7 +29,7 @@ const MOST_DELAY_MS = 20
 /** How often the next process is killed, too, before it has come up. */
 const SHARE_STARTING = 0.5
 
-/** Processes on one store, a storm of publishes over them, and whoever kills. */
+/** Processes on one store, a storm of publishes over them, and their killer. */
 export class StormRound {
   readonly #storm = new Storm()
   readonly #processes = new Map<Target, ServiceProcess>()

@@ -4,7 +4,7 @@ import type { Certificate } from './fake-registry.ts'
 
 /*
  * Made by openssl, valid for a hundred years, for 127.0.0.1 and for nothing but tests: `ca.pem` (its key is thrown
- * away), `registry.pem` signed by it, and `stranger.pem`, with the same key and the same name, signed by nobody.
+ * away), `registry.pem` signed by it, and `stranger.pem`, with the same key and the same name, self-signed.
  */
 const read = (name: string): Buffer => readFileSync(new URL(`../fixtures/tls/${name}.pem`, import.meta.url))
 
@@ -12,7 +12,7 @@ const key = read('registry-key')
 
 /** What clients that trust our authority take. */
 export const TRUSTED: Certificate = { cert: read('registry'), key }
-/** What nobody takes. */
+/** A certificate that no client accepts. */
 export const UNTRUSTED: Certificate = { cert: read('stranger'), key }
 
 /** From now on this process takes what our own authority has signed. */

@@ -25,7 +25,7 @@ export const freePorts = async (count: number): Promise<number[]> => {
 
 export const freePort = async (): Promise<number> => (await freePorts(1))[0]!
 
-/** `null` where somebody else has it. */
+/** `null` where another process has it. */
 const hold = async (port: number): Promise<Server | null> => {
   const server = createServer().listen(port, '127.0.0.1')
   return once(server, 'listening').then(

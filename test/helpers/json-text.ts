@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 
 /**
- * JSON texts as strangers write them: white space anywhere, escapes that nobody needs, numbers in every spelling
+ * JSON texts as strangers write them: white space anywhere, needless escapes, numbers in every spelling
  * (`99.0`, `-0`, 2^70, `1E+2`), repeated names.
  */
 export const jsonText = (): fc.Arbitrary<string> => jsonTexts.value

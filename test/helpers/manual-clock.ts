@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/domain/clock.ts'
 
-/** A clock that stands still until it is told to go on. Begins at a round minute of 2026. */
+/** A clock that moves only when the test advances it. Begins at a round minute of 2026. */
 export type ManualClock = Clock & {
   /** Goes on by `ms`, and does what is due on the way, in order. */
   advance: (ms: number) => void

@@ -10,7 +10,7 @@ export type Market = RunningService & {
   publish: (fields: Record<string, unknown>, at?: number, seller?: typeof ALICE) => Promise<Reply>
   update: (id: string, fields: Record<string, unknown>, at?: number, seller?: typeof ALICE) => Promise<Reply>
   remove: (id: string, at?: number, seller?: typeof ALICE) => Promise<Reply>
-  /** The listing's row; `null` where there is none. */
+  /** The listing's row; `null` without one. */
   listing: (id: string) => Promise<Record<string, unknown> | null>
 }
 

@@ -88,7 +88,7 @@ export const startSpreadCluster = async (): Promise<{ url: string; dispose: () =
   const dispose = async () => {
     await Promise.all(servers.map((server) => server.dispose()))
   }
-  // One is enough: it tells of the others.
+  // One is enough: it knows the others.
   return { url: clusterUrl(servers[0]!), dispose }
 }
 

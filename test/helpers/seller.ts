@@ -2,7 +2,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { type Operation, signedMessage } from '../../src/registry/signature.ts'
 import { type Reply, send } from './registry.ts'
 
-/** Public Anvil accounts: nobody's money. */
+/** Public Anvil accounts, without money. */
 export const ALICE = privateKeyToAccount('0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a')
 export const BOB = privateKeyToAccount('0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6')
 

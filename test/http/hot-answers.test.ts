@@ -55,7 +55,7 @@ test('a condition on the request is still looked at', async (t) => {
   t.is((await get('/listings', { 'If-Match': '"0"' })).status, 412)
 })
 
-/** Kept answers in front of an application that answers when it is told to, with how often it has been asked. */
+/** Kept answers in front of an application that answers when the test lets it, with its count of requests. */
 const startHeld = async (t: ExecutionContext) => {
   const hot = new HotAnswers()
   const asked: ServerResponse[] = []

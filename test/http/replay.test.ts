@@ -10,7 +10,7 @@ import { ALICE, BOB, postJson, publishBody, sign } from '../helpers/seller.ts'
 
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
-/** The other signature of the same message by the same wallet, which anybody can make: n - s, and the other parity. */
+/** The other signature of the same message by the same wallet, which takes no key to make: n - s, and the other parity. */
 const twin = (signature: string): string => {
   const hex = signature.replace(/^0x/, '')
   const s = (CURVE_ORDER - BigInt(`0x${hex.slice(64, 128)}`)).toString(16).padStart(64, '0')

@@ -6,7 +6,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import type { ExecutionContext } from 'ava'
 import { BIN } from '../helpers/run-cli.ts'
 
-/** What an agent was told: the words, the JSON behind them to the byte, and the same as structured content. */
+/** What an agent receives: the words, the JSON behind them to the byte, and the same as structured content. */
 export type Told = {
   words: string
   json: string
@@ -31,7 +31,7 @@ export type Agent = {
   call: (tool: string, given?: Record<string, unknown>) => Promise<Told>
 }
 
-/** The SDK's own client at a gateway's door, as `key` or as anybody. */
+/** The SDK's own client of a gateway, with a key or without. */
 export const agentAt = (t: ExecutionContext, url: string, key?: string): Promise<Agent> => {
   const headers: Record<string, string> = key === undefined ? {} : { Authorization: `Bearer ${key}` }
   return connect(t, new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers } }))

@@ -239,7 +239,7 @@ test('a private source is there with a key, and leaves no trace without', async 
     await anybody.call('search_listings', { filters: { hidden_filter: 'x' } }),
   ]
   for (const { words, json } of told) t.notRegex(words + json, /vault|"hidden"/)
-  // Named or not, a source that may not be seen is none: the same words.
+  // A hidden source and one that does not exist are answered in the same words.
   const named = await anybody.call('search_listings', { sources: ['vault'] })
   const unknown = await anybody.call('search_listings', { sources: ['nobody'] })
   t.is(named.words.replace('vault', 'nobody'), unknown.words)

@@ -40,7 +40,7 @@ const knows = async ({ url }: ServiceProcess, key: string): Promise<boolean> => 
   return read.status === 200 && keys.some(({ name }) => name === 'alice')
 }
 
-/** Publishes until it is told to stop; what it has published by then. */
+/** Publishes until it is stopped. @returns what it has published */
 const publishing = async ({ url }: ServiceProcess): Promise<{ ids: string[]; stop: () => Promise<void> }> => {
   const signed = await publishBody(ALICE, {})
   const ids: string[] = []

@@ -27,7 +27,7 @@ export type Plan = {
   }[]
   /** What the gateway reads directly; `inner` is a second gateway. */
   outer: Route[]
-  /** What the second gateway reads; empty where there is none. */
+  /** What the second gateway reads; empty without one. */
   inner: Route[]
   /** Gateways that read the outer routes; cursors of one are good at the other. */
   replicas: number

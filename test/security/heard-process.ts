@@ -16,7 +16,7 @@ export type HeardProcess = {
   end: () => Promise<number | null>
 }
 
-/** Starts one that is told nothing but this. */
+/** Starts one with this environment and nothing else. */
 export const startHeard = async (
   t: ExecutionContext,
   environment: Record<string, string>,

@@ -3,7 +3,7 @@ export class Ledger {
   readonly #secrets = new Map<string, string>()
   readonly #said: { where: string; text: string }[] = []
 
-  /** @param secret what nobody may be told under any of its forms */
+  /** @param secret must not appear, in any of its forms */
   keep(name: string, secret: string): string {
     if (secret.length < LEAST_LENGTH) throw new Error(`${name} could be part of anything`)
     this.#secrets.set(name, secret)

@@ -19,7 +19,7 @@ const setUp = async (
   return { redis, store }
 }
 
-/** Resolves the next time that the store tells of a change. */
+/** Resolves the next time that the store reports a change. */
 const told = (store: Store): Promise<void> =>
   new Promise((resolve) => {
     const stop = store.onChange(() => {

@@ -79,7 +79,7 @@ export const published = async (store: Store, command: PublishCommand): Promise<
   return outcome.record
 }
 
-/** One who is told of each listing, key and publisher alike. */
+/** A watcher of listings, keys and publishers alike. */
 export const visitorOf = (visit: (change: Change) => void): LoadVisitor => ({
   change: visit,
   listings: (page) => {
