@@ -87,7 +87,7 @@ test.serial('a Registry that hangs costs its own deadline only, and the output i
 })
 
 test.serial('when none answers, nothing is printed: 4, or 77 where all want a key', async (t) => {
-  const dead = await deadUrl()
+  const dead = deadUrl()
   const gated = await fake(t, {
     script: [{ kind: 'status', status: 401, body: '{"detail":"API key required"}' }],
   })
@@ -224,7 +224,7 @@ test.serial('a listing is found wherever it is, and shown by its first Registry'
   t.is(JSON.parse(found.stdout)._meta.registry, own.url)
   const missing = await runCli(['listing', 'nope', '-r', own.url])
   t.deepEqual([missing.code, missing.stdout], [1, ''])
-  t.is((await runCli(['listing', 'a/b', '-r', `${own.url},${await deadUrl()}`])).code, 3)
+  t.is((await runCli(['listing', 'a/b', '-r', `${own.url},${deadUrl()}`])).code, 3)
 })
 
 test.serial(
@@ -284,7 +284,7 @@ test.serial('what a gateway could not reach is told, and the output is partial',
   const well = await fake(t, { items: [listingText()] })
   const gateway = await startGateway(t, [
     { name: 'well', url: well.url },
-    { name: 'gone', url: await deadUrl() },
+    { name: 'gone', url: deadUrl() },
   ])
   const { code, stdout, stderr } = await runCli(['listings', '-r', gateway.url])
   t.is(code, 3)
@@ -293,7 +293,7 @@ test.serial('what a gateway could not reach is told, and the output is partial',
 })
 
 test.serial('a gateway that reaches nothing is no answer, and what it could not reach is told', async (t) => {
-  const gateway = await startGateway(t, [{ name: 'gone', url: await deadUrl() }])
+  const gateway = await startGateway(t, [{ name: 'gone', url: deadUrl() }])
   const { code, stdout, stderr } = await runCli(['listings', '-r', gateway.url])
   t.deepEqual([code, stdout], [4, ''])
   t.regex(stderr, /answered 503: gone is unavailable \(connection_refused\)/)

@@ -78,7 +78,7 @@ test.serial('doctor explains a near-miss key and exits 78, and goes by the Regis
   t.true(near.stdout.includes(`HTTP:${fake.url.slice(5)} is not sent to ${fake.url}`))
   t.false(near.stdout.includes('secret-key'))
   t.is((await runCli(['doctor', '--config', config('')])).code, 0)
-  t.is((await runCli(['doctor', '-r', `${fake.url},${await deadUrl()}`])).code, 3)
+  t.is((await runCli(['doctor', '-r', `${fake.url},${deadUrl()}`])).code, 3)
   t.is((await runCli(['doctor', '--config', temporaryFile(t, 'bad.toml', 'urls = [')])).code, 78)
 })
 
@@ -122,5 +122,5 @@ test.serial('sources tells what stands behind a gateway, and how a plain Registr
   const [behind, plain] = JSON.parse(stdout)
   t.deepEqual([behind.kind, behind.sources], ['gateway', [told]])
   t.deepEqual([plain.kind, plain.sources[0].state], ['registry', 'loaded'])
-  t.is((await runCli(['sources', '-r', await deadUrl()])).code, 4)
+  t.is((await runCli(['sources', '-r', deadUrl()])).code, 4)
 })

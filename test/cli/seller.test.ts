@@ -97,7 +97,7 @@ test.serial(
   'some Registries out of reach: 3; all of them: 4; refused data: 65; a missing key: 1',
   async (t) => {
     const { url } = await startRegistry(t)
-    const dead = await deadUrl()
+    const dead = deadUrl()
     const file = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
     const some = await runCli(['publish', file, '-r', `${url},${dead}`], { env: AS_ALICE })
     t.is(some.code, 3)

@@ -129,7 +129,7 @@ withTerminal('a table of sources has what the gateways among them miss', async (
   const eu = await startGateway(
     t,
     [
-      { name: 'gone', url: await deadUrl() },
+      { name: 'gone', url: deadUrl() },
       { name: 'well', url: hostile.url },
     ],
     {

@@ -31,7 +31,7 @@ const exposition = test.macro({
       t,
       [
         { name: 'a', url: fake.url },
-        { name: 'dead', url: await deadUrl() },
+        { name: 'dead', url: deadUrl() },
       ],
       { environment: { METRICS_PUBLIC: 'true' } },
     )

@@ -45,7 +45,7 @@ const ask = async (url: string, options: ClientRequestArgs = {}, body?: string):
 
 test('while one replica is gone, every request is answered by the other', async (t) => {
   const { url } = await startRegistry(t)
-  const proxy = await proxyOver(t, [await deadUrl(), url])
+  const proxy = await proxyOver(t, [deadUrl(), url])
   for (let n = 0; n < 20; n++) t.is((await ask(`${proxy.url}/listings?limit=${n + 1}`)).status, 200)
   const posted = await ask(`${proxy.url}/api/v1/listings/validate-publish`, { method: 'POST' }, '{}')
   t.is(posted.status, 422, 'a POST that could not be sent is sent to the other')
@@ -85,7 +85,7 @@ test('who asks is what the program that ends TLS says; what others claim counts 
   const { url } = await startRegistry(t, {
     toml: '[limits]\nanonymous_per_minute = 2\ntrusted_proxies = ["127.0.0.1/32"]',
   })
-  const proxy = await proxyOver(t, [url, await deadUrl()])
+  const proxy = await proxyOver(t, [url, deadUrl()])
   const statuses = async (forwarded: readonly (string | undefined)[], localAddress = '127.0.0.1') => {
     const found = []
     for (const [n, claim] of forwarded.entries()) {
@@ -108,7 +108,7 @@ test('a path and a query are passed on as they were sent, and so is every header
     seen = asked
     answer.end()
   })
-  const proxy = await proxyOver(t, [gateway, await deadUrl()])
+  const proxy = await proxyOver(t, [gateway, deadUrl()])
   const path = '/listings/a%2Fb%20c//d?region=New%20York%2C%20US&x=%25'
   const headers = {
     Authorization: 'Bearer key',
@@ -136,7 +136,7 @@ for (const path of ['/listings', '/mcp'])
       await isRead
       answer.end('{"second":2}\n')
     })
-    const proxy = await proxyOver(t, [gateway, await deadUrl()])
+    const proxy = await proxyOver(t, [gateway, deadUrl()])
     const asking = request(`${proxy.url}${path}`, { agent: false })
     asking.end()
     const [answer] = (await once(asking, 'response')) as [IncomingMessage]
@@ -173,9 +173,9 @@ test('response headers of 32 KiB pass', async (t) => {
 })
 
 test('what the proxy has to say itself is a problem as the gateways tell one', async (t) => {
-  const nobody = await proxyOver(t, [await deadUrl(), await deadUrl()])
+  const nobody = await proxyOver(t, [deadUrl(), deadUrl()])
   const { url } = await startRegistry(t)
-  const somebody = await proxyOver(t, [url, await deadUrl()])
+  const somebody = await proxyOver(t, [url, deadUrl()])
   for (const [status, asked] of [
     [503, fetch(`${nobody.url}/listings`)],
     [413, fetch(`${somebody.url}/listings`, { method: 'POST', body: 'x'.repeat(600 * 1024) })],

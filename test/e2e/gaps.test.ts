@@ -32,13 +32,9 @@ const told = ({ sources }: Pick<Answer, 'sources'>): unknown[] =>
 /** A gateway over one Registry that is well and one that is gone, both without a Registry of their own. */
 const startHalfGone = async (t: ExecutionContext, id: string, items = listingTexts('well', 3)) => {
   const well = await startFake(t, { items })
-  const half = await startGateway(
-    t,
-    [behind('well', well, ''), behind('gone', { url: await deadUrl() }, '')],
-    {
-      more: pure(id),
-    },
-  )
+  const half = await startGateway(t, [behind('well', well, ''), behind('gone', { url: deadUrl() }, '')], {
+    more: pure(id),
+  })
   return { well, half }
 }
 
@@ -187,7 +183,7 @@ test('a gateway that says 404 and names a Registry that it could not ask has not
 })
 
 test('of a gateway that cannot answer at all, what it could not reach is told as well', async (t) => {
-  const gone = await startGateway(t, [behind('gone', { url: await deadUrl() }, '')], { more: pure('eu') })
+  const gone = await startGateway(t, [behind('gone', { url: deadUrl() }, '')], { more: pure('eu') })
   const world = await startGateway(t, [behind('eu', gone), behind('well', await startFake(t), '')], {
     more: named('world'),
   })

@@ -56,7 +56,7 @@ test('read-all ends with 1 where a source is missing', async (t) => {
   const fake = await startFake(t, { items: [priced('one', '5')] })
   const { url } = await startGateway(t, [
     { name: 'here', url: fake.url },
-    { name: 'away', url: await deadUrl() },
+    { name: 'away', url: deadUrl() },
   ])
   const run = await runExample('read-all.mjs', [url])
   t.is(run.code, 1)
@@ -84,7 +84,7 @@ test('careful-agent gives up where no answer is complete', async (t) => {
   const fake = await startFake(t, { items: [priced('one', '5')] })
   const { url } = await startGateway(t, [
     { name: 'here', url: fake.url },
-    { name: 'away', url: await deadUrl() },
+    { name: 'away', url: deadUrl() },
   ])
   const run = await runExample('careful-agent.mjs', [url], TIME_LAPSE)
   t.is(run.code, 1)

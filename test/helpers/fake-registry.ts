@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -234,13 +235,12 @@ function respondPublishers(fake: FakeRegistry, seen: SeenRequest, response: Serv
   return respond(response, 200, JSON.stringify({ items, count: items.length }))
 }
 
-/** A base URL at which nothing listens. */
-export async function deadUrl(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const port = portOf(server)
-  await closeServer(server)
-  return `http://127.0.0.1:${port}`
+/**
+ * A base URL at which nothing listens. No other test gets that port meanwhile: it is beyond those of `freePort`, and below
+ * those that the system gives to servers.
+ */
+export function deadUrl(): string {
+  return `http://127.0.0.1:${randomInt(30_000, 32_768)}`
 }
 
 /** A listing's JSON text as a Registry of the deployed protocol serves it. */

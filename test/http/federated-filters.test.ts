@@ -185,7 +185,7 @@ test('upstreams of another schema are skipped, and say so', async (t) => {
     [
       { name: 'vms', url: vms.url },
       { name: 'tokens', url: tokens.url },
-      { name: 'dead', url: await deadUrl() },
+      { name: 'dead', url: deadUrl() },
     ],
     { more: '[gateway]\nschema = "vms.compute"' },
   )

@@ -114,7 +114,7 @@ test('what a gateway says of its copy counts: whether a better one may exist, an
 
 test('404 only where every visible source has said so', async (t) => {
   const empty = await startRegistry(t)
-  const dead = await deadUrl()
+  const dead = deadUrl()
   const all = await startGateway(t, [behind('empty', empty)])
   const missing = await all.get('/listings/nobody')
   t.is(missing.status, 404)
@@ -147,7 +147,7 @@ test('a private source is asked for whoever has a key, and is nowhere to be seen
   const settings = 'visibility = "private"'
   const gateway = await startGateway(
     t,
-    [behind('hidden', hidden, settings), behind('gone', { url: await deadUrl() }, settings)],
+    [behind('hidden', hidden, settings), behind('gone', { url: deadUrl() }, settings)],
     {
       environment,
     },

@@ -37,7 +37,7 @@ test('all are required: 502 that shows the sources', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const { get } = await startGateway(t, [
     { name: 'a', url: fake.url },
-    { name: 'dead', url: await deadUrl() },
+    { name: 'dead', url: deadUrl() },
   ])
   const refused = await get('/listings?require=all')
   t.is(refused.status, 502)
@@ -50,7 +50,7 @@ test('headers tell how each visible source was asked, and how long the answer ho
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const { get } = await startGateway(t, [
     { name: 'a', url: fake.url },
-    { name: '4dead', url: await deadUrl() },
+    { name: '4dead', url: deadUrl() },
   ])
   const { headers } = await get('/listings', NO_CACHE)
   t.is(headers.get('cache-control'), 'no-store', 'not complete')
@@ -102,7 +102,7 @@ test('an explanation says what each source was sent, how it answered, and what e
   const { url, get } = await startGateway(t, [
     { name: 'a', url: fake.url },
     { name: 'declaring', url: declaring.url },
-    { name: 'dead', url: await deadUrl() },
+    { name: 'dead', url: deadUrl() },
   ])
   await publish(url, ALICE, { listing_id: 'own', offer_resource: a100 })
   const { sources } = (await get('/listings?explain=true&gpu_model=H100')).json() as {
@@ -135,7 +135,7 @@ test('what a gateway answers is what its document announces', async (t) => {
   const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
   const upstreams = [
     { name: 'a', url: fake.url },
-    { name: 'dead', url: await deadUrl() },
+    { name: 'dead', url: deadUrl() },
   ]
   const { get } = await startGateway(t, upstreams, { environment })
   const judge = announcedBy(JSON.parse((await get('/openapi.json')).text))

@@ -67,7 +67,7 @@ test('of every upstream: calls, failures by reason, retries, breaker, cache, age
     t,
     [
       { name: 'a', url: fake.url },
-      { name: 'dead', url: await deadUrl() },
+      { name: 'dead', url: deadUrl() },
     ],
     { environment },
   )

@@ -121,7 +121,7 @@ test('the last line reports a source that failed midway, with the number of its 
 })
 
 test('before the first line the refusals are those of a page', async (t) => {
-  const { get } = await startGateway(t, [{ name: 'dead', url: await deadUrl() }])
+  const { get } = await startGateway(t, [{ name: 'dead', url: deadUrl() }])
   t.is((await get('/listings', NDJSON)).status, 503)
   t.is((await get('/listings?require=all', NDJSON)).status, 502)
   t.is((await get('/listings?sources=nobody', NDJSON)).status, 400)

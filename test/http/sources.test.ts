@@ -15,7 +15,7 @@ test('sources tell readers how they are doing, and the operator everything', asy
     t,
     [
       { name: 'a', url: fake.url },
-      { name: 'dead', url: await deadUrl(), settings: 'visibility = "private"' },
+      { name: 'dead', url: deadUrl(), settings: 'visibility = "private"' },
     ],
     { environment },
   )

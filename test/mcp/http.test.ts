@@ -95,7 +95,7 @@ test('what is missing is said in words, be there anything found or not', async (
   const well = await startFake(t, { items: [listingText()] })
   const gateway = await startGateway(t, [
     { name: 'well', url: well.url },
-    { name: 'gone', url: await deadUrl() },
+    { name: 'gone', url: deadUrl() },
   ])
   const agent = await agentAt(t, gateway.url)
   const some = await agent.call('search_listings')
@@ -164,7 +164,7 @@ test('what a gateway behind the gateway misses is missing, by the way to it', as
     t,
     [
       { name: 'well', url: well.url },
-      { name: 'gone', url: await deadUrl() },
+      { name: 'gone', url: deadUrl() },
     ],
     { more: '[gateway]\nid = "eu"\n' },
   )

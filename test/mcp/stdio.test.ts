@@ -42,9 +42,9 @@ test.serial('what cannot be reached is said in words, here and behind a gateway'
   const well = await startFake(t, { items: [listingText()] })
   const gateway = await startGateway(t, [
     { name: 'well', url: well.url },
-    { name: 'gone', url: await deadUrl() },
+    { name: 'gone', url: deadUrl() },
   ])
-  const dead = await deadUrl()
+  const dead = deadUrl()
   const behind = await agentOver(t, ['-r', gateway.url])
   const found = await behind.call('search_listings')
   t.is(found.value.items.length, 1)

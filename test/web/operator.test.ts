@@ -153,7 +153,7 @@ test.serial('every source is shown as it is, with how it went, and can be asked 
     t,
     [
       { name: 'well', url: fake.url },
-      { name: 'gone', url: await deadUrl(), settings: 'visibility = "private"' },
+      { name: 'gone', url: deadUrl(), settings: 'visibility = "private"' },
     ],
     { environment },
   )
@@ -193,7 +193,7 @@ const STICKING_OUT = `[...document.querySelectorAll('body *')]
 test.serial(
   'axe-core finds nothing serious, shut, open or asking, in light and dark, on a phone',
   async (t) => {
-    const gateway = await startGateway(t, [{ name: 'gone', url: await deadUrl() }], { environment })
+    const gateway = await startGateway(t, [{ name: 'gone', url: deadUrl() }], { environment })
     const { page } = await openPage(t, gateway.url)
     await page.getByRole('button', { name: 'Use' }).waitFor()
     t.deepEqual(await seriousFindings(page), [])

@@ -10,7 +10,7 @@ test.serial(
     const { east } = await openFederation(t)
     const gateway = await startGateway(t, [
       { name: 'east', url: east.url },
-      { name: 'gone', url: await deadUrl() },
+      { name: 'gone', url: deadUrl() },
     ])
     for (const [colorScheme, width] of [
       ['light', 1280],

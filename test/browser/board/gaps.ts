@@ -92,7 +92,7 @@ test.serial('where no source answers there is no list, but the reasons and a way
     t,
     [
       { name: 'far', url: far.url },
-      { name: 'gone', url: await deadUrl() },
+      { name: 'gone', url: deadUrl() },
     ],
     { more: '[registry]\nenabled = false\n' },
   )
@@ -113,7 +113,7 @@ test.serial('what a gateway behind has not reached is told under its own name', 
   const fake = await startFake(t, { items: listingTexts('far', 2) })
   const inner = await startGateway(t, [
     { name: 'far', url: fake.url },
-    { name: 'gone', url: await deadUrl() },
+    { name: 'gone', url: deadUrl() },
   ])
   const outer = await startGateway(t, [{ name: 'eu', url: inner.url, settings: 'kind = "gateway"' }], {
     more: '[gateway]\nid = "outer"\n',

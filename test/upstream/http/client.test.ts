@@ -57,7 +57,7 @@ for (const encoding of ['gzip', 'deflate', 'br'] as const)
 test('a port without a listener is connection_refused, an unknown name dns, a server without TLS tls', async (t) => {
   const fake = await startFake(t)
   for (const [url, reason] of [
-    [await deadUrl(), 'connection_refused'],
+    [deadUrl(), 'connection_refused'],
     ['http://no-such-host.invalid', 'dns'],
     [fake.url.replace('http:', 'https:'), 'tls'],
   ] as const) {
