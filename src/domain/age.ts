@@ -6,7 +6,7 @@ const UNITS: readonly (readonly [name: string, seconds: number])[] = [
   ['m', 60],
 ]
 
-/** `3h`, `2d`; `-` for what is no time. A clock that is behind shows `0s`. */
+/** `3h`, `2d`; `-` for an unreadable time; `0s` for one in the future. */
 export const showAge = (timestamp: string | null, nowMs = Date.now()): string => {
   const at = timestamp === null ? null : parseTimestamp(timestamp)
   if (at === null) return '-'

@@ -1,33 +1,27 @@
-/**
- * A circuit breaker as a value. It opens after five failures in a row, or when half of ten or more calls within 30 s
- * failed; for 10 s, doubled each time that probing fails, up to 120 s. Then probes are sent in the background: two that
- * pass in a row close it, one that fails opens it again.
- */
+/** Opens after five failures in a row, or if half of ten or more calls in 30 s fail. Two probes close it. */
 export type Breaker = {
   state: 'closed' | 'open' | 'half_open'
   failuresInARow: number
-  /** Calls of the last 30 s, by second. */
   recent: readonly Second[]
-  /** How often it opened since it was last closed. */
+  /** Times since it was last closed. */
   opened: number
-  /** When an open one is probed, in ms since the Unix epoch; `null` where it is not open. */
+  /** When to probe, in ms since the Unix epoch; `null` unless open. */
   retryAt: number | null
   probesPassed: number
 }
 
 type Second = { second: number; calls: number; failures: number }
 
-/** `passed` and `failed` are calls for readers; the others are about probes. */
+/** `passed` and `failed` are readers' calls; the others are probes. */
 export type BreakerEvent = 'passed' | 'failed' | 'probe' | 'probe_passed' | 'probe_failed'
 
 export const MAX_FAILURES_IN_A_ROW = 5
 const WINDOW_SECONDS = 30
-/** Fewer calls within the window never open it. */
 export const MIN_CALLS = 10
 const FAILING_SHARE = 0.5
 export const OPEN_MS = 10_000
 export const MAX_OPEN_MS = 120_000
-/** The open time varies by this share, so that replicas do not probe together. */
+/** Share by which the open time varies, so that replicas do not probe together. */
 export const OPEN_JITTER = 0.1
 const PROBES_TO_CLOSE = 2
 
@@ -40,12 +34,7 @@ export const CLOSED: Breaker = {
   probesPassed: 0,
 }
 
-/**
- * The breaker after an event. An event that does not fit its state, such as the answer to a call that was made before
- * it opened, changes nothing.
- *
- * @param random from 0 to 1
- */
+/** Ignores events that do not fit its state, such as late answers. `random`: 0 to 1. */
 export const afterEvent = (
   breaker: Breaker,
   event: BreakerEvent,
@@ -87,7 +76,7 @@ const opened = (breaker: Breaker, now: number, random: number): Breaker => {
   return { ...breaker, state: 'open', recent: [], opened: breaker.opened + 1, retryAt, probesPassed: 0 }
 }
 
-/** Seconds of the future are dropped as well: the clock may have been set back. */
+/** Also drops seconds of the future: the clock may have been set back. */
 const counted = (recent: readonly Second[], now: number, failures: number): readonly Second[] => {
   const second = Math.floor(now / 1000)
   const last = recent.at(-1)

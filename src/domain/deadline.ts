@@ -1,9 +1,6 @@
 import { MAX_TIMER_MS } from './clock.ts'
 
-/**
- * Runs `work` with a signal that aborts when the caller's does, or `ms` after the start with the reason that `late`
- * makes. Heeding the signal is left to the work: see `raceAbort`.
- */
+/** The signal aborts with the caller's, or after `ms` with `late()`. `work` must heed it: see `raceAbort`. */
 export async function withDeadline<T>(
   { ms, late, caller }: { ms: number; late: () => Error; caller: AbortSignal },
   work: (signal: AbortSignal) => Promise<T>,
@@ -11,7 +8,7 @@ export async function withDeadline<T>(
   const deadline = new AbortController()
   const abort = (): void => deadline.abort(caller.reason)
   if (caller.aborted) abort()
-  // Cheaper than AbortSignal.any by far, which counts where every request has one.
+  // Far cheaper than AbortSignal.any, and every request passes here.
   caller.addEventListener('abort', abort)
   const timer = setTimeout(() => deadline.abort(late()), Math.min(ms, MAX_TIMER_MS))
   try {
@@ -22,15 +19,12 @@ export async function withDeadline<T>(
   }
 }
 
-/**
- * The outcome of `work`, unless `signal` aborts first: then a rejection with its reason, at once, whether or not the
- * work heeds the signal itself.
- */
+/** Settles as `work` does, or rejects with the signal's reason as soon as it aborts. */
 export function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return race(work, signal, (reject) => reject(signal.reason))
 }
 
-/** The same, but the work has one more turn of the event loop after the abort, to fall back on something older. */
+/** As `raceAbort`, but `work` has one more turn of the event loop, to fall back on older data. */
 export function raceAbortAfterTick<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return race(work, signal, (reject) => setImmediate(() => reject(signal.reason)))
 }

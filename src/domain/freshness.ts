@@ -1,20 +1,15 @@
 /** How the cache answered, for `Cache-Status` (RFC 9211). */
 export type CacheDecision = {
-  /**
-   * `hit`: fresh. `revalidating`: served stale while it is fetched again. `stale`: served because fetching failed.
-   * `miss`: fetched for this query.
-   */
+  /** `revalidating`: served stale during a refetch. `stale`: served because the fetch failed. */
   outcome: 'hit' | 'revalidating' | 'stale' | 'miss'
-  /** Seconds for which it stays fresh; negative once it is stale, 0 where it is not stored. */
+  /** Seconds that it stays fresh: negative once stale, 0 where not stored. */
   ttlSeconds: number
 }
 
-/** What an upstream's `Cache-Control` and `Age` say about one response (RFC 9111 section 5). */
+/** An upstream's `Cache-Control` and `Age` for one response (RFC 9111 section 5). */
 export type Directives = {
   mayStore: boolean
-  /** `null` where the upstream sets none. */
   maxAgeSeconds: number | null
-  /** Whether it may be served once it is stale. */
   mayServeStale: boolean
   ageSeconds: number
 }
@@ -26,7 +21,7 @@ export const NO_DIRECTIVES: Directives = {
   ageSeconds: 0,
 }
 
-/** The stricter of two, for an answer that was read in several responses. */
+/** The stricter of two. */
 export function joinDirectives(one: Directives, other: Directives): Directives {
   if (other === NO_DIRECTIVES) return one
   const ages = [one.maxAgeSeconds, other.maxAgeSeconds].filter((seconds) => seconds !== null)
@@ -38,14 +33,13 @@ export function joinDirectives(one: Directives, other: Directives): Directives {
   }
 }
 
-/** The life of a cached answer, in ms since the Unix epoch, in this order. */
+/** When a cached answer changes phase, in ms since the Unix epoch, in this order. */
 export type Lifetime = {
   fetchedAt: number
-  /** Fresh until here. */
   staleAt: number
-  /** Served stale until here while it is fetched again; then readers wait for the new one. */
+  /** Until here it is served stale during a refetch; after that readers wait. */
   revalidateUntil: number
-  /** Served stale until here where fetching fails. */
+  /** Until here it is served stale if the fetch fails. */
   deleteAt: number
 }
 
@@ -55,15 +49,10 @@ export type CachePolicy = {
   staleIfErrorSeconds: number
 }
 
-/** Freshness varies by this share, so that entries that were fetched together do not expire together. */
+/** Share by which freshness varies, so that entries that were fetched together do not expire together. */
 export const FRESHNESS_JITTER = 0.1
 
-/**
- * The lifetime of an answer that arrived `now`; `null` where it is not stored. An upstream's directives shorten it and
- * never lengthen it: `max-age=0` is fetched every time and served only where fetching fails.
- *
- * @param random from 0 to 1
- */
+/** `null`: not stored. Directives only shorten it: `max-age=0` is served only if a refetch fails. */
 export function lifetimeOf(
   policy: CachePolicy,
   { mayStore, maxAgeSeconds, mayServeStale, ageSeconds }: Directives,
@@ -82,7 +71,7 @@ export function lifetimeOf(
 
 type Phase = 'fresh' | 'revalidate' | 'if_error' | 'expired'
 
-/** An answer from the future has no known age, because the clock was set back: it is expired. */
+/** An answer from the future is expired: the clock was set back, so its age is unknown. */
 export function phaseAt({ fetchedAt, staleAt, revalidateUntil, deleteAt }: Lifetime, now: number): Phase {
   if (now < fetchedAt) return 'expired'
   if (now < staleAt) return 'fresh'

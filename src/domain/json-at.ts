@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue } from './json.ts'
 
-/** Where in a value another is, `null` where there is none; array indexes as numbers. */
+/** `null` where the path leads nowhere. */
 export const at = (value: JsonValue | undefined, ...path: readonly (string | number)[]): JsonValue => {
   let found: JsonValue = value ?? null
   for (const step of path) {
@@ -10,7 +10,6 @@ export const at = (value: JsonValue | undefined, ...path: readonly (string | num
   return found
 }
 
-/** A scalar as text; `null` for what is none. */
 export const textAt = (
   value: JsonValue | undefined,
   ...path: readonly (string | number)[]

@@ -17,24 +17,17 @@ const MINUS = 0x2d
 const PLUS = 0x2b
 const POINT = 0x2e
 const SMALL_U = 0x75
-/** Sets the bit in which `E` and `e`, and the digits `A` to `F` and `a` to `f`, differ. */
 const CASE_BIT = 0x20
 const SMALL_A = 0x61
 const SMALL_E = 0x65
 const SMALL_F = 0x66
-/** What may follow a backslash, but for `u`: `" \ / b f n r t`. */
 const ESCAPES: ReadonlySet<number | undefined> = new Set(Buffer.from('"\\/bfnrt'))
 const WORDS = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]))
 
-/**
- * Finds the ends of JSON values in bytes that no parser has seen, and vouches for what lies between: what it finds the
- * end of, `JSON.parse` takes, given that the bytes are UTF-8. About three times as fast, since it makes nothing.
- * Strings, which are most of it, are gone through four bytes at a time.
- */
+/** Finds where JSON ends, three times as fast as `JSON.parse`. Accepts no more than it, given UTF-8. */
 export class JsonCheck {
   readonly #bytes: Uint8Array
   readonly #view: DataView
-  /** The last position at which four bytes can be read. */
   readonly #lastWord: number
 
   constructor(bytes: Uint8Array) {
@@ -43,10 +36,7 @@ export class JsonCheck {
     this.#lastWord = bytes.length - 4
   }
 
-  /**
-   * Behind the value that starts at `at`; -1 where it is no JSON.
-   * @param depth arrays and objects that may lie within each other, itself included: -1 for more
-   */
+  /** Behind the value; -1 for invalid JSON or more than `depth` nested arrays and objects. */
   valueEnd(at: number, depth: number): number {
     const first = this.#bytes[at]!
     if (first === QUOTE) return this.stringEnd(at)
@@ -55,7 +45,6 @@ export class JsonCheck {
     return first === MINUS || isDigit(first) ? this.#numberEnd(at) : this.#wordEnd(at)
   }
 
-  /** Behind the closing quote of the string that opens at `at`; -1 where it is no JSON. */
   stringEnd(at: number): number {
     for (let position = this.plainEnd(at + 1); ; position = this.plainEnd(position)) {
       const byte = this.#bytes[position]
@@ -66,7 +55,7 @@ export class JsonCheck {
     }
   }
 
-  /** From `at` on, the first byte that is a quote, a backslash, a control character or none. */
+  /** Position of the next quote, backslash or control character, or the end. */
   plainEnd(at: number): number {
     let position = at
     for (; position <= this.#lastWord; position += 4) {
@@ -77,7 +66,6 @@ export class JsonCheck {
     return position
   }
 
-  /** From `at` on, the first byte that is no white space. */
   space(at: number): number {
     if (this.#bytes[at]! > SPACE) return at
     let position = at
@@ -118,7 +106,6 @@ export class JsonCheck {
     }
   }
 
-  /** Behind the escape at `at`. */
   #escapeEnd(at: number): number {
     const escaped = this.#bytes[at + 1]
     if (escaped !== SMALL_U) return ESCAPES.has(escaped) ? at + 2 : -1
@@ -138,7 +125,6 @@ export class JsonCheck {
     return this.#digitsEnd(position + (sign === PLUS || sign === MINUS ? 2 : 1))
   }
 
-  /** -1 where there is none. */
   #digitsEnd(at: number): number {
     let position = at
     while (isDigit(this.#bytes[position])) position++
@@ -160,11 +146,7 @@ const isHexDigit = (byte: number | undefined): boolean =>
 
 const isMark = (byte: number): boolean => byte === QUOTE || byte === BACKSLASH || byte < SPACE
 
-/**
- * The high bit of each byte that ends a plain stretch of a string; bits above the lowest of them mean nothing.
- * A byte is less than another if taking that from it borrows
- * (https://graphics.stanford.edu/~seander/bithacks.html#HasLessInWord).
- */
+/** The lowest set bit marks a byte: https://graphics.stanford.edu/~seander/bithacks.html#HasLessInWord */
 const marksIn = (word: number): number => {
   const quotes = word ^ 0x22222222
   const backslashes = word ^ 0x5c5c5c5c

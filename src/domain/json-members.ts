@@ -10,12 +10,10 @@ import {
   walkValue,
 } from './json-walk.ts'
 
-/** A member of an object: `start` is its name's opening quote, `value` its value. */
+/** `start` is the opening quote of its name. */
 export type Member = Slice & { name: string; value: Slice }
 /**
- * The members of the object that starts at `at`, in order, repeated names included. Meant for JSON that a parser has
- * accepted; other bytes give members that mean nothing.
- * @param endOf saves looking at a value that the caller has been through: where it ends; `null` for any other
+ * Members in order, repeated names included, of valid JSON. `endOf` may save a second scan of a value.
  * @throws SyntaxError for a name that is not a JSON string
  */
 export const objectMembers = (
@@ -37,7 +35,7 @@ export const objectMembers = (
   return members
 }
 
-/** The object's bytes without any member of that name; the very same bytes where it has none. */
+/** Returns the same bytes where no member has that name. */
 export const withoutMember = (bytes: Uint8Array, name: string): Uint8Array => {
   const members = objectMembers(bytes)
   if (!members.some((member) => member.name === name)) return bytes
@@ -49,7 +47,7 @@ export const withoutMember = (bytes: Uint8Array, name: string): Uint8Array => {
   return Buffer.concat([OPEN_BYTES, ...parts, CLOSE_BYTES])
 }
 
-/** The object's bytes with one more member behind the last. `value` is JSON text. */
+/** `value` is JSON text. */
 export const withMember = (bytes: Uint8Array, name: string, value: string): Buffer => {
   const close = bytes.lastIndexOf(CLOSE_BRACE)
   const comma = isEmptyBefore(bytes, close) ? '' : ','

@@ -1,12 +1,11 @@
-/** Deepest nesting of arrays and objects in a JSON text; 0 for a scalar. Never throws, whatever the bytes. */
+/** 0 for a scalar. Never throws, whatever the bytes. */
 export const nestingDepth = (bytes: Uint8Array): number => {
   const start = skipSpace(bytes, 0)
   return isOpening(bytes[start]) ? walkContainer(bytes, start).depth : 0
 }
 
-/** Whether any array of a JSON text has more than `max` items. Never throws, whatever the bytes. */
+/** Never throws, whatever the bytes. */
 export function hasLongerArray(bytes: Uint8Array, max: number): boolean {
-  /** Commas so far in each open container. */
   const commas: number[] = []
   for (let position = 0; position < bytes.length; position++) {
     const byte = bytes[position]
@@ -19,26 +18,21 @@ export function hasLongerArray(bytes: Uint8Array, max: number): boolean {
   return false
 }
 
-/** Where a value stands in its text: `[start, end)`. */
+/** `[start, end)` */
 export type Slice = { start: number; end: number }
-/** An element of an array, with its own nesting depth: 0 for a scalar. */
 type Element = Slice & { depth: number }
 
-/**
- * The elements of the array that starts at `at`, for bytes that no parser has seen: if every element is JSON, and the
- * answer is not `null`, then the array is JSON. Nothing inside the elements is checked.
- */
+/** Does not check the elements; `null` where the array around them is malformed. */
 export const arrayElements = (bytes: Uint8Array, at = 0): Element[] | null =>
   arrayAt(bytes, at)?.elements ?? null
 
-/** The same, with where the array ends. */
 export const arrayAt = (bytes: Uint8Array, at: number): { elements: Element[]; end: number } | null =>
   arrayOf(bytes, at, (start) => {
     const { end, depth } = walkValue(bytes, start)
     return { start, end, depth }
   })
 
-/** The same of elements that the caller goes through: each ends where `elementAt` says, or is none where it begins. */
+/** `elementAt` returns an `end` equal to its argument where no element starts. */
 const arrayOf = <E extends { end: number }>(
   bytes: Uint8Array,
   at: number,
@@ -68,7 +62,7 @@ export const CLOSE_BRACE = 0x7d
 export const OPEN_BRACKET = 0x5b
 export const CLOSE_BRACKET = 0x5d
 export const SPACE = 0x20
-/** `[` and `{`, `]` and `}` differ in this one bit, and nothing else becomes them with it. */
+/** The one bit in which `[` and `{`, `]` and `}` differ; no other byte becomes a brace with it. */
 const BRACE_BIT = 0x20
 
 const isOpening = (byte: number | undefined): boolean => byte === OPEN_BRACE || byte === OPEN_BRACKET
@@ -82,7 +76,7 @@ export const skipSpace = (bytes: Uint8Array, at: number): number => {
   return position
 }
 
-/** Behind the closing quote of the string that opens at `at`; the end of the bytes where it is never closed. */
+/** Behind the string that opens at `at`; the end of the bytes where it is not closed. */
 export const stringEnd = (bytes: Uint8Array, at: number): number => {
   let position = at + 1
   while (position < bytes.length) {
@@ -95,7 +89,6 @@ export const stringEnd = (bytes: Uint8Array, at: number): number => {
 
 type Walk = { end: number; depth: number }
 
-/** Where a value ends, and how deep it goes. */
 export const walkValue = (bytes: Uint8Array, at: number): Walk => {
   const first = bytes[at]
   if (isOpening(first)) return walkContainer(bytes, at)
@@ -108,10 +101,7 @@ export const walkValue = (bytes: Uint8Array, at: number): Walk => {
 const endsScalar = (byte: number): boolean =>
   byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte <= SPACE
 
-/**
- * Behind the closing bracket of the container that opens at `at`, and how deep it goes. The one loop that every byte
- * of every answer passes through: written out flat, it runs three times as fast as with calls.
- */
+/** Every byte of every answer passes this loop. Inlined, it is three times as fast as with calls. */
 const walkContainer = (bytes: Uint8Array, at: number): Walk => {
   const length = bytes.length
   let depth = 0

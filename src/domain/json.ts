@@ -1,4 +1,4 @@
-/** A parsed JSON value that lost nothing: an integer literal outside the safe range is a bigint. */
+/** Keeps integers outside the safe range, as bigints. */
 export type JsonValue =
   | string
   | number
@@ -9,24 +9,19 @@ export type JsonValue =
   | { [name: string]: JsonValue }
 export type JsonObject = { [name: string]: JsonValue }
 
-/** Where a number of 16 digits or more may begin. Digits inside a string follow its quote, or cost time only. */
+/** Where a number of 16 digits or more may begin. A match inside a string costs time only. */
 const LONG_INTEGER = /[\s:,[-]\d{16}/
-/** Apart, because an alternative in the expression above makes it take three times as long. */
+/** Separate, because an alternative in the expression above makes it three times as slow. */
 const LONG_INTEGER_ALONE = /^\d{16}/
 const INTEGER = /^-?\d+$/
 
-/**
- * `JSON.parse` that keeps integers of any size exact. Text without a number of 16 digits needs no care and takes the
- * plain parser; the reviver (about ten times slower) sees only the others.
- * @throws SyntaxError
- */
+/** Keeps integers exact. Only long numbers take the reviver, ten times slower. @throws SyntaxError */
 export const parseJson = (text: string): JsonValue =>
   mayHoldLongInteger(text) ? parseWithSource(text, keepInteger) : JSON.parse(text)
 
-/** Whether a text needs that care. May be wrong where digits follow a space or a comma in a string. */
 const mayHoldLongInteger = (text: string): boolean => LONG_INTEGER.test(text) || LONG_INTEGER_ALONE.test(text)
 
-/** TypeScript's library does not know the reviver's third argument yet (ECMAScript 2026, JSON.parse source text). */
+/** TypeScript lacks the reviver's third argument (ECMAScript 2026, JSON.parse source text). */
 const parseWithSource = JSON.parse as (
   text: string,
   reviver: (name: string, value: unknown, context: { source: string }) => unknown,
@@ -40,7 +35,7 @@ const keepInteger = (_name: string, value: unknown, context: { source: string })
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Whether two values are equal as JSON: members in any order, numbers by value (`99` is `99.0`). */
+/** Equality as JSON: members in any order, numbers by value (`99` is `99.0`). */
 export const sameJson = (one: JsonValue | undefined, other: JsonValue | undefined): boolean => {
   if (one === other) return true
   if (Array.isArray(one)) {

@@ -1,22 +1,20 @@
-/** What tells two listings of one `listing_id` apart. */
 export type Identity = {
   /** Signing address, lower-cased, where it is known. */
   publisher: string | null
   storefrontUrl: string | null
 }
 
-/** For two items with one `listing_id`: their publishers decide, or their storefronts where one is not known. */
+/** For items with one `listing_id`: compares publishers, or storefronts where a publisher is unknown. */
 export function isSameListing(a: Identity, b: Identity): boolean {
   return a.publisher !== null && b.publisher !== null
     ? a.publisher === b.publisher
     : a.storefrontUrl !== null && a.storefrontUrl === b.storefrontUrl
 }
 
-/** The listings of several pages, to drop those that a later page repeats, whichever Registry's copy that shows. */
+/** Drops listings that a later page repeats, whichever Registry's copy it shows. */
 export class SeenListings {
   readonly #byId = new Map<string, Identity[]>()
 
-  /** @returns whether it is new */
   add(listingId: string, identity: Identity): boolean {
     const known = this.#byId.get(listingId)
     if (known === undefined) {

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, parseJson, sameJson } from './json.ts'
 import type { Item } from './reading.ts'
 
-/** Whether two copies of a listing have other offers or escrows. */
+/** Whether two copies of a listing have different offers or escrows. */
 export function differ(a: Item, b: Item): boolean {
   if (Buffer.compare(a.bytes, b.bytes) === 0) return false
   const [one, other] = [readObject(a), readObject(b)]

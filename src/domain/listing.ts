@@ -1,13 +1,13 @@
 import { formatTimestamp } from './timestamp.ts'
 
-/** Nothing expires a listing by itself: `expired` appears only where a seller sets it. */
+/** Listings do not expire by themselves: a seller sets `expired`. */
 export const LISTING_STATUSES = ['open', 'closed', 'expired'] as const
 export type ListingStatus = (typeof LISTING_STATUSES)[number]
 
 export const isListingStatus = (value: unknown): value is ListingStatus =>
   LISTING_STATUSES.includes(value as ListingStatus)
 
-/** The members of a listing that its seller owns, each as the JSON text that was published. */
+/** The members that the seller owns, each as the JSON text that was published. */
 export type ListingFields = {
   offerResource: string
   acceptedEscrows: string
@@ -16,7 +16,6 @@ export type ListingFields = {
   oracleAddress: string
 }
 
-/** What a new listing holds where its publish request says nothing. */
 export const NEW_LISTING_FIELDS: ListingFields = {
   offerResource: '{}',
   acceptedEscrows: '[]',
@@ -25,7 +24,7 @@ export const NEW_LISTING_FIELDS: ListingFields = {
   oracleAddress: 'null',
 }
 
-/** A listing as the store keeps it. Times are microseconds since the Unix epoch, UTC. */
+/** As the store keeps it. Times are microseconds since the Unix epoch, UTC. */
 export type ListingRecord = ListingFields & {
   listingId: string
   publisherId: number
@@ -34,13 +33,11 @@ export type ListingRecord = ListingFields & {
   updatedAt: number
 }
 
-/** What the answer to a publish is made of. */
 export type PublishReceipt = Pick<
   ListingRecord,
   'listingId' | 'publisherId' | 'status' | 'createdAt' | 'updatedAt'
 >
 
-/** The text before each value of a row on the wire, and behind the last. */
 export const ROW = {
   listingId: '{"listing_id":',
   publisherId: ',"publisher_id":',
@@ -56,10 +53,9 @@ export const ROW = {
   end: '"}',
 } as const
 
-/** The largest row that a Registry stores, in bytes on the wire: gateways show no larger one. */
+/** In bytes on the wire, of a row that a Registry stores or a gateway shows. */
 export const MAX_LISTING_BYTES = 65_536
 
-/** The row's text before its storefront URL. */
 export function rowHead({
   listingId,
   publisherId,
@@ -67,21 +63,17 @@ export function rowHead({
   return ROW.listingId + JSON.stringify(listingId) + ROW.publisherId + publisherId + ROW.storefrontUrl
 }
 
-/** The row's bytes on the wire. */
 export function rowBytes(record: ListingRecord, storefrontUrl: string | null): number {
   return Buffer.byteLength(renderListing(record, storefrontUrl))
 }
 
-/** The same without the publisher's id, the storefront URL, the fields and the status. */
+/** Bytes of a row without the publisher's id, storefront URL, fields and status. */
 export function frameBytes(listingId: string): number {
   const times = 2 * formatTimestamp(0).length
   return Buffer.byteLength(Object.values(ROW).join('') + JSON.stringify(listingId)) + times
 }
 
-/**
- * The listing's row on the wire: fixed key order, published fields to the byte.
- * `storefrontUrl` is the publisher's, so a row changes when its publisher moves.
- */
+/** Published fields are kept to the byte. A row changes when its publisher changes its storefront. */
 export const renderListing = (record: ListingRecord, storefrontUrl: string | null): string => {
   const { createdAt, updatedAt } = record
   const created = formatTimestamp(createdAt)

@@ -2,39 +2,35 @@ import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json
 import { isPseudonym } from './pseudonym.ts'
 import { isSourceReason, type SourceReason } from './source-reason.ts'
 
-/** A Registry behind a gateway that is not in the gateway's answer, in the gateway's own words and names. */
+/** A Registry that a gateway reports as missing from its answer, by the gateway's names. */
 export type MissingSource = {
-  /** `curated`, or `eu/curated` for one behind the next gateway; `*` ends the name of an unnamed one. */
+  /** `curated`, or `eu/curated` behind a further gateway; `*` ends an unnamed one. */
   registry: string
   state: MissingState
   reason?: SourceReason
-  /** Where older listings of it are shown all the same: their age. */
+  /** Age of its older listings, if they are shown. */
   ageSeconds?: number
-  /** Ids of the gateways that reported it on the way here. */
+  /** Ids of the gateways that passed the report on. */
   via?: readonly string[]
 }
 
 type MissingState = 'unavailable' | 'not_yet_loaded' | 'skipped'
 
-/** Most missing sources that are kept of one gateway. */
+/** Per gateway. */
 export const MAX_MISSING = 100
-/** Longest `via`; of a longer one the last entries count. */
+/** Only the last entries are kept. */
 const MAX_VIA = 16
 
-/** Something is missing and the gateway does not name it. */
 export const UNNAMED: MissingSource = { registry: '*', state: 'unavailable', reason: 'bad_envelope' }
 
 export type MissingOptions = {
-  /** Whether a source that the gateway skipped as a `loop` is one that the question has passed through already. */
+  /** Whether to drop sources skipped as `loop`: the question has visited those already. */
   ignoreLoops: boolean
-  /** Our own `gateway.id`: what was reported by way of this gateway is dropped, since it knows better. */
+  /** Our own `gateway.id`. Drops reports that came through this gateway, which knows better. */
   ownId?: string | undefined
 }
 
-/**
- * What the envelope of a gateway reports as missing (`complete: false` and `sources`); `null` where nothing is.
- * Never empty: what has no readable name, or exceeds `MAX_MISSING`, is an `UNNAMED` entry.
- */
+/** Missing sources of a gateway's envelope; `null` for none. Unnamed or surplus ones become `UNNAMED`. */
 export function readMissing(
   { complete, sources }: JsonObject,
   { ignoreLoops, ownId }: MissingOptions = { ignoreLoops: true },
@@ -47,12 +43,10 @@ export function readMissing(
   return read.length === 0 ? null : read
 }
 
-/** The entries of a gateway's `sources`, in a status or a problem, that have not answered. */
 export function missingAmong(sources: JsonValue | undefined): readonly MissingSource[] {
   return readEntries(unanswered(sources))
 }
 
-/** What the problem body of a gateway reports as missing; empty where it names nothing. */
 export function missingInProblem(body: Buffer): readonly MissingSource[] {
   try {
     const value = parseJson(body.toString())
@@ -62,7 +56,7 @@ export function missingInProblem(body: Buffer): readonly MissingSource[] {
   }
 }
 
-/** The union of two parts of one answer; of two entries with one name the later one counts. */
+/** The later of two entries with one name wins. */
 export function joinMissing(
   before: readonly MissingSource[] | undefined,
   more: readonly MissingSource[] | undefined,
@@ -72,21 +66,18 @@ export function joinMissing(
   return bounded([...byName.values()])
 }
 
-/** The entry with the gateway that reported it appended to `via`. */
 export function addReporter(entry: MissingSource, gatewayId: string | undefined): MissingSource {
   return gatewayId === undefined
     ? entry
     : { ...entry, via: [...(entry.via ?? []), gatewayId].slice(-MAX_VIA) }
 }
 
-/** Whether a Registry of that name is missing with it. */
 export function includes({ registry }: Pick<MissingSource, 'registry'>, name: string): boolean {
   return registry.endsWith('*')
     ? name.startsWith(registry.slice(0, -1))
     : `${name}/`.startsWith(`${registry}/`)
 }
 
-/** One line for a log or an error message; empty for none. */
 export function describeMissing(missing: readonly MissingSource[]): string {
   return missing
     .map(
@@ -95,7 +86,7 @@ export function describeMissing(missing: readonly MissingSource[]): string {
     .join(', ')
 }
 
-/** Stops collecting soon after `MAX_MISSING`: a hostile gateway may send any number. */
+/** Bounded: a hostile gateway may send any number. */
 function unanswered(sources: JsonValue | undefined): JsonValue[] {
   const found: JsonValue[] = []
   if (!Array.isArray(sources)) return found
@@ -144,5 +135,4 @@ function viaOf(source: JsonValue): readonly string[] {
     : []
 }
 
-/** As long as a Registry's name may be, or ending in `*`. */
 const NAME = /^(?:[a-z0-9-]{1,64}\/){0,3}(?:[a-z0-9-]{1,64}|\*)$/

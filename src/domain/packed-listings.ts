@@ -1,20 +1,15 @@
 import type { ListingRecord, ListingStatus } from './listing.ts'
 
-/**
- * Some listings in one piece of memory, as a store reads them: each is its id, publisher's id, status, `created_at`
- * and `updated_at` in decimal microseconds, and the published fields in the order of `ListingFields`, joined by
- * `FIELD_END`; behind each stands `LISTING_END`. Neither can stand in JSON text, nor in an id. In UTF-8.
- */
+/** UTF-8. A listing is its `fieldsOf`, joined by `FIELD_END`, and `LISTING_END`: bytes that JSON lacks. */
 export type PackedListings = {
   count: number
-  /** In a buffer of its own, so that it can be handed to another thread. */
+  /** In its own buffer, which can be transferred to another thread. */
   bytes: Uint8Array<ArrayBuffer>
 }
 
 export const FIELD_END = 0x1f
 export const LISTING_END = 0x1e
 
-/** The listings, one after the other. */
 export function* unpackListings({
   bytes: { buffer, byteOffset, byteLength },
 }: PackedListings): Generator<ListingRecord> {
@@ -28,7 +23,7 @@ export function* unpackListings({
 
 const SEPARATOR = String.fromCharCode(FIELD_END)
 
-/** What is kept of a listing, in the order that it is kept in wherever its members have no names. */
+/** The order that `recordOf` reads. */
 export const fieldsOf = (record: ListingRecord): (string | number)[] => [
   record.listingId,
   record.publisherId,
@@ -42,7 +37,6 @@ export const fieldsOf = (record: ListingRecord): (string | number)[] => [
   record.oracleAddress,
 ]
 
-/** The listing of these fields, as `fieldsOf` has them. */
 export const recordOf = (fields: readonly string[]): ListingRecord => ({
   listingId: fields[0]!,
   publisherId: Number(fields[1]),

@@ -1,13 +1,9 @@
 import type { JsonObject } from './json.ts'
 import { textAt } from './json-at.ts'
 
-/**
- * The advertised price: the first rate of the first escrow, in base units of its token. The token's decimals are on its
- * chain and not in the listing.
- */
+/** The first rate of the first escrow, in base units; the token's decimals are on its chain. */
 export type Price = { value: bigint; per: string; token: string | null; chain: string | null }
 
-/** `null` where the listing names no price. */
 export const priceOf = (listing: JsonObject): Price | null => {
   const rate = (member: string) => textAt(listing, 'accepted_escrows', 0, 'rates', 0, member)
   const value = rate('value')
@@ -21,7 +17,7 @@ export const priceOf = (listing: JsonObject): Price | null => {
   }
 }
 
-/** `16,800,000`; a price that is not for an hour says what it is for: `1/token`. */
+/** `16,800,000`; `1/token` for a unit other than the hour. */
 export const showPrice = (price: Price | null): string | null => {
   if (price === null) return null
   return price.per === 'hour' ? grouped(price.value) : `${grouped(price.value)}/${price.per}`

@@ -1,6 +1,5 @@
 import type { Micros } from './timestamp.ts'
 
-/** A publisher of a Registry: the wallet that signed, and its storefront. */
 export type Publisher = {
   publisherId: number
   scheme: string

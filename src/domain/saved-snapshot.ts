@@ -8,25 +8,20 @@ import type { Item } from './reading.ts'
 export type SavedSnapshot = {
   takenAt: number
   listings: ReadonlyMap<string, Item>
-  /** What a gateway reported as missing then; absent means nothing. */
   missing?: readonly PersistedMissing[]
 }
 
-/** `heardAt`: when it was last heard of, in ms since the Unix epoch; absent where it never was. */
+/** `heardAt`: when it was last reachable, in ms since the Unix epoch; absent where it never was. */
 export type PersistedMissing = Omit<MissingSource, 'ageSeconds'> & { heardAt?: number }
 
-/** Where the snapshot of one upstream and credential outlives the process. */
 export interface SnapshotStorage {
-  /**
-   * What was saved last; `null` where there is none.
-   * @throws Error when it cannot be read
-   */
+  /** @throws Error when it cannot be read */
   load: () => Promise<SavedSnapshot | null>
-  /** Replaces what was saved before, whole or not at all. */
+  /** All or nothing. */
   save: (snapshot: SavedSnapshot) => Promise<void>
 }
 
-/** A snapshot as text. Each listing is in it to the byte. `identity` names the upstream and the credential. */
+/** Listings are kept to the byte. `identity` names the upstream and the credential. */
 export function renderSnapshot({ takenAt, listings, missing }: SavedSnapshot, identity: string): Buffer {
   const entries = missing === undefined ? '' : `"missing":${JSON.stringify(missing)},`
   const parts: Uint8Array[] = [
@@ -46,11 +41,7 @@ export function renderSnapshot({ takenAt, listings, missing }: SavedSnapshot, id
 
 const CLOSE = Buffer.from('}')
 
-/**
- * What `renderSnapshot` wrote; `null` where it is of another identity: what one credential is shown is not shown to
- * another.
- * @throws SyntaxError for anything else
- */
+/** `null` for another identity: one credential must not see another's listings. @throws SyntaxError */
 export function readSnapshot(bytes: Buffer, identity: string): SavedSnapshot | null {
   const members = membersAt(bytes, 0)
   const takenAt = valueAt(bytes, members.get('taken_at'))
@@ -87,7 +78,7 @@ function readEntry(bytes: Buffer, at: number): [key: string, item: Item] {
   return [key, { ...about, bytes: bytes.subarray(listing.start, listing.end) }]
 }
 
-/** The file is our own: the members that everything depends on are checked. */
+/** Our own file: only essential members are checked. */
 function isAboutItem(value: unknown): value is Omit<Item, 'bytes'> & JsonObject {
   return (
     isJsonObject(value) &&

@@ -1,4 +1,3 @@
-/** Those that readers see, besides the statuses. */
 export const REASONS = [
   'timeout',
   'connection_refused',
@@ -22,22 +21,21 @@ export const REASONS = [
   'signed_requests_required',
 ] as const
 
-/** Why a source did not answer. `not_yet_loaded` is shown as a state, the others as the `reason` of a state. */
+/** `not_yet_loaded` is shown as a state, the others as its `reason`. */
 export type SourceReason = (typeof REASONS)[number] | 'not_yet_loaded' | `http_${number}`
 
-/** Whether a value received from elsewhere is one of the reasons that readers see. */
 export function isSourceReason(value: unknown): value is SourceReason {
   return (
     REASONS.some((reason) => reason === value) || (typeof value === 'string' && /^http_\d{3}$/.test(value))
   )
 }
 
-/** Whether the source works and it is this question that it cannot answer. */
+/** Whether the source works but cannot answer this question. */
 export function isAboutQuestion(reason: SourceReason): boolean {
   return ABOUT_QUESTION.has(reason)
 }
 
-/** Whether the upstream answered that it shows us nothing. Then what it showed before is not shown either. */
+/** Whether the upstream refused our credential. Its older listings are then hidden too. */
 export function isRefusal(reason: SourceReason): boolean {
   return reason === 'unauthorized' || reason === 'signed_requests_required'
 }

@@ -1,10 +1,10 @@
 /** Microseconds since the Unix epoch, UTC. Exact in a double until the year 2255. */
 export type Micros = number
 
-/** The wall clock as it is set at this moment, to the millisecond: a process may see it go back. */
+/** Wall clock, to the millisecond. It may go back. */
 export const nowMicros = (): Micros => Date.now() * 1000
 
-/** `2026-11-20T15:33:44.792803`: six fraction digits, no suffix, UTC, always. */
+/** `2026-11-20T15:33:44.792803`: six fraction digits, no suffix, UTC. */
 export const formatTimestamp = (at: Micros): string => {
   const second = Math.floor(at / MICROS_PER_SECOND)
   const fraction = String(at - second * MICROS_PER_SECOND + MICROS_PER_SECOND).slice(1)
@@ -12,7 +12,7 @@ export const formatTimestamp = (at: Micros): string => {
   return `${formatMinute(minute)}:${TWO_DIGITS[second - minute * 60]!}.${fraction}`
 }
 
-/** Kept, because many times in a row are of the same minute, and a date takes ten times as long as all the rest. */
+/** Cached: neighbouring times share a minute, and a `Date` takes ten times as long as the rest. */
 let lastMinute = Number.NaN
 let lastText = ''
 
@@ -27,16 +27,13 @@ const formatMinute = (minute: number): string => {
 const MICROS_PER_SECOND = 1_000_000
 const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'))
 
-/** The last microsecond of a millisecond since the Unix epoch: no date of that millisecond lies after it. */
+/** The last microsecond of a millisecond since the Unix epoch. */
 export const endOfMs = (ms: number): Micros => ms * 1000 + 999
 
 const ISO =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}:?\d{2})?$/
 
-/**
- * Reads an ISO 8601 timestamp; one without an offset is UTC, which JavaScript's own parser would take for local
- * time. Digits past the microsecond are cut. `null` when the text is not a time.
- */
+/** UTC without an offset (JavaScript's parser would take local time). Cuts digits past the microsecond. */
 export const parseTimestamp = (text: string): Micros | null => {
   const plain = parsePlain(text)
   if (!Number.isNaN(plain)) return plain
@@ -49,10 +46,10 @@ export const parseTimestamp = (text: string): Micros | null => {
 }
 
 const PLAIN_LENGTH = '2026-11-20T15:33:44.792803'.length
-/** Days that every month has: of the others it takes a calendar to tell. */
+/** Later days need a calendar. */
 const SURE_DAYS = 28
 
-/** What we write ourselves, as most others do, in a tenth of the time; NaN for anything else. */
+/** Our own format, in a tenth of the time; NaN for other text. */
 const parsePlain = (text: string): Micros => {
   if (text.length !== PLAIN_LENGTH || text[4] !== '-' || text[7] !== '-' || text[10] !== 'T')
     return Number.NaN
@@ -68,7 +65,6 @@ const parsePlain = (text: string): Micros => {
   return (days + (hour * 3600 + minute * 60 + second) * 1000) * 1000 + digitsAt(text, 20, 6)
 }
 
-/** NaN where one of them is no digit. */
 const digitsAt = (text: string, at: number, count: number): number => {
   let value = 0
   for (let position = at; position < at + count; position++) {

@@ -1,42 +1,36 @@
-/** Where a piece of work stands in a trace that leads through several services (W3C Trace Context, level 1). */
+/** A span's context (W3C Trace Context, level 1). */
 export type Trace = {
   /** 32 hexadecimal digits. */
   traceId: string
-  /** Of the piece of work: 16 hexadecimal digits. */
+  /** 16 hexadecimal digits. */
   spanId: string
-  /** Whether who asked records it. */
   isSampled: boolean
-  /** `tracestate` as it is sent on: what others have added; empty where there is none. */
+  /** `tracestate` as forwarded; may be empty. */
   state: string
-  /** Begins a piece of work under this one; absent where nothing is recorded. */
   begin?: BeginSpan
 }
 
-/** `client`: work that another service does for us. */
 export type SpanKind = 'server' | 'internal' | 'client'
 export type Attributes = Readonly<Record<string, string | number | boolean>>
 export type BeginSpan = (name: string, kind: SpanKind, attributes?: Attributes) => Span
 
-/** A piece of work that is recorded. */
 export type Span = Trace & {
   set: (attributes: Attributes) => void
   rename: (name: string) => void
-  /** @param failure a word for what went wrong, the same for all of its kind; absent where all went well */
+  /** @param failure a fixed word for the kind of failure; absent on success */
   end: (failure?: string) => void
 }
 
-/** Begins a piece of work that somebody else may have asked for. */
 export type Tracer = (name: string, kind: SpanKind, parent: Trace | undefined, attributes: Attributes) => Span
 
-/** Longest `tracestate` that is sent on: what the recommendation asks for at least. */
+/** The minimum that the recommendation requires to forward. */
 export const MAX_STATE_LENGTH = 512
-/** Its longer members go first where it is longer. */
+/** Longer members are dropped first. */
 const LONG_MEMBER = 128
-/** The recommendation's own bound. */
+/** The recommendation's bound. */
 const MAX_MEMBERS = 32
 const MAX_TRACEPARENT_LENGTH = 512
 
-/** What `traceparent` and `tracestate` say; `undefined` for none, and for one that is malformed. */
 export const readTrace = (
   traceparent: string | undefined,
   tracestate: string | undefined,
@@ -45,7 +39,7 @@ export const readTrace = (
   const match = TRACEPARENT.exec(traceparent.trim())
   if (match === null) return undefined
   const [, version, traceId = '', spanId = '', flags = '', more] = match
-  // Later versions may say more behind what we know; this one may not.
+  // Only later versions may have more fields.
   if (version === 'ff' || (version === '00' && more !== undefined)) return undefined
   if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined
   const isSampled = (Number.parseInt(flags, 16) & 1) === 1
@@ -54,7 +48,6 @@ export const readTrace = (
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
-/** The headers that tell the next service where its work stands. */
 export const traceHeaders = (trace: Trace | undefined): Readonly<Record<string, string>> => {
   if (trace === undefined) return NONE
   const { traceId, spanId, isSampled, state } = trace
@@ -64,7 +57,6 @@ export const traceHeaders = (trace: Trace | undefined): Readonly<Record<string, 
 
 const NONE = {}
 
-/** Work of our own between the pieces that wait for others. */
 export const inSpan = <T>(
   trace: Trace | undefined,
   name: string,
@@ -84,7 +76,7 @@ export const inSpan = <T>(
   }
 }
 
-/** Nothing at all where any of it is malformed or comes twice; members are left out where there are too many. */
+/** Empty where a member is malformed or repeated; drops members beyond the length. */
 const boundedState = (tracestate: string | undefined): string => {
   if (tracestate === undefined || tracestate.length > MAX_MEMBERS * MAX_STATE_LENGTH) return ''
   const members = tracestate.split(',').map((member) => member.trim())

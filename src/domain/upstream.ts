@@ -3,12 +3,12 @@ import type { Visibility } from './reading.ts'
 export const UPSTREAM_KINDS = ['registry', 'gateway'] as const
 export const UPSTREAM_MODES = ['live', 'snapshot'] as const
 
-/** Only a gateway's own `_meta` is believed. */
+/** Only a gateway's `_meta` is trusted. */
 export type UpstreamKind = (typeof UPSTREAM_KINDS)[number]
-/** `live` fans each query out; `snapshot` pulls all open listings and answers from memory. */
+/** `live` requests each query; `snapshot` pulls all open listings and answers from memory. */
 type UpstreamMode = (typeof UPSTREAM_MODES)[number]
 
-/** One `[[upstreams]]` table of the gateway file, defaults filled in and the key resolved. */
+/** One `[[upstreams]]` table of the gateway file, with defaults. */
 export type UpstreamOptions = {
   /** `[a-z0-9-]`, unique; shown to readers. */
   name: string
@@ -17,15 +17,15 @@ export type UpstreamOptions = {
   kind: UpstreamKind
   visibility: Visibility
   mode: UpstreamMode
-  /** Bearer key, sent to the origin of `url` only; `null` asks without one. Never shown. */
+  /** Bearer key, sent only to the origin of `url`. Never shown. */
   key: string | null
-  /** Lower wins when two sources carry the same listing; the local Registry has 0. */
+  /** The lowest wins; the local Registry has 0. */
   priority: number
-  /** One attempt, headers and body, in milliseconds. Default 2500. */
+  /** One attempt, headers and body. Default 2500. */
   timeoutMs: number
   /** Default 1000. */
   connectTimeoutMs: number
-  /** Most requests at once. Default 8. */
+  /** Default 8. */
   maxInFlight: number
   /** `snapshot`: pull period. Default 15. */
   refreshSeconds: number
@@ -33,6 +33,6 @@ export type UpstreamOptions = {
   scanLimit: number
   /** `snapshot`: most listings held. Default 10000. */
   maxListings: number
-  /** Whether `url` may lead to loopback, private and other not globally routed addresses. Default `false`. */
+  /** Allows loopback, private and other addresses that are not globally routed. Default `false`. */
   allowPrivateAddresses: boolean
 }
