@@ -1,4 +1,4 @@
-/** A number that its source wrote as a float, so that `1.0` is not `1` in the canonical form. Always finite. */
+/** A number written as a float: `1.0` is not `1` in the canonical form. Always finite. */
 export class Float {
   readonly value: number
 
@@ -17,10 +17,7 @@ export type CanonicalValue =
   | readonly CanonicalValue[]
   | { readonly [name: string]: CanonicalValue }
 
-/**
- * The canonical JSON of docs/protocol.md#72-the-response-and-its-etag: members ordered by code point at every level, no
- * white space, ASCII only, floats as Python writes them. A bare number is an integer.
- */
+/** The canonical JSON of docs/protocol.md#72-the-response-and-its-etag. A bare number is an integer. */
 export const canonicalJson = (value: CanonicalValue): string => {
   if (typeof value === 'string') return canonicalString(value)
   if (value instanceof Float) return canonicalFloat(value.value)
@@ -33,7 +30,7 @@ export const canonicalJson = (value: CanonicalValue): string => {
 /** `Array.isArray` does not narrow a readonly array. */
 const isList = (value: object): value is readonly CanonicalValue[] => Array.isArray(value)
 
-/** Bytes of UTF-8 are ordered as code points are; JavaScript's own order is that of UTF-16 units. */
+/** Bytes of UTF-8 sort as code points do; JavaScript compares UTF-16 units. */
 const compareCodePoints = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
 const SHORT_ESCAPES: Readonly<Record<string, string>> = {

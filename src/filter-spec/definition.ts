@@ -1,6 +1,6 @@
 import type { FilterDefinition } from './filter.ts'
 
-/** The seven keys of a filter, in the order in which `GET /filter-spec` shows them. */
+/** In the order of `GET /filter-spec`. */
 export const definitionOf = (filter: FilterDefinition): FilterDefinition => ({
   name: filter.name,
   path: filter.path,

@@ -3,7 +3,7 @@ import { OVERRIDE_PREFIX } from './reserved.ts'
 
 type Described = Pick<Filter, 'name' | 'path' | 'op' | 'alias_kind' | 'on_missing'>
 
-/** One line for people and agents: which listings a filter keeps, and how its value is written. */
+/** One line for people and agents: which listings a filter keeps, and how to write its value. */
 export const describeFilter = ({ name, path, on_missing, ...filter }: Described): string => {
   const [kept, other] = on_missing === 'pass' ? ['kept', true] : ['dropped', false]
   return `${path} ${meaning(filter)}. Listings without it are ${kept}; ${OVERRIDE_PREFIX}${name}=${other} turns that round`

@@ -3,7 +3,6 @@ import type { Exclusion } from '../domain/reading.ts'
 import type { Criterion } from './criteria.ts'
 import { failureOf } from './evaluate.ts'
 
-/** Counts which conditions kept documents out. */
 export class Exclusions {
   readonly #counts: readonly { criterion: Criterion; exclusion: Exclusion }[]
 
@@ -14,7 +13,7 @@ export class Exclusions {
     }))
   }
 
-  /** Counts a document under every condition that it fails. */
+  /** A document that fails several conditions counts in each. */
   add(document: JsonValue): void {
     for (const { criterion, exclusion } of this.#counts) {
       const failure = failureOf(criterion, document)
@@ -23,7 +22,6 @@ export class Exclusions {
     }
   }
 
-  /** One entry per condition, in their order. */
   get list(): readonly Exclusion[] {
     return this.#counts.map(({ exclusion }) => exclusion)
   }

@@ -7,23 +7,18 @@ import { isSameFilter } from './same-filter.ts'
 import type { UpstreamSpec } from './upstream-spec.ts'
 import { renderFilterSpec } from './wire.ts'
 
-/** An upstream with what is known of its vocabulary. */
 export type Declaring = { name: string; kind: UpstreamKind; priority: number; spec: UpstreamSpec }
 
-/** One vocabulary over many Registries: the filters that readers of a gateway may use. */
 export type FederatedSpec = {
-  /** Over the whole; our own spec's where nothing is added to it. */
+  /** Our own spec's etag where upstreams add nothing. */
   etag: string
-  /** Our own first, in their order, then the others by name. */
+  /** Our own first, then the others by name. */
   filters: ReadonlyMap<string, Filter>
   /** The body of `GET /filter-spec`. */
   body: string
 }
 
-/**
- * Adds to our own spec the filters that only upstreams declare. Where several declare one name otherwise, the one of
- * the lowest priority number is meant, and `registries` names those that declare it just so, in the order given.
- */
+/** Adds upstreams' filters. The lowest priority number defines a name; `registries` are those that agree. */
 export const federate = (own: FilterSpec, upstreams: readonly Declaring[]): FederatedSpec => {
   const added = addedFilters(own, upstreams)
   if (added.length === 0) return { etag: own.etag, filters: own.filters, body: renderFilterSpec(own) }
@@ -48,7 +43,7 @@ const addedFilters = (own: FilterSpec, upstreams: readonly Declaring[]): Added[]
     .map((filter) => ({ filter, registries: upstreams.flatMap((upstream) => declaring(upstream, filter)) }))
 }
 
-/** Only of an upstream with `kind = "gateway"` are the names of other Registries believed. */
+/** Only a `kind = "gateway"` upstream is trusted with names of other Registries. */
 const declaring = ({ name, kind, spec }: Declaring, filter: Filter): string[] => {
   const declared = spec.filters.get(filter.name)
   if (declared === undefined || !isSameFilter(declared, filter)) return []
@@ -56,6 +51,6 @@ const declaring = ({ name, kind, spec }: Declaring, filter: Filter): string[] =>
   return behind?.map((inner) => `${name}/${inner}`) ?? [name]
 }
 
-/** The canonical form of ours is in its etag already. */
+/** Our own etag already covers our filters. */
 const etagOver = (own: string, added: readonly (FilterDefinition & Pick<Added, 'registries'>)[]): string =>
   createHash('sha256').update(canonicalJson({ own, added })).digest('hex')

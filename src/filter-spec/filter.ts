@@ -9,7 +9,6 @@ export type ValueType = (typeof VALUE_TYPES)[number]
 type AliasKind = (typeof ALIAS_KINDS)[number]
 export type OnMissing = 'fail' | 'pass'
 
-/** One filter of a filter spec file, defaults filled in. */
 export type FilterDefinition = {
   name: string
   path: string
@@ -20,17 +19,14 @@ export type FilterDefinition = {
   indexed: boolean
 }
 
-/** A filter ready to be asked. */
 export type Filter = FilterDefinition & { compiled: Path }
 
-/** A Registry's vocabulary: what may be asked, and what a listing should look like. */
 export type FilterSpec = {
   version: number
-  /** Lower-case hex SHA-256 of the canonical form. */
   etag: string
   schema: { id: string; version: number } | null
-  /** JSON Schema 2020-12 of a listing. */
+  /** JSON Schema 2020-12. */
   listingShape: Readonly<Record<string, unknown>>
-  /** In the order of the file, which the etag depends on. */
+  /** In file order, which the etag depends on. */
   filters: ReadonlyMap<string, Filter>
 }

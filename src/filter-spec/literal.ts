@@ -1,12 +1,9 @@
 import type { ValueType } from './filter.ts'
 
-/** Integers of more digits are refused, as the deployed protocol's parser does. */
+/** The deployed protocol's parser refuses more. */
 const MAX_INTEGER_DIGITS = 4_300
 
-/**
- * A filter's value read from its text, as the deployed protocol reads it: docs/protocol.md#62-value-types.
- * A boolean is 0 or 1; a number may be NaN or infinite. `null` when the text is no value of that type.
- */
+/** docs/protocol.md#62-value-types. Booleans are 0 or 1, numbers may be NaN or infinite; `null`: invalid. */
 export const readLiteral = (type: ValueType, text: string): string | number | bigint | null => {
   switch (type) {
     case 'string':
@@ -23,7 +20,7 @@ export const readLiteral = (type: ValueType, text: string): string | number | bi
   }
 }
 
-/** One of six words in any case, without blanks around it; `null` otherwise. */
+/** One of six words in any case, without blanks. */
 export const readBoolean = (text: string): boolean | null => {
   const word = text.toLowerCase()
   if (word === 'true' || word === '1' || word === 'yes') return true
@@ -31,10 +28,9 @@ export const readBoolean = (text: string): boolean | null => {
   return null
 }
 
-/** Python's white space, which is not JavaScript's: it has U+001C to U+001F and U+0085, and lacks U+FEFF. */
+/** Python's white space: unlike JavaScript's with U+001C to U+001F and U+0085, without U+FEFF. */
 const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
 
-/** The text without white space at its ends. */
 export const trim = (text: string): string => trimmed(text, SPACE)
 
 const INTEGER = /^[+-]?\d+(?:_\d+)*$/
@@ -59,7 +55,7 @@ const readNumber = (text: string): number | null => {
   return named[2] === undefined ? Number.NaN : named[1] === '-' ? -Infinity : Infinity
 }
 
-/** Trimmed as Python's numbers are (which keep U+001C to U+001F), with the decimal digits of any script as 0 to 9. */
+/** Trims as Python does for numbers (keeps U+001C to U+001F) and turns any script's digits into 0 to 9. */
 const plainDigits = (text: string): string =>
   trimmed(text, NUMBER_SPACE).replace(OTHER_DIGIT, (digit) => String(digitValue(digit)))
 
@@ -67,7 +63,7 @@ const NUMBER_SPACE = /[\t-\r\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u2
 const OTHER_DIGIT = /[^\P{Nd}0-9]/gu
 const DIGIT = /^\p{Nd}$/u
 
-/** Unicode keeps decimal digits in runs of ten from 0 to 9, so a digit's distance to the start of its run tells. */
+/** Unicode keeps decimal digits in runs of ten, from 0 to 9. */
 const digitValue = (digit: string): number => {
   const code = digit.codePointAt(0)!
   let start = code

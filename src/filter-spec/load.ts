@@ -10,16 +10,10 @@ import { quote } from './refusal.ts'
 import { filterEntry, MAX_FILTERS, specFile } from './spec-file.ts'
 import { readYaml } from './yaml-document.ts'
 
-/**
- * Reads a filter spec file and checks all of it.
- * @throws ConfigError with every problem
- */
+/** @throws ConfigError with every problem */
 export const readFilterSpec = (file: string): FilterSpec => parseFilterSpec(readText(file), file)
 
-/**
- * The filter spec in a YAML text; `file` is what problems name.
- * @throws ConfigError with every problem: its path is the file, the key and the filter, its message the reason
- */
+/** @throws ConfigError with every problem: its path is file, key and filter, its message the reason */
 export const parseFilterSpec = (text: string, file: string): FilterSpec => {
   const reading = readYaml(text)
   if ('problems' in reading) throw refusal(file, reading.problems)
@@ -64,7 +58,7 @@ const membersOf = (value: CanonicalValue): Members => (isMapping(value) ? value 
 const isMapping = (value: CanonicalValue | undefined): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Float)
 
-/** As JSON.parse would give it: no telling floats from integers, nor large integers from their doubles. */
+/** As `JSON.parse` would give it: no floats apart from integers, large integers as doubles. */
 const toPlain = (value: CanonicalValue): unknown => {
   if (value instanceof Float) return value.value
   if (typeof value === 'bigint') return Number(value)
@@ -75,7 +69,6 @@ const toPlain = (value: CanonicalValue): unknown => {
 const plainMapping = (mapping: Members): Record<string, unknown> =>
   Object.fromEntries(Object.entries(mapping).map(([name, member]) => [name, toPlain(member)]))
 
-/** Every filter that can be read; the problems of the others, each naming its filter, go to `problems`. */
 const readFilters = (list: CanonicalValue | undefined, problems: Violation[]): FilterDefinition[] => {
   if (!Array.isArray(list)) return []
   const places = new Map<unknown, string>()

@@ -7,10 +7,9 @@ import { quote, refuse } from './refusal.ts'
 import { OVERRIDE_PREFIX } from './reserved.ts'
 
 /**
- * The conditions that query parameters ask for (docs/protocol.md#6-filters). `pairs` are decoded and hold no reserved
- * parameter (`reserved.ts`). Of a repeated name the last value counts, at the place where the name came first.
- * Overrides are read before all others; an empty value asks nothing, even of an unknown filter.
- * @throws EntrepotError `bad_request` for the first parameter that is wrong
+ * docs/protocol.md#6-filters. `pairs` are decoded, without reserved parameters. The last value of a name
+ * counts, at its first position; an empty one is ignored, even of an unknown filter.
+ * @throws EntrepotError `bad_request` for the first wrong parameter
  */
 export const parseCriteria = (
   spec: Pick<FilterSpec, 'filters'>,
@@ -29,7 +28,7 @@ export const parseCriteria = (
   return criteria
 }
 
-/** `strict.NAME=true` drops listings where the filter's field is missing; `false` keeps them. */
+/** `strict.NAME=true` drops listings without the field; `false` keeps them. */
 const readOverrides = (
   spec: Pick<FilterSpec, 'filters'>,
   parameters: ReadonlyMap<string, string>,

@@ -5,10 +5,7 @@ import { quote, refuse } from './refusal.ts'
 import { toScalar } from './scalar.ts'
 import { readInterval, readItems, readSetForm, type SetForm } from './set-form.ts'
 
-/**
- * The test that a filter's raw value asks for.
- * @throws EntrepotError `bad_request` that begins with the filter's name
- */
+/** @throws EntrepotError `bad_request` that begins with the filter's name */
 export const parseTest = (filter: FilterDefinition, raw: string): Test => {
   const form = readSetForm(raw)
   return form === null ? plainTest(filter, raw) : setTest(filter, form)
@@ -56,7 +53,7 @@ const intervalTest = (filter: FilterDefinition, payload: string): Test => {
   return rangeTest(filter.value_type, end(low, lowInclusive), end(high, highInclusive))
 }
 
-/** `null` stands for NaN, which is nothing's equal. */
+/** `null` is NaN, which equals nothing. */
 const parseValue = ({ name, value_type: type }: FilterDefinition, text: string): Scalar | null => {
   const value = readLiteral(type, text)
   return value === null ? refuse(name, `expected ${type}, got ${quote(text)}`) : toScalar(value)
@@ -65,10 +62,10 @@ const parseValue = ({ name, value_type: type }: FilterDefinition, text: string):
 const valueSet = (values: readonly (Scalar | null)[]): ReadonlySet<Scalar> =>
   new Set(values.filter((value) => value !== null))
 
-/** A NaN bound excludes nothing, so it is an open one. */
+/** A NaN bound excludes nothing, so it is open. */
 const bound = (value: Scalar | null, inclusive: boolean): Bound | null =>
   value === null || typeof value === 'string' ? null : { value, inclusive }
 
-/** No number lies between strings, so a range of them holds nothing that is present. */
+/** No number lies between strings: such a range matches no present value. */
 const rangeTest = (type: ValueType, low: Bound | null, high: Bound | null): Test =>
   type === 'string' || type === 'address' ? { op: 'in', values: new Set() } : { op: 'range', low, high }

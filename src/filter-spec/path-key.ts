@@ -2,7 +2,7 @@ import type { Path } from './path.ts'
 
 const KEYS = new WeakMap<Path, string>()
 
-/** One text for all paths that lead to the same place, however they are written. */
+/** Equal for paths to the same place, however they are written. */
 export const pathKey = (path: Path): string => {
   const known = KEYS.get(path)
   if (known !== undefined) return known

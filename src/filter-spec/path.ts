@@ -1,17 +1,13 @@
 import { isJsonObject, type JsonValue } from '../domain/json.ts'
 
-/** One step of a compiled path: a member's name, an array index (negative counts from the end), or every element. */
+/** A negative index counts from the end. */
 export type Step = { kind: 'member'; name: string } | { kind: 'index'; index: number } | { kind: 'every' }
 
 export type Path = readonly Step[]
 
 export const MAX_PATH_CHARACTERS = 1_000
 
-/**
- * Reads a path: optional `$`, dotted names, quoted brackets, `[n]`, `[-n]` and `[*]`. A name that the deployed parser
- * cannot read bare is refused bare here too: docs/protocol.md#64-paths.
- * @throws SyntaxError that names the offending part
- */
+/** Refuses bare names as the deployed parser does: docs/protocol.md#64-paths. @throws SyntaxError */
 export const compilePath = (text: string): Path => {
   if (text === '') throw new SyntaxError('path is empty')
   if (text.length > MAX_PATH_CHARACTERS) {
@@ -28,10 +24,7 @@ export const compilePath = (text: string): Path => {
   return steps
 }
 
-/**
- * What a path finds in a document, nulls dropped. Members are own properties of objects; an index finds nothing
- * outside an array; every element of something that is no array is that thing itself.
- */
+/** Drops nulls. Own properties only; every element of a non-array is the value itself. */
 export const resolvePath = (path: Path, document: JsonValue): JsonValue[] => {
   let found: JsonValue[] = document === null ? [] : [document]
   for (const step of path) found = follow(step, found)

@@ -1,6 +1,6 @@
 import type { FilterDefinition } from './filter.ts'
 
-/** Whether two filters mean the same: their names and indexes do not count. */
+/** Ignores name and `indexed`. */
 export const isSameFilter = (one: FilterDefinition, other: FilterDefinition): boolean =>
   MEANING.every((key) => one[key] === other[key])
 

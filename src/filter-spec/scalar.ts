@@ -1,7 +1,7 @@
 import type { JsonValue } from '../domain/json.ts'
 import type { Scalar } from './criteria.ts'
 
-/** The value as filters compare it; `null` for what equals nothing and lies in no range: arrays, objects, null. */
+/** `null` for arrays, objects and null, which equal nothing. */
 export const toScalar = (value: JsonValue): Scalar | null => {
   switch (typeof value) {
     case 'string':
@@ -17,7 +17,7 @@ export const toScalar = (value: JsonValue): Scalar | null => {
   }
 }
 
-/** `null` for NaN. Adding 0 makes one zero of two. */
+/** `null` for NaN. Adding 0 turns -0 into 0. */
 const numberScalar = (value: number): Scalar | null =>
   Number.isNaN(value)
     ? null

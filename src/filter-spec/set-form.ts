@@ -1,10 +1,10 @@
 import { readBoolean, trim } from './literal.ts'
 import { quote, refuse } from './refusal.ts'
 
-/** A raw value with its operator: docs/protocol.md#61-plain-form-and-set-form. A payload begins with its bracket. */
+/** docs/protocol.md#61-plain-form-and-set-form. A payload begins with its bracket. */
 export type SetForm = { op: 'in' | 'not_in' | 'range'; payload: string } | { op: 'exists'; wanted: boolean }
 
-/** `null` for a plain value, which is whatever does not begin exactly as a set form does. */
+/** `null` for a plain value: any that does not begin exactly as a set form. */
 export const readSetForm = (raw: string): SetForm | null => {
   for (const [start, op] of STARTS) {
     if (raw.startsWith(start)) return { op, payload: trim(raw.slice(op.length + 1)) }
@@ -22,10 +22,7 @@ const STARTS = [
   ['range:(', 'range'],
 ] as const
 
-/**
- * The trimmed items of `[a,b]`, empty ones included; none when there is nothing but blanks inside.
- * @throws EntrepotError `bad_request`
- */
+/** Trimmed; keeps empty items, but blanks alone are an empty list. @throws EntrepotError `bad_request` */
 export const readItems = (parameter: string, payload: string): string[] => {
   if (!payload.endsWith(']')) {
     return refuse(parameter, `set form must be enclosed in '[ ]' — got ${quote(payload)}`)
@@ -34,13 +31,10 @@ export const readItems = (parameter: string, payload: string): string[] => {
   return inside === '' ? [] : inside.split(',').map(trim)
 }
 
-/** The ends of an interval as trimmed text. An empty end is open; never both. */
+/** Trimmed text. An empty end is open; never both. */
 type Interval = { low: string; high: string; lowInclusive: boolean; highInclusive: boolean }
 
-/**
- * The ends of `[a,b]`, with `(` and `)` for exclusive ones.
- * @throws EntrepotError `bad_request`
- */
+/** @throws EntrepotError `bad_request` */
 export const readInterval = (parameter: string, payload: string): Interval => {
   const highInclusive = payload.endsWith(']')
   if (!highInclusive && !payload.endsWith(')')) {

@@ -6,7 +6,7 @@ import { GATEWAY_PARAMETERS, OVERRIDE_PREFIX } from './reserved.ts'
 export const MAX_FILTERS = 256
 const MAX_NAME_CHARACTERS = 128
 
-/** Whole numbers may come as `2`, `2.0`, `"2"` or `true`, as the deployed protocol takes them. */
+/** `2`, `2.0`, `"2"` and `true` are valid, as in the deployed protocol. */
 const version = z.preprocess((value) => {
   if (typeof value === 'boolean') return Number(value)
   return typeof value === 'string' && /^\s*\+?\d{1,15}(?:\.0+)?\s*$/.test(value) ? Number(value) : value
@@ -41,7 +41,6 @@ const path = z
 
 const comparison = z.object({ op: z.enum(OPS), value_type: z.enum(VALUE_TYPES) })
 
-/** One entry of `filters`, its unset keys filled in. What is compared by size has to be a number. */
 export const filterEntry = z
   .strictObject({
     name,
@@ -59,7 +58,7 @@ export const filterEntry = z
 
 const schemaIdentity = z.strictObject({ id: z.string().min(1), version: version.default(1) })
 
-/** A filter spec file (docs/protocol.md#71-the-file). Its filters and its listing shape are checked on their own. */
+/** docs/protocol.md#71-the-file. Filters and the listing shape are checked separately. */
 export const specFile = z
   .strictObject({
     version,

@@ -1,7 +1,6 @@
 import type { Criterion } from './criteria.ts'
 import { filterNameOf } from './reserved.ts'
 
-/** Names of the filters of criteria that are not among those that a source is sent. */
 export function unsentFilters({
   criteria,
   filters,

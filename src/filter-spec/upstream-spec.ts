@@ -5,41 +5,34 @@ import { compileFilter } from './compile-filter.ts'
 import type { Filter } from './filter.ts'
 import { filterEntry, MAX_FILTERS } from './spec-file.ts'
 
-/** What is known of another Registry's vocabulary. */
 export type UpstreamSpec = {
-  /** What it calls this very spec, and takes as `If-Match`; `null` where it says nothing that fits a header. */
+  /** Sent as `If-Match`; `null` where it does not fit a header. */
   etag: string | null
-  /** `null` where it declares none. */
   schemaId: string | null
-  /** By name. One that cannot be read or evaluated here is not among them: it is not declared as ours is. */
+  /** By name, without those that cannot be read or evaluated here. */
   filters: ReadonlyMap<string, Filter>
-  /** Where a gateway has a filter from, in its own names; a filter that is its own is not among them. */
+  /** A gateway's names for a filter's Registries; absent for its own filters. */
   registries: ReadonlyMap<string, readonly string[]>
 }
 
-/** What is known of an upstream's filter spec now. */
 export type KnownSpec = {
-  /** `null` where nothing is. */
   readonly current: UpstreamSpec | null
-  /** Settles when it was asked for the first time. */
+  /** Settles after the first request. */
   readonly loaded: Promise<unknown>
-  /** Asks for it again, since an answer has refuted `doubted`. */
+  /** Requests it again, because an answer contradicted `doubted`. */
   recheck: (doubted: UpstreamSpec | null) => Promise<UpstreamSpec | null>
 }
 
-/** Most `registries` of one filter that are read. */
+/** Per filter. */
 const MAX_REGISTRIES = 100
 const MAX_DEPTH = 64
 const MAX_SCHEMA_ID_CHARACTERS = 128
-/** As many gateways as a question may pass, so that no filter stays alive by going in circles. */
+/** As many gateways as a question may pass, so that no filter survives by circulating. */
 const REGISTRY_NAME = /^[a-z0-9-]{1,64}(?:\/[a-z0-9-]{1,64}){0,2}$/
 const ETAG = /^[\x21\x23-\x7e]{1,128}$/
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
 
-/**
- * Reads an upstream's answer to `GET /filter-spec`. What is wrong with one filter spoils only that filter.
- * @throws SyntaxError for an answer that is no filter spec
- */
+/** A malformed filter spoils only itself. @throws SyntaxError for an answer that is not a filter spec */
 export const readUpstreamSpec = (body: Buffer): UpstreamSpec => {
   const value = isUtf8(body) && nestingDepth(body) <= MAX_DEPTH ? parseJson(body.toString()) : null
   if (!isJsonObject(value) || !Array.isArray(value.filters))
@@ -57,7 +50,7 @@ export const readUpstreamSpec = (body: Buffer): UpstreamSpec => {
   return { etag: readEtag(value.etag), schemaId: readSchemaId(value.schema), filters, registries }
 }
 
-/** `null` for one that cannot be asked here. */
+/** `null` for one that cannot be evaluated here. */
 const readFilter = ({
   name,
   path,
@@ -74,7 +67,7 @@ const readFilter = ({
 
 const isPlainText = (text: string): boolean => text.isWellFormed() && text.search(CONTROL) < 0
 
-/** `null` where nothing is said; empty where what is said is no list of names. */
+/** `null` where absent; empty where malformed. */
 const readRegistries = (value: JsonValue | undefined): readonly string[] | null => {
   if (value === undefined) return null
   if (!Array.isArray(value)) return []
@@ -86,7 +79,7 @@ const readRegistries = (value: JsonValue | undefined): readonly string[] | null 
 const readEtag = (value: JsonValue | undefined): string | null =>
   typeof value === 'string' && ETAG.test(value) ? value : null
 
-/** As buyers of the deployed protocol read it: trimmed; a blank one counts as undeclared. */
+/** As the deployed protocol's buyers read it: trimmed, and a blank one is undeclared. */
 const readSchemaId = (schema: JsonValue | undefined): string | null => {
   const id = isJsonObject(schema) && typeof schema.id === 'string' ? schema.id.trim() : ''
   return id.slice(0, MAX_SCHEMA_ID_CHARACTERS).toWellFormed().replaceAll(CONTROL, '\ufffd') || null

@@ -5,18 +5,15 @@ import { YAML_1_1_SCALARS } from './yaml-scalars.ts'
 
 const MAX_YAML_CHARACTERS = 262_144
 const MAX_YAML_DEPTH = 64
-/** Each value counts as often as aliases repeat it. */
+/** Aliases count each time. */
 const MAX_YAML_VALUES = 20_000
 const MAX_ALIASES = 1_000
-/** One slip in a text can make a thousand; the first ones tell. */
+/** One slip can cause a thousand; the first ones suffice. */
 const MAX_SYNTAX_PROBLEMS = 20
 
 type YamlReading = { value: CanonicalValue } | { problems: Violation[] }
 
-/**
- * Reads a text that is one YAML 1.1 document of values that JSON has. A problem's path is a place in the text, or
- * the dotted path of a value; empty for the whole text. Never throws.
- */
+/** Reads one YAML 1.1 document. A problem's path is a text position or a dotted path. Never throws. */
 export const readYaml = (text: string): YamlReading => {
   if (text.length > MAX_YAML_CHARACTERS) {
     return { problems: [{ path: '', message: `is longer than ${MAX_YAML_CHARACTERS} characters` }] }
@@ -28,7 +25,7 @@ export const readYaml = (text: string): YamlReading => {
     if (problems.length > 0) return { problems }
     return toJsonValue(document.toJS({ mapAsMap: true, maxAliasCount: MAX_ALIASES }))
   } catch (cause) {
-    // Too many aliases, a merge of what is no mapping, nesting that exhausts the stack, a budget of ours.
+    // Too many aliases, a merge with a non-mapping, nesting that exhausts the stack, or our own limits.
     return { problems: [{ path: '', message: `cannot be read: ${(cause as Error).message}` }] }
   }
 }
@@ -43,7 +40,7 @@ const parse = (text: string, lineCounter: LineCounter): Document.Parsed =>
     lineCounter,
   })
 
-/** Warnings count: they tell of tags and directives that were not understood. */
+/** Warnings report unknown tags and directives. */
 const syntaxProblems = (document: Document.Parsed, lines: LineCounter): Violation[] =>
   [...document.errors, ...document.warnings].slice(0, MAX_SYNTAX_PROBLEMS).map((problem) => {
     const { line, col } = lines.linePos(problem.pos[0])

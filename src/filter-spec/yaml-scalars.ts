@@ -2,9 +2,8 @@ import type { ScalarTag } from 'yaml'
 import { Float } from './canonical-json.ts'
 
 /**
- * The plain scalars of YAML 1.1 as the deployed protocol's reader resolves them, on which etags depend: `yes` is a
- * boolean and `y` a string, `010` is 8, `1_000` is 1000, `1:30` is 90, `1e3` is a string and `1.0e+3` a float.
- * What JSON cannot hold (dates, `.inf`, `.nan`) is an error. Integers outside the safe range are bigints.
+ * As the deployed protocol resolves them, on which etags depend: `yes` is true, `y` a string, `010` 8,
+ * `1_000` 1000, `1:30` 90, `1e3` a string, `1.0e+3` a float. Dates, `.inf` and `.nan` are errors.
  */
 export const YAML_1_1_SCALARS: ScalarTag[] = [
   {
@@ -65,7 +64,6 @@ const integer = (text: string): number | bigint => {
   return Number.isSafeInteger(double) ? double : value
 }
 
-/** The number without its sign, one part per place of a sexagesimal one. */
 const parts = (text: string): string[] => text.replace(/^[-+]|_/g, '').split(':')
 
 const octalPrefixed = (digits: string): string => digits.replace(/^0(?=\d)/, '0o')
