@@ -1,10 +1,6 @@
-/**
- * A set of slots, one bit each, 32 to a word. Signed words, because JavaScript's bit operations give signed 32-bit
- * integers: nothing has to be converted on the way. Two sets that meet are always of equal length.
- */
+/** Signed words: JavaScript's bit operations give signed 32-bit integers. Operands are equally long. */
 export type Bitset = Int32Array
 
-/** An empty set of slots `0` to `slots - 1`. */
 export const bitset = (slots: number): Bitset => new Int32Array(Math.ceil(slots / 32))
 
 export const hasBit = (set: Bitset, slot: number): boolean => ((set[slot >> 5]! >>> (slot & 31)) & 1) === 1
@@ -31,7 +27,7 @@ export const addAllExcept = (target: Bitset, other: Bitset, except: Bitset): voi
   for (let n = 0; n < words; n++) target[n] = target[n]! | (other[n]! & ~except[n]!)
 }
 
-/** Calls `visit` with the members, lowest first. */
+/** Lowest first. */
 export const forEachBit = (set: Bitset, visit: (slot: number) => void): void => {
   for (let n = 0; n < set.length; n++) {
     for (let word = set[n]!; word !== 0; word &= word - 1) {
@@ -40,7 +36,7 @@ export const forEachBit = (set: Bitset, visit: (slot: number) => void): void => 
   }
 }
 
-/** The members, highest first, less the first `skip`, at most `take`. While a word is skipped whole it is only counted. */
+/** Highest first, without the first `skip`, at most `take`. A word that is skipped whole is only counted. */
 export const highestBits = (set: Bitset, skip: number, take: number): number[] => {
   const found: number[] = []
   let toSkip = skip
@@ -68,7 +64,6 @@ export const countBits = (set: Bitset): number => {
   return count
 }
 
-/** Members of one word: sums of neighbouring bits, then of pairs, then of nibbles. */
 export const onesIn = (word: number): number => {
   const pairs = word - ((word >>> 1) & 0x55555555)
   const nibbles = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)

@@ -4,24 +4,24 @@ import { comparePlaces, type Place } from './place.ts'
 import { copySlots, liveSlots } from './rebuild.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
-/** Slots of the largest block: what a slot's number is kept apart from its block's number with. */
+/** Slots of the largest block; packs a slot and its block's number into one number. */
 const MOST_SLOTS = 65_536
 
-/** Listings of an adopted block that are located in one step: one or two ms. */
+/** Listings located per step of `adopt`: one or two ms. */
 const STEP = 4096
 
-/** The blocks of an index, each with a stretch of time of its own, and where each listing is. */
+/** The blocks of an index, each for one stretch of time, and the location of each listing. */
 export class BlockList {
-  /** Of each block. */
+  /** Per block. */
   readonly slots: number
-  /** Oldest first; their `least` places ascend. Never one without a live listing. */
+  /** Oldest first, by ascending `least`. Every block has a live listing. */
   readonly #blocks: Block[] = []
   readonly #byNumber = new Map<number, Block>()
-  /** Block number and slot, in one number because there is one for every listing. */
+  /** Block number and slot in one number: there is one for every listing. */
   readonly #locations = new Map<string, number>()
   readonly #vocabulary: Vocabulary
   #nextNumber = 0
-  /** The last block that became full: each listing that comes does a part of its sorting. */
+  /** The last block that became full. Each insertion settles one more of its columns. */
   #settling: Block | null = null
 
   constructor(slots: number, vocabulary: Vocabulary) {
@@ -41,7 +41,7 @@ export class BlockList {
     for (let n = this.#blocks.length - 1; n >= 0; n--) yield this.#blocks[n]!
   }
 
-  /** The newest block that may hold something older than a place. */
+  /** The newest block that may hold something older than `place`. */
   olderThan(place: Place): Block | undefined {
     return this.#blocks[this.#countBefore(place) - 1]
   }
@@ -51,7 +51,6 @@ export class BlockList {
     return found?.block.entry(found.slot)
   }
 
-  /** Inserts, or replaces by id. `found` is what the vocabulary's paths find in it. */
   put(entry: IndexEntry, found: FoundValues): void {
     const replaced = this.#find(entry.listingId)
     replaced?.block.kill(replaced.slot)
@@ -63,10 +62,7 @@ export class BlockList {
     if (replaced !== undefined) this.#tidy(replaced.block)
   }
 
-  /**
-   * Takes in a block of listings that are newer than all that are here, in steps.
-   * @throws RangeError for others at the first step; nothing has changed then
-   */
+  /** Adopts newer listings, in steps. @throws RangeError at the first step, before any change, for others */
   *adopt(parts: BlockParts): Generator<void> {
     if (parts.slots !== this.slots) throw new RangeError('the block is of another size')
     const block = Block.of(this.#nextNumber, parts)
@@ -105,7 +101,6 @@ export class BlockList {
     this.#locations.set(listingId, block.number * MOST_SLOTS + slot)
   }
 
-  /** The block that a place belongs to, with a free slot. */
   #roomFor(place: Place): Block {
     const at = Math.max(0, this.#countBefore(place, true) - 1)
     const block = this.#blocks[at]
@@ -118,7 +113,7 @@ export class BlockList {
     return this.#roomFor(place)
   }
 
-  /** Blocks that begin before a place, or at it where `orAt`. */
+  /** Blocks that begin before `place`, or at it if `orAt`. */
   #countBefore(place: Place, orAt = false): number {
     let low = 0
     let high = this.#blocks.length
@@ -131,7 +126,7 @@ export class BlockList {
     return low
   }
 
-  /** Drops the dead of a full block, or splits it where that would win too little to be worth the work. */
+  /** Rebuilds a full block with enough dead slots, or splits it. */
   #makeRoom(at: number): void {
     const block = this.#blocks[at]!
     if (block.deadCount >= block.slots / 8) this.#rebuild(at, 1)
@@ -148,7 +143,7 @@ export class BlockList {
     ])
   }
 
-  /** Rebuilds a block that has become wasteful, together with a neighbour if one block then has room for more. */
+  /** Rebuilds a wasteful block, with a neighbour if both fit one block with room to spare. */
   #tidy(block: Block): void {
     if (block.liveCount > 0 && !block.isWasteful) return
     const at = this.#blocks.indexOf(block)

@@ -7,10 +7,9 @@ import type { Place } from './place.ts'
 import { SlotOrder } from './slot-order.ts'
 import { type SlotRow, SlotRows, type SlotRowsParts } from './slot-rows.ts'
 
-/** One listing in the index. */
 export type IndexEntry = SlotRow & { status: ListingStatus }
 
-/** A block in which nothing is dead and slots go from oldest to newest, as plain data that threads can exchange. */
+/** A block without dead slots, ordered from oldest to newest, as plain data that threads can exchange. */
 export type BlockParts = {
   slots: number
   rows: SlotRowsParts
@@ -19,27 +18,21 @@ export type BlockParts = {
   publishers: DictionaryParts
 }
 
-/** Dead text that a block may hold beyond what it needs, before it is rebuilt. */
+/** Dead text that a block may hold beyond the size of its live text. */
 const SPARE_BYTES = 1024 * 1024
 
-/**
- * The listings of one stretch of time, each in a slot. A slot is written once: a listing that is removed or replaced
- * leaves a dead slot behind, which no status claims any more, so whatever else still names it does no harm. A block
- * with too many of them is rebuilt (`rebuild.ts`).
- */
+/** A slot is written once. Removal leaves it dead: no status claims it, so stale references do no harm. */
 export class Block {
   readonly number: number
   readonly slots: number
   readonly columns: readonly Column[]
-  /** By publisher id. */
   readonly publishers: Dictionary
   readonly order: SlotOrder
-  /** The slots of every listing that is not removed, and of those with each status. */
   readonly live: Bitset
   readonly byStatus: Readonly<Record<ListingStatus, Bitset>>
   readonly counts: Record<ListingStatus, number> = { open: 0, closed: 0, expired: 0 }
   liveCount = 0
-  /** Everything here comes behind it, or is it; everything in older blocks is older. */
+  /** Lower bound of this block; everything in older blocks is older. */
   least: Place
 
   #settled = 0
@@ -47,11 +40,7 @@ export class Block {
   #deadBytes = 0
   readonly #rows: SlotRows
 
-  /**
-   * @param number tells blocks of one index apart; never used twice
-   * @param least the oldest listing that it will hold
-   * @param slots at most 65,536, a multiple of 32
-   */
+  /** `number`: never reused. `least`: its oldest listing. `slots`: a multiple of 32, at most 65,536. */
   static empty(number: number, least: Place, slots: number, columns: number): Block {
     return new Block(number, least, {
       slots,
@@ -62,7 +51,7 @@ export class Block {
     })
   }
 
-  /** What another block was; it takes the parts over. */
+  /** Takes ownership of the parts. */
   static of(number: number, parts: BlockParts): Block {
     const { slots, byStatus } = parts
     const rows = new SlotRows(parts.rows)
@@ -75,7 +64,7 @@ export class Block {
     })
   }
 
-  /** Whatever the rows hold is live. */
+  /** All rows are live. */
   private constructor(number: number, least: Place, { slots, rows, byStatus, columns, publishers }: Held) {
     this.number = number
     this.least = least
@@ -98,12 +87,12 @@ export class Block {
     return this.#rows.used === this.slots
   }
 
-  /** Slots that a rebuild would win back. */
+  /** Slots that a rebuild would free. */
   get deadCount(): number {
     return this.#rows.used - this.liveCount
   }
 
-  /** Whether more than about half of what it holds is dead: rebuilding then costs no more than what was won. */
+  /** Over about half is dead: a rebuild costs no more than it frees. */
   get isWasteful(): boolean {
     return (
       this.deadCount * 2 > this.#rows.used + this.slots / 16 ||
@@ -111,7 +100,7 @@ export class Block {
     )
   }
 
-  /** Takes the next slot; `found` numbers its paths as the columns are. The block must not be full. */
+  /** Takes the next slot. The block must not be full. `found` numbers paths as the columns. */
   add(entry: IndexEntry, { count, paths, values }: FoundValues): number {
     const slot = this.adopt(entry)
     this.publishers.add(entry.publisherId, slot)
@@ -119,7 +108,7 @@ export class Block {
     return slot
   }
 
-  /** The same, but the columns are left to the caller. */
+  /** As `add`, but the caller fills the columns and publishers. */
   adopt(entry: IndexEntry): number {
     const slot = this.#rows.add(entry)
     this.#liveBytes += entry.bytes.length
@@ -128,10 +117,7 @@ export class Block {
     return slot
   }
 
-  /**
-   * Does for one more column what the first query would have to do, which takes up to 10 ms in a full block. `false`
-   * when that was the last.
-   */
+  /** Settles one more column, up to 10 ms in a full block, before a query must. `false` after the last. */
   settleNext(): boolean {
     const column = this.columns[this.#settled++]
     if (column === undefined) this.publishers.pack()
@@ -165,7 +151,7 @@ export class Block {
     return { ...this.#rows.rowOf(slot), status: this.statusOf(slot) }
   }
 
-  /** Settled. The block must not be used any more; nothing in it may be dead, and its slots must be in order. */
+  /** Do not use the block afterwards. It must have no dead slots, and its slots must be in order. */
   parts(): BlockParts {
     const { slots, byStatus } = this
     return {

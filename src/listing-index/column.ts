@@ -3,22 +3,18 @@ import { type Bitset, bitset, hasBit, setBit } from './bitset.ts'
 import { Dictionary, type DictionaryParts } from './dictionary.ts'
 import { RangeIndex, type RangeIndexParts } from './range-index.ts'
 
-/** A settled column as plain data. */
 export type ColumnParts = {
   present: Bitset
   presentCount: number
   several: boolean
   values: DictionaryParts
-  /** `null` while no listing holds a number. */
+  /** `null` without numbers. */
   ranges: RangeIndexParts | null
 }
 
-/**
- * What one path finds in the listings of one block. All filters of that path share it. All that is found in a slot
- * comes in a row; slots go when the block is rebuilt.
- */
+/** What one path finds in a block, for all its filters. Values of a slot come in a row. */
 export class Column {
-  /** The slots where the path finds anything but null: arrays and objects count, though nothing equals them. */
+  /** Slots with any value but null, arrays and objects included. */
   readonly present: Bitset
   presentCount = 0
   readonly values: Dictionary
@@ -26,17 +22,16 @@ export class Column {
   #several = false
   #last = -1
   #hasNumbers = false
-  /** Made when it is first asked for, from all that is here then, which is much faster than one by one. */
+  /** Built on first use, which is much faster than value by value. */
   #ranges: RangeIndex | null = null
 
-  /** @param slots size of the block */
   constructor(slots: number, present = bitset(slots), values = new Dictionary(slots)) {
     this.#slots = slots
     this.present = present
     this.values = values
   }
 
-  /** What another column was; it takes the parts over, and slots that it knows must not come again. */
+  /** Takes ownership of the parts; do not add to their slots again. */
   static of(slots: number, { present, presentCount, several, values, ranges }: ColumnParts): Column {
     const column = new Column(slots, present, Dictionary.of(slots, values))
     column.presentCount = presentCount
@@ -46,29 +41,25 @@ export class Column {
     return column
   }
 
-  /** `null` while no listing holds a number. */
+  /** `null` without numbers. */
   get ranges(): RangeIndex | null {
     if (this.#hasNumbers) this.#ranges ??= RangeIndex.of(this.#slots, this.#several, this.values)
     return this.#ranges
   }
 
-  /**
-   * The path found this in the listing at `slot`: once for each value that it finds there. `null` for an array or an
-   * object.
-   */
+  /** Adds one value found at `slot`; `null` for an array or object. */
   add(slot: number, value: Scalar | null): void {
     if (slot === this.#last) this.#allowSeveral()
     else this.#addPresent(slot)
     if (value !== null) this.#addScalar(value, slot)
   }
 
-  /** Does now what the first query would have to do. */
   settle(): void {
     this.values.pack()
     void this.ranges
   }
 
-  /** Adds everything to `target` at each slot's new place; `-1` leaves it behind. */
+  /** Copies to each slot's new place; `-1` drops it. */
   copyTo(target: Column, places: Int32Array): void {
     if (this.#several) target.#allowSeveral()
     places.forEach((place, slot) => {
@@ -79,7 +70,6 @@ export class Column {
     })
   }
 
-  /** The column must not be used any more. */
   parts(): ColumnParts {
     return {
       present: this.present,

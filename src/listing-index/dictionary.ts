@@ -3,36 +3,32 @@ import { type PackedPostings, packPostings, postingIn } from './packed-postings.
 import { Posting } from './posting.ts'
 import { SlotLog } from './slot-log.ts'
 
-/** A settled dictionary as plain data: the values, and in the same order who holds them. */
+/** `values` in the order of the postings. */
 export type DictionaryParts = PackedPostings & { values: Scalar[] }
 
-/** For so few it is not worth looking at every value. */
+/** So few are added without a look at every value. */
 const FEW = 256
 
-/**
- * Which slots of a block hold which value. What is added is only noted; it is sorted by value when somebody asks, all
- * at once, which for a whole block takes a tenth of the time that it takes one by one.
- */
+/** Additions are only logged; the next read sorts them at once, in a tenth of the time for a whole block. */
 export class Dictionary {
   readonly #slots: number
-  /** Values are numbered as they come. */
+  /** Values are numbered in order of arrival. */
   readonly #numbers = new Map<Scalar, number>()
-  /** By the value's number: the slot that came last. Made when there is a first. */
+  /** Last slot per value number. */
   #newest: number[] | null = null
   readonly #log = new SlotLog()
-  /** How many times some slot holds some value, of what is sorted by value. */
+  /** Pairs of value and slot that are sorted. */
   #sorted = 0
   #packed: PackedPostings
-  /** By number: those that have changed since, or are new. */
+  /** By number: postings changed since packing. */
   readonly #changed = new Map<number, Posting>()
 
-  /** @param slots size of the block */
   constructor(slots: number) {
     this.#slots = slots
     this.#packed = packPostings(slots, 0, () => {})
   }
 
-  /** What another dictionary was; it takes the parts over, and slots that it knows must not come again. */
+  /** Takes ownership of the parts; do not add to their slots again. */
   static of(slots: number, { values, ...packed }: DictionaryParts): Dictionary {
     const dictionary = new Dictionary(slots)
     for (let number = 0; number < values.length; number++) dictionary.#numbers.set(values[number]!, number)
@@ -41,7 +37,7 @@ export class Dictionary {
     return dictionary
   }
 
-  /** `false` where the slot holds the value already. No slot comes again after another has come for that value. */
+  /** `false` where the slot has the value already. Slots of one value must not return after another slot. */
   add(value: Scalar, slot: number): boolean {
     const known = this.#numbers.get(value)
     const number = known ?? this.#numbers.size
@@ -60,7 +56,7 @@ export class Dictionary {
     return this.#posting(number)
   }
 
-  /** The postings of those values that occur, by whichever of the two is shorter to go through. */
+  /** Postings of the values that occur, by the shorter of both lists. */
   among(values: ReadonlySet<Scalar>): Posting[] {
     this.settle()
     const found: Posting[] = []
@@ -75,13 +71,12 @@ export class Dictionary {
     return found
   }
 
-  /** Every value with its slots. */
   *entries(): Generator<[value: Scalar, posting: Posting]> {
     this.settle()
     for (const [value, number] of this.#numbers) yield [value, this.#posting(number)]
   }
 
-  /** Calls `visit` with every value and the new place of each of its slots; `places` has `-1` for one left behind. */
+  /** `places` holds the new slot, or `-1` for a dropped one. */
   forEachMoved(places: Int32Array, visit: (value: Scalar, place: number) => void): void {
     for (const [value, posting] of this.entries()) {
       posting.forEach((slot) => {
@@ -90,7 +85,6 @@ export class Dictionary {
     }
   }
 
-  /** Sorts what has been noted by value. It is done anyway when somebody asks. */
   settle(): void {
     const noted = this.#log.length
     if (noted === 0) return
@@ -98,7 +92,7 @@ export class Dictionary {
     else this.pack()
   }
 
-  /** The same, and everything that is sorted already goes into the least memory. */
+  /** As `settle`, and moves everything to the most compact form. */
   pack(): void {
     if (this.#log.length === 0 && this.#changed.size === 0) return
     this.#packed = packPostings(this.#slots, this.#numbers.size, (visit) => {

@@ -1,13 +1,13 @@
 import type { Scalar } from '../filter-spec/criteria.ts'
 
-/** What the paths of a vocabulary find in one listing. Filled again for the next. */
+/** What a vocabulary's paths find in one listing. Reused for the next. */
 export class FoundValues {
   count = 0
-  /** Whether a path found a `null`, which is no value. */
+  /** Whether a path found `null`, which is not a value. */
   hasNull = false
-  /** For each value, the number of the path that found it. */
+  /** Path number of each value. */
   readonly paths: number[] = []
-  /** `null` for one that is no scalar: arrays and objects are present, though nothing equals them. */
+  /** `null` for arrays and objects: present, but equal to nothing. */
   readonly values: (Scalar | null)[] = []
 
   add(path: number, value: Scalar | null): void {

@@ -16,16 +16,15 @@ import type { Filter } from '../filter-spec/filter.ts'
 import { pathKey } from '../filter-spec/path-key.ts'
 import { rowConditions } from './row-conditions.ts'
 
-/** Most listings that are read one by one for a filter that the index does not have. */
+/** Most listings scanned for a filter without an index. */
 export const MEMORY_SCAN_LIMIT = 10_000
-/** Listings read in one turn of the event loop: about 2 ms. */
+/** Listings per turn of the event loop: about 2 ms. */
 const BATCH = 500
-/** Listings before the probable beginning of a range that are looked at first. */
+/** Listings before the estimated start of a range that are checked first. */
 const MARGIN = 16
 
-/** Listings in memory behind an index. */
 export type IndexedListings = {
-  /** Matches of a query whose criteria are all indexed, newest first. */
+  /** Newest first. All criteria of `query` must be indexed. */
   page: (
     query: ListingQuery,
     page: { offset: number; limit: number },
@@ -33,26 +32,21 @@ export type IndexedListings = {
     items: readonly Item[]
     total: number
   }
-  /** Every listing of that id that has the query's status and publisher, whatever its criteria. */
+  /** Listings of that id with the query's status and publisher; ignores its criteria. */
   find: (query: ListingQuery, listingId: string) => readonly Item[]
 }
 
-/** What an index knows of a Reading: the rest is how old its listings are. */
 export type IndexReading = Required<Pick<Reading, 'listings' | 'hasMore' | 'total' | 'find'>> & {
   explanation?: Explanation
 }
 
-/**
- * Serves any range of a query from memory. Criteria of filters that the index does not have are evaluated one listing
- * after the other, of at most `MEMORY_SCAN_LIMIT` that the others leave.
- */
+/** Evaluates criteria without an index on at most `MEMORY_SCAN_LIMIT` listings that match the others. */
 export class IndexSource {
   readonly #name: string
   readonly #paths: ReadonlySet<string>
-  /** Of the questions being read in several ranges, what their unindexed criteria left. */
+  /** Scan results of queries that are read in several ranges. */
   readonly #scans = new WeakMap<ListingQuery, Promise<Scan>>()
 
-  /** @param indexed the filters of the index */
   constructor(name: string, indexed: Iterable<Filter>) {
     this.#name = name
     this.#paths = new Set(Array.from(indexed, ({ compiled }) => pathKey(compiled)))
@@ -136,7 +130,7 @@ function selectRange(
   return { listings: items, hasMore: offset + items.length < total, total }
 }
 
-/** Offset of the first match behind a key: near the hint, since listings come and go meanwhile. */
+/** Offset of the first match behind a key. Searches near the hint, since listings change meanwhile. */
 function firstBehind(
   page: PageAt,
   after: NonNullable<Range['after']>,
@@ -167,7 +161,7 @@ function findMatching(
 ): (listingId: string) => readonly Item[] {
   return (listingId) => {
     const found = listings.find(query, listingId)
-    // Nearly always there is none, and this is called a thousand times a page.
+    // The usual case, a thousand times a page.
     if (found.length === 0 || query.criteria.length === 0) return found
     const conditions = rowConditions(query.criteria)
     const matching = found.filter(({ bytes }) => conditions.accept(bytes))
@@ -175,7 +169,7 @@ function findMatching(
   }
 }
 
-/** What each criterion alone excludes, by counting. */
+/** By counting what each criterion alone excludes. */
 function explain(listings: IndexedListings, query: ListingQuery): Exclusion[] {
   const count = (criteria: readonly Criterion[]): number =>
     listings.page({ ...query, criteria }, { offset: 0, limit: 1 }).total
@@ -187,7 +181,7 @@ function explain(listings: IndexedListings, query: ListingQuery): Exclusion[] {
   })
 }
 
-/** Every listing that has the field. */
+/** Matches every listing that has the field. */
 function presence({ filter }: Criterion): Criterion {
   return { filter, onMissing: 'fail', test: { op: 'not_in', values: new Set() } }
 }

@@ -1,16 +1,10 @@
 import { type Bitset, onesIn, setBit } from './bitset.ts'
 import type { Posting } from './posting.ts'
 
-/**
- * A side of an intersection: a set, or with `flip` -1 all that is not in it; and besides, where `unless` is given,
- * all that is not in that one.
- */
+/** One side of an intersection: `bits`, inverted where `flip` is -1, plus everything outside `unless`. */
 export type Operand = { bits: Bitset; flip: 0 | -1; unless: Bitset | null }
 
-/**
- * `result =` what is in `base` and in every operand; returns how many that are. Up to three operands a pass, with the
- * count in the same pass: reading and writing the words is what takes the time. `result` may be `base`.
- */
+/** Returns the count. `result` may be `base`. Three operands a pass, since memory access dominates. */
 export const intersect = (result: Bitset, base: Bitset, operands: readonly Operand[]): number => {
   const all: Operand = { bits: base, flip: 0, unless: null }
   const lenient = operands.find(({ unless }) => unless !== null)
@@ -25,7 +19,7 @@ export const intersect = (result: Bitset, base: Bitset, operands: readonly Opera
   return rest.length === 0 || count === 0 ? count : intersect(result, result, rest)
 }
 
-/** The same for a base of few slots: they are looked at one by one, and no other word of any set is read. */
+/** For a base of few slots: checks them one by one, and reads no other words. */
 export const intersectFew = (result: Bitset, base: Posting, operands: readonly Operand[]): number => {
   let count = base.copyTo(candidates)
   for (const operand of operands) count = keepThoseIn(operand, count)
@@ -36,10 +30,9 @@ export const intersectFew = (result: Bitset, base: Posting, operands: readonly O
 
 /** Slots of the largest block. */
 const MOST_SLOTS = 65_536
-/** What is left of the base. */
 const candidates = new Uint16Array(MOST_SLOTS)
 
-/** Moves those of the first `count` candidates that are in the operand to the front. Without a branch: half of them are. */
+/** Moves matching candidates to the front. Branchless, because about half of them match. */
 const keepThoseIn = ({ bits, flip, unless }: Operand, count: number): number => {
   let kept = 0
   if (unless === null) {

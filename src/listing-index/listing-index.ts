@@ -11,14 +11,14 @@ import { Vocabulary } from './vocabulary.ts'
 
 export type { IndexEntry } from './block.ts'
 
-/** A listing as the index gives it back: its bytes are a view, valid for good, and not to be written to. */
+/** `bytes` is a view that stays valid; do not write to it. */
 export type IndexRow = Readonly<IndexEntry>
 
-/** What is asked of the index. Every condition has to hold. */
+/** AND-ed. */
 export type IndexConditions = {
-  /** `null` asks for every status. */
+  /** `null`: every status. */
   status: ListingStatus | null
-  /** `null` asks for every publisher. */
+  /** `null`: every publisher. */
   publisherId: number | null
   criteria: readonly Criterion[]
 }
@@ -26,42 +26,35 @@ export type IndexConditions = {
 export type IndexQuery = IndexConditions & { limit: number; offset: number }
 
 type IndexPage = {
-  /** Matches before paging. */
   total: number
   /** Newest first, then by `listing_id`. */
   rows: IndexRow[]
 }
 
 type IndexOptions = {
-  /** Listings per block: a multiple of 32, at most 65,536. Default 32,768. Tests use small ones. */
+  /** Multiple of 32, at most 65,536. Default 32,768; tests use small ones. */
   blockSlots?: number
 }
 
-/** A block is small enough for its working sets to stay in the processor's nearest caches, 4 KiB each. */
+/** Keeps a query's working sets, 4 KiB each, in the nearest CPU caches. */
 const BLOCK_SLOTS = 32_768
 
-/** Every listing and publisher is asked for. */
 const EVERYTHING: IndexConditions = { status: null, publisherId: null, criteria: [] }
 
 /**
- * Listings in memory, ready to be filtered: a query is bit operations over blocks of listings, newest first, and its
- * rows are the bytes that were put. Documents are read when they are put and never again. The bytes of a row are a
- * view that stays valid, and stays the same, whatever happens to the index later.
- *
- * Listings usually come in `created_at` order, which is the fast way. Any other order is right too and costs a search
- * and a move of at most 128 KiB; a block that is full is then split, or rebuilt if an eighth of it is dead, which
- * takes about 20 ms every few thousand listings. Values are sorted for queries when one asks, or when a block is full,
- * then a column with each listing that comes.
+ * Filters by bit operations over blocks. Row bytes are views that stay valid and unchanged. Listings in
+ * `created_at` order are fastest; any other costs a search, a move of at most 128 KiB, and every few thousand
+ * listings a split or rebuild of about 20 ms.
  */
 export class ListingIndex {
-  /** Rises with every change. */
+  /** Increases with every change. */
   version = 0
   readonly #vocabulary: Vocabulary
   readonly #reader: RowReader
   readonly #blocks: BlockList
   readonly #scratch: Scratch
 
-  /** @param filters decide what can be asked: criteria must use their paths */
+  /** @param filters criteria must use their paths */
   constructor(filters: Iterable<Filter>, { blockSlots = BLOCK_SLOTS }: IndexOptions = {}) {
     this.#vocabulary = new Vocabulary(filters)
     this.#reader = new RowReader(this.#vocabulary.tree)
@@ -69,24 +62,18 @@ export class ListingIndex {
     this.#scratch = new Scratch(blockSlots)
   }
 
-  /**
-   * Inserts a listing, or replaces the one of the same id, which keeps its place if `createdAt` is the same.
-   * The bytes are JSON that a parser has accepted; what filters see in others is anybody's guess.
-   * @throws SyntaxError for some bytes that are not JSON; nothing has changed then
-   */
+  /** Inserts valid JSON, or replaces by id. @throws SyntaxError for some other bytes, before any change */
   put(entry: IndexEntry): void {
     this.#blocks.put(entry, this.#reader.read(entry.bytes))
     this.version++
   }
 
-  /** What a `BlockBuilder` for this index works after. */
   get plan(): BlockPlan {
     return { paths: this.#vocabulary.paths, slots: this.#blocks.slots }
   }
 
   /**
-   * Takes in the block that a `BlockBuilder` has made, of listings that are all newer than those that are here. It is
-   * done in steps of some ms each, and before the last of them the index is not to be used.
+   * Adopts a block of newer listings in steps of some ms. Do not use the index before the last.
    * @throws RangeError at the first step for any other block; nothing has changed then
    */
   *adopt(block: BlockParts): Generator<void> {
@@ -94,7 +81,6 @@ export class ListingIndex {
     this.version++
   }
 
-  /** `false` when there is no such listing. */
   remove(listingId: string): boolean {
     const removed = this.#blocks.remove(listingId)
     if (removed) this.version++
@@ -105,22 +91,18 @@ export class ListingIndex {
     return this.#blocks.get(listingId)
   }
 
-  /** @throws Error when a criterion's path is not one of the index's filters' */
+  /** @throws Error for a criterion whose path the index lacks */
   query(asked: IndexQuery): IndexPage {
     const { total, found: rows } = this.#find(asked, (block, slot) => block.entry(slot))
     return { total, rows }
   }
 
-  /** The same, for who needs no more of the rows than their ids. */
   ids(asked: IndexQuery): { total: number; listingIds: string[] } {
     const { total, found: listingIds } = this.#find(asked, (block, slot) => block.listingIdOf(slot))
     return { total, listingIds }
   }
 
-  /**
-   * Everything that meets the conditions, newest first. The index may change between two steps: what is not touched
-   * comes exactly once, and nothing that keeps its place comes twice.
-   */
+  /** Newest first. Despite changes, untouched rows come once, and none that keeps its place comes twice. */
   *entries(asked: IndexConditions = EVERYTHING): Generator<IndexRow> {
     const conditions = this.#conditions(asked)
     let block = this.#blocks.newest
@@ -134,12 +116,11 @@ export class ListingIndex {
     }
   }
 
-  /** One publisher's listings of every status, newest first; the index may change meanwhile. */
   entriesOf(publisherId: number): Generator<IndexRow> {
     return this.entries({ ...EVERYTHING, publisherId })
   }
 
-  /** Listings of that status; of every status where it is `null`. */
+  /** `null`: every status. */
   count(status: ListingStatus | null): number {
     const counted = status === null ? LISTING_STATUSES : [status]
     let count = 0

@@ -6,15 +6,13 @@ import type { Column } from './column.ts'
 import { intersect, intersectFew, type Operand } from './intersect.ts'
 import type { Posting } from './posting.ts'
 
-/** What a query asks of each block. */
 export type Conditions = {
-  /** `null` asks for every status. */
   status: ListingStatus | null
   publisherId: number | null
   criteria: readonly { column: number; criterion: Criterion }[]
 }
 
-/** Sets of the size of a block that queries work in, as many as the longest query needed. Overwritten by every block. */
+/** Working sets of the size of a block, overwritten by each block. */
 export class Scratch {
   readonly result: Bitset
   readonly #slots: number
@@ -25,20 +23,17 @@ export class Scratch {
     this.result = bitset(slots)
   }
 
-  /** With whatever was left in it. */
+  /** Keeps its previous content. */
   set(n: number): Bitset {
     this.#sets[n] ??= bitset(this.#slots)
     return this.#sets[n]
   }
 }
 
-/** The slots of a block that meet the conditions, valid until the scratch is used again, and how many. */
+/** Valid until the scratch is used again. */
 export type Match = { slots: Bitset; count: number }
 
-/**
- * Bit operations only; `evaluate.ts` gives the same result for one document. A condition that nothing in the block can
- * meet ends it before any set is touched.
- */
+/** As `evaluate.ts` does per document. A condition without matches ends it before any set is read. */
 export const matchBlock = (block: Block, conditions: Conditions, scratch: Scratch): Match => {
   const { status } = conditions
   const slots = status === null ? block.live : block.byStatus[status]
@@ -56,7 +51,7 @@ export const matchBlock = (block: Block, conditions: Conditions, scratch: Scratc
   return { slots: result, count: intersectFew(result, few.few!, operands) }
 }
 
-/** The side of fewest slots, of those that are kept as lists. */
+/** The smallest side that is kept as a list. */
 const fewestOf = (sides: readonly Side[]): Side | null => {
   let fewest: Side | null = null
   for (const side of sides) {
@@ -65,13 +60,12 @@ const fewestOf = (sides: readonly Side[]): Side | null => {
   return fewest
 }
 
-/** An operand that is not made yet. */
 type Side = Omit<Operand, 'bits'> & {
-  /** At most so many slots are in it. */
+  /** Upper bound of its slots. */
   most: number
-  /** The operand's set: one that exists already, or `spare`. */
+  /** An existing set, or `spare` filled. */
   bits: (spare: Bitset) => Bitset
-  /** What says the same, where the slots are so few that they are kept as a list. */
+  /** The same as a list, where slots are few. */
   few: Posting | null
 }
 
@@ -84,7 +78,7 @@ const sidesOf = (block: Block, { publisherId, criteria }: Conditions): Side[] =>
   return sides
 }
 
-/** None where every slot passes. */
+/** Empty where every slot passes. */
 const sidesFor = (column: Column, { test, onMissing }: Criterion, slots: number): Side[] => {
   if (onMissing === 'fail') return sidesWherePresent(column, test)
   const missing = slots - column.presentCount
@@ -146,7 +140,6 @@ const within = ({ ranges, presentCount }: Column, { low, high }: Test & { op: 'r
   few: null,
 })
 
-/** On that side, or missing. */
 const orMissing = ({ present }: Column, missing: number, side: Side): Side => ({
   ...side,
   most: missing + side.most,
@@ -154,7 +147,7 @@ const orMissing = ({ present }: Column, missing: number, side: Side): Side => ({
   few: null,
 })
 
-/** The only posting's own set, where it has one; else a set made of all of them in `spare`. */
+/** A single posting's own set, or the union in `spare`. */
 const union = (postings: readonly Posting[], spare: Bitset): Bitset => {
   const only = postings.length === 1 ? postings[0]!.bits : null
   if (only !== null) return only

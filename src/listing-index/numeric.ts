@@ -1,19 +1,14 @@
-/** A scalar that ranges compare. */
 export type Numeric = number | bigint
 
-/**
- * Exact for any mix of doubles and bigints. Doubles are compared apart from the rest so that one bigint somewhere
- * does not slow the comparison of all the others down.
- */
+/** Exact. Doubles have their own path, so that one bigint does not slow down the other comparisons. */
 export const isLess = (a: Numeric, b: Numeric): boolean =>
   typeof a === 'number' && typeof b === 'number' ? a < b : lessMixed(a, b)
 
 const lessMixed = (a: Numeric, b: Numeric): boolean => a < b
 
-/** For sorting in ascending order. */
 export const compareNumbers = (a: Numeric, b: Numeric): number => (isLess(a, b) ? -1 : isLess(b, a) ? 1 : 0)
 
-/** How many of the ascending values are less than `bound`, or not greater where `orEqual`. */
+/** How many of the ascending values are less than `bound`, or equal if `orEqual`. */
 export const countBelow = (values: readonly Numeric[], bound: Numeric, orEqual: boolean): number => {
   let low = 0
   let high = values.length

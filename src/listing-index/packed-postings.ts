@@ -1,13 +1,10 @@
 import type { Bitset } from './bitset.ts'
 import { isDense, Posting } from './posting.ts'
 
-/**
- * The postings of many values, which are numbered from 0, as plain data: the slots of those that are dense as sets, of
- * the others as lists, each one behind the other. An object for each value would be most of what the index keeps.
- */
+/** Dense values as sets, others as lists: one object per value would take most of the index's memory. */
 export type PackedPostings = {
   counts: Uint32Array
-  /** Where the value's slots begin, in `sets` or in `lists`. */
+  /** In `sets` or in `lists`. */
   starts: Uint32Array
   lists: Uint16Array
   sets: Bitset
@@ -15,11 +12,7 @@ export type PackedPostings = {
 
 type ForEachPair = (visit: (number: number, slot: number) => void) => void
 
-/**
- * @param slots size of the block
- * @param numbers how many values there are
- * @param forEachPair calls back with every value's number and each slot that holds it, once
- */
+/** @param forEachPair visits each value's number with each of its slots once */
 export const packPostings = (slots: number, numbers: number, forEachPair: ForEachPair): PackedPostings => {
   const counts = countSlots(numbers, forEachPair)
   const starts = new Uint32Array(numbers)
@@ -45,7 +38,7 @@ export const packPostings = (slots: number, numbers: number, forEachPair: ForEac
   return { counts, starts, lists, sets }
 }
 
-/** One of them. What is added to it is not added here. */
+/** Additions to it do not reach the packed data. */
 export const postingIn = (
   { counts, starts, lists, sets }: PackedPostings,
   number: number,

@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonValue } from '../domain/json.ts'
 import type { Path, Step } from '../filter-spec/path.ts'
 
-/** Paths laid over each other, so that what they have in common is walked once for all of them. */
+/** Paths merged by common prefixes, which are walked once. */
 export type PathTree = {
-  /** Number of the path that ends here, `-1` where none does. */
+  /** Number of the path that ends here, or -1. */
   path: number
   children: readonly { step: Step; inherited: boolean; node: PathTree }[]
 }
@@ -11,10 +11,7 @@ export type PathTree = {
 export const pathTree = (paths: readonly Path[]): PathTree =>
   treeOf(paths.map((steps, path) => ({ path, steps })))
 
-/**
- * Calls `found` with every value that a path finds in a document: what `resolvePath` gives for each path, `null` no
- * more than there.
- */
+/** Calls `found` with the values that `resolvePath` gives for each path. */
 export const walkPaths = (
   tree: PathTree,
   value: JsonValue | undefined,
@@ -49,5 +46,5 @@ const treeOf = (paths: readonly Rest[]): PathTree => {
   return { path: paths.find(({ steps }) => steps.length === 0)?.path ?? -1, children }
 }
 
-/** Whether every object seems to have the member: only for these few names is it worth asking who owns it. */
+/** Only names on `Object.prototype` need an own-property check. */
 const isInherited = (step: Step): boolean => step.kind === 'member' && step.name in Object.prototype

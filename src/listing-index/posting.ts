@@ -1,31 +1,26 @@
 import { addAll, type Bitset, bitset, forEachBit, setBit } from './bitset.ts'
 
-/** Whether so many slots of a block are kept as a bitset: past a 32nd of them, twice the size of the list. */
+/** From a 32nd of the slots on, a bitset is used: at most twice the size of the list. */
 export const isDense = (count: number, slots: number): boolean => count * 32 >= slots
 
-/**
- * The slots of a block that hold one value: a single number, then a list, then a bitset, whichever is smallest
- * for how many there are. A million values that occur once each therefore cost a million small objects, and no value
- * costs more than a bit per slot. Slots only ever come, each once.
- */
+/** One value's slots in the smallest form: number, list or bitset. Slots come once, and none is removed. */
 export class Posting {
-  /** How many slots hold the value. */
   count = 1
   readonly #slots: number
   #last: number
   #list: Uint16Array | null = null
-  /** Where its part of the list begins, which others may have parts of, and how much room is in it. */
+  /** Its part of a list that may be shared. */
   #start = 0
   #room = 0
   #bits: Bitset | null = null
 
-  /** @param slots size of the block, at most 65,536 */
+  /** At most 65,536 slots. */
   constructor(slots: number, first: number) {
     this.#slots = slots
     this.#last = first
   }
 
-  /** Those that stand in a part of a list, which is not written to any more; at least one. */
+  /** Uses part of a list, which must not change; at least one slot. */
   static ofList(slots: number, list: Uint16Array, start: number, count: number): Posting {
     const posting = new Posting(slots, list[start]!)
     if (count === 1) return posting
@@ -36,7 +31,7 @@ export class Posting {
     return posting
   }
 
-  /** The members of a set, which it keeps. */
+  /** Takes ownership of `bits`. */
   static ofBits(slots: number, bits: Bitset, count: number): Posting {
     const posting = new Posting(slots, 0)
     posting.#bits = bits
@@ -57,19 +52,18 @@ export class Posting {
     else for (let n = 0; n < this.count; n++) setBit(target, this.#list[this.#start + n]!)
   }
 
-  /** The slots as a set, where they are kept as one. Not to be written to. */
+  /** `null` where there is no set. Do not write to it. */
   get bits(): Bitset | null {
     return this.#bits
   }
 
-  /** Calls `visit` with each slot once. */
   forEach(visit: (slot: number) => void): void {
     if (this.#bits !== null) forEachBit(this.#bits, visit)
     else if (this.#list === null) visit(this.#last)
     else for (let n = 0; n < this.count; n++) visit(this.#list[this.#start + n]!)
   }
 
-  /** Writes the slots to the beginning of `target`; returns how many they are. */
+  /** Writes the slots to the start of `target`; returns their count. */
   copyTo(target: Uint16Array): number {
     let count = 0
     if (this.#list !== null) {
@@ -82,7 +76,6 @@ export class Posting {
     return count
   }
 
-  /** Bytes of the slots alone. */
   get byteLength(): number {
     return this.#bits?.byteLength ?? this.#room * Uint16Array.BYTES_PER_ELEMENT
   }

@@ -4,35 +4,28 @@ import type { Dictionary } from './dictionary.ts'
 import { compareNumbers, countBelow, type Numeric } from './numeric.ts'
 import { type Held, Segment, type SegmentParts } from './segment.ts'
 
-/** A range index as plain data. */
 export type RangeIndexParts = { several: boolean; segments: SegmentParts[] }
 
-/** More than numbers of one per slot ever need. It bounds the work of adding where a slot holds hundreds. */
+/** More than one number per slot ever needs; bounds the work where slots hold hundreds. */
 const MAX_SEGMENTS = 256
 
 /**
- * The numbers of one column of one block in ascending order, cut into segments. Each segment knows the slots that
- * hold its least value or a greater one, so an interval is the difference of two bitsets plus, at either end, a part
- * of one segment. A value that is frequent gets a segment of its own: then there is no part to look at.
+ * Ascending segments, each with the set of slots at or above it: an interval is the difference of two sets
+ * plus parts of two segments. A frequent value has a segment of its own, without parts.
  */
 export class RangeIndex {
   readonly #slots: number
-  /** The least value of each segment; anything below the first belongs to the first. */
+  /** Least value per segment; lower values belong to the first. */
   readonly #leasts: Numeric[] = []
   readonly #segments: Segment[] = []
   #several: boolean
 
-  /**
-   * @param slots size of the block
-   * @param several whether a slot may hold several numbers: then it can lie beyond both ends of an interval without
-   *   being in it, and the difference of two bitsets does not do
-   */
+  /** With `several`, a slot may lie on both sides of an interval only: set difference is not exact then. */
   constructor(slots: number, several: boolean) {
     this.#slots = slots
     this.#several = several
   }
 
-  /** What `add` would make of all the numbers in a dictionary. */
   static of(slots: number, several: boolean, values: Dictionary): RangeIndex {
     const ranges = new RangeIndex(slots, several)
     let above: Segment | undefined
@@ -48,7 +41,6 @@ export class RangeIndex {
     return ranges
   }
 
-  /** What another range index was; it takes the parts over. */
   static restore(slots: number, { several, segments }: RangeIndexParts): RangeIndex {
     const ranges = new RangeIndex(slots, several)
     for (const parts of segments) {
@@ -59,7 +51,7 @@ export class RangeIndex {
     return ranges
   }
 
-  /** A slot holds this number, which it did not before. Slots come in any order. */
+  /** The slot must not hold the number yet. */
   add(value: Numeric, slot: number): void {
     const at = this.#segmentFor(value)
     const segment = this.#segments[at]!
@@ -69,7 +61,7 @@ export class RangeIndex {
     if (segment.isLong && this.#segments.length < MAX_SEGMENTS) this.#shorten(at)
   }
 
-  /** From now on slots may hold more than one number. */
+  /** Allows several numbers per slot from now on. */
   allowSeveral(): void {
     this.#several = true
     this.#segments.forEach((segment, n) => {
@@ -77,10 +69,7 @@ export class RangeIndex {
     })
   }
 
-  /**
-   * The slots that hold a number between the bounds: a set of its own, not to be written to, or `target`, which must
-   * be empty.
-   */
+  /** `target` must be empty. Returns it, or a set that must not be written to. */
   within(low: Bound | null, high: Bound | null, target: Bitset): Bitset {
     const from = low === null ? START : this.#seek(low.value, !low.inclusive)
     const to = high === null ? this.#end() : this.#seek(high.value, high.inclusive)
@@ -95,17 +84,16 @@ export class RangeIndex {
     return target
   }
 
-  /** It must not be used any more. */
   parts(): RangeIndexParts {
     return { several: this.#several, segments: this.#segments.map((segment) => segment.parts()) }
   }
 
-  /** Where the first value stands that is not less than `bound`, or is greater where `beyond`. */
+  /** Position of the first value not less than `bound`, or greater if `beyond`. */
   #seek(bound: Numeric, beyond: boolean): Place {
     const segment = Math.max(0, countBelow(this.#leasts, bound, beyond) - 1)
     const { values } = this.#segments[segment]!
     const value = countBelow(values, bound, beyond)
-    // Behind the last value of a segment is before the first of the next.
+    // The end of a segment is the start of the next.
     return value === values.length ? { segment: segment + 1, value: 0 } : { segment, value }
   }
 
@@ -113,7 +101,7 @@ export class RangeIndex {
     return { segment: this.#segments.length, value: 0 }
   }
 
-  /** Whole segments, `to` excluded. */
+  /** `to` is exclusive. */
   #addSegments(target: Bitset, from: number, to: number): void {
     const first = this.#segments[from]
     const beyond = this.#segments[to]
@@ -127,7 +115,7 @@ export class RangeIndex {
     this.#segments[at]?.addPart(target, from, to)
   }
 
-  /** The segment that a value belongs to; next to one that is for another value only, a new one if need be. */
+  /** The value's segment; new where its neighbours are reserved for other values. */
   #segmentFor(value: Numeric): number {
     const at = countBelow(this.#leasts, value, true) - 1
     if (at === -1) return this.#segments[0]?.takes(value) ? 0 : this.#insert(0, value)
@@ -135,7 +123,6 @@ export class RangeIndex {
     return this.#segments[at + 1]?.takes(value) ? at + 1 : this.#insert(at + 1, value)
   }
 
-  /** An empty segment before the one that is at `at` now. */
   #insert(at: number, least: Numeric): number {
     const segment = Segment.above(this.#slots, this.#segments[at]?.andAbove)
     if (this.#several) segment.own = bitset(this.#slots)
@@ -158,19 +145,18 @@ export class RangeIndex {
   }
 }
 
-/** Where a value stands in which segment. There need not be such a segment: it is the end then. */
+/** The segment may be one past the last. */
 type Place = { segment: number; value: number }
 
 const START: Place = { segment: 0, value: 0 }
 
-/** Ascending. */
 const numbersIn = (values: Dictionary): Held[] => {
   const numbers: Held[] = []
   for (const [value, slots] of values.entries()) if (typeof value !== 'string') numbers.push({ value, slots })
   return numbers.sort((a, b) => compareNumbers(a.value, b.value))
 }
 
-/** Neighbours together up to the length at which half a segment more can be added before it is cut. */
+/** Grouped up to half the length at which a segment is split. */
 const segmentsOf = (numbers: readonly Held[], slots: number): Held[][] => {
   const total = numbers.reduce((sum, { slots: { count } }) => sum + count, 0)
   const most = Math.max(slots / 32, (2 * total) / MAX_SEGMENTS)

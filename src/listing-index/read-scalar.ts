@@ -8,15 +8,11 @@ const POINT = 0x2e
 const SMALL_N = 0x6e
 const SMALL_T = 0x74
 const SMALL_F = 0x66
-/** So many digits are less than 2^53, and a power of ten of that size is exact: one division rounds once. */
+/** Below 2^53, where powers of ten are exact too: one division rounds once. */
 const MAX_EXACT_DIGITS = 15
 const POWERS_OF_TEN = Array.from({ length: MAX_EXACT_DIGITS + 1 }, (_, n) => 10 ** n)
 
-/**
- * The number, `true`, `false` or `null` from `start` to before `end`, as filters compare it. Numbers of up to 15 digits
- * without an exponent are read here, all others by the parser.
- * @throws SyntaxError for what is none of them
- */
+/** Numbers, `true`, `false`, `null`; short numbers skip the parser. @throws SyntaxError for other text */
 export const readScalar = (bytes: Buffer, start: number, end: number): Scalar | null => {
   const first = bytes[start]
   if (first === SMALL_N) return null

@@ -4,11 +4,7 @@ import { FoundValues } from './found-values.ts'
 import { type PathTree, walkPaths } from './path-tree.ts'
 import { RowScanner } from './row-scanner.ts'
 
-/**
- * Reads from a listing's bytes what the paths of a vocabulary find there: what `resolvePath` gives for each of them.
- * Only what is wanted is read; a row in which that is not plain to see is parsed as a whole, which is ten times as
- * slow and says the same.
- */
+/** Finds what `resolvePath` gives per path. Parses rows that the scanner gives up on, ten times slower. */
 export class RowReader {
   readonly #tree: PathTree
   readonly #scanner: RowScanner
@@ -19,11 +15,7 @@ export class RowReader {
     this.#scanner = new RowScanner(tree)
   }
 
-  /**
-   * What it finds is valid until the next call.
-   * @param bytes JSON that a parser has accepted; what is found in others means nothing
-   * @throws SyntaxError for some that are not JSON
-   */
+  /** Expects valid JSON. The result is valid until the next call. @throws SyntaxError for some other bytes */
   read(bytes: Uint8Array): FoundValues {
     if (!this.#scanner.scan(bytes, this.#found)) this.#parse(bytes)
     return this.#found

@@ -16,36 +16,32 @@ import {
 } from './skip-json.ts'
 import { TextPool } from './text-pool.ts'
 
-/** Longer texts are rare, and left to the parser. */
+/** Longer texts are rare and go to the parser. */
 const MAX_SCANNED_BYTES = 64 * 1024
-/** Scanning is one step, so all scanners share their memory. */
+/** Shared: scans are synchronous. */
 const SHARED_ROW = new RowText(MAX_SCANNED_BYTES)
 const TEXTS = new TextPool()
 
-/**
- * Goes through the bytes of JSON texts once, reading only what is wanted. It gives up where that would take more than
- * comparing bytes: a name with an escape or beyond ASCII, a wanted name that comes twice.
- */
+/** Reads only wanted values. Gives up on names with escapes or beyond ASCII, and repeated wanted names. */
 export class RowScanner {
   readonly #root: ScanNode
   #row = SHARED_ROW
   #found!: FoundValues
   #gaveUp = false
-  /** Numbers the objects that are looked into. */
   #object = 0
 
   constructor(tree: PathTree) {
     this.#root = scanTree(tree)
   }
 
-  /** Fills `found`; `false` where it gave up, and `found` is not complete. */
+  /** `false` when it gave up; `found` is then incomplete. */
   scan(bytes: Uint8Array, found: FoundValues): boolean {
     if (bytes.length > MAX_SCANNED_BYTES) return false
     SHARED_ROW.load(bytes)
     return this.scanAt(SHARED_ROW, skipSpace(SHARED_ROW, 0), found) !== -1
   }
 
-  /** The same of the value that starts at `at`: where it ends, or -1 where it gave up. */
+  /** As `scan`, for the value at `at`: returns its end, or -1 when it gave up. */
   scanAt(row: RowText, at: number, found: FoundValues): number {
     this.#row = row
     this.#found = found
@@ -56,7 +52,7 @@ export class RowScanner {
     return this.#gaveUp ? -1 : end
   }
 
-  /** This and all that follow read what stands at `at` and give the position behind it. */
+  /** The read methods return the position behind the value at `at`. */
   #readValue(node: ScanNode, at: number): number {
     if (at >= this.#row.length) return this.#giveUp()
     const first = this.#row.bytes[at]
@@ -146,7 +142,6 @@ export class RowScanner {
     return end
   }
 
-  /** What follows is of no interest any more. */
   #giveUp(): number {
     this.#gaveUp = true
     return this.#row.length
@@ -158,10 +153,9 @@ export class RowScanner {
   }
 }
 
-/** Numbers up to here are kept without a box of their own. */
+/** Larger numbers would be boxed. */
 const MAX_OBJECT = 2 ** 30
 
-/** Where each element of the array at `at` starts. */
 const elementStarts = (row: RowText, at: number): number[] => {
   const { bytes, length } = row
   const starts: number[] = []
@@ -176,7 +170,6 @@ const elementStarts = (row: RowText, at: number): number[] => {
   return starts
 }
 
-/** Where the value of the member whose name ends at `end` starts. */
 const valueStart = (row: RowText, end: number): number => {
   const colon = row.bytes[end] === COLON ? end : skipSpace(row, end)
   return skipSpace(row, colon + 1)

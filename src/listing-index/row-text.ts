@@ -1,37 +1,32 @@
 export const QUOTE = 0x22
 export const BACKSLASH = 0x5c
 
-/** Room behind a text, so that words of four bytes can be read to its very end. */
+/** So that four-byte words can be read to the end of the text. */
 const MARGIN_BYTES = 4
 
-/**
- * The text that is being read, always in the same memory: strings in it, which are most of it, are gone through four
- * bytes at a time, more than twice as fast as byte by byte.
- */
+/** A reused buffer. Strings are scanned four bytes at a time, more than twice as fast as byte by byte. */
 export class RowText {
   length = 0
-  /** Whatever was there before stands behind the text. */
+  /** Beyond `length` it holds older text. */
   readonly bytes: Buffer
   readonly #view: DataView
 
-  /** @param most bytes of the longest text that will be read */
   constructor(most: number) {
     this.bytes = Buffer.alloc(most + MARGIN_BYTES)
     this.#view = new DataView(this.bytes.buffer, this.bytes.byteOffset, this.bytes.byteLength)
   }
 
-  /** Copies the text in. */
   load(text: Uint8Array): void {
     this.length = text.length
     this.bytes.set(text)
   }
 
-  /** The four bytes from `at` on, at most three of them behind the text's end. */
+  /** Four bytes; up to three may lie beyond the end. */
   word(at: number): number {
     return this.#view.getInt32(at, true)
   }
 
-  /** The quote that closes the string which opens at `at`; -1 where it has an escape or is not all ASCII. */
+  /** The closing quote of the string at `at`; -1 where it has an escape or is not ASCII. */
   plainStringEnd(at: number): number {
     for (let position = at + 1; position < this.length; position += 4) {
       const marks = marksIn(this.#view.getInt32(position, true))
@@ -42,7 +37,7 @@ export class RowText {
     return -1
   }
 
-  /** Whether `words`, the last of them padded with zeros, are the `length` bytes that start at `at`. */
+  /** Whether `length` bytes at `at` equal `words`, the last one padded with zeros. */
   isAt(at: number, words: Int32Array, first: number, length: number): boolean {
     if (at + length > this.length) return false
     const whole = length >> 2
@@ -51,16 +46,13 @@ export class RowText {
     return (length & 3) === 0 || words[first + whole] === this.tail(at, length)
   }
 
-  /** The last word of `length` bytes that start at `at`, where they are not whole words: padded with zeros. */
+  /** The last, partial word of `length` bytes at `at`, padded with zeros. */
   tail(at: number, length: number): number {
     return this.#view.getInt32(at + (length & ~3), true) & ((1 << ((length & 3) * 8)) - 1)
   }
 }
 
-/**
- * The high bit of each byte that is a quote, a backslash or beyond ASCII; bits above the lowest of them mean nothing.
- * A byte is zero if taking one from it borrows (https://graphics.stanford.edu/~seander/bithacks.html#ZeroInWord).
- */
+/** The lowest set bit marks a byte: https://graphics.stanford.edu/~seander/bithacks.html#ZeroInWord */
 const marksIn = (word: number): number => {
   const quotes = word ^ 0x22222222
   const backslashes = word ^ 0x5c5c5c5c

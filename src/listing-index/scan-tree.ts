@@ -2,28 +2,23 @@ import type { PathTree } from './path-tree.ts'
 import { RowText } from './row-text.ts'
 import { hashAt, wordsAt } from './text-pool.ts'
 
-/** A `PathTree` made ready for reading bytes: what is wanted of a value, by the kind of value. */
 export type ScanNode = {
-  /** Number of the path that ends here, `-1` where none does. */
   path: number
-  /** `null` where no member is wanted. */
   members: Members | null
-  /** What is wanted of every element, or of the value itself where it is no array. */
+  /** For every element, or the value itself if it is not an array. */
   every: ScanNode | null
   indexes: readonly { index: number; node: ScanNode }[]
 }
 
-/** A member that is wanted. */
 export type WantedMember = {
-  /** Its name with both quotes, in UTF-8, as words. */
+  /** The quoted name in UTF-8, as words. */
   name: Int32Array
-  /** Bytes of that. */
   nameLength: number
   hash: number
   node: ScanNode
-  /** The last object that it was found in. */
+  /** The last object that had it. */
   seenIn: number
-  /** The one that came next in the last object. */
+  /** The next wanted member in the last object. */
   next: WantedMember | null
 }
 
@@ -40,9 +35,8 @@ export const scanTree = ({ path, children }: PathTree): ScanNode => {
   return { path, members: members.length === 0 ? null : new Members(members), every, indexes }
 }
 
-/** Wanted members, to be found by name. */
 export class Members {
-  /** Where to begin guessing. */
+  /** The first guess. */
   first: WantedMember | null = null
   readonly #mask: number
   readonly #buckets: readonly WantedMember[][]
@@ -54,7 +48,7 @@ export class Members {
     for (const member of members) this.#buckets[member.hash & this.#mask]!.push(member)
   }
 
-  /** The one whose name stands, with its quotes, from `start` to before `end`; `null` where it is not wanted. */
+  /** `start` and `end` include the quotes. */
   find(row: RowText, start: number, end: number): WantedMember | null {
     const bucket = this.#buckets[hashAt(row, start, end - start) & this.#mask]!
     for (let n = 0; n < bucket.length; n++) {

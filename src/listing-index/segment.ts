@@ -2,10 +2,8 @@ import { addAllExcept, type Bitset, bitset, setBit } from './bitset.ts'
 import { countBelow, isLess, type Numeric } from './numeric.ts'
 import type { Posting } from './posting.ts'
 
-/** A number and who holds it. */
 export type Held = { value: Numeric; slots: Posting }
 
-/** A segment as plain data. */
 export type SegmentParts = {
   values: Numeric[]
   ends: number[]
@@ -14,32 +12,25 @@ export type SegmentParts = {
   own: Bitset | null
 }
 
-/**
- * Neighbouring numbers and who holds them: their slots in ascending order of the numbers, in flat memory, because
- * reading a part of a segment is most of what a range costs. Of a segment for one number only, nothing but that
- * number is kept.
- */
+/** A segment reserved for one number keeps no slots. Others keep them flat: reading them dominates ranges. */
 export class Segment {
-  /** Ascending, each once. */
+  /** Ascending and unique. */
   values: Numeric[] = []
-  /** The slots that hold a value of this segment or of a later one. The owner of the segments adds to it. */
+  /** Slots with a value of this or a later segment. Maintained by the owner. */
   readonly andAbove: Bitset
-  /** The slots that hold a value of this segment, once `keepOwn` was called. */
+  /** Slots with a value of this segment, after `keepOwn`. */
   own: Bitset | null = null
   readonly #size: number
-  /** Of each value, where its slots end, and the next one's begin. Empty in a segment for one value only. */
+  /** End of each value's slots. Empty where reserved for one value. */
   #ends: number[] = []
   #slots: Uint16Array = new Uint16Array(8)
 
-  /**
-   * @param size of the block
-   * @param above the slots that hold a value of a later segment; a copy of them becomes `andAbove`
-   */
+  /** Copies `above`, the slots of later segments. */
   static above(size: number, above: Bitset | undefined): Segment {
     return new Segment(size, above?.slice() ?? bitset(size))
   }
 
-  /** With these values, ascending, at least one. What is long with only one value is for that one only. */
+  /** `held` is ascending and not empty. A long segment of one value is reserved for it. */
   static of(size: number, above: Bitset | undefined, held: readonly Held[]): Segment {
     const segment = Segment.above(size, above)
     for (const { value, slots } of held) {
@@ -59,7 +50,6 @@ export class Segment {
     return segment
   }
 
-  /** What another segment was; it takes the parts over. */
   static restore(size: number, { values, ends, slots, andAbove, own }: SegmentParts): Segment {
     const segment = new Segment(size, andAbove)
     segment.values = values
@@ -78,7 +68,7 @@ export class Segment {
     return this.values[0]!
   }
 
-  /** Whether it has come to be dearer to read than a few bitsets. Never for a segment of one value. */
+  /** Whether reading it costs more than a few bitsets. Never for a reserved segment. */
   get isLong(): boolean {
     return this.#length > this.#size / 16
   }
@@ -98,26 +88,25 @@ export class Segment {
     this.#insert(slot, at)
   }
 
-  /** `target ∪=` the slots of the values from position `from` to before `to`. */
+  /** `target ∪=` slots of the values in `[from, to)`. */
   addPart(target: Bitset, from: number, to = this.values.length): void {
     const slots = this.#slots
     const end = this.#startOf(to)
     for (let n = this.#startOf(from); n < end; n++) setBit(target, slots[n]!)
   }
 
-  /** Begins to keep `own`, which is what these hold. */
   collectOwn(held: readonly Held[]): void {
     this.own = bitset(this.#size)
     for (const { slots } of held) slots.addTo(this.own)
   }
 
-  /** Begins to keep `own`. Slots hold one number each so far; `next` is the segment behind. */
+  /** Starts to keep `own`, while each slot has one number. `next` is the following segment. */
   keepOwn(next: Segment | undefined): void {
     this.own = bitset(this.#size)
     addAllExcept(this.own, this.andAbove, next?.andAbove ?? bitset(this.#size))
   }
 
-  /** The value to cut before, so that about half of the slots is on either side. 0 where there is only one value. */
+  /** The value at which a cut halves the slots best; 0 for a single value. */
   middle(): number {
     const half = this.#length / 2
     const before = countBelow(this.#ends, half, false)
@@ -127,13 +116,12 @@ export class Segment {
     return before === 0 || isNearer ? behind : before
   }
 
-  /** From now on for the only value that it holds. */
   keepOnlyOne(): void {
     this.#ends = []
     this.#slots = new Uint16Array(0)
   }
 
-  /** Takes the values from a position on away, into a new segment. `above` is what comes behind it. */
+  /** Moves the values from `from` on to a new segment. `above`: slots of later segments. */
   cutOff(from: number, above: Bitset | undefined): Segment {
     const upper = Segment.above(this.#size, above)
     const cut = this.#startOf(from)
@@ -156,7 +144,7 @@ export class Segment {
     return { values, ends: this.#ends, slots: this.#slots.subarray(0, this.#length), andAbove, own }
   }
 
-  /** Only a segment that holds nothing yet, or one for a single value, has no ends. */
+  /** Reserved: an empty segment has no ends either. */
   get #isForOne(): boolean {
     return this.#ends.length === 0 && this.values.length > 0
   }
@@ -169,7 +157,7 @@ export class Segment {
     return value === 0 ? 0 : this.#ends[value - 1]!
   }
 
-  /** Puts a slot behind those of a value. */
+  /** Inserts after the value's slots. */
   #insert(slot: number, value: number): void {
     const length = this.#length
     if (length === this.#slots.length) this.#grow()

@@ -7,17 +7,16 @@ export const OPEN_BRACKET = 0x5b
 const CLOSE_BRACE = 0x7d
 export const CLOSE_BRACKET = 0x5d
 const SPACE = 0x20
-/** `[` and `{`, `]` and `}` differ in this one bit, and nothing else becomes them with it. */
+/** The one bit in which `[` and `{`, `]` and `}` differ; no other byte becomes a brace with it. */
 const BRACE_BIT = 0x20
 
-/** From `at` on, the first byte that is no white space. */
 export const skipSpace = ({ bytes, length }: RowText, at: number): number => {
   let position = at
   while (position < length && bytes[position]! <= SPACE) position++
   return position
 }
 
-/** Behind the value that starts at `at`. Ends at the end of the bytes at the latest, whatever they are. */
+/** Behind the value at `at`; at most the end, whatever the bytes. */
 export const skipValue = (row: RowText, at: number): number => {
   if (at >= row.length) return row.length
   const first = row.bytes[at]!
@@ -25,7 +24,6 @@ export const skipValue = (row: RowText, at: number): number => {
   return (first | BRACE_BIT) === OPEN_BRACE ? skipContainer(row, at) : skipScalar(row, at)
 }
 
-/** The same for a number, `true`, `false` or `null`. */
 export const skipScalar = ({ bytes, length }: RowText, at: number): number => {
   let end = at
   while (end < length && !endsScalar(bytes[end]!)) end++

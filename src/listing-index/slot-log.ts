@@ -1,6 +1,5 @@
 const FIRST_ROOM = 32
 
-/** Slots in the order in which they came, each with the number of a value. */
 export class SlotLog {
   length = 0
   #numbers = new Uint32Array(FIRST_ROOM)
@@ -17,7 +16,7 @@ export class SlotLog {
     for (let n = 0; n < this.length; n++) visit(this.#numbers[n]!, this.#slots[n]!)
   }
 
-  /** Empties it, and gives back what memory it has taken. */
+  /** Also frees memory. */
   clear(): void {
     this.length = 0
     if (this.#slots.length === FIRST_ROOM) return

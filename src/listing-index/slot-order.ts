@@ -1,45 +1,38 @@
 import { type Bitset, hasBit, highestBits } from './bitset.ts'
 import { comparePlaces, type Place } from './place.ts'
 
-/**
- * The slots of a block from the oldest to the newest listing. As long as listings come in that order it is the order
- * of the slots themselves and costs nothing. The first that comes late, or takes the place of another, makes it a
- * list, in which it takes its position by a binary search and a move of the rest of the list (at most 128 KiB).
- */
+/** Listings in order are free. A late one makes a list: then a search and a move of at most 128 KiB each. */
 export class SlotOrder {
   readonly #slots: number
   readonly #placeOf: (slot: number) => Place
   #list: Uint16Array | null = null
   #length: number
 
-  /**
-   * @param slots size of the block
-   * @param length slots that are taken already, each newer than the one before
-   */
+  /** @param length slots in use, each newer than the one before */
   constructor(slots: number, placeOf: (slot: number) => Place, length = 0) {
     this.#slots = slots
     this.#placeOf = placeOf
     this.#length = length
   }
 
-  /** Whether it is the order of the slots themselves. */
+  /** Whether the order is that of the slots. */
   get isRising(): boolean {
     return this.#list === null
   }
 
-  /** Whether a listing would come behind all that are here, dead ones included. */
+  /** Whether it is newer than all here, dead ones included. */
   isNewest(place: Place): boolean {
     return this.#length === 0 || comparePlaces(place, this.#placeOf(this.#at(this.#length - 1))) > 0
   }
 
-  /** Puts the next slot into its position; it replaces a dead slot of the same place. */
+  /** Replaces a dead slot of the same place. */
   add(slot: number): void {
     const place = this.#placeOf(slot)
     if (this.isNewest(place)) this.#append(slot)
     else this.#insert(slot, place)
   }
 
-  /** How many slots, dead ones included, are older than a place. */
+  /** Includes dead slots. */
   countOlder(place: Place): number {
     let low = 0
     let high = this.#length
@@ -51,7 +44,7 @@ export class SlotOrder {
     return low
   }
 
-  /** The members of a set, newest first, less the first `skip`, at most `take`. */
+  /** Newest first, without the first `skip`, at most `take`. */
   newestFirst(set: Bitset, skip: number, take: number): number[] {
     if (this.#list === null) return highestBits(set, skip, take)
     const found: number[] = []
@@ -65,14 +58,13 @@ export class SlotOrder {
     return found
   }
 
-  /** How many members of a set are not older than a place. */
   countNotOlder(set: Bitset, place: Place): number {
     let count = 0
     for (let n = this.countOlder(place); n < this.#length; n++) if (hasBit(set, this.#at(n))) count++
     return count
   }
 
-  /** Oldest first, dead ones that nothing replaced included. */
+  /** Includes dead slots that were not replaced. */
   oldestFirst(): number[] {
     return Array.from({ length: this.#length }, (_, n) => this.#at(n))
   }

@@ -2,16 +2,16 @@ import type { Micros } from '../domain/timestamp.ts'
 import { ByteStore, type ByteStoreParts } from './byte-store.ts'
 import type { Place } from './place.ts'
 
-/** What a slot holds, whatever becomes of it. */
+/** What a slot holds for good. */
 export type SlotRow = {
   listingId: string
   publisherId: number
   createdAt: Micros
-  /** The listing as served: JSON in UTF-8. */
+  /** As served: JSON in UTF-8. */
   bytes: Uint8Array
 }
 
-/** The same as plain data, which a thread can hand to another. */
+/** Plain data that threads can exchange. */
 export type SlotRowsParts = {
   texts: ByteStoreParts
   listingIds: string[]
@@ -22,7 +22,6 @@ export type SlotRowsParts = {
   lengths: Uint32Array
 }
 
-/** The rows of one block, each in the slot that it was written to, for good. */
 export class SlotRows {
   readonly #texts: ByteStore
   readonly #listingIds: string[]
@@ -44,7 +43,6 @@ export class SlotRows {
     })
   }
 
-  /** Takes the parts over. */
   constructor(parts: SlotRowsParts) {
     this.#texts = new ByteStore(parts.texts)
     this.#listingIds = parts.listingIds
@@ -55,12 +53,10 @@ export class SlotRows {
     this.#lengths = parts.lengths
   }
 
-  /** Slots that are taken. */
   get used(): number {
     return this.#listingIds.length
   }
 
-  /** Takes the next slot. */
   add({ listingId, publisherId, createdAt, bytes }: SlotRow): number {
     const slot = this.used
     const { chunk, start, length } = this.#texts.add(bytes)
@@ -85,7 +81,7 @@ export class SlotRows {
     return this.#lengths[slot]!
   }
 
-  /** Its bytes are a view, which stays valid. */
+  /** `bytes` is a view that stays valid. */
   rowOf(slot: number): SlotRow {
     return {
       listingId: this.#listingIds[slot]!,
@@ -99,7 +95,6 @@ export class SlotRows {
     }
   }
 
-  /** These rows must not be used any more. */
   parts(): SlotRowsParts {
     return {
       texts: this.#texts.parts(),

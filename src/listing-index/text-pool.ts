@@ -1,19 +1,15 @@
 import type { RowText } from './row-text.ts'
 
-/** A longer text is read anew each time: it will hardly come again. */
+/** Longer texts rarely repeat. */
 const MAX_POOLED_WORDS = 12
 const POOL_SLOTS = 32_768
 
-/**
- * Strings for the ASCII texts that stand in rows, of which most have been met before: those come without a new string,
- * and with a hash that a `Map` has computed already. What collides is forgotten, so it never grows.
- */
+/** Avoids a new string and its hash for repeated texts. A collision overwrites, so it never grows. */
 export class TextPool {
   readonly #texts: string[] = new Array<string>(POOL_SLOTS).fill('')
-  /** The same again: comparing bytes with characters takes ten times as long as words with words. */
+  /** The texts as words: comparing bytes with characters takes ten times as long. */
   readonly #copies = new Int32Array(POOL_SLOTS * MAX_POOLED_WORDS)
 
-  /** The text from `start` to before `end`. */
   read(row: RowText, start: number, end: number): string {
     const length = end - start
     if (length > MAX_POOLED_WORDS * 4) return row.bytes.toString('latin1', start, end)
@@ -28,7 +24,7 @@ export class TextPool {
   }
 }
 
-/** Bytes as words, the last one padded with zeros: what `RowText.isAt` compares with. */
+/** The last word is padded with zeros. */
 export const wordsAt = (row: RowText, start: number, length: number): Int32Array => {
   const words = new Int32Array(Math.ceil(length / 4))
   for (let n = 0; n < length >> 2; n++) words[n] = row.word(start + n * 4)

@@ -3,11 +3,10 @@ import type { Path } from '../filter-spec/path.ts'
 import { pathKey } from '../filter-spec/path-key.ts'
 import { type PathTree, pathTree } from './path-tree.ts'
 
-/** What an index has columns for: the path of each of its filters, once, whatever number of filters shares it. */
+/** The distinct paths of an index's filters, one per column. */
 export class Vocabulary {
   /** In the order of the columns. */
   readonly paths: readonly Path[]
-  /** Numbers its paths as the columns are. */
   readonly tree: PathTree
   readonly #columns = new Map<string, number>()
 
@@ -18,12 +17,11 @@ export class Vocabulary {
     this.tree = pathTree(this.paths)
   }
 
-  /** Number of columns. */
   get size(): number {
     return this.paths.length
   }
 
-  /** @throws Error for a filter whose path none of the index's own filters has */
+  /** @throws Error for a filter whose path the index lacks */
   columnOf(filter: Filter): number {
     const column = this.#columns.get(pathKey(filter.compiled))
     if (column === undefined) throw new Error(`filter '${filter.name}' is not in the index's vocabulary`)
