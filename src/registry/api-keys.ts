@@ -7,14 +7,13 @@ import type { Replica } from './replica.ts'
 /** 256 bits, 43 characters of `A–Z a–z 0–9 - _`. */
 const RAW_KEY_BYTES = 32
 
-/** Keys whose hashes are remembered; beyond that it begins anew. */
 const MAX_REMEMBERED = 1000
 
-/** Per-user keys: minted, listed, revoked, recognised. Only hashes are kept. */
+/** Only hashes of keys are stored. */
 export class ApiKeys {
   readonly #store: Store
   readonly #replica: Replica
-  /** Hashes of the keys that are in use, which every request would have to compute else. Nothing else is taken on trust. */
+  /** Hash by raw key, of active keys only: saves hashing on every request. */
   readonly #hashes = new Map<string, string>()
 
   constructor(store: Store, replica: Replica) {
@@ -23,9 +22,7 @@ export class ApiKeys {
   }
 
   /**
-   * The active key behind a bearer token, else `null`. It is found by its hash, so how long that takes tells nothing
-   * about any key but one whose hash is known; and so are the hashes that are remembered, by hashes that differ from
-   * process to process.
+   * Looks keys up by hash (a `Map` seeds its own in each process), so timing reveals no key.
    * @throws EntrepotError `unavailable` while keys are not verifiable
    */
   recognise(raw: string): ApiKey | null {
@@ -41,10 +38,7 @@ export class ApiKeys {
     return key
   }
 
-  /**
-   * Whether revocations that are older than a minute are known here, whichever process made them. Reads the changelog
-   * first where the latest reading is too old, as it is after the machine was asleep.
-   */
+  /** Whether revocations older than a minute are known here; catches up first if they may not be. */
   async areVerifiable(): Promise<boolean> {
     if (!this.#replica.isCurrent()) await this.#replica.catchUp().catch(() => {}) // the replica reports it
     return this.#replica.isCurrent()
@@ -55,7 +49,7 @@ export class ApiKeys {
     this.#hashes.set(raw, hash)
   }
 
-  /** Makes a key. `raw` is shown once and kept nowhere. */
+  /** `raw` is shown once and stored nowhere. */
   async mint(name: string, scope: KeyScope): Promise<{ key: ApiKey; raw: string }> {
     const raw = randomBytes(RAW_KEY_BYTES).toString('base64url')
     const key = await this.#store.addKey({ name, scope, hash: hashKey(raw) })
@@ -63,13 +57,12 @@ export class ApiKeys {
     return { key, raw }
   }
 
-  /** Seeds the shared bootstrap key where there has never been a key. */
+  /** Only if the store has never held a key. */
   async seed(raw: string): Promise<void> {
     await this.#store.seedKey({ name: 'bootstrap', scope: 'write', hash: hashKey(raw) })
     await this.#replica.catchUp()
   }
 
-  /** Newest first, revoked ones included. */
   list(): ApiKey[] {
     return this.#replica.projection.keys()
   }
@@ -86,7 +79,7 @@ export class ApiKeys {
 export const sameSecret = (a: string, b: string): boolean =>
   timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest())
 
-/** In one go, which takes half the time. */
+/** Takes half the time of `createHash`. */
 const hashKey = (raw: string): string => hash('sha256', raw)
 
 function unverifiable(): EntrepotError {

@@ -6,34 +6,28 @@ import { buffersIn } from './buffers-in.ts'
 import type { Projection } from './projection.ts'
 import { WorkerPool, type WorkerPoolOptions } from './worker-pool.ts'
 
-/** A block is closed before its listings take more than this, which bounds what waits for the threads. */
+/** Bounds the memory of blocks that wait for the threads. */
 const MAX_BLOCK_BYTES = 64 * 1024 * 1024
-/** Blocks that wait for each thread, so that none waits for pages. */
+/** Blocks queued per thread, so that no thread waits for pages. */
 const AHEAD = 1
-/** More threads would wait for the one thread that reads the store. */
+/** More threads would wait for the one that reads the store. */
 const MAX_THREADS = 4
 
 export type BlockLoadOptions = Partial<Pick<WorkerPoolOptions, 'file' | 'threads' | 'onFault'>>
 
-/** No threads where there is only one core: the thread that reads builds as well, then. */
+/** None with one core: the reading thread builds as well. */
 const blockThreads = (cores = availableParallelism()): number =>
   cores === 1 ? 0 : Math.min(cores, MAX_THREADS)
 
-/** A block that a thread builds; `null` where this thread puts its listings itself. */
+/** `block` is `null` where this thread adds the listings itself. */
 type Building = { pages: readonly PackedListings[]; block: Promise<BlockParts> | null }
 
-/**
- * Fills a projection with a store's listings. Of more than one block's worth, threads build the blocks while the store
- * is read; few listings are put one by one, which is sooner done than starting a thread. So are all where no thread can
- * be started.
- */
+/** Threads build the blocks of a large load; a small load is faster without starting a thread. */
 export class BlockLoad {
   readonly #projection: Projection
   readonly #options: BlockLoadOptions & { threads: number }
   #pool: WorkerPool<readonly PackedListings[], BlockParts> | null = null
-  /** Whether no thread could be started. */
   #isAlone = false
-  /** What has come for the next block. */
   #pages: PackedListings[] = []
   #count = 0
   #bytes = 0
@@ -45,13 +39,11 @@ export class BlockLoad {
     this.#options = { threads: blockThreads(), ...options }
   }
 
-  /** Resolves when more can come. */
   async take(page: PackedListings): Promise<void> {
     if (this.#options.threads === 0) this.#put(page)
     else await this.#collect(page)
   }
 
-  /** Resolves when the projection holds everything that came. */
   async finish(): Promise<void> {
     if (this.#pool === null) await this.#putAll(this.#pages)
     else await this.#build()
@@ -76,7 +68,7 @@ export class BlockLoad {
     this.#pool ??= this.#openPool()
     const pages = this.#pages
     const block = this.#isAlone ? null : this.#pool.run(pages, buffersIn(pages))
-    block?.catch(() => {}) // `#adopt` meets the failure
+    block?.catch(() => {}) // `#adopt` handles the failure
     this.#building.push({ pages, block })
     this.#pages = []
     this.#count = 0
@@ -86,7 +78,7 @@ export class BlockLoad {
 
   #openPool(): WorkerPool<readonly PackedListings[], BlockParts> {
     return new WorkerPool({
-      // Beside this file, whether that is a source or built.
+      // Beside this file, as source or compiled.
       file: new URL(`./build-block-worker${extname(import.meta.filename)}`, import.meta.url),
       workerData: this.#projection.blockSetting,
       ...this.#options,
@@ -100,7 +92,6 @@ export class BlockLoad {
     else for (const _step of this.#projection.listings.adopt(parts)) await new Promise(setImmediate)
   }
 
-  /** `null` where no thread has taken the pages. */
   async #built(pages: readonly PackedListings[], block: Promise<BlockParts>): Promise<BlockParts | null> {
     try {
       return await block
@@ -111,7 +102,6 @@ export class BlockLoad {
     }
   }
 
-  /** The event loop gets a turn between two pages. */
   async #putAll(pages: readonly PackedListings[]): Promise<void> {
     for (const [n, page] of pages.entries()) {
       if (n > 0) await new Promise(setImmediate)

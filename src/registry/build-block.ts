@@ -3,14 +3,13 @@ import type { BlockParts } from '../listing-index/block.ts'
 import { BlockBuilder, type BlockPlan } from '../listing-index/block-builder.ts'
 import { PackedRows } from './packed-rows.ts'
 
-/** What every block of one load is made with. */
 export type BlockSetting = {
   plan: BlockPlan
   /** By publisher id. */
   storefronts: ReadonlyMap<number, string | null>
 }
 
-/** The block of these listings, oldest first, which must not be more than the plan has slots. */
+/** Takes the oldest listings first, at most as many as the plan has slots. */
 export const buildBlock = (
   { plan, storefronts }: BlockSetting,
   pages: readonly PackedListings[],

@@ -7,33 +7,28 @@ import { candidateOf } from './listing-shape.ts'
 import type { Publishing } from './publish.ts'
 import { invalid, notOwner } from './refusals.ts'
 
-/** Tries until a listing stands still for the time of a check and a write: each failure is another's success. */
+/** Each failed try means that another write succeeded. */
 const MAX_TRIES = 20
 
-/** A change to a listing as the listing shape sees it. */
 type ListingChange = {
   identity: Identity
   listingId: string
   storefrontUrl: string | null
   fields: Partial<ListingFields>
-  /** Whether the listing is created where there is none. */
   mayCreate: boolean
-  /** The store knows its signature: the answer is the earlier one, or a refusal. */
+  /** The store knows the signature: it answers as before or refuses. */
   isRepeat: boolean
 }
 
 type Writing<T> = {
-  /** Called once, behind the first check. */
   admit: () => Promise<void>
   write: (expected: Expected) => Promise<T | { outcome: 'changed' }>
 }
 
 /**
- * Writes a change that the listing shape was asked about. Under `enforce` it is written only to the listing that was
- * checked, and checked again where that has changed meanwhile.
- * @returns with `warnings`: where the listing does not fit although it is taken
- * @throws EntrepotError `invalid` with every violation under `enforce`; `forbidden` instead where the listing is another
- *   publisher's; `unavailable` where the listing does not stand still
+ * Under `enforce`, writes only to the version of the listing that was checked, and checks a newer one again.
+ * @returns `warnings`: violations of a listing that was accepted
+ * @throws EntrepotError `invalid`, `forbidden` (another publisher's listing), `unavailable` (keeps changing)
  */
 export async function writeChecked<T>(
   change: ListingChange,
@@ -59,10 +54,7 @@ export async function writeChecked<T>(
 
 type Checked = { violations: Violation[]; expected: Expected; isTaken: boolean }
 
-/**
- * The violations of the listing as it would be after the change, as far as this replica knows it. A listing of another
- * publisher counts as none: the store refuses the change unless that listing has gone.
- */
+/** Ignores another publisher's listing: the store refuses the change unless that listing is gone. */
 function checkShape(
   { identity, listingId, storefrontUrl, fields, mayCreate }: ListingChange,
   { replica: { projection }, shape }: Pick<Publishing, 'replica' | 'shape'>,

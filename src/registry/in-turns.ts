@@ -1,7 +1,7 @@
-/** Values between two turns of the event loop: about a millisecond of work on listings. */
+/** About a millisecond of work on listings. */
 export const PER_TURN = 64
 
-/** The same values, with a turn of the event loop after every `PER_TURN` of them. */
+/** Yields to the event loop after every `PER_TURN` values. */
 export async function* inTurns<T>(values: Iterable<T>): AsyncGenerator<T> {
   let count = 0
   for (const value of values) {

@@ -2,15 +2,10 @@ import type { ErrorObject } from 'ajv'
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'
 import type { Violation } from '../errors.ts'
 
-/** Most violations that are told; a last entry says how many more there are. */
 const MAX_VIOLATIONS = 1000
-/** Longest text of a value that is repeated in a message. */
 const MAX_SHOWN_CHARACTERS = 200
 
-/**
- * The validator's findings in the words of the deployed protocol, sorted by where they are:
- * path `accepted_escrows[0].escrow_address` or `<root>`, message `'gpu_model' is a required property`.
- */
+/** In the deployed protocol's words, sorted by path (`accepted_escrows[0].escrow_address` or `<root>`). */
 export const describeViolations = (errors: readonly ErrorObject[], candidate: JsonObject): Violation[] => {
   const found = errors.filter(isFinding).map((error) => {
     const steps = stepsOf(error.instancePath)
@@ -25,10 +20,7 @@ export const describeViolations = (errors: readonly ErrorObject[], candidate: Js
   return rest === 0 ? violations : [...violations, { path: '<root>', message: `and ${rest} more violations` }]
 }
 
-/**
- * The deployed protocol tells that no branch of a choice fits, not why each does not, and of a conditional only what
- * its `then` or `else` found.
- */
+/** Like the deployed protocol, leaves out the branches of a failed choice, and a conditional's `if`. */
 const isFinding = ({ keyword, schemaPath }: ErrorObject): boolean =>
   keyword !== 'if' &&
   keyword !== 'propertyNames' &&
@@ -75,7 +67,7 @@ const messageOf = (error: ErrorObject, steps: readonly string[], candidate: Json
   return sentence(show(error.propertyName ?? value ?? null), error.params)
 }
 
-/** By keyword, what Python's jsonschema says. `limit` and its like are ajv's names. */
+/** Python jsonschema's messages. `limit` and the like are ajv's names. */
 const SENTENCES: Readonly<Record<string, Sentence>> = {
   required: (_, { missingProperty }) => `${show(missingProperty)} is a required property`,
   type: (instance, { type }) => `${instance} is not of type ${[type].flat().map(show).join(', ')}`,
@@ -113,13 +105,12 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'false schema': (instance) => `False schema does not allow ${instance}`,
 }
 
-/** A value as Python prints it, its strings in plain single quotes, cut where it is long. */
 const show = (value: unknown): string => {
   const text = render(value, MAX_SHOWN_CHARACTERS)
   return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text
 }
 
-/** Stops soon after `budget` characters, so that a message about a large value costs no more than a small one. */
+/** Stops soon after `budget` characters: a large value costs no more than a small one. */
 const render = (value: unknown, budget: number): string => {
   if (typeof value === 'string') return `'${value.slice(0, budget + 1)}'`
   if (value === true) return 'True'

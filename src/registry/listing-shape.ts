@@ -4,10 +4,9 @@ import type { Violation } from '../errors.ts'
 import { compileListingShape } from '../filter-spec/listing-shape.ts'
 import { describeViolations } from './listing-shape-messages.ts'
 
-/** Everything that is wrong with a listing by the shape of the filter spec; empty where nothing is. */
 export type ShapeCheck = (candidate: Candidate) => Violation[]
 
-/** The members that are checked. The dry run of the deployed protocol leaves the oracle out. */
+/** Without the oracle in a dry run, as in the deployed protocol. */
 export type Candidate = {
   listing_id: string
   storefront_url: string | null
@@ -19,8 +18,8 @@ export type Candidate = {
 }
 
 /**
- * Null members count as absent before checking, at every depth.
- * @throws Error that says why `shape` is no JSON Schema 2020-12
+ * Null members count as absent, at every depth.
+ * @throws Error with the reason why `shape` is not a JSON Schema 2020-12
  */
 export const createShapeCheck = (shape: Readonly<Record<string, unknown>>): ShapeCheck => {
   const validate = compileListingShape(shape)
@@ -30,7 +29,7 @@ export const createShapeCheck = (shape: Readonly<Record<string, unknown>>): Shap
   }
 }
 
-/** The listing as it would be: the members of `fields`, else the stored ones, else those of a new listing. */
+/** Members come from `fields`, else from the stored listing, else from a new one's defaults. */
 export const candidateOf = (
   listingId: string,
   storefrontUrl: string | null,
@@ -62,7 +61,7 @@ const withoutNulls = (value: JsonValue): JsonValue => {
   )
 }
 
-/** The validator knows no bigint. A shape's bounds are doubles anyway. */
+/** The validator lacks bigint; a shape's bounds are doubles anyway. */
 const withPlainNumbers = (value: JsonValue): JsonValue => {
   if (typeof value === 'bigint') return Number(value)
   if (Array.isArray(value)) return value.map(withPlainNumbers)

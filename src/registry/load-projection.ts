@@ -5,7 +5,7 @@ import { Projection } from './projection.ts'
 
 export type Loaded = { projection: Projection; position: Position }
 
-/** Everything that a store holds, in a projection of its own. Rejects when the store does, or the signal says so. */
+/** Rejects when the store does or the signal aborts. */
 export const loadProjection = async (
   store: Store,
   filters: readonly Filter[],

@@ -6,7 +6,6 @@ import type { IndexRow } from '../listing-index/listing-index.ts'
 import type { Projection } from './projection.ts'
 import type { Replica } from './replica.ts'
 
-/** The Registry's own listings, from memory: whole, never stale, and it never fails. */
 export function localSource(
   { name, now }: { name: string; now: () => number },
   replica: Replica,
@@ -27,7 +26,6 @@ function currency(replica: Replica): () => boolean {
   return () => replica.projection === projection && projection.listings.version === version
 }
 
-/** Rows of the index; none for a publisher that is not known. */
 export function queryLocal(
   projection: Projection,
   { status, publisher, criteria, limit, offset }: PageQuery,

@@ -2,7 +2,6 @@ import type { SourceStatus } from '../domain/source-status.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import type { Replica } from './replica.ts'
 
-/** The gateway's own Registry among its sources: it is always there. */
 export const localStatus =
   (name: string, spec: FilterSpec, replica: Replica): (() => SourceStatus) =>
   () => ({

@@ -8,24 +8,20 @@ type OwnerClaim = Pick<Claim, 'signature' | 'timestamp' | 'body'> & {
   listingId: string
 }
 
-/** A change to a listing as far as this replica knows it. The store decides. */
+/** As far as this replica knows; the store decides. */
 type OwnerClaimed = Verified & {
-  /** The answer by what this replica knows; `null` where the signer owns the listing. */
+  /** `null` if the signer owns the listing. */
   refusal: EntrepotError | null
-  /** The store knows the use: the answer is the earlier one, or a refusal. */
   isRepeat: boolean
 }
 
-/**
- * Verifies the signer of a change to a listing.
- * @throws EntrepotError `not_found` before any `unauthorized`, as the deployed protocol orders them
- */
+/** @throws EntrepotError `not_found` before any `unauthorized`, as the deployed protocol orders them */
 export const verifyOwnerClaim = async (
   { listingId, ...claim }: OwnerClaim,
   { store, replica, verifier }: Publishing,
 ): Promise<OwnerClaimed> => {
   const owner = await replica.ownerOf(listingId)
-  // Without a signature there is nothing that could have been done before.
+  // Without a signature it cannot repeat an earlier request.
   if (owner === null && !(claim.signature && claim.timestamp)) throw notFound()
   const verified = await verifyClaim(
     { ...claim, subject: listingId, signer: null, scheme: 'eip191' },
@@ -40,5 +36,4 @@ export const verifyOwnerClaim = async (
   return { ...verified, refusal: isOwner ? null : invalidSignature(), isRepeat }
 }
 
-/** The store's names of the operations. */
 const STORED = { update_listing: 'update', delete_listing: 'remove' } as const

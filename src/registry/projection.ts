@@ -9,14 +9,12 @@ import type { BlockSetting } from './build-block.ts'
 import { inTurns } from './in-turns.ts'
 import { RowBuffer } from './row-buffer.ts'
 
-/** What the store holds, in memory and ready to be read: listings, publishers, keys. */
 export class Projection {
   readonly listings: ListingIndex
   readonly #publishers = new Map<number, Publisher>()
   readonly #publisherIds = new Map<string, number>()
   readonly #keys = new Map<string, ApiKey>()
   readonly #row = new RowBuffer()
-  /** Of the publishers that have moved: the last rewriting of their rows. */
   readonly #moves = new Map<number, Promise<void>>()
 
   constructor(filters: Iterable<Filter>) {
@@ -27,7 +25,7 @@ export class Projection {
     return this.#publishers.get(id) ?? null
   }
 
-  /** By signing identifier, which for `eip191` is the lower-cased address. */
+  /** For `eip191` the identifier is the lower-cased address. */
   publisherOf(identifier: string, scheme = 'eip191'): Publisher | null {
     const id = this.#publisherIds.get(identityKey(scheme, identifier))
     return id === undefined ? null : this.publisher(id)
@@ -52,7 +50,6 @@ export class Projection {
     return [...this.#keys.values()].sort((a, b) => b.createdAt - a.createdAt || b.id - a.id)
   }
 
-  /** What blocks of its listings are built with. */
   get blockSetting(): BlockSetting {
     const storefronts = new Map(
       Array.from(this.#publishers, ([id, { storefrontUrl }]) => [id, storefrontUrl]),
@@ -60,15 +57,12 @@ export class Projection {
     return { plan: this.listings.plan, storefronts }
   }
 
-  /** Resolves when every row of the publisher shows the storefront URL that is known now, or a newer one. */
+  /** Resolves when all rows of the publisher show its current storefront URL, or a newer one. */
   async storefrontShown(publisherId: number): Promise<void> {
     await this.#moves.get(publisherId)
   }
 
-  /**
-   * Takes in one change; taking it in again changes nothing. The rows of a publisher that moves follow in further turns
-   * of the event loop.
-   */
+  /** Idempotent. A publisher's new storefront URL reaches its rows in later turns of the event loop. */
   apply(change: Change): void {
     switch (change.kind) {
       case 'publisher':
@@ -102,7 +96,7 @@ export class Projection {
     this.#moves.set(publisherId, move)
   }
 
-  /** Other changes come between two turns, so each row is looked up anew, and so is the URL. */
+  /** Looks up each row and the URL again: other changes arrive between turns. */
   async #rewriteRows(publisherId: number, previous: Promise<void> | undefined): Promise<void> {
     await previous
     for await (const { listingId } of inTurns(this.listings.entriesOf(publisherId))) {
@@ -116,7 +110,6 @@ export class Projection {
 
 const identityKey = (scheme: string, identifier: string): string => `${scheme}:${identifier}`
 
-/** The row with that storefront URL; `null` where it has it. */
 function withStorefrontUrl(row: IndexRow, storefrontUrl: string | null): Uint8Array | null {
   const { bytes } = row
   const start = Buffer.byteLength(rowHead(row))

@@ -4,13 +4,12 @@ import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../domain
 import { EntrepotError } from '../errors.ts'
 import { invalid } from './refusals.ts'
 
-/** A JSON object as it arrived: its bytes, and what they say. */
 export type JsonBody = { bytes: Uint8Array; value: JsonObject }
 
 const MAX_LISTING_ID_LENGTH = 200
 const MAX_STOREFRONT_URL_LENGTH = 2048
 
-/** Text that can be stored and shown: well-formed, and at most `most` characters (code points). */
+/** `most` counts code points. */
 const text = (most: number) =>
   z
     .string('Input should be a valid string')
@@ -18,14 +17,14 @@ const text = (most: number) =>
     .refine((value) => value.isWellFormed(), 'String should be well-formed Unicode')
     .meta({ maxLength: most })
 
-/** `''` too, which stores send for no URL. Credentials in a URL obscure where it leads (RFC 9110 section 4.2.4). */
+/** `''` means no URL. Credentials in a URL obscure where it leads (RFC 9110 section 4.2.4). */
 function isStorefrontUrl(value: string): boolean {
   if (value === '') return true
   const url = /^https?:\/\/[^\s\p{Cc}]+$/iu.test(value) ? URL.parse(value) : null
   return url !== null && url.username === '' && url.password === ''
 }
 
-/** A member that the deployed Registry keeps in a column for one value: anything but an array or an object. */
+/** The deployed Registry keeps it in a column for one value: not an array or an object. */
 const scalar = (expected: string) =>
   z
     .custom<JsonValue>(
@@ -37,7 +36,6 @@ const scalar = (expected: string) =>
 
 const kept = 'Null or absent keeps what is stored'
 
-/** The body of `POST /listings`; other members are ignored. */
 export const publishRequest = z
   .looseObject({
     identifier: z.string().min(1).describe('The signing address; case does not matter'),
@@ -61,27 +59,25 @@ export const publishRequest = z
   })
   .meta({ id: 'PublishRequest', description: 'Signed over create_listing:<identifier>:<timestamp>' })
 
-/** The signing address that the request claims, lower-cased as the message has it. */
 export const readIdentifier = ({ identifier }: JsonObject): string => {
   const { success, data } = publishRequest.shape.identifier.safeParse(identifier)
   if (success) return data.toLowerCase()
   throw new EntrepotError('bad_request', 'identifier is required')
 }
 
-/** Empty or null means the default. */
 export const readScheme = ({ scheme }: JsonObject): string => check('scheme', scheme) || 'eip191'
 
-/** A number is taken for its digits, as the deployed protocol stores it. */
+/** A number becomes its digits, as in the deployed protocol. */
 export const readListingId = ({ listing_id: value }: JsonObject): string => {
   if (!value) throw new EntrepotError('bad_request', 'listing_id is required')
   return check('listing_id', typeof value === 'number' || typeof value === 'bigint' ? String(value) : value)
 }
 
-/** `''` and `null` leave the URL of a publisher that is known. */
+/** `''` and `null` keep a known publisher's URL. */
 export const readStorefrontUrl = ({ storefront_url }: JsonObject): string | null =>
   check('storefront_url', storefront_url) ?? null
 
-/** @throws EntrepotError `invalid` for an array or an object in a member that holds one value */
+/** @throws EntrepotError `invalid` for an array or an object */
 export function requireScalars(
   value: JsonObject,
   ...names: ('max_duration_seconds' | 'oracle_address')[]
@@ -89,7 +85,7 @@ export function requireScalars(
   for (const name of names) check(name, value[name])
 }
 
-/** `null` where the request says nothing about the status, which keeps it. */
+/** `null` keeps the status. */
 export const readStatus = (value: JsonObject): ListingStatus | null => {
   if (!Object.hasOwn(value, 'status')) return null
   if (isListingStatus(value.status)) return value.status

@@ -19,24 +19,20 @@ import { invalid, listingTooLarge, notOwner, signatureReused, tooManyListings } 
 import type { Replica } from './replica.ts'
 import { countMutation, type Verified, type Verifier, verifyClaim } from './signature.ts'
 
-/** What every signed mutation works with. */
 export type Publishing = {
   store: Store
   replica: Replica
   verifier: Verifier
-  /** The shape that listings should have, and whether others are refused. */
   shape: { mode: ListingShapeMode; check: ShapeCheck }
-  /** Listings that one publisher may have; 0 is no limit. */
+  /** Of one publisher; 0 for unlimited. */
   maxListings: number
 }
 
-/** An accepted publish; `warnings` are where the listing does not fit the shape all the same. */
 export type Published = { receipt: PublishReceipt; warnings: readonly Violation[] }
 
 /**
- * Publishes a listing by a signed request: checks in the deployed protocol's order, changes nothing before every check
- * has passed, and is readable here when it resolves.
- * @throws EntrepotError in the words of the deployed protocol; `invalid` with every violation where the shape is enforced
+ * Checks in the deployed protocol's order and writes after the last check. Resolves when it is readable here.
+ * @throws EntrepotError in the deployed protocol's words; `invalid` has every violation of an enforced shape
  */
 export const publishListing = async (body: JsonBody, publishing: Publishing): Promise<Published> => {
   const { store, replica } = publishing
@@ -56,7 +52,7 @@ export const publishListing = async (body: JsonBody, publishing: Publishing): Pr
   )
   const listingId = readListingId(value)
   const owner = replica.projection.ownerOf(listingId)
-  // Only the store knows whether this repeats a request from before the listing was another publisher's.
+  // The store may know this request from before the listing was another publisher's.
   const isTaken = owner !== null && owner.identifier !== identifier
   const command = readCommand(listingId, body, verified, isTaken)
   const { signature } = verified.use
@@ -82,7 +78,6 @@ export const publishListing = async (body: JsonBody, publishing: Publishing): Pr
   return { receipt: result.record, warnings }
 }
 
-/** A publish as it was asked for. */
 type RequestedPublish = Omit<PublishCommand, 'maxListings' | 'expected'>
 
 const readCommand = (
@@ -97,20 +92,18 @@ const readCommand = (
     requireScalars(value, 'max_duration_seconds', 'oracle_address')
     return { ...verified, listingId, status, storefrontUrl, fields: readFields(bytes) }
   } catch (cause) {
-    throw isTaken ? notOwner() : cause // such a request was never accepted, so this one repeats none
+    throw isTaken ? notOwner() : cause // it was never accepted, so this is not a repeat
   }
 }
 
-/** Admits a publish that the store is going to make, and counts it for its publisher. */
 async function admit(command: RequestedPublish, verified: Verified, publishing: Publishing): Promise<void> {
   await requireRoomForUrl(command, publishing)
   await countMutation(verified, publishing.verifier)
 }
 
 /**
- * A storefront URL is part of every listing of its publisher. The store checks the one that is published.
- * @throws EntrepotError `invalid` where the URL would make another listing larger than any may be, as far as this replica
- *   knows
+ * The URL is part of every listing of its publisher; the store checks only the one that is published.
+ * @throws EntrepotError `invalid` if another listing becomes too large, as far as this replica knows
  */
 async function requireRoomForUrl(
   { identity, listingId, storefrontUrl }: RequestedPublish,

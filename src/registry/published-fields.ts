@@ -7,7 +7,6 @@ import { invalid } from './refusals.ts'
 type Field = keyof ListingFields
 type FieldName = keyof typeof FIELDS
 
-/** Wire name → record member, of the fields that a seller publishes. */
 const FIELDS = {
   offer_resource: 'offerResource',
   accepted_escrows: 'acceptedEscrows',
@@ -17,8 +16,8 @@ const FIELDS = {
 } as const satisfies Record<string, Field>
 
 /**
- * The published fields as JSON text, to the byte. A null one is left out, which keeps what is stored.
- * @throws EntrepotError `invalid` for a field that nests too deep, or a limit that is passed inside a string of JSON
+ * Byte-exact JSON text of the published fields; a null one is left out, which keeps the stored value.
+ * @throws EntrepotError `invalid` for a field that nests too deep, or exceeds a limit inside a string of JSON
  */
 export const readFields = (body: Uint8Array): Partial<ListingFields> => {
   const fields: Partial<ListingFields> = {}
@@ -35,7 +34,7 @@ export const readFields = (body: Uint8Array): Partial<ListingFields> => {
 
 const isFieldName = (name: string): name is FieldName => Object.hasOwn(FIELDS, name)
 
-/** A field that arrived as a string of JSON reads as what is inside, or as empty where that is not JSON. */
+/** A string of JSON is read as its content, or as empty if that is not JSON. */
 const decodeBlob = (text: string, name: FieldName): string => {
   if (!text.startsWith('"')) return text
   const inner: string = JSON.parse(text)

@@ -5,19 +5,14 @@ import type { RecoverRequest } from './recover-worker.ts'
 import type { RecoverAddress } from './signature.ts'
 import { WorkerPool, type WorkerPoolOptions } from './worker-pool.ts'
 
-/** Signatures that may wait for a thread; about a second's work each thread. */
+/** About a second of work per thread. */
 export const MAX_WAITING = 1000
-/** A thread that has had nothing to do for this long ends. */
 const IDLE_MS = 60_000
 
-/** One core is left to the event loop, so that reads stay quick while signatures are checked. */
+/** Leaves one core to the event loop, so that reads stay fast. */
 const recoverThreads = (): number => Math.max(1, availableParallelism() - 1)
 
-/**
- * Signature recovery on worker threads, started when there is work.
- * Rejects with `EntrepotError` `unavailable` when more wait than the threads can soon take, or none can be started.
- * @param onFault called for each thread that could not be started or broke off
- */
+/** Rejects with `EntrepotError` `unavailable` if the queue is full or no thread can be started. */
 export const createRecoverPool = ({
   threads = recoverThreads(),
   onFault,
@@ -26,7 +21,7 @@ export const createRecoverPool = ({
   close: () => Promise<void>
 } => {
   const pool = new WorkerPool<RecoverRequest, string | null>({
-    // Beside this file, whether that is a source or built.
+    // Beside this file, as source or compiled.
     file: new URL(`./recover-worker${extname(import.meta.filename)}`, import.meta.url),
     threads,
     idleMs: IDLE_MS,

@@ -18,10 +18,7 @@ export const signatureReused = (): EntrepotError =>
       'sign it again with a newer timestamp',
   )
 
-/**
- * 403, which need not be about credentials (RFC 9110 section 15.5.4): 429 is for requests in a given time (RFC 6585
- * section 4), and here no waiting helps.
- */
+/** 403 covers more than credentials (RFC 9110 section 15.5.4), 429 limits in time (RFC 6585 section 4). */
 export const tooManyListings = (maxListings: number): EntrepotError =>
   new EntrepotError(
     'quota_exceeded',
@@ -34,10 +31,8 @@ export const listingTooLarge = (): EntrepotError =>
     { path: 'body', message: `The listing would be larger than ${MAX_LISTING_BYTES} bytes as it is served` },
   ])
 
-/** Violations that the sentence repeats; the list beside it has them all. */
 const MAX_TOLD = 5
 
-/** Something is wrong with the request's content; `errors` has every violation, the sentence the first few. */
 export const invalid = (violations: readonly Violation[], before = ''): EntrepotError => {
   const told = violations.slice(0, MAX_TOLD).map(({ path, message }) => `${path}: ${message}`)
   const rest = violations.length - told.length
@@ -45,11 +40,9 @@ export const invalid = (violations: readonly Violation[], before = ''): Entrepot
   return new EntrepotError('invalid', detail, { errors: violations })
 }
 
-/** The same for a body that its schema refuses. */
 export const invalidBody = ({ issues }: z.ZodError): EntrepotError =>
   invalid(issues.map(({ path, message }) => ({ path: ['body', ...path].map(String).join('.'), message })))
 
-/** 429 that says when to come again. */
 export const rateLimited = (
   { limit, resetSeconds }: LimitState,
   headers: Readonly<Record<string, string>> = {},

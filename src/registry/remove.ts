@@ -3,11 +3,10 @@ import type { Publishing } from './publish.ts'
 import { invalidSignature, notFound, signatureReused } from './refusals.ts'
 import { countMutation } from './signature.ts'
 
-/** What a delete carries in its query. */
 type RemoveRequest = { signature: string | undefined; timestamp: number | undefined }
 
 /**
- * Deletes a listing, signed by its owner. The very same delete again succeeds while the listing is away.
+ * Repeating the same delete succeeds while the listing is gone.
  * @throws EntrepotError `not_found`, `unauthorized`, `signature_reused`, `rate_limited`
  */
 export const removeListing = async (

@@ -5,33 +5,26 @@ import type { Position, Store } from '../store/store.ts'
 import { type Loaded, loadProjection } from './load-projection.ts'
 import type { Projection } from './projection.ts'
 
-/** Changes read in one go. */
 const BATCH = 250
-/** Wait before the first new try of a reading that failed, in ms; doubled each time. */
+/** Wait before the first retry of a failed read, in ms; doubles each time. */
 const FIRST_RETRY = 100
-/** Longest wait between two tries, in ms. */
 const MAX_RETRY = 2000
-/** Wait before the changelog is read without a notification, in ms: a notification can be lost. */
+/** Longest time between reads, in ms: a notification can be lost. */
 const POLL_INTERVAL = 10_000
-/** How old the latest reading of the changelog may be for the projection to count as current, in ms. */
+/** Oldest read of the changelog with which the projection counts as current, in ms. */
 const MAX_UNHEARD = 60_000
 
 type ReplicaOptions = {
-  /** By whose paths listings are indexed. */
   filters: readonly Filter[]
-  /** Called once when reading the changelog begins to fail; it is tried again until it succeeds. */
+  /** Called once when reads of the changelog begin to fail; they are retried until they succeed. */
   onFault: (cause: unknown) => void
-  /** Called when it succeeds again. */
   onRecovery?: () => void
-  /** Called for each thread of a load that could not be started or broke off. */
   onWorkerFault?: (cause: unknown) => void
-  /** Default: the system's. */
   clock?: Clock
 }
 
-/** Keeps a `Projection` of the store current by following its changelog. */
 export class Replica {
-  /** Replaced as a whole when the changelog was lost and everything had to be loaded again. */
+  /** Replaced when the changelog was lost and everything was loaded again. */
   projection: Projection
   readonly #store: Store
   readonly #options: ReplicaOptions
@@ -40,19 +33,14 @@ export class Replica {
   #position: Position
   #running: Promise<void> | null = null
   #next: Promise<void> | null = null
-  /** Readings that have failed since the last that went well. */
   #failures = 0
-  /** The next reading that no notification sets off. */
   #cancelReading: (() => void) | null = null
-  /** When the latest successful reading began. */
+  /** Start of the latest successful read. */
   #heardAt: number
   #closed = false
   #other: Replica | null = null
 
-  /**
-   * Loads everything, then follows. Rejects when the load fails.
-   * @param signal gives the load up
-   */
+  /** Loads everything, then follows. Rejects when the load fails or the signal aborts. */
   static async open(store: Store, options: ReplicaOptions, signal?: AbortSignal): Promise<Replica> {
     const clock = options.clock ?? systemClock
     const begun = clock.now()
@@ -73,21 +61,21 @@ export class Replica {
     this.#position = position
     this.#heardAt = begun
     this.#stopListening = store.onChange(() => this.#catchUpUnasked())
-    this.#catchUpUnasked() // a long load is out of date
+    this.#catchUpUnasked() // a long load is outdated
   }
 
-  /** From now on `catchUp` resolves when it can be read there as well; `null` ends that. */
+  /** From now on `catchUp` waits for `other` as well; `null` ends that. */
   alsoCatchUp(other: Replica | null): void {
     this.#other = other
   }
 
-  /** Whether the changelog was read within `MAX_UNHEARD`: older revocations of keys are known here. */
+  /** Whether revocations of keys older than `MAX_UNHEARD` are known here. */
   isCurrent(): boolean {
     const age = this.#clock.now() - this.#heardAt
     return age >= 0 && age <= MAX_UNHEARD
   }
 
-  /** Resolves when everything that was changed before this call can be read here. Shared by all who wait. */
+  /** Resolves when every change before this call is readable here. Concurrent callers share a read. */
   async catchUp(): Promise<void> {
     await Promise.all([this.#catchUp(), this.#other?.catchUp()])
   }
@@ -99,9 +87,9 @@ export class Replica {
       })
       return this.#running
     }
-    // The run under way may have read the changelog already, so these callers share the one behind it.
+    // The running read may be past their changes, so these callers share the next one.
     this.#next ??= this.#running
-      .catch(() => {}) // its own callers are told
+      .catch(() => {}) // its own callers get the failure
       .then(() => {
         this.#next = null
         return this.#catchUp()
@@ -109,7 +97,7 @@ export class Replica {
     return this.#next
   }
 
-  /** A listing's publisher. One that is not known here yet may be known to the store, so that is asked first. */
+  /** Catches up before it answers `null`: the store may know more. */
   async ownerOf(listingId: string): Promise<Publisher | null> {
     const known = this.projection.ownerOf(listingId)
     if (known !== null) return known
@@ -139,7 +127,6 @@ export class Replica {
     }
   }
 
-  /** Takes in one batch; whether there may be more. */
   async #readOn(): Promise<boolean> {
     const read = await this.#store.changesAfter(this.#position, BATCH)
     if (read === 'lost') {
@@ -158,7 +145,7 @@ export class Replica {
     return read.changes.length === BATCH
   }
 
-  /** No further change may come to set off another reading, so one is due anyway. */
+  /** Schedules a read, since no further change may trigger one. */
   #failed(cause: unknown): void {
     if (this.#closed) return
     if (this.#failures === 0) this.#options.onFault(cause)
@@ -173,6 +160,6 @@ export class Replica {
   }
 
   #catchUpUnasked(): void {
-    this.#catchUp().catch(() => {}) // a failure was reported, and is tried again
+    this.#catchUp().catch(() => {}) // the failure is reported and retried
   }
 }

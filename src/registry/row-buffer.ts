@@ -1,11 +1,10 @@
 import { type ListingRecord, renderListing } from '../domain/listing.ts'
 import type { IndexEntry } from '../listing-index/listing-index.ts'
 
-/** What most rows fit into, however many bytes a character takes. */
 const USUAL_BYTES = 64 * 1024
 const MOST_BYTES_PER_CHARACTER = 3
 
-/** Turns one record after the other into what the index takes, in the same memory: the index copies what it keeps. */
+/** Renders into one buffer: the index copies what it keeps. */
 export class RowBuffer {
   readonly #bytes = Buffer.allocUnsafe(USUAL_BYTES)
 

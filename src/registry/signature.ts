@@ -5,57 +5,44 @@ import { EntrepotError } from '../errors.ts'
 import type { Identity, SignatureUse } from '../store/store.ts'
 import { rateLimited } from './refusals.ts'
 
-/** Seconds that a signed timestamp may be off, either way. */
+/** Either way. */
 const MAX_SKEW_SECONDS = 300
-/**
- * How far the clocks of two replicas may differ without one forgetting a use that the other would answer as a repeat.
- * Beyond that the repeat is refused.
- */
+/** Clock difference between replicas up to which a repeat is answered; beyond it the repeat is refused. */
 const CLOCK_MARGIN_SECONDS = 300
 
 export type Operation = 'create_listing' | 'update_listing' | 'delete_listing'
 
-/** A signature taken apart: 32-byte numbers and the parity that picks the public key. */
+/** 32-byte numbers, and the parity that picks the public key. */
 export type Signature = { r: bigint; s: bigint; yParity: 0 | 1 }
 
-/**
- * Recovers the address, lower-cased, that signed `message` as an EIP-191 personal message.
- * `null` when no key can have made that signature.
- */
+/** Recovers the lower-cased signer of an EIP-191 personal message; `null` if no key fits. */
 export type RecoverAddress = (message: string, signature: Signature) => Promise<string | null>
 
-/** What a request claims: that a wallet signed `operation` on `subject` at `timestamp`. */
 export type Claim = {
   operation: Operation
   /** The publisher's identifier when publishing, else the listing id. */
   subject: string
-  /** Lower-cased address that must have signed; `null` takes whoever did. */
+  /** Lower-cased address that must have signed; `null` accepts any. */
   signer: string | null
   scheme: string
   signature: JsonValue | undefined
   timestamp: JsonValue | undefined
-  /** The bytes whose repetition is the same request. */
+  /** Equal bytes are the same request. */
   body: Uint8Array
 }
 
 export type Verifier = {
   recover: RecoverAddress
   nowSeconds: () => number
-  /** Counts mutations by publisher. */
   limiter: Limiter
 }
 
-/** The signer, and the use of the signature for the store's replay guard. */
 export type Verified = { identity: Identity; use: SignatureUse }
 
-/** The text that a wallet signs. */
 export const signedMessage = (operation: Operation, subject: string, timestamp: number): string =>
   `${operation}:${subject}:${timestamp}`
 
-/**
- * Checks a claim.
- * @throws EntrepotError `unauthorized` in the words of the deployed protocol; `invalid` where that crashes
- */
+/** @throws EntrepotError `unauthorized` in the deployed protocol's words; `invalid` where that crashes */
 export const verifyClaim = async (
   claim: Claim,
   { recover, nowSeconds }: Pick<Verifier, 'recover' | 'nowSeconds'>,
@@ -78,8 +65,7 @@ export const verifyClaim = async (
 }
 
 /**
- * Counts a mutation for the publisher who has signed it. A use that the store knows is not to be counted: anybody who has
- * seen a signed request can send it again.
+ * Must not count a known use: an observer of a signed request could resend it to use up the publisher's limit.
  * @throws EntrepotError `rate_limited`
  */
 export async function countMutation({ identity }: Verified, { limiter }: Verifier): Promise<void> {
@@ -103,7 +89,7 @@ const readTimestamp = (value: JsonValue, now: number): number => {
   const seconds = Number(value)
   if (!(Math.abs(now - seconds) <= MAX_SKEW_SECONDS))
     throw unauthorized('Timestamp too old or too far in future (max 5 minutes)')
-  // The deployed protocol puts a float into the message with its `.0`, which no wallet signs.
+  // The deployed protocol writes a float with `.0` into the message, which no wallet signs.
   if (!Number.isInteger(seconds)) throw unauthorized('Invalid signature')
   return seconds
 }
@@ -115,7 +101,7 @@ const wrongType = (member: string, expected: string): EntrepotError =>
 
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
-/** 65 bytes r‖s‖v in hex, with or without `0x`, blanks between the bytes allowed; `null` for anything else. */
+/** 65 bytes r‖s‖v in hex, `0x` optional, blanks allowed between bytes; `null` for anything else. */
 const readSignature = (value: JsonValue): Signature | null => {
   if (typeof value !== 'string') throw wrongType('signature', 'a string of 65 bytes in hex')
   const hex = value.replace(/^0x/, '').replace(/\s+/g, '')
@@ -134,10 +120,7 @@ const parity = (v: number): 0 | 1 | null => {
   return v >= 35 ? (((v + 1) % 2) as 0 | 1) : null
 }
 
-/**
- * The same for both forms of one signature: with `s` and with `n - s`, which anybody can make from the other, the
- * same wallet signed the same message, so the replay guard has to take them for one.
- */
+/** Equal for `s` and `n - s`: each form follows from the other without the key, so both are one use. */
 const fingerprint = ({ r, s }: Signature): string => {
   const low = s > CURVE_ORDER / 2n ? CURVE_ORDER - s : s
   return createHash('sha256')

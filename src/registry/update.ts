@@ -9,7 +9,6 @@ import { type JsonBody, publishRequest, readStatus, requireScalars } from './pub
 import { invalidSignature, listingTooLarge, notFound, signatureReused } from './refusals.ts'
 import { countMutation } from './signature.ts'
 
-/** The body of `PUT /listings/{id}`; other members are ignored. */
 export const updateRequest = z
   .looseObject({
     ...publishRequest.pick({ signature: true, timestamp: true, status: true }).shape,
@@ -17,7 +16,6 @@ export const updateRequest = z
   })
   .meta({ id: 'UpdateRequest', description: 'Signed over update_listing:<listing_id>:<timestamp>' })
 
-/** Changes a listing's status or oracle, signed by its owner. */
 export const updateListing = async (
   listingId: string,
   body: JsonBody,
@@ -33,7 +31,7 @@ export const updateListing = async (
     return readStatus(body.value)
   })
   const oracleAddress = oracleText(body)
-  // The shape says nothing of a status: a listing that does not fit can be closed.
+  // The shape does not cover the status: a listing that does not fit can be closed.
   const fields = oracleAddress === undefined ? {} : { oracleAddress }
   const { result } = await writeChecked(
     { identity, listingId, storefrontUrl: null, fields, mayCreate: false, isRepeat },
@@ -53,7 +51,7 @@ export const updateListing = async (
   return result.record
 }
 
-/** What cannot be read repeats no request that was accepted, so the refusal that comes first is due. */
+/** Unreadable input was never accepted, so it is not a repeat and the earlier refusal wins. */
 const readBehind = <T>(refusal: EntrepotError | null, read: () => T): T => {
   try {
     return read()
@@ -62,7 +60,7 @@ const readBehind = <T>(refusal: EntrepotError | null, read: () => T): T => {
   }
 }
 
-/** The oracle as JSON text; here, unlike on publish, `null` clears it. */
+/** JSON text; unlike on publish, `null` clears the oracle. */
 const oracleText = ({ bytes }: JsonBody): string | undefined => {
   const member = objectMembers(bytes).findLast(({ name }) => name === 'oracle_address')
   return member && Buffer.from(bytes.subarray(member.value.start, member.value.end)).toString('utf8')

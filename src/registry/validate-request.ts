@@ -14,7 +14,6 @@ const object = z
   .meta({ type: 'object' })
 const objects = z.array(object, 'Input should be a valid list')
 
-/** The body of `validate-publish`: lax in its numbers, other members ignored. */
 export const validateRequest = z
   .looseObject({
     listing_id: string,
@@ -30,7 +29,6 @@ export const validateRequest = z
   })
   .meta({ id: 'ValidateRequest', description: 'A listing as it would be published; no signature' })
 
-/** The answer of `validate-publish`, in the protocol's key order. */
 export const validation = z
   .object({
     valid: z.boolean(),
@@ -41,10 +39,7 @@ export const validation = z
   })
   .meta({ id: 'Validation' })
 
-/**
- * A dry run of a publish against the listing shape: writes nothing, asks for no signature.
- * @throws EntrepotError `invalid` for members of another type
- */
+/** @throws EntrepotError `invalid` for members of another type */
 export const validateListing = (body: JsonObject, check: ShapeCheck): z.infer<typeof validation> => {
   const { max_duration_seconds: duration } = body
   const request = validateRequest.safeParse({ ...body, max_duration_seconds: toInteger(duration) })
@@ -77,7 +72,7 @@ function isInteger(value: unknown): boolean {
   return typeof value === 'bigint' || Number.isInteger(value)
 }
 
-/** `"3600"`, `"3600.0"` and `true` are taken for the integers that they say. */
+/** `"3600"`, `"3600.0"` and `true` count as integers. */
 const toInteger = (value: JsonValue | undefined): JsonValue | undefined => {
   if (typeof value === 'boolean') return Number(value)
   if (typeof value !== 'string' || !/^\s*[+-]?\d+(\.0*)?\s*$/.test(value)) return value

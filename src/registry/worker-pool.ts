@@ -3,21 +3,18 @@ import { EntrepotError } from '../errors.ts'
 import { READY, type WorkerAnswer } from './worker-task.ts'
 
 export type WorkerPoolOptions = {
-  /** The module that calls `serveTasks`. */
   file: URL
-  /** Most threads at a time. */
   threads: number
   workerData?: unknown
-  /** How long a thread stays without a task, in ms. Default: until the pool is closed. */
+  /** Idle threads end after this, in ms. Default: when the pool closes. */
   idleMs?: number
   /** Called once for each thread that could not be started or broke off. */
   onFault?: ((cause: unknown) => void) | undefined
 }
 
 /**
- * Threads that run one task each at a time, started when there is work. Where the last of them cannot be started or
- * breaks off, the tasks that wait are rejected as `unavailable`, and the next task starts a thread again: a machine that
- * is out of threads, memory or file descriptors costs these tasks and not the process.
+ * Starts threads on demand. When the last one fails, queued tasks reject as `unavailable`, and the next task
+ * starts one again: a lack of threads, memory or file descriptors must not end the process.
  */
 export class WorkerPool<Task, Result> {
   readonly #options: WorkerPoolOptions
@@ -29,15 +26,11 @@ export class WorkerPool<Task, Result> {
     this.#options = options
   }
 
-  /** Tasks without a thread. */
   get waiting(): number {
     return this.#waiting.length
   }
 
-  /**
-   * Rejects with what the task throws, or with `EntrepotError` `unavailable`.
-   * @param transfer memory that changes hands when a thread takes the task, and not before
-   */
+  /** Rejects with the task's error or `unavailable`. `transfer` moves only when a thread takes the task. */
   run(task: Task, transfer: readonly ArrayBuffer[] = []): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(unavailable(new Error('the pool is closed')))
@@ -46,7 +39,6 @@ export class WorkerPool<Task, Result> {
     })
   }
 
-  /** Ends all threads, whatever they do. */
   async close(): Promise<void> {
     this.#closed = true
     const threads = [...this.#threads]
@@ -91,7 +83,7 @@ export class WorkerPool<Task, Result> {
     this.#give(thread)
   }
 
-  /** Gives an idle thread the task that has waited longest; without any, the thread ends after a while. */
+  /** Runs the oldest task; without one, the thread ends after a while. */
   #give(thread: Thread<Result>): void {
     clearTimeout(thread.idleTimer)
     const job = this.#waiting.shift()
@@ -121,7 +113,7 @@ export class WorkerPool<Task, Result> {
     thread.idleTimer = setTimeout(end, idleMs).unref()
   }
 
-  /** A thread says more than once that it is gone. */
+  /** Called more than once per thread: for `error` and for `exit`. */
   #lose(thread: Thread<Result>, cause: unknown): void {
     if (!this.#threads.has(thread)) return
     this.#remove(thread, cause)

@@ -1,14 +1,10 @@
 import { parentPort } from 'node:worker_threads'
 
-/** A worker's first message: it can take tasks. */
 export const READY = 'ready'
 
 export type WorkerAnswer<Result> = { result: Result } | { error: unknown }
 
-/**
- * Answers the tasks of a `WorkerPool`, in its worker.
- * @param transferOf memory of a result that changes hands instead of being copied
- */
+/** Serves a `WorkerPool` in its worker. `transferOf`: memory of a result that is moved, not copied. */
 export function serveTasks<Task, Result>(
   run: (task: Task) => Result | Promise<Result>,
   transferOf: (result: Result) => ArrayBuffer[] = () => [],
