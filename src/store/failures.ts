@@ -1,11 +1,11 @@
 import { EntrepotError } from '../errors.ts'
 
-/** Seconds after which a caller may try again: `Retry-After` (RFC 9110 section 10.2.3). */
+/** Seconds; `Retry-After` (RFC 9110 section 10.2.3). */
 const RETRY_AFTER = '5'
 
-/** The store refused or could not be reached. The replay guard makes it safe to send the same request again. */
+/** The replay guard makes it safe to send the same request again. */
 export class StoreUnavailable extends EntrepotError {
-  /** Why, in a few words without paths and values. */
+  /** A few words without paths and values. */
   readonly reason: string
 
   constructor(reason: string, cause?: unknown) {

@@ -1,23 +1,18 @@
-/** Most mutations in one transaction: bounds how long a commit holds up the event loop. */
+/** Bounds how long a commit blocks the event loop. */
 const MAX_GROUP = 128
 
-/** The transaction that a group shares. `begin` and `commit` throw if they fail. */
 export type Transaction = {
   begin(): void
   commit(): void
-  /** Ends the transaction where one is open, also after a `begin` that failed halfway. Never throws. */
+  /** Ends an open transaction, also after a `begin` that failed halfway. Never throws. */
   rollback(): void
-  /** Milliseconds until `begin` is worth another try after this failure; `null` for never. `tries` counts from 1. */
+  /** Milliseconds until `begin` may succeed; `null`: never. `tries` counts from 1. */
   retryAfter(failure: unknown, tries: number): number | null
 }
 
 type Job = { mutate: () => void; acknowledge: () => void; reject: (reason: unknown) => void }
 
-/**
- * Lets mutations that arrive in the same turn of the event loop share one transaction, and so one fsync. Each is
- * still all or nothing, and settles only after the commit that holds it: when a group fails, each of its mutations
- * is tried again on its own, so that one cannot spoil the others.
- */
+/** Mutations settle after the commit that holds them. When a group fails, each is tried alone. */
 export class GroupCommit {
   readonly #transaction: Transaction
   readonly #waiting: Job[] = []
@@ -29,7 +24,7 @@ export class GroupCommit {
     this.#transaction = transaction
   }
 
-  /** Runs `mutate` inside a transaction. It may run more than once, but takes effect once. */
+  /** `mutate` may run more than once, but takes effect once. */
   run<T>(mutate: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       let result: T
@@ -41,7 +36,6 @@ export class GroupCommit {
     })
   }
 
-  /** Resolves when nothing waits any more. */
   drained(): Promise<void> {
     return new Promise((resolve) => {
       this.#idle.push(resolve)
@@ -65,7 +59,6 @@ export class GroupCommit {
     else for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  /** Milliseconds to wait before the same group is tried again; `null` when it is settled. */
   #settle(group: readonly Job[]): number | null {
     try {
       this.#transaction.begin()

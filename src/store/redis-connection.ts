@@ -3,21 +3,20 @@ import { parseRedisUrl } from './redis-url.ts'
 
 export type Client = Redis | Cluster
 
-/** Longest wait for an answer, in ms; the write's fate is unknown then, and repeating it is safe. */
+/** In ms. A write that times out may have happened; repeating it is safe. */
 const COMMAND_TIMEOUT = 3000
-/** The same for a count, in ms. */
 const COUNT_TIMEOUT = 250
-/** The same for a page of a load, in ms: a start over a slow link takes long rather than fails. */
+/** For a page of a load: over a slow link a start takes long, but does not fail. */
 const LOAD_TIMEOUT = 60_000
 const CONNECT_TIMEOUT = 3000
-/** A connection that stays silent for this long with a command under way is given up, in ms. */
+/** Closes a connection that is silent for this long during a command, in ms. */
 const SOCKET_TIMEOUT = 15_000
 const MAX_RECONNECT_DELAY = 1000
 
-/** Where the store is, without the credentials: for messages. */
+/** Without the credentials, for messages. */
 export const placeOf = (url: string): string => url.replace(/\/\/[^/]*@/, '//')
 
-/** For commands that fail at once when Redis is away. */
+/** Commands fail at once while Redis is away. */
 export const commandClient = (url: string): Client =>
   connect(
     url,
@@ -25,7 +24,6 @@ export const commandClient = (url: string): Client =>
     { enableAutoPipelining: true, enableOfflineQueue: false },
   )
 
-/** Resolves when the client is connected; rejects with what is in the way. */
 export const connected = async (client: Client): Promise<void> => {
   let refusal: unknown
   client.once('error', (error: unknown) => {
@@ -34,12 +32,12 @@ export const connected = async (client: Client): Promise<void> => {
   try {
     await client.connect()
   } catch (error) {
-    // `connect` itself only says that the connection is closed.
+    // `connect` itself only reports that the connection is closed.
     throw refusal ?? error
   }
 }
 
-/** For the commands of one load, so that no other command waits behind its pages. */
+/** Other commands must not wait behind the pages of a load. */
 export const loadClient = (url: string): Client =>
   connect(
     url,
@@ -47,7 +45,7 @@ export const loadClient = (url: string): Client =>
     { enableOfflineQueue: false },
   )
 
-/** For counting requests, each of which waits for its count: rather counted by itself alone than late. */
+/** Short timeout: a request waits for its count, and a local count is better than a late one. */
 export const counterClient = (url: string): Client =>
   connect(
     url,
@@ -55,7 +53,6 @@ export const counterClient = (url: string): Client =>
     { enableAutoPipelining: true, enableOfflineQueue: false },
   )
 
-/** For one blocking read after another. A read waits for the connection, and rejects when that breaks or fails. */
 export const followerClient = (url: string): Client =>
   connect(url, { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false }, {})
 
@@ -73,18 +70,18 @@ const connect = (url: string, node: NodeOptions, client: ClientOptions): Client 
     ? new Cluster(hosts, {
         ...client,
         lazyConnect: true,
-        // ioredis 6 sends this check through its own offline queue, and without one it never gets ready.
+        // ioredis 6 sends this check through its offline queue and never gets ready without one.
         enableReadyCheck: client.enableOfflineQueue ?? true,
         clusterRetryStrategy: reconnectDelay,
         redisOptions: { ...options, ...credentials },
       })
     : new Redis(url, { ...options, ...client, lazyConnect: true, retryStrategy: reconnectDelay })
-  // Every command rejects by itself, and the client reconnects; without a listener ioredis prints to the console.
+  // Commands reject and the client reconnects by themselves; without a listener ioredis prints errors.
   made.on('error', () => {})
   return made
 }
 
-/** A master that was demoted keeps its connections: only a new one can reach the master that took its place. */
+/** A demoted master keeps its connections: only a new one reaches the new master. */
 const isDemoted = (error: Error): boolean => error.message.includes('READONLY')
 
 const NODE_OPTIONS = {

@@ -1,7 +1,6 @@
 import { Redis } from 'ioredis'
 import type { Client } from './redis-connection.ts'
 
-/** What each setting has to be, and what could be lost where it is not. */
 const NEEDED = [
   {
     setting: 'appendonly',
@@ -20,7 +19,6 @@ const NEEDED = [
   },
 ] as const
 
-/** One sentence per setting, and node, that lets acknowledged writes be lost, or that could not be read. */
 export const durabilityWarnings = async (client: Client): Promise<string[]> => {
   const nodes = client instanceof Redis ? [client] : client.nodes('master')
   return (await Promise.all(nodes.map(warningsOf))).flat()
@@ -36,7 +34,7 @@ const warningsOf = async (node: Redis): Promise<string[]> => {
       return [`${where} has ${setting} ${value}: ${loss}. Set it to ${values.join(' or ')}.`]
     })
   } catch {
-    // Hosted services deny CONFIG, whatever the reason they give.
+    // Hosted services deny CONFIG, with various errors.
     const settings = NEEDED.map(({ setting, values }) => `${setting} ${values.join(' or ')}`).join(', ')
     return [
       `${where} does not show its settings: make sure of ${settings}, or acknowledged writes can be lost.`,
@@ -44,6 +42,5 @@ const warningsOf = async (node: Redis): Promise<string[]> => {
   }
 }
 
-/** `CONFIG GET` answers name and value in turn; nothing for a setting that it does not have. */
 const settingOf = (reply: unknown): string =>
   Array.isArray(reply) && typeof reply[1] === 'string' ? reply[1] : 'unknown'

@@ -18,10 +18,7 @@ const STATES = [
 ]
 const REFUSALS = ['WRONGPASS', 'NOAUTH', 'NOPERM']
 
-/**
- * What a caller is told when Redis did not do it: `unavailable`, unless Redis understood the command and found it
- * wrong, which is a fault of ours.
- */
+/** `unavailable`, unless Redis rejected the command itself, which is our fault. */
 export const storeFailure = (error: unknown): unknown => {
   if (error instanceof EntrepotError) return error
   const word = replyWord(error)
@@ -29,7 +26,7 @@ export const storeFailure = (error: unknown): unknown => {
   return storeUnavailable(word === null ? 'Redis does not answer' : `Redis says ${word}`, error)
 }
 
-/** What the operator is told when the store cannot be opened. `where` holds no password. */
+/** For the operator. `where` holds no password. */
 export const openFailure = (failure: unknown, where: string): unknown => {
   if (failure instanceof ConfigError) return failure
   const error = lastNodeError(failure)
@@ -43,11 +40,10 @@ export const openFailure = (failure: unknown, where: string): unknown => {
   return new EntrepotError('unavailable', message, { cause: error })
 }
 
-/** A Cluster tells what went wrong at the node that it tried last. */
 const lastNodeError = (error: unknown): unknown =>
   error instanceof Error && 'lastNodeError' in error ? (error.lastNodeError ?? error) : error
 
-/** Redis 6.2 puts what a command in a script answered behind its own words: `ERR Error running script (…): -OOM …`. */
+/** Redis 6.2 wraps the error of a script's command: `ERR Error running script (…): -OOM …`. */
 const replyWord = (error: unknown): string | null =>
   error instanceof ReplyError && error instanceof Error
     ? (/^ERR Error running script .*: -(\w+)/.exec(error.message)?.[1] ??

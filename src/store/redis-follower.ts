@@ -1,18 +1,14 @@
 import { type Client, followerClient } from './redis-connection.ts'
 
-/** How long one blocking read waits, in ms. Well under the socket's timeout, so that a dead connection is noticed. */
+/** Of a blocking read, in ms. Below the socket timeout, so that a dead connection is noticed. */
 const BLOCK = 5000
 const MAX_ENTRIES = 1000
 
-/** Waits for the changelog to grow, over a connection of its own, and notifies when it has grown. */
 export class RedisFollower {
   readonly #client: Client
   readonly #log: string
   readonly #notify: () => void
-  /**
-   * The entry from which on growth is noticed; `null` where the end of the changelog is to be looked up first. After a
-   * failover the new end can be before the old one.
-   */
+  /** Last entry seen; `null`: look up the end first, which can move back in a failover. */
   #position: string | null = null
   #stopped = false
 
@@ -23,7 +19,7 @@ export class RedisFollower {
     void this.#follow()
   }
 
-  /** Connects anew, and follows from the end that the changelog has then: the address may lead to another Redis. */
+  /** Follows from the changelog's end after reconnecting: the address may lead to another Redis. */
   reconnect(): void {
     this.#position = null
     if (this.#client.status === 'ready') this.#client.disconnect(true)
@@ -46,7 +42,7 @@ export class RedisFollower {
     }
   }
 
-  /** `true`: what was written before the end was looked up has not been notified of. */
+  /** `true`: earlier entries may not have been notified. */
   async #seekEnd(): Promise<true> {
     const [newest] = await this.#client.xrevrange(this.#log, '+', '-', 'COUNT', 1)
     this.#position = newest?.[0] ?? '0-0'

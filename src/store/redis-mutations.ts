@@ -32,7 +32,7 @@ const SCRIPTS = {
   revokeKey: script('revoke-key'),
 }
 
-/** Stands for what the command does not say. No word and no JSON text is empty. */
+/** An absent value: no word and no JSON text is empty. */
 const KEEP = ''
 
 /** In the order of a listing's row. */
@@ -113,7 +113,6 @@ export async function hasUse(
   return (await session.run(() => client.hexists(keys.use(signature), field))) === 1
 }
 
-/** Makes the counts of listings right that limit a publisher. */
 export async function countListings(session: RedisSession): Promise<void> {
   const { listings, created, listingCounts } = session.keys
   await session.ask(SCRIPTS.countListings, [listings, created, listingCounts], [])
@@ -151,10 +150,7 @@ function textOfExpected(expected: Expected): string {
   return expected === null ? 'none' : String(expected ?? '')
 }
 
-/**
- * Runs a script that every use of a signature goes through, its keys and arguments behind those of the replay guard.
- * Brings the time to forget by, too: apart from the mutation, which a Redis that is out of memory refuses.
- */
+/** Forgets expired uses apart from the mutation, which a Redis that is out of memory refuses. */
 async function runSigned(
   session: RedisSession,
   mutation: Script,
@@ -174,10 +170,8 @@ async function runSigned(
   return String(answer)
 }
 
-/** Signatures that one mutation forgets. */
 const MOST_FORGOTTEN = 100
 
-/** Never rejects. */
 async function forgetExpired(session: RedisSession, { now }: SignatureUse): Promise<void> {
   const { client, keys } = session
   const { useExpiry, forgottenUse } = keys

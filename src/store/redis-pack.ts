@@ -1,11 +1,7 @@
 import { FIELD_END, LISTING_END, type PackedListings } from '../domain/packed-listings.ts'
 import type { Micros } from '../domain/timestamp.ts'
 
-/**
- * Listings by their ids and rows. A row has a listing's fields behind the id, in the order and with the separator of
- * `PackedListings`, so its bytes are copied as they are. What is gone has no row and is left out; so is what was
- * created after `last`: a listing that was removed and published again between the reading of ids and of rows.
- */
+/** Leaves out listings that were removed, or removed and published again, after `ids` were read. */
 export const packListings = (
   ids: readonly string[],
   rows: readonly (Buffer | null)[],
@@ -31,7 +27,6 @@ const MOST_BYTES_PER_CHARACTER = 3
 const mostBytes = (id: string, row: Buffer | null): number =>
   row === null ? 0 : id.length * MOST_BYTES_PER_CHARACTER + row.length + 2
 
-/** The third field of a row. */
 const createdAt = (row: Buffer): Micros => {
   const status = row.indexOf(FIELD_END) + 1
   const start = row.indexOf(FIELD_END, status) + 1

@@ -5,13 +5,12 @@ import { script } from './redis-script.ts'
 import type { RedisSession } from './redis-session.ts'
 import type { Change, LoadVisitor, Position } from './store.ts'
 
-/** Ids per step of a load: each step holds up Redis for about 1 ms. */
+/** Ids per step of a load, which blocks Redis for about 1 ms. */
 const LOAD_PAGE = 1000
-/** Bytes of rows per step of a load; one row may be larger. 1,000 ordinary listings are less. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024
-/** Changelog entries read in one atomic step: about 25 ms of Redis. */
+/** Entries per atomic step: about 25 ms of Redis. */
 const MAX_CHANGES = 1000
-/** Bytes of rows read in one such step, but for the last row. Other commands wait behind them. */
+/** Bytes of rows per atomic step, except the last row. Other commands wait behind them. */
 const MAX_CHANGES_BYTES = 1024 * 1024
 const POSITION = /^\d{1,16}-\d{1,3}$/
 
@@ -22,7 +21,6 @@ const SCRIPTS = {
   nextRows: script('next-rows'),
 }
 
-/** Where the changelog ends, and how many publishers and keys there are: their ids run from 1. */
 const readExtent = async (
   session: RedisSession,
 ): Promise<{ position: Position; publishers: number; apiKeys: number }> => {
@@ -35,9 +33,8 @@ const readExtent = async (
   return { position: extent[0], publishers: extent[1], apiKeys: extent[2] }
 }
 
-/** In pages, so that a long load holds up neither Redis nor the event loop, whatever the size of the rows. */
 export const load = async (session: RedisSession, visitor: LoadVisitor): Promise<Position> => {
-  // The position comes first: what changes while the pages are read stands behind it in the changelog.
+  // Read first: changes during the load come after this position.
   const extent = await readExtent(session)
   await visitRows(session, session.keys.apiKeys, extent.apiKeys, (id, row) =>
     visitor.change({ kind: 'key', key: keyOf(id, row) }),
@@ -58,7 +55,7 @@ export const changesAfter = async (
   const changes: Change[] = []
   for (let from = position; ; ) {
     const asked = Math.min(limit - changes.length, MAX_CHANGES)
-    // Redis would refuse the command for a text that is not an entry's id.
+    // Redis would reject a text that is not an entry id.
     const read = await session.ask(
       SCRIPTS.changes,
       [log, publishers, listings, apiKeys, ping],
@@ -71,7 +68,6 @@ export const changesAfter = async (
   }
 }
 
-/** Visits the rows with the ids from 1 to `count`. */
 const visitRows = async (
   session: RedisSession,
   key: string,
@@ -88,7 +84,7 @@ const visitRows = async (
   }
 }
 
-/** Listings of a later time than the position's are left to the changelog: their publishers may not be known yet. */
+/** Leaves later listings to the changelog: their publishers may not be known yet. */
 const visitListings = async (
   session: RedisSession,
   position: Position,
@@ -99,12 +95,12 @@ const visitListings = async (
     const { value: page, done } = await reading
     if (done) return
     reading = pages.next()
-    reading.catch(() => {}) // read while this page is visited, and awaited in the next turn, unless that throws
+    reading.catch(() => {}) // prefetched: awaited in the next turn, unless the visit throws
     if (page.count > 0) await visitor.listings(page)
   }
 }
 
-/** A script that gave the rows as well would take twice as long: Lua would copy every row. */
+/** A script that returned the rows would take twice as long: Lua copies every row. */
 async function* listingPages(session: RedisSession, last: string): AsyncGenerator<PackedListings, void> {
   const { created, listings } = session.keys
   for (let after = '0'; ; ) {

@@ -4,17 +4,13 @@ import { recordOf } from '../domain/packed-listings.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import type { Change, Identity } from './store.ts'
 
-/** What the rows in `scripts/prelude.lua` are joined by. */
+/** Between the fields of rows in `scripts/prelude.lua`. */
 export const SEPARATOR = '\u001f'
 
-/** The name that a publisher is found by, and the end of her row. */
 export const identityText = ({ scheme, identifier }: Identity): string =>
   JSON.stringify(scheme) + SEPARATOR + JSON.stringify(identifier)
 
-/**
- * A published field as a row takes it.
- * @throws Error for text that would break the row, which JSON never does
- */
+/** @throws Error for text that would break the row, which JSON never does */
 export const fieldText = (json: string): string => {
   if (json === '' || json.includes(SEPARATOR)) throw new Error('a listing field is not JSON text')
   return json
@@ -47,7 +43,6 @@ export const keyOf = (id: string, row: string): ApiKey => {
   }
 }
 
-/** A change as `scripts/changes.lua` tells it; `row` is `null` where the thing is gone. */
 export const changeOf = (kind: string, id: string, row: string | null): Change => {
   if (row === null) return { kind: 'listing_removed', listingId: id }
   if (kind === 'publisher') return { kind, publisher: publisherOf(id, row) }

@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Cluster, Redis } from 'ioredis'
 
-/** A Lua script: one atomic step in Redis. Its keys must share a hash slot. */
+/** One atomic step in Redis. Its keys must share a hash slot. */
 export type Script = (client: Redis | Cluster, keys: readonly string[], given: Arguments) => Promise<unknown>
 type Arguments = readonly (string | number)[]
 
-/** Reads `scripts/<name>.lua`, with the prelude before it. */
 export const script = (name: string): Script => {
   const source = `${PRELUDE}\n${read(name)}`
   const sha = createHash('sha1').update(source).digest('hex')
@@ -14,7 +13,7 @@ export const script = (name: string): Script => {
     try {
       return await client.evalsha(sha, keys.length, ...keys, ...given)
     } catch (error) {
-      // Not known there yet, or no longer: after a restart, on another node, after SCRIPT FLUSH.
+      // Unknown after a restart, on another node, or after SCRIPT FLUSH.
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
       return client.eval(source, keys.length, ...keys, ...given)
     }

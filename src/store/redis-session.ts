@@ -3,12 +3,10 @@ import type { Client } from './redis-connection.ts'
 import { storeFailure } from './redis-errors.ts'
 import type { Script } from './redis-script.ts'
 
-/** Before every key. Its braces keep all keys in one slot of a Cluster. */
+/** The braces keep all keys in one slot of a Cluster. */
 export const PREFIX = '{entrepot}:'
 
-/** The keys of one store. All have the same braces in their names, and so one slot of a Cluster. */
 export const keysUnder = (prefix: string) => ({
-  /** Decimal number: the version of this layout. */
   format: `${prefix}format`,
   /** Hash: id → row. */
   publishers: `${prefix}publishers`,
@@ -18,24 +16,22 @@ export const keysUnder = (prefix: string) => ({
   listings: `${prefix}listings`,
   /** Sorted set: listing id by time of creation. */
   created: `${prefix}created`,
-  /** Hash: publisher's id → how many listings it has. */
+  /** Hash: publisher id → number of listings. */
   listingCounts: `${prefix}listing-counts`,
   /** Hash: id → row. */
   apiKeys: `${prefix}api-keys`,
-  /** Stream of what has changed; an entry's id starts with the time of its mutation. */
+  /** Stream of changes; an entry's id starts with the time of its mutation. */
   log: `${prefix}log`,
-  /** What `ping` writes. */
   ping: `${prefix}ping`,
-  /** Hash: operation and listing id → body and answer; `url` → the URL of its first publish. */
+  /** Hash: operation and listing id → body and answer; `url` → URL of its first publish. */
   use: (signature: string) => `${prefix}use:${signature}`,
-  /** Sorted set: signature by the time when it expires. */
+  /** Sorted set: signature by expiry. */
   useExpiry: `${prefix}use-expiry`,
-  /** Decimal number: the latest expiry among the signatures that were forgotten. */
+  /** Decimal number: latest expiry of a forgotten signature. */
   forgottenUse: `${prefix}forgotten-use`,
 })
 export type Keys = ReturnType<typeof keysUnder>
 
-/** A connection in use by one store: counts what is under way, and gives every failure its name. */
 export class RedisSession {
   readonly client: Client
   readonly keys: Keys
@@ -53,7 +49,6 @@ export class RedisSession {
     return this.#closing !== undefined
   }
 
-  /** @throws EntrepotError `unavailable` */
   ask(script: Script, keys: readonly string[], given: readonly (string | number)[]): Promise<unknown> {
     return this.run(() => script(this.client, keys, given))
   }
@@ -72,7 +67,6 @@ export class RedisSession {
     }
   }
 
-  /** Waits for what is under way, and refuses the rest. */
   close(): Promise<void> {
     this.#closing ??= Promise.allSettled(this.#underWay).then(() => this.client.disconnect())
     return this.#closing

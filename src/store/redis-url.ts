@@ -2,7 +2,6 @@ import { ConfigError } from '../errors.ts'
 
 type RedisPlace = {
   cluster: boolean
-  /** One, or some of a Cluster's nodes. */
   hosts: { host: string; port: number }[]
   credentials: { username?: string; password?: string }
 }
@@ -10,11 +9,7 @@ type RedisPlace = {
 const SHAPE = /^(redis|rediss|redis\+cluster):\/\/(?:([^@/]*)@)?([^@/]+)(?:\/\d*)?$/
 const DEFAULT_PORT = 6379
 
-/**
- * Reads `redis://`, `rediss://` (TLS) and `redis+cluster://host:port,host:port`, each with `user:password@` before
- * the hosts where they are needed.
- * @throws ConfigError that does not repeat the credentials
- */
+/** @throws ConfigError that does not repeat the credentials */
 export const parseRedisUrl = (url: string): RedisPlace => {
   const [, scheme, userinfo, list = ''] = SHAPE.exec(url) ?? []
   const cluster = scheme === 'redis+cluster'

@@ -23,23 +23,19 @@ import type {
 } from './store.ts'
 
 type RedisStoreOptions = {
-  /** Before every key; with braces that keep all keys in one slot of a Cluster. Default `PREFIX`. */
+  /** With braces that keep all keys in one slot of a Cluster. Default `PREFIX`. */
   prefix?: string
-  /** Changelog entries kept at least. Default 100,000: readers further behind load again. */
+  /** Entries kept at least. Default 100,000; readers further behind load again. */
   changelogLength?: number
 }
 
-/** The version of the layout of keys and rows. */
 const FORMAT = 1
 const CHANGELOG_LENGTH = 100_000
 
 /**
- * A store in Redis 6.2 or newer, or Valkey, for any number of replicas: `redis://`, `rediss://` (TLS), or
- * `redis+cluster://host:port,host:port`. While Redis is away every call rejects at once with `unavailable`, and works
- * again when it is back.
- *
- * An acknowledged write is as durable as Redis makes it: with `appendfsync everysec` the last second can be lost when
- * the machine stops, with `always` nothing. `warnings` says in sentences which of its settings lose more than that.
+ * A store in Redis 6.2 or newer, or Valkey. While Redis is away every call rejects at once with
+ * `unavailable`. With `appendfsync everysec` the last second of acknowledged writes can be lost; `warnings`
+ * names worse settings.
  * @throws ConfigError for a URL, a password or a layout of keys that cannot be used
  * @throws EntrepotError `unavailable` where Redis cannot be reached
  */
@@ -74,7 +70,6 @@ const checkFormat = async ({ client, keys }: RedisSession, where: string): Promi
 class RedisStore implements Store {
   readonly #url: string
   readonly #session: RedisSession
-  /** Of the loads that are running. */
   readonly #loadClients = new Set<Client>()
   readonly #listeners = new Set<() => void>()
   #follower: RedisFollower | undefined
@@ -84,7 +79,7 @@ class RedisStore implements Store {
     this.#session = session
     session.client.on('ready', () => {
       this.#follower?.reconnect()
-      this.#notify() // what a listener could not read while Redis was away, it can now
+      this.#notify() // listeners can read what they missed while Redis was away
     })
   }
 
@@ -116,7 +111,7 @@ class RedisStore implements Store {
     return mutations.revokeKey(this.#session, id)
   }
 
-  /** Over a connection of its own: other commands have a short deadline, and would wait behind the pages. */
+  /** Over its own connection: other commands have a short deadline and would wait behind the pages. */
   async load(visitor: LoadVisitor): Promise<Position> {
     const { closed, keys, changelogLength } = this.#session
     if (closed) throw storeClosed()
@@ -139,7 +134,7 @@ class RedisStore implements Store {
   }
 
   onChange(notify: () => void): () => void {
-    // Each subscription is one of its own, even with the same function.
+    // Makes subscriptions of the same function distinct.
     const listener = () => notify()
     this.#listeners.add(listener)
     if (!this.#session.closed)
@@ -149,7 +144,7 @@ class RedisStore implements Store {
     }
   }
 
-  /** Writes: a Redis that can only read (a replica, one with a full disk or memory) would still answer a read. */
+  /** Writes: a read would succeed on a replica, or with a full disk or memory. */
   async ping(): Promise<void> {
     const { client, keys } = this.#session
     await this.#session.run(() => client.set(keys.ping, '', 'PX', 1000))

@@ -6,11 +6,10 @@ import type { Change, Position } from './store.ts'
 
 export type Kind = 'publisher' | 'listing' | 'key'
 
-/** Entries pruned at once, at least: keeps pruning rare and each time short. */
 const PRUNE_STEP = 1000
 const POSITION = /^\d{1,15}$/
 
-/** The changelog table, and the clock that its newest row keeps. Call everything inside a transaction. */
+/** Its newest row is also the store's clock. Call everything inside a transaction. */
 export class SqliteChangelog {
   readonly #newest: StatementSync
   readonly #oldest: StatementSync
@@ -34,7 +33,6 @@ export class SqliteChangelog {
     this.#now = now
   }
 
-  /** Reads where this and other processes have left the log: its end, and the time of the newest mutation. */
   resume(): { position: Position; at: Micros } {
     const newest = this.#newest.get()
     this.#seq = Number(newest?.seq ?? 0)
@@ -46,7 +44,6 @@ export class SqliteChangelog {
     return String(this.#seq)
   }
 
-  /** A time for one more mutation: the clock's, or just past the newest where the clock is not beyond it. */
   nextTime(): Micros {
     return Math.max(this.#now(), this.#at + 1)
   }
@@ -57,13 +54,12 @@ export class SqliteChangelog {
     this.#insert.run(this.#seq, kind, id, at)
   }
 
-  /** Forgets entries beyond the length, a step's worth late. */
   prune(): void {
     const oldest = Number(this.#oldest.get()?.seq ?? 0)
     if (this.#seq - oldest >= this.#length + PRUNE_STEP) this.#forget.run(this.#seq - this.#length)
   }
 
-  /** Changes after the position; `lost` where the log does not reach back to it, or has never been there. */
+  /** `lost` if the log does not reach back to the position, or has never reached it. */
   after(position: Position, limit: number): { changes: Change[]; position: Position } | 'lost' {
     this.resume()
     const start = POSITION.test(position) ? Number(position) : Number.POSITIVE_INFINITY
@@ -83,7 +79,7 @@ export class SqliteChangelog {
   }
 }
 
-/** An entry that a later one of the same listing has overtaken is left out: its publisher may not be known yet. */
+/** Leaves out entries overtaken by a later one of the same listing: its publisher may not be known yet. */
 const AFTER = `
 SELECT seq, kind, id, ${LISTING_COLUMNS}
 FROM changelog LEFT JOIN listing ON kind = 'listing' AND listing_id = id

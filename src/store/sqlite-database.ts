@@ -7,17 +7,15 @@ import { ADDED, SCHEMA } from './sqlite-schema.ts'
 
 export const MEMORY = ':memory:'
 
-/** Written into the file's header (`PRAGMA application_id`), so that a foreign database is never written to. */
+/** In the file's header (`PRAGMA application_id`): foreign databases are never written to. */
 const APPLICATION_ID = 0x656e7472
 const SCHEMA_VERSION = 1
-/** How long a start waits for another process that is creating the same file, in ms. */
 const OPEN_TIMEOUT = 5000
-/** How long a statement may hold up the event loop for another process, in ms. Mutations wait longer, but asleep. */
+/** How long a statement may block the event loop, in ms. Mutations wait longer, but asleep. */
 const BUSY_TIMEOUT = 50
 
 /**
- * Opens the file, creating it and its directory where they do not exist, with every acknowledged commit safe from a
- * power loss (`synchronous = FULL`).
+ * Creates file and directory if needed. Acknowledged commits survive a power loss (`synchronous = FULL`).
  * @throws ConfigError for a file that is not ours, too new, damaged, or not writable
  */
 export const openDatabase = (path: string): DatabaseSync => {
@@ -43,7 +41,7 @@ const prepare = (database: DatabaseSync, file: string): void => {
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`)
 }
 
-/** Inside one write transaction, so that of two processes that start together one creates and the other finds. */
+/** One write transaction: of two processes that start together, one creates and the other finds. */
 const migrate = (database: DatabaseSync, file: string): void => {
   database.exec('PRAGMA foreign_keys = ON; BEGIN IMMEDIATE')
   const version = pragma(database, 'user_version')

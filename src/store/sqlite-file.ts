@@ -2,10 +2,7 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { storeUnavailable } from './failures.ts'
 
-/**
- * Gives a check of the file that is at `path` now. The check throws `unavailable` while another file, or none, is at
- * the path: what is written to the open file then would be lost at the next start.
- */
+/** The check throws `unavailable` if another file, or none, is at `path`: a restart would lose writes. */
 export function fileCheck(path: string): () => void {
   const file = resolve(path)
   const opened = inodeOf(file)
@@ -17,7 +14,6 @@ export function fileCheck(path: string): () => void {
   }
 }
 
-/** Device and inode; `null` where there is no file or its directory cannot be read. */
 function inodeOf(file: string): string | null {
   try {
     const { dev, ino } = statSync(file, { bigint: true })

@@ -30,9 +30,9 @@ import type {
 export type Tables = { records: SqliteRecords; uses: SqliteSignatureUses; changelog: SqliteChangelog }
 
 /*
- * Each function here is one mutation; the caller holds the transaction. The order of checks is the same in all: the
+ * Each function is one mutation in the caller's transaction. All check in this order before the first write:
  * repeat of an earlier use, `not_found`, `not_owner`, `signature_reused`, `changed`, `too_many_listings`,
- * `too_large`. Nothing of a listing or a publisher is written before the last check.
+ * `too_large`.
  */
 
 export const publish = (tables: Tables, command: PublishCommand): PublishOutcome => {
@@ -145,7 +145,7 @@ function useKey(
   return { operation, listingId, signature }
 }
 
-/** Times rise with every mutation, so a listing with the receipt's time has not changed since the receipt. */
+/** Times rise with every mutation, so an equal time means an unchanged listing. */
 function isUnchangedSince(listing: ListingRecord | null, receipt: Pick<ListingRecord, 'updatedAt'>): boolean {
   return listing?.updatedAt === receipt.updatedAt
 }
@@ -154,12 +154,11 @@ function isExpected(listing: ListingRecord | null, { expected }: { expected?: Ex
   return expected === undefined || expected === (listing?.updatedAt ?? null)
 }
 
-/** Whether the signature has been used for the operation and the listing, or may have been. */
 function isReused(uses: SqliteSignatureUses, earlier: EarlierUse | null, use: SignatureUse): boolean {
   return earlier !== null || uses.mayBeForgotten(use)
 }
 
-/** A signature brings the storefront URL of its first use, or none: a captured one cannot move a storefront. */
+/** A captured signature cannot move a storefront: it is bound to the URL of its first use, or to none. */
 const bringsAnotherUrl = (
   broughtUrl: string | null | undefined,
   { storefrontUrl }: PublishCommand,

@@ -17,7 +17,6 @@ import {
 } from './sqlite-rows.ts'
 import type { Identity, NewKey } from './store.ts'
 
-/** Publishers, listings and keys by what they are looked up with, each a prepared statement. */
 export class SqliteRecords {
   readonly #statements: ReturnType<typeof prepareAll>
 
@@ -33,7 +32,6 @@ export class SqliteRecords {
     return first(this.#statements.publisherOf, publisherOf, scheme, identifier)
   }
 
-  /** The id that `addPublisher` gives to the next. */
   nextPublisherId(): number {
     return Number(this.#statements.nextPublisherId.get()?.[0])
   }
@@ -48,7 +46,6 @@ export class SqliteRecords {
     this.#statements.moveStorefront.run(storefrontUrl, at, publisherId)
   }
 
-  /** Listings of a publisher, counted up to `most`. */
   countListings(publisherId: number, most: number): number {
     return Number(this.#statements.countListings.get(publisherId, most)?.[0])
   }
@@ -57,7 +54,6 @@ export class SqliteRecords {
     return first(this.#statements.listing, listingAt, listingId)
   }
 
-  /** Adds the listing, or puts it in the place of the one with its `createdAt`. */
   putListing(record: ListingRecord): void {
     this.#statements.putListing.run(...fieldsOf(record))
   }
@@ -82,7 +78,6 @@ export class SqliteRecords {
     this.#statements.revokeKey.run(at, id)
   }
 
-  /** At most `limit` keys with ids beyond `after`, in order of id; the next two read likewise. */
   keysAfter(after: number, limit: number): ApiKey[] {
     return this.#statements.keysAfter.all(after, limit).map((row) => keyOf(row))
   }
@@ -91,7 +86,6 @@ export class SqliteRecords {
     return this.#statements.publishersAfter.all(after, limit).map((row) => publisherOf(row))
   }
 
-  /** Listings created after one time and not after another, oldest first, and the time of the last of them. */
   listingsBetween(after: Micros, last: Micros, limit: number): { page: PackedListings; last: Micros } {
     const row: Row = this.#statements.listingsBetween.get(after, last, limit)!
     const bytes = row[1] as Uint8Array<ArrayBuffer> | null

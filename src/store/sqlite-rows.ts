@@ -4,10 +4,10 @@ import type { ListingRecord, ListingStatus } from '../domain/listing.ts'
 import { FIELD_END, LISTING_END } from '../domain/packed-listings.ts'
 import type { Publisher } from '../domain/publisher.ts'
 
-/** A row as an array: half the time of a row with names, which counts where every listing is read. */
+/** Takes half the time of a row with names, which counts where every listing is read. */
 export type Row = Record<number, SQLOutputValue>
 
-/** A statement whose rows are arrays. Node 22 does not know this as an option of `prepare`. */
+/** Node 22 lacks this as an option of `prepare`. */
 export const prepareArrays = (database: DatabaseSync, sql: string): StatementSync => {
   const statement = database.prepare(sql)
   statement.setReturnArrays(true)
@@ -18,7 +18,6 @@ export const LISTING_COLUMNS =
   'listing_id, publisher_id, status, created_at, updated_at, ' +
   'offer_resource, accepted_escrows, demands, max_duration_seconds, oracle_address'
 
-/** The listing whose columns start at `first`. */
 export const listingAt = (row: Row, first = 0): ListingRecord => ({
   listingId: row[first] as string,
   publisherId: row[first + 1] as number,
@@ -32,11 +31,7 @@ export const listingAt = (row: Row, first = 0): ListingRecord => ({
   oracleAddress: row[first + 9] as string,
 })
 
-/**
- * A page of `PackedListings`: how many, their bytes (null for none), and the time of the last. SQLite joins the texts
- * itself, because to make strings of them, and bytes again, takes as long as reading them. They are joined in the order of
- * the inner query; to ask for that once more, inside `group_concat`, would sort them again and take twice as long.
- */
+/** SQLite joins the texts: strings would double the time, and so would an order in `group_concat`. */
 export const PACKED_LISTINGS = `
 SELECT count(*), CAST(group_concat(packed, '') AS BLOB), max(created_at) FROM (
   SELECT created_at, concat_ws(char(${FIELD_END}), ${LISTING_COLUMNS}) || char(${LISTING_END}) AS packed

@@ -1,7 +1,7 @@
 /**
- * Schema 1. `created_at` is a listing's row id: it rises strictly, so insertion appends and `load` reads in order.
- * `changelog.at` is its mutation's time, the same that the listing got as `updated_at`: an entry whose listing shows
- * another time has been overtaken by a later entry. Its newest row is also the store's clock, so it is never emptied.
+ * Schema 1. `created_at` is the row id, so inserts append and `load` reads in order. An entry whose `at` is
+ * not the listing's `updated_at` was overtaken. The newest row is the store's clock: the changelog is never
+ * emptied.
  */
 export const SCHEMA = `
 CREATE TABLE publisher (
@@ -55,11 +55,7 @@ CREATE TABLE changelog (
   at   INTEGER NOT NULL
 ) STRICT`
 
-/**
- * What came to schema 1 later, put into every file that is opened. Versions that do not know it can use the file.
- * `forgotten_use` has one row at most: the latest expiry among the uses that were forgotten.
- * `ping` has the row that a health check writes.
- */
+/** Later additions to schema 1, which older versions can ignore. `forgotten_use` has one row at most. */
 export const ADDED = `
 CREATE TABLE IF NOT EXISTS forgotten_use (
   id         INTEGER PRIMARY KEY CHECK (id = 1),

@@ -1,13 +1,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { SignatureUse, UseKey } from './store.ts'
 
-/** What an earlier use of the signature for the same operation and listing was. */
 export type EarlierUse = { body: string; answer: string }
 
-/** Expired uses that one mutation forgets, together with all that expired at the same time as the last of them. */
 const MOST_FORGOTTEN = 100
 
-/** The replay guard's tables. Call everything inside a transaction. */
+/** Call everything inside a transaction. */
 export class SqliteSignatureUses {
   readonly #find: StatementSync
   readonly #storefront: StatementSync
@@ -46,7 +44,6 @@ export class SqliteSignatureUses {
     return row === undefined ? null : { body: String(row.body), answer: String(row.answer) }
   }
 
-  /** The storefront URL that the publish signature came with first; `undefined` for one never seen. */
   storefrontOf(signature: string): string | null | undefined {
     return this.#storefront.get(signature)?.url as string | null | undefined
   }
@@ -59,7 +56,7 @@ export class SqliteSignatureUses {
     this.#remember.run(signature, operation, listingId, body, storefrontUrl, answer, expiresAt)
   }
 
-  /** Forgets what has expired. The latest expiry among it stays on record: a clock that is set back changes nothing. */
+  /** Records the latest forgotten expiry, so that a clock that is set back changes nothing. */
   forgetExpired({ now }: SignatureUse): void {
     const latest = this.#expired.get(now)?.latest
     if (typeof latest !== 'number') return
@@ -67,7 +64,6 @@ export class SqliteSignatureUses {
     this.#forget.run(latest)
   }
 
-  /** Whether a use that is not known may be one that was forgotten. */
   mayBeForgotten({ expiresAt }: SignatureUse): boolean {
     const until = this.#forgottenUntil.get()
     return until !== undefined && expiresAt <= Number(until.expires_at)

@@ -25,28 +25,22 @@ import type {
 } from './store.ts'
 
 export type SqliteOptions = {
-  /** Changelog entries kept at least. Default 100,000: readers further behind load again. */
+  /** Entries kept at least. Default 100,000; readers further behind load again. */
   changelogLength?: number
-  /** The clock that times are taken from, in microseconds. Default the system's. */
   now?: () => Micros
 }
 
 const CHANGELOG_LENGTH = 100_000
-/** How often the work of other processes on the same file is looked for, in ms. */
 const POLL_INTERVAL = 200
-/** Rows read before the event loop gets a turn: about 3 ms. More would outlive the garbage collector's young ones. */
+/** Rows per turn of the event loop: about 3 ms. More would outlive the collector's young generation. */
 const LOAD_PAGE = 250
-/** Waiting for another process's transaction, on top of `BUSY_TIMEOUT` at each try: about 5 s in all. */
+/** On top of `BUSY_TIMEOUT` at each try: about 5 s in all. */
 const BUSY_RETRY_DELAY = 50
 const BUSY_TRIES = 50
-/** What a ping writes after a write failed, in bytes: more than any listing takes. */
+/** Bytes that a ping writes after a failed write: more than any listing. */
 const PROBE_SIZE = 128 * 1024
 
-/**
- * A store in one SQLite file, or in memory for `:memory:`. Several processes may share the file.
- * Mutations of one turn of the event loop share a transaction and its fsync.
- * @throws ConfigError for a file that cannot be used; its message says what to do
- */
+/** @throws ConfigError for a file that cannot be used; its message says what to do */
 export const openSqliteStore = (path: string, options: SqliteOptions = {}): Store => {
   const database = openDatabase(path)
   return new SqliteStore(database, path === MEMORY ? null : fileCheck(path), options)
@@ -54,16 +48,14 @@ export const openSqliteStore = (path: string, options: SqliteOptions = {}): Stor
 
 class SqliteStore implements Store {
   readonly #database: DatabaseSync
-  /** Throws once the file at the path is not the open one. `null` for a store in memory, which has no file. */
   readonly #checkFile: (() => void) | null
   readonly #putPing: StatementSync
-  /** Whether a write has failed since the last ping that succeeded. */
   #hasFailed = false
   readonly #tables: mutations.Tables
   readonly #group: GroupCommit
   readonly #listeners = new Set<() => void>()
   #poll: NodeJS.Timeout | undefined
-  /** Read when the store is opened, so that nothing between opening and listening is missed. */
+  /** Read when the store opens, so that no change before listening is missed. */
   #seenVersion: number
   #closing: Promise<void> | undefined
 
@@ -110,19 +102,15 @@ class SqliteStore implements Store {
     return this.#mutate(() => mutations.revokeKey(this.#tables, id))
   }
 
-  /**
-   * Writes a row: an empty transaction succeeds on a full disk. After a failed write the row is as large as the largest
-   * listing, which a nearly full disk refuses as well.
-   */
+  /** Writes a row: an empty transaction succeeds on a full disk. After a failure the row has `PROBE_SIZE`. */
   async ping(): Promise<void> {
     const size = this.#hasFailed ? PROBE_SIZE : 0
     await this.#mutate(() => this.#putPing.run(nowMicros(), size))
     this.#hasFailed = false
   }
 
-  /** In pages, so that a long load does not hold up the event loop. */
   async load(visitor: LoadVisitor): Promise<Position> {
-    // The position comes first: what changes while the pages are read stands behind it in the changelog.
+    // Read first: changes during the load come after this position.
     const { position, at } = this.#read(({ changelog }) => changelog.resume())
     await this.#visitPages(0, (after) => {
       const keys = this.#read(({ records }) => records.keysAfter(after, LOAD_PAGE))
@@ -134,7 +122,7 @@ class SqliteStore implements Store {
       for (const publisher of publishers) visitor.change({ kind: 'publisher', publisher })
       return publishers.length < LOAD_PAGE ? null : publishers.at(-1)!.publisherId
     })
-    // Listings of a later time are left to the changelog: their publishers may not have been visited.
+    // Leaves later listings to the changelog: their publishers may not have been visited.
     await this.#visitPages(0, async (after) => {
       const { page, last } = this.#read(({ records }) => records.listingsBetween(after, at, LOAD_PAGE))
       if (page.count > 0) await visitor.listings(page)
@@ -148,7 +136,7 @@ class SqliteStore implements Store {
   }
 
   onChange(notify: () => void): () => void {
-    // Each subscription is one of its own, even with the same function.
+    // Makes subscriptions of the same function distinct.
     const listener = () => notify()
     this.#listeners.add(listener)
     if (this.#checkFile !== null)
@@ -177,7 +165,6 @@ class SqliteStore implements Store {
     }
   }
 
-  /** Runs reads in one snapshot of the database. */
   #read<T>(read: (tables: mutations.Tables) => T): T {
     if (!this.#database.isOpen) throw storeClosed()
     try {
@@ -190,7 +177,6 @@ class SqliteStore implements Store {
     }
   }
 
-  /** Each page tells what the next one starts behind; `null` where it is the last. */
   async #visitPages(
     first: number,
     visitPage: (after: number) => number | null | Promise<number | null>,
@@ -222,13 +208,12 @@ class SqliteStore implements Store {
     }
   }
 
-  /** Ends a transaction that a failed rollback left open first. */
   #begin(statement: 'BEGIN' | 'BEGIN IMMEDIATE'): void {
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
     this.#database.exec(statement)
   }
 
-  /** SQLite ends a transaction itself after some failures, a full disk for one. */
+  /** SQLite ends a transaction itself after some failures, such as a full disk. */
   #rollback(): void {
     try {
       if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('ROLLBACK')
@@ -241,7 +226,7 @@ class SqliteStore implements Store {
     for (const listener of this.#listeners) listener()
   }
 
-  /** A failed poll notifies, too: the listeners read the changelog, and report the failure if it lasts. */
+  /** A failed poll notifies as well: the listeners read the changelog and report a lasting failure. */
   #lookForOthers(): void {
     try {
       const version = this.#dataVersion()
@@ -251,7 +236,7 @@ class SqliteStore implements Store {
     this.#notify()
   }
 
-  /** Changes when another connection has committed, never for this one's own commits. */
+  /** Changes only when another connection commits. */
   #dataVersion(): number {
     return Number(this.#database.prepare('PRAGMA data_version').get()?.data_version)
   }

@@ -4,19 +4,12 @@ import type { Logger } from '../log.ts'
 import { StoreUnavailable } from './failures.ts'
 import type { Store } from './store.ts'
 
-/** One ping a second is enough for all health checks, and bounds what they cost the store. */
 const PING_INTERVAL = 1000
 
-/** The part that stands for all writes. */
 const WRITES = 'writes'
 
-/**
- * Logs `store unavailable` when the first part that uses the store fails and `store available` when the last one works
- * again, once each. Writes are one part, each replica that follows the changelog is another. Failed writes count as
- * working again when a ping succeeds; while they fail, the store is pinged every second.
- */
+/** A part is all writes together, or one replica. While writes fail, a ping every second tests them. */
 export class StoreHealth {
-  /** The store, with its writes watched. Its `ping` writes at most once a second, however often it is called. */
   readonly store: Store
   readonly #log: Logger
   readonly #clock: Clock

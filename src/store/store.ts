@@ -5,54 +5,41 @@ import type { Publisher } from '../domain/publisher.ts'
 import type { Micros } from '../domain/timestamp.ts'
 
 /**
- * Where the truth is kept. One call is one atomic mutation: all of it happens, changelog entry included, or nothing
- * does, and it is durable when the promise resolves. Times come from the store and rise strictly with every mutation,
- * so `created_at` orders listings totally, whichever replica took them.
- *
- * Every implementation passes `test/store/contract.ts`. A store that cannot be reached rejects with an
- * `EntrepotError` of code `unavailable`.
+ * Each mutation is atomic, changelog entry included, and durable when it resolves. Times rise strictly with
+ * every mutation, across replicas. Calls reject with `EntrepotError` `unavailable` if the store cannot be
+ * reached. Every implementation passes `test/store/contract.ts`.
  */
 export interface Store {
-  /**
-   * Creates or replaces a listing, its publisher included. Absent fields of an existing listing are kept; a new one
-   * takes `NEW_LISTING_FIELDS`. `created_at` is kept on replacement. A row of more than `MAX_LISTING_BYTES` is refused.
-   */
+  /** Absent fields are kept, or take `NEW_LISTING_FIELDS`. Replacing keeps `created_at`. */
   publish(command: PublishCommand): Promise<PublishOutcome>
-  /** Changes the status or the oracle of an existing listing. `updated_at` always moves. */
+  /** Always moves `updated_at`. */
   update(command: UpdateCommand): Promise<UpdateOutcome>
-  /** Deletes a listing for good. Its publisher stays. */
   remove(command: RemoveCommand): Promise<RemoveOutcome>
-  /** Whether the store remembers a use of that signature for that operation on that listing, with any body. */
   hasUse(key: UseKey): Promise<boolean>
 
-  /** Adds an active key under the next id. Ids are never used twice. */
+  /** Ids are never reused. */
   addKey(key: NewKey): Promise<ApiKey>
-  /** Adds the key only if the store has never held one, revoked ones included. `null` when it has. */
+  /** `null` if the store has ever held a key, revoked ones included. */
   seedKey(key: NewKey): Promise<ApiKey | null>
-  /** Revokes for good; the first `revokedAt` stays. `null` for an unknown id. */
+  /** The first `revokedAt` stays. `null` for an unknown id. */
   revokeKey(id: number): Promise<ApiKey | null>
 
-  /**
-   * Shows the visitor everything that is kept: keys and publishers, then the listings in `created_at` order, none
-   * twice. The position returned is one from which `changesAfter` misses nothing (it may repeat).
-   */
+  /** Visits keys, publishers, then listings by `created_at`. `changesAfter` the position misses nothing. */
   load(visitor: LoadVisitor): Promise<Position>
   /**
-   * What has changed after a position, oldest first, at most `limit` entries, each with the state that is current
-   * now: applying entries twice, or late, leads to the same end. A publisher comes before its listings. Fewer than
-   * `limit` means that there are no more. `lost` when the changelog no longer reaches back that far, and the caller
-   * has to `load` again.
+   * Oldest first, with the current state: applying entries twice or late is harmless. Publishers precede
+   * their listings. Fewer than `limit` are the last. `lost`: the changelog no longer reaches back that far;
+   * `load` again.
    */
   changesAfter(position: Position, limit: number): Promise<{ changes: Change[]; position: Position } | 'lost'>
-  /** Calls back soon after anybody (this process or another) has changed something. Returns how to stop. */
+  /** Calls back soon after a change by any process. Returns how to stop. */
   onChange(notify: () => void): () => void
 
-  /** Resolves if the store can be read and written now. */
+  /** Rejects if the store cannot be read and written. */
   ping(): Promise<void>
   close(): Promise<void>
 }
 
-/** A place in the changelog. Opaque to all but the store that gave it. */
 export type Position = string
 
 export type Change =
@@ -62,38 +49,35 @@ export type Change =
   | { kind: 'key'; key: ApiKey }
 
 export type LoadVisitor = {
-  /** A key, or a publisher. */
   change(change: Change): void
-  /** Some listings more. The store waits for what is returned before it calls again. */
+  /** The store awaits it before the next call. */
   listings(page: PackedListings): void | Promise<void>
 }
 
 export type Identity = { scheme: string; identifier: string }
 
 /**
- * One use of a signature, for the replay guard. The store remembers an accepted use until the signature has expired by
- * the clock that accepts signatures, and answers `signature_reused`
+ * One use of a signature, for the replay guard. The store remembers an accepted use until the signature has
+ * expired by the clock that accepts signatures, and answers `signature_reused` to
  *
- * - to the very same use again, where the listing has changed or gone since; otherwise it is answered as the first time,
- *   before any other check;
- * - to another body with the same signature, operation and listing, behind `not_found` and `not_owner`;
- * - likewise to a use that is not known and expires no later than one that was forgotten: it may be that one. So a used
- *   signature stays used, wherever the clock is set.
+ * - the same use again, if the listing has changed or is gone; otherwise it gets its first answer, before
+ *   other checks;
+ * - another body with the same signature, operation and listing, after `not_found` and `not_owner`;
+ * - an unknown use that expires no later than a forgotten one: it may be that one, wherever the clock is set.
  */
 export type SignatureUse = {
-  /** Hash of the signature's canonical form. */
+  /** Hash of the canonical form. */
   signature: string
-  /** Hash of the request that it came with. */
   body: string
-  /** When the signature stops being valid: the same for all its uses. */
+  /** The same for all uses of the signature. */
   expiresAt: Micros
-  /** The time now, by the clock that has accepted the signature. */
+  /** By the clock that accepted the signature. */
   now: Micros
 }
 
 export type SignedOperation = 'publish' | 'update' | 'remove'
 
-/** What tells the uses of signatures apart: one signature may publish several listings. */
+/** One signature may publish several listings. */
 export type UseKey = { operation: SignedOperation; listingId: string; signature: string }
 
 export type PublishCommand = {
@@ -102,15 +86,15 @@ export type PublishCommand = {
   /** Replaces the publisher's URL unless it is `''` or `null`, which only a new publisher gets. */
   storefrontUrl: string | null
   fields: Partial<ListingFields>
-  /** `null` keeps the status of an existing listing; a new one is `open`. */
+  /** `null` keeps the status; a new listing is `open`. */
   status: ListingStatus | null
-  /** Listings that the publisher may have, whatever their status: one more is refused. 0 is no limit. */
+  /** Of one publisher, whatever their status; 0 for unlimited. */
   maxListings: number
   expected?: Expected
   use: SignatureUse
 }
 
-/** The `updated_at` of the listing that a command is for, `null` for none: `changed` where it is not. Default: any. */
+/** The required `updated_at`, `null` for a new listing; otherwise `changed`. Default: any. */
 export type Expected = Micros | null | undefined
 
 export type PublishOutcome =
@@ -120,7 +104,7 @@ export type PublishOutcome =
   | { outcome: 'signature_reused' }
   | { outcome: 'changed' }
   | { outcome: 'too_many_listings' }
-  /** The listing would be larger than `MAX_LISTING_BYTES`. */
+  /** More than `MAX_LISTING_BYTES`. */
   | { outcome: 'too_large' }
 
 export type UpdateCommand = {
@@ -133,7 +117,6 @@ export type UpdateCommand = {
   use: SignatureUse
 }
 
-/** What the answer to an update is made of. */
 export type UpdateReceipt = Pick<ListingRecord, 'listingId' | 'status' | 'updatedAt'>
 
 export type UpdateOutcome =
@@ -142,7 +125,6 @@ export type UpdateOutcome =
   | { outcome: 'not_owner' }
   | { outcome: 'signature_reused' }
   | { outcome: 'changed' }
-  /** The listing would be larger than `MAX_LISTING_BYTES` with that oracle. */
   | { outcome: 'too_large' }
 
 export type RemoveCommand = { identity: Identity; listingId: string; use: SignatureUse }
