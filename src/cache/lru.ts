@@ -1,24 +1,20 @@
 import { LRUCache } from 'lru-cache'
 import type { Lifetime } from '../domain/freshness.ts'
 
-/** A value and its lifetime. */
 export type CacheEntry<Value> = { value: Value; lifetime: Lifetime }
 
 type LruOptions<Value> = {
-  /** Most memory of all entries together; 0 stores nothing. */
+  /** 0 stores nothing. */
   maxBytes: number
-  /** Memory that a value keeps alive. */
   sizeOf: (value: Value) => number
-  /** Milliseconds since the Unix epoch. */
   now: () => number
 }
 
-/** Memory of an entry besides its value and the two bytes of each character of its key. */
+/** Overhead in bytes of an entry besides its value and its key (two bytes a character). */
 export const ENTRY_BYTES = 512
-/** Most entries: below it the bound in bytes holds. */
 const MAX_ENTRIES = 200_000
 
-/** Values of this process by group and key, bounded by all the bytes that they keep alive; the least recently used go. */
+/** Values in memory by group and key. Evicts the least recently used beyond `maxBytes`. */
 export class LruCache<Value> {
   readonly #options: LruOptions<Value>
   #entries: LRUCache<string, Stored<Value>> | null
@@ -29,7 +25,7 @@ export class LruCache<Value> {
     this.#entries = options.maxBytes <= 0 ? null : this.#open(options.maxBytes)
   }
 
-  /** `null` for what is not there, was dropped, or is past its `deleteAt`. */
+  /** `null` if absent or past its `deleteAt`. */
   get(group: string, key: string): CacheEntry<Value> | null {
     const path = pathOf(group, key)
     const stored = this.#entries?.get(path)
@@ -48,7 +44,6 @@ export class LruCache<Value> {
     for (const [path, stored] of this.#entries ?? []) if (stored.group === group) this.#entries?.delete(path)
   }
 
-  /** Keeps what was used last, as far as there is room for it. */
   resize(maxBytes: number): void {
     const before = this.#entries
     this.#entries = maxBytes <= 0 ? null : this.#open(maxBytes)
@@ -57,7 +52,6 @@ export class LruCache<Value> {
       this.#store(path as string, stored as Stored<Value>)
   }
 
-  /** Memory of a group. */
   bytes(group: string): number {
     return this.#bytes.get(group) ?? 0
   }

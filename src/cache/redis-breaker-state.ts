@@ -3,11 +3,10 @@ import type { Cluster, Redis } from 'ioredis'
 type RedisBreakerStateOptions = {
   client: Redis | Cluster
   key: string
-  /** Milliseconds since the Unix epoch. */
   now: () => number
 }
 
-/** Until when the circuit breaker of some replica is open, under one key that expires then. Rejects without Redis. */
+/** Until when any replica's circuit breaker is open, in one key that expires then. Rejects without Redis. */
 export function redisBreakerState({ client, key, now }: RedisBreakerStateOptions) {
   return {
     read: async (): Promise<number | null> => {

@@ -1,11 +1,10 @@
 import type { CacheEntry } from './lru.ts'
 
-/** The version of this layout: entries of another are misses. */
+/** Entries of another layout version are misses. */
 const FORMAT = 2
 /** Format, length of the generation, and four times as doubles. */
 const HEADER_BYTES = 2 + 4 * 8
 
-/** One entry as bytes: header, generation, value. */
 export function encodeEntry({ value, lifetime }: CacheEntry<Uint8Array>, generation: string): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)
   const word = Buffer.from(generation)
@@ -17,7 +16,7 @@ export function encodeEntry({ value, lifetime }: CacheEntry<Uint8Array>, generat
   return Buffer.concat([header, word, value])
 }
 
-/** `null` for another format, another generation, and times that cannot be. */
+/** `null` for another format or generation, or impossible times. */
 export function decodeEntry(bytes: Buffer, generation: string): CacheEntry<Buffer> | null {
   if (bytes.length < HEADER_BYTES || bytes[0] !== FORMAT) return null
   const start = HEADER_BYTES + bytes.readUInt8(1)
@@ -28,7 +27,7 @@ export function decodeEntry(bytes: Buffer, generation: string): CacheEntry<Buffe
   return { value: copyOf(bytes.subarray(start)), lifetime: { fetchedAt, staleAt, revalidateUntil, deleteAt } }
 }
 
-/** Replies lie in a buffer that they share with others and would keep alive. */
+/** A reply is a slice of a shared buffer, which it would keep alive. */
 function copyOf(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length)
   bytes.copy(copy)

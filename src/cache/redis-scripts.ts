@@ -1,10 +1,8 @@
-/** What an entry takes up in Redis besides its value, roughly. */
 export const OVERHEAD_BYTES = 256
 
 /**
- * Keeps a field, and makes room: what is past its time goes, and beyond the budget what will be soonest.
- * Keys: the hash of fields, the sorted set of their ends, the sum of their bytes. Given: field, value, now, its end,
- * budget, life of the keys. All times in ms.
+ * Stores a field, then evicts expired fields and, beyond the budget, those that expire next. Times in ms.
+ * KEYS: hash of fields, sorted set of ends, sum of bytes. ARGV: field, value, now, end, budget, life of KEYS.
  */
 export const KEEP = `
 local fields, ends, bytes = KEYS[1], KEYS[2], KEYS[3]
@@ -26,13 +24,13 @@ end
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[6]) end
 return total`
 
-/** Empties it, and marks it with a new generation. Keys: the same. Given: field, generation, life of the keys. */
+/** Empties the group under a new generation. KEYS: the same. ARGV: field, generation, life. */
 export const DROP = `
 redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('PEXPIRE', KEYS[1], ARGV[3])`
 
-/** Releases a lock if it is still ours: it may have expired and been taken by another replica. */
+/** Releases the lock only if it is ours: it may have expired and been taken by another replica. */
 export const RELEASE = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`

@@ -3,21 +3,19 @@ import { gunzip, gzip } from 'node:zlib'
 import type { Cluster, Redis } from 'ioredis'
 import { readSnapshot, renderSnapshot, type SnapshotStorage } from '../domain/saved-snapshot.ts'
 
-/** A snapshot that is no longer saved expires. */
 const MAX_KEPT_SECONDS = 7 * 24 * 3600
-/** Longest text of a saved snapshot, against decompression bombs. */
+/** Bound on decompressed text, against decompression bombs. */
 const MAX_TEXT_BYTES = 2 ** 30
 
 type RedisSnapshotOptions = {
   client: Redis | Cluster
   key: string
-  /** Of the upstream and the credential. */
   identity: string
-  /** Most memory of Redis for it, as of now: the store's Redis must not run full. */
+  /** The store shares this Redis, which must not run full. */
   maxBytes: () => number
 }
 
-/** A snapshot in Redis, compressed. Replicas save one after the other; the last one counts. */
+/** A compressed snapshot in Redis. Replicas overwrite each other: the last save wins. */
 export const redisSnapshot = ({
   client,
   key,

@@ -5,31 +5,24 @@ import { decodeEntry, encodeEntry } from './redis-entry.ts'
 import { DROP, KEEP, RELEASE } from './redis-scripts.ts'
 
 type RedisCacheOptions = {
-  /** One that fails fast while Redis is away: readers wait for it. */
+  /** Must fail fast while Redis is away: readers wait for it. */
   client: Redis | Cluster
-  /** Before every key, without braces. */
+  /** Without braces. */
   prefix: string
-  /** Most memory of Redis for one group, as of now: the store's Redis must not run full. */
+  /** Of one group. The store shares this Redis, which must not run full. */
   maxGroupBytes: () => number
-  /** Milliseconds since the Unix epoch. */
   now: () => number
 }
 
-/** Pause after a failure, so that a Redis that hangs costs one wait and not many. */
+/** Pause after a failure: a Redis that hangs costs one wait, not many. */
 export const PAUSE_MS = 1000
-/** Nothing is kept for longer. */
 const MAX_KEPT_MS = 7 * 24 * 3_600_000
 
-/**
- * Bytes by group and key, shared by replicas over one Redis or Cluster; a Redis that is away is a miss. Every entry
- * carries the generation of its group, a random word that dropping the group changes: an entry that was on its way to
- * Redis then, from any replica, is not found.
- */
+/** Entries carry their group's generation, which `drop` changes: late writes of replicas are misses. */
 export class RedisCache {
   readonly #options: RedisCacheOptions
-  /** Of each group, as last seen. */
   readonly #generations = new Map<string, string>()
-  /** Groups that were dropped while Redis was away. */
+  /** Dropped while Redis was away. */
   readonly #undropped = new Set<string>()
   #pausedUntil = 0
 
@@ -37,7 +30,6 @@ export class RedisCache {
     this.#options = options
   }
 
-  /** The last that any replica has set; `null` where there is none. */
   async get(group: string, key: string): Promise<CacheEntry<Buffer> | null> {
     if (this.#undropped.has(group)) await this.drop(group)
     const [generation, bytes] = await this.#read(group, fieldOf(key))
@@ -58,7 +50,6 @@ export class RedisCache {
     await this.#run(() => client.eval(KEEP, 3, ...this.#keys(group), ...args))
   }
 
-  /** Forgets the whole group, on every replica. */
   async drop(group: string): Promise<void> {
     const generation = randomWord()
     this.#generations.set(group, generation)
@@ -68,10 +59,7 @@ export class RedisCache {
     if (reply !== null) this.#undropped.delete(group)
   }
 
-  /**
-   * Locks a key for `ms` at most, so that one replica makes the value. What it returns releases the lock; `null` where
-   * another replica holds it. Without Redis every replica gets it.
-   */
+  /** Returns the release function; `null` if another replica holds the lock. Succeeds without Redis. */
   async tryLock(group: string, key: string, ms: number): Promise<(() => void) | null> {
     const { client } = this.#options
     const name = `${this.#base(group)}lock:${digest(key)}`
@@ -81,7 +69,6 @@ export class RedisCache {
     return () => void this.#run(() => client.eval(RELEASE, 1, name, token))
   }
 
-  /** The group's generation, `null` where Redis is away, and what the field holds. */
   async #read(group: string, field: string): Promise<[generation: string | null, bytes: Buffer | null]> {
     const [fields] = this.#keys(group)
     const reply = await this.#run(() => this.#options.client.hmgetBuffer(fields, GENERATION, field))
@@ -102,13 +89,13 @@ export class RedisCache {
   }
 
   async #run<T>(command: () => Promise<T>): Promise<T | null> {
-    // A pause of more than its length is left over from a clock that was set back.
+    // A longer pause is left over from a clock that was set back.
     const pause = this.#pausedUntil - this.#options.now()
     if (pause > 0 && pause <= PAUSE_MS) return null
     try {
       return await command()
     } catch {
-      // A miss; the store reports a Redis that is away.
+      // A miss; the store reports that Redis is away.
       this.#pausedUntil = this.#options.now() + PAUSE_MS
       return null
     }
