@@ -4,7 +4,7 @@ import type { AgentsDoor } from '../http/agents.ts'
 import type { Logger } from '../log.ts'
 import { EarlierPages } from '../mcp/earlier-pages.ts'
 
-/** The agents' tools over what a reader sees. The protocol is loaded with the first request. */
+/** The agents' tools over what a reader sees. Loads the protocol with the first request. */
 export function openAgentsDoor(federation: DiscoverableFederation, log: Logger): AgentsDoor {
   const earlier = new EarlierPages()
   return async (request, { reader, signal, trace }) => {

@@ -18,7 +18,6 @@ import { pushDownFilters } from '../upstream/spec/filter-pushdown.ts'
 
 type Agent = ReturnType<typeof createAgent>
 
-/** The composition root of the command line: the same Readings of Registries as in the gateway, without a cache. */
 export const openMarket = (): Market => {
   const agents: Agent[] = []
   const agentFor = (allowPrivateAddresses: boolean): Agent => {
@@ -29,7 +28,7 @@ export const openMarket = (): Market => {
     agents.push(agent)
     return agent
   }
-  // Users name their Registries themselves; the URL of a storefront comes from a seller.
+  // Users name their Registries; storefront URLs come from sellers and are not trusted.
   const registries = agentFor(true)
   const strangers = agentFor(false)
   const agentOf = ({ toldBy }: Call): Agent =>
@@ -44,7 +43,7 @@ export const openMarket = (): Market => {
   }
 }
 
-/** Whether a Registry is on the user's own machine or network: then what it refers to may be there too. */
+/** A Registry on the user's machine or network may refer to storefronts there. */
 const isLocal = ({ url }: Registry): boolean => {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
   return isPrivateAddress(host) || !/[.:]/.test(host) || /\.(localhost|local|internal)$/.test(host)
@@ -52,13 +51,13 @@ const isLocal = ({ url }: Registry): boolean => {
 
 const CONNECT_TIMEOUT_MS = 3000
 const IN_FLIGHT = 8
-/** Most listings read of one Registry to apply a filter that it does not have. */
+/** Most listings read of one Registry to apply a filter that it lacks. */
 const SCAN_LIMIT = 2000
 
 const upstreamOptions = ({ url, key }: Registry, timeoutMs: number): UpstreamOptions => ({
   name: url,
   url: url.replace(/\/+$/, ''),
-  // The user has named it, so a gateway's `_meta` is believed; a plain Registry has none.
+  // The user named it, so a gateway's `_meta` is trusted; a plain Registry has none.
   kind: 'gateway',
   visibility: 'public',
   mode: 'live',

@@ -1,4 +1,4 @@
-/** What has to be let go of, the last first, each once. */
+/** Closes in reverse order, each once. */
 export class Closers {
   readonly #closers: (() => unknown)[] = []
 

@@ -14,22 +14,17 @@ import { type Listener, openListener } from './listener.ts'
 import type { Opened } from './shared-parts.ts'
 import type { Upstreams, UpstreamsOptions } from './upstreams.ts'
 
-/** Everything that one configuration makes: loaded, and able to answer beside others. */
+/** Everything that one configuration opens; several can answer at once. */
 export type Configuration = Listener & {
   config: Config
   replica: Replica
-  /** None without upstreams. */
   sources: SourceBook['sources']
-  /** Resolves when every upstream was asked once for what its first answer needs, with whatever outcome. */
+  /** Resolves when every upstream was requested once, with whatever outcome. */
   ready: () => Promise<void>
-  /** Lets go of everything that no other configuration holds. */
   close: () => Promise<void>
 }
 
-/**
- * @param signal gives it up, however far it has come
- * @throws ConfigError when the filter spec cannot be used
- */
+/** @throws ConfigError when the filter spec cannot be used */
 export const openConfiguration = async (
   config: Config,
   foundation: Foundation,
@@ -87,7 +82,7 @@ const openReplica = async (
   return { value: replica, close }
 }
 
-/** What was counted goes on counting where the limits are the same. */
+/** Counts survive a reload while the limits are the same. */
 const openLimiter = async (
   limits: Config['limits'],
   { counters }: Foundation,
@@ -98,7 +93,6 @@ const openLimiter = async (
 
 type LocalOptions = { config: Config; spec: FilterSpec; replica: Replica; now: () => number }
 
-/** `null` for a pure gateway. */
 const openLocal = ({ config, spec, replica, now }: LocalOptions) => {
   const { name, enabled } = config.registry
   if (!enabled) return null
@@ -113,7 +107,7 @@ const openLocal = ({ config, spec, replica, now }: LocalOptions) => {
   return { source, status: localStatus(name, spec, replica) }
 }
 
-/** Loads what talks to upstreams only where there is one: a third of what a start has to load. */
+/** Loaded only for upstreams: a third of what a start loads. */
 const openUpstreams = async (options: UpstreamsOptions): Promise<Upstreams> => {
   if (options.config.upstreams.length === 0)
     return { upstreams: [], isReady: () => true, ready: async () => {} }

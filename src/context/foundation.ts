@@ -17,20 +17,16 @@ import { NameResolver } from '../upstream/http/lookup.ts'
 import { Closers } from './closers.ts'
 import { SharedParts } from './shared-parts.ts'
 
-/** What a test may put in place of the real thing. */
 export type Overrides = {
   nowSeconds?: () => number
   clock?: Clock
-  /** From 0 to 1: jitter. */
   random?: () => number
   log?: Logger
   store?: Store
   recover?: RecoverAddress
-  /** Resolves the names of upstreams. */
   lookup?: LookupFunction
 }
 
-/** What lives as long as the process, whatever configuration it runs with. */
 export type Foundation = {
   log: Logger
   clock: Clock
@@ -38,33 +34,25 @@ export type Foundation = {
   nowSeconds: () => number
   store: Store
   storeHealth: StoreHealth
-  /** The Redis that replicas share; `null` where there is none. */
+  /** Shared by replicas; `null` without Redis. */
   redisUrl: string | null
-  /** Where snapshots of upstreams are saved; `null` where that is in Redis, or nowhere. */
+  /** `null`: snapshots are saved in Redis, or nowhere. */
   snapshotFolder: string | null
-  /** Where replicas count together; `null` where each counts alone. */
+  /** Shared by replicas; `null`: each process counts alone. */
   counters: RedisCounters | null
   recover: RecoverAddress
-  /** Resolves the names of upstreams. */
   resolver: NameResolver
-  /** Logs a worker thread that could not be started or broke off. */
   onWorkerFault: (cause: unknown) => void
   metrics: ReturnType<typeof createMetrics>
   requests: RequestMetrics
-  /** Records requests; `null` where nothing is recorded. */
   traced: TracedRequests | null
-  /** What cursors are sealed with where there is no operator's key. */
+  /** Seals cursors where there is no admin key. */
   cursorSecret: string
-  /** What configurations that follow each other have in common. */
   parts: SharedParts
-  /** Lets go of everything, in reverse order of construction. */
   close: () => Promise<void>
 }
 
-/**
- * @param sources those of the configuration that is running, for the metrics
- * @throws ConfigError when the store cannot be used
- */
+/** @throws ConfigError when the store cannot be used */
 export const openFoundation = async (
   config: Config,
   overrides: Overrides,
@@ -116,7 +104,7 @@ export const openFoundation = async (
   }
 }
 
-/** Loads the one adapter that is used, which makes the start quicker. */
+/** Loads only the adapter in use, for a quick start. */
 const openStore = async (url: string, log: Logger): Promise<Store> => {
   if (url.startsWith(SQLITE)) {
     const { openSqliteStore } = await import('../store/sqlite.ts')
@@ -128,7 +116,6 @@ const openStore = async (url: string, log: Logger): Promise<Store> => {
   return store
 }
 
-/** Loads OpenTelemetry only where somebody is there to be told. */
 const openTracing = async ({ tracing }: Config, log: Logger) => {
   if (tracing === null) return null
   const { openTracer } = await import('../tracing/open-tracer.ts')
@@ -141,7 +128,6 @@ const openCounters = async (url: string): Promise<RedisCounters | null> => {
   return openRedisCounters(url)
 }
 
-/** Beside the database, where that is a file. */
 const folderBeside = (url: string): string | null => {
   const database = /^sqlite:(?!:memory:)(.+)$/.exec(url)?.[1]
   return database === undefined ? null : `${database}-snapshots`

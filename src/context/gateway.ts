@@ -15,15 +15,13 @@ import type { Upstream } from '../upstream/upstream.ts'
 type GatewayParts = {
   config: Pick<Config, 'gateway' | 'cache'>
   spec: FilterSpec
-  /** The gateway's own Registry, as a source and as its status; `null` for a pure gateway. */
+  /** `null` for a pure gateway. */
   local: { source: NamedSource; status: () => SourceStatus } | null
   upstreams: readonly Upstream[]
   clock: Clock
-  /** What cursors are sealed with. */
   cursorSecret: string
 }
 
-/** Everything that stands before the sources, be there upstreams among them or not. */
 export const openFederation = ({
   config,
   spec,

@@ -24,19 +24,15 @@ type ListenerParts = {
   replica: Replica
   federation: ReturnType<typeof openFederation>
   limiter: Limiter
-  /** Whether every snapshot upstream was pulled once. */
   isReady: () => boolean
 }
 
 export type Listener = {
   routes: readonly Route[]
-  /** Answers HTTP requests. */
   listener: RequestListener
-  /** Resolves when no request is being answered. */
   idle: () => Promise<void>
 }
 
-/** Composition of what answers HTTP requests, over all that a configuration has opened. */
 export const openListener = (parts: ListenerParts): Listener => {
   const { config, spec, foundation, replica, federation, limiter, isReady } = parts
   const { store, log, requests, traced, recover, nowSeconds, metrics } = foundation
@@ -55,7 +51,7 @@ export const openListener = (parts: ListenerParts): Listener => {
         }
       : null,
     keys,
-    // Without upstreams it is a plain Registry, whose answers have no more members than the protocol gives them.
+    // A plain Registry without upstreams answers with the protocol's members only.
     gateway: config.upstreams.length === 0 ? null : federation,
     agents: openAgentsDoor(federation, log),
     metrics,

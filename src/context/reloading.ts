@@ -5,11 +5,11 @@ import { registerReloadMetrics } from '../http/reload-metrics.ts'
 import { type Configuration, openConfiguration } from './configuration.ts'
 import type { Foundation } from './foundation.ts'
 
-/** How long a new configuration waits for its upstreams to be asked once before it takes over anyway. */
+/** Longest wait for upstreams to be requested once before a new configuration takes over. */
 const MAX_TRYING_MS = 30_000
-/** How long requests that have begun under an old configuration keep what answers them: a stream may be long. */
+/** How long an old configuration stays open for its requests: a stream may be long. */
 const MAX_RETIRING_MS = 300_000
-/** What the environment says is read at the start; of the files that it names these settings cannot change either. */
+/** Settings that need a restart, also where a file holds them. */
 const FIXED = [
   ['HOST', 'host'],
   ['PORT', 'port'],
@@ -17,9 +17,8 @@ const FIXED = [
 ] as const
 
 /**
- * One configuration after the other, without a gap. The next one is built whole beside the one that is running, takes
- * over in one assignment once it can answer as well, and the old one is let go of when its last request has been
- * answered. One that cannot be built changes nothing.
+ * Builds the next configuration beside the running one and switches in one assignment once it is ready. The
+ * old one closes after its last request. A configuration that cannot be built changes nothing.
  */
 export class Reloading {
   readonly #foundation: Foundation
@@ -28,7 +27,7 @@ export class Reloading {
   #current: Configuration
   #running: Promise<void> | null = null
   #next: Promise<void> | null = null
-  /** How the latest reload went, and when one last did; the start counts. */
+  /** Outcome of the latest reload, and time of the last success; the start counts. */
   #wentWell = true
   #wentWellAt: number
 
@@ -43,7 +42,7 @@ export class Reloading {
     return this.#current
   }
 
-  /** Never rejects. What is asked for while one is under way is one more, behind it: the files may have changed. */
+  /** Never rejects. Calls during a reload share one more: the files may have changed. */
   reload(load: () => Config): Promise<void> {
     if (this.#running === null) {
       this.#running = this.#reload(load).finally(() => {
@@ -58,7 +57,6 @@ export class Reloading {
     return this.#next
   }
 
-  /** Ends a reload that is under way, and lets go of every configuration. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('closed'))
     await this.#running
@@ -86,14 +84,14 @@ export class Reloading {
     }
   }
 
-  /** Ready to take over in the same turn of the event loop. */
+  /** Returns it ready to take over in the same turn of the event loop. */
   async #open(load: () => Config): Promise<Configuration> {
     const next = await openConfiguration(this.#fixed(load()), this.#foundation, this.#closing.signal)
     const { replica: before } = this.#current
     try {
       await this.#untilReady(next)
       if (next.replica !== before) {
-        // What is acknowledged from here on, by whichever of the two, can be read through both.
+        // From here on, what either replica acknowledges is readable through both.
         next.replica.alsoCatchUp(null)
         before.alsoCatchUp(next.replica)
         await next.replica.catchUp()
@@ -127,7 +125,7 @@ export class Reloading {
     this.#retiring.add(retiring)
   }
 
-  /** Whether it is done; not where the time is up, or all of this ends. */
+  /** `false` when the time is up or the service closes. */
   async #within(ms: number, work: Promise<void>): Promise<boolean> {
     const error = new Error('late')
     const late = () => error
@@ -150,7 +148,6 @@ export class Reloading {
     return Object.freeze({ ...config, host, port, storeUrl })
   }
 
-  /** One line a problem, as at the start. */
   #tell(cause: unknown): void {
     const { log } = this.#foundation
     const message = 'not reloaded: the configuration from before stays'

@@ -12,23 +12,19 @@ import type { Foundation } from './foundation.ts'
 import { MemoryBudget } from './memory-budget.ts'
 import type { Opened } from './shared-parts.ts'
 
-/** What all upstreams of the process share, and what of it replicas share. */
 export type Sharing = {
-  /** Cached runs of this process. */
   runs: LruCache<StoredRun>
   memory: MemoryBudget
-  /** What replicas share about one upstream; all `null` without Redis. */
   of: (upstream: UpstreamOptions) => SharedState
-  /** Snapshots that are open, by upstream and credential: a new configuration takes over what they hold. */
+  /** By upstream and credential: a new configuration takes over what they hold. */
   snapshots: Map<string, SnapshotPuller[]>
-  /** This configuration's `cache.max_bytes` applies from now on. */
   configure: (config: Config) => void
 }
 
 type SharedState = {
   sharedRuns: import('../cache/redis.ts').RedisCache | null
   sharedBreaker: SharedBreakerState | null
-  /** Where its snapshot is saved: beside the database file, or in Redis; `null` nowhere. */
+  /** Beside the database file or in Redis; `null`: not saved. */
   storage: SnapshotStorage | null
 }
 
@@ -67,7 +63,7 @@ const openRedis = async (url: string, memory: MemoryBudget, now: () => number) =
   ])
   const client = connection.counterClient(url)
   const snapshots = connection.commandClient(url)
-  // The store is there by now; where these are not, there is nothing shared, and the store's log says why.
+  // Without these clients nothing is shared; the store is connected by now, and its log has the reason.
   await Promise.all([client, snapshots].map((one) => connection.connected(one).catch(() => {})))
   const maxBytes = () => memory.maxSharedBytes
   return {

@@ -14,20 +14,16 @@ export type UpstreamsOptions = {
   config: Config
   spec: FilterSpec
   foundation: Foundation
-  /** A part that this configuration needs, from the one before where that has the same. */
+  /** Reuses the previous configuration's part with the same key. */
   hold: <T>(key: string, open: () => Promise<Opened<T>>) => Promise<T>
 }
 
 export type Upstreams = {
-  /** In the order of the configuration. */
   upstreams: readonly Upstream[]
-  /** Whether every snapshot was pulled once. */
   isReady: () => boolean
-  /** Resolves when every upstream was asked once for what its first answer needs, with whatever outcome. */
   ready: () => Promise<void>
 }
 
-/** Opens the upstreams of a configuration. */
 export const openUpstreams = async ({
   config,
   spec,
@@ -105,13 +101,13 @@ const openUpstream = async ({
     vocabularies.delete(declared)
     await opened.close()
     if (opened.snapshot !== null) before.splice(before.indexOf(opened.snapshot), 1)
-    // Readers have their answers by now.
+    // All readers have their answers by now.
     await agent.destroy()
   }
   return { value: opened, close }
 }
 
-/** What an open snapshot of the same upstream and credential holds is newer than what was saved; the newest saves. */
+/** An open snapshot is newer than the saved one; only the newest puller saves. */
 const handOver = (
   storage: SnapshotStorage | null,
   open: readonly SnapshotPuller[],
@@ -126,7 +122,7 @@ const handOver = (
   }
 }
 
-/** An upstream as one configuration shows it: an unchanged one outlives it with another visibility or priority. */
+/** Visibility and priority can change while the upstream stays open. */
 const withVisibility = (
   upstream: Upstream,
   { visibility, priority }: Pick<UpstreamOptions, 'visibility' | 'priority'>,
@@ -148,7 +144,7 @@ const withVisibility = (
   }
 }
 
-/** The filters that readers may use, of every configuration that is open: snapshots are indexed by them. */
+/** Filters of all open configurations: snapshots are indexed by them. */
 type Vocabularies = Set<() => readonly Filter[]>
 
 const openVocabularies = async (): Promise<Opened<Vocabularies>> => ({ value: new Set(), close: () => {} })
@@ -162,7 +158,7 @@ const openVocabulary = async (
   return { value: own, close: () => vocabularies.delete(own) }
 }
 
-/** Everything that an upstream is made of: not how it is shown, and not what it shares with others. */
+/** Everything an upstream is made of, without how it is shown and what it shares. */
 const keyOf = (upstream: UpstreamOptions, { gateway, cache }: Config): string => {
   const { priority: _, visibility: __, ...made } = upstream
   const { maxBytes, ...policy } = cache
