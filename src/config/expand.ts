@@ -5,7 +5,7 @@ const VARIABLE = /\$\{([^}]*)\}/g
 
 type Expansion = { environment: Environment; problems: Violation[] }
 
-/** Replaces `${VAR}` in every string of a parsed document; each unset one is a problem at its TOML path. */
+/** Replaces `${VAR}` in every string; an unset variable is a problem at its TOML path. */
 export const expandVariables = (value: unknown, expansion: Expansion, path = ''): unknown => {
   if (typeof value === 'string') return expandText(value, expansion, path)
   if (Array.isArray(value)) return value.map((item, n) => expandVariables(item, expansion, `${path}[${n}]`))

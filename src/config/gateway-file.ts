@@ -7,7 +7,6 @@ import type { Violation } from '../errors.ts'
 import { expandVariables } from './expand.ts'
 import type { Environment } from './settings.ts'
 
-/** What the gateway file says, defaults filled in. */
 export type GatewayFile = {
   gateway: { id: string; budgetMs: number; schema: string | null }
   registry: { name: string; enabled: boolean; listingShape: ListingShapeMode }
@@ -24,7 +23,7 @@ export type GatewayFile = {
     listingsPerPublisher: number
     trustedProxies: readonly string[]
   }
-  /** In the order of the file, which is the order in which readers see them. */
+  /** In the order of the file, which is the order that readers see. */
   upstreams: readonly UpstreamOptions[]
 }
 
@@ -35,7 +34,7 @@ const MAX_UPSTREAMS = 100
 
 type Reading = { file: string; folder: string; environment: Environment; problems: Violation[] }
 
-/** Parses the gateway file. What is wrong is added to `problems`, and then the defaults are returned. */
+/** Adds what is wrong to `problems` and returns the defaults then. */
 export const parseGatewayFile = (text: string, reading: Reading): GatewayFile => {
   const problemsBefore = reading.problems.length
   const document = expandVariables(parseToml(text, reading), reading)
@@ -138,7 +137,7 @@ const position = (cause: unknown): string => {
   return line === undefined ? '' : ` (line ${line}, column ${column})`
 }
 
-/** What `known` names already (an unset variable, say) is not told twice. */
+/** Paths in `known`, such as an unset variable, are reported already. */
 const violations = ({ issues }: z.ZodError, known: ReadonlySet<string>): Violation[] =>
   issues
     .flatMap((issue) =>
@@ -228,7 +227,7 @@ const upstreamKey = (entry: z.infer<typeof upstream>, path: string, reading: Rea
   }
 }
 
-/** A key travels in a header, so it has to fit into one. */
+/** The key travels in a header. */
 const checkedKey = (key: string | undefined, path: string, problems: Violation[]): string | null => {
   if (key && !/^[\x21-\x7e]+$/.test(key))
     problems.push({ path, message: 'the key holds characters that cannot be sent in a header' })

@@ -2,17 +2,12 @@ import { readFileSync } from 'node:fs'
 import type { Violation } from '../errors.ts'
 import type { Environment } from './settings.ts'
 
-/** Secrets of the service: each may stand in its variable, or in a file that `<variable>_FILE` names. */
 export const SECRETS = ['REGISTRY_ADMIN_API_KEY', 'REGISTRY_BOOTSTRAP_API_KEY', 'STORE_URL'] as const
 
-/** Longer than any key or URL; a file beyond it is not a secret but a mistake. */
+/** Longer than any key or URL: a larger file is a mistake. */
 export const MAX_SECRET_BYTES = 16 * 1024
 
-/**
- * The environment with every secret that a file holds in its place, as Docker and Kubernetes hand them over
- * as `NAME_FILE`. Line ends behind the secret are cut. A secret that is set twice, and a file that cannot be used, is
- * a problem; no problem repeats what a file holds.
- */
+/** Reads secrets from `<NAME>_FILE` files. Problems (set twice, unusable) never repeat what a file holds. */
 export const withSecretFiles = (environment: Environment, problems: Violation[]): Environment => {
   const found = SECRETS.flatMap((name) => {
     const secret = readSecretFile(name, environment, problems)
@@ -21,7 +16,6 @@ export const withSecretFiles = (environment: Environment, problems: Violation[])
   return found.length === 0 ? environment : { ...environment, ...Object.fromEntries(found) }
 }
 
-/** One secret from the file that `<name>_FILE` names; `null` where none is named, or it cannot be used. */
 export const readSecretFile = (
   name: (typeof SECRETS)[number],
   environment: Environment,
@@ -43,7 +37,6 @@ export const readSecretFile = (
   return /[\r\n]/.test(secret) ? complain(`${file} holds more than one line`) : secret
 }
 
-/** The bytes, or the code of what went wrong. */
 const read = (file: string): Buffer | string => {
   try {
     return readFileSync(file)

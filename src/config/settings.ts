@@ -6,7 +6,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Settings from the environment. An empty variable counts as unset. */
+/** An empty variable counts as unset. */
 export type Settings = {
   host: string
   /** 0 takes any free port. */
@@ -21,7 +21,7 @@ export type Settings = {
   filterSpecPath: string
   metricsPublic: boolean
   logLevel: LogLevel
-  /** `null`: traces are passed on, and recorded nowhere. */
+  /** `null`: traces are passed on but not recorded. */
   tracing: TracingSettings | null
 }
 
@@ -37,7 +37,6 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
   off: false,
 }
 
-/** Reads every variable, and adds a problem for each that is malformed. */
 export const readEnvironment = (environment: Environment, problems: Violation[]): Settings => {
   const text = (name: string): string | null => environment[name] || null
   const complain = (path: string, message: string): void => void problems.push({ path, message })

@@ -1,13 +1,11 @@
 import type { Violation } from '../errors.ts'
 import type { Environment } from './settings.ts'
 
-/** Where traces are sent, and which, by the standard variables of OpenTelemetry. */
 export type TracingSettings = {
-  /** URL that spans are posted to. */
   endpoint: string
   serviceName: string
   sampler: TraceSampler
-  /** Of `traceidratio`: the part of traces that is kept, from 0 to 1. */
+  /** Of `traceidratio`: the share of traces that is kept, 0 to 1. */
   ratio: number
 }
 
@@ -21,7 +19,6 @@ const TRACE_SAMPLERS = [
 ] as const
 export type TraceSampler = (typeof TRACE_SAMPLERS)[number]
 
-/** `null` where no endpoint is set, or tracing is switched off. */
 export const readTracing = (environment: Environment, problems: Violation[]): TracingSettings | null => {
   const complain = (path: string, message: string): void => void problems.push({ path, message })
   const choice = <T extends string>(name: string, known: readonly T[], fallback: T): T => {
@@ -60,5 +57,4 @@ export const readTracing = (environment: Environment, problems: Violation[]): Tr
   return { endpoint: url, serviceName: environment.OTEL_SERVICE_NAME || 'entrepot', sampler, ratio }
 }
 
-/** What we speak. */
 const PROTOCOLS = ['http/json'] as const
