@@ -8,14 +8,14 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.exit(1)
 }
 
-// Compiled code is kept between runs; only what is imported after this call profits.
+// Compiled code is cached only for modules imported after this call.
 nodeModule.enableCompileCache()
 const [{ createProgram }, { environment }] = await Promise.all([
   import('./cli/program.ts'),
   import('./config/environment.ts'),
 ])
 
-// `entrepot listings | head`: the reader has enough, which is no error.
+// `entrepot listings | head` closes the pipe early, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit()

@@ -9,10 +9,7 @@ import { ConfigError, type Violation } from './errors.ts'
 /** All settings, checked and frozen. Meanings and defaults: docs/contract.md#1-settings. */
 export type Config = Readonly<Settings & GatewayFile>
 
-/**
- * Reads the environment, and the secrets and the gateway file that it names.
- * @throws ConfigError with every problem of both, each naming its variable or TOML path.
- */
+/** @throws ConfigError with every problem of the environment, the secret files and the gateway file */
 export const loadConfig = (environment: Environment = processEnvironment): Config => {
   const problems: Violation[] = []
   const settings = readEnvironment(withSecretFiles(environment, problems), problems)

@@ -7,26 +7,19 @@ import type { Route } from './http/route.ts'
 import type { Logger } from './log.ts'
 import { ApiKeys } from './registry/api-keys.ts'
 
-/** A service put together and loaded, not yet listening. */
+/** A service that is loaded but does not listen yet. */
 export type Context = {
-  /** As it is now: a reload replaces it. */
   readonly config: Config
   readonly routes: readonly Route[]
   log: Logger
-  /** Answers HTTP requests. */
   listener: RequestListener
-  /**
-   * Goes over to another configuration without losing a request; to the one that is running where that cannot be used,
-   * which the log tells. Resolves when it is done, never rejects; calls that come meanwhile are one more reload.
-   */
+  /** Never rejects: a failed reload is logged and changes nothing. Calls during one share the next. */
   reload: (load: () => Config) => Promise<void>
-  /** Lets go of everything, in reverse order of construction. */
   close: () => Promise<void>
 }
 
 /**
- * The composition root: the only place where adapters are made and joined. What lives as long as the process is made
- * in `context/foundation.ts`, what one configuration makes in `context/configuration.ts`.
+ * Opens the process's parts (`context/foundation.ts`), then the configuration's (`context/configuration.ts`).
  * @throws ConfigError when the filter spec or the store cannot be used
  */
 export const createContext = async (config: Config, overrides: Overrides = {}): Promise<Context> => {

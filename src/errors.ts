@@ -1,7 +1,6 @@
-/** One thing that is wrong with an input: where (a dotted path, a variable or a parameter name) and what. */
+/** `path`: a dotted path, a variable or a parameter name. */
 export type Violation = { path: string; message: string }
 
-/** Code → HTTP status. The only place where the two meet. */
 const STATUS = {
   bad_request: 400,
   unauthorized: 401,
@@ -29,18 +28,13 @@ export type ErrorCode = keyof typeof STATUS
 
 type ErrorExtras = {
   cause?: unknown
-  /** Everything that is wrong, when it is more than one thing. */
   errors?: readonly Violation[]
   /** Further members of the problem body (RFC 9457 section 3.2). */
   members?: Readonly<Record<string, unknown>>
-  /** Response headers that belong to the answer, such as `Retry-After`. */
   headers?: Readonly<Record<string, string>>
 }
 
-/**
- * The one error family that is meant for a caller's eyes. `message` becomes the `detail` of the problem body,
- * so it says what was wrong, where, and what to do, and never holds a secret.
- */
+/** Errors for callers: `message` becomes the problem body's `detail` and must not hold a secret. */
 export class EntrepotError extends Error {
   readonly code: ErrorCode
   readonly status: number
@@ -59,7 +53,7 @@ export class EntrepotError extends Error {
   }
 }
 
-/** Configuration that cannot be run with: every problem at once. The process exits with 78 (EX_CONFIG). */
+/** Unusable configuration, with every problem. The process exits with 78 (EX_CONFIG). */
 export class ConfigError extends Error {
   readonly problems: readonly Violation[]
 

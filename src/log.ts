@@ -4,17 +4,15 @@ import type { LogLevel } from './config/settings.ts'
 
 export type { Logger }
 
-/** The file descriptor of stderr. */
 export const STDERR = 2
-/** Characters that wait to be written. Lines beyond are dropped. */
+/** Characters that wait to be written; lines beyond are dropped. */
 const MAX_WAITING = 4 * 1024 * 1024
-/** Wait before a destination that is busy (EAGAIN) is written to again, in ms. */
+/** Wait before a retry at a busy destination (EAGAIN), in ms. */
 const BUSY_DELAY = 100
 const NEWLINE = 0x0a
-/** pino's number for the level. */
 const WARN = 40
 
-/** JSON lines on stderr, so that stdout stays free for data. Members that could carry a secret are cut. */
+/** JSON lines on stderr, since stdout is for data. Redacts members that could carry a secret. */
 export const createLogger = (
   level: LogLevel,
   destination: { write(line: string): void } = new LogDestination(STDERR),
@@ -31,16 +29,13 @@ export const createLogger = (
     destination,
   )
 
-/**
- * Writes lines to a file descriptor in the background, in order. It never throws and never blocks: lines that cannot be
- * written (full disk, closed pipe) are dropped and counted, and their number is logged once lines can be written again.
- */
+/** Never throws or blocks: lines that cannot be written (full disk, closed pipe) are dropped and counted. */
 export class LogDestination {
   readonly #descriptor: number
   #waiting: string[] = []
   #length = 0
   #isWriting = false
-  /** Whether the last byte written is the end of a line. */
+  /** Whether the last byte written ends a line. */
   #isWhole = true
   #dropped = 0
   #reported = 0
@@ -49,7 +44,6 @@ export class LogDestination {
     this.#descriptor = descriptor
   }
 
-  /** Lines dropped since the start. */
   get dropped(): number {
     return this.#dropped
   }

@@ -5,12 +5,11 @@ import { startService } from './service.ts'
 
 /** EX_CONFIG of sysexits.h. */
 const EXIT_CONFIG = 78
-/** What is needed could not be reached. */
 const EXIT_FAILURE = 1
-/** Longer than a client takes from an answer to its next request; shorter than anybody waits for a stop. */
+/** Idle time of kept-alive connections during a drain, in ms: longer than a client pauses. */
 const IDLE_MS = 1000
 
-/** Runs the service until SIGINT or SIGTERM; SIGHUP reloads. Resolves with the exit code. */
+/** Runs until SIGINT or SIGTERM; SIGHUP reloads. Resolves with the exit code. */
 export const serve = async (): Promise<number> => {
   const reloads = reloadSignals()
   try {
@@ -30,7 +29,7 @@ export const serve = async (): Promise<number> => {
   }
 }
 
-/** SIGHUP from the very first on, for it would end a process that does not listen to it. */
+/** Handles SIGHUP from the start: without a listener it would end the process. */
 const reloadSignals = (): { begin: (context: Context) => void; end: () => void } => {
   let context: Context | null = null
   let wasEarly = false

@@ -5,23 +5,17 @@ import { ConfigError } from './errors.ts'
 import { Connections } from './http/connections.ts'
 import { MAX_HEADER_BYTES } from './http/unreadable-request.ts'
 
-/** A service that listens. */
 export type Service = {
-  /** `http://host:port`, with the port that was given where 0 was asked. */
+  /** `http://host:port`, with the actual port where `PORT` is 0. */
   url: string
-  /**
-   * Takes no further connection, answers every request on those that are there, and lets go of everything.
-   * `idleMs` (default 0) is how long a connection that is kept alive stays open although nothing is sent on it:
-   * clients that are about to send find it open, and are told on their answer that it is the last.
-   */
+  /** `idleMs` (default 0): how long kept-alive connections stay open for a last request. */
   close: (idleMs?: number) => Promise<void>
 }
 
-/** How long requests under way may take to finish once the service was told to stop. */
 const DRAIN_MS = 10_000
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
-/** Longer than the idle time of the proxies and clients in front, so that they, not we, end a connection. */
+/** Longer than proxies and clients keep idle connections, so that they close them and not the server. */
 const KEEP_ALIVE_MS = 65_000
 
 /**
