@@ -18,7 +18,10 @@ type RedisCacheOptions = {
 export const PAUSE_MS = 1000
 const MAX_KEPT_MS = 7 * 24 * 3_600_000
 
-/** Entries carry their group's generation, which `drop` changes: late writes of replicas are misses. */
+/**
+ * Bytes by group and key, shared by replicas; without Redis everything is a miss. Entries carry their group's generation,
+ * which `drop` changes: late writes of replicas are misses.
+ */
 export class RedisCache {
   readonly #options: RedisCacheOptions
   readonly #generations = new Map<string, string>()

@@ -10,11 +10,16 @@ import type { Micros } from '../domain/timestamp.ts'
  * reached. Every implementation passes `test/store/contract.ts`.
  */
 export interface Store {
-  /** Absent fields are kept, or take `NEW_LISTING_FIELDS`. Replacing keeps `created_at`. */
+  /**
+   * Absent fields are kept, or take `NEW_LISTING_FIELDS`. Replacing keeps `created_at`. Refuses rows beyond
+   * `MAX_LISTING_BYTES`.
+   */
   publish(command: PublishCommand): Promise<PublishOutcome>
   /** Always moves `updated_at`. */
   update(command: UpdateCommand): Promise<UpdateOutcome>
+  /** The publisher stays. */
   remove(command: RemoveCommand): Promise<RemoveOutcome>
+  /** Whether a use of that signature for that operation on that listing is known, with any body. */
   hasUse(key: UseKey): Promise<boolean>
 
   /** Ids are never reused. */
@@ -24,7 +29,10 @@ export interface Store {
   /** The first `revokedAt` stays. `null` for an unknown id. */
   revokeKey(id: number): Promise<ApiKey | null>
 
-  /** Visits keys, publishers, then listings by `created_at`. `changesAfter` the position misses nothing. */
+  /**
+   * Visits keys and publishers, then listings by `created_at`, each once. `changesAfter` the position that it returns
+   * misses nothing, and may repeat.
+   */
   load(visitor: LoadVisitor): Promise<Position>
   /**
    * Oldest first, with the current state: applying entries twice or late is harmless. Publishers precede
