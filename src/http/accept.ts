@@ -2,10 +2,10 @@ export const NDJSON_TYPE = 'application/x-ndjson'
 
 const JSON_TYPE = 'application/json'
 
-/** Whether an `Accept` (RFC 9110 section 12.5.1) names `application/x-ndjson`, and `application/json` no more than it. */
+/** Whether `Accept` (RFC 9110 section 12.5.1) prefers NDJSON to JSON, or ranks them equal. */
 export const wantsNdjson = (accept: string | undefined): boolean => wants(accept, NDJSON_TYPE)
 
-/** Whether it names `text/html`, and JSON no more than it: a browser does, a program that takes anything does not. */
+/** The same for `text/html`. Browsers name it; programs that accept anything do not. */
 export const wantsHtml = (accept: string | undefined): boolean => wants(accept, 'text/html')
 
 const wants = (accept: string | undefined, type: string): boolean => {

@@ -14,7 +14,7 @@ const MAX_NAME_LENGTH = 128
 
 const scope = z.enum(['read', 'write'], "Input should be 'read' or 'write'")
 
-/** The name is counted in code points and before trimming; further members are ignored. */
+/** The length of `name` is counted in code points, before trimming. Further members are ignored. */
 const mintRequest = z
   .looseObject({
     name: z
@@ -46,7 +46,7 @@ const apiKey = mintedKey
   .extend({ revoked_at: timestamp.nullable() })
   .meta({ id: 'ApiKey' })
 
-/** A raw key must not stay behind in anybody's cache. */
+/** Answers that hold a raw key must not be cached. */
 const NO_STORE = { 'Cache-Control': 'no-store' }
 
 export const mintKey = (keys: ApiKeys): Route => ({

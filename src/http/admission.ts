@@ -4,17 +4,14 @@ import type { Limiter, LimitState } from '../domain/limiter.ts'
 import { rateLimited } from '../registry/refusals.ts'
 import type { Gate } from './exchange.ts'
 
-/** Headers that tell a caller where it stands; `null` where nothing is counted. */
+/** Rate limit headers of the answer; `null` if nothing is counted. */
 export type Admission = (
   request: IncomingMessage,
   gate: Gate,
   reader: Reader,
 ) => Promise<Record<string, string>> | null
 
-/**
- * Counts a request that has passed its gate: by its key where it has one, else by its address.
- * Rejects with `rate_limited` (429), `Retry-After` and all.
- */
+/** Counts by API key, else by client address. Rejects with `rate_limited` (429) over the limit. */
 export const createAdmission =
   (limiter: Limiter, clientAddress: (request: IncomingMessage) => string): Admission =>
   (request, gate, reader) => {
@@ -24,7 +21,7 @@ export const createAdmission =
     return limiter(kind, who)?.then((state) => admit(kind, state)) ?? null
   }
 
-/** `draft-ietf-httpapi-ratelimit-headers`: the policy's name, what remains, and seconds until it is whole again. */
+/** `draft-ietf-httpapi-ratelimit-headers`: policy, remaining requests, seconds until the reset. */
 const admit = (policy: string, state: LimitState): Record<string, string> => {
   const headers = {
     'RateLimit-Policy': `"${policy}";q=${state.limit};w=60`,

@@ -4,7 +4,6 @@ import { objectBody } from './body.ts'
 import type { Answer, Exchange } from './exchange.ts'
 import type { Route } from './route.ts'
 
-/** What answers agents: a message of the Model Context Protocol in, its answer out. */
 export type AgentsDoor = (
   request: Request,
   asker: Pick<Exchange, 'reader' | 'signal' | 'trace'>,
@@ -21,7 +20,7 @@ const message = z
   })
   .meta({ id: 'McpMessage', description: 'JSON-RPC 2.0, one message; there are no batches' })
 
-/** The agents' door: the streamable HTTP transport of MCP (2025-11-25), stateless, with the keys of every other read. */
+/** MCP's streamable HTTP transport (2025-11-25), stateless, behind the read gate. */
 export const postMcp = (door: AgentsDoor): Route => ({
   method: 'POST',
   path: '/mcp',
@@ -59,7 +58,7 @@ const answerAgent = async (exchange: Exchange, door: AgentsDoor): Promise<Answer
     : { status: response.status, body, headers: unkept }
 }
 
-/** MCP, Transports, Security Warning: else a page could make a name of its own lead to this server (DNS rebinding). */
+/** DNS rebinding (MCP, Transports, Security Warning): a page could resolve its own name to this server. */
 const refusePages = (origin: string | undefined): void => {
   if (origin !== undefined)
     throw new EntrepotError(
@@ -68,12 +67,10 @@ const refusePages = (origin: string | undefined): void => {
     )
 }
 
-/** Where it came to is no business of the protocol's. */
+/** A `Request` needs a URL, which the transport ignores. */
 const NOWHERE = 'http://localhost/mcp'
-/** What the transport looks at. */
 const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version']
 
-/** The transport refuses in words of JSON-RPC; this interface does so in one way only. */
 const refusalOf = (status: number, body: string): EntrepotError => {
   const { error } = JSON.parse(body) as { error: { message: string } }
   return new EntrepotError(CODES[status] ?? 'bad_request', error.message)

@@ -17,17 +17,13 @@ import { traceOf as traceOfHeaders } from './traced-requests.ts'
 
 export type AppOptions = {
   routes: readonly Route[]
-  /** Decides who asks, or throws 401 or 403. */
   authorize: (gate: Gate, authorization: string | undefined) => Reader
   log: Logger
   hot: HotAnswers
-  /** Counts who asks against the limits, or rejects with 429. */
   admit: Admission
-  /** Default: what the request itself says. */
   traceOf?: typeof traceOfHeaders
 }
 
-/** The service as a Koa application: the route table between one log line and one error door. */
 export const createApp = (options: AppOptions): Koa => {
   const { routes, log, traceOf = traceOfHeaders } = options
   const app = new Koa()
@@ -51,7 +47,7 @@ const serve =
     const reader = authorize(route.gate, req.headers.authorization)
     const counted = await (hot.counted(req) ?? admit(req, route.gate, reader))
     if (counted !== null) context.set(counted)
-    // After the gate and the limits, because reading and parsing a body is what a hostile request makes costly.
+    // After gate and limits: reading and parsing the body is the cost of a hostile request.
     const body = route.body === undefined ? null : await readJsonBody(req)
     const exchange: Exchange = {
       params: context.params as Record<string, string>,
@@ -78,7 +74,7 @@ const serve =
       hot.keep(req, reader, { headers: context.res.getHeaders(), body: bytes, isCurrent })
   }
 
-/** The router leaves what it cannot decode as it is, which could name another listing. */
+/** The router passes undecodable parameters on as they are, which could name another listing. */
 const requireDecodable = (path: string): void => {
   try {
     decodeURIComponent(path)
@@ -94,7 +90,7 @@ const respond = (
   context.status = status
   for (const name in headers) context.set(name, headers[name]!)
   if (body === undefined) {
-    // Koa would write the name of the status. It takes `null` for 204, so the status comes again.
+    // Koa would send the status text for `undefined`. `null` sets 204, so the status is set again.
     context.body = null
     context.status = status
     return
@@ -116,10 +112,8 @@ const hangUpSignal = ({ res }: Koa.Context): AbortSignal => {
   return controller.signal
 }
 
-/** Aborts the work on a request whose reader has closed the connection. */
 const HUNG_UP = new Error('the reader closed the connection')
 
-/** One line a request. */
 const logRequests =
   (log: Logger, traceOf: typeof traceOfHeaders): Koa.Middleware =>
   async (context, next) => {
@@ -135,16 +129,15 @@ const logRequests =
     log[levelOf(method, status)]({ requestId, traceId, method, path: pathOf(context), status, ms }, 'request')
   }
 
-/** Reads that went well are many and say little. */
 const levelOf = (method: string, status: number): 'debug' | 'info' | 'warn' => {
   if (status >= 500) return 'warn'
   return (method === 'GET' || method === 'HEAD') && status < 400 ? 'debug' : 'info'
 }
 
-/** The request target as sent, without its query, which may be private. Koa's own path throws where it is no URL. */
+/** Without the query, which may be private. Koa's `path` throws for an invalid URL. */
 const pathOf = ({ req }: Koa.Context): string => req.url!.split('?', 1)[0]!
 
-/** The one error door: everything that was thrown becomes a problem, and nothing internal leaves. */
+/** Every error becomes a problem; internal details go only to the log. */
 const answerErrors =
   (log: Logger): Koa.Middleware =>
   async (context, next) => {
@@ -162,7 +155,7 @@ const answerErrors =
     }
   }
 
-/** Node passes on a request target such as `http://[`, which Koa cannot take apart. */
+/** Node accepts request targets such as `http://[`, which Koa cannot parse. */
 const requireUrl: Koa.Middleware = (context, next) => {
   try {
     context.path
@@ -172,7 +165,7 @@ const requireUrl: Koa.Middleware = (context, next) => {
   return next()
 }
 
-/** Behind the router: no route has taken the request. `OPTIONS` asks what would (RFC 9110 section 9.3.7). */
+/** No route answered. `OPTIONS` lists the path's methods (RFC 9110 section 9.3.7). */
 const answerUnrouted: Koa.Middleware = (context) => {
   const matched = (context.matched ?? []) as { methods: string[] }[]
   if (matched.length === 0) throw new EntrepotError('not_found', 'Not Found')

@@ -5,18 +5,13 @@ import type { Gate } from './exchange.ts'
 type Gates = {
   requireReadKey: boolean
   requireWriteKey: boolean
-  /** Whether a key shows a reader more than she would see without. */
   keysRevealMore: boolean
   /** `null` closes the admin routes. */
   isAdminKey: ((token: string) => boolean) | null
-  /** The active key behind a bearer token. */
   recognise: (token: string) => ApiKey | null
 }
 
-/**
- * The gates, in the deployed protocol's words: docs/protocol.md#2-api-keys.
- * @returns who reads; a token that opens nothing is ignored where no gate is on and no source is private
- */
+/** docs/protocol.md#2-api-keys. Ignores an invalid token if no gate is on and no source is private. */
 export const createAuthorize =
   (gates: Gates) =>
   (gate: Gate, authorization: string | undefined): Reader => {
@@ -40,7 +35,7 @@ const authorizeAdmin = (token: string | null, { isAdminKey }: Gates): Reader => 
   return ANONYMOUS
 }
 
-/** Exactly the seven characters `Bearer `, then the token less surrounding blanks. */
+/** Exactly `Bearer `, then the token, trimmed. */
 const bearerToken = (authorization: string | undefined): string | null =>
   authorization?.startsWith('Bearer ') ? authorization.slice('Bearer '.length).trim() || null : null
 

@@ -5,14 +5,13 @@ import { depthProblem, sizeProblem } from '../domain/json-limits.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Largest request body. */
 export const MAX_BODY_BYTES = 256 * 1024
 
 const JSON_TYPE = /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i
 
 /**
- * Reads a request's JSON, keeping its bytes. `null` for an empty body.
- * @throws EntrepotError `too_large` over a limit on bytes, `invalid` for anything else that is wrong
+ * Reads and parses JSON; `null` for an empty body.
+ * @throws EntrepotError `too_large`, `unsupported_media_type`, `bad_request` (cut off) or `invalid`
  */
 export const readJsonBody = async (request: IncomingMessage): Promise<Exchange['body']> => {
   const bytes = await readBytes(request)
@@ -20,12 +19,12 @@ export const readJsonBody = async (request: IncomingMessage): Promise<Exchange['
   const type = request.headers['content-type']
   if (type !== undefined && !JSON_TYPE.test(type))
     throw invalid('Input should be a valid dictionary: send it as application/json')
-  // On the bytes, because parsing a body that breaks these limits costs the most.
+  // Before parsing: bodies over these limits are the most expensive to parse.
   refuse(depthProblem(bytes) ?? sizeProblem(bytes))
   return { bytes, value: decode(bytes) }
 }
 
-/** The body as an object, or 422 in the words of the deployed protocol. */
+/** @throws EntrepotError `invalid` (422), in the deployed protocol's words */
 export const objectBody = ({ body }: Exchange): { bytes: Buffer; value: JsonObject } => {
   if (body === null || body.value === null) throw invalid('Field required')
   if (!isJsonObject(body.value)) throw invalid('Input should be a valid dictionary')

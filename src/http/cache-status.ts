@@ -4,7 +4,7 @@ import { SourceError } from '../domain/source-error.ts'
 import type { Outcome } from '../gateway/outcome.ts'
 import { joinWithin } from './list-header.ts'
 
-/** `Cache-Status` (RFC 9211) of at most `max` characters: one member for each source, and one for all that do not fit. */
+/** `Cache-Status` (RFC 9211), one member a source. Beyond `max` characters, the rest share one. */
 export const cacheStatus = (outcomes: readonly Outcome[], max: number): string =>
   joinWithin(
     max,
@@ -24,7 +24,7 @@ const member = ({ source, result }: Outcome): Item => {
 
 type Parameter = [name: string, value: BareItem]
 
-/** Memory answers as a cache that is never out of date; a source without a cache is asked every time. */
+/** Local and snapshot answers count as hits; a live source without a cache is always requested. */
 const direct = (mode: Outcome['source']['mode']): Parameter[] =>
   mode === 'live' ? [['fwd', new Token('bypass')]] : [['hit', true]]
 
@@ -53,6 +53,6 @@ const failed = ({ reason }: SourceError): Parameter[] => {
   ]
 }
 
-/** A token where the name is one (RFC 9651 section 3.3.4), else a string, without what neither may hold. */
+/** A token if possible (RFC 9651 section 3.3.4), else a string without invalid characters. */
 const identifier = (name: string): BareItem =>
   /^[A-Za-z*][\w!#$%&'*+.^`|~:/-]*$/.test(name) ? new Token(name) : name.replace(/[^\x20-\x7e]/g, '?')

@@ -2,10 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 
 /**
- * Who is asking, for limits: the peer's address, or what a trusted proxy says of it. `X-Forwarded-For` is read from
- * its end, past every trusted proxy, and never believed when it comes from anybody else.
- * IPv6 addresses count by their /64, which one customer has whole.
- * @param trustedProxies CIDRs
+ * The address that limits count by; IPv6 by its /64, which one customer has whole. `X-Forwarded-For` is read
+ * from its end, past `trustedProxies` (CIDRs), and ignored from other peers, which could forge it.
  */
 export const createClientAddress = (
   trustedProxies: readonly string[],
@@ -36,7 +34,7 @@ export const createClientAddress = (
 
 const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
-/** An IPv4 address that reached an IPv6 socket is itself. */
+/** Unmaps an IPv4-mapped IPv6 address. */
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
 
 const counted = (address: string): string => {

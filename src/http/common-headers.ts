@@ -1,7 +1,6 @@
 import type Koa from 'koa'
 import { EVERY_ANSWER, EVERY_PAGE, type FixedHeaders } from './security-headers.ts'
 
-/** Response headers that a script of another origin may read. */
 const EXPOSED = [
   'ETag',
   'Cache-Status',
@@ -15,17 +14,13 @@ const EXPOSED = [
 const PREFLIGHT_METHODS = 'GET, HEAD, POST, PUT, DELETE, OPTIONS'
 const PREFLIGHT_SECONDS = '600'
 
-/** Headers of every response. */
 export const COMMON_HEADERS: FixedHeaders = [
   ['Access-Control-Allow-Origin', '*'],
   ['Access-Control-Expose-Headers', EXPOSED],
   ...EVERY_ANSWER,
 ]
 
-/**
- * Sets the headers of every answer, problems included: any origin may read it, without a browser's credentials, its type
- * is not guessed, and nothing in it runs. Answers a preflight itself.
- */
+/** Any origin may read any answer, problems included, but without a browser's credentials. */
 export const setCommonHeaders: Koa.Middleware = async (context, next) => {
   const { req, res } = context
   for (const [name, value] of COMMON_HEADERS) res.setHeader(name, value)
@@ -39,7 +34,7 @@ const answerPreflight = (context: Koa.Context): void => {
   const { req, res } = context
   res.setHeader('Access-Control-Allow-Methods', PREFLIGHT_METHODS)
   res.setHeader('Access-Control-Max-Age', PREFLIGHT_SECONDS)
-  // `Authorization` has to be named: a `*` does not cover it (Fetch standard, CORS protocol).
+  // `*` does not cover `Authorization` (Fetch standard, CORS protocol), so the names are listed.
   const asked = req.headers['access-control-request-headers']
   if (asked !== undefined) res.setHeader('Access-Control-Allow-Headers', asked)
   res.setHeader('Vary', 'Access-Control-Request-Headers')

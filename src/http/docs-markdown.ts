@@ -1,7 +1,6 @@
 import { type DocsRow, type DocsSchema, docsRows, docsSchemas } from './docs-rows.ts'
 import type { OpenApiDocument } from './openapi.ts'
 
-/** The route table as Markdown: `docs/api.md`. */
 export const renderMarkdown = (document: OpenApiDocument): string => {
   const rows = docsRows(document)
   return `${[

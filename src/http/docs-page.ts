@@ -12,7 +12,7 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem }
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; overflow-wrap: anywhere }
 `
 
-/** Nothing is loaded and nothing runs; the one style sheet is named by its hash. */
+/** Nothing is loaded or run; the style sheet is allowed by its hash. */
 export const DOCS_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -21,7 +21,6 @@ export const DOCS_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The route table as a page to browse, without a script. */
 export const renderPage = (document: OpenApiDocument): string =>
   `<!doctype html>
 <html lang="en">

@@ -5,10 +5,9 @@ import { lazy } from './lazy.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi.ts'
 import type { Route } from './route.ts'
 
-/** Where the deployed protocol has its pages; here they are the same page as `/docs`. */
+/** Paths of the deployed protocol, with the same page as `/docs`. */
 const OTHER_PATHS = ['/docs/oauth2-redirect', '/redoc']
 
-/** What describes the routes given, and itself. Made when it is first asked for. */
 export const docsRoutes = (routes: readonly Route[]): Route[] => {
   const document = lazy((): OpenApiDocument => describe([...routes, openApi, docs]))
   const json = lazy(() => JSON.stringify(document()))
@@ -36,7 +35,6 @@ export const docsRoutes = (routes: readonly Route[]): Route[] => {
   return [openApi, docs, ...OTHER_PATHS.map((path) => ({ ...docs, path, isUnlisted: true }))]
 }
 
-/** The document of a whole route table. */
 export const describe = (routes: readonly Route[]): OpenApiDocument =>
   openApiDocument(
     routes.filter(({ isUnlisted }) => isUnlisted !== true),

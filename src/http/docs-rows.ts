@@ -1,6 +1,5 @@
 import type { JsonSchema, OpenApiDocument, Operation } from './openapi.ts'
 
-/** An OpenAPI document in the rows that a page or a table shows, all of it plain text. */
 export type DocsRow = {
   method: string
   path: string
@@ -10,9 +9,7 @@ export type DocsRow = {
   successes: string[]
   problems: string[]
   parameters: { name: string; place: string; type: string; description: string }[]
-  /** Type of what is sent; empty for nothing. */
   body: string
-  /** What comes back: status, type and description. */
   answers: { status: string; type: string; description: string }[]
 }
 

@@ -1,9 +1,6 @@
 import { EntrepotError } from '../errors.ts'
 
-/**
- * `If-Match` as the deployed protocol reads it: one tag, with or without quotes and a weak prefix.
- * @throws EntrepotError `filter_spec_mismatch` with the first of the tags that would have matched
- */
+/** @throws EntrepotError `filter_spec_mismatch` with `etag`. Quotes and a weak prefix are optional. */
 export const requireEtag = (
   ifMatch: string | undefined,
   etag: string,
@@ -21,7 +18,7 @@ export const requireEtag = (
   })
 }
 
-/** Whether an `If-None-Match` names this tag, by weak comparison (RFC 9110 section 13.1.2). */
+/** By weak comparison (RFC 9110 section 13.1.2). */
 export const namesEtag = (ifNoneMatch: string | undefined, etag: string): boolean => {
   if (ifNoneMatch === undefined) return false
   if (ifNoneMatch.trim() === '*') return true

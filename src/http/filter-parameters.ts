@@ -2,7 +2,6 @@ import { describeFilter } from '../filter-spec/describe-filter.ts'
 import type { Filter, FilterSpec, ValueType } from '../filter-spec/filter.ts'
 import type { Parameter } from './route.ts'
 
-/** The filters of a spec as query parameters, each with its plain and its set form. */
 export const filterParameters = ({ filters }: Pick<FilterSpec, 'filters'>): Parameter[] =>
   [...filters.values()].map((filter) => ({
     name: filter.name,
@@ -11,7 +10,7 @@ export const filterParameters = ({ filters }: Pick<FilterSpec, 'filters'>): Para
     schema: { anyOf: [...plainForm(filter), setForm(filter)] },
   }))
 
-/** What a value may be without a set form; `not_in`, `exists` and a range without alias have none. */
+/** `not_in`, `exists` and a range without an alias have no plain form. */
 const plainForm = ({ op, alias_kind, value_type }: Filter): { type: string }[] =>
   op === 'in' || (op === 'range' && alias_kind !== null) ? [{ type: JSON_TYPE[value_type] }] : []
 

@@ -26,10 +26,8 @@ const filterSpec = z
   })
   .meta({ id: 'FilterSpec' })
 
-/** Longest wait for upstreams that were never asked before. */
 const MAX_WAIT_MS = 4000
 
-/** The filters that a reader may use, with a strong ETag. */
 export const getFilterSpec = (vocabulary: Vocabulary): Route => ({
   method: 'GET',
   path: '/filter-spec',
@@ -43,7 +41,7 @@ export const getFilterSpec = (vocabulary: Vocabulary): Route => ({
     304: { description: 'It is the one that you know' },
   },
   handle: async ({ header, reader, signal }) => {
-    // Of two gateways that ask each other when they start, neither may wait for the other.
+    // Two gateways that start together and request each other must not wait for each other.
     const isGateway = header('cdn-loop') !== undefined
     const deadline = { ms: MAX_WAIT_MS, caller: signal }
     const { etag, body } = await vocabulary(reader, deadline, isGateway ? [] : undefined)

@@ -41,20 +41,19 @@ export const CURSOR: Parameter = {
   schema: { type: 'string' },
 }
 
-/** Further parameters of a listing read at a gateway: docs/contract.md#34-further-parameters. */
+/** docs/contract.md#34-further-parameters. */
 export const GATEWAY_ONLY: readonly Parameter[] = [REQUIRE, TIMEOUT_MS, SOURCES, EXPLAIN, CURSOR]
 
-/** An empty value asks nothing, as with a filter; `timeout_ms` is a number or is not there. */
+/** Empty values are ignored, except for `timeout_ms`, where they are invalid. */
 export type GatewayParameters = ListingParameters & {
   requireAll: boolean
   budgetMs: number | undefined
-  /** `null` asks all that the reader may see. */
   named: readonly string[] | null
   explain: boolean
   cursor: string | null
 }
 
-/** @throws EntrepotError `invalid` for a parameter that is malformed, `bad_request` for two that exclude each other */
+/** @throws EntrepotError `invalid` for a malformed parameter, `bad_request` for `cursor` with `offset` */
 export const readGatewayParameters = (queryString: string): GatewayParameters => {
   const parameters = readListingParameters(queryString, GATEWAY_PARAMETERS)
   const last = new Map(decodeQuery(queryString))

@@ -1,6 +1,5 @@
 import { Counter, Gauge, type Registry as MetricsRegistry } from 'prom-client'
 
-/** What the process depends on beside its upstreams: the store, which each reading pings, and the log. */
 export function registerHealthMetrics(
   registry: MetricsRegistry,
   { store, droppedLogLines }: { store: { ping(): Promise<void> }; droppedLogLines: () => number },

@@ -10,7 +10,7 @@ const health = z
   })
   .meta({ id: 'Health' })
 
-/** Liveness: a process that answers needs no restart, whatever its store and its upstreams do. */
+/** Independent of store and upstreams: a process that answers needs no restart. */
 export const getLive = (): Route => ({
   method: 'GET',
   path: '/live',
@@ -20,7 +20,6 @@ export const getLive = (): Route => ({
   handle: () => json({ status: 'live' }),
 })
 
-/** The store alone, by a write of its own. Upstreams do not count. */
 export const getHealth = (store: { ping(): Promise<void> }): Route => ({
   method: 'GET',
   path: '/health',

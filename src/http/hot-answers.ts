@@ -8,40 +8,32 @@ import { type RepeatedHead, writeRepeatedHead } from './repeated-head.ts'
 import { requestIdOf } from './request-id.ts'
 import type { CountAnswer } from './request-metrics.ts'
 
-/** A finished answer, ready to be written. */
 type HotAnswer = {
-  /** Names and values in turn; the last value is each request's own id. */
+  /** Names and values in turn; the last value is the request's id. */
   headers: string[]
-  /** What Node has made of them in the last second; `null` before the first. */
   head: RepeatedHead | null
   body: Buffer
   isCurrent: () => boolean
-  /** Counts a response; `null` before the first. */
   count: CountAnswer | null
-  /** In progress while the answer is out of date and one request has it made anew. */
   renewal: Renewal | null
 }
 
 type HotOptions = Pick<AppOptions, 'authorize' | 'admit'> & {
-  /** Counts the responses that are given from here. */
   counter: (request: IncomingMessage, status: number) => CountAnswer
-  /** Counts a request from now until its connection has closed or its response is sent. Default: nothing. */
+  /** Counts a request until its response is sent or its connection closes. */
   observe?: (request: IncomingMessage, response: ServerResponse) => void
 }
 
-/** Memory of all kept answers together: bodies, headers, URLs and a fixed part for each. */
+/** Bodies, headers, URLs and `OVERHEAD_BYTES` of all answers. */
 export const MAX_HOT_BYTES = 64 * 1024 * 1024
-/** Most answers to either kind of reader. */
 const MAX_HOT_ANSWERS = 5000
-/** A larger answer is not worth its place. */
 const MAX_HOT_ANSWER_BYTES = 1024 * 1024
-/** What an answer takes beside its body and URL. Measured: 1.6 KiB in a Registry, 3.3 KiB in a gateway. */
+/** Beside body and URL. Measured: 1.6 KiB in a Registry, 3.3 KiB in a gateway. */
 const OVERHEAD_BYTES = 4096
 
 /**
- * Finished answers to reads, kept as bytes and given again for as long as what they were made of has not changed.
- * An optimisation in front of the application, with the same answers: every request passes the gate and its limit,
- * and any header that could lead to another answer sends the request on.
+ * Sends whole answers again while what they were made of is unchanged. Every request passes gate and limits;
+ * one with a header that could change the answer goes to the application.
  */
 export class HotAnswers {
   /** By URL. Readers with a key all see the same, and so do readers without. */
@@ -49,7 +41,7 @@ export class HotAnswers {
     anonymous: answersByUrl(),
     key: answersByUrl(),
   }
-  /** Requests over their limit, which the application refuses without counting them again. */
+  /** Over their limit: the application refuses them without counting them again. */
   readonly #refused = new WeakMap<IncomingMessage, ReturnType<Admission>>()
 
   keep(
@@ -71,15 +63,11 @@ export class HotAnswers {
     before?.renewal?.end()
   }
 
-  /** How a request was counted that is over its limit and was passed on from here; else `null`. */
   counted(request: IncomingMessage): ReturnType<Admission> {
     return this.#refused.get(request) ?? null
   }
 
-  /**
-   * Where a kept answer is out of date, one request has it made anew, and the others wait for that.
-   * @param application answers everything that is not kept
-   */
+  /** One request renews an outdated answer, and the others wait. `application` answers the rest. */
   listener(options: HotOptions, application: RequestListener): RequestListener {
     const { authorize, admit, counter, observe = () => {} } = options
     const pass = (request: IncomingMessage, response: ServerResponse, hasWaited: boolean): void => {
@@ -133,17 +121,15 @@ const answersByUrl = (): LRUCache<string, HotAnswer> =>
 const linesOf = (headers: OutgoingHttpHeaders): string[] =>
   Object.entries(headers).flatMap(([name, value]) => [value].flat().flatMap((one) => [name, String(one)]))
 
-/** The headers that every request for the answer gets, and a place for its own id. */
 function sharedLines(sent: OutgoingHttpHeaders): string[] {
   const headers = { ...sent }
   for (const name of OWN_HEADERS) delete headers[name]
   return [...linesOf(headers), 'X-Request-Id', '']
 }
 
-/** What the answer to one request says of that request alone. */
 const OWN_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'server-timing']
 
-/** A small buffer is a part of a larger one, which it would keep in memory. */
+/** A small buffer would keep the larger one that it is part of in memory. */
 function ownBytes(body: Buffer): Buffer {
   if (body.buffer.byteLength === body.length) return body
   const own = Buffer.allocUnsafeSlow(body.length)
@@ -151,7 +137,7 @@ function ownBytes(body: Buffer): Buffer {
   return own
 }
 
-/** `null` where the gate is shut: the application says so in its own words. */
+/** `null` if the gate refuses: the application answers then. */
 const readerOf = (request: IncomingMessage, authorize: AppOptions['authorize']): Reader | null => {
   try {
     return authorize('read', request.headers.authorization)

@@ -1,4 +1,4 @@
-/** Makes a value when it is first needed, and keeps it. A promise that rejects is dropped: the next call tries again. */
+/** Makes a value on first use. A promise that rejects is dropped, so the next call tries again. */
 export function lazy<Value>(make: () => Value): () => Value {
   let value: Value | undefined
   const drop = (): void => {

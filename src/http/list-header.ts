@@ -1,11 +1,6 @@
-/** Room for the member that stands for others. */
 const SUMMARY_LENGTH = 40
 
-/**
- * The members of a list header (RFC 9110 section 5.6.1), as many as fit.
- * @param max most characters
- * @param summary the member for the last `left` of them, where not all fit; at most 40 characters
- */
+/** Members that fit into `max` (RFC 9110 section 5.6.1), then `summary` (at most 40 characters) if needed. */
 export function joinWithin(
   max: number,
   members: readonly string[],

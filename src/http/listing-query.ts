@@ -4,10 +4,7 @@ import type { FilterSpec } from '../filter-spec/filter.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
 import type { ListingParameters } from './parameters.ts'
 
-/**
- * The question that the parameters of a listing read ask.
- * @throws EntrepotError `bad_request` for a filter that is unknown or malformed
- */
+/** @throws EntrepotError `bad_request` for an unknown or malformed filter */
 export const queryOf = (
   spec: Pick<FilterSpec, 'filters'>,
   status: ListingStatus | null,

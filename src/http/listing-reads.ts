@@ -21,7 +21,6 @@ import {
 import type { Parameter, Route } from './route.ts'
 import { envelope, listing } from './wire.ts'
 
-/** `GET /listings` of a plain Registry: exactly `items`, `count` and `total_after_filter`. */
 export const listLocalListings = (spec: FilterSpec, replica: Replica): Route => ({
   method: 'GET',
   path: '/listings',
@@ -35,7 +34,6 @@ export const listLocalListings = (spec: FilterSpec, replica: Replica): Route => 
   handle: (exchange) => readLocal(exchange, spec, replica),
 })
 
-/** What `GET /listings` takes with and without upstreams. */
 export const listingParameters = (spec: FilterSpec): Parameter[] => [
   STATUS,
   PUBLISHER,
@@ -49,7 +47,7 @@ const readLocal = ({ queryString, header }: Exchange, spec: FilterSpec, replica:
   const parameters = readListingParameters(queryString)
   requireEtag(header('if-match'), spec.etag)
   const status = readStatusParameter(parameters.status)
-  // The protocol answers an unknown publisher before it looks at the filters.
+  // In the protocol, an unknown publisher is answered before the filters are checked.
   const { publisher } = parameters
   const { projection } = replica
   const { version } = projection.listings
@@ -64,7 +62,6 @@ const readLocal = ({ queryString, header }: Exchange, spec: FilterSpec, replica:
   return { body, isCurrent }
 }
 
-/** Any status. */
 export const getListing = (replica: Replica): Route => ({
   method: 'GET',
   path: '/listings/:id',

@@ -11,24 +11,17 @@ import { joinWithin } from './list-header.ts'
 
 export type MergedHeaderOptions = {
   gatewayId: string
-  /** Longest time for which an answer counts as fresh. */
+  /** Longest `max-age`. */
   freshSeconds: number
-  /** Names the key that cursors are sealed with. */
   cursorKeyId: string
   clock: Clock
 }
 
-/**
- * `Cache-Status` and `Server-Timing` together stay below 4 KiB, however many sources there are: proxies refuse long
- * headers, and clients of Node more than 16 KiB of them.
- */
+/** Together below 4 KiB: proxies refuse long headers, and Node's clients more than 16 KiB. */
 const MAX_CACHE_STATUS = 2400
 const MAX_SERVER_TIMING = 1600
 
-/**
- * Headers of a merged answer (docs/contract.md#4-headers), about sources that the reader may see.
- * @param rows its items as they are sent
- */
+/** docs/contract.md#4-headers, about visible sources. `rows`: the items as sent. */
 export const mergedHeaders = (
   answer: MergedPage,
   rows: Uint8Array,
@@ -45,7 +38,6 @@ export const mergedHeaders = (
   Via: `1.1 ${gatewayId}`,
 })
 
-/** The same of a single listing, from the sources that were asked until it was found. */
 export const oneListingHeaders = (
   { outcomes, complete }: Pick<FoundListing, 'outcomes' | 'complete'>,
   reader: Reader,
@@ -58,7 +50,7 @@ export const oneListingHeaders = (
   Via: `1.1 ${gatewayId}`,
 })
 
-/** The same of an answer that is sent while it is still made: what it will be, its last line says. */
+/** Completeness is not known yet: the last line of the stream reports it. */
 export const streamHeaders = (
   outcomes: readonly Outcome[],
   { gatewayId }: Pick<MergedHeaderOptions, 'gatewayId'>,
@@ -69,13 +61,11 @@ export const streamHeaders = (
   Via: `1.1 ${gatewayId}`,
 })
 
-/** What else than its URL a merged answer depends on. */
 const MERGED_VARY = 'Accept, Authorization'
 
-/** Whoever asks without a key sees what anybody would. */
+/** Readers without a key all see the same. */
 const audience = (reader: Reader): string => (reader.kind === 'anonymous' ? 'public' : 'private')
 
-/** As long as everything that it was made of stays fresh. */
 const maxAge = (outcomes: readonly Outcome[], freshSeconds: number): number => {
   const remaining = outcomes.flatMap(({ result }) =>
     result instanceof SourceError || result.cache === undefined ? [] : [result.cache.ttlSeconds],
@@ -85,7 +75,7 @@ const maxAge = (outcomes: readonly Outcome[], freshSeconds: number): number => {
 
 type CursorOptions = Pick<MergedHeaderOptions, 'cursorKeyId' | 'clock'>
 
-/** Equal for answers with equal contents: elapsed times and ages are left out, and so are the bytes of a cursor. */
+/** Equal for equal contents: ignores elapsed times, ages and the bytes of a cursor. */
 const fingerprint = (
   { total, complete, sources, nextCursor }: MergedPage,
   rows: Uint8Array,
@@ -97,7 +87,7 @@ const fingerprint = (
   return hash.digest('base64url').slice(0, 27)
 }
 
-/** Changes when a reader should get a new cursor: after half its life, and with the key that seals it. */
+/** Changes after half a cursor's life and with its key: readers then get a new cursor. */
 function cursorPeriod({ cursorKeyId, clock }: CursorOptions): string {
   return `${cursorKeyId} ${Math.floor(clock.now() / 1000 / (CURSOR_SECONDS / 2))}`
 }

@@ -20,7 +20,6 @@ const REGISTRY: Parameter = {
   schema: { type: 'string' },
 }
 
-/** `GET /listings/{id}` of a gateway: any status, the best copy of all sources. */
 export const getMergedListing = (gateway: MergedListing): Route => ({
   method: 'GET',
   path: '/listings/:id',

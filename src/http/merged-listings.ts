@@ -24,7 +24,6 @@ import { IF_NONE_MATCH, readStatusParameter } from './parameters.ts'
 import { requestCaching } from './request-caching.ts'
 import type { Route } from './route.ts'
 
-/** What the merged list is answered from. */
 export type MergedListings = MergedHeaderOptions & {
   spec: FilterSpec
   vocabulary: Vocabulary
@@ -34,7 +33,6 @@ export type MergedListings = MergedHeaderOptions & {
   clock: Clock
 }
 
-/** `GET /listings` of a gateway. */
 export const listMergedListings = (gateway: MergedListings): Route => ({
   method: 'GET',
   path: '/listings',
@@ -84,7 +82,7 @@ const readMerged = async (exchange: Exchange, gateway: MergedListings): Promise<
   return { body, headers, ...(isCurrent === null ? {} : { isCurrent }) }
 }
 
-/** The filters that the reader may use. Waiting for them is part of the budget. */
+/** Waiting for the filters is part of the budget. */
 const readVocabulary = async (
   { header, reader, signal: caller }: Exchange,
   { vocabulary, spec, budgetMs }: MergedListings,
@@ -95,15 +93,14 @@ const readVocabulary = async (
   const ms = parameters.budgetMs ?? budgetMs
   const asked = ifMatch === undefined ? parameters.filters : undefined
   const read = await vocabulary(reader, { ms, caller }, asked)
-  // A reader who knows only our own filter spec may name its etag as well.
+  // Readers may know only our own filter spec, so its etag matches, too.
   requireEtag(ifMatch, read.etag, spec.etag)
   return { vocabulary: read, leftMs: Math.max(1, ms - (performance.now() - started)) }
 }
 
 /**
- * How long an answer may be served again as it is: while every Reading is current, the filters mean the same, and none
- * of it is a second older; one with a cursor for less than the cursor is valid. `null` where it may not be.
- * @param vocabulary of the filters that were used; `null` for none
+ * Whether the answer may be served again: every Reading and the filters are current, no age is a second
+ * older, and a cursor has half its life left. `null`: never.
  */
 const currency = (page: MergedPage, vocabulary: CurrentSpec | null, clock: Clock): (() => boolean) | null => {
   const checks: ((now: number) => boolean)[] = vocabulary === null ? [] : [vocabulary.isCurrent]
@@ -119,7 +116,7 @@ const currency = (page: MergedPage, vocabulary: CurrentSpec | null, clock: Clock
   return whileCurrent(checks, now, until, clock)
 }
 
-/** A function of its own, so that nothing else of the answer is kept alive. */
+/** A separate function, so that the closure does not keep the answer in memory. */
 const whileCurrent =
   (checks: readonly ((now: number) => boolean)[], from: number, until: number, clock: Clock) =>
   (): boolean => {
@@ -127,7 +124,6 @@ const whileCurrent =
     return from <= now && now < until && checks.every((isCurrent) => isCurrent(now))
   }
 
-/** A stream has no pages: `limit` and `offset` mean nothing. */
 const streamMerged = async (
   gateway: MergedListings,
   query: ListingQuery,

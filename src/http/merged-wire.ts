@@ -1,8 +1,6 @@
 import { z } from 'zod'
 import { envelope } from './wire.ts'
 
-/** What the routes of a gateway answer with. */
-
 const STATES = ['loaded', 'stale', 'unavailable', 'not_yet_loaded', 'skipped'] as const
 
 const explanation = z.looseObject({
@@ -47,7 +45,6 @@ const provenance = z
   })
   .meta({ id: 'Provenance' })
 
-/** The members that every listing of another Registry has. */
 export const mergedListing = z
   .looseObject({
     listing_id: z.string(),

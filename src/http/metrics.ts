@@ -4,7 +4,7 @@ import type { Route } from './route.ts'
 import { registerSourceMetrics } from './source-metrics.ts'
 import type { SourceBook } from './sources.ts'
 
-/** Where everything that is counted is registered. `sources`: as they are when it is read; none without upstreams. */
+/** `sources` is read at every scrape. */
 export const createMetrics = (sources: () => SourceBook['sources']): MetricsRegistry => {
   const registry = new MetricsRegistry()
   registerProcess(registry)
@@ -12,7 +12,6 @@ export const createMetrics = (sources: () => SourceBook['sources']): MetricsRegi
   return registry
 }
 
-/** Names as every Prometheus client library has them. */
 const registerProcess = (registry: MetricsRegistry): void => {
   const registers = [registry]
   new Gauge({
@@ -45,14 +44,12 @@ const registerProcess = (registry: MetricsRegistry): void => {
 
 export type MetricsOptions = {
   metrics: MetricsRegistry
-  /** Whether everybody may read them, less the series of private sources. */
+  /** Readable without a key, except for the series of private sources. */
   metricsPublic: boolean
-  /** Whether an `Authorization` header holds the operator's key. Default: it never does. */
   isOperator?: (authorization: string | undefined) => boolean
   gateway: SourceBook | null
 }
 
-/** `GET /metrics`: for the operator, or for everybody. */
 export function getMetrics({
   metrics,
   metricsPublic,
@@ -77,7 +74,6 @@ export function getMetrics({
   }
 }
 
-/** Drops every series that names a private source. */
 function withoutPrivate(text: string, sources: SourceBook['sources']): string {
   const labels = sources
     .map(({ status }) => status())

@@ -6,7 +6,6 @@ import { problem } from './wire.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** As much of an OpenAPI 3.1 document as we write. */
 export type OpenApiDocument = {
   openapi: '3.1.1'
   info: { title: string; version: string; description: string }
@@ -29,7 +28,6 @@ type Content = Record<string, { schema: JsonSchema }>
 
 const PROBLEM_TYPE = 'application/problem+json'
 
-/** The route table as an OpenAPI 3.1 document; bodies by the very schemas that check them. */
 export const openApiDocument = (routes: readonly Route[], version: string): OpenApiDocument => {
   const { schemaOf, components } = convertSchemas(routes)
   const paths: OpenApiDocument['paths'] = {}
@@ -60,7 +58,7 @@ export const openApiDocument = (routes: readonly Route[], version: string): Open
 
 type SchemaOf = (schema: z.ZodType) => JsonSchema
 
-/** All schemas in one go, so that each named one is written once, under `components`. */
+/** In one conversion, so that each named schema appears once, under `components`. */
 const convertSchemas = (
   routes: readonly Route[],
 ): { schemaOf: SchemaOf; components: Record<string, JsonSchema> } => {
@@ -96,7 +94,7 @@ const operation = (route: Route, schemaOf: SchemaOf): Operation => ({
   },
 })
 
-/** A read or write gate is a setting, so its key may not be needed. */
+/** Read and write gates are settings, so their key is optional. */
 const SECURITY: Readonly<Record<Gate, Record<string, string[]>[]>> = {
   none: [],
   read: [{ apiKey: [] }, {}],
@@ -122,7 +120,7 @@ const GATE_REFUSALS: Readonly<Record<Gate, readonly number[]>> = {
 }
 const BODY_REFUSALS = [400, 413, 415, 422]
 
-/** A path parameter may be badly encoded; whatever writes may find the store away. */
+/** Path parameters may be malformed (400), and writes may fail in the store (503). */
 const problemStatuses = ({ method, path, gate, body, refusals = [] }: Route): number[] => {
   const statuses = new Set([...GATE_REFUSALS[gate], ...refusals])
   for (const status of body === undefined ? [] : BODY_REFUSALS) statuses.add(status)

@@ -55,21 +55,17 @@ export const IF_NONE_MATCH: Parameter = {
   schema: { type: 'string' },
 }
 
-/** The reserved parameters of a listing read, checked, and the rest as they came. */
 export type ListingParameters = {
   limit: number
   offset: number
-  /** As sent: `''` asks for every status. */
+  /** `''`: every status. */
   status: string
-  /** Lower-cased; `null` asks for every publisher. */
+  /** Lower-case; `null`: every publisher. */
   publisher: string | null
   filters: [name: string, value: string][]
 }
 
-/**
- * @param reserved the parameters that are no filters: those of a Registry, or those of a gateway
- * @throws EntrepotError `invalid` with everything that is wrong with `limit` and `offset`
- */
+/** @throws EntrepotError `invalid` with every fault of `limit` and `offset` */
 export const readListingParameters = (
   queryString: string,
   reserved: ReadonlySet<string> = REGISTRY_PARAMETERS,
@@ -84,7 +80,6 @@ export const readListingParameters = (
   }
 }
 
-/** @throws EntrepotError `invalid` with everything that is wrong with the two */
 export const readPaging = (query: ReadonlyMap<string, string>): { limit: number; offset: number } => {
   const errors: Violation[] = []
   const limit = readInteger(LIMIT, query.get('limit'), DEFAULT_LIMIT, errors)
@@ -93,14 +88,12 @@ export const readPaging = (query: ReadonlyMap<string, string>): { limit: number;
   return { limit, offset }
 }
 
-/** `null` for the empty string, which asks for every status. */
 export const readStatusParameter = (status: string): ListingStatus | null => {
   if (status === '') return null
   if (isListingStatus(status)) return status
   throw new EntrepotError('bad_request', `Invalid status: ${status}`)
 }
 
-/** @returns `undefined` where the parameter is absent */
 export const readIntegerParameter = (
   parameter: IntegerParameter,
   text: string | undefined,
@@ -113,7 +106,7 @@ export const readIntegerParameter = (
 
 const INTEGER = /^\s*[+-]?\d+(\.0*)?\s*$/
 
-/** Lenient as the deployed protocol: `5.0`, `+5`, ` 5 ` and `01` are integers. */
+/** As lenient as the deployed protocol: `5.0`, `+5`, ` 5 ` and `01` are integers. */
 const readInteger = <Fallback>(
   { in: place, name, schema }: IntegerParameter,
   text: string | undefined,

@@ -3,12 +3,12 @@ import { EntrepotError } from '../errors.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
-/** An error as a response: RFC 9457, with `detail` always a string. */
+/** RFC 9457; `detail` is always a string. */
 export type Problem = { status: number; headers: Record<string, string>; body: string }
 
 export const problemOf = (cause: unknown): Problem => {
   if (cause instanceof EntrepotError) return render(cause)
-  // Koa and Node refuse some requests themselves (a broken percent-encoding, say) with a status below 500.
+  // Koa and Node refuse some requests with a 4xx, such as those with a broken percent-encoding.
   const status = (cause as { status?: unknown }).status
   if (typeof status === 'number' && status >= 400 && status < 500)
     return render(new EntrepotError('bad_request', 'The request could not be understood'))
@@ -17,7 +17,7 @@ export const problemOf = (cause: unknown): Problem => {
 
 const render = ({ code, status, message, errors, members, headers }: EntrepotError): Problem => ({
   status,
-  // What went wrong now may go well next time, and some refusals would else be kept (RFC 9110 section 15.1).
+  // Errors may be temporary, and caches would keep some of them (RFC 9110 section 15.1).
   headers: {
     'Cache-Control': 'no-store',
     ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),

@@ -6,12 +6,11 @@ import type { Route } from './route.ts'
 const readiness = z.object({ status: z.literal('ready') }).meta({ id: 'Readiness' })
 
 type Readiness = {
-  /** Whether every snapshot upstream was pulled once, with whatever outcome. */
   areTried: () => boolean
   keys: { areVerifiable: () => Promise<boolean> }
 }
 
-/** Readiness: whether traffic should be sent here. The service listens only after its own index is loaded. */
+/** The service listens only after its own index is loaded. */
 export const getReady = ({ areTried, keys }: Readiness): Route => ({
   method: 'GET',
   path: '/ready',

@@ -1,9 +1,8 @@
 import { Gauge, type Registry as MetricsRegistry } from 'prom-client'
 
-/** How the latest reload of the configuration went, and when one last went well (ms since the Unix epoch). */
+/** `at`: the last successful load, in ms since the Unix epoch. */
 type ReloadState = { wentWell: boolean; at: number }
 
-/** Named as Prometheus names its own. */
 export const registerReloadMetrics = (registry: MetricsRegistry, state: () => ReloadState): void => {
   const registers = [registry]
   new Gauge({

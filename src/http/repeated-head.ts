@@ -1,18 +1,14 @@
 import type { ServerResponse } from 'node:http'
 
-/** The head of a response as Node has written it: what is before a request's id, and what is behind it. */
 export type RepeatedHead = { second: number; before: string; after: string }
 
-/** Where Node keeps a head until it is sent: private, so without it every head is left to Node. */
+/** Private to Node. Without it, Node writes every head. */
 type WithHead = ServerResponse & { _header?: unknown }
 
 /**
- * Writes the head of a 200. Node checks and joins every header of every response, which takes longer than all the rest
- * of an answer from memory. So one response a second gets its head from Node, with the `Date`, and the others in that
- * second repeat it with an id of their own. Responses that close their connection are left to Node, too.
- * @param headers names and values in turn, a Content-Length among them; the last value is the request's id
- * @param repeated what was returned for the response before with these headers; `null` before the first
- * @returns what to pass for the next
+ * Writes the head of a 200. Node's work on all headers takes longer than the rest of an answer from memory.
+ * So Node writes one head a second, with its `Date`, and the others repeat it with their own id.
+ * @param headers names and values in turn, Content-Length included; the last value is the request's id
  */
 export function writeRepeatedHead(
   response: ServerResponse,

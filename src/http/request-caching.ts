@@ -1,9 +1,6 @@
 import type { Caching } from '../domain/query.ts'
 
-/**
- * What a request says about answers that are kept (RFC 9111 section 5.2.1): of its `Cache-Control` the two directives
- * that are heeded, and `Pragma: no-cache` where there is none.
- */
+/** The supported directives of `Cache-Control` (RFC 9111 section 5.2.1), or else of `Pragma`. */
 export const requestCaching = (
   cacheControl: string | undefined,
   pragma: string | undefined,

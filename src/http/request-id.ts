@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
-/** The caller's `X-Request-Id` where it is harmless, so that a call can be followed across services; else a new one. */
+/** The caller's `X-Request-Id` if harmless, so that calls can be followed across services. */
 export function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers['x-request-id']
   return given !== undefined && HARMLESS.test(String(given)) ? String(given) : newRequestId()
@@ -9,7 +9,7 @@ export function requestIdOf({ headers }: IncomingMessage): string {
 
 const HARMLESS = /^[\w.-]{1,64}$/
 
-/** 96 random bits, cut from a supply of many: a UUID would take a tenth of the time of an answer from memory. */
+/** 96 random bits, cut from a batch: a UUID takes a tenth of the time of an answer from memory. */
 function newRequestId(): string {
   if (next === supply.length) {
     supply = randomBytes(SUPPLY_BYTES).toString('base64url')

@@ -4,22 +4,19 @@ import type { InFlightRequests } from './in-flight-requests.ts'
 import { recordedStatus } from './recorded-status.ts'
 import type { Route } from './route.ts'
 
-/** Seconds; hot answers are below the first, a whole budget is near the last. */
 const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10]
 
-/** What one route has answered. Plain numbers, because counting a request is a part of answering it from memory. */
+/** Plain numbers: counting a request is part of answering it from memory. */
 type Tally = {
   path: string
   counts: Map<string, { method: string; status: number; count: number; add: CountAnswer }>
   seconds: number
-  /** Requests by the first bucket that holds them; the last is for those beyond all. */
   buckets: number[]
 }
 
-/** `started`: milliseconds, as `performance.now()` tells them. */
+/** `started`: `performance.now()`, in ms. */
 export type CountAnswer = (started: number) => void
 
-/** Requests by route, method and status, and how long they took, for `GET /metrics`. */
 export class RequestMetrics {
   readonly #fixed = new Map<string, Tally>()
   readonly #open: { prefix: string; suffix: string; tally: Tally }[] = []
@@ -29,7 +26,6 @@ export class RequestMetrics {
     this.#register(registry)
   }
 
-  /** Counts these routes by their own names from now on; what was counted before stays. */
   cover(routes: readonly Pick<Route, 'path'>[]): void {
     for (const { path } of routes) {
       const [prefix = '', suffix] = path.split(/[:*]\w+/)
@@ -40,7 +36,6 @@ export class RequestMetrics {
     }
   }
 
-  /** Counts a request when it ends, and until then as in flight. */
   observer(inFlight: InFlightRequests): (request: IncomingMessage, response: ServerResponse) => void {
     return (request, response) => {
       const started = performance.now()
@@ -52,7 +47,7 @@ export class RequestMetrics {
     }
   }
 
-  /** What counts one more answer of that status to that question, told when it began. Good for as long as the process. */
+  /** The function that counts such an answer, valid for the life of the process. */
   readonly counter = ({ url = '', method: sent }: IncomingMessage, status: number): CountAnswer => {
     const tally = this.#tallyOf(url)
     const method = METHODS.has(sent) ? sent! : 'other'
@@ -72,7 +67,7 @@ export class RequestMetrics {
     return add
   }
 
-  /** The route that a target is of; `null` where it is none. */
+  /** `null` if no route matches. */
   readonly routeOf = (url: string): string | null => {
     const tally = this.#tallyOf(url)
     return tally === this.#other ? null : tally.path
@@ -118,7 +113,7 @@ const tallyFor = (path: string): Tally => ({
 
 const DURATION = 'entrepot_request_duration_seconds'
 
-/** A histogram of tallies: prom-client's own makes two objects and a key for every observation. */
+/** prom-client's own histogram allocates two objects and a key for every observation. */
 class RouteDurations extends Histogram<'route'> {
   readonly #tallies: () => Tally[]
 
@@ -133,7 +128,7 @@ class RouteDurations extends Histogram<'route'> {
     this.#tallies = tallies
   }
 
-  /** What prom-client renders. */
+  /** Called by prom-client. */
   async getForPromString() {
     const values = this.#tallies().flatMap(({ path: route, seconds, buckets }) => {
       let count = 0
@@ -154,5 +149,5 @@ class RouteDurations extends Histogram<'route'> {
   }
 }
 
-/** Unknown methods share one label, so that their number is bounded. */
+/** Unknown methods share one label: bounded cardinality. */
 const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'])

@@ -20,21 +20,18 @@ import { listSourceDetails, listSources, refreshSource, type SourceBook } from '
 import { getStats } from './stats.ts'
 import { webRoutes } from './web/routes.ts'
 
-/** What the routes answer from. */
 export type Service = Omit<MetricsOptions, 'gateway'> & {
   spec: FilterSpec
-  /** This service's own Registry; `null` for a pure gateway. */
+  /** `null` for a pure gateway. */
   registry: Publishing | null
   keys: ApiKeys
-  /** `null` where no upstream is configured: a plain Registry. */
+  /** `null` for a plain Registry. */
   gateway: (Omit<MergedListings, 'spec'> & MergedListing & SourceBook) | null
   agents: AgentsDoor
   store: Publishing['store']
-  /** Whether every snapshot upstream was pulled once. */
   areTried: () => boolean
 }
 
-/** The route table. */
 export const createRoutes = (service: Service): Route[] => {
   const { spec, keys, gateway, store } = service
   const routes = [
@@ -54,7 +51,6 @@ export const createRoutes = (service: Service): Route[] => {
   return [...routes, ...docsRoutes(routes)]
 }
 
-/** Where there is no Registry, its routes are none. */
 const listingRoutes = ({ spec, registry, gateway }: Service): Route[] => {
   const merged = gateway === null ? [] : [listMergedListings({ ...gateway, spec }), getMergedListing(gateway)]
   if (registry === null) return [...merged, NO_REGISTRY]
@@ -71,7 +67,7 @@ const listingRoutes = ({ spec, registry, gateway }: Service): Route[] => {
   ]
 }
 
-/** A pure gateway takes no listings: 404 with a reason rather than 405. */
+/** 404 with a reason rather than 405. */
 const NO_REGISTRY: Route = {
   method: 'POST',
   path: '/listings',

@@ -3,10 +3,7 @@ import helmet, { type HelmetOptions } from 'helmet'
 
 export type FixedHeaders = readonly (readonly [name: string, value: string])[]
 
-/**
- * What helmet sets, computed once: as data that is copied into every answer, it costs a request nothing to work out.
- * @param options which of helmet's headers, and how
- */
+/** Helmet's headers, computed once rather than for every request. */
 const headersOf = (options: HelmetOptions): FixedHeaders => {
   const set = new Map<string, string>()
   const recording: Pick<ServerResponse, 'setHeader' | 'removeHeader'> = {
@@ -22,9 +19,9 @@ const headersOf = (options: HelmetOptions): FixedHeaders => {
   return [...set]
 }
 
-/** Headers of helmet that say something about pages alone, or to no browser that is still in use. */
+/** Headers that matter only for pages, or only in browsers that are no longer in use. */
 const LEFT_OUT = {
-  // A promise about TLS, which ends in front of this process (RFC 6797 section 7.2): docs/security.md.
+  // TLS ends in front of this process (RFC 6797 section 7.2): docs/security.md.
   strictTransportSecurity: false,
   crossOriginEmbedderPolicy: false,
   crossOriginOpenerPolicy: false,
@@ -37,7 +34,7 @@ const LEFT_OUT = {
   xXssProtection: false,
 } as const satisfies HelmetOptions
 
-/** Nothing in an answer may load, run, submit or be framed; a page of ours names what it needs instead. */
+/** No answer may load, run, submit or be framed; our pages list what they need instead. */
 const NOTHING = {
   defaultSrc: ["'none'"],
   baseUri: ["'none'"],
@@ -45,14 +42,14 @@ const NOTHING = {
   frameAncestors: ["'none'"],
 }
 
-/** Headers of every answer. Any origin may read the market, hence `cross-origin`. */
+/** `cross-origin`, because any origin may read the market. */
 export const EVERY_ANSWER: FixedHeaders = headersOf({
   ...LEFT_OUT,
   contentSecurityPolicy: { useDefaults: false, directives: NOTHING },
   crossOriginResourcePolicy: { policy: 'cross-origin' },
 })
 
-/** What a page carries besides: it shares no process with other origins' windows, and looks up no seller's host. */
+/** Isolates pages from other origins' windows, and prevents DNS lookups of sellers' hosts. */
 export const EVERY_PAGE: FixedHeaders = headersOf({
   ...LEFT_OUT,
   contentSecurityPolicy: false,

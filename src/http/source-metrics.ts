@@ -2,7 +2,6 @@ import { Counter, Gauge, type Registry as MetricsRegistry } from 'prom-client'
 import type { SourceDetails, SourceStatus } from '../domain/source-status.ts'
 import type { SourceBook } from './sources.ts'
 
-/** Everything that `GET /admin/sources` knows of the sources, for `GET /metrics`; read when it is asked for. */
 export const registerSourceMetrics = (
   registry: MetricsRegistry,
   sources: () => SourceBook['sources'],

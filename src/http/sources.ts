@@ -6,9 +6,8 @@ import { maySee } from '../gateway/visible.ts'
 import { json } from './exchange.ts'
 import type { Parameter, Route } from './route.ts'
 
-/** The sources of a gateway as their operator sees them. */
 export type SourceBook = {
-  /** In the order of the configuration. */
+  /** In configuration order. */
   sources: readonly { status: () => SourceStatus | SourceDetails; refresh?: () => void }[]
 }
 
@@ -63,7 +62,6 @@ const sourceDetails = sourceStatus
   })
   .meta({ id: 'SourceDetails' })
 
-/** The state of every source that the reader may see. */
 export const listSources = ({ sources }: SourceBook): Route => ({
   method: 'GET',
   path: '/sources',

@@ -1,19 +1,13 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How long a reader may take nothing of a response before the connection closes. */
 const STALLED_MS = 30_000
 
-/** A connection closes after this many equal looks in a row. */
 const LOOKS = 3
 
 type Progress = { written: number; unsent: number; looks: number }
 
-/**
- * Closes connections whose readers take nothing of what was written for them, while the server is open.
- * Bytes that the kernel takes count, and nothing that the reader sends.
- * @param sockets those that are open
- */
+/** Closes connections whose reader takes nothing of a response. Bytes from the reader are not progress. */
 export function closeStalled(server: Server, sockets: () => Iterable<Socket>, stalledMs = STALLED_MS): void {
   let before = new Map<Socket, Progress>()
   const look = (): void => {
@@ -33,7 +27,7 @@ export function closeStalled(server: Server, sockets: () => Iterable<Socket>, st
   server.once('close', () => clearInterval(looking))
 }
 
-/** Node's documented counts move once a write has ended; only its handle says how much of one the kernel has taken. */
+/** Node's documented counts change only when a write ends; its handle follows the kernel. */
 function unsentBytes(socket: Socket): number {
   const { _handle: handle } = socket as { _handle?: { writeQueueSize?: number } | null }
   return handle?.writeQueueSize ?? 0

@@ -13,7 +13,6 @@ const stats = z
   })
   .meta({ id: 'Stats' })
 
-/** All three statuses always. */
 export const getStats = (replica: Replica): Route => ({
   method: 'GET',
   path: '/api/v1/system/stats',

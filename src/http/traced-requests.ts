@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import { readTrace, type Span, type Trace, type Tracer } from '../domain/trace.ts'
 import { recordedStatus } from './recorded-status.ts'
 
-/** Where a request stands in a trace: as its caller says; `undefined` where it does not, or not well. */
+/** The caller's trace; `undefined` if absent or malformed. */
 export const traceOf = ({ headers }: IncomingMessage): Trace | undefined => {
   const { traceparent, tracestate } = headers
   return traceparent === undefined ? undefined : readTrace(String(traceparent), tracestate?.toString())
@@ -10,11 +10,10 @@ export const traceOf = ({ headers }: IncomingMessage): Trace | undefined => {
 
 type TracedRequestsOptions = {
   tracer: Tracer
-  /** The route that a request's target is of; `null` where it is none. */
   routeOf: (url: string) => string | null
 }
 
-/** Records every request, by the conventions of OpenTelemetry for HTTP servers. A query is nobody's business. */
+/** Follows OpenTelemetry's conventions for HTTP servers. Queries are private, so they are not recorded. */
 export class TracedRequests {
   readonly #options: TracedRequestsOptions
   readonly #spans = new WeakMap<IncomingMessage, Span>()
@@ -23,7 +22,6 @@ export class TracedRequests {
     this.#options = options
   }
 
-  /** The same as `traceOf`, of a request that has passed through here. */
   readonly traceOf = (request: IncomingMessage): Trace | undefined => this.#spans.get(request)
 
   listener(inner: RequestListener): RequestListener {
@@ -36,7 +34,7 @@ export class TracedRequests {
         'url.path': url.split('?', 1)[0]!,
       })
       this.#spans.set(request, span)
-      // A stream has as many listeners as Node takes without a warning.
+      // Streams already use all listeners that Node allows without a warning.
       response.setMaxListeners(response.getMaxListeners() + 1)
       response.once('close', () => {
         const status = recordedStatus(response)

@@ -4,13 +4,11 @@ import { EntrepotError } from '../errors.ts'
 import { COMMON_HEADERS } from './common-headers.ts'
 import { PROBLEM_TYPE, problemOf } from './problem.ts'
 
-/** Longest request line with all headers, in bytes. */
 export const MAX_HEADER_BYTES = 64 * 1024
 
-/** How long the rest of a refused request is read and dropped: a reset could overtake the answer. */
+/** The rest of a refused request is read and dropped: a reset could overtake the answer. */
 const LINGER_MS = 2000
 
-/** Answers bytes that Node could not read as a request with a problem, and closes the connection. */
 export function answerUnreadable(cause: NodeJS.ErrnoException, socket: Socket): void {
   const { status, headers, body } = problemOf(refusalOf(cause))
   const lines = [

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { LISTING_STATUSES } from '../domain/listing.ts'
 
-/** What the routes answer with, in the words of zod, for `openapi.json`. A test holds every answer against these. */
+/** Response schemas for `openapi.json`. A test checks every answer against them. */
 
 export const timestamp = z
   .string()

@@ -4,10 +4,8 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { LIBRARY_FILES } from './libraries.ts'
 
-/** A file as it goes out. */
 export type Asset = { type: string; body: Buffer; gzipped: Buffer; etag: string }
 
-/** @param path tells the type */
 export const assetOf = async (path: string, text: string): Promise<Asset> => {
   const body = Buffer.from(text)
   return {
@@ -29,7 +27,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** The files of the libraries, without the addresses of source maps, which are not served. */
+/** Without the URLs of source maps, which are not served. */
 export const readLibraries = async (): Promise<Map<string, Asset>> => {
   const read = async ([path, url]: [string, URL]): Promise<[string, Asset]> => {
     const text = (await readFile(url, 'utf8')).replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n')

@@ -1,21 +1,19 @@
-/** What the pages use of `node_modules`: by the name in their imports, the module that is served under it. */
 const MODULES: Readonly<Record<string, string>> = {
   preact: 'preact',
   'preact/hooks': 'preact/hooks',
   htm: 'htm',
-  // Its package names its CommonJS form only.
+  // The package names only its CommonJS build.
   uplot: 'uplot/dist/uPlot.esm.js',
 }
 
 export const UPLOT_STYLE = 'libraries/uplot.css'
 
-/** Every file of a library that is served, by its path below `assets/`. */
 export const LIBRARY_FILES: ReadonlyMap<string, URL> = new Map([
   ...Object.entries(MODULES).map(([name, module]) => [pathOf(name), resolve(module)] as const),
   [UPLOT_STYLE, resolve('uplot/dist/uPlot.min.css')],
 ])
 
-/** JSON text of the import map, relative to the page (HTML standard, section 8.1.6.2). */
+/** JSON, relative to the page (HTML standard, section 8.1.6.2). */
 export const IMPORT_MAP = JSON.stringify({
   imports: Object.fromEntries(Object.keys(MODULES).map((name) => [name, `./assets/${pathOf(name)}`])),
 })

@@ -5,17 +5,15 @@ import { stripTypes } from './strip-types.ts'
 
 /** `src/` in a checkout, `dist/` in a package. */
 const ROOT = new URL('../../', import.meta.url)
-/** What sources end in there. */
 const EXTENSION = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
 
-/** `from '…'`, `import '…'` and `import('…')`; types are gone by then. */
+/** `from '…'`, `import '…'` and `import('…')`; types are stripped before. */
 const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"\n]+)\1/g
 
 /**
- * The modules that a page needs, as JavaScript, by their path below the root: the entry and whatever it imports, and
- * so on. What is not reached from an entry is never served.
- * @param entry without its extension: `web/board`
- * @throws Error for an import of what is not served
+ * The entry and its imports as JavaScript, by path below the root. No other module is served.
+ * @param entry without extension: `web/board`
+ * @throws Error for an import that is not served
  */
 export const moduleGraph = async (entry: string): Promise<Map<string, string>> => {
   const modules = new Map<string, string>()
@@ -32,13 +30,12 @@ export const moduleGraph = async (entry: string): Promise<Map<string, string>> =
   return modules
 }
 
-/** A file that is no module. */
 export const readPlain = (path: string): Promise<string> => readFile(new URL(path, ROOT), 'utf8')
 
 const readSource = async (path: string): Promise<string> => {
   const source = await readPlain(path)
   if (EXTENSION !== '.ts') return source
-  await setImmediate() // a turn for each, so that no other request waits for all of them
+  await setImmediate() // yields, so that other requests do not wait for all modules
   return stripTypes(source)
 }
 

@@ -2,27 +2,20 @@ import { createHash } from 'node:crypto'
 import { IMPORT_MAP } from './libraries.ts'
 import { ICON } from './pages.ts'
 
-/** A page is a shell that loads its script. All texts are our own: nothing of a listing or a reader is in it. */
+/** A shell that loads its script. All texts are our own, so they are not escaped. */
 export type Page = {
-  /** The route that it is served at: one segment at most, since what it loads is named relative to it. */
+  /** One segment at most: the page's URLs are relative to it. */
   path: string
-  /** One line about it for the documents. */
   summary: string
   title: string
-  /** HTML, for who has no script. */
   withoutScript: string
-  /** Its module, below `src/` and without the extension. */
   entry: string
-  /** Its style sheets, below `assets/`. */
   styles: readonly string[]
 }
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64')
 
-/**
- * Only files of this origin, and no markup made from text: `require-trusted-types-for` makes the browser refuse every
- * `innerHTML` (W3C Trusted Types). The import map is the one inline script, named by its hash.
- */
+/** Browsers refuse every `innerHTML` (W3C Trusted Types). The hash allows the inline import map. */
 export const PAGE_POLICY = [
   "default-src 'none'",
   `script-src 'self' 'sha256-${sha256(IMPORT_MAP)}'`,
@@ -36,10 +29,7 @@ export const PAGE_POLICY = [
   "trusted-types 'none'",
 ].join('; ')
 
-/**
- * Addresses are relative: a proxy may serve all of it below a path.
- * @param modules paths of all modules behind it, to be fetched at once rather than one behind the other
- */
+/** URLs are relative, so that a proxy may serve the pages below a path. `modules` starts with the entry. */
 export const renderPage = ({ title, withoutScript, styles }: Page, modules: readonly string[]): string =>
   `<!doctype html>
 <html lang="en">

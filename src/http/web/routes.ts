@@ -10,13 +10,12 @@ import { PAGE_POLICY, type Page } from './page.ts'
 import { ICON, PAGES } from './pages.ts'
 import { readSite, type Site } from './site.ts'
 
-/** The pages and the files that they load. All is read when something of it is first asked for, and kept. */
 export const webRoutes = (): Route[] => {
   const site = lazy(() => readSite(PAGES, [ICON]))
   return [...PAGES.map((page) => pageRoute(page, site)), assetRoute(site)]
 }
 
-/** At `/` a program finds nothing, as ever; a browser says that it wants a page (RFC 9110 section 12.1). */
+/** Only for an `Accept` that names HTML (RFC 9110 section 12.1): for programs, `/` stays a 404. */
 const pageRoute = ({ path, summary }: Page, site: () => Promise<Site>): Route => ({
   method: 'GET',
   path,
@@ -33,7 +32,7 @@ const pageRoute = ({ path, summary }: Page, site: () => Promise<Site>): Route =>
   handle: async (exchange) => {
     const page = wantsHtml(exchange.header('accept')) ? (await site()).pages.get(path) : undefined
     if (page === undefined) throw new EntrepotError('not_found', 'Not Found', { headers: VARY_ACCEPT })
-    // What a page names relative to itself would be looked for below it (RFC 3986 section 5.2).
+    // The page's relative URLs would resolve below it (RFC 3986 section 5.2).
     if (path !== '/' && exchange.path.endsWith('/'))
       return { status: 308, headers: { ...VARY_ACCEPT, Location: `..${path}` } }
     return send(page, exchange, PAGE_HEADERS)
@@ -59,7 +58,7 @@ const assetRoute = (site: () => Promise<Site>): Route => ({
   },
 })
 
-/** Asked about each time, so that a page and its modules are of one version; the answer is nearly always 304. */
+/** Revalidated on every load, so that a page and its modules are of one version; mostly a 304. */
 const send = (
   { type, body, gzipped, etag }: Asset,
   { header, listHeader }: Exchange,

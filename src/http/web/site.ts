@@ -2,15 +2,12 @@ import { type Asset, assetOf, readLibraries } from './assets.ts'
 import { moduleGraph, readPlain } from './module-graph.ts'
 import { type Page, renderPage } from './page.ts'
 
-/** Everything that a browser may be given. */
 export type Site = {
-  /** By the route of the page. */
   pages: ReadonlyMap<string, Asset>
-  /** By path below `assets/`. The one list: any other path is nothing, whatever it looks like. */
+  /** By path below `assets/`. No other path is served. */
   files: ReadonlyMap<string, Asset>
 }
 
-/** Reads the pages and all that they load. */
 export const readSite = async (pages: readonly Page[], plain: readonly string[]): Promise<Site> => {
   const files = await readLibraries()
   const shells = new Map<string, Asset>()
