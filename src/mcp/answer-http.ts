@@ -2,10 +2,7 @@ import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/
 import type { Discovery } from '../gateway/discovery.ts'
 import { createServer, type ServerOptions } from './create-server.ts'
 
-/**
- * Answers one message of the streamable HTTP transport (MCP 2025-11-25, Transports). Stateless: a server for each
- * message and no session, so that any replica can answer the next one; as JSON, since nothing is sent but the answer.
- */
+/** Streamable HTTP (MCP 2025-11-25, Transports). Stateless: any replica can answer the next message. */
 export const answerHttp = async (
   request: Request,
   discovery: Discovery,

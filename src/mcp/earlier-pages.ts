@@ -4,20 +4,18 @@ import { parseJson } from '../domain/json.ts'
 import { at, textAt } from '../domain/json-at.ts'
 import type { Discovery, FoundListings, Search } from '../gateway/discovery.ts'
 
-/** Cursors whose earlier pages are remembered, and most listings of each: together 16 MB at most. */
+/** Remembered cursors, and listings of each: at most 16 MB together. */
 const MAX_CURSORS = 500
 const MAX_LISTINGS = 2000
 
 /**
- * Searches without repeats: a later page by cursor may repeat a listing whose copies are far apart. It is remembered by
- * publisher, or by storefront where one is not known. After a restart, or on another replica, a page comes as it is.
+ * Drops listings that earlier pages have shown, which copies far apart may repeat. Matches by publisher, or
+ * by storefront where it is unknown. Not kept over a restart or shared with replicas.
  */
 export class EarlierPages {
   readonly #secret = randomBytes(16)
-  /** By what asks for the next page. */
   readonly #digests = new LRUCache<string, BigUint64Array>({ max: MAX_CURSORS })
 
-  /** The same tools, whose pages drop what earlier ones have shown. */
   dropRepeats(discovery: Discovery): Discovery {
     return {
       ...discovery,
@@ -57,11 +55,10 @@ export class EarlierPages {
     return !isRepeat
   }
 
-  /** Keyed, so that no seller can make two listings look the same. */
+  /** Keyed: no seller can construct two listings with one digest. */
   #digest(text: string): bigint {
     return createHmac('sha256', this.#secret).update(text).digest().readBigUInt64LE()
   }
 }
 
-/** Most digests of one listing. */
 const DIGESTS = 2

@@ -1,6 +1,6 @@
 import { safeText } from '../domain/safe-text.ts'
 
-/** TypeScript's library does not know these yet (ECMAScript 2026, JSON.parse source text access). */
+/** TypeScript's library lacks these (ECMAScript 2026, JSON.parse source text access). */
 const parseWithSource = JSON.parse as (
   text: string,
   reviver: (name: string, value: unknown, context: { source: string }) => unknown,
@@ -8,9 +8,7 @@ const parseWithSource = JSON.parse as (
 const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown }
 
 /**
- * A value for structured content. Hidden characters in strings and member names become visible escapes (`safeText`).
- * Numbers keep their digits when the value is written as JSON again: `1.0` stays `1.0`, and integers of any size stay
- * exact. Only for values that are written and never computed with.
+ * For output only: hidden characters become visible escapes, and numbers keep their digits (`1.0`).
  * @throws SyntaxError
  */
 export function parseSafe(json: string): unknown {

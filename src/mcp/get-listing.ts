@@ -37,7 +37,6 @@ export const getListing = defineTool({
   },
 })
 
-/** The Registry of a copy, and the sources that dispute its publisher. */
 function whose(item: string): [registry: string, disputed: readonly string[]] {
   const meta = at(parseJson(item), '_meta')
   const disputed = at(meta, 'disputed')

@@ -1,9 +1,6 @@
 import type { Completeness, SourceNote } from '../gateway/discovery.ts'
 
-/**
- * Whether an answer is all there is, in words for an agent: what is missing, why, and what not to conclude from it.
- * Names and reasons only, none of a listing's text.
- */
+/** Completeness in words for an agent. Holds names and reasons, never text of a listing. */
 export const describeCompleteness = ({ complete, sources }: Completeness): string => {
   const stale = sources.flatMap(describeStale)
   const ages = stale.length === 0 ? '' : ` ${stale.join(' ')}`
@@ -11,7 +8,6 @@ export const describeCompleteness = ({ complete, sources }: Completeness): strin
   return `INCOMPLETE: ${missingOf(sources)}. More may exist there: do not conclude from this answer that nothing else does.${ages}`
 }
 
-/** The same for one listing that was found: whether another source may have a copy that counts more, and who disputes it. */
 export const describeFound = (
   { complete, sources }: Completeness,
   registry: string,
@@ -38,7 +34,7 @@ const missingOf = (sources: readonly SourceNote[]): string =>
 const describeMissing = (source: SourceNote): string[] => {
   const { registry, state, reason, filters, age_seconds: age } = source
   if (isAnswer(state)) return []
-  // A gateway that does not name what it misses.
+  // The gateway does not name what it misses.
   if (registry.endsWith('/*')) return [`${registry.slice(0, -2)} says that its own answer is not complete`]
   if (state === 'not_yet_loaded') return [`${registry} has not been loaded yet`]
   const why = (...more: string[]): string => (reason === undefined ? '' : ` (${[reason, ...more].join(' ')})`)
@@ -47,7 +43,7 @@ const describeMissing = (source: SourceNote): string[] => {
     : [`${registry} could not be reached${why()}${typeof age === 'number' ? keptFor(age) : ''}`]
 }
 
-/** Of what stands behind a gateway old listings may be shown, without the answer being complete for it. */
+/** Old listings from behind a gateway may be shown although its answer is incomplete. */
 const keptFor = (seconds: number): string => `, and what is shown of it is ${seconds} s old`
 
 const describeStale = ({ registry, state, reason, age_seconds: age }: SourceNote): string[] =>

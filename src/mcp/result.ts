@@ -6,14 +6,10 @@ import { parseSafe } from './exact-json.ts'
 import { describeCompleteness } from './notices.ts'
 import type { ToolAnswer } from './tool.ts'
 
-/** Longest JSON of an answer, which is sent twice: as text, and as structured content. */
+/** An answer holds its JSON twice: as text, and as structured content. */
 const MAX_ANSWER_BYTES = 1024 * 1024
 
-/**
- * An answer as agents read it. The text is the notice, then the JSON of every listing as its seller published it; hidden
- * characters in it are JSON escapes, so its value is exact. The structured content is decoded by the client: hidden
- * characters in it are visible escapes, and its numbers keep their digits.
- */
+/** Hidden characters: JSON escapes in the text, visible ones in structured content, which clients decode. */
 export function resultOf({ notice, json }: ToolAnswer): CallToolResult {
   const bytes = Buffer.byteLength(json)
   if (bytes > MAX_ANSWER_BYTES)
@@ -27,7 +23,6 @@ export function resultOf({ notice, json }: ToolAnswer): CallToolResult {
   }
 }
 
-/** The result of a call that failed: the reason, and which sources are missing. */
 export function failureOf({ message, errors, members }: EntrepotError): CallToolResult {
   const reasons = errors.map(({ path, message }) => ` ${path}: ${message}.`).join('')
   if (!Array.isArray(members.sources))

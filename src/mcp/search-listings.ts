@@ -6,7 +6,7 @@ import type { FoundListings } from '../gateway/discovery.ts'
 import { describeCompleteness } from './notices.ts'
 import { COMPLETENESS, defineTool, listing, SELLERS_WORDS } from './tool.ts'
 
-/** A listing takes up some 300 tokens of an agent's context. */
+/** A listing takes about 300 tokens of an agent's context. */
 const DEFAULT_LIMIT = 20
 const MAX_FILTERS = 50
 const MAX_TEXT = 1000
@@ -82,7 +82,7 @@ const describe = (found: FoundListings): string => {
   return `${describeCompleteness(found)} ${count}${more}`
 }
 
-/** What is missing stands before what is there, which a client may cut. */
+/** Clients may cut the end, so completeness comes first. */
 const render = ({ items, total, complete, sources, nextCursor }: FoundListings): string => {
   const head = JSON.stringify({
     complete,

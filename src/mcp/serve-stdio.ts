@@ -9,15 +9,12 @@ import type { Discovery } from '../gateway/discovery.ts'
 import { createServer, type ServerOptions } from './create-server.ts'
 import { EarlierPages } from './earlier-pages.ts'
 
-/** Longest message, and all that may wait to become one. */
+/** Longest message, and most input buffered for one; more ends the session. */
 const MAX_MESSAGE_BYTES = 1024 * 1024
 
 type Stdio = { stdin: Readable; stdout: Writable }
 
-/**
- * Speaks MCP on the two streams, one message a line, until the client closes its end; what was asked before is
- * answered. Nothing but messages goes to `stdout`. Ends, too, when a message is longer than `MAX_MESSAGE_BYTES`.
- */
+/** Runs until the client closes its end and all requests are answered. `stdout` carries only messages. */
 export const serveStdio = async (
   discovery: Discovery,
   { stdin, stdout }: Stdio,
@@ -36,7 +33,7 @@ export const serveStdio = async (
   await server.close()
 }
 
-/** Resolves once every request so far has its answer on the way. */
+/** Resolves once every request so far is answered. */
 const countAnswers = (transport: StdioServerTransport): (() => Promise<void>) => {
   const open = new Set<RequestId>()
   let whenDone = (): void => {}
@@ -44,7 +41,7 @@ const countAnswers = (transport: StdioServerTransport): (() => Promise<void>) =>
   transport.onmessage = (message) => {
     const cancelled = CancelledNotificationSchema.safeParse(message)
     if (isJSONRPCRequest(message)) open.add(message.id)
-    // What was cancelled is never answered.
+    // Cancelled requests get no answer.
     else if (cancelled.success) open.delete(cancelled.data.params.requestId ?? '')
     onmessage?.(message)
   }

@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import type { Discovery } from '../gateway/discovery.ts'
 
-/** What an agent may call, told once for both doors. */
 export type Tool<Input extends z.ZodRawShape = z.ZodRawShape> = {
   name: string
   title: string
-  /** For the agent that chooses: what it does, and how its answer is to be read. */
   description: string
   input: Input
   output: z.ZodRawShape
@@ -17,13 +15,12 @@ export type Tool<Input extends z.ZodRawShape = z.ZodRawShape> = {
 }
 
 export type ToolAnswer = {
-  /** In words: what came, and what is missing. */
   notice: string
-  /** The same as JSON text of the shape of `output`, with the listings' own bytes in it. */
+  /** JSON of the shape of `output`; listings keep their own bytes. */
   json: string
 }
 
-/** Keeps the types of the input within the definition: the list of tools needs them no more. */
+/** Erases the input type, which the list of tools does not need. */
 export const defineTool = <Input extends z.ZodRawShape>(tool: Tool<Input>): Tool => tool as unknown as Tool
 
 const sourceNote = z.looseObject({
@@ -32,7 +29,6 @@ const sourceNote = z.looseObject({
   reason: z.string().optional(),
 })
 
-/** What every answer has. */
 export const COMPLETENESS = {
   notice: z.string().describe('In words: what came, and what is missing'),
   complete: z
@@ -41,7 +37,6 @@ export const COMPLETENESS = {
   sources: z.array(sourceNote).describe('What became of each source, and why it is missing where it is'),
 }
 
-/** An item is whatever its seller published; these members it has to have. */
 export const listing = z
   .looseObject({
     listing_id: z.string(),

@@ -4,5 +4,5 @@ import { listSources } from './list-sources.ts'
 import { searchListings } from './search-listings.ts'
 import type { Tool } from './tool.ts'
 
-/** All that an agent may call: reading, and nothing else. */
+/** All of them only read. */
 export const TOOLS: readonly Tool[] = [searchListings, getListing, describeFilters, listSources]
