@@ -6,7 +6,7 @@ const place = document.querySelector('#app')!
 const show = (): void => render(html`<${OperatorPage} />`, place)
 
 show()
-// A page that is left may be kept, and shown again with all that stood in it (the browser's back-forward cache).
+// Otherwise the browser's back-forward cache keeps the page's content and shows it again.
 addEventListener('pagehide', () => render(null, place))
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted) show()

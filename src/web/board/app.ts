@@ -24,7 +24,6 @@ import { type OpenListing, type Parameter, queryString } from './view.ts'
 
 const READER_KEY = new SessionKey('entrepot.reader-key')
 
-/** The market as one page: what may be asked, who answered, and what they have. */
 export const App = () => {
   const [view, go] = useView()
   const [key, setKey] = useState(() => READER_KEY.read())
@@ -32,7 +31,7 @@ export const App = () => {
   const listings = useWalk(queryString(view.query), key, round)
   const spec = useAnswer('filter-spec', key, round)
   const reports = listings.sources ?? listings.fault?.problem.sources ?? []
-  // A plain Registry has no sources, and does not know the route.
+  // A plain Registry has no such route.
   const statuses = useAnswer(reports.length === 0 ? null : 'sources', key, round)
   const controls = useMemo(() => controlsOf(spec), [spec])
   const sources = joinSources(readStatuses(statuses), reports)
@@ -100,5 +99,5 @@ export const App = () => {
     }`
 }
 
-/** What stands behind another gateway is not asked by name: `eu/curated` comes with `eu`. */
+/** Sources behind another gateway come with it: `eu/curated` with `eu`. */
 const isAskable = (registry: string): boolean => !registry.includes('/') && registry !== '*'

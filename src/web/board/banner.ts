@@ -4,7 +4,6 @@ import { strangerText } from '../common/stranger-text.ts'
 import { html } from '../html.ts'
 import type { Listings } from './use-walk.ts'
 
-/** Says that the answer is not complete, or that there is none: what is missing and why. Nothing when all is there. */
 export const Banner = ({ listings, hasKey }: { listings: Listings; hasKey: boolean }) => {
   const { fault, isComplete, rows, total } = listings
   const reports = [...(fault?.problem.sources ?? []), ...(listings.sources ?? [])]
@@ -22,7 +21,6 @@ export const Banner = ({ listings, hasKey }: { listings: Listings; hasKey: boole
 const KEY_WANTED = 'Type a reader key in above; whoever runs this gateway hands them out.'
 const KEY_REFUSED = 'The key in use is not accepted: forget it above, and type in another.'
 const MAX_DETAIL_CHARS = 1000
-/** A federation of federations may miss many. */
 const MAX_MISSING = 50
 
 const headline = (held: number, total: number | null): string =>

@@ -2,23 +2,19 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type UPlot from 'uplot'
 import { html } from '../html.ts'
 
-/** What a plot needs to be drawn with. */
 type Pens = {
   colours: { text: string; grid: string; dot: string; bar: string; mark: string }
   bars: UPlot.Series.PathBuilder
-  /** Font of labels, as CSS has it. */
   text: string
 }
 
-/** What is drawn: one series over things that stand beside each other. */
 type Drawing = {
   data: [number[], number[]]
   scales: UPlot.Scales
   series: UPlot.Series[]
-  /** Below the places 0, 1, 2 and so on. */
+  /** At x = 0, 1, 2 and so on. */
   labels: readonly string[]
   isLogarithmic: boolean
-  /** Strokes across a place. */
   marks: readonly { at: number; value: number }[]
   text: string
 }
@@ -27,7 +23,6 @@ export type Draw = (pens: Pens) => Drawing
 
 const HEIGHT = 210
 
-/** A plot. What it shows is said in words by `label`, and the same numbers stand in a table beside it. */
 export const Canvas = ({ draw, label }: { draw: Draw; label: string }) => {
   const place = useRef<HTMLDivElement>(null)
   const theme = useTheme()
@@ -37,7 +32,7 @@ export const Canvas = ({ draw, label }: { draw: Draw; label: string }) => {
     let plot: UPlot | null = null
     let isGone = false
     const resized = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: HEIGHT }))
-    // Loaded when a plot is first drawn: the table does not wait for it.
+    // Loaded on first use: the table does not wait for it.
     import('uplot').then(({ default: Plot }) => {
       if (isGone) return
       const pens = pensOf(element, Plot)
@@ -56,7 +51,7 @@ export const Canvas = ({ draw, label }: { draw: Draw; label: string }) => {
 
 const DARK = matchMedia('(prefers-color-scheme: dark)')
 
-/** A canvas does not follow the style sheet by itself. */
+/** A canvas does not follow the style sheet, so a new theme redraws it. */
 const useTheme = (): boolean => {
   const [isDark, setDark] = useState(DARK.matches)
   useEffect(() => {
@@ -115,12 +110,10 @@ const optionsOf = (drawing: Drawing, { colours }: Pens, width: number): UPlot.Op
   }
 }
 
-/** About, at the size of labels. */
 const CHAR_PX = 6.5
-/** Width of the axis with the values. */
 const VALUES_PX = 56
 
-/** Powers of ten; with their twofold and fivefold where there are few. */
+/** Powers of ten; in a narrow range also 2 and 5 times each. */
 const decades = (least: number, most: number): number[] => {
   const [from, to] = [Math.floor(Math.log10(least)), Math.ceil(Math.log10(most))]
   const factors = to - from > 3 ? [1] : [1, 2, 5]

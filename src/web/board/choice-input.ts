@@ -11,7 +11,6 @@ type ChoiceInputProps = {
   set: (value: string | null) => void
 }
 
-/** Any of some values: boxes behind a line that says which are ticked. */
 export const ChoiceInput = ({ id, label, control, value, set }: ChoiceInputProps) => {
   const chosen = value === null ? [] : readChoices(value)
   const toggle = (choice: string): void =>

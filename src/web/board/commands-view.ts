@@ -3,7 +3,6 @@ import { html } from '../html.ts'
 
 type Command = { label: string; text: string | null }
 
-/** The same question for a terminal. */
 export const Commands = ({ commands }: { commands: readonly Command[] }) =>
   html`<dl class="commands">
     ${commands.map(

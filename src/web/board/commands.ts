@@ -1,14 +1,13 @@
 import { safeText } from '../../domain/safe-text.ts'
 import { type OpenListing, type Parameter, queryString } from './view.ts'
 
-/** What stands for the reader's key: the key itself is never written down. */
+/** A placeholder: the reader's key is never written down. */
 const KEY = '"Authorization: Bearer $ENTREPOT_KEY"'
 
-/** The question for `curl`. Percent-encoded, so that nothing in it means anything to a shell but its quotes. */
+/** Percent-encoded: only its quotes mean anything to a shell. */
 export const curlCommand = (base: string, query: readonly Parameter[], hasKey: boolean): string =>
   curl(`${base}listings${query.length === 0 ? '' : `?${queryString(query)}`}`, hasKey)
 
-/** One listing for `curl`. */
 export const curlListing = (base: string, { id, registry }: OpenListing, hasKey: boolean): string =>
   curl(
     `${base}listings/${encodeURIComponent(id)}${registry === null ? '' : `?${queryString([['registry', sourceOf(registry)]])}`}`,
@@ -18,13 +17,10 @@ export const curlListing = (base: string, { id, registry }: OpenListing, hasKey:
 const curl = (url: string, hasKey: boolean): string =>
   `curl -g ${hasKey ? `-H ${KEY} ` : ''}${shellQuote(url)}`
 
-/** A gateway's own source, of the name that a gateway behind it gives: `eu/curated` is behind `eu`. */
+/** The gateway's own source: `eu` for `eu/curated`, which is behind it. */
 export const sourceOf = (registry: string): string => registry.split('/', 1)[0]!
 
-/**
- * The question for the command line. `null` where a value holds characters that act on a terminal when they are pasted:
- * `curl` has them encoded.
- */
+/** `null` if a value holds characters that act on a terminal when pasted; `curl` has them encoded. */
 export const listingsCommand = (base: string, query: readonly Parameter[]): string | null => {
   const options = query
     .filter(([name]) => !GATEWAY_ONLY.has(name))
@@ -38,7 +34,7 @@ export const listingCommand = (base: string, { id }: OpenListing): string | null
   return safeText(command) === command ? command : null
 }
 
-/** What the command line asks in its own way. */
+/** The command line has its own options for these. */
 const GATEWAY_ONLY = new Set(['require', 'timeout_ms', 'sources'])
 
 const option = (name: string, value: string): string => {
@@ -47,9 +43,9 @@ const option = (name: string, value: string): string => {
   return `--filter=${shellQuote(`${name}=${value}`)}`
 }
 
-/** As it is in most configurations: a key is sent only where the URL is the very same. */
+/** As in most configurations: a key is sent only to exactly the same URL. */
 const registryUrl = (base: string): string => base.replace(/\/$/, '')
 
-/** One word for a POSIX shell (Shell Command Language, 2.2.2): between single quotes nothing has a meaning. */
+/** One word for a POSIX shell (Shell Command Language, 2.2.2): in single quotes nothing has a meaning. */
 export const shellQuote = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

@@ -2,31 +2,26 @@ import type { JsonValue } from '../../domain/json.ts'
 import { at, textAt } from '../../domain/json-at.ts'
 import { listAt } from '../common/source-report.ts'
 
-/** The control for one filter of the vocabulary. */
 export type Control = {
   name: string
   label: string
-  /** The values that the listing shape knows; none where it leaves them open. */
+  /** From the listing shape; empty where it leaves them open. */
   choices: readonly string[]
   kind: ControlKind
-  /** Where in a listing it looks, for suggestions; `null` where that is not a plain path. */
   path: readonly string[] | null
-  /** A bare value is this end of the range. */
+  /** The end of the range that a bare value sets. */
   bound: 'lower_bound' | 'upper_bound' | null
-  /** Whether listings that do not say pass. */
   keepsMissing: boolean
-  /** The only Registries that know it; `null` for all of ours. */
+  /** `null` for the local filters. */
   registries: readonly string[] | null
 }
 
-/** `choice`: any of some; `flag`: yes or no; `presence`: there or not; `range`; `none`: none of some; `text`: this. */
+/** `presence`: exists or not; `none`: none of some; `choice`: any of some; `text`: one value. */
 type ControlKind = 'choice' | 'flag' | 'presence' | 'range' | 'none' | 'text'
 
-/** More than this makes no control. */
 const MAX_CONTROLS = 200
 const MAX_CHOICES = 200
 
-/** The controls that a `GET /filter-spec` body asks for, in its order. */
 export const controlsOf = (spec: JsonValue): Control[] =>
   listAt(spec, 'filters')
     .slice(0, MAX_CONTROLS)
@@ -61,7 +56,7 @@ const kindOf = (
   return hasChoices ? 'choice' : 'text'
 }
 
-/** `gpu_count_min` is about the `gpu count`: its control has both ends. */
+/** `gpu_count_min` becomes `gpu count`: its control has both ends. */
 const labelOf = (name: string): string => name.replace(/_(min|max)$/, '').replaceAll('_', ' ')
 
 /** `$.offer_resource.gpu_model`, `$.accepted_escrows[*].literal_fields.token`; `null` for other forms. */
@@ -73,12 +68,11 @@ const readPath = (path: string): string[] | null =>
         .flatMap((part) => (part.endsWith('[*]') ? [part.slice(0, -3), '[*]'] : [part]))
     : null
 
-/** The `enum` of the listing shape at a path, where all of it is text. */
 const choicesAt = (shape: JsonValue, path: readonly string[]): string[] => {
   const steps = path.flatMap((step) => (step === '[*]' ? ['items'] : ['properties', step]))
   const values = listAt(shape, ...steps, 'enum').slice(0, MAX_CHOICES)
   return values.every((value) => typeof value === 'string' && isListable(value)) ? values.map(String) : []
 }
 
-/** The set form has commas between its values, and no way to write one inside. */
+/** The set form has no escape for commas and brackets. */
 const isListable = (value: string): boolean => !/[,[\]]/.test(value) && value.trim() === value && value !== ''

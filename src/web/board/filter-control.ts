@@ -13,7 +13,6 @@ type FilterControlProps = {
   suggest: (path: readonly string[]) => readonly string[]
 }
 
-/** One filter: its name, what fits its kind, and, once it is asked, what of listings that do not say. */
 export const FilterControl = ({ control, query, onChange, suggest }: FilterControlProps) => {
   const { name, label, registries } = control
   const value = parameterOf(query, name)
@@ -37,7 +36,6 @@ type InputProps = {
   id: string
   label: string
   control: Control
-  /** The raw value; `null` where it is not asked. */
   value: string | null
   set: (value: string | null) => void
   suggest: FilterControlProps['suggest']
@@ -75,7 +73,6 @@ const RangeInput = ({ id, label, control, value, set }: InputProps) => {
     <div class="range">${end('low', low, 'at least')} ${end('high', high, 'at most')}</div>`
 }
 
-/** Few answers, and "any". */
 const selectOf =
   (answers: readonly (readonly [value: string, text: string])[]) =>
   ({ id, label, value, set }: InputProps) =>
@@ -108,7 +105,7 @@ const INPUTS = {
   text: PlainInput,
 }
 
-/** Whether listings without the filter's member are kept: the filter's default, or the reader's `strict.` override. */
+/** The filter's default, or the reader's `strict.` parameter. */
 const MissingChoice = ({ control, query, onChange }: Omit<FilterControlProps, 'suggest'>) => {
   const name = `strict.${control.name}`
   const strict = parameterOf(query, name)

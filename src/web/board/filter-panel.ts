@@ -6,11 +6,9 @@ import { type Parameter, parameterOf, withValue } from './view.ts'
 
 type FilterPanelProps = {
   controls: readonly Control[]
-  /** Names of all sources; none at a plain Registry. */
   sources: readonly string[]
   query: readonly Parameter[]
   onChange: (query: readonly Parameter[]) => void
-  /** Values that listings at hand have at a path. */
   suggest: (path: readonly string[]) => readonly string[]
 }
 
@@ -21,7 +19,6 @@ const STATUSES = [
   ['', 'any'],
 ]
 
-/** Everything that may be asked, as the filter spec has it. */
 export const FilterPanel = ({ controls, sources, query, onChange, suggest }: FilterPanelProps) => {
   const set = (name: string, value: string | null): void => onChange(withValue(query, name, value))
   const ours = controls.filter(({ registries }) => registries === null)
@@ -65,7 +62,7 @@ type SourceChoiceProps = {
   set: (name: string, value: string | null) => void
 }
 
-/** All are asked unless some are named. */
+/** Without the parameter, all sources are requested. */
 const SourceChoice = ({ sources, query, set }: SourceChoiceProps) => {
   const asked = parameterOf(query, 'sources')?.split(',') ?? sources
   const toggle = (name: string): void => {

@@ -1,10 +1,9 @@
 import type { Control } from './controls.ts'
 
-/** Reads and writes a filter's value (docs/protocol.md#61-plain-form-and-set-form) for a control. `null`: not applied. */
+/** Filter values (docs/protocol.md#61-plain-form-and-set-form) of controls. `null`: not applied. */
 
 export type Range = { low: string; high: string }
 
-/** `in:[a,b]`, or one value as it is. */
 export const writeChoices = (values: readonly string[]): string | null => {
   if (values.length === 0) return null
   return values.length === 1 ? values[0]! : `in:[${values.join(',')}]`
@@ -12,7 +11,6 @@ export const writeChoices = (values: readonly string[]): string | null => {
 
 export const readChoices = (value: string): string[] => readItems('in', value) ?? [value]
 
-/** `not_in:[a,b]` of what stands between commas. */
 export const writeNone = (text: string): string | null => {
   const items = split(text)
   return items.length === 0 ? null : `not_in:[${items.join(',')}]`
@@ -22,7 +20,7 @@ export const readNone = (value: string): string | null => readItems('not_in', va
 
 const readPresence = (value: string): string | null => /^exists:(true|false)$/.exec(value)?.[1] ?? null
 
-/** A bare value where the filter's own end is the only one, else an interval. */
+/** A bare value if only the filter's own end is set, else an interval. */
 export const writeRange = ({ low, high }: Range, bound: Control['bound']): string | null => {
   const [from, to] = [low.trim(), high.trim()]
   if (from === '' && to === '') return null
@@ -31,7 +29,7 @@ export const writeRange = ({ low, high }: Range, bound: Control['bound']): strin
   return `range:[${from},${to === '' ? ')' : `${to}]`}`
 }
 
-/** `null` for an interval with an exclusive end, which the control does not have. */
+/** `null` for an exclusive end, which the control cannot show. */
 export const readRange = (value: string, bound: Control['bound']): Range | null => {
   const ends = /^range:([[(])([^,]*),([^,]*)([\])])$/.exec(value)
   if (ends === null) {
@@ -43,7 +41,6 @@ export const readRange = (value: string, bound: Control['bound']): Range | null 
   return isInclusive ? { low: low.trim(), high: high.trim() } : null
 }
 
-/** Whether the control can show the value; else it is edited as it stands. */
 export const isShowable = ({ kind, choices, bound }: Control, value: string): boolean => {
   switch (kind) {
     case 'choice':

@@ -2,7 +2,7 @@ import type { JsonValue } from '../../domain/json.ts'
 import { linkTarget, MAX_LINE_CHARS, strangerText } from '../common/stranger-text.ts'
 import { html } from '../html.ts'
 
-/** A seller's URL: a link only where it leads to the web, and always with its address to read. */
+/** A link only to the web. The address is always shown. */
 export const ListingLink = ({ url }: { url: JsonValue | undefined }) => {
   if (typeof url !== 'string') return html`<span>none named</span>`
   const target = linkTarget(url)

@@ -15,7 +15,6 @@ type ListingPagesProps = {
   onOpen: (listing: OpenListing) => void
 }
 
-/** The listings that match, a page at a time. */
 export const ListingPages = ({ listings, order, onOrder, onOpen }: ListingPagesProps) => {
   const [page, setPage] = useState(0)
   const top = useRef<HTMLElement>(null)
@@ -65,7 +64,7 @@ const CLOCK = { hour12: false } as const
 
 type Count = { held: number; total: number | null; isComplete: boolean; hasFault: boolean }
 
-/** Never "none" where it is not known that there are none. */
+/** Says "none" only if every source answered. */
 const countWords = ({ held, total, isComplete, hasFault }: Count): string => {
   if (total === null) return hasFault ? 'No listings could be read.' : 'Reading…'
   const some = total === 1 ? 'One listing matches' : `${total.toLocaleString('en')} listings match`

@@ -6,19 +6,13 @@ import type { Row } from './row.ts'
 
 type ListingTableProps = {
   rows: readonly Row[]
-  /** How many stand before these. */
   offset: number
   total: number
-  /** Whether listings come from more than one Registry. */
   isMerged: boolean
   onOpen: (row: Row) => void
 }
 
-/**
- * One page of listings. Only these rows are in the document, however many are held, and the next page is written into
- * the same ones, which is far quicker than making them anew. Roles are said, since on a phone the style makes no table
- * of it.
- */
+/** Rows are keyed by place: reuse is far faster. Roles are explicit: the phone style removes the table's. */
 export const ListingTable = ({ rows, offset, total, isMerged, onOpen }: ListingTableProps) =>
   html`<table role="table" class="listings" aria-rowcount=${total + 1}>
     <caption class="unseen">Listings</caption>
@@ -72,7 +66,6 @@ const ListingRow = ({ row, index, isMerged, onOpen }: ListingRowProps) => {
   </tr>`
 }
 
-/** What is unusual about a listing, each with why it matters. */
 const FLAGS: readonly (readonly [is: (row: Row) => boolean, text: string, why: string])[] = [
   [({ isStale }) => isStale, 'old copy', 'Its Registry did not answer just now; this is what it said before'],
   [({ differs }) => differs, 'differs', 'Other Registries have it with another offer or other escrows'],

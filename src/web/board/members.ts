@@ -2,11 +2,10 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json
 import { strangerText } from '../common/stranger-text.ts'
 import { html } from '../html.ts'
 
-/** A stranger may send thousands; the JSON below has them all. */
+/** A seller may send thousands; the JSON below has them all. */
 const MAX_MEMBERS = 100
 const MAX_VALUE_CHARS = 500
 
-/** Names and values of an object. */
 export const Members = ({ value }: { value: JsonObject }) => {
   const members = Object.entries(value)
   if (members.length === 0) return html`<p class="hint">It says nothing that can be laid out.</p>`

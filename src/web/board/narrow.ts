@@ -1,4 +1,4 @@
 const NARROW = matchMedia('(max-width: 50rem)')
 
-/** A phone, where what stands beside the listings would hide them: it begins folded there. */
+/** A phone: panels start folded there, since they would hide the listings. */
 export const isNarrow = (): boolean => NARROW.matches

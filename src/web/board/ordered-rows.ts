@@ -1,14 +1,10 @@
 import type { Price } from '../../domain/price.ts'
 import type { Row } from './row.ts'
 
-/** `newest` is the gateway's own order; `price` is the page's, of what it has read. */
 export const ORDERS = ['newest', 'price'] as const
 export type Order = (typeof ORDERS)[number]
 
-/**
- * The cheapest first. Prices in different tokens, on different chains or for different units say nothing about each
- * other, so they stand apart, the kind that most listings have first; listings without a price come last.
- */
+/** Cheapest first, by token, chain and unit: only such prices compare. Frequent groups come first. */
 export const orderedRows = (rows: readonly Row[], order: Order): readonly Row[] => {
   if (order === 'newest') return rows
   const kinds = new Map<string, number>()

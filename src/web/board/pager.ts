@@ -9,7 +9,6 @@ type PagerProps = {
   onPage: (page: number) => void
 }
 
-/** To the page before and the page behind, which is read when it is first asked for. */
 export const Pager = ({ listings, page, onPage }: PagerProps) => {
   const { rows, total, phase, until } = listings
   const end = Math.min(rows.length, (page + 1) * PAGE_ROWS)

@@ -6,10 +6,9 @@ import { RegistryPlot } from './registry-plot.ts'
 import { useSettled } from './use-settled.ts'
 import type { Listings } from './use-walk.ts'
 
-/** Drawn anew at most this often while pages come in. */
+/** Redraw delay while pages arrive. */
 const SETTLE_MS = 300
 
-/** What matches, at a glance. */
 export const Plots = ({ listings }: { listings: Listings }) => {
   const rows = useSettled(listings.rows, SETTLE_MS)
   if (rows.length === 0) return null
@@ -22,7 +21,6 @@ export const Plots = ({ listings }: { listings: Listings }) => {
   </details>`
 }
 
-/** A plain Registry does not tell its name: it is the only one. */
 const ownCount = (matched: number): SourceReport => ({
   registry: 'this Registry',
   state: 'loaded',

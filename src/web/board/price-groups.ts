@@ -1,29 +1,27 @@
 import type { Row } from './row.ts'
 
-/** Prices that can be set against each other: of one token, on one chain, for one unit. */
+/** Comparable prices: one token, chain and unit. */
 export type PriceGroup = {
   key: string
   token: string
   chain: string | null
   per: string
-  /** Cheapest model first. */
   models: readonly ModelPrices[]
   count: number
 }
 
 type ModelPrices = {
   model: string
-  /** In base units, ascending; as doubles, which is exact enough to draw. */
+  /** Base units, ascending; doubles are exact enough to draw. */
   prices: readonly number[]
   lowest: bigint
   median: bigint
   highest: bigint
 }
 
-/** More do not fit beside each other. */
 export const MAX_MODELS = 24
 
-/** Groups by token, the one with most listings first. Listings without a model or a price are in none. */
+/** Largest group first. Listings without a model, token or price are left out. */
 export const priceGroups = (rows: readonly Row[]): PriceGroup[] => {
   const groups = new Map<string, { row: Row; models: Map<string, bigint[]>; count: number }>()
   for (const row of rows) {

@@ -8,7 +8,6 @@ import type { Row } from './row.ts'
 
 type PricePlotProps = { rows: readonly Row[]; total: number }
 
-/** What machines of each model cost: a dot for every listing at hand, a stroke at the median. One token at a time. */
 export const PricePlot = ({ rows, total }: PricePlotProps) => {
   const [chosen, choose] = useState<string | null>(null)
   const groups = useMemo(() => priceGroups(rows), [rows])
@@ -29,7 +28,6 @@ export const PricePlot = ({ rows, total }: PricePlotProps) => {
   </figure>`
 }
 
-/** The plot follows what is read, and says so. */
 const scope = (held: number, total: number): string =>
   held < total
     ? `Of the ${held.toLocaleString('en')} newest of ${total.toLocaleString('en')} that match. “Read all” below brings the others.`
@@ -97,7 +95,7 @@ const PriceTable = ({ group }: { group: PriceGroup }) =>
 
 const MAX_TABLE_ROWS = 200
 
-/** Dots beside each other rather than on each other, the same every time. */
+/** Spreads dots sideways, the same way every time. */
 const spread = (n: number, count: number): number =>
   count < 2 ? 0 : (((n * 7) % count) / (count - 1) - 0.5) * 0.6
 
@@ -106,7 +104,7 @@ const drawOf =
   ({ colours, text }) => {
     const models = group.models.slice(0, MAX_MODELS)
     const dots = models.flatMap(({ prices }, at) =>
-      // On a logarithmic scale what is free has no place; the table has it.
+      // A logarithmic scale has no zero; the table shows free listings.
       prices
         .map((price, n): [number, number] => [at + spread(n, prices.length), price])
         .filter(([, price]) => price > 0),

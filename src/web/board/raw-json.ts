@@ -3,13 +3,10 @@ import { CopyButton } from '../common/copy-button.ts'
 import { html } from '../html.ts'
 import { textOf } from './row.ts'
 
-/** More would make the page slow; `curl` below has it whole. */
+/** More would slow the page down; `curl` below has it whole. */
 const MAX_SHOWN_CHARS = 100_000
 
-/**
- * The listing to the character: numbers as they were written. Only what is invisible is shown as an escape, which in
- * JSON means the same.
- */
+/** Exact: invisible characters are JSON escapes, which mean the same. */
 export const RawJson = ({ bytes }: { bytes: Uint8Array }) => {
   const text = safeJson(textOf(bytes))
   const isCut = text.length > MAX_SHOWN_CHARS

@@ -8,10 +8,7 @@ import type { Row } from './row.ts'
 
 const MAX_LABEL_CHARS = 400
 
-/**
- * The presentation record as a timeline. Made from the listing alone: a page asks no storefront, which would learn who
- * looks at what.
- */
+/** From the listing alone: a storefront would learn which listings a reader opens. */
 export const RecordTimeline = ({ row, listing }: { row: Row; listing: JsonObject }) => {
   const record = recordOf(row, listing)
   if (typeof record === 'string') return html`<p class="hint">No record can be made of it: ${record}.</p>`
@@ -37,7 +34,6 @@ export const RecordTimeline = ({ row, listing }: { row: Row; listing: JsonObject
     </p>`
 }
 
-/** A seller may name many. */
 const MAX_TERMS = 20
 
 const Terms = ({ pricing }: Pick<PresentationRecord, 'pricing'>) => {

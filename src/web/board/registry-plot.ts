@@ -6,7 +6,7 @@ import { Canvas, type Draw } from './canvas.ts'
 
 type RegistryPlotProps = { sources: readonly SourceReport[] }
 
-/** How many listings each Registry has that match, by its own count: copies are counted where they lie. */
+/** Counts of the Registries themselves: copies count in each. */
 export const RegistryPlot = ({ sources }: RegistryPlotProps) => {
   const counted = useMemo(() => sources.filter(({ matched }) => matched !== null), [sources])
   const draw = useMemo(() => drawOf(counted), [counted])

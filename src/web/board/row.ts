@@ -5,38 +5,33 @@ import { type Price, priceOf } from '../../domain/price.ts'
 import { membersOf } from '../../presentation/observation.ts'
 import { listAt } from '../common/source-report.ts'
 
-/** A listing as the table shows it. Every text is a stranger's. */
+/** All text is untrusted. */
 export type Row = {
   id: string
-  /** Whose copy it is; `null` at a plain Registry. */
+  /** `null` at a plain Registry. */
   registry: string | null
-  /** `8 × H200`, or the service that credits are for. */
   offer: string
-  /** What else its machine has, in a few words. */
   details: string
   model: string | null
   region: string | null
   price: Price | null
-  /** Signing address; else the number that its Registry gave it. */
+  /** Signing address, else the Registry's number. */
   publisher: string | null
-  /** Signing address, where it is known. */
   address: string | null
   storefrontUrl: string | null
   alsoIn: readonly string[]
   isStale: boolean
   differs: boolean
   conflicts: boolean
-  /** Better sources that have its publisher at another storefront. */
   disputed: readonly string[]
-  /** Whether a source that may have a better copy did not answer; known of a listing that was asked for by its id. */
+  /** A better copy may be missing. Known only for a listing that was read by its id. */
   isIncomplete: boolean
   status: string
   createdAt: string | null
-  /** The listing as it came. */
   bytes: Uint8Array
 }
 
-/** @throws SyntaxError for what is no JSON */
+/** @throws SyntaxError */
 export const readRow = (bytes: Uint8Array): Row => {
   const listing = parseListing(bytes)
   const meta = at(listing, '_meta')
@@ -64,10 +59,10 @@ export const readRow = (bytes: Uint8Array): Row => {
   }
 }
 
-/** How `GET /listings/{id}` answers: this, the listing as it is, and perhaps `complete` and `sources`. */
+/** Start of a `GET /listings/{id}` answer; `complete` and `sources` may follow the listing. */
 const OPENING = '{"listing":'
 
-/** @throws SyntaxError for what is no such answer */
+/** @throws SyntaxError */
 export const readOneListing = (bytes: Uint8Array): Row => {
   const { end } = walkValue(bytes, OPENING.length)
   const rest = parseJson(`${OPENING}null${textOf(bytes.subarray(end))}`)
@@ -76,7 +71,6 @@ export const readOneListing = (bytes: Uint8Array): Row => {
 
 export const parseListing = (bytes: Uint8Array): JsonValue => parseJson(textOf(bytes))
 
-/** The listing's JSON, to the character. */
 export const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 
 const offerOf = (listing: JsonValue): string => {

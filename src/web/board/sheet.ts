@@ -17,14 +17,13 @@ type SheetProps = {
   onClose: () => void
 }
 
-/** All of one listing, above the board. */
 export const Sheet = ({ row, commands, onClose }: SheetProps) => {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     dialog.current?.showModal()
   }, [])
   const listing = membersOf(parseListing(row.bytes))
-  // A click on the dialog itself, not on what is in it, is one beside it.
+  // A click beside the dialog has the dialog itself as its target.
   const closeBeside = (event: MouseEvent): void => {
     if (event.target === dialog.current) dialog.current?.close()
   }

@@ -3,7 +3,6 @@ import { strangerText } from '../common/stranger-text.ts'
 import { html } from '../html.ts'
 import type { KnownSource } from './sources.ts'
 
-/** Every source that the reader may see: how it is, how old what it said is, and how much of it matches. */
 export const SourceStrip = ({ sources, isOld }: { sources: readonly KnownSource[]; isOld: boolean }) =>
   html`<ul class=${isOld ? 'sources old' : 'sources'} aria-label="Sources">
     ${sources.map((source) => html`<${SourceEntry} key=${source.registry} source=${source} />`)}

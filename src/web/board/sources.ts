@@ -2,7 +2,6 @@ import type { JsonValue } from '../../domain/json.ts'
 import { textAt } from '../../domain/json-at.ts'
 import { listAt, numberAt, type SourceReport } from '../common/source-report.ts'
 
-/** The state of a source, as in `GET /sources`. */
 export type SourceStatus = {
   registry: string
   mode: string
@@ -12,7 +11,6 @@ export type SourceStatus = {
   lastError: string | null
 }
 
-/** What is known of a source: how it is, and what became of it in this answer. */
 export type KnownSource = SourceStatus & { report: SourceReport | null }
 
 export const readStatuses = (body: JsonValue): SourceStatus[] =>
@@ -25,7 +23,7 @@ export const readStatuses = (body: JsonValue): SourceStatus[] =>
     lastError: textAt(entry, 'last_error', 'reason'),
   }))
 
-/** In the gateway's order. A source that is known from the answer alone is shown, too. */
+/** In the gateway's order, then those that only the answer names. */
 export const joinSources = (
   statuses: readonly SourceStatus[],
   reports: readonly SourceReport[],

@@ -3,10 +3,9 @@ import { strangerText } from '../common/stranger-text.ts'
 import { parseListing, type Row } from './row.ts'
 
 const MAX_SUGGESTIONS = 50
-/** Enough to know what is usual, and few enough to look through at once. */
 const MAX_LOOKED_AT = 300
 
-/** Values that listings at hand have at a path, in order; none that would not look like itself. */
+/** Sorted; none that `strangerText` would change. */
 export const suggestionsAt = (rows: readonly Row[], path: readonly string[]): string[] => {
   const values = new Set<string>()
   for (const row of rows.slice(0, MAX_LOOKED_AT)) {

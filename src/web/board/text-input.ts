@@ -6,15 +6,14 @@ type TextInputProps = {
   id: string
   value: string
   onChange: (text: string) => void
-  /** Asked when the reader comes to it. */
+  /** A function is called on focus. */
   suggestions: readonly string[] | (() => readonly string[])
-  /** Where no `label` element names it. */
   label?: string
   placeholder?: string
   isNumeric?: boolean
 }
 
-/** A line of text that takes effect when the reader leaves it or presses Enter. */
+/** Takes effect on blur or Enter. */
 export const TextInput = (props: TextInputProps) => {
   const { id, value, onChange, suggestions, label, placeholder, isNumeric = false } = props
   const [shown, show] = useState<readonly string[]>([])

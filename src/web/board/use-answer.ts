@@ -3,7 +3,7 @@ import type { JsonValue } from '../../domain/json.ts'
 import { parseJson } from '../../domain/json.ts'
 import { ask } from '../common/ask.ts'
 
-/** The JSON at an address, asked for once there is one; `null` until it is there, and where there is none. */
+/** `null` while loading, after a failure, and without an address. */
 export const useAnswer = (address: string | null, key: string | null, round: number): JsonValue => {
   const [answer, setAnswer] = useState<JsonValue>(null)
   useEffect(() => {
@@ -11,7 +11,7 @@ export const useAnswer = (address: string | null, key: string | null, round: num
     const stopped = new AbortController()
     ask({ address, key, signal: stopped.signal })
       .then((bytes) => parseJson(new TextDecoder().decode(bytes)))
-      // Whatever stands in the way here does so for the listings, too, and is told there.
+      // The listings fail for the same reason, and show it.
       .catch(() => null)
       .then((value) => stopped.signal.aborted || setAnswer(value))
     return () => stopped.abort()

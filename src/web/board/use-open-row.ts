@@ -5,10 +5,7 @@ import { sourceOf } from './commands.ts'
 import { type Row, readOneListing } from './row.ts'
 import type { OpenListing } from './view.ts'
 
-/**
- * The listing that the address names: of those at hand, else asked for, since a view may be sent to somebody.
- * @returns a sentence where it cannot be had, `null` while it is on its way or where none is named
- */
+/** Loaded, else fetched: views can be shared. A text is the failure; `null`: pending, or none open. */
 export const useOpenRow = (
   open: OpenListing | null,
   rows: readonly Row[],

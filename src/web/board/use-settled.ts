@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** A value that lags while it changes quickly, for what is dear to draw. The first one that counts is taken at once. */
+/** Delays a value that is expensive to draw. The first one passes at once. */
 export const useSettled = <Value extends { length: number }>(value: Value, ms: number): Value => {
   const [settled, settle] = useState(value)
   const isFirst = settled.length === 0 || value.length < settled.length

@@ -1,7 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { readView, type View, writeView } from './view.ts'
 
-/** The view that the address says, and a way to another: each is a step that the browser's back button takes back. */
 export const useView = (): [view: View, go: (view: View) => void] => {
   const [view, setView] = useState(() => readView(location))
   useEffect(() => {

@@ -3,26 +3,21 @@ import { ask } from '../common/ask.ts'
 import { NOTHING_READ, Walk, type WalkState } from './walk.ts'
 
 export type Listings = WalkState & {
-  /** Whether this is still the answer to the question before, shown until there is one to this. */
+  /** Whether this still answers the previous question. */
   isOld: boolean
-  /** Reads until that many are held, or there is no more, and tells how many are. */
   until: (enough: number) => Promise<number>
   retry: () => Promise<void>
 }
 
-/**
- * The answer to a question as far as it has been read: its first page at once, more on demand. Another question, key or
- * `round` begins anew.
- * @param question a query string
- */
+/** First page at once, more on demand. Another question, key or `round` starts over. */
 export const useWalk = (question: string, key: string | null, round: number): Listings => {
   const [state, setState] = useState<WalkState & { isOld: boolean }>(BLANK)
   const walk = useRef<Walk | null>(null)
   const last = useRef({ round, key })
   useEffect(() => {
-    // What a key has shown goes with the key.
+    // Another key must not see what the previous one showed.
     setState((old) => (last.current.key === key ? { ...old, isOld: true } : BLANK))
-    // Whoever refreshes means the gateway; the pages behind the first have cursors of their own.
+    // A refresh bypasses the browser's cache; pages after the first have cursors of their own.
     let isAnew = round !== last.current.round
     last.current = { round, key }
     const current = new Walk({

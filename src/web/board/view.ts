@@ -1,10 +1,9 @@
 import { ORDERS, type Order } from './ordered-rows.ts'
 
-/** What is looked at: the whole of it is in the address, so that a view can be sent to somebody. */
+/** The address holds all of it, so that a view can be shared. */
 export type View = {
-  /** Parameters of `GET /listings` as they are, decoded, less those of paging. */
+  /** Decoded parameters of `GET /listings`, without paging. */
   query: readonly Parameter[]
-  /** The listing whose sheet is open. */
   open: OpenListing | null
   order: Order
 }
@@ -15,7 +14,7 @@ export type OpenListing = { id: string; registry: string | null }
 /** The board pages by itself. */
 const NOT_KEPT = new Set(['limit', 'offset', 'cursor', 'explain'])
 
-/** The search is the question, as the gateway takes it; the fragment is the board's own. */
+/** The search is the gateway's query, the fragment the board's own. */
 export const readView = ({ search, hash }: Pick<URL, 'search' | 'hash'>): View => {
   const fragment = new URLSearchParams(hash.slice(1))
   const id = fragment.get('listing')
@@ -26,11 +25,11 @@ export const readView = ({ search, hash }: Pick<URL, 'search' | 'hash'>): View =
   }
 }
 
-/** A filter with an empty value is not applied; an empty status asks for all. */
+/** An empty filter is not applied; an empty status means all. */
 const isKept = (name: string, value: string): boolean =>
   !NOT_KEPT.has(name) && (value !== '' || name === 'status')
 
-/** Relative to the page: never empty, since that would keep the old search. */
+/** Never empty: an empty URL would keep the old search. */
 export const writeView = ({ query, open, order }: View): string => {
   const fragment = new URLSearchParams({
     ...(order === 'newest' ? {} : { order }),
@@ -43,11 +42,10 @@ export const writeView = ({ query, open, order }: View): string => {
 export const queryString = (query: readonly Parameter[]): string =>
   new URLSearchParams(query.map(([name, value]) => [name, value])).toString()
 
-/** `null` where it is not asked. */
 export const parameterOf = (query: readonly Parameter[], name: string): string | null =>
   query.find(([other]) => other === name)?.[1] ?? null
 
-/** The query with a parameter set, in its place, or without it for `null`. */
+/** Keeps the parameter's place; `null` removes it. */
 export const withValue = (
   query: readonly Parameter[],
   name: string,

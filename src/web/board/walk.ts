@@ -4,24 +4,20 @@ import type { SourceReport } from '../common/source-report.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
 import { type Row, readRow } from './row.ts'
 
-/** Listings of one page of the table, and of a request. */
+/** Of the table, and of a request. */
 export const PAGE_ROWS = 100
-/** Most that one request may ask for. */
 const MAX_LIMIT = 200
-/** More are not held: a narrower question serves better. */
 export const MAX_ROWS = 10_000
 
 export type WalkState = {
-  /** `more`: there is more to read. */
   phase: 'reading' | 'more' | 'end' | 'failed'
   rows: readonly Row[]
-  /** Matches, as far as they are known; `null` before the first answer. */
+  /** `null` before the first answer. */
   total: number | null
   isComplete: boolean
-  /** Of each source the worst that any page has said of it; `null` at a plain Registry, and before the first answer. */
+  /** The worst report of each source; `null` at a plain Registry, and before the first answer. */
   sources: readonly SourceReport[] | null
   fault: RequestFault | null
-  /** When the first page came; `null` before. */
   readAt: Date | null
 }
 
@@ -36,12 +32,11 @@ export const NOTHING_READ: WalkState = {
 }
 
 type WalkOptions = {
-  /** Answers the question with these parameters of paging. */
   read: (paging: string, signal: AbortSignal) => Promise<Uint8Array>
   onChange: (state: WalkState) => void
 }
 
-/** Reads the answer to one question page by page: by cursor at a gateway, by offset at a plain Registry. */
+/** Pages by cursor at a gateway, by offset at a plain Registry. */
 export class Walk {
   readonly #options: WalkOptions
   readonly #stopped = new AbortController()
@@ -55,7 +50,7 @@ export class Walk {
     this.#options = options
   }
 
-  /** Reads one page more, or the failed one again. Whoever asks while that goes on waits for the same. */
+  /** The next page, or the failed one again. Concurrent callers share one request. */
   more(limit = PAGE_ROWS): Promise<void> {
     this.#reading ??= this.#read(limit).finally(() => {
       this.#reading = null
@@ -63,7 +58,7 @@ export class Walk {
     return this.#reading
   }
 
-  /** Reads on until there is no more, `enough` rows are held or something fails. Resolves to the rows held. */
+  /** Reads until `enough` rows, the end or a failure. Resolves to the rows held. */
   async until(enough: number): Promise<number> {
     await this.#reading
     while (this.#state.phase === 'more' && this.#state.rows.length < Math.min(enough, MAX_ROWS)) {
@@ -88,7 +83,7 @@ export class Walk {
       const envelope = readEnvelope(await this.#options.read(paging, signal))
       if (!signal.aborted) this.#take(envelope)
     } catch (cause) {
-      if (signal.aborted) return // nobody looks at this question any more
+      if (signal.aborted) return // the question has changed
       const fault = cause instanceof RequestFault ? cause : new RequestFault(0, NOT_UNDERSTOOD, { cause })
       this.#change({ phase: 'failed', fault })
     }
@@ -98,7 +93,7 @@ export class Walk {
     const { items, total, isComplete, sources, nextCursor } = envelope
     this.#received += items.length
     this.#cursor = nextCursor
-    // By offset, a page repeats what moved down behind new listings; by cursor, a listing whose copies are far apart.
+    // By offset, a page repeats what new listings moved down; by cursor, listings with copies far apart.
     const rows = items.map(readRow).filter((row) => this.#seen.add(row.id, identityOf(row)))
     const isMore = sources === null ? items.length > 0 && this.#received < total : nextCursor !== null
     const held = [...this.#state.rows, ...rows]
@@ -118,7 +113,7 @@ export class Walk {
   }
 }
 
-/** A plain Registry has an id once. */
+/** At a plain Registry, ids are unique. */
 const identityOf = ({ registry, address, storefrontUrl }: Row): Identity =>
   registry === null || (address === null && storefrontUrl === null)
     ? { publisher: `of ${registry}`, storefrontUrl }
@@ -126,10 +121,9 @@ const identityOf = ({ registry, address, storefrontUrl }: Row): Identity =>
 
 const NOT_UNDERSTOOD = { detail: 'The answer is no list of listings.', sources: [] }
 
-/** Lets the browser draw and take input between two pages. */
 const breath = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
 
-/** The first page counts every match; a later one may know of a fault that those before it did not have. */
+/** Keeps the counts of the first page, which cover every match; a later page may add faults. */
 const worst = (before: readonly SourceReport[], now: readonly SourceReport[]): SourceReport[] => {
   const known = new Set(before.map(({ registry }) => registry))
   const kept = before.map((old) => {

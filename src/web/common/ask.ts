@@ -2,22 +2,19 @@ import { readProblem } from './problem.ts'
 import { RequestFault } from './request-fault.ts'
 
 export type Question = {
-  /** Relative to the page, whose gateway is the only one that is ever asked. */
+  /** Relative to the page: no other gateway is requested. */
   address: string
-  /** Sent as a bearer token; `null` for none. */
   key: string | null
   signal: AbortSignal
-  /** Default `GET`. */
   method?: 'GET' | 'POST' | 'DELETE'
-  /** Sent as JSON. */
   body?: unknown
-  /** Asks past the browser's own cache; how old an answer may be is then the gateway's to say. */
+  /** Bypasses the browser's cache. */
   isAnew?: boolean
 }
 
 /**
- * The bytes of a good answer: numbers in them may be larger than JavaScript's.
- * @throws RequestFault for a problem, or where no answer came; a `DOMException` named `AbortError` for an abort
+ * Bytes: numbers may be too large for JavaScript.
+ * @throws RequestFault for a problem or without an answer; a `DOMException` named `AbortError`
  */
 export const ask = async ({
   address,
@@ -54,5 +51,5 @@ const send = async (url: URL, init: RequestInit): Promise<Response> => {
   }
 }
 
-/** A key goes into a header, which takes printable ASCII only (Fetch standard, header value). */
+/** Header values take only printable ASCII (Fetch standard, header value). */
 export const isSendableKey = (key: string): boolean => /^[\x21-\x7e]{1,4096}$/.test(key)

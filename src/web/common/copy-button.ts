@@ -1,10 +1,8 @@
 import { useState } from 'preact/hooks'
 import { html } from '../html.ts'
 
-/** How long it says so. */
 const SAID_MS = 1500
 
-/** Puts a text into the clipboard, and says whether that went well. */
 export const CopyButton = ({ text, label }: { text: string; label: string }) => {
   const [said, say] = useState<string | null>(null)
   const copy = async (): Promise<void> => {
@@ -16,7 +14,7 @@ export const CopyButton = ({ text, label }: { text: string; label: string }) => 
   </button>`
 }
 
-/** The clipboard is there over TLS and on loopback only. */
+/** The clipboard requires TLS or loopback. */
 const write = async (text: string): Promise<string> => {
   try {
     await navigator.clipboard.writeText(text)

@@ -3,14 +3,12 @@ import { html } from '../html.ts'
 import { isSendableKey } from './ask.ts'
 
 type KeyFormProps = {
-  /** `Reader key`. */
   label: string
   isSet: boolean
-  /** `null` forgets it. */
   onChange: (key: string | null) => void
 }
 
-/** Where a key is typed in. It is never shown again. */
+/** Never shows a key again. */
 export const KeyForm = ({ label, isSet, onChange }: KeyFormProps) => {
   const [typed, setTyped] = useState('')
   const [fault, setFault] = useState<string | null>(null)

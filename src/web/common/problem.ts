@@ -3,19 +3,18 @@ import { textAt } from '../../domain/json-at.ts'
 import { readReports, type SourceReport } from './source-report.ts'
 
 export type Problem = {
-  /** A sentence. */
   detail: string
-  /** Which sources were asked, and what became of them; none where the problem is not theirs. */
+  /** Empty if the problem is not about sources. */
   sources: readonly SourceReport[]
 }
 
-/** What a problem body says (RFC 9457); something in any case. */
+/** RFC 9457; any other body gets a default. */
 export const readProblem = (bytes: Uint8Array): Problem => {
   try {
     const body = parseJson(new TextDecoder().decode(bytes))
     return { detail: textAt(body, 'detail') ?? UNKNOWN, sources: readReports(body) }
   } catch {
-    return { detail: UNKNOWN, sources: [] } // a proxy in front answers as it likes
+    return { detail: UNKNOWN, sources: [] } // an error page of a proxy in front
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Problem } from './problem.ts'
 
-/** An answer that is none: a problem of the gateway (RFC 9457), or no answer at all. */
+/** A problem (RFC 9457), or no answer. */
 export class RequestFault extends Error {
-  /** HTTP; 0 where nothing answered. */
+  /** 0 without an answer. */
   readonly status: number
   readonly problem: Problem
 

@@ -1,11 +1,7 @@
-/**
- * A key that its owner has typed in. It lives in this tab alone: `sessionStorage` is neither shared with other tabs nor
- * kept when this one is closed, and the key is in no address and in no log.
- */
+/** A key of this tab alone: `sessionStorage` is not shared and ends with the tab. No URL or log holds it. */
 export class SessionKey {
   readonly #name: string
 
-  /** @param name of the entry: a reader's key and an operator's are not the same */
   constructor(name: string) {
     this.#name = name
   }
@@ -14,7 +10,7 @@ export class SessionKey {
     try {
       return sessionStorage.getItem(this.#name)
     } catch {
-      return null // a browser that keeps nothing: the key has to be typed again after a reload
+      return null // storage is disabled: the key has to be typed again after a reload
     }
   }
 
@@ -23,7 +19,7 @@ export class SessionKey {
       if (key === null) sessionStorage.removeItem(this.#name)
       else sessionStorage.setItem(this.#name, key)
     } catch {
-      // as above
+      // As in `read`.
     }
   }
 }

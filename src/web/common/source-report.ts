@@ -1,21 +1,19 @@
 import type { JsonValue } from '../../domain/json.ts'
 import { at, textAt } from '../../domain/json-at.ts'
 
-/** How one source answered: an entry of `sources` in an answer. */
 export type SourceReport = {
-  /** A source of this gateway, or `eu/curated` of what the gateway `eu` has not reached; `eu/*` where it did not say. */
+  /** `eu/curated` is what the gateway `eu` misses; `eu/*` if it does not name it. */
   registry: string
   /** `loaded`, `stale`, `unavailable`, `not_yet_loaded` or `skipped`. */
   state: string
   reason: string | null
-  /** Which it cannot take. */
+  /** Filters that the source does not know. */
   filters: readonly string[]
-  /** Its matches, before any are folded into another source's. */
+  /** Before copies are merged. */
   matched: number | null
   ageSeconds: number | null
 }
 
-/** The `sources` of an answer or of a problem; none where it has none. */
 export const readReports = (body: JsonValue): SourceReport[] => listAt(body, 'sources').map(readReport)
 
 const readReport = (entry: JsonValue): SourceReport => ({

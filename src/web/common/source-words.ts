@@ -1,6 +1,6 @@
 import type { SourceReport } from './source-report.ts'
 
-/** The reasons of `sources`, in words that follow "it". */
+/** Words that follow "it". */
 const REASONS: Readonly<Record<string, string>> = {
   timeout: 'did not answer in time',
   connection_refused: 'refused the connection',
@@ -24,7 +24,6 @@ const REASONS: Readonly<Record<string, string>> = {
   signed_requests_required: 'takes signed requests only',
 }
 
-/** Why, in words that follow the name of a source. */
 export const reasonWords = (reason: string | null): string => {
   if (reason === null) return 'did not answer'
   const status = /^http_(\d{3})$/.exec(reason)?.[1]
@@ -32,11 +31,10 @@ export const reasonWords = (reason: string | null): string => {
   return REASONS[reason] ?? `failed (${reason})`
 }
 
-/** What is missing of a source, as a sentence; `null` where nothing is. */
 export const missingWords = (report: SourceReport): string | null => {
   const { registry, state, reason, ageSeconds } = report
   if (state === 'loaded' || state === 'stale') return null
-  // A gateway that does not name what it misses.
+  // The gateway does not name what it misses.
   const unnamed = /^(.*)\/\*$/.exec(registry)?.[1]
   if (unnamed !== undefined) return `${unnamed} says that its own answer is not complete.`
   const lost =

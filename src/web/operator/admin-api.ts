@@ -12,11 +12,11 @@ export type ApiKey = {
   revoked_at: string | null
 }
 
-/** `key` is the raw key, which is told this once. */
+/** `key` is the raw key, which is sent only once. */
 export type MintedKey = ApiKey & { key: string }
 
 export type AdminApi = {
-  /** `null` at a plain Registry, which has no upstreams. */
+  /** `null` at a plain Registry. */
   sources: (signal: AbortSignal) => Promise<readonly AdminSource[] | null>
   refresh: (registry: string, signal: AbortSignal) => Promise<void>
   keys: (signal: AbortSignal) => Promise<readonly ApiKey[]>
@@ -24,7 +24,7 @@ export type AdminApi = {
   revoke: (id: number, signal: AbortSignal) => Promise<void>
 }
 
-/** The operator's routes, asked with her key. Each rejects as `ask` does. */
+/** Every call rejects as `ask` does. */
 export const adminApi = (key: string): AdminApi => {
   const send = (method: 'GET' | 'POST' | 'DELETE', address: string, signal: AbortSignal, body?: unknown) =>
     ask({ address, key, signal, method, ...(body === undefined ? {} : { body }) })
@@ -49,5 +49,5 @@ export const adminApi = (key: string): AdminApi => {
   }
 }
 
-/** The gateway's own answers to its operator: their shapes are those of its interface. */
+/** Unchecked: the gateway's own answers to its operator. */
 const readJson = <T>(bytes: Uint8Array): T => JSON.parse(new TextDecoder().decode(bytes))

@@ -1,4 +1,3 @@
-/** A source as `GET /admin/sources` tells it; the local Registry is never called. */
 export type AdminSource = {
   registry: string
   mode: 'local' | 'live' | 'snapshot'

@@ -5,7 +5,6 @@ import type { ApiKey } from './admin-api.ts'
 
 type ConfirmRevokeProps = { apiKey: ApiKey; onRevoke: (key: ApiKey) => void; onKeep: () => void }
 
-/** Asks before what cannot be undone. */
 export const ConfirmRevoke = ({ apiKey, onRevoke, onKeep }: ConfirmRevokeProps) => {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => dialog.current?.showModal(), [])

@@ -1,14 +1,12 @@
 import type { AdminSource } from './admin-source.ts'
 
-/** What happened at a source between two polls. `null` where nothing did. */
+/** Between two polls; `null` where nothing happened. */
 export type Sample = {
-  /** Milliseconds that a call took on average. */
   latencyMs: number | null
-  /** From 0 to 1: pages that needed no call, of all that were given. */
+  /** Share of pages without a call, 0 to 1. */
   hitRate: number | null
 }
 
-/** The polls of a page so far: counts as they were last told, and what they changed by, oldest first. */
 export type History = {
   last: ReadonlyMap<string, AdminSource>
   samples: ReadonlyMap<string, readonly Sample[]>
@@ -19,7 +17,7 @@ export const NO_HISTORY: History = { last: new Map(), samples: new Map() }
 /** Five minutes of polls. */
 export const MAX_SAMPLES = 100
 
-/** With another poll. Sources that are gone are forgotten, and a gateway that counts anew adds nothing. */
+/** Forgets sources that are gone. Counts that restart add nothing. */
 export const addPoll = ({ last, samples }: History, sources: readonly AdminSource[]): History => ({
   last: new Map(sources.map((source) => [source.registry, source])),
   samples: new Map(
@@ -45,7 +43,7 @@ const hitsOf = ({ cache }: AdminSource): number | undefined => cache && cache.fr
 const pagesOf = ({ cache }: AdminSource): number | undefined =>
   cache && cache.fresh + cache.stale + cache.miss
 
-/** `null` where it is not counted, or is less than it was: another process has answered, or it began anew. */
+/** `null` if not counted, or if lower: another process answered, or it restarted. */
 const grown = (before: number | undefined, now: number | undefined): number | null =>
   before === undefined || now === undefined || now < before ? null : now - before
 

@@ -4,7 +4,6 @@ import type { ApiKey } from './admin-api.ts'
 
 type KeyTableProps = { keys: readonly ApiKey[]; onRevoke: (key: ApiKey) => void }
 
-/** Keys that open something, and folded away those that do no more. */
 export const KeyTable = ({ keys, onRevoke }: KeyTableProps) => {
   const active = keys.filter(({ revoked_at }) => revoked_at === null)
   const revoked = keys.filter(({ revoked_at }) => revoked_at !== null)
@@ -54,6 +53,6 @@ const Rows = ({ keys, onRevoke }: { keys: readonly ApiKey[]; onRevoke?: KeyTable
     </table>
   </div>`
 
-/** The gateway's timestamps are UTC and have no suffix. */
+/** Timestamps are UTC without a suffix. */
 const Instant = ({ of }: { of: string }) =>
   html`<time datetime=${`${of}Z`}>${of.slice(0, 16).replace('T', ' ')} UTC</time>`

@@ -8,7 +8,6 @@ import { MintedKeyNote } from './minted-key-note.ts'
 import type { PanelProps } from './sources-panel.ts'
 import { useLifetime } from './use-lifetime.ts'
 
-/** A key's life: minted, shown once, listed, revoked. */
 export const KeysPanel = ({ api, onError }: PanelProps) => {
   const [keys, setKeys] = useState<readonly ApiKey[]>([])
   const [minted, setMinted] = useState<MintedKey | null>(null)

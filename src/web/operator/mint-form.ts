@@ -3,7 +3,6 @@ import { html } from '../html.ts'
 import type { KeyScope } from './admin-api.ts'
 
 type MintFormProps = {
-  /** Resolves with whether there is a key now. */
   onMint: (name: string, scope: KeyScope) => Promise<boolean>
 }
 

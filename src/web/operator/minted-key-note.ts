@@ -6,7 +6,7 @@ import type { MintedKey } from './admin-api.ts'
 
 type MintedKeyNoteProps = { minted: MintedKey; onDone: () => void }
 
-/** The raw key, this once. It stands in the page for as long as this does, and nowhere else. */
+/** The raw key is in the page only while this is shown, and nowhere else. */
 export const MintedKeyNote = ({ minted: { name, scope, key }, onDone }: MintedKeyNoteProps) => {
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.select(), [])

@@ -10,7 +10,7 @@ import { useLifetime } from './use-lifetime.ts'
 
 const KEPT = new SessionKey('entrepot.operator-key')
 
-/** The operator's page: shut until the gateway has taken her key, and shut again when it takes it no more. */
+/** Locked until the gateway accepts the key, and again once it refuses it. */
 export const OperatorPage = () => {
   const [key, setKey] = useState(() => KEPT.read())
   const [problem, setProblem] = useState('')
@@ -21,7 +21,7 @@ export const OperatorPage = () => {
     setProblem(why)
     setKey(next)
   }, [])
-  /** Tried before it is kept: whoever mistyped it is told at once. */
+  /** Tries a key before keeping it: a mistyped one fails at once. */
   const enter = async (given: string): Promise<void> => {
     try {
       await adminApi(given).keys(lifetime)
@@ -30,7 +30,6 @@ export const OperatorPage = () => {
       setProblem(refusalOf(error))
     }
   }
-  /** What is to be shown of an error. A key that is refused shuts the page. */
   const onError = useCallback(
     (error: unknown): string => {
       if (!(error instanceof RequestFault)) throw error
@@ -63,7 +62,7 @@ export const OperatorPage = () => {
   `
 }
 
-/** In the gateway's own words, which tell a wrong key from an interface that is closed. */
+/** The gateway's words distinguish a wrong key from closed admin routes. */
 const refusalOf = (error: unknown): string => {
   if (!(error instanceof RequestFault)) throw error
   return error.status === 401

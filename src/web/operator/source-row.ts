@@ -10,7 +10,6 @@ type SourceRowProps = {
   onRefresh: (registry: string) => void
 }
 
-/** One source: how it is, and how it went. */
 export const SourceRow = ({ source, samples, onRefresh }: SourceRowProps) => {
   const { registry, mode, visibility, state, age_seconds: age, listings, breaker } = source
   return html`<tr>
@@ -33,7 +32,6 @@ export const SourceRow = ({ source, samples, onRefresh }: SourceRowProps) => {
   </tr>`
 }
 
-/** A word with a mark of its colour. */
 const Tone = ({ of, words }: { of: string; words: string }) =>
   html`<span class="tone" data-tone=${TONES[of] ?? 'bad'}>${words}</span>`
 

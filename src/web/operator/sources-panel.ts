@@ -8,17 +8,15 @@ import { usePolling } from './use-polling.ts'
 
 const POLL_MS = 3000
 
-/** `onError` tells what is to be shown of an error. */
 export type PanelProps = { api: AdminApi; onError: (error: unknown) => string }
 
-/** Every source, asked for again and again. */
 export const SourcesPanel = ({ api, onError }: PanelProps) => {
   const [history, setHistory] = useState(NO_HISTORY)
   const [isPlain, setPlain] = useState(false)
   const [problem, setProblem] = useState('')
   const [news, setNews] = useState('')
   const lifetime = useLifetime()
-  /** Nothing changes that but a restart: it is asked once. */
+  /** Constant until a restart, so it ends the polling. */
   const isPlainHere = useRef(false)
   const poll = useCallback(
     async (signal: AbortSignal): Promise<void> => {

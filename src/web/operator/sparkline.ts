@@ -2,19 +2,16 @@ import { html } from '../html.ts'
 
 const WIDTH = 100
 const HEIGHT = 24
-/** Keeps the line's own width within the picture. */
 const MARGIN = 2
 
 type SparklineProps = {
-  /** What it shows, for who does not see it. */
   label: string
   /** Oldest first; `null` leaves a gap. */
   values: readonly (number | null)[]
-  /** Value at the upper edge; default: the largest. */
+  /** At the upper edge; default: the largest. */
   most?: number
 }
 
-/** A line without axes: how something went, newest on the right. */
 export const Sparkline = ({ label, values, most }: SparklineProps) => {
   const known = values.filter((value) => value !== null)
   const top = most ?? Math.max(...known, 1)
@@ -29,7 +26,7 @@ export const Sparkline = ({ label, values, most }: SparklineProps) => {
   </svg>`
 }
 
-/** A line to each value whose neighbour is known, and a dot of a line to one that has none. */
+/** A value without a neighbour becomes a dot. */
 const pathOf = (values: readonly (number | null)[], top: number): string => {
   const step = WIDTH / Math.max(values.length - 1, 1)
   let isDrawing = false

@@ -1,9 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/**
- * Calls `poll` now and `everyMs` after each time that it has settled, while the page is looked at. What it returns is
- * called to poll at once. `poll` has to be the same function for as long as it is to be the same polling.
- */
+/** Polls while the page is visible; a new `poll` restarts it. Returns a function that polls at once. */
 export const usePolling = (poll: (signal: AbortSignal) => Promise<void>, everyMs: number): (() => void) => {
   const [round, setRound] = useState(0)
   useEffect(() => {
