@@ -9,12 +9,9 @@ import type { Limiter, LimitKind, LimitState } from '../domain/limiter.ts'
 
 const MINUTE_SECONDS = 60
 
-/** A Redis client that rate-limiter-flexible can use, with the prefix of its keys. */
 type SharedCounters = { client: object; prefix: string }
 
-/**
- * Counts per minute, 0 being off. With `shared`, all replicas count together; while that is away each counts alone.
- */
+/** Limits per minute, 0: off. With `shared`, replicas count together; while it fails, each counts alone. */
 export const createLimiter = (
   limits: Pick<Config['limits'], 'anonymousPerMinute' | 'readKeyPerMinute' | 'publishPerMinute'>,
   shared: SharedCounters | null = null,
