@@ -17,17 +17,13 @@ import type { Attributes, BeginSpan, Span, SpanKind, Trace, Tracer } from '../do
 import { samplerOf } from './sampler.ts'
 import { type ExportLog, told } from './told-exporter.ts'
 
-/** Longest wait for the collector, in ms: at the end the process waits for it, too. */
+/** Shutdown waits this long, too. */
 const EXPORT_TIMEOUT_MS = 3000
-/** Longest text of an attribute. */
 const MAX_VALUE_LENGTH = 256
-/** Most pieces of work of one request that are recorded: a stream of a million listings has very many. */
+/** Most spans of one request: a stream of a million listings would make very many. */
 export const MAX_SPANS = 200
 
-/**
- * Records what it is told of and posts it to a collector (OTLP over HTTP, JSON), in batches and in the background. What
- * the collector does not take is lost, which `log` tells when it begins and when it ends.
- */
+/** Exports in background batches (OTLP over HTTP, JSON). Spans that the collector refuses are lost. */
 export const openTracer = (
   { endpoint, serviceName, sampler, ratio }: TracingSettings,
   log: ExportLog,
@@ -48,11 +44,10 @@ export const openTracer = (
     const context = parent === undefined ? ROOT_CONTEXT : traces.setSpanContext(ROOT_CONTEXT, remote(parent))
     return new Recording(sdk).begin(context, name, kind, attributes)
   }
-  // What cannot be sent at the end was told by then.
+  // The exporter has logged what could not be sent.
   return { tracer, close: () => provider.shutdown().catch(() => {}) }
 }
 
-/** What is recorded of one request. */
 class Recording {
   readonly #sdk: SdkTracer
   #left = MAX_SPANS
@@ -88,7 +83,7 @@ const KINDS: Readonly<Record<SpanKind, SdkKind>> = {
   client: SdkKind.CLIENT,
 }
 
-/** Past the budget work goes on under what is recorded last. */
+/** Beyond `MAX_SPANS`, work continues under the last recorded span. */
 const UNRECORDED = { set: () => {}, rename: () => {}, end: () => {} }
 
 const placeOf = (span: SdkSpan): Trace => {

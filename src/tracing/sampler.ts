@@ -7,7 +7,7 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import type { TraceSampler } from '../config/tracing.ts'
 
-/** Which traces are recorded. `parentbased_…`: as who asks has decided, and so only where nobody has. */
+/** `parentbased_…` follows the caller; the rest of the name applies where no caller has decided. */
 export const samplerOf = (name: TraceSampler, ratio: number): Sampler => {
   const root = roots[name.replace('parentbased_', '') as keyof typeof roots](ratio)
   return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root

@@ -5,9 +5,9 @@ export type ExportLog = {
   warn: (about: object, message: string) => void
 }
 
-/** An exporter whose failures are told: once when they begin, and once when they are over. */
+/** Logs when exports begin to fail and when they succeed again. */
 export const told = (exporter: SpanExporter, endpoint: string, log: ExportLog): SpanExporter => {
-  // What stands behind it in the URL may be a token.
+  // The rest of the URL may hold a token.
   const collector = new URL(endpoint).origin
   let isFailing = false
   return {
