@@ -4,10 +4,9 @@ import type { FanOutOptions, Outcome } from './outcome.ts'
 import type { SourceReport } from './source-report.ts'
 
 /**
- * Refuses an answer that a reader could mistake for "nothing found".
- * @throws EntrepotError `source_incomplete` where all sources are required and not all have a current answer;
- * `unavailable`, or `timeout` where all timed out, when no source answered, or nothing matched and no upstream answered.
- * `sources` is a member of the problem.
+ * Refuses an answer that a reader could mistake for "nothing found": from no source, or empty without any
+ * upstream.
+ * @throws EntrepotError `source_incomplete`, `unavailable` or `timeout`, with `sources` among its members
  */
 export function assertAnswerable(
   {
@@ -27,7 +26,6 @@ export function assertAnswerable(
     throw nothingUsable(upstreams, sources, isLoop)
 }
 
-/** @param failed those that could have answered */
 export function nothingUsable(
   failed: readonly Outcome[],
   sources: readonly SourceReport[],
@@ -42,7 +40,7 @@ export function nothingUsable(
     : new EntrepotError('unavailable', 'No Registry could answer: see sources', { members })
 }
 
-/** The question came from there, and the gateway that began it asks there as well: nothing is missing here. */
+/** The gateway where the question began reads that source itself. */
 function isLoopSkip({ result }: Outcome): boolean {
   return hasReason(result, 'loop')
 }

@@ -1,20 +1,18 @@
 import { isPseudonym } from '../domain/pseudonym.ts'
 import { EntrepotError } from '../errors.ts'
 
-/** Most gateways that a question may have passed through before this one. */
 const MAX_HOPS = 3
 
-/** The gateways that a question passed through. */
 type RequestPath = {
-  /** In order, this one last: what is sent on. */
+  /** In order, with this gateway last. */
   via: readonly string[]
-  /** Whether this gateway was among them before: then the local Registry alone answers. */
+  /** Whether this gateway was among them before. */
   isLoop: boolean
 }
 
 /**
- * Reads `CDN-Loop` (RFC 8586): the gateways that sent the question on, each with parameters that are ignored.
- * @throws EntrepotError `loop` for a question that has been through more than `MAX_HOPS` gateways
+ * Reads `CDN-Loop` (RFC 8586).
+ * @throws EntrepotError `loop` after more than `MAX_HOPS` gateways
  */
 export function parseCdnLoop(cdnLoop: string | undefined, gatewayId: string): RequestPath {
   const before = cdnLoop === undefined ? [] : cdnLoop.split(',').map(nameOf).filter(Boolean)

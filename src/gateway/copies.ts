@@ -2,18 +2,15 @@ import { type Identity, isSameListing } from '../domain/listing-identity.ts'
 import type { Item } from '../domain/reading.ts'
 import type { SourceReader } from './source-reader.ts'
 
-/** One source's copy of a listing. */
 export type Copy = { item: Item; reader: CopySource }
 type CopySource = Pick<SourceReader, 'source' | 'rank' | 'isStale' | 'positionOf' | 'addInvalid'>
 
-/** What is known of a listing by the copies that were visited. */
 export type KnownListing = { publisher: string | null; storefronts: (string | null)[] }
 
 export function newListing({ publisher, storefrontUrl }: Identity): KnownListing {
   return { publisher, storefronts: [storefrontUrl] }
 }
 
-/** The listing of a copy that is visited first, with what the others state about it. */
 export function newListingOf(
   copy: Copy,
   others: readonly Copy[],
@@ -24,10 +21,7 @@ export function newListingOf(
   return listing
 }
 
-/**
- * The listings among copies of one id, and of a copy's own listing those copies that are not of another one.
- * @param listings of the same id that were emitted before
- */
+/** `own`: the copies of the same listing, without those of `listings`, which were emitted before. */
 export function groupOf(
   copy: Copy,
   others: readonly Copy[],
@@ -41,10 +35,7 @@ export function groupOf(
   return { groups, own: listings.length === 0 ? group : group.filter(isFree) }
 }
 
-/**
- * The listings among copies of one id, which come by rank. Copies of known publishers go first, so that one of an
- * unknown publisher never makes one listing of two publishers'.
- */
+/** Known publishers go first, so that a copy without one never joins the listings of two publishers. */
 export function groupCopies(copies: readonly Copy[]): Copy[][] {
   if (copies.length === 1) return [[copies[0]!]]
   const groups: Copy[][] = []
@@ -58,7 +49,6 @@ export function groupCopies(copies: readonly Copy[]): Copy[][] {
   return groups.map((group) => group.sort((a, b) => a.reader.rank - b.reader.rank))
 }
 
-/** The publisher decides; a storefront does where one of the publishers is not known. */
 export function belongs({ publisher, storefrontUrl }: Identity, listing: KnownListing): boolean {
   if (publisher !== null && listing.publisher !== null) return publisher === listing.publisher
   return storefrontUrl !== null && listing.storefronts.includes(storefrontUrl)
@@ -69,7 +59,7 @@ export function addCopy(listing: KnownListing, { publisher, storefrontUrl }: Ide
   if (!listing.storefronts.includes(storefrontUrl)) listing.storefronts.push(storefrontUrl)
 }
 
-/** Lookups make objects of their own, so copies are compared by what they are. */
+/** By value, since lookups create new objects. */
 export function isSameCopy(a: Item, b: Item): boolean {
   return (
     a === b ||

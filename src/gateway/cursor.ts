@@ -3,25 +3,22 @@ import { EntrepotError } from '../errors.ts'
 import type { ResumePoint } from './merge.ts'
 import type { SourceHint } from './source-reader.ts'
 
-/** How long a cursor is valid. */
 export const CURSOR_SECONDS = 3600
-/** Longest text that is read. */
 export const MAX_CURSOR_LENGTH = 16_384
-/** Longest cursor of a gateway that is carried along; without it that gateway is read from the top. */
+/** Without the cursor of an upstream gateway, that gateway is read from the top. */
 const MAX_CARRIED_LENGTH = 4096
 
-/** Where a reader goes on in a merged sequence. */
 export type Position = ResumePoint & {
-  /** Distinct matches, as the first page counted them. */
+  /** As counted for the first page. */
   total: number
 }
 
 /**
- * Cursors, sealed with AES-256-GCM: opaque, since they name sources, and authentic. Replicas with the same secret
- * (`REGISTRY_ADMIN_API_KEY`) open each other's. A cursor is bound to the question and to what its reader may see.
+ * Sealed with AES-256-GCM: opaque, since cursors name sources, and authentic. A cursor is bound to its
+ * question and is valid at every replica with the same secret (`REGISTRY_ADMIN_API_KEY`).
  */
 export class Cursors {
-  /** Names the key, so that an answer with a cursor of another key differs. */
+  /** Part of etags: an answer with a cursor of another key differs. */
   readonly keyId: string
   readonly #key: Buffer
   readonly #nowSeconds: () => number
@@ -32,7 +29,6 @@ export class Cursors {
     this.#nowSeconds = nowSeconds
   }
 
-  /** @param question everything that has to be the same for the cursor to be valid */
   seal({ after, cap, hints, total }: Position, question: string): string {
     const { position, rank, listingId } = after
     const sources = Object.entries(hints).map(([name, hint]) => packHint(name, hint))
@@ -44,7 +40,7 @@ export class Cursors {
     return Buffer.concat(sealed).toString('base64url')
   }
 
-  /** @throws EntrepotError `bad_request` for one that was changed, belongs to another question, or has expired */
+  /** @throws EntrepotError `bad_request` for a cursor that was changed, is of another question, or expired */
   open(cursor: string, question: string): Position {
     const parts = this.#decipher(cursor, question)
     if (parts === null)
@@ -61,7 +57,7 @@ export class Cursors {
 
   #decipher(cursor: string, question: string): Parts | null {
     const bytes = Buffer.from(cursor.slice(0, MAX_CURSOR_LENGTH), 'base64url')
-    // Decoding ignores characters that do not belong there.
+    // Decoding ignores invalid characters.
     if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== cursor) return null
     const nonce = bytes.subarray(0, NONCE_BYTES)
     const decipher = createDecipheriv('aes-256-gcm', this.#key, nonce, { authTagLength: TAG_BYTES })
@@ -76,7 +72,7 @@ export class Cursors {
 }
 
 const NONCE_BYTES = 12
-/** Random bytes for many nonces, since each call for some takes longer than to seal a cursor. */
+/** For many nonces: one call for each takes longer than sealing a cursor. */
 const RANDOM = Buffer.alloc(NONCE_BYTES * 256)
 let used = RANDOM.length
 
@@ -101,7 +97,7 @@ type Parts = [
   sources: PackedHint[],
 ]
 
-/** `more` is the cursor of a gateway, or the times of the data of a source in memory. */
+/** `resume`: a gateway's cursor; `from` and `to`: as `SourceHint.data`. */
 type PackedHint = [name: string, offset: number, ...more: [] | [resume: string] | [from: number, to: number]]
 
 function packHint(name: string, { offset, resume, data }: SourceHint): PackedHint {

@@ -18,13 +18,12 @@ export type DiscoverableFederation = {
   sources: readonly { status: () => SourceStatus }[]
 }
 
-/** Everything behind this gateway that one reader may see, for the agents' tools. */
 export function discoverFederation(
   gateway: DiscoverableFederation,
   reader: Reader,
   trace?: Trace,
 ): Discovery {
-  // No gateway calls these tools, so every question begins here.
+  // No gateway calls these tools, so no earlier gateway is in `via`.
   const path = { via: [gateway.gatewayId], ...(trace === undefined ? {} : { trace }) }
   const visible = (): SourceStatus[] =>
     gateway.sources.map(({ status }) => status()).filter((status) => maySee(reader, status))
@@ -38,7 +37,6 @@ export function discoverFederation(
       return { items: items.map((item) => renderItem(item).toString()), total, complete, sources, nextCursor }
     },
     find: async (listingId, source, signal) => {
-      // `eu/curated` belongs to the source `eu`.
       const named = source === null ? null : [source.split('/', 1)[0]!]
       const query = { ...ONE, listingId, ...path }
       const { merged, complete, sources } = await gateway.find(query, { reader, signal, options: { named } })
@@ -57,12 +55,11 @@ export function discoverFederation(
   }
 }
 
-/** Longest wait for upstreams that were never asked before. */
+/** Longest wait for upstreams without a filter spec yet. */
 const within = (caller: AbortSignal) => ({ ms: 4000, caller })
 
 const ONE = { status: null, publisher: null, criteria: [], filters: [] }
 
-/** Each source is followed by what it reports as missing. */
 function notesOnHealth(status: SourceStatus): SourceNote[] {
   const { filters: _, gaps = [], ...report } = reportStatus(status)
   const { state, last_error: error } = report

@@ -4,7 +4,6 @@ import { formatTimestamp } from '../domain/timestamp.ts'
 import { type MergedItem, qualifiedName } from './merged-item.ts'
 import type { MergedPage } from './pages.ts'
 
-/** The listing envelope of a Registry. `rows` are JSON objects, `total` the matches before paging. */
 export function renderPage(rows: readonly Uint8Array[], total: number): Buffer {
   const parts: Uint8Array[] = [OPENING]
   for (const [n, row] of rows.entries()) parts.push(...(n === 0 ? [] : [COMMA]), row)
@@ -12,9 +11,7 @@ export function renderPage(rows: readonly Uint8Array[], total: number): Buffer {
 }
 
 /**
- * The envelope of a gateway: it adds `complete`, `sources`, and where there is more `next_cursor`. Everything is
- * written once, into one buffer: a view of each item would take longer than to copy it.
- * @returns the envelope, and the part of it that is its items
+ * One buffer, since copying is faster than a view of each item. `rows`: the part of `body` with the items.
  */
 export function renderMerged({ items, total, complete, sources, nextCursor }: Omit<MergedPage, 'outcomes'>): {
   body: Buffer
@@ -39,12 +36,10 @@ export function renderMerged({ items, total, complete, sources, nextCursor }: Om
   return { body: body.subarray(0, end), rows }
 }
 
-/** One listing, its bytes untouched, with `_meta` behind its last member. */
 export function renderItem(merged: MergedItem): Buffer {
   return withMember(merged.bytes, '_meta', renderMeta(merged))
 }
 
-/** `also_in` and `stale` are always there, the rest where it says something. */
 function renderMeta(merged: MergedItem): string {
   const { item, registry, alsoIn, stale, differs, conflict, disputed, position } = merged
   const publisher = item.publisher === null ? '' : `,"publisher":${JSON.stringify(item.publisher)}`

@@ -13,7 +13,7 @@ import { visibleSources } from './visible.ts'
 
 type FindListingOptions = { sources: readonly NamedSource[]; budgetMs: number; clock: Clock }
 
-/** `merged` is `null` only where every source that the reader may see has answered that it has no such listing. */
+/** `merged` is `null` only where every visible source has no such listing. */
 export type FoundListing = {
   merged: MergedItem | null
   /** Whether every source that could have a better copy has answered. */
@@ -22,7 +22,6 @@ export type FoundListing = {
   sources: readonly SourceReport[]
 }
 
-/** Looks up the listing that `query.listingId` names. */
 export type FindListing = (
   query: ListingQuery & { listingId: string },
   asking: { reader: Reader; signal: AbortSignal; options?: Pick<FanOutOptions, 'named' | 'isLoop'> },
@@ -31,9 +30,8 @@ export type FindListing = (
 const ONE: Range = { after: null, offsetHint: 0, count: 50 }
 
 /**
- * One listing by its id: all sources are asked at once, and the best copy is shown as soon as every better source has
- * answered. Where it was not found and not every source answered, rejects with `source_incomplete`, or as a page does
- * where none did.
+ * Reads all sources at once, and answers as soon as every better source has answered. Rejects where nothing
+ * was found and a source failed: with `source_incomplete`, or as `nothingUsable` where all failed.
  */
 export function createFindListing({ sources, budgetMs, clock }: FindListingOptions): FindListing {
   return async (query, { reader, signal: caller, options: { named = null, isLoop = false } = {} }) => {
@@ -62,7 +60,7 @@ export function createFindListing({ sources, budgetMs, clock }: FindListingOptio
 
 type Answer = { outcome: Outcome; items: readonly Item[] }
 
-/** The answers of the sources by rank, up to the first that has the listing; and of worse ones that are there already. */
+/** All answers by rank up to the first with the listing, and those of worse sources so far. */
 async function askUntilFound(
   ranked: readonly NamedSource[],
   query: ListingQuery,
@@ -70,7 +68,7 @@ async function askUntilFound(
 ): Promise<Answer[]> {
   const isLocal = ({ mode }: NamedSource): boolean => mode === 'local'
   const [first] = ranked
-  // The local Registry answers from memory: where it is the best source, nothing else has to be asked.
+  // Read from memory; as the best source, its copy needs no other.
   if (first !== undefined && isLocal(first)) {
     const answer = await ask(first, query, signal)
     if (answer.items.length > 0) return [answer]
@@ -95,7 +93,7 @@ async function askAll(
   return [...settled].sort(([a], [b]) => a - b).map(([, answer]) => answer)
 }
 
-/** Only a `SourceError` is a source's failure; anything else ends the request. */
+/** Anything but a `SourceError` is a fault of ours and ends the request. */
 async function ask(source: NamedSource, query: ListingQuery, signal: AbortSignal): Promise<Answer> {
   const started = performance.now()
   const elapsedMs = (): number => performance.now() - started

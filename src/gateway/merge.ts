@@ -19,50 +19,43 @@ import { type MergedItem, mergeGroup } from './merged-item.ts'
 import { type Outcome, rankSources } from './outcome.ts'
 import { type SourceHint, SourceReader } from './source-reader.ts'
 
-/** A place in the merged sequence: everything before it was emitted. */
 export type ResumePoint = {
   after: { position: Micros; rank: number; listingId: string }
-  /** Dates after this count as this, from the first page to the last. */
+  /** Later positions count as this one, on every page. */
   cap: Micros
-  /** By the sources' names. */
   hints: Readonly<Record<string, SourceHint>>
 }
 
 /**
- * Listings that one round reads of a source once the first round was not enough: as many as one page of 200 brings,
- * which overlaps the one before by ten and whose last listing shows where a tie ends.
+ * What one page of 200 yields: it overlaps the page before by ten, and its last listing shows where a tie
+ * ends.
  */
 const NEXT_ROUND = 189
 
 /**
- * One sequence of many sources, newest first, each listing once. It visits the copies of all sources in order: by
- * position, then by the source's priority, then by `listing_id`. A copy whose listing was emitted is dropped, so a
- * listing is where its newest copy is. It is shown by the copy of the best source among those that were read or can be
- * looked up.
+ * Newest first, each listing once. Copies are visited by position, then the source's priority, then
+ * `listing_id`; copies of emitted listings are dropped. The best copy that is known is shown.
  *
- * The first N listings depend on the first N copies of each source and on nothing else: fewer than N copies of a source
- * can precede the newest copy of one of them, since an id is unique within a source. So pages by offset neither lose
- * nor repeat a listing. Sources are read lazily: those that have run out, all at once.
+ * The first N listings depend only on the first N copies of each source: ids are unique within a source, so
+ * fewer than N of its copies precede them. So pages by offset neither lose nor repeat a listing.
  */
 export class MergedSequence {
   readonly #query: ListingQuery
   readonly #readers: readonly SourceReader[]
   readonly #ranked: readonly SourceReader[]
-  /** By rank. */
   readonly #sources: readonly NamedSource[]
   readonly #start: ResumePoint | null
   readonly #cap: Micros
-  /** Copies that were read and not yet visited, where there is more than one source. */
+  /** Copies that were read and not visited, by id. */
   readonly #ahead = new Map<string, Copy | Copy[]>()
-  /** Ids of which several copies were among those at one time. */
+  /** Ids that had several of them. */
   readonly #repeated = new Set<string>()
-  /** Listings of which a copy was visited, by id, while another copy may still come. */
+  /** Emitted listings by id, while another copy may still come. */
   readonly #emitted = new Map<string, KnownListing[]>()
-  /** Copies that are known not to be listings of their own. */
+  /** By `copyKey`. */
   readonly #duplicates = new Set<string>()
   #after: ResumePoint['after'] | null
   #hasRead = false
-  /** Whether every listing comes once. */
   #hasNoCopies = false
 
   constructor(
@@ -83,19 +76,17 @@ export class MergedSequence {
     this.#ranked = this.#readers.toSorted((a, b) => a.rank - b.rank)
   }
 
-  /** How every source answered so far, in the order of the configuration. */
   get outcomes(): Outcome[] {
     return this.#readers.map(({ outcome }) => outcome)
   }
 
-  /** Behind the last copy that was visited. */
   get resumePoint(): ResumePoint | null {
     if (this.#after === null) return null
     const hints = Object.fromEntries(this.#readers.map((reader) => [reader.source.name, reader.hint]))
     return { after: this.#after, cap: this.#cap, hints }
   }
 
-  /** Distinct matches: those that the sources report, less the copies that are known to be duplicates. */
+  /** Distinct matches, less known duplicates. */
   get total(): number {
     let reported = 0
     for (const { outcome } of this.#readers)
@@ -103,10 +94,7 @@ export class MergedSequence {
     return Math.max(0, reported - this.#duplicates.size - this.#duplicatesAhead())
   }
 
-  /**
-   * The next `count` listings, fewer only at the end. Sources that have not answered when the signal aborts with a
-   * `SourceError` have failed, and the others go on.
-   */
+  /** Fewer than `count` only at the end. An abort with a `SourceError` fails the pending sources only. */
   async take(count: number, signal: AbortSignal): Promise<MergedItem[]> {
     const taken: MergedItem[] = []
     while (taken.length < count) {
@@ -117,7 +105,7 @@ export class MergedSequence {
     return taken
   }
 
-  /** What can be merged after one round of reading; empty only at the end. */
+  /** Empty only at the end. */
   async takeRound(signal: AbortSignal): Promise<MergedItem[]> {
     for (;;) {
       const taken = this.#merge(Number.POSITIVE_INFINITY)
@@ -126,7 +114,7 @@ export class MergedSequence {
     }
   }
 
-  /** Whether another listing follows, as far as that shows without reading; to be asked last. */
+  /** As far as known without reading. It may consume the next listing, so call it last. */
   hasMore(): boolean {
     return this.#mergeAll(1).length > 0 || !this.#isDone
   }
@@ -176,7 +164,6 @@ export class MergedSequence {
     )
   }
 
-  /** As far as it is certain what comes next. */
   #mergeAll(count: number): MergedItem[] {
     const merged: MergedItem[] = []
     while (merged.length < count) {
@@ -188,7 +175,7 @@ export class MergedSequence {
     return merged
   }
 
-  /** `null` while a source has to be read first, and at the end. */
+  /** `null` where a source has to be read first, and at the end. */
   #foremost(): SourceReader | null {
     let foremost: SourceReader | null = null
     let position = Number.NEGATIVE_INFINITY
@@ -227,7 +214,7 @@ export class MergedSequence {
     return null
   }
 
-  /** The copies of the same id that are still to come, as far as they were read or can be looked up. */
+  /** Copies that were not visited, as far as they were read or can be looked up. */
   #othersOf({ item, reader }: Copy & { reader: SourceReader }): Copy[] {
     const { listingId } = item
     const read = this.#ahead.get(listingId)
@@ -244,8 +231,7 @@ export class MergedSequence {
   }
 
   /**
-   * The listings of that id that were emitted before this sequence began, as far as sources in memory prove it. So pages
-   * over the local Registry and snapshots are exact on any replica.
+   * Listings on earlier pages, as far as sources in memory prove it: their pages are exact on any replica.
    */
   #listingsBefore(copies: Copy[]): readonly KnownListing[] {
     const start = this.#start
@@ -267,16 +253,12 @@ export class MergedSequence {
     return comparePlaces(placeOf(copy), after)
   }
 
-  /**
-   * Whether a copy that is unknown now may still come: of another source, or of one that may repeat its own. Of a source
-   * that was whole, too: the next Reading of it may be of another moment.
-   */
+  /** Includes sources that were whole: their next Reading may be of another moment. */
   #mayCome(own: SourceReader): boolean {
     const canBring = (reader: SourceReader): boolean => reader !== own || reader.source.mayRepeat === true
     return this.#readers.some((reader) => canBring(reader) && !reader.isEnded)
   }
 
-  /** @param listings of the same id that were emitted before */
   #emit(copy: Copy, others: readonly Copy[], listings: readonly KnownListing[]): MergedItem | null {
     const isAlone = others.length === 0 && listings.length === 0
     const { groups, own } = isAlone ? { groups: ONE_GROUP, own: [copy] } : groupOf(copy, others, listings)
@@ -288,13 +270,12 @@ export class MergedSequence {
     return merged
   }
 
-  /** Copies that were read are counted when they are visited. */
+  /** Copies before the start were visited on earlier pages. */
   #noteDuplicate(copy: Copy): void {
     const start = this.#start
     if (start === null || this.#compareToStart(copy, start.after) > 0) this.#duplicates.add(copyKey(copy))
   }
 
-  /** Of the copies that were read and not visited. */
   #duplicatesAhead(): number {
     let count = 0
     for (const listingId of new Set([...this.#repeated, ...this.#emitted.keys()])) {
@@ -331,7 +312,7 @@ function byPlace(a: Copy, b: Copy): number {
   return comparePlaces(placeOf(a), placeOf(b))
 }
 
-/** Where a sequence goes on in the source of that rank: ties of better sources lie before, of worse ones behind. */
+/** Ties of better sources precede the resume point; ties of worse sources follow it. */
 function startIn(from: ResumePoint | null, rank: number) {
   if (from === null) return null
   const { position, listingId, rank: last } = from.after

@@ -4,28 +4,25 @@ import type { Micros } from '../domain/timestamp.ts'
 import { type Copy, groupCopies } from './copies.ts'
 import { rankSources } from './outcome.ts'
 
-/** One listing of the merged sequence. */
 export type MergedItem = {
-  /** The copy that is shown. */
   item: Item
-  /** Its bytes, less any `_meta`. */
+  /** Without `_meta`. */
   bytes: Uint8Array
-  /** The source whose copy it is; `qualifiedName` is what readers know it by. */
+  /** Readers see `qualifiedName`. */
   registry: string
-  /** The other Registries that have the same listing, by priority. */
+  /** By priority. */
   alsoIn: readonly string[]
   stale: boolean
-  /** Whether offers or escrows of the copies are not equal. */
+  /** Whether the copies' offers or escrows differ. */
   differs: boolean
   /** Whether another publisher has a listing of the same id. */
   conflict: boolean
-  /** Better sources whose publishers have this one at another storefront. */
+  /** Better sources with another storefront of the publisher. */
   disputed: readonly string[]
-  /** Where the listing is ordered: the position of its newest copy. */
+  /** Of the newest copy. */
   position: Micros
 }
 
-/** The listing of one id that several sources answered with, as the copy of the best of them. */
 export function mergeCopies(
   answers: readonly { source: NamedSource; items: readonly Item[]; isStale: boolean }[],
 ): MergedItem | null {
@@ -47,10 +44,7 @@ export function mergeCopies(
   return mergeGroup(group, { ranked, conflict: groups.length > 1 })
 }
 
-/**
- * The listing of copies that are one, which come by rank; `null` where none is readable.
- * @param position default: that of the copy that is shown
- */
+/** `group` is ordered by rank. `null` where no copy is readable. */
 export function mergeGroup(
   group: readonly Copy[],
   known: { ranked: readonly NamedSource[]; conflict: boolean; position?: Micros },
@@ -97,7 +91,6 @@ export function mergeGroup(
   }
 }
 
-/** The best copy whose bytes can be read; the others count as invalid. `null` where none can. */
 function readable(copies: readonly Copy[]): Shown | null {
   for (const copy of copies) {
     try {
@@ -111,7 +104,6 @@ function readable(copies: readonly Copy[]): Shown | null {
 
 type Shown = { copy: Copy; bytes: Uint8Array }
 
-/** The better sources whose publishers have a copy's publisher at another storefront. */
 function disputedBy(ranked: readonly NamedSource[], { item, reader }: Copy): readonly string[] {
   const { publisher, storefrontUrl } = item
   if (publisher === null) return NO_NAMES
@@ -131,7 +123,7 @@ function hasOtherTerms(shown: Item, other: Item): boolean {
   }
 }
 
-/** What readers know a copy's Registry by: `eu/curated` for one behind the gateway `eu`. */
+/** `eu/curated` for a copy from the gateway `eu`. */
 export function qualifiedName(source: string, { origin }: Pick<Item, 'origin'>): string {
   return origin === undefined ? source : `${source}/${origin.registry}`
 }

@@ -13,12 +13,10 @@ import { type FanOutOptions, type Outcome, skipAsLoop } from './outcome.ts'
 import { countReturned, describeOutcomes } from './source-report.ts'
 import { visibleSources } from './visible.ts'
 
-/** Roughly the size of one write. */
 const CHUNK_BYTES = 64 * 1024
 
 type StreamOptions = { sources: readonly NamedSource[]; budgetMs: number; clock: Clock }
 
-/** How the sources answered at first, and the lines as they are read. */
 type MergedStream = { outcomes: readonly Outcome[]; lines: AsyncGenerator<Buffer> }
 
 export type StreamListings = (
@@ -27,10 +25,8 @@ export type StreamListings = (
 ) => Promise<MergedStream>
 
 /**
- * The whole merged sequence as NDJSON, one listing a line, and a last line with `complete` and `sources`. It is read as
- * it is sent. A source that takes longer than the budget in one round has failed, and the last line reports it.
- *
- * Rejects as a page does for what is known before the first line.
+ * Reads while sending. A source that exceeds the budget in one round has failed. Rejects as a page does for
+ * failures before the first line.
  */
 export function createStreamListings({ sources, budgetMs, clock }: StreamOptions): StreamListings {
   return async (query, { reader, signal: caller, options = {} }) => {
@@ -87,7 +83,7 @@ const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 const LINE_END = Buffer.from([LINE_FEED])
 
-/** Inside a JSON string there is no line break, so one in a row is between tokens and means nothing. */
+/** JSON strings have no raw line breaks: those in a row are whitespace. */
 function onOneLine(row: Buffer): Uint8Array {
   return row.includes(LINE_FEED) || row.includes(CARRIAGE_RETURN)
     ? row.filter((byte) => byte !== LINE_FEED && byte !== CARRIAGE_RETURN)

@@ -14,21 +14,17 @@ import { type FanOutOptions, type Outcome, rankSources, skipAsLoop } from './out
 import { countReturned, describeOutcomes, type SourceReport } from './source-report.ts'
 import { visibleSources } from './visible.ts'
 
-/** Last listing that a page by offset may reach while a live source is visible: everything before it has to be read. */
+/** Last listing for pages by offset with a live source, of which all listings before have to be read. */
 const MAX_LIVE_PREFIX = 2000
 
-/** One page of the merged sequence. */
 export type MergedPage = {
   items: readonly MergedItem[]
-  /** Distinct matches before paging. */
   total: number
-  /** Whether every visible source answered, fresh or stale, and none reported its own answer as incomplete. */
+  /** Whether every visible source answered, fresh or stale, and none reported a missing source. */
   complete: boolean
-  /** One entry per visible source, in the order of the configuration, each followed by what it reported as missing. */
+  /** In the order of the configuration, each followed by those that it reported as missing. */
   sources: readonly SourceReport[]
-  /** How each of them answered, in the same order. */
   outcomes: readonly Outcome[]
-  /** `undefined` where no listing follows. */
   nextCursor: string | undefined
 }
 
@@ -36,9 +32,9 @@ type PagesOptions = {
   sources: readonly NamedSource[]
   budgetMs: number
   clock: Clock
-  /** `null` makes no cursors. */
+  /** `null`: no cursors. */
   cursors: Cursors | null
-  /** Default `MAX_LIVE_PREFIX`; a buyer who reads everything needs no bound. */
+  /** Default `MAX_LIVE_PREFIX`. */
   maxLivePrefix?: number
 }
 
@@ -50,11 +46,8 @@ export type ReadPage = (
 ) => Promise<MergedPage>
 
 /**
- * Reads a page from all sources that the reader may see, within `budgetMs`. A source that has not answered by then is
- * `unavailable: timeout`, and the answer of the others stands.
- *
- * Rejects with an `EntrepotError`: `bad_request` for a page beyond `MAX_LIVE_PREFIX`, an unknown source or an invalid
- * cursor; and as `assertAnswerable` does.
+ * A source without an answer within `budgetMs` has failed. Rejects with an `EntrepotError`: `bad_request` for
+ * a page beyond `MAX_LIVE_PREFIX`, an unknown source or an invalid cursor; and as `assertAnswerable` does.
  */
 export function createReadPage(options: PagesOptions): ReadPage {
   const { sources, budgetMs, clock, cursors, maxLivePrefix = MAX_LIVE_PREFIX } = options
@@ -93,7 +86,7 @@ function withoutPaging({ limit: _, offset: __, ...query }: PageQuery): ListingQu
   return query
 }
 
-/** What a cursor is bound to: everything but the size of its pages. */
+/** Binds a cursor to everything but the page size. */
 function questionOf({ status, publisher, filters, via }: PageQuery, sources: readonly NamedSource[]): string {
   return JSON.stringify([status, publisher, filters, via, rankSources(sources).map(({ name }) => name)])
 }

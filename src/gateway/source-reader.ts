@@ -13,26 +13,23 @@ import { SourceError } from '../domain/source-error.ts'
 import { type Micros, parseTimestamp } from '../domain/timestamp.ts'
 import type { Outcome } from './outcome.ts'
 
-/** Where a merged sequence goes on in one source: about how many of its listings lie before. */
+/** `offset` is approximate. */
 export type SourceHint = {
   offset: number
   resume?: string | undefined
-  /** Of a source in memory, when the oldest and the newest data of earlier pages were taken: ms since the epoch. */
+  /** The oldest and newest `asOf` of earlier pages (ms since the epoch), for a source in memory. */
   data?: { from: number; to: number } | undefined
 }
 
-/** Clocks of Registries may be behind by so much, and replicas of this one behind each other. */
+/** How far clocks of Registries, and replicas of this one, may lag. */
 const CLOCK_TOLERANCE_MS = { snapshot: 120_000, local: 2000, live: 120_000 }
 
-/** Listings of the future that one source may have. */
 const MAX_FUTURE = 2000
 
-/** One source on its way through a merge: its listings in order, read a Reading at a time. */
 export class SourceReader {
   readonly source: NamedSource
-  /** Its place in the order of priorities. */
   readonly rank: number
-  /** Whether nothing more can be read: the source is at its end, or failed. */
+  /** At its end, or failed. */
   isEnded = false
   #info: ReadingInfo | null = null
   #failure: SourceError | null = null
@@ -44,11 +41,9 @@ export class SourceReader {
   #hint: SourceHint
   readonly #hintAtStart: SourceHint
   #elapsedMs = 0
-  /** Dates after this count as this. */
   readonly #cap: Micros
   #isPending = false
 
-  /** @param after where to go on; `null` begins at the newest listing */
   constructor(
     source: NamedSource,
     rank: number,
@@ -57,7 +52,7 @@ export class SourceReader {
     this.source = source
     this.rank = rank
     this.#cap = cap
-    // Listings of the future are all of one instant, so all of them are needed to know their order.
+    // Listings of the future share one position, so their order needs all of them.
     const isAmongFuture = after !== null && after.position >= cap
     this.#after = isAmongFuture ? null : after
     this.#start = after
@@ -69,22 +64,21 @@ export class SourceReader {
     return this.#listings[this.#next]
   }
 
-  /** Whether a Reading is needed to know what is next. */
   get needsReading(): boolean {
     return this.#next >= this.#listings.length && !this.isEnded
   }
 
-  /** Whether the source has nothing, as far as it could be read. */
+  /** Ended without any match. */
   get isEmpty(): boolean {
     return this.isEnded && (this.#info?.total ?? 0) === 0 && this.#listings.length === 0
   }
 
-  /** Whether it has all of the source's matches at hand, so that `find` finds every copy. */
+  /** Whether `find` finds every copy. */
   get isWhole(): boolean {
     return this.#find !== undefined
   }
 
-  /** Listings that were read and not yet taken. */
+  /** Read, and not taken. */
   get ahead(): readonly Item[] {
     return this.#listings.slice(this.#next)
   }
@@ -97,15 +91,14 @@ export class SourceReader {
     return this.#listings[this.#next++]!
   }
 
-  /** Every match of that id; none unless the source was read whole. */
+  /** Empty unless the source was read whole. */
   find(listingId: string): readonly Item[] {
     return this.#find?.(listingId) ?? NONE
   }
 
   /**
-   * Whether a listing before the start was there, and in its place, when earlier pages were read. Only a source in
-   * memory proves that: what it holds never goes back in time. A listing that is new or was opened again proves nothing,
-   * and neither does one of a gateway, which may have been elsewhere by a copy behind it.
+   * Whether a listing was visited on earlier pages. Only sources in memory prove that, since their data never
+   * go back in time. Listings of a gateway prove nothing: it may have ordered them by another copy.
    */
   provesVisit(item: Item): boolean {
     const before = this.#hintAtStart.data
@@ -117,12 +110,10 @@ export class SourceReader {
     return item.position <= latest && changedAt(item) <= latest
   }
 
-  /** Whether its answer replaces one that failed. */
   get isStale(): boolean {
     return this.#info?.stale === true
   }
 
-  /** An item that turned out to be unreadable. */
   addInvalid(): void {
     const info = this.#info
     if (info !== null) this.#info = { ...info, total: info.total - 1, invalid: (info.invalid ?? 0) + 1 }
@@ -133,7 +124,7 @@ export class SourceReader {
     return { source: this.source, elapsedMs: this.#elapsedMs, result }
   }
 
-  /** Where a later sequence goes on: at the first listing of the next one's instant, which are in any order there. */
+  /** At the first listing with the next one's position, since ties are in any order there. */
   get hint(): SourceHint {
     const { head } = this
     const last = this.#listings.at(-1)
@@ -155,7 +146,7 @@ export class SourceReader {
     return { from: Math.min(asOf, data?.from ?? asOf), to: Math.max(asOf, data?.to ?? asOf) }
   }
 
-  /** Reads on. A failure is kept and ends the source; only what is not a `SourceError` rejects. */
+  /** A `SourceError` is kept and ends the source; anything else rejects. */
   async read(query: ListingQuery, count: number, signal: AbortSignal): Promise<void> {
     const started = performance.now()
     this.#isPending = true
@@ -171,7 +162,7 @@ export class SourceReader {
     }
   }
 
-  /** Ends a read that is out of time; its result is dropped. */
+  /** After the deadline; the result of the read is dropped. */
   giveUp(reason: SourceError): void {
     if (!this.#isPending) return
     this.#isPending = false
@@ -183,7 +174,7 @@ export class SourceReader {
     this.isEnded = true
   }
 
-  /** Listings of the future come first, and are read to their end. */
+  /** Listings of the future come first; all are read. */
   async #readAll(query: ListingQuery, count: number, signal: AbortSignal): Promise<Reading> {
     const { offset: offsetHint, resume } = this.hint
     const range = { after: this.#after, offsetHint, resume, count }
@@ -214,7 +205,7 @@ export class SourceReader {
     this.#info = this.#info === null ? info : joinInfo(this.#info, info)
   }
 
-  /** With the dates of the future as one instant, and without what is before the start. */
+  /** Caps positions, and drops listings before the start. */
   #inOrder(listings: readonly Item[]): readonly Item[] {
     const cap = this.#cap
     const isAsRead = this.#start === null && (listings[0]?.position ?? cap) <= cap
@@ -227,7 +218,7 @@ export class SourceReader {
 
 const NONE: readonly Item[] = []
 
-/** `updated_at`, or where there is none the position; `Infinity` for an unreadable listing, which was not shown. */
+/** `Infinity` for an unreadable listing, which was not shown. */
 function changedAt(item: Item): Micros {
   try {
     const { updated_at: updated } = JSON.parse(Buffer.from(item.bytes).toString())
@@ -237,7 +228,7 @@ function changedAt(item: Item): Micros {
   }
 }
 
-/** Of several Readings of one source: the first total, the worst of the rest. */
+/** The first total, the worst of the rest. */
 function joinInfo(before: ReadingInfo, more: ReadingInfo): ReadingInfo {
   const invalid = (before.invalid ?? 0) + (more.invalid ?? 0)
   const worse = more.stale || before.cache?.outcome === 'hit' ? more : before

@@ -7,47 +7,38 @@ import type { SourceDetails } from '../domain/source-status.ts'
 import type { MergedItem } from './merged-item.ts'
 import type { Outcome } from './outcome.ts'
 
-/** `skipped`: works, but cannot answer this question. */
+/** `skipped`: the source works, but cannot answer this question. */
 export type SourceState = 'loaded' | 'stale' | 'unavailable' | 'not_yet_loaded' | 'skipped'
 
-/** One entry of `sources` in an envelope, as it is sent. */
 export type SourceReport = {
-  /** A source's name, or `eu/curated` for what the gateway `eu` reports as missing. */
+  /** `eu/curated` for a source that the gateway `eu` reports as missing. */
   registry: string
   state: SourceState
   reason?: SourceReason
-  /** For `unsupported_filter`: which. */
+  /** With `unsupported_filter`. */
   filters?: readonly string[]
-  /** Matches in this source before paging and deduplication; `null` where it is not known. */
+  /** Before paging and deduplication; `null` where unknown. */
   matched?: number | null
-  /** Items of the page that are this source's copies. */
+  /** Items of the page. */
   returned?: number
   age_seconds?: number
   elapsed_ms?: number
   /** Unreadable items that were dropped. */
   invalid?: number
-  /** Of a missing source that a gateway remembers: the gateways that reported it. */
+  /** The gateways that reported a missing source. */
   via?: readonly string[]
-  /** Only where the question asks to explain. */
   explain?: ReportedExplanation
 }
 
-/** How a source answered, for `explain=true`. */
 type ReportedExplanation = {
-  /** The query string that was sent, without paging; absent for a source in memory. */
+  /** As sent, without paging. */
   query?: string
-  /** `none` where there is no cache. */
   cache: CacheDecision['outcome'] | 'none'
-  /** Absent for a source that is not called. */
   breaker?: SourceDetails['breaker']['state']
   excluded: Readonly<Record<string, { by_value: number; missing: number }>>
 }
 
-/**
- * What readers see of the sources of an answer, and whether it is complete.
- * @param returned items that are shown of each source
- * @param now ms since the Unix epoch
- */
+/** @param now ms since the Unix epoch */
 export function describeOutcomes(
   outcomes: readonly Outcome[],
   returned: ReadonlyMap<string, number>,
@@ -63,7 +54,6 @@ export function describeOutcomes(
   return { complete: outcomes.every(isComplete), sources }
 }
 
-/** Items by the source whose copy is shown; added to what was counted before. */
 export function countReturned(
   items: readonly MergedItem[],
   counts: Map<string, number> = new Map(),
@@ -72,12 +62,11 @@ export function countReturned(
   return counts
 }
 
-/** Whether a source answered, and did not report its own answer as incomplete. */
 export function isComplete({ result }: Outcome): boolean {
   return !(result instanceof SourceError) && result.missing === undefined
 }
 
-/** @param returned of a source that failed midway, the items that were shown before */
+/** @param returned not 0 for a source that failed after some pages */
 function reportOutcome(
   {
     source: { name },
@@ -109,7 +98,6 @@ function reportReading(
   }
 }
 
-/** What a gateway reports as missing from its answer, by the name that readers know it by. */
 export function reportMissing(
   gateway: string,
   { registry, state, reason, ageSeconds, via }: MissingSource,
@@ -148,7 +136,6 @@ function reportFailure(
   }
 }
 
-/** The source works; it is the question that it cannot answer. */
 const SKIPPING: ReadonlySet<SourceReason> = new Set([
   'unsupported_filter',
   'schema_mismatch',

@@ -2,7 +2,7 @@ import type { MissingSource } from '../domain/missing-source.ts'
 import type { SourceStatus } from '../domain/source-status.ts'
 import { reportMissing } from './source-report.ts'
 
-/** The state of a source: an entry of `GET /sources`. */
+/** An entry of `GET /sources`. */
 export const reportStatus = ({ name, mode, visibility, state, ...status }: SourceStatus) => ({
   registry: name,
   mode,
@@ -19,11 +19,10 @@ export const reportStatus = ({ name, mode, visibility, state, ...status }: Sourc
     : { gaps: status.missing.map((entry) => describeMissingSource(name, entry)) }),
 })
 
-/** What a gateway behind this one reports as missing. */
 const describeMissingSource = (name: string, missing: MissingSource) => {
   const { matched: _, returned: __, ...note } = reportMissing(name, missing)
   return note
 }
 
-/** Milliseconds since the Unix epoch in ISO 8601. */
+/** ISO 8601, of ms since the Unix epoch. */
 export const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString()

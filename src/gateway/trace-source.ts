@@ -3,11 +3,10 @@ import type { NamedSource, Range, Reading } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { Attributes, Trace } from '../domain/trace.ts'
 
-/** Records each Reading as a span where the question is recorded. */
 export function traceSource(source: NamedSource): NamedSource {
   return {
     ...source,
-    // A snapshot that is too large is read live.
+    // A snapshot that is too large becomes live.
     get mode() {
       return source.mode
     },

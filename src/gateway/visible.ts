@@ -2,14 +2,11 @@ import type { Reader } from '../domain/api-key.ts'
 import type { NamedSource, Visibility } from '../domain/reading.ts'
 import { EntrepotError } from '../errors.ts'
 
-/** Whether a reader may know of a source at all: private ones are for those who present a valid key. */
+/** Private sources are hidden from readers without a valid key. */
 export const maySee = (reader: Reader, { visibility }: { visibility: Visibility }): boolean =>
   visibility === 'public' || reader.kind === 'key'
 
-/**
- * The sources that a reader may see, in the order of the configuration; only the `named` ones where there are any.
- * @throws EntrepotError `bad_request` for a name that is no visible source's, be it unknown or hidden: the same words
- */
+/** @throws EntrepotError `bad_request`, in the same words for unknown and hidden names */
 export const visibleSources = <S extends Pick<NamedSource, 'name' | 'visibility'>>(
   sources: readonly S[],
   reader: Reader,

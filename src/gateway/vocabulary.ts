@@ -8,33 +8,25 @@ import { filterNameOf } from '../filter-spec/reserved.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import { maySee } from './visible.ts'
 
-/** An upstream, as far as its filter spec is concerned. */
 export type SpecSource = {
   name: string
   kind: UpstreamKind
   visibility: Visibility
   priority: number
-  /** What is known of it now; `null` where nothing is. */
   spec: () => UpstreamSpec | null
-  /** Settles when it was asked for the first time. Never rejects. */
+  /** Settles after the first request for it. Never rejects. */
   loaded: Promise<unknown>
 }
 
-/**
- * The filters that a reader may use: our own, and those of the upstreams that the reader may see. It waits for the
- * first answer of those upstreams, until the deadline, unless all that is `asked` (absent: everything) are filters
- * of our own.
- */
+/** Waits for upstreams that have not answered yet, unless all of `asked` (absent: any) are local filters. */
 export type Vocabulary = (
   reader: Reader,
   deadline: { ms: number; caller: AbortSignal },
   asked?: readonly (readonly [parameter: string, value: string])[],
 ) => Promise<CurrentSpec>
 
-/** `isCurrent`: whether the filters still mean the same. */
 export type CurrentSpec = FederatedSpec & { isCurrent: () => boolean }
 
-/** The federated filter spec, put together again only when an upstream's has changed. */
 export function federatedVocabulary(own: FilterSpec, upstreams: readonly SpecSource[]): Vocabulary {
   const forAll = memoized(own)
   const forPublic = memoized(own)
@@ -48,7 +40,7 @@ export function federatedVocabulary(own: FilterSpec, upstreams: readonly SpecSou
       const loaded = Promise.all(pending.map((upstream) => upstream.loaded))
       const late = () => new Error('late')
       await withDeadline({ ms, late, caller }, (signal) => raceAbort(loaded, signal)).catch(() => {
-        // Out of time: what is known now has to do, and the sources that are not known are reported.
+        // The deadline passed: continue with the known specs; sources without one are reported.
       })
     }
     return visible.length === upstreams.length ? forAll(visible) : forPublic(visible)
@@ -70,7 +62,6 @@ function memoized(own: FilterSpec): (upstreams: readonly SpecSource[]) => Curren
   }
 }
 
-/** The filters of a Registry without upstreams. */
 export function ownVocabulary(own: FilterSpec): Vocabulary {
   return federatedVocabulary(own, [])
 }
