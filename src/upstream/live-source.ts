@@ -26,10 +26,9 @@ type LiveSourceOptions = {
   publishers: PublisherDirectory
 }
 
-/** More listings than may be read for a filter that the upstream does not apply. */
 class TooManyToScan extends Error {}
 
-/** Gives up a run that is read whole for such a filter once the upstream reports too many listings. */
+/** For runs that are read whole to be filtered here. */
 export function refuseLongScan({ scanLimit }: Pick<UpstreamOptions, 'scanLimit'>): (run: Run) => void {
   return ({ pages, items }) => {
     // A gateway whose cursors never end may report any total.
@@ -38,9 +37,8 @@ export function refuseLongScan({ scanLimit }: Pick<UpstreamOptions, 'scanLimit'>
 }
 
 /**
- * Readings of an upstream from its cached runs. Criteria of filters that it is not sent are evaluated here, over
- * everything that the other filters leave, if that is at most `scanLimit` listings; and so is a publisher, where the
- * upstream turns out not to apply it.
+ * Unsent filters, and a publisher that the upstream ignores, are evaluated here over at most `scanLimit`
+ * listings.
  */
 export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): Source {
   return async (query, range, signal) => {
@@ -53,7 +51,6 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     return toReading({ served, query, listings, hasMore, isAttributed, total: served.run.total })
   }
 
-  /** The whole run without these filters, filtered here. */
   async function readFiltered(
     unsent: readonly string[],
     query: ListingQuery,
@@ -68,7 +65,7 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     const isAttributed = await publishers.attribute(served.run.listings)
     const criteria = query.criteria.filter(({ filter }) => unsent.includes(filter.name))
     const scan = scanRun(served.run, criteria, query)
-    // An unknown publisher might be the one that is asked for.
+    // An unknown publisher might be the requested one.
     if (scan.hasUnknown) throw unsupported(upstream.name, ['publisher'])
     const { matches, isMatch } = scan
     const first = range.after === null ? 0 : firstBehind(matches, range.after)
@@ -126,7 +123,7 @@ function scanRun({ listings }: Run, criteria: readonly Criterion[], query: Listi
   return { matches: [...passing], isMatch, hasUnknown, exclusions }
 }
 
-/** `null` for a listing that is too long or nested too deep. */
+/** `null` for a listing that is too long, or nested too deep. */
 function readBytes(item: PageItem): Uint8Array | null {
   try {
     return item.bytes
@@ -142,7 +139,7 @@ type Parts = {
   hasMore: boolean
   total: number
   isAttributed: boolean
-  /** Default: as the upstream was asked. */
+  /** Default: as the upstream filtered. */
   isMatch?: (item: PageItem) => boolean
   exclusions?: Exclusions
 }
@@ -157,7 +154,7 @@ function toReading({ served, query, isMatch, ...parts }: Parts): Reading {
     asOf: run.asOf - run.directives.ageSeconds * 1000,
     stale,
     cache,
-    // With its publishers it would be another answer.
+    // Once the publishers are known, the answer differs.
     ...(parts.isAttributed ? { isCurrent } : {}),
     ...(reason === undefined ? {} : { reason }),
     ...(invalid === 0 ? {} : { invalid }),
@@ -174,7 +171,6 @@ function finder(run: Run, isMatch?: (item: PageItem) => boolean): NonNullable<Re
   }
 }
 
-/** What the gateway excluded: of the filters that were sent, and of those that were not. */
 function explain(run: Run, query: ListingQuery, unsent?: Exclusions): Explanation {
   const lacking = new Set(unsentFilters(query))
   const sent = new Exclusions(query.criteria.filter(({ filter }) => !lacking.has(filter.name)))

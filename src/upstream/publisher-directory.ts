@@ -6,31 +6,24 @@ import { SourceError } from '../domain/source-error.ts'
 import type { Get } from './http/get.ts'
 import { asAddress, type PageItem } from './page/page-item.ts'
 
-/** Publishers that one request asks for. */
 const PUBLISHERS_PAGE = 200
 const MAX_PUBLISHERS_BYTES = 1024 * 1024
 const MAX_DEPTH = 16
-/** Most requests of one search: 10,000 publishers. */
+/** 10,000 publishers. */
 const MAX_SEARCH_PAGES = 50
-/** Most publishers that are kept. */
 const MAX_PUBLISHERS = 20_000
 const MAX_STOREFRONT_LENGTH = 2048
-/** How long a publisher is used without asking again, and how long one that was not found is not searched again. */
+/** Age at which a publisher is searched again, and one that was not found. */
 export const PUBLISHER_FRESH_MS = 600_000
 const SEARCH_AGAIN_MS = 60_000
-/** Pause after a search, and after one that failed. */
 const SEARCH_PAUSE_MS = 1_000
 const SEARCH_RETRY_MS = 5_000
-/** How long listings wait for publishers that are not known yet. */
+/** How long listings wait for unknown publishers. */
 export const PUBLISHERS_WAIT_MS = 500
 
 type Publisher = { id: number; address: string | null; storefrontUrl: string | null }
 
-/**
- * The signing address behind each `publisher_id` of one Registry, from its `GET /publishers`. A publisher that is not
- * known is searched from the newest on; one that was known for long is searched again in the background, since a
- * Registry that starts anew counts from 1 again.
- */
+/** Entries are searched again when old, since a new database of the Registry counts ids from 1 again. */
 export class PublisherDirectory {
   readonly #get: Get
   readonly #clock: Clock
@@ -45,15 +38,11 @@ export class PublisherDirectory {
     this.#clock = clock
   }
 
-  /** Where the Registry has the storefront of a signing address; `undefined` where it is not known. */
   storefrontOf(address: string): string | null | undefined {
     return this.#storefronts.get(address)
   }
 
-  /**
-   * Sets the addresses of these listings' publishers, after a search of at most `PUBLISHERS_WAIT_MS` for those that are
-   * not known. @returns whether the search has ended: if not, they may be known in a moment
-   */
+  /** Sets known publishers, after a search for the others. @returns whether the search ended */
   async attribute(items: readonly PageItem[]): Promise<boolean> {
     const search = this.#learn(items)
     const hasEnded = search === null || (await this.#endsInTime(search))
@@ -64,7 +53,7 @@ export class PublisherDirectory {
     return hasEnded
   }
 
-  /** The search to wait for; `null` where all are known, or none is to be had now. */
+  /** `null` where waiting would not help. */
   #learn(items: readonly PageItem[]): Promise<void> | null {
     const now = this.#clock.now()
     const isPausing = this.#isPausing(now)
@@ -75,7 +64,7 @@ export class PublisherDirectory {
       const known = this.#publishers.get(publisherId)
       if (known === undefined) isUnknown = true
       if (isPausing) continue
-      // A clock that was set back leaves times in the far future.
+      // The clock may have been set back.
       if (known === undefined || known.until <= now || known.until > now + PUBLISHER_FRESH_MS)
         wanted.add(publisherId)
     }
@@ -97,7 +86,6 @@ export class PublisherDirectory {
     })
   }
 
-  /** Never rejects. */
   async #find(missing: Set<number>): Promise<void> {
     try {
       for (let page = 0; page < MAX_SEARCH_PAGES && missing.size > 0; page++) {
@@ -111,7 +99,7 @@ export class PublisherDirectory {
       for (const id of missing) this.#set({ id, address: null, storefrontUrl: null }, SEARCH_AGAIN_MS)
       this.#endSearch(SEARCH_PAUSE_MS, false)
     } catch {
-      // Listings are shown without their publishers, and what was known before stays.
+      // Listings are shown without publishers; known publishers stay.
       this.#endSearch(SEARCH_RETRY_MS, true)
     }
   }
@@ -134,7 +122,6 @@ export class PublisherDirectory {
     return { publishers: items.slice(0, PUBLISHERS_PAGE).flatMap(readPublisher), received: items.length }
   }
 
-  /** Of too many, the one that was set first goes. */
   #set(publisher: Publisher, freshMs: number): void {
     const { id, address, storefrontUrl } = publisher
     this.#publishers.delete(id)
@@ -147,7 +134,6 @@ export class PublisherDirectory {
   }
 }
 
-/** @throws SourceError `bad_envelope` */
 function readItems(body: Buffer): readonly JsonValue[] {
   try {
     if (isUtf8(body) && nestingDepth(body) <= MAX_DEPTH) {
@@ -155,7 +141,7 @@ function readItems(body: Buffer): readonly JsonValue[] {
       if (isJsonObject(value) && Array.isArray(value.items)) return value.items
     }
   } catch {
-    // the same as any other answer that is not a list
+    // as for any other answer that is not a list
   }
   throw new SourceError('bad_envelope', 'the answer is not a list of publishers')
 }
@@ -167,7 +153,7 @@ function readPublisher(entry: JsonValue): Publisher[] {
   return [{ id: entry.publisher_id as number, address: readAddress(entry), storefrontUrl }]
 }
 
-/** The first `eip191` identity is the one whose signature counts. */
+/** Only the signature of the first `eip191` identity counts. */
 function readAddress({ identities }: JsonObject): string | null {
   const list = Array.isArray(identities) ? identities.filter(isJsonObject) : []
   const identifier = list.find(({ scheme }) => scheme === 'eip191')?.identifier

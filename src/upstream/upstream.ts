@@ -28,63 +28,51 @@ import { SnapshotSource } from './snapshot/snapshot-source.ts'
 import { pushDownFilters, requireSchema } from './spec/filter-pushdown.ts'
 import { FilterSpecCache } from './spec/filter-spec-cache.ts'
 
-/** One upstream as the gateway reads it and as its operator sees it. */
 export type Upstream = {
   source: NamedSource
   spec: SpecSource
   status: () => SourceDetails
-  /** Drops its cached runs, fetches its filter spec again, and pulls its snapshot. */
   refresh: () => void
-  /** Whether it was asked once for what its first answer needs, with whatever outcome; only snapshots delay it. */
+  /** Whether the first pull of its snapshot ended, with any outcome. */
   isReady: () => boolean
-  /** Resolves when it was. */
   ready: Promise<unknown>
-  /** What its snapshot holds now, so that another configuration can take it over; `null` where it has none. */
+  /** For another configuration to take over. */
   snapshot: SnapshotPuller | null
   close: () => Promise<void>
 }
 
-/** An upstream's filter spec, for the federated vocabulary. */
 export type SpecSource = Pick<UpstreamOptions, 'name' | 'kind' | 'visibility' | 'priority'> & {
-  /** What is known of it now; `null` where nothing is. */
   spec: () => UpstreamSpec | null
-  /** Settles when it was asked for the first time. Never rejects. */
+  /** Settles after the first request for it. Never rejects. */
   loaded: Promise<unknown>
 }
 
 export type UpstreamParts = {
   upstream: UpstreamOptions
   agent: Dispatcher
-  /** `gateway.id`. */
   gatewayId: string
-  /** Schema id that it has to declare, if it declares any; `null` reads it in any case. */
+  /** Required of upstreams that declare a schema id; `null` accepts all. */
   schema: string | null
-  /** Time for one whole answer. */
   budgetMs: number
-  /** Shared by all upstreams. */
   runs: LruCache<StoredRun>
   policy: CachePolicy
-  /** Shared by all replicas; `null` without Redis. */
+  /** `null` without Redis. */
   sharedRuns: RedisCache | null
   sharedBreaker: SharedBreakerState | null
   snapshots: {
     storage: SnapshotStorage | null
-    /** Filters that readers may use. */
     filters: () => readonly Filter[]
-    /** Most bytes of listings that a snapshot may hold. */
     maxBytes: () => number
     onResize: (bytes: number) => void
   }
   log: SourceLog
   clock: Clock
-  /** From 0 to 1. */
   random: () => number
 }
 
-/** A run is read for this many times `timeoutMs` at most: two attempts, and the queue before them. */
+/** In `timeoutMs`: two attempts, and the queue before them. */
 const ATTEMPTS_AND_QUEUE = 3
 
-/** Puts one upstream together: everything around the fetch is a decorator, and nothing is assigned afterwards. */
 export function createUpstream(parts: UpstreamParts): Upstream {
   const { upstream, agent, gatewayId, schema, budgetMs, log, clock, random } = parts
   const { name, kind, visibility, priority, timeoutMs } = upstream
@@ -152,7 +140,7 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       name,
       visibility,
       priority,
-      // A snapshot that is too large is read live.
+      // A snapshot that is too large becomes live.
       get mode() {
         return snapshot?.mode ?? 'live'
       },
@@ -179,10 +167,7 @@ export function createUpstream(parts: UpstreamParts): Upstream {
   }
 }
 
-/**
- * Filter specs and publishers are requested rarely, and their failure says nothing about listings, so the breaker does
- * not count them; but they wait as well while it is open.
- */
+/** The breaker does not count these requests: they are rare, and prove nothing about listings. */
 function breakable(breaker: CircuitBreaker, get: Get): Get {
   return async (path, options) => {
     breaker.throwIfOpen()

@@ -5,7 +5,6 @@ import { isAboutQuestion } from '../../domain/source-reason.ts'
 import type { SourceDetails, SourceStatus } from '../../domain/source-status.ts'
 import type { FetchPage } from '../page/fetch-page.ts'
 
-/** Counters of the calls to one upstream, and what its latest answers reported. */
 export class CallStats {
   readonly #failuresByReason: Record<string, number> = {}
   #made = 0
@@ -15,14 +14,12 @@ export class CallStats {
   #elapsedMs = 0
   #received = 0
   #invalid = 0
-  /** When it last answered, in ms since the Unix epoch; `null` where it never has. */
+  /** Ms since the Unix epoch. */
   answeredAt: number | null = null
   lastError: SourceStatus['lastError'] = null
-  /** Whether the latest call was answered; `null` before the first. */
+  /** `null` before the first answer. */
   isAnswering: boolean | null = null
-  /** Open listings that it last reported. */
   listings: number | null = null
-  /** What its latest answer reported as missing. */
   missing: readonly MissingSource[] | undefined
 
   get calls(): SourceDetails['calls'] {
@@ -44,7 +41,6 @@ export class CallStats {
     this.#retried++
   }
 
-  /** Counts every call of `fetch`. */
   instrument(clock: Clock, fetch: FetchPage): FetchPage {
     return async (query, request) => {
       this.#made++
@@ -73,7 +69,7 @@ export class CallStats {
   #addFailure({ reason }: SourceError, at: number): void {
     this.#failed++
     this.#failuresByReason[reason] = (this.#failuresByReason[reason] ?? 0) + 1
-    // A question that it cannot answer says nothing about its state.
+    // Such a failure is about the question, not the upstream.
     if (isAboutQuestion(reason)) return
     this.isAnswering = false
     this.lastError = { reason, at }

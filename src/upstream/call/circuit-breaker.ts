@@ -6,46 +6,40 @@ import type { SourceLog } from '../../domain/source-log.ts'
 import { isAboutQuestion, type SourceReason } from '../../domain/source-reason.ts'
 import type { FetchPage, PageRequest } from '../page/fetch-page.ts'
 
-/** Time between two probes of an upstream that rejects our key. */
+/** Between probes of an upstream that rejects our key. */
 export const UNAUTHORIZED_MS = 60_000
-/** How often the state of other replicas is read, at most. */
 const LISTEN_MS = 1000
-/** Longest that a probe takes; other replicas wait for its result. */
+/** Other replicas wait so long for the result of a probe. */
 const PROBE_MS = 3000
 
-/** The open state that replicas share. Both functions reject when it is away. */
+/** Both functions reject where the shared state is unavailable. */
 export type SharedBreakerState = {
-  /** Until when the breaker of some replica is open, in ms since the Unix epoch; `null` where none is. */
+  /** Latest end of an open breaker of any replica, in ms since the Unix epoch. */
   read: () => Promise<number | null>
-  /** `null` removes it. */
   write: (until: number | null) => Promise<void>
 }
 
 type CircuitBreakerOptions = {
   name: string
-  /** Sends the probes: the same upstream, without retries. */
+  /** Without retries. */
   probe: FetchPage
   log: SourceLog
-  /** `null` where there are no other replicas. */
   shared: SharedBreakerState | null
   clock: Clock
-  /** From 0 to 1. */
   random: () => number
 }
 
 /**
- * Rejects calls at once while an upstream is known to fail: its breaker is open (`circuit_open`), it rejects our key
- * (`unauthorized`), or it sent `Retry-After`. Probes find out in the background when that is over.
- *
- * Only plain first pages and probes decide. Any other question was chosen by a reader, so its failure counts for
- * nothing; it triggers a probe, and the result of the probe counts. So it is where one listing may be enough to fail a
- * page: a probe looks for one that does not.
+ * Rejects calls while the upstream fails (`circuit_open`), rejects our key, or sent `Retry-After`, until a
+ * background probe succeeds. Only plain first pages and probes count: other questions are chosen by readers,
+ * so their failures only trigger a probe. If one listing may be the cause, the probe looks for a page without
+ * it.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions
   readonly #closing = new AbortController()
   #breaker: Breaker = CLOSED
-  /** Set while the upstream rejects our key or has asked us to wait. */
+  /** After a rejected key or `Retry-After`. */
   #suspended: { reason: SourceReason; until: number } | null = null
   #peersOpenUntil: number | null = null
   #isListening = false
@@ -65,14 +59,13 @@ export class CircuitBreaker {
       : { state, failuresInARow, retryAt }
   }
 
-  /** Ends probes and timers. */
   close(): void {
     this.#cancelProbe()
     this.#cancelResume()
     this.#closing.abort()
   }
 
-  /** @throws SourceError while the upstream is not asked */
+  /** @throws SourceError */
   throwIfOpen(): void {
     const { name, clock } = this.#options
     if (this.#breaker.state !== 'closed' || this.#peersOpenUntil !== null)
@@ -109,7 +102,6 @@ export class CircuitBreaker {
     if (isFailure(error)) this.#step('failed', error.reason)
   }
 
-  /** Heeds `Retry-After` and a rejected key. */
   #suspend({ reason, retryAfterMs }: SourceError): void {
     const { clock } = this.#options
     const isRejected = reason === 'unauthorized'
@@ -125,7 +117,6 @@ export class CircuitBreaker {
     if (isRejected) this.#logRejected(true)
   }
 
-  /** @param reason of a failure */
   #step(event: BreakerEvent, reason?: SourceReason): void {
     const { clock, random, shared } = this.#options
     const before = this.#breaker.state
@@ -175,7 +166,7 @@ export class CircuitBreaker {
   async #ask(): Promise<SourceError | null> {
     const error = await this.#askFor(PLAIN_REQUEST)
     if (error === null || !isOfOneListing(error)) return error
-    // The first listing, and the first behind the page.
+    // The first listing, and the first one after the page.
     for (const offset of [0, PLAIN_REQUEST.limit])
       if ((await this.#askFor({ offset, limit: 1 })) === null) return null
     return error
@@ -230,7 +221,7 @@ const PLAIN_REQUEST: PageRequest = { offset: 0, limit: 50 }
 
 const ignore = (): void => {}
 
-/** The newest page of everything open, which every Registry can answer. */
+/** Every Registry can answer these. */
 function isPlain(query: ListingQuery, { offset, limit, resume }: PageRequest): boolean {
   const { status, publisher, filters, listingId } = query
   const isFirstPage = offset === 0 && resume === undefined && limit >= PLAIN_REQUEST.limit
@@ -239,12 +230,12 @@ function isPlain(query: ListingQuery, { offset, limit, resume }: PageRequest): b
   )
 }
 
-/** Whether the upstream failed, rather than the question, our key, or the rate of our requests. */
+/** Whether the upstream failed, and not the question, our key, or the rate of our requests. */
 function isFailure({ reason }: SourceError): boolean {
   return !isAboutQuestion(reason) && !NO_FAILURES.has(reason) && !/^http_4\d\d$/.test(reason)
 }
 
-/** Whether one listing of the page may be the cause, be it too large or one that the upstream cannot serve. */
+/** Whether a single listing may be the cause. */
 function isOfOneListing({ reason }: SourceError): boolean {
   return reason === 'http_500' || reason === 'too_large'
 }

@@ -3,25 +3,21 @@ import { SourceError } from '../../domain/source-error.ts'
 import type { SourceReason } from '../../domain/source-reason.ts'
 import type { FetchPage } from '../page/fetch-page.ts'
 
-/** Longest delay before the second attempt. */
 export const MAX_RETRY_DELAY_MS = 100
-/** Retries that one call earns: one call in ten may be repeated. */
 export const RETRY_SHARE = 0.1
-/** Most retries that are saved up, and those that there are at the start. */
+/** Also available at the start. */
 export const MAX_SAVED_RETRIES = 5
 
 type RetryOptions = {
-  /** Time for both attempts. */
   budgetMs: number
   clock: Clock
-  /** From 0 to 1. */
   random: () => number
   onRetry: () => void
 }
 
 /**
- * Repeats a call once after a connection failure or a 502, 503 or 504: after a short random delay, only where a second
- * attempt as long as the first ends within `budgetMs`, and for at most a tenth of all calls. Every call is a GET.
+ * Retries once, where a second attempt as long as the first ends within `budgetMs`, and for at most a tenth
+ * of all calls. Safe, since every call is a GET.
  */
 export function retry({ budgetMs, clock, random, onRetry }: RetryOptions, fetch: FetchPage): FetchPage {
   let saved = MAX_SAVED_RETRIES
@@ -41,7 +37,6 @@ export function retry({ budgetMs, clock, random, onRetry }: RetryOptions, fetch:
   }
 }
 
-/** An upstream that states when to come back is not asked before. */
 function isTransient(error: SourceError): boolean {
   return error.retryAfterMs === null && (TRANSIENT.has(error.reason) || isConnectTimeout(error))
 }

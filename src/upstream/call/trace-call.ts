@@ -2,7 +2,7 @@ import { SourceError } from '../../domain/source-error.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
 import type { FetchPage } from '../page/fetch-page.ts'
 
-/** Records each request as a client span (OpenTelemetry's HTTP conventions) where the question is recorded. */
+/** Follows OpenTelemetry's HTTP conventions. */
 export function traceCall(upstream: Pick<UpstreamOptions, 'url'>, fetch: FetchPage): FetchPage {
   const { hostname, port, protocol, href } = new URL(`${upstream.url}/listings`)
   const attributes = {

@@ -13,10 +13,7 @@ class PrivateAddressError extends Error {
   readonly code = PRIVATE_ADDRESS_CODE
 }
 
-/**
- * The connections to one upstream. Unless `allowPrivateAddresses`, an address that is not globally routed is refused,
- * be it literal in the URL or what the name resolves to: the address that is checked is the address connected to.
- */
+/** Checks private addresses in the URL and after DNS, so that the checked address is the one connected to. */
 export function createAgent(
   upstream: Pick<UpstreamOptions, 'connectTimeoutMs' | 'maxInFlight' | 'allowPrivateAddresses'>,
   lookup: LookupFunction,
@@ -40,14 +37,13 @@ function connector(
   if (allowPrivateAddresses) return buildConnector({ timeout, allowH2: false, lookup })
   const connect = buildConnector({ timeout, allowH2: false, lookup: publicOnly(lookup) })
   return (target, callback) => {
-    // A literal address is never looked up.
+    // Literal addresses skip `lookup`.
     const literal = target.hostname.replace(/^\[|\]$/g, '')
     if (isPrivateAddress(literal)) callback(refusal(literal, literal), null)
     else connect(target, callback)
   }
 }
 
-/** Refuses a name if any of its addresses is private. */
 function publicOnly(lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     const all: LookupAllOptions = { ...options, all: true }

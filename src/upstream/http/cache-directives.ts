@@ -3,8 +3,7 @@ import { type Directives, NO_DIRECTIVES } from '../../domain/freshness.ts'
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 /**
- * What `Cache-Control` and `Age` allow (RFC 9111 5.2.2, 5.1). Answers are fetched again and never revalidated, so
- * `no-cache` means the same as `no-store`.
+ * RFC 9111 5.2.2, 5.1. Answers are never revalidated, so `no-cache` means `no-store`.
  * @param isOwn whether the answer is stored for one credential only, which `private` allows
  */
 export function cacheDirectives(headers: Headers, isOwn: boolean): Directives {
@@ -21,7 +20,7 @@ export function cacheDirectives(headers: Headers, isOwn: boolean): Directives {
   }
 }
 
-/** Directive → argument without its quotes, `''` where it has none. Of a repeated one the last counts. */
+/** Directive → argument without quotes, or `''`. */
 function parseCacheControl(value: string | string[] | undefined): ReadonlyMap<string, string> {
   const lines = value === undefined ? [] : [value].flat()
   return new Map(

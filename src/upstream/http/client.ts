@@ -11,7 +11,7 @@ type HttpRequest = {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   headers: Readonly<Record<string, string>>
   body?: string | Uint8Array
-  /** Most bytes of a body, after decompression. */
+  /** After decompression. */
   maxBytes: number
   /** Connection, headers and body together. */
   timeoutMs: number
@@ -19,28 +19,22 @@ type HttpRequest = {
 
 export type HttpResponse = { status: number; headers: IncomingHttpHeaders; body: Buffer }
 
-/** The `Accept-Encoding` of every request whose body is collected. */
 export const ACCEPT_ENCODING = 'gzip, br'
-/** What is read of a body that is not a 200: enough for a problem and its `sources`. */
+/** Enough for a problem and its `sources`. */
 const MAX_ERROR_BYTES = 16 * 1024
 
-/**
- * One HTTP request, its body collected and decompressed. Redirects are responses like any other. Every failure is a
- * `SourceError`; a 200 body beyond `maxBytes` is `too_large`, an error body is cut off at `MAX_ERROR_BYTES`.
- * @param name the peer, for error messages
- */
+/** A 200 body beyond `maxBytes` fails as `too_large`; others are cut off. Rejects with a `SourceError`. */
 export function send(dispatcher: Dispatcher, request: HttpRequest, name: string): Promise<HttpResponse> {
   return new Promise<HttpResponse>((resolve, reject) => {
     const { origin, path, method = 'GET', headers, body = null, maxBytes, timeoutMs } = request
     const collector = new Collector({ name, maxBytes, timeoutMs, resolve, reject })
-    // A plain object without a signal is what costs least: the collector aborts by itself.
+    // A plain object without a signal costs least; the collector aborts by itself.
     dispatcher.dispatch({ origin, path, method, headers, body }, collector)
   }).then((response) => decompress(response, request.maxBytes, name))
 }
 
 /**
- * One GET whose 200 body is passed on line by line as it arrives, without its line feeds. `timeoutMs` is the longest
- * silence, `maxStreamMs` the longest time. Any other status is returned with the body that `send` would collect.
+ * Passes a 200 body on without line feeds. `timeoutMs` bounds each silence, `maxStreamMs` the whole response.
  * @param onLine throws to end the response with that error
  */
 export function sendForLines(
@@ -63,12 +57,11 @@ type CollectorOptions = {
   timeoutMs: number
   resolve: (response: HttpResponse) => void
   reject: (error: unknown) => void
-  /** Passes the body on, in place of collecting it. */
   splitter?: LineSplitter
   maxStreamMs?: number
 }
 
-/** Collects one response. undici calls its methods in the order below. */
+/** undici calls the methods in the order below. */
 class Collector implements Dispatcher.DispatchHandler {
   readonly #options: CollectorOptions
   readonly #timer: NodeJS.Timeout
@@ -173,7 +166,7 @@ class Collector implements Dispatcher.DispatchHandler {
   }
 }
 
-/** In a buffer of its own: a pooled one would keep its whole slab alive while a page is cached. */
+/** Not pooled: a cached page would keep the whole slab alive. */
 function join(chunks: readonly Buffer[], size: number): Buffer {
   const whole = Buffer.allocUnsafeSlow(size)
   let end = 0

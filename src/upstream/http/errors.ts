@@ -3,10 +3,7 @@ import { SourceError } from '../../domain/source-error.ts'
 import type { SourceReason } from '../../domain/source-reason.ts'
 import { PRIVATE_ADDRESS_CODE } from './agent.ts'
 
-/**
- * An error on the way to an upstream with the reason that readers see. An error without a system, TLS, zlib or undici
- * code is a fault of this program and is returned unchanged.
- */
+/** Errors without a system, TLS, zlib or undici code are our own faults, and returned unchanged. */
 export function toSourceError(error: unknown, upstream: string): unknown {
   if (error instanceof SourceError || !(error instanceof Error)) return error
   const code = codeOf(error)
@@ -14,24 +11,21 @@ export function toSourceError(error: unknown, upstream: string): unknown {
   return new SourceError(reasonOf(code), `${upstream}: ${error.message || code}`, { cause: error })
 }
 
-/** undici's parser error does not always carry a code. */
 function codeOf(error: Error): string | null {
   const { code } = error as NodeJS.ErrnoException
   if (typeof code === 'string') return code
   return error instanceof errors.HTTPParserError ? 'HPE_UNKNOWN' : null
 }
 
-/** The reason of a status other than 200; redirects are not followed. */
 export function reasonOfStatus(status: number): SourceReason {
   if (status === 401 || status === 403) return 'unauthorized'
   if (status === 429) return 'rate_limited'
   return `http_${status}`
 }
 
-/** Longer waits are cut to this. */
 const MAX_RETRY_AFTER_MS = 15 * 60_000
 
-/** `Retry-After` (RFC 9110 section 10.2.3) in ms from now; `null` where it is absent or malformed. */
+/** `Retry-After` (RFC 9110 section 10.2.3) in ms; `null` where it is absent or malformed. */
 export function parseRetryAfter(value: string | undefined, now: number): number | null {
   if (value === undefined) return null
   const text = value.trim()
@@ -39,7 +33,6 @@ export function parseRetryAfter(value: string | undefined, now: number): number 
   return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
 }
 
-/** A connection that breaks without a known code counts as reset. */
 function reasonOf(code: string): SourceReason {
   return REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? 'connection_reset'
 }
@@ -54,6 +47,6 @@ const REASONS: readonly (readonly [RegExp, SourceReason])[] = [
   [/^HPE_INVALID_EOF_STATE$/, 'connection_reset'],
   // The peer does not speak HTTP.
   [/^HPE_/, 'bad_envelope'],
-  // The body is not what its Content-Encoding states (zlib and Brotli codes).
+  // The body contradicts its Content-Encoding.
   [/^(Z_|ERR__|ERR_BROTLI|ERR_PADDING)/, 'not_json'],
 ]

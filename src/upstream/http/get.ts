@@ -5,21 +5,19 @@ import { send } from './client.ts'
 import { reasonOfStatus } from './errors.ts'
 import { loopHeaders, rejectKeyEcho, requestHeaders } from './headers.ts'
 
-/** `body` is empty for an expected status other than 200. */
+/** `body` is empty unless the status is 200. */
 type GetResponse = { status: number; body: Buffer }
 
 type GetOptions = {
-  /** Most bytes of the body, after decompression. */
   maxBytes: number
   headers?: Readonly<Record<string, string>>
-  /** Statuses besides 200 that are answers. */
+  /** Besides 200. */
   expected?: readonly number[]
 }
 
-/** One `GET` of a path below an upstream's base URL. Rejects with a `SourceError`. */
+/** Rejects with a `SourceError`. */
 export type Get = (path: string, options: GetOptions) => Promise<GetResponse>
 
-/** @param via who asks, should the upstream be a gateway */
 export function createGet(upstream: UpstreamOptions, agent: Dispatcher, via: readonly string[] = []): Get {
   const { name, timeoutMs } = upstream
   const { origin, pathname } = new URL(upstream.url)

@@ -2,20 +2,17 @@ import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../../domain/clock.ts'
 
-/** How long resolved addresses are used without another lookup. */
 const FRESH_MS = 10_000
-/** How long a connection waits for a lookup before it uses the addresses that were last known. */
+/** After this, a connection uses the last known addresses. */
 const PATIENCE_MS = 200
-/** Lookups of one upstream that have taken longer than this count as hanging. */
 const HANGING_MS = 1000
 
 type Answer = { error: NodeJS.ErrnoException | null; addresses: LookupAddress[] }
 
 /**
- * Resolves the names of upstreams by the system's resolver, so that `/etc/hosts`, search domains and the rest apply.
- * The resolver works on at most two threads of the process, and a silent name server holds a thread for many seconds.
- * Therefore each name has one lookup at a time, shared by all its connections; and of the names whose last lookup hung,
- * only one is looked up at a time, so that the other thread stays free.
+ * Uses the system's resolver, for `/etc/hosts` and search domains. A silent name server holds one of its two
+ * threads for many seconds. So a name has one lookup at a time, and only one hung name is looked up at a
+ * time.
  */
 export class NameResolver {
   readonly #clock: Clock
@@ -74,7 +71,7 @@ export class NameResolver {
       name.isRunning = false
       if (!wasHanging || error === null) name.hung = false
       const addresses = error === null && Array.isArray(found) ? found : []
-      // Silence of the name server does not displace addresses that were right until now.
+      // A silent name server does not displace known addresses.
       const isAnswer = error === null || error.code === 'ENOTFOUND'
       if (isAnswer || name.last === null || name.last.error !== null) {
         name.last = { error, addresses }
@@ -90,7 +87,6 @@ class Name {
   last: Answer | null = null
   resolvedAt = 0
   isRunning = false
-  /** Whether the last lookup hung. */
   hung = false
   listeners: (() => void)[] = []
 }

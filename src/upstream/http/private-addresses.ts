@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net'
 
 /**
- * Whether an IP address is not globally routed, and so could be the gateway's own machine, its network or its cloud's
- * metadata service. IPv4 addresses are also found inside the IPv6 forms that carry one.
+ * Includes the gateway's own machine and network, its cloud's metadata service, and IPv4 addresses inside
+ * IPv6.
  */
 export const isPrivateAddress = (address: string): boolean => {
   const family = isIP(address)
@@ -26,11 +26,11 @@ const IPV4: readonly (readonly [network: string, prefix: number])[] = [
   ['203.0.113.0', 24],
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
-  // Answers only inside Azure, as the host of a virtual machine.
+  // Only inside Azure: the host of a virtual machine.
   ['168.63.129.16', 32],
 ]
 
-/** IANA IPv6 Special-Purpose Address Registry likewise; `::/96` holds `::`, `::1` and the IPv4-compatible addresses. */
+/** Likewise for IPv6; `::/96` holds `::`, `::1` and the IPv4-compatible addresses. */
 const IPV6: readonly (readonly [network: string, prefix: number])[] = [
   ['::', 96],
   ['::ffff:0:0:0', 96],
@@ -47,12 +47,12 @@ const IPV6: readonly (readonly [network: string, prefix: number])[] = [
   ['ff00::', 8],
 ]
 
-/** An IPv4-mapped address (`::ffff:0:0/96`) is checked against the IPv4 rules by `BlockList` itself. */
+/** `BlockList` itself checks IPv4-mapped addresses (`::ffff:0:0/96`). */
 const listPrivate = (): BlockList => {
   const list = new BlockList()
   for (const [network, prefix] of IPV4) {
     list.addSubnet(network, prefix, 'ipv4')
-    // RFC 6052: the well-known NAT64 prefix leads to the IPv4 address in its last 32 bits.
+    // RFC 6052: the last 32 bits of the well-known NAT64 prefix are an IPv4 address.
     list.addSubnet(`64:ff9b::${network}`, 96 + prefix, 'ipv6')
   }
   for (const [network, prefix] of IPV6) list.addSubnet(network, prefix, 'ipv6')

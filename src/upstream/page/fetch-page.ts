@@ -16,25 +16,21 @@ import { NO_LISTING, wrapListing } from './one-listing.ts'
 import { refusedFilters } from './refused-filters.ts'
 import { scannerOf } from './scanner-of.ts'
 
-/** Most bytes of one page, after decompression. */
+/** After decompression. */
 export const MAX_PAGE_BYTES = 8 * 1024 * 1024
 
-/** Which part of a source's sequence one request asks for. */
 export type PageRequest = {
   offset: number
   /** 1 to 200. */
   limit: number
-  /** A gateway's cursor; it is sent in place of `offset`, which then only numbers the items. */
+  /** A gateway's cursor, sent instead of `offset`. */
   resume?: string | undefined
 }
 
-/** Fetches one page of an upstream, or with `query.listingId` a page of that listing. Rejects with a `SourceError`. */
+/** With `query.listingId`, a page of that listing. Rejects with a `SourceError`. */
 export type FetchPage = (query: ListingQuery, request: PageRequest) => Promise<ListingPage>
 
-/**
- * One `GET {url}/listings` or `GET {url}/listings/{id}` with the upstream's bearer key, within `timeoutMs`. A 400 to a
- * query with filters is `unsupported_filter`.
- */
+/** A 400 to a query with filters is `unsupported_filter`. */
 export function createFetchPage(upstream: UpstreamOptions, agent: Dispatcher): FetchPage {
   const { name, timeoutMs } = upstream
   const { origin, pathname } = new URL(upstream.url)
@@ -43,7 +39,7 @@ export function createFetchPage(upstream: UpstreamOptions, agent: Dispatcher): F
   return async (query, request) => {
     const target =
       query.listingId === undefined ? `?${pageParameters(query, request)}` : idPath(query.listingId)
-    // No Registry can serve an id that is no path segment (RFC 3986 section 5.2.4) or no Unicode.
+    // No Registry can serve an id that is not a path segment (RFC 3986 section 5.2.4), or not Unicode.
     if (target === null) return onePage(NO_LISTING, query, upstream)
     const { via, trace, ifMatch } = query
     const response = await send(
@@ -78,7 +74,7 @@ export function createFetchPage(upstream: UpstreamOptions, agent: Dispatcher): F
   }
 }
 
-/** What a query asks, without paging. An empty `status` asks for every status. */
+/** An empty `status` selects every status. */
 export function queryParameters({ status, publisher, filters }: ListingQuery): string {
   const whose = publisher === null ? '' : `&publisher=${encodeURIComponent(publisher)}`
   return `status=${status ?? ''}${whose}${filterParameters(filters)}`
@@ -91,7 +87,7 @@ function pageParameters(query: ListingQuery, { offset, limit, resume }: PageRequ
 
 const ENCODED = new WeakMap<ListingQuery['filters'], string>()
 
-/** Encoded once per question: most upstreams are sent the same filters. */
+/** Cached: most upstreams are sent the same filters. */
 function filterParameters(filters: ListingQuery['filters']): string {
   if (filters.length === 0) return ''
   const known = ENCODED.get(filters)
@@ -123,8 +119,8 @@ function onePage(
 }
 
 /**
- * What a gateway skipped as a loop was asked by the gateways that the question has passed through. Not so where the
- * question begins here, or where the gateway takes us for itself because it has our id (`Via`, RFC 9110 7.6.3).
+ * Sources that a gateway skipped as a loop were read by the gateways before it, and are not missing; except
+ * where the question begins here, or the gateway has our own id (`Via`, RFC 9110 7.6.3).
  */
 export function aboutGateway(
   { via }: ListingQuery,
@@ -141,10 +137,9 @@ export function aboutGateway(
   return { missing: { ignoreLoops: true, ownId }, gatewayId: hops.find(isPseudonym) }
 }
 
-/** Statuses with which a gateway reports what it could not reach. */
 const REPORTING: ReadonlySet<number> = new Set([404, 502, 503, 504, 508])
 
-/** A page without listings for a listing that does not exist. @throws SourceError */
+/** @throws SourceError except where the listing does not exist */
 function readRefusal(
   { status, headers, body }: HttpResponse,
   query: ListingQuery,
@@ -153,7 +148,7 @@ function readRefusal(
   const reported =
     upstream.kind === 'gateway' && REPORTING.has(status) ? missingInProblem(body) : NOTHING_MISSING
   const missing = reported.filter(({ reason }) => reason !== 'loop')
-  // A gateway that could not ask everywhere has not said that there is no such listing; nor has a proxy's HTML page.
+  // Neither an incomplete gateway nor the HTML page of a proxy proves that the listing does not exist.
   if (status === 404 && query.listingId !== undefined && missing.length === 0 && isJson(headers))
     return onePage(NO_LISTING, query, upstream, cacheDirectives(headers, upstream.key !== null))
   if (status === 400 && query.filters.length > 0 && !isAboutPaging(body)) {
@@ -183,7 +178,7 @@ function isJson(headers: IncomingHttpHeaders): boolean {
   return /^application\/([\w.+-]+\+)?json\b/i.test(headers['content-type'] ?? '')
 }
 
-/** A gateway refuses an offset or a cursor with 400, too. */
+/** A gateway also refuses offsets and cursors with 400. */
 function isAboutPaging(body: Buffer): boolean {
   return /"(offset \+ limit|cursor:)/.test(body.toString('latin1', 0, 2000))
 }

@@ -17,7 +17,6 @@ const STOREFRONT_URL = 2
 const STATUS = 3
 const PUBLISHER_ID = 4
 const META = 5
-/** The members that are read of every listing, by number. */
 const FIELDS: readonly Path[] = [
   'listing_id',
   'created_at',
@@ -28,9 +27,8 @@ const FIELDS: readonly Path[] = [
 ].map((name) => [{ kind: 'member', name }])
 
 /**
- * Goes through the items of a page once, where they are: it finds where each ends, what its fields are, and whether it
- * passes the criteria. That is faster than to parse the page, and leaves nothing behind to be collected. An item in
- * which something is not plain to see, such as an escape in a name, is parsed, with the same result.
+ * Scans items in place, which is faster than parsing and leaves no garbage. Items that it cannot read, for
+ * example with an escape in a name, are parsed.
  */
 export class ItemScanner {
   readonly #status: string | null
@@ -39,17 +37,15 @@ export class ItemScanner {
   readonly #found: FoundValues
   readonly #values: JsonValue[] = []
 
-  /** Of the latest item. `null`: it is not a listing, and the rest means nothing. */
+  /** `null`: not a listing, and the other fields mean nothing. */
   listingId: string | null = null
   createdAt: Micros = 0
   storefrontUrl: string | null = null
   publisherId: number | null = null
-  /** Whether it may have a `_meta`: one that is `null` is not told from others. */
+  /** Also set for other members that are `null`. */
   hasMeta = false
-  /** Whether it has the status and passes the criteria. */
   isMatch = false
 
-  /** @param status that listings have to have; `null` for any */
   constructor(criteria: readonly Criterion[], status: string | null) {
     const paths = new Map(FIELDS.map((path) => [pathKey(path), path]))
     for (const { filter } of criteria) paths.set(pathKey(filter.compiled), filter.compiled)
@@ -63,7 +59,6 @@ export class ItemScanner {
     this.#found = this.#fields.found
   }
 
-  /** Reads the item that starts at `at`. @returns where it ends */
   scan(row: RowText, at: number): number {
     const end = this.#scanRow(row, at)
     const behind = end === -1 ? this.#parse(row, at) : end
@@ -93,7 +88,7 @@ export class ItemScanner {
     return behind
   }
 
-  /** -1 where the item has to be parsed to be understood, or is broken. */
+  /** -1 for an item that has to be parsed, or is broken. */
   #scanRow(row: RowText, at: number): number {
     try {
       return this.#fields.scanner.scanAt(row, at, this.#found)
@@ -123,7 +118,7 @@ export class ItemScanner {
     for (const { criterion, path } of this.#criteria) {
       let found = 0
       for (let n = 0; n < count; n++) if (paths[n] === path) own[found++] = values[n]!
-      // Emptied first, it would be allocated anew.
+      // Emptying it would allocate it again.
       if (own.length !== found) own.length = found
       if (found === 0 ? criterion.onMissing !== 'pass' : !passes(criterion.test, own)) return false
     }
@@ -131,7 +126,7 @@ export class ItemScanner {
   }
 }
 
-/** What reads certain paths: used for one item at a time, so all queries with the same filters share it. */
+/** Shared by queries with the same filters, since it holds one item at a time. */
 type FieldScanner = { tree: PathTree; scanner: RowScanner; found: FoundValues }
 
 const FIELD_SCANNERS = new Map<string, FieldScanner>()

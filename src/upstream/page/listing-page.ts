@@ -12,59 +12,48 @@ import { skipSpace, skipValue } from '../../listing-index/skip-json.ts'
 import type { ItemScanner } from './item-scanner.ts'
 import { MAX_ITEM_BYTES, NO_META, PageItem, readMeta } from './page-item.ts'
 
-/** Most listings that one request asks for, and that a response may hold. */
 export const MAX_PAGE_ITEMS = 200
 /** More deeply nested listings are unreadable. */
 const MAX_ITEM_DEPTH = 32
-/** Most members of an envelope, and most bytes around its items. */
+/** Limits of an envelope, without its items. */
 const MAX_MEMBERS = 256
 const MAX_ENVELOPE_BYTES = 512 * 1024
-/** Longest cursor of a gateway that is sent back to it. */
 const MAX_CURSOR_LENGTH = 12_288
 
 export type PageOptions = {
   kind: UpstreamKind
   scanner: ItemScanner
   missing?: MissingOptions
-  /** Offset of the first item in the upstream; on a gateway's later pages a count of what came before. */
+  /** On a gateway's later pages, the number of items before. */
   offset: number
-  /** The cursor that asked for it. */
   resume?: string | undefined
   directives?: Directives
-  /** Of a gateway: its id, where its `Via` states one. */
   gatewayId?: string | undefined
 }
 
-/**
- * One response of `GET /listings`: its body, and per item what ordering and merging compare. The items are scanned where
- * they are and never parsed; those that are shown are checked then. An unreadable item spoils nothing else: any seller
- * may have made it.
- */
+/** Items are scanned in place, and checked when shown. An unreadable item does not affect the others. */
 export class ListingPage {
   readonly bytes: Buffer
-  /** The readable ones, in the upstream's order. */
+  /** Readable items, in the upstream's order. */
   readonly items: PageItem[] = []
-  /** Items in the response, readable or not. */
+  /** Including unreadable items. */
   readonly received: number
-  /** Matches in the upstream before paging, as it reports; never less than it sent. */
+  /** As reported, but at least `received`. */
   readonly total: number
-  /** What the answer reports as missing, where it is not complete. */
   readonly missing: readonly MissingSource[] | undefined
-  /** Whether it is the answer of a gateway. */
   readonly isGateway: boolean
-  /** Of a gateway: where its next page begins; absent on the last. */
   readonly nextCursor: string | undefined
   readonly offset: number
   readonly resume: string | undefined
   readonly directives: Directives
   readonly gatewayId: string | undefined
-  /** Start and end of each item, one after the other. */
+  /** Start and end of each item. */
   readonly #bounds: Int32Array
-  /** `created_at` and position of each item, one after the other. */
+  /** `created_at` and position of each item. */
   readonly #times: Float64Array
   #check: JsonCheck | null = null
 
-  /** @throws SourceError `not_json` | `bad_envelope`, the latter also where none of the items is readable */
+  /** @throws SourceError `not_json` | `bad_envelope`, the latter also where all items are unreadable */
   constructor(bytes: Buffer, { kind, scanner, missing, ...options }: PageOptions) {
     if (!isUtf8(bytes)) throw notJson()
     this.bytes = bytes
@@ -86,7 +75,6 @@ export class ListingPage {
     if (this.items.length === 0 && !this.#isEmptyOrLong()) throw badEnvelope('none of its items is readable')
   }
 
-  /** Memory that it keeps alive, besides its items. */
   get retainedBytes(): number {
     return PAGE_HEAP_BYTES + this.bytes.length
   }
@@ -99,10 +87,7 @@ export class ListingPage {
     return this.#times[2 * index + 1]!
   }
 
-  /**
-   * The bytes of an item as they came.
-   * @throws SyntaxError for an item that is too long, nested too deep, or not JSON
-   */
+  /** @throws SyntaxError for an item that is too long, nested too deep, or not JSON */
   bytesOf(index: number): Buffer {
     const start = this.#bounds[2 * index]!
     const end = this.#bounds[2 * index + 1]!
@@ -112,13 +97,12 @@ export class ListingPage {
     return this.bytes.subarray(start, end)
   }
 
-  /** A seller decides how long a listing is, but not whether it is one. */
+  /** A seller can make a listing too long, but not an item that is not a listing. */
   #isEmptyOrLong(): boolean {
     if (this.received === 0) return true
     return this.#bounds.some((end, n) => n % 2 === 1 && end - this.#bounds[n - 1]! > MAX_ITEM_BYTES)
   }
 
-  /** Scans the array that starts at `at`. @returns where it ends */
   #scanItems(row: RowText, at: number, scan: Scan): number {
     const { kind, scanner } = scan
     if (row.bytes[at] !== OPEN_BRACKET) throw badEnvelope('items is not an array')
@@ -157,17 +141,16 @@ export class ListingPage {
 const PAGE_HEAP_BYTES = 1024
 const MAX_META_BYTES = 256 * 1024
 
-/** The beginning of JSON that is no object; not that of HTML. */
 const OTHER_JSON = /^(\[|"|-?\d|null\b|true\b|false\b)/
 
 type Span = { start: number; end: number }
 type Scan = { kind: UpstreamKind; scanner: ItemScanner; count: number }
 
-/** Of the page that is being scanned. */
+/** Of the current page. */
 const BOUNDS = new Int32Array(2 * MAX_PAGE_ITEMS)
 const TIMES = new Float64Array(2 * MAX_PAGE_ITEMS)
 
-/** Most pages fit in the memory that all of them are read in. */
+/** For all pages that fit. */
 const SHARED_ROW = new RowText(MAX_ENVELOPE_BYTES)
 
 function loaded(bytes: Buffer): RowText {
@@ -176,10 +159,7 @@ function loaded(bytes: Buffer): RowText {
   return row
 }
 
-/**
- * Where the array of the member `items` is. An envelope that has two is refused: parsers differ about which counts.
- * @param scan goes through it; returns where it ends
- */
+/** Refuses two `items`: parsers differ about which counts. */
 function findItems(row: RowText, scan: (start: number) => number): Span {
   const { bytes } = row
   let found: Span | null = null
@@ -206,7 +186,6 @@ function findItems(row: RowText, scan: (start: number) => number): Span {
   return found
 }
 
-/** The name from its opening to behind its closing quote. */
 function isItems(bytes: Buffer, start: number, end: number): boolean {
   const text = bytes.toString('utf8', start, end)
   if (!text.includes('\\')) return text === '"items"'
@@ -217,7 +196,6 @@ function isItems(bytes: Buffer, start: number, end: number): boolean {
   }
 }
 
-/** What is around the items, parsed without them. */
 function readEnvelope(bytes: Buffer, { start, end }: Span): JsonObject {
   const around = bytes.length - (end - start)
   if (around > MAX_ENVELOPE_BYTES)

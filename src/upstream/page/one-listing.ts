@@ -3,21 +3,19 @@ import { objectMembers } from '../../domain/json-members.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { MAX_ITEM_BYTES } from './page-item.ts'
 
-/** The page that replaces the answer of an upstream that does not have the listing. */
 export const NO_LISTING = Buffer.from('{"items":[],"count":0,"total_after_filter":0}')
 
-/** Most bytes around the listing: a gateway's answer also has `sources`. */
+/** A gateway's answer also has `sources`. */
 const MAX_AROUND_BYTES = 64 * 1024
 
 /**
- * The answer to `GET /listings/{id}` as a page of that one listing. What a gateway reports as missing stays on it.
  * @throws SourceError `not_json` | `too_large` | `bad_envelope`, the last also for a listing of another id
  */
 export function wrapListing(body: Buffer, listingId: string): Buffer {
   if (body.length > MAX_ITEM_BYTES + MAX_AROUND_BYTES)
     throw new SourceError('too_large', 'the listing is longer than a listing may be')
   const value = parse(body)
-  // The deployed clients also take a bare row.
+  // The deployed clients also accept a bare row.
   const listing = isJsonObject(value) && isJsonObject(value.listing) ? value.listing : value
   if (!isJsonObject(listing) || listing.listing_id !== listingId)
     throw new SourceError('bad_envelope', 'the answer is not the listing that was asked for')

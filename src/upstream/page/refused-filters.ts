@@ -1,9 +1,6 @@
 import { isJsonObject, parseJson } from '../../domain/json.ts'
 
-/**
- * Which of a query's filters an upstream's 400 is about: those that its `detail` names, or all
- * of them where it names none.
- */
+/** Those that the `detail` of a 400 names, or else all. */
 export const refusedFilters = (
   body: Buffer,
   filters: readonly (readonly [name: string, value: string])[],
@@ -18,7 +15,7 @@ export const refusedFilters = (
   return named.length > 0 ? named : asked
 }
 
-/** `strict.gpu_model` is about the filter `gpu_model`. */
+/** `strict.gpu_model` → `gpu_model` */
 const plainName = (name: string): string => name.replace(/^strict\./, '')
 
 const detailOf = (body: Buffer): string => {
@@ -26,7 +23,7 @@ const detailOf = (body: Buffer): string => {
     const value = parseJson(body.toString())
     return isJsonObject(value) && typeof value.detail === 'string' ? value.detail : ''
   } catch {
-    // A refusal in another form is still a refusal: it names no filter.
+    // A refusal in another form names no filter.
     return ''
   }
 }

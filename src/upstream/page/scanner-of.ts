@@ -3,13 +3,10 @@ import type { Criterion } from '../../filter-spec/criteria.ts'
 import { unsentFilters } from '../../filter-spec/unsent-filters.ts'
 import { ItemScanner } from './item-scanner.ts'
 
-/** One for all upstreams that are asked the same. */
+/** Shared by all upstreams. */
 const KNOWN = new WeakMap<readonly Criterion[], Map<string | null, ItemScanner>>()
 
-/**
- * The scanner that evaluates again what an upstream was asked to apply: the status, and the criteria of the filters that
- * it was sent. The other criteria are evaluated on each Reading.
- */
+/** Checks what the upstream should have applied: the status and the sent filters. */
 export function scannerOf(query: ListingQuery): ItemScanner {
   const { criteria, listingId } = query
   if (listingId !== undefined) return scannerFor(NO_CRITERIA, null)

@@ -7,19 +7,18 @@ import { type ListingPage, MAX_PAGE_ITEMS } from '../page/listing-page.ts'
 import type { PageItem } from '../page/page-item.ts'
 import { Run, type RunUpstream } from './run.ts'
 
-/** Listings that a page has in common with the one before: so many may be deleted between two requests without harm. */
+/** Overlap of two pages: so many listings may be deleted between two requests without harm. */
 export const OVERLAP = 10
-/** An upstream may have smaller pages than it is asked for, but not smaller than this while there is more. */
+/** Smaller pages are refused while more listings follow. */
 const MIN_PAGE_ITEMS = 25
-/** Requests that may fail to join, or bring nothing new, before the upstream counts as unstable. */
+/** Requests that may fail to join, or add nothing, before the upstream counts as unstable. */
 const MAX_FRUITLESS = 10
-/** Pages without anything new before an upstream counts as one that ignores `offset`. */
+/** Pages without new listings before an upstream counts as ignoring `offset`. */
 const MAX_REPEATED = 2
-/** Pages in a row without anything new, however far back the upstream was read again. */
+/** Pages in a row without new listings, in any case. */
 const MAX_CATCHING_UP = 200
-/** Listings of one instant that are read together, since their order is the upstream's own. */
+/** Listings with one position, whose order is the upstream's own. */
 const MAX_TIE = 2000
-/** Pages of a long run that are requested ahead of the one that is joined next. */
 const MAX_AHEAD = 8
 
 export type ReadRunOptions = {
@@ -31,15 +30,10 @@ export type ReadRunOptions = {
 }
 
 /**
- * Reads a run of listings from a paged upstream: the one function behind first pages, deep offsets, cursors, streams,
- * filters that are evaluated here, and snapshots. Pages are never taken from a cache, so every joint is between pages
- * of now; one that does not join is requested again from further back.
- *
- * An upstream that does not sort newest first is read whole, if it has no more than `scanLimit` listings. A page beyond
- * the byte budget is requested again with half the limit, and a single listing beyond it is skipped as invalid; so is a
- * listing that makes a Registry answer 500.
- * @param base a run that is read on at its end
- * @throws SourceError `unstable` | `unsorted` | `bad_envelope` | `scan_limit`, or what `fetch` rejects with
+ * Reads current pages, never cached ones. A page that does not join is requested again from further back. An
+ * unsorted upstream is read whole, up to `scanLimit`. Pages that are too large are split; a single listing
+ * that is too large, or that makes a Registry answer 500, is skipped.
+ * @throws SourceError `unstable` | `unsorted` | `bad_envelope` | `scan_limit`, or the rejection of `fetch`
  */
 export function readRun(
   options: ReadRunOptions,
@@ -55,18 +49,17 @@ class RunReader {
   readonly #query: ListingQuery
   #range: Range
   #run: Run
-  /** Halved by pages that are too large, doubled by those that are not. */
+  /** Halved after pages that are too large, doubled after others. */
   #maxLimit = MAX_PAGE_ITEMS
   #isReadOn = false
   #received = 0
   #fruitless = 0
-  /** Pages in a row without anything new. */
+  /** Pages in a row without new listings. */
   #repeated = 0
-  /** The highest offset that was read. */
   #furthest = 0
   #cursor: string | undefined
   #ahead = new Map<number, Promise<ListingPage>>()
-  /** Offsets that were just skipped, the second excluded: the next page cannot overlap them. */
+  /** Offsets that were just skipped, without `to`: the next page cannot overlap them. */
   #skipped: { from: number; to: number } | null = null
 
   constructor(options: ReadRunOptions, query: ListingQuery, range: Range) {
@@ -103,7 +96,7 @@ class RunReader {
     return this.#run.isEnded || (this.#run.isSorted && this.#run.covers(this.#range))
   }
 
-  /** It overlaps what is before the range. A small source is read from the top, which makes its run whole. */
+  /** Overlaps what precedes the range. A small source is read from the top, which makes its run whole. */
   #firstRequest(): PageRequest {
     const { after, offsetHint, count, resume } = this.#range
     if (after === null) return { offset: 0, limit: this.#limit(count) }
@@ -112,7 +105,6 @@ class RunReader {
     return { offset: offsetHint - OVERLAP, limit: this.#limit(count + OVERLAP) }
   }
 
-  /** At the end of the run, for pages as large as they may be now. */
   readonly #atEnd = (): PageRequest => {
     const { end } = this.#run
     if (this.#cursor !== undefined)
@@ -125,7 +117,7 @@ class RunReader {
     return () => ({ ...request, limit: Math.min(request.limit, this.#maxLimit) })
   }
 
-  /** It reaches back to listings that are readable, and leaves room for something new. */
+  /** Reaches back to readable listings, and leaves room for new ones. */
   #overlap(): number {
     const { end, unreadableAtEnd } = this.#run
     if (this.#skipped?.to === end) return 0
@@ -138,10 +130,7 @@ class RunReader {
     return Math.max(1, count - this.#run.select(this.#range).listings.length)
   }
 
-  /**
-   * Rounded up, so that readers of similar pages share them; one more listing shows where a tie ends. A run
-   * that is read on takes whole pages: it will probably be read on again.
-   */
+  /** Rounded up, so that similar pages are shared; one more listing shows where a tie ends. */
   #limit(wanted: number): number {
     if (this.#isReadOn) return this.#maxLimit
     const size = PAGE_SIZES.find((size) => wanted <= size + OVERLAP)
@@ -149,7 +138,7 @@ class RunReader {
     return Math.min(limit, this.#maxLimit)
   }
 
-  /** @returns the request that has to come next; `null` to read on at the end of the run */
+  /** @returns the next request; `null` to read on at the end */
   async #take(page: ListingPage): Promise<PageRequest | null> {
     const { name } = this.#options.upstream
     if (!(await this.#isJoint(page))) {
@@ -174,10 +163,7 @@ class RunReader {
     return null
   }
 
-  /**
-   * A page that holds nothing new: after a step back there are some before what was read already, and the listings of a
-   * page that was split may have moved by as many.
-   */
+  /** Normal after a step back and after a split, whose listings may have moved. */
   #countRepeated({ offset, received, resume }: ListingPage): void {
     const isBehind = offset + received <= this.#furthest || this.#maxLimit < MAX_PAGE_ITEMS
     const isCatchingUp = resume === undefined && received > 0 && isBehind
@@ -204,7 +190,7 @@ class RunReader {
     throw new SourceError('scan_limit', `${name}: does not apply what it was sent`, { filters })
   }
 
-  /** From the top: an unsorted upstream has to be read whole, and a rejected cursor leaves no other way. */
+  /** From the top: for an unsorted upstream, and after a rejected cursor. */
   #restart(): PageRequest {
     const { isSorted } = this.#run
     this.#run = this.#start(null)
@@ -214,7 +200,7 @@ class RunReader {
     return { offset: 0, limit: this.#maxLimit }
   }
 
-  /** Further with every attempt: what was deleted has moved the rest up. */
+  /** Further with every attempt: deletions moved the rest up. */
   #stepBack(page: ListingPage): PageRequest {
     this.#ahead.clear()
     this.#cursor = undefined
@@ -222,7 +208,6 @@ class RunReader {
     return { offset: Math.max(0, Math.min(page.offset, page.total) - step), limit: this.#maxLimit }
   }
 
-  /** Offset of the last readable listing of the last page. */
   get #lastRead(): number | undefined {
     return this.#run.pages.at(-1)?.items.at(-1)?.offset
   }
@@ -234,7 +219,7 @@ class RunReader {
     return skipped === null ? this.#run.isJoint(page) : this.#isBehind(skipped, page)
   }
 
-  /** Whether listings that were skipped, and the last one before them, are still where they were. */
+  /** Whether skipped listings, and the last one before them, are still in place. */
   async #isBehind({ from, to }: { from: number; to: number }, { total }: ListingPage): Promise<boolean> {
     const single = (offset: number): Promise<ListingPage | null> =>
       this.#options.fetch(this.#query, { offset, limit: 1 }).catch(() => null)
@@ -246,10 +231,7 @@ class RunReader {
     return now?.total === total && (last === undefined || isSameItem(item, last))
   }
 
-  /**
-   * `null` where a single listing cannot be fetched and was skipped.
-   * @param next makes the request again for smaller pages
-   */
+  /** `null` where a single listing was skipped. `next` makes the request again for smaller pages. */
   async #fetch(next: () => PageRequest): Promise<ListingPage | null> {
     for (let isSplit = false; ; isSplit = true) {
       const request = next()
@@ -271,7 +253,7 @@ class RunReader {
     }
   }
 
-  /** A gateway refuses a cursor that has expired, and an offset that is too far; from the top it leads by cursor. */
+  /** A gateway refuses expired cursors and far offsets. */
   #isTooFar({ offset }: PageRequest, error: unknown): boolean {
     const isRefused = error instanceof SourceError && error.reason === 'http_400'
     return isRefused && offset > 0 && this.#options.upstream.kind === 'gateway'
@@ -283,7 +265,7 @@ class RunReader {
     return ahead ?? this.#options.fetch(this.#query, request)
   }
 
-  /** A gateway's total counts what it cannot show, too. */
+  /** A gateway's total includes listings that it cannot show. */
   #refuseShort({ received, total, offset, isGateway }: ListingPage, limit: number): void {
     if (!isGateway && received < Math.min(limit, MIN_PAGE_ITEMS, total - offset))
       throw this.#run.broken('sends less than it says it has')
@@ -298,9 +280,8 @@ class RunReader {
   }
 
   /**
-   * Whether smaller pages may help: the page is too large, or one of its listings makes a Registry of the deployed
-   * protocol answer 500. An upstream that serves no single listing either is down: neither the last one that was read
-   * nor its newest, or before any was read, neither the first of the page nor the first behind it.
+   * Whether the page is too large, or one of its listings makes a deployed Registry answer 500. Requests for
+   * single listings distinguish that from an outage.
    */
   async #canSplit(error: unknown, { offset, limit, resume }: PageRequest): Promise<boolean> {
     if (!isOfOneListing(error, { limit }) || this.#query.listingId !== undefined) return false
@@ -322,7 +303,6 @@ class RunReader {
     return false
   }
 
-  /** The rest of a long run, some pages at a time. */
   #requestAhead(): void {
     const run = this.#run
     const wanted = this.#wanted()
@@ -334,27 +314,26 @@ class RunReader {
       const offset = run.end - OVERLAP + n * stride
       if (offset + OVERLAP >= total || this.#ahead.has(offset)) continue
       const page = this.#options.fetch(this.#query, { offset, limit: MAX_PAGE_ITEMS })
-      page.catch(() => {}) // awaited in its turn, or not at all where the run ends before
+      page.catch(() => {}) // awaited later, or not needed
       this.#ahead.set(offset, page)
     }
   }
 }
 
 const PAGE_SIZES = [50, 100, 200 - OVERLAP - 1]
-/** Most listings of one run that are skipped. */
 const MAX_SKIPPED = 1000
 
 function isSameItem(one: PageItem | undefined, other: PageItem): boolean {
   return one?.listingId === other.listingId && one.position === other.position
 }
 
-/** Whether an upstream has nothing behind this page. A gateway's total counts copies, so its cursor decides. */
+/** A gateway's total counts copies, so its cursor decides. */
 function isLast(page: ListingPage): boolean {
   if (page.nextCursor !== undefined) return false
   return page.isGateway || page.offset + page.received >= page.total
 }
 
-/** Whether one listing is enough to cause it. Of pages that were split, a few unreadable listings may fill one. */
+/** Whether one listing may be the cause. A small page may hold only unreadable listings. */
 function isOfOneListing(error: unknown, { limit }: Pick<PageRequest, 'limit'>): error is SourceError {
   if (!(error instanceof SourceError)) return false
   const { reason } = error

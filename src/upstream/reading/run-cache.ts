@@ -18,14 +18,12 @@ import type { UpstreamOptions } from '../../domain/upstream.ts'
 import type { Run } from './run.ts'
 import { StoredRun } from './stored-run.ts'
 
-/** Reads a run that covers a range, perhaps on from the end of another. */
+/** Reads on from `base`, if given. */
 export type ReadRun = (query: ListingQuery, range: Range, base: Run | null) => Promise<Run>
 
-/** A run with how it was come by. */
 export type ServedRun = {
   run: Run
   cache: CacheDecision
-  /** Whether it replaces an answer that failed, and why that failed. */
   stale: boolean
   reason?: SourceReason
   isCurrent: (now?: number) => boolean
@@ -34,35 +32,30 @@ export type ServedRun = {
 type RunCacheOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'url' | 'kind' | 'key' | 'timeoutMs' | 'scanLimit'>
   read: ReadRun
-  /** Of this process, shared by all upstreams. */
   local: LruCache<StoredRun>
-  /** Of all replicas; `null` without Redis. */
+  /** `null` without Redis. */
   shared: RedisCache | null
   policy: CachePolicy
-  /** Longest that one run is read, whether or not a reader still waits for it. */
+  /** Even if no reader waits any more. */
   maxReadMs: number
   clock: Clock
-  /** From 0 to 1. */
   random: () => number
 }
 
-/** How often a replica looks whether another one has read the run. */
 const LOCK_POLL_MS = 25
 
 /**
- * The runs of one upstream, cached per question and credential: served while fresh, served stale for a while as they
- * are read again, and then served only where reading fails. A run that is too short is read on at its end. One run is
- * read once at a time, here and among the replicas; reading has a deadline of its own, so that a caller who leaves
- * fails nobody else.
+ * Serves runs while fresh, then stale while revalidating, then only if reading fails. Short runs are read on.
+ * Single flight among replicas, with its own deadline: a caller that hangs up does not fail the others.
  */
 export class RunCache {
   readonly #options: RunCacheOptions
   readonly #group: string
   readonly #inFlight = new Map<string, Promise<Entry>>()
-  /** Per question, the key of the run that was read last: a walk by cursor goes on there. */
+  /** Question → key of its latest run, where cursors continue. */
   readonly #latest = new Map<string, string>()
   readonly #counts: Record<CacheDecision['outcome'], number> = { hit: 0, revalidating: 0, stale: 0, miss: 0 }
-  /** Raised by dropping everything: what is being read then is not stored. */
+  /** Raised by `drop`: older reads are not stored. */
   readonly #generation = { value: 0 }
 
   constructor(options: RunCacheOptions) {
@@ -70,7 +63,6 @@ export class RunCache {
     this.#group = cacheGroup(options.upstream)
   }
 
-  /** Runs served, by outcome, and the memory of those that are stored. */
   get counts(): Readonly<Record<CacheDecision['outcome'] | 'bytes', number>> {
     return { ...this.#counts, bytes: this.#options.local.bytes(this.#group) }
   }
@@ -98,7 +90,7 @@ export class RunCache {
     const base = phase === 'fresh' && query.caching === undefined ? stored!.run : null
     try {
       const reading = this.#readOnce({ query, range, key, question, base })
-      // Without anything to serve in its place, the caller waits for its own deadline.
+      // Without a stored run, the caller waits for its own deadline.
       return this.#serve(isUsable ? await raceAbort(reading, signal) : await reading, 'miss')
     } catch (error) {
       const isStillUsable = isUsable && phaseAt(stored.lifetime, clock.now()) !== 'expired'
@@ -113,7 +105,6 @@ export class RunCache {
     throw new SourceError('timeout', `${this.#options.upstream.name}: nothing is cached`)
   }
 
-  /** The run that begins where the range does, or one that goes through there. */
   #find(query: ListingQuery, range: Range, question: string): Entry | null {
     const exact = this.#get(entryKey(question, range), query)
     if (exact !== null || range.after === null) return exact
@@ -129,7 +120,6 @@ export class RunCache {
     return entry === null ? null : this.#restore(entry, query)
   }
 
-  /** What another replica has stored, or this one before it was restarted. */
   async #findShared(query: ListingQuery, key: string, question: string): Promise<Entry | null> {
     const { shared } = this.#options
     const entry = shared === null ? null : await shared.get(this.#group, key)
@@ -149,13 +139,12 @@ export class RunCache {
     }
   }
 
-  /** In the background: readers who wait for the run learn of a failure. */
+  /** Readers that wait for the run get the failure. */
   #refresh(query: ListingQuery, range: Range, key: string): void {
     const question = questionKey(query)
     this.#readOnce({ query, range, key, question, base: null }).catch(() => {})
   }
 
-  /** Joins the reading of that run, or begins it. */
   #readOnce(task: ReadTask): Promise<Entry> {
     const { query, range, key } = task
     const name = `${this.#generation.value} ${query.caching ?? ''} ${range.count} ${key}`
@@ -178,7 +167,7 @@ export class RunCache {
     })
   }
 
-  /** Waits for a replica that reads the same, but not for ever, and uses what it has stored. */
+  /** Waits at most `timeoutMs` for a replica that reads the same. */
   async #readInTurn(task: ReadTask, shared: RedisCache): Promise<Entry> {
     const { clock, upstream, maxReadMs } = this.#options
     const { query, range, key, question } = task
@@ -189,7 +178,7 @@ export class RunCache {
     })
     const isFound = (entry: Entry | null): entry is Entry =>
       entry !== null && phaseAt(entry.lifetime, clock.now()) === 'fresh' && entry.run.covers(range)
-    // In this order, and in one round trip: the holder of the lock finds what was stored before it was released.
+    // In this order and one round trip: the new holder finds the run that was stored before the release.
     let [release, found] = await Promise.all([tryLock(), this.#findShared(query, key, question)])
     while (release === null && !deadline.isOver && !isFound(found)) {
       await new Promise<void>((resolve) => clock.after(LOCK_POLL_MS, resolve))
@@ -220,7 +209,7 @@ export class RunCache {
     const entry = { run, lifetime }
     if (generation !== this.#generation.value) return entry
     const stored = { value: StoredRun.of(run), lifetime }
-    // A run that had to be read from the top serves every range.
+    // A run from the top serves every range.
     const storedKey = run.after === null ? entryKey(question, FROM_TOP) : key
     this.#storeLocally(storedKey, question, stored)
     if (shared !== null) await shared.set(this.#group, storedKey, { value: stored.value.encode(), lifetime })
@@ -248,18 +237,15 @@ export class RunCache {
   }
 }
 
-/** A run with its lifetime. */
 type Entry = { run: Run; lifetime: Lifetime }
 type ReadTask = { query: ListingQuery; range: Range; key: string; question: string; base: Run | null }
 
-/** A run that cannot be read on at its end is read again. */
 const NO_JOINT: ReadonlySet<SourceReason> = new Set(['unstable', 'unsorted', 'bad_envelope', 'http_400'])
 
 const FROM_TOP = { after: null }
-/** Questions whose latest run is remembered. */
 const MAX_LATEST = 1000
 
-/** A function of its own: a closure in a method would keep alive whatever the method can see. */
+/** Outside of the class: a closure in a method would keep its variables alive. */
 function currency(
   { fetchedAt, staleAt }: Lifetime,
   generation: { readonly value: number },
@@ -269,17 +255,14 @@ function currency(
   return (now = clock.now()) => generation.value === value && fetchedAt <= now && now < staleAt
 }
 
-/** What one credential is shown is not shown to another. */
+/** Listings that one credential is shown must not be served to another. */
 export function cacheGroup({ url, kind, key }: Pick<UpstreamOptions, 'url' | 'kind' | 'key'>): string {
   return createHash('sha256')
     .update(JSON.stringify([url, kind, key ?? '']))
     .digest('base64url')
 }
 
-/**
- * Everything that the upstream is asked, and what is meant by it. Readers who differ only in what is evaluated in the
- * gateway share an entry. The order of filters of one name counts, that of others does not.
- */
+/** Filters that are evaluated here do not count. The order of filters matters only within one name. */
 function questionKey({
   status,
   publisher,
@@ -303,15 +286,11 @@ function entryKey(question: string, { after }: Pick<Range, 'after'>): string {
   return after === null ? question : `${question}@${after.position}@${after.listingId}`
 }
 
-/**
- * Whether an answer could not be had. What the upstream did answer stands, also when it is a refusal: what it no longer
- * shows us is not shown.
- */
+/** A refusal is an answer: listings that the upstream no longer shows us are not served. */
 function isStaleIfError(error: unknown): error is SourceError {
   return error instanceof SourceError && !isRefusal(error.reason) && !isAboutQuestion(error.reason)
 }
 
-/** The lifetime of a run that is not stored. */
 function servedOnce({ asOf, directives }: Run, now: number): Lifetime {
   const fetchedAt = asOf - directives.ageSeconds * 1000
   return { fetchedAt, staleAt: now, revalidateUntil: now, deleteAt: now }

@@ -10,28 +10,22 @@ import { listingKey, type PageItem } from '../page/page-item.ts'
 export type RunUpstream = Pick<UpstreamOptions, 'name' | 'kind' | 'scanLimit'>
 
 /**
- * Joined pages of one upstream, all of the same question: what a Reading is a view of, and what is cached. Pages are
- * added while it is read and never after.
- *
- * A page joins when nothing can be missing between it and what is known: it begins with a listing that sorts before the
- * last known one, or it contains a known listing that still has its position. A listing that was re-dated proves
- * nothing, and neither does an empty page.
+ * Joined pages of one question. A page joins when no listing can be missing in between: it begins before the
+ * last known listing, or contains a known one at the same position. Re-dated listings and empty pages prove
+ * nothing.
  */
 export class Run {
-  /** When its first page was requested, in ms since the Unix epoch. */
+  /** Time of its first request, in ms since the Unix epoch. */
   readonly asOf: number
-  /** It begins behind this key; `null`: at the newest listing. */
   readonly after: Range['after']
   readonly pages: ListingPage[] = []
-  /** Offsets of items that could not be fetched. */
   readonly skipped: number[] = []
-  /** Every readable listing of its pages once, matching or not, in the upstream's order. */
+  /** Every readable listing once, matching or not, in the upstream's order. */
   readonly items: PageItem[] = []
-  /** Whether it reaches the end of the upstream. */
+  /** At the end of the upstream. */
   isEnded = false
-  /** Whether the upstream sorts newest first, as far as was read. */
   isSorted = true
-  /** Offset behind its last page. Less than before where the upstream was read again from further back. */
+  /** Offset after its last page; decreases where reading stepped back. */
   end = 0
   readonly #upstream: RunUpstream
   readonly #keys = new Set<string>()
@@ -45,19 +39,17 @@ export class Run {
     this.asOf = asOf
   }
 
-  /** Whether it contains every match of the upstream. */
   get isWhole(): boolean {
     return this.after === null && this.isEnded && this.missing === undefined
   }
 
-  /** Matches that the upstream reports, less those that were excluded here or are unreadable; exact when whole. */
+  /** Exact when whole. */
   get total(): number {
     if (this.after === null && this.isEnded) return this.listings.length
     const reported = this.pages.at(-1)?.total ?? 0
     return Math.max(reported - this.excluded - this.invalid, this.listings.length)
   }
 
-  /** Listings that the upstream sent although they do not match. */
   get excluded(): number {
     let count = 0
     for (const { isMatch } of this.items) if (!isMatch) count++
@@ -68,7 +60,6 @@ export class Run {
     return this.#unreadable.size
   }
 
-  /** Unreadable items behind its last readable one. */
   get unreadableAtEnd(): number {
     let count = 0
     while (this.#unreadable.has(this.end - 1 - count)) count++
@@ -87,8 +78,8 @@ export class Run {
   }
 
   /**
-   * The matches whose order is certain, sorted. Behind the last page there may be more listings of its last instant,
-   * which registries leave in any order: until all of them are read, none is among these.
+   * Sorted matches, without those at the last position until all of them are read: more may follow in any
+   * order.
    */
   get listings(): readonly PageItem[] {
     const { items, isEnded } = this
@@ -100,7 +91,6 @@ export class Run {
     return certain
   }
 
-  /** Listings of the last instant that was read. */
   get tieLength(): number {
     const last = this.items.at(-1)?.position
     let count = 0
@@ -108,13 +98,13 @@ export class Run {
     return count
   }
 
-  /** Whether it holds the range, or all that there is of it. */
+  /** Whether it holds the range, or all that exists of it. */
   covers({ after, count }: Pick<Range, 'after' | 'count'>): boolean {
     if (!this.#beginsBefore(after)) return false
     return this.isEnded || this.listings.length - firstAfter(this.listings, after) >= count
   }
 
-  /** Whether it begins before a range, and reading on from its end, if it has to be, completes the range. */
+  /** Whether reading on at its end can cover the range. */
   reaches({ after }: Pick<Range, 'after'>): boolean {
     if (!this.#beginsBefore(after)) return false
     const last = this.listings.at(-1)
@@ -128,7 +118,7 @@ export class Run {
     return after.listingId === null || (listingId !== null && listingId <= after.listingId)
   }
 
-  /** The listings of a range: `count` of them, and those of the instant of the last. */
+  /** More than `count` where the last position ties. */
   select({ after, count }: Pick<Range, 'after' | 'count'>): {
     listings: readonly PageItem[]
     hasMore: boolean
@@ -141,13 +131,11 @@ export class Run {
     return { listings: selected, hasMore: !this.isEnded || start + selected.length < listings.length }
   }
 
-  /** Its matches of that id. */
   find(listingId: string): readonly PageItem[] {
     this.#byId ??= Map.groupBy(this.listings, (item) => item.listingId)
     return this.#byId.get(listingId) ?? NONE
   }
 
-  /** A copy to read on, of those of the pages that reach into the range; from the top where the range is. */
   fork({ after }: Pick<Range, 'after'>): Run {
     const start = after === null ? this.after : after
     const run = new Run(this.#upstream, start, this.asOf)
@@ -158,17 +146,13 @@ export class Run {
     return run
   }
 
-  /**
-   * The pages from the first that reaches this position, or from the one before where that begins behind it. Offsets do
-   * not tell which pages these are: they shift while a run is read.
-   */
+  /** By position, since offsets shift. The page before is included where the first one begins too late. */
   #pagesFrom(position: Micros): readonly ListingPage[] {
     const reaching = this.pages.findIndex(({ items }) => (items.at(-1)?.position ?? position) <= position)
     const isBehind = (this.pages[reaching]?.items[0]?.position ?? position) <= position
     return this.pages.slice(Math.max(0, isBehind ? reaching - 1 : reaching))
   }
 
-  /** Whether a page can be added without a gap. */
   isJoint(page: ListingPage): boolean {
     if (page.offset === 0 || page.resume !== undefined) return true
     const first = page.items[0]
@@ -179,7 +163,7 @@ export class Run {
     return page.items.some((item) => this.#isKnown(item))
   }
 
-  /** Whether it has the listing at the very same position. */
+  /** At the same position. */
   #isKnown(item: PageItem): boolean {
     const { kind } = this.#upstream
     const key = listingKey(item, kind)
@@ -187,7 +171,7 @@ export class Run {
     return this.items.some((own) => own.position === item.position && listingKey(own, kind) === key)
   }
 
-  /** Adds a page that joins. @returns whether it brought a new listing */
+  /** @returns whether a page that joins added a listing */
   add(page: ListingPage): boolean {
     const before = this.items.length
     let previous = Number.POSITIVE_INFINITY
@@ -195,19 +179,18 @@ export class Run {
       if (item.position > previous) this.isSorted = false
       previous = item.position
       const key = listingKey(item, this.#upstream.kind)
-      // A listing that was re-dated meanwhile counts where it came first.
+      // Listings that were re-dated keep their first place.
       if (this.#keys.has(key)) continue
       this.#keys.add(key)
       this.items.push(item)
     }
     if (page.items.length < page.received) this.#noteUnreadable(page)
     this.pages.push(page)
-    // After a step back it is before the end of an earlier page: the upstream has shrunk.
+    // Decreases after a step back.
     this.end = page.offset + page.received
     return this.items.length > before
   }
 
-  /** An item that could not even be fetched. */
   skip(offset: number): void {
     this.skipped.push(offset)
     this.#unreadable.add(offset)
@@ -230,7 +213,6 @@ function isInOrder(items: readonly PageItem[]): boolean {
   return true
 }
 
-/** Index of the first listing behind a key, by binary search. */
 function firstAfter(listings: readonly PageItem[], after: Range['after']): number {
   let low = 0
   let high = listings.length
@@ -242,7 +224,6 @@ function firstAfter(listings: readonly PageItem[], after: Range['after']): numbe
   return low
 }
 
-/** Whether there may be listings between the end of a run and the key. */
 function isBefore(last: PageItem, { position, listingId }: NonNullable<Range['after']>): boolean {
   if (last.position !== position) return last.position > position
   return listingId === null || last.listingId < listingId

@@ -14,16 +14,13 @@ type StoredPage = {
   directives?: Directives | undefined
 }
 
-/** Memory of a stored run, and of each of its pages, besides the bodies. */
+/** Besides the bodies. */
 const RUN_HEAP_BYTES = 600
 const PAGE_HEAP_BYTES = 700
-/** Of each byte of a body, with what evicted bodies take until they are collected; measured by `npm run bench churn`. */
+/** Includes evicted bodies until they are collected; measured by `npm run bench churn`. */
 const BODY_FACTOR = 1.125
 
-/**
- * A run as it is cached: the bodies of its pages and where they begin. What is read from them is kept only as long as
- * it is in use; after that the pages are scanned again, which costs less than to keep it.
- */
+/** Keeps bodies only: scanning them again costs less than keeping parsed runs. */
 export class StoredRun {
   readonly asOf: number
   readonly after: Range['after']
@@ -53,7 +50,6 @@ export class StoredRun {
     return stored
   }
 
-  /** Memory that it keeps alive. */
   get retainedBytes(): number {
     return this.#pages.reduce(
       (sum, { bytes }) => sum + Math.ceil(bytes.length * BODY_FACTOR) + PAGE_HEAP_BYTES,
@@ -61,7 +57,7 @@ export class StoredRun {
     )
   }
 
-  /** @throws SourceError for pages that were not written by `encode` */
+  /** @throws SourceError for pages that `encode` did not write */
   run(upstream: RunUpstream, query: ListingQuery): Run {
     const known = this.#run?.deref()
     if (known !== undefined) return known
@@ -87,7 +83,7 @@ export class StoredRun {
     return Buffer.concat([Buffer.from(`${head}\n`), ...this.#pages.map(({ bytes }) => bytes)])
   }
 
-  /** `null` for bytes that `encode` did not write: others may write into the same Redis. */
+  /** `null` for other bytes: Redis may be shared. */
   static decode(encoded: Buffer): StoredRun | null {
     try {
       let end = encoded.indexOf(LINE_FEED) + 1

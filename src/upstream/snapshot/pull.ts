@@ -16,16 +16,14 @@ import type { PublisherDirectory } from '../publisher-directory.ts'
 import { type ReadRunOptions, readRun } from '../reading/read-run.ts'
 import type { Run } from '../reading/run.ts'
 
-/** Everything open of an upstream, by key, less what a gateway reports as missing. */
+/** Open listings by key. */
 export type Pull = {
   listings: ReadonlyMap<string, Item>
   invalid: number
   missing?: readonly MissingSource[]
-  /** Id of the gateway that it was pulled from, where it states one. */
   gatewayId?: string
 }
 
-/** More listings, or more bytes of them, than may be held. */
 export class TooLargeToHold extends Error {
   readonly listings: number
   constructor(listings: number, message: string) {
@@ -39,21 +37,15 @@ type PullOptions = {
   agent: Dispatcher
   publishers: PublisherDirectory
   read: Pick<ReadRunOptions, 'fetch' | 'clock'>
-  /** Most bytes of listings that may be held. */
   maxBytes: () => number
-  /** Who asks, should the upstream be a gateway. */
   gatewayId: string
 }
 
-/** Longest that one stream of a gateway may take. */
 const MAX_STREAM_MS = 120_000
-/** Bytes of a `_meta` beside a listing, and of the last line. */
+/** Of a `_meta`, and of the last line. */
 const MAX_META_BYTES = 256 * 1024
 
-/**
- * A Reading of everything open: of a Registry in joined pages, of a gateway as NDJSON.
- * @throws TooLargeToHold for more than `maxListings`, or more than `maxBytes`; SourceError as the pages do
- */
+/** @throws TooLargeToHold, or SourceError as the pages do */
 export async function pull(options: PullOptions): Promise<Pull> {
   const query = { ...ALL_OPEN, via: [options.gatewayId] }
   const streamed = options.upstream.kind === 'gateway' ? await pullStream(options, query) : null
@@ -118,7 +110,7 @@ function refuseTooLarge(bytes: number, listings: number, maxBytes: number): void
   throw new TooLargeToHold(listings, `its listings take more than its share of cache.max_bytes (${maxBytes})`)
 }
 
-/** `null` for an upstream that does not speak NDJSON. */
+/** `null` for an upstream without NDJSON. */
 async function pullStream(
   { upstream, agent, maxBytes }: PullOptions,
   query: ListingQuery & { via: readonly string[] },
@@ -153,10 +145,10 @@ async function pullStream(
   return withReporter(readMissing(end, options) ?? undefined, gatewayId, stream)
 }
 
-/** Far more than may be held: that bound is checked line by line. */
+/** Unlimited: `maxBytes` is checked line by line. */
 const MAX_BYTES_ON_THE_WAY = 2 ** 40
 
-/** The lines of a stream, read in batches as if they were pages. */
+/** Reads batches of lines as pages. */
 class StreamReader {
   readonly listings = new Map<string, Item>()
   invalid = 0
@@ -175,7 +167,7 @@ class StreamReader {
 
   add(line: Buffer): void {
     rejectKeyEcho(line, this.#upstream.key)
-    // Only the last line is not a listing, and which one that is shows at the end.
+    // Only the last line is not a listing.
     if (this.#last !== null) this.#lines.push(this.#last)
     this.#last = line
     this.#bytes += line.length
@@ -183,7 +175,7 @@ class StreamReader {
     if (this.#lines.length === MAX_PAGE_ITEMS) this.#flush()
   }
 
-  /** @returns what the last line states; @throws SourceError where it is not there */
+  /** @throws SourceError without a last line */
   end(): { complete?: boolean; sources?: never } {
     this.#flush()
     try {

@@ -11,43 +11,36 @@ import { type Pull, TooLargeToHold } from './pull.ts'
 import { lastHeardOf, retainUnreachable } from './retain-unreachable.ts'
 import { Snapshot } from './snapshot.ts'
 
-/** The period varies by this share, so that the pulls of many upstreams spread. */
+/** Share by which the period varies, to spread the pulls of many upstreams. */
 const PULL_JITTER = 0.1
-/** After a failed pull the next one comes after the period, or after this if that is sooner. */
+/** Longest wait after a failed pull. */
 export const PULL_AGAIN_SECONDS = 15
-/** Shortest time between two saves, except for the last. */
 export const SAVE_EVERY_MS = 60_000
 
 type PullerOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'refreshSeconds' | 'maxListings'>
   pull: () => Promise<Pull>
-  /** Filters that readers may use. */
   filters: () => readonly Filter[]
-  /** `null` saves nothing. */
   storage: SnapshotStorage | null
-  /** Called with the memory of the snapshot whenever it changes. */
+  /** Called with the memory of the snapshot. */
   onResize: (bytes: number) => void
   clock: Clock
-  /** From 0 to 1. */
   random: () => number
   log: SourceLog
 }
 
-/** A snapshot with when its pull began (ms since the Unix epoch), and whether another process made it. */
+/** `takenAt`: start of the pull, in ms since the Unix epoch. `isRestored`: pulled by another process. */
 export type Held = {
   snapshot: Snapshot
   takenAt: number
   invalid: number
   isRestored: boolean
-  /** What a gateway reported as missing then; of these it holds what was held before. */
+  /** Their earlier listings are retained. */
   missing?: readonly PersistedMissing[]
   gatewayId?: string | undefined
 }
 
-/**
- * Pulls one upstream every `refreshSeconds` and holds the latest snapshot. A failed pull changes nothing but its age. A
- * pull that is too large ends with nothing held: the upstream is asked live then.
- */
+/** A failed pull keeps the last snapshot. A pull that is too large drops it, and reads go live. */
 export class SnapshotPuller {
   readonly #options: PullerOptions
   readonly #firstPull = Promise.withResolvers<void>()
@@ -58,19 +51,17 @@ export class SnapshotPuller {
   #savedAt: number | null = null
 
   current: Held | null = null
-  /** Why the latest pull failed; `null` where it did not. */
+  /** Of the latest pull. */
   failure: SourceError | null = null
   lastError: SourceStatus['lastError'] = null
-  /** Whether the latest pull was too large. */
   exceedsLimit = false
-  /** Whether one pull has ended, with whatever outcome. */
+  /** Whether a pull has ended, with any outcome. */
   isReady = false
 
   constructor(options: PullerOptions) {
     this.#options = options
   }
 
-  /** Resolves when one pull has ended. */
   get ready(): Promise<void> {
     return this.#firstPull.promise
   }
@@ -81,7 +72,6 @@ export class SnapshotPuller {
     return { takenAt, listings: new Map(snapshot.listings), ...(missing === undefined ? {} : { missing }) }
   }
 
-  /** Holds what was saved, if it can be read. */
   async restore(): Promise<void> {
     const { storage, upstream, filters, log } = this.#options
     try {
@@ -96,7 +86,7 @@ export class SnapshotPuller {
     }
   }
 
-  /** Pulls now, and once more if a pull is running: it may have missed the reason for this one. */
+  /** A running pull may have missed the reason, so another one follows it. */
   pull(): void {
     this.#isWantedAgain = this.#running !== null
     if (this.#isWantedAgain) return
@@ -107,7 +97,7 @@ export class SnapshotPuller {
     })
   }
 
-  /** Gives up a pull that is waiting for the upstream. Resolves when the snapshot is saved. */
+  /** Resolves when the snapshot is saved. */
   async close(): Promise<void> {
     this.#cancelTimer()
     this.#closing.abort(new Error('closed'))
@@ -133,7 +123,6 @@ export class SnapshotPuller {
     this.#cancelTimer = clock.after(wait, () => this.pull())
   }
 
-  /** Never rejects. */
   async #pull(): Promise<void> {
     const { pull, clock } = this.#options
     const takenAt = clock.now()
@@ -181,7 +170,6 @@ export class SnapshotPuller {
       log.info({ upstream: upstream.name }, 'upstream gateway answers complete again')
   }
 
-  /** What is held stays, and ages. */
   #fail(err: unknown): void {
     const { upstream, clock, log } = this.#options
     const error = asSourceError(err, upstream.name)
@@ -218,7 +206,7 @@ export class SnapshotPuller {
   }
 }
 
-/** Without what a gateway reported as missing, which is of that moment. */
+/** Without the missing sources of that moment. */
 function asSourceError(cause: unknown, upstream: string): SourceError {
   return cause instanceof SourceError
     ? new SourceError(cause.reason, cause.message, { cause })

@@ -3,12 +3,12 @@ import { includes, type MissingSource } from '../../domain/missing-source.ts'
 import type { Item, Origin } from '../../domain/reading.ts'
 import type { PersistedMissing, SavedSnapshot } from '../../domain/saved-snapshot.ts'
 
-/** Listings of a gateway by key. */
+/** By key. */
 type Listings = ReadonlyMap<string, Item>
 
 /**
- * A pull together with what it cannot contain: the listings held before of Registries that the gateway has not reached,
- * marked stale, since no Registry has said that they are gone. At most `most` in all.
+ * Adds earlier listings of missing sources, marked stale, up to `most` in all: they were not reported as
+ * deleted.
  */
 export function retainUnreachable(
   held: Listings,
@@ -28,7 +28,7 @@ export function retainUnreachable(
   return listings
 }
 
-/** When a missing source was last heard of: when the held listings were pulled, or before that if it was missing then. */
+/** `heardAt`: when the held listings were pulled, or earlier if the source was missing then. */
 export function lastHeardOf(
   entry: MissingSource,
   held: Pick<SavedSnapshot, 'takenAt' | 'missing'> | null,

@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { readSnapshot, renderSnapshot, type SnapshotStorage } from '../../domain/saved-snapshot.ts'
 
-/** A snapshot in a file that only its owner can read: it may hold listings of a private upstream. */
+/** Only its owner can read it: it may hold listings of a private upstream. */
 export function snapshotFile(path: string, identity: string): SnapshotStorage {
   return {
     load: async () => {
@@ -12,7 +12,7 @@ export function snapshotFile(path: string, identity: string): SnapshotStorage {
     },
     save: async (snapshot) => {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-      // Another process over the same database may save at the same time.
+      // Another process may save at the same time.
       const draft = `${path}.${randomBytes(6).toString('hex')}`
       try {
         await writeFile(draft, renderSnapshot(snapshot, identity), { mode: 0o600 })

@@ -8,23 +8,20 @@ import type { SourceDetails } from '../../domain/source-status.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
 import type { Held, SnapshotPuller } from './puller.ts'
 
-/** A snapshot is stale once it is older than this many periods: then a whole pull has failed. */
+/** An older snapshot has missed a whole pull. */
 const STALE_PERIODS = 2
 
 type SnapshotSourceOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'refreshSeconds'>
   puller: SnapshotPuller
-  /** The same upstream asked live, for what a snapshot of open listings cannot answer. */
   live: Source
-  /** Throws `schema_mismatch` for an upstream of another schema. */
   requireSchema: () => void
   clock: Clock
 }
 
 /**
- * One upstream whose open listings are held in memory, whether or not it still answers. What is not open is asked live,
- * and so are one publisher's listings while not every publisher is known, and everything while the snapshot is too
- * large. A reader's `no-cache` gets the snapshot too. What the upstream no longer shows us (401, 403) is not shown.
+ * Answers from memory, also to `no-cache`. Reads live for other statuses, for a publisher while some are
+ * unknown, and while the snapshot is too large. After a 401 or 403 nothing is shown.
  */
 export class SnapshotSource {
   readonly #options: SnapshotSourceOptions
@@ -65,7 +62,6 @@ export class SnapshotSource {
     return publisher === null || current?.snapshot.knowsPublishers === true
   }
 
-  /** Whether it holds the one listing that is asked for. */
   #holds(query: ListingQuery): boolean {
     const { current, exceedsLimit } = this.#options.puller
     if (exceedsLimit || query.listingId === undefined || this.#passedThrough(query)) return false
@@ -96,7 +92,7 @@ export class SnapshotSource {
     }
   }
 
-  /** Whether a question has been through the gateway that was pulled, which would be answered with its own words. */
+  /** The pulled gateway would get its own listings back. */
   #passedThrough({ via }: ListingQuery): boolean {
     const gatewayId = this.#options.puller.current?.gatewayId
     return gatewayId !== undefined && via?.includes(gatewayId) === true
@@ -112,7 +108,7 @@ export class SnapshotSource {
     }
   }
 
-  /** A snapshot of the future is of unknown age, because the clock was set back. */
+  /** 0 for a snapshot of the future: the clock was set back. */
   #ageSeconds({ takenAt }: Held): number {
     return Math.max(0, this.#options.clock.now() - takenAt) / 1000
   }
@@ -131,7 +127,7 @@ export class SnapshotSource {
   }
 }
 
-/** A function of its own: a closure in a method would keep the query alive. */
+/** Outside of the class: a closure in a method would keep the query alive. */
 function currency(
   puller: SnapshotPuller,
   held: Held,

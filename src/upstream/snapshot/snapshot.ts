@@ -5,30 +5,28 @@ import { pathKey } from '../../filter-spec/path-key.ts'
 import { type IndexedListings, type IndexReading, IndexSource } from '../../listing-index/index-source.ts'
 import { ListingIndex } from '../../listing-index/listing-index.ts'
 
-/** Changes that are made in place, at once: about 15 ms of them. More are made in a copy, in steps. */
+/** In about 15 ms. More changes are made in a copy, in steps. */
 const MOST_IN_PLACE = 1000
-/** Listings of one block of the index: most upstreams fit into one. */
+/** Most upstreams fit into one block. */
 const BLOCK_SLOTS = 12_288
-/** Listings indexed in one turn of the event loop. */
+/** Per turn of the event loop. */
 const PORTION = 100
-/** Memory of a listing besides its bytes: its row in the index, its item, its entries in maps. */
+/** Besides its bytes: index row, item, map entries. */
 const LISTING_HEAP_BYTES = 900
 
-/** The open listings of one upstream in memory, ready to be filtered. */
 export class Snapshot {
   readonly #name: string
   readonly #paths: ReadonlySet<string>
   readonly #index: ListingIndex
   readonly #source: IndexSource
   readonly #items = new Map<string, Item>()
-  /** Keys of the listings of an id, where a key is more than that. */
+  /** By listing id, for keys that are not the id itself. */
   readonly #keys = new Map<string, Set<string>>()
   readonly #publishers = new Map<string, number>()
-  /** Listings whose publisher is not known. */
   #unknown = 0
   #bytes = 0
 
-  /** @param filters the index has their paths */
+  /** @param filters their paths are indexed */
   constructor(name: string, filters: readonly Filter[]) {
     this.#name = name
     this.#paths = new Set(filters.map(({ compiled }) => pathKey(compiled)))
@@ -40,30 +38,23 @@ export class Snapshot {
     return this.#items
   }
 
-  /** Raised by every change. */
   get version(): number {
     return this.#index.version
   }
 
-  /** Whether the publisher of every listing is known. */
   get knowsPublishers(): boolean {
     return this.#unknown === 0
   }
 
-  /** Memory that it keeps alive. */
   get retainedBytes(): number {
     return this.#bytes + this.#items.size * LISTING_HEAP_BYTES
   }
 
-  /** Answers for what is open. A criterion that is not indexed is evaluated listing by listing. */
   read(query: ListingQuery, range: Range): Promise<IndexReading> {
     return this.#source.read(this.#indexed, query, range)
   }
 
-  /**
-   * A snapshot of these listings and no others: this one, changed between two queries, or a new one where that would
-   * take long or the filters of the index are others.
-   */
+  /** Itself with a few changes, or a new snapshot. */
   async with(listings: ReadonlyMap<string, Item>, filters: readonly Filter[]): Promise<Snapshot> {
     const gone = [...this.#items.keys()].filter((key) => !listings.has(key))
     const changed = [...listings].filter(([key, item]) => !isSame(item, this.#items.get(key)))
@@ -105,7 +96,7 @@ export class Snapshot {
     if (key !== listingId) this.#keysOf(listingId).add(key)
     this.#index.put({ listingId: key, publisherId, status: 'open', createdAt: position, bytes })
     this.#bytes += bytes.length
-    // The index has copied the bytes, so the page that they came in is released.
+    // The index has copied the bytes, which releases the page.
     this.#items.set(key, { ...item, bytes: this.#index.get(key)?.bytes ?? bytes })
   }
 
@@ -140,7 +131,7 @@ export class Snapshot {
 }
 
 const NONE: readonly Item[] = []
-/** Not an address, so no reader asks for it. */
+/** Not an address, so it is never queried. */
 const UNKNOWN = ''
 
 function isSame(one: Item, other: Item | undefined): boolean {

@@ -9,7 +9,7 @@ import type { KnownSpec, UpstreamSpec } from '../../filter-spec/upstream-spec.ts
 type PushdownOptions = {
   name: string
   spec: KnownSpec
-  /** An upstream that declares another schema id is not asked; `null` asks any. */
+  /** Other declared schema ids are refused; `null` accepts all. */
   schema: string | null
 }
 
@@ -17,13 +17,10 @@ type PushdownOptions = {
 const MAX_ATTEMPTS = 4
 
 /**
- * Sends an upstream only the filters that its own filter spec declares identically, with the etag of that spec as
- * `If-Match`. The other criteria are left for the source below to evaluate over everything that it holds. Without a
- * known spec nothing is declared.
- *
- * A 412 has the spec fetched again. A filter that the upstream refuses with 400 counts as not declared; after a second
- * refusal, or a 500, which one odd listing can cause in a Registry of the deployed protocol, none does. The same where
- * a stale Reading replaces that 500, which is returned only if there is nothing better.
+ * Sends filters that the upstream declares identically, with its spec's etag as `If-Match`; the others are
+ * evaluated here. A 412 fetches the spec again. A filter refused with 400 counts as undeclared. After a
+ * second refusal, or a 500, which one odd listing can cause in a deployed Registry, all do. A stale Reading
+ * in place of that 500 is only returned if the next read fails.
  */
 export function pushDownFilters({ name, spec: known, schema }: PushdownOptions, source: Source): Source {
   return async (query, range, signal) => {
@@ -51,17 +48,14 @@ export function pushDownFilters({ name, spec: known, schema }: PushdownOptions, 
   }
 }
 
-/** A filter without a value asks nothing, and the upstream need not know it. */
+/** Filters without a value have no effect, and the upstream may not know them. */
 function withoutFilters(query: ListingQuery): ListingQuery {
   return query.filters.length === 0 ? query : { ...query, filters: NO_FILTERS }
 }
 
 const NO_FILTERS: ListingQuery['filters'] = []
 
-/**
- * An upstream without a declared schema may be of any.
- * @throws SourceError `schema_mismatch`
- */
+/** @throws SourceError `schema_mismatch`; an upstream may declare no schema */
 export function requireSchema(name: string, spec: UpstreamSpec | null, schema: string | null): void {
   const declared = spec?.schemaId ?? null
   if (schema === null || declared === null || declared === schema) return
@@ -77,7 +71,7 @@ function planFor(query: ListingQuery, spec: UpstreamSpec | null, refused: Readon
   }
   const isSent = ([parameter, value]: readonly [string, string]): boolean =>
     value !== '' && sent.has(filterNameOf(parameter))
-  // The same array where all are sent: it is encoded once for all upstreams.
+  // The same array where all are sent, which is encoded once.
   const filters = query.filters.every(isSent) ? query.filters : query.filters.filter(isSent)
   const ifMatch = filters.length > 0 ? spec?.etag : null
   return { ...query, filters, ...(ifMatch ? { ifMatch } : {}) }
@@ -87,7 +81,7 @@ function namesOf({ criteria }: ListingQuery): ReadonlySet<string> {
   return new Set(criteria.map(({ filter }) => filter.name))
 }
 
-/** What an upstream has against a plan; `null` where its error is about something else. */
+/** `null` where the error has another cause. */
 function rejectionOf(plan: ListingQuery, error: unknown): ReadonlySet<string> | 'all' | 'other spec' | null {
   if (!(error instanceof SourceError) || plan.filters.length === 0) return null
   if (error.reason === 'http_412') return plan.ifMatch === undefined ? null : 'other spec'

@@ -3,21 +3,15 @@ import { SourceError } from '../../domain/source-error.ts'
 import { readUpstreamSpec, type UpstreamSpec } from '../../filter-spec/upstream-spec.ts'
 import type { Get } from '../http/get.ts'
 
-/** Most bytes of a filter spec, its listing shape included. */
 const MAX_SPEC_BYTES = 1024 * 1024
-/** How long a filter spec is used without asking again. */
 export const SPEC_FRESH_MS = 60_000
-/** Delay after a failure before the next attempt. */
 export const SPEC_RETRY_MS = 5_000
 
-/**
- * What is known of one upstream's filter spec. It is fetched at once, and again in the background when it is used and
- * old. While the upstream cannot be reached, the last one stays; where there never was one, nothing is declared.
- */
+/** Fetched again on use when old. A failure keeps the last spec. */
 export class FilterSpecCache {
   readonly #get: Get
   readonly #clock: Clock
-  /** Settles when the first fetch has ended, with whatever outcome. */
+  /** Settles after the first fetch, with any outcome. */
   readonly loaded: Promise<void>
   #spec: UpstreamSpec | null = null
   #hasAnswered = false
@@ -31,26 +25,23 @@ export class FilterSpecCache {
     this.loaded = this.#refresh()
   }
 
-  /** `null` where none is known: an answer 404, or none at all. */
+  /** `null` after a 404, or before any answer. */
   get current(): UpstreamSpec | null {
     if (!this.#isFresh) void this.#refresh()
     return this.#spec
   }
 
-  /** Whether the upstream has ever answered, be it with 404. */
+  /** Also after a 404. */
   get isKnown(): boolean {
     return this.#hasAnswered
   }
 
-  /**
-   * Fetches it again because an answer has refuted `doubted`, unless another is known by now. Never rejects.
-   */
+  /** For an answer that contradicts `doubted`. Never rejects. */
   async recheck(doubted: UpstreamSpec | null): Promise<UpstreamSpec | null> {
     if (this.#spec === doubted) await this.#refresh()
     return this.#spec
   }
 
-  /** Fetches it again in the background. */
   refresh(): void {
     void this.#refresh()
   }
@@ -73,7 +64,7 @@ export class FilterSpecCache {
       this.#hasAnswered = true
       this.#expireAfter(SPEC_FRESH_MS)
     } catch {
-      // Listings are read all the same, and a failure of theirs is reported to readers.
+      // Listings are read all the same.
       this.#expireAfter(SPEC_RETRY_MS)
     }
   }
@@ -86,10 +77,7 @@ export class FilterSpecCache {
   }
 }
 
-/**
- * `GET {url}/filter-spec`; `null` where there is none (404), `known` where it has not changed (304).
- * @throws SourceError `not_json` for an answer that is not a filter spec, or why there was no answer
- */
+/** `null` after a 404, `known` after a 304. @throws SourceError */
 async function fetchFilterSpec(get: Get, known: UpstreamSpec | null): Promise<UpstreamSpec | null> {
   const headers = known?.etag ? { 'if-none-match': `"${known.etag}"` } : {}
   const { status, body } = await get('/filter-spec', {
