@@ -5,10 +5,8 @@ import type { Market } from './market.ts'
 import { type RegistryOptions, selectRegistries } from './select-registries.ts'
 import { type Terminal, tell } from './terminal.ts'
 
-/** Serves agents on stdin and stdout until they have gone. */
 export type ServeAgents = (discovery: Discovery, terminal: Terminal) => Promise<void>
 
-/** `entrepot mcp`: the selected Registries as tools for an agent. What is not protocol goes to stderr. */
 export const agents = async (
   terminal: Terminal,
   market: Market,

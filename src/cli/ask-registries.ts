@@ -11,7 +11,6 @@ import type { Market } from './market.ts'
 import type { Registry } from './select-registries.ts'
 import { criteriaFor, fetchVocabulary } from './vocabulary.ts'
 
-/** What a buyer asks of all Registries. */
 export type Question = {
   status: ListingStatus | null
   publisher: string | null
@@ -21,28 +20,21 @@ export type Question = {
 }
 
 export type Deadlines = {
-  /** For each Registry, its filter spec included. */
+  /** Per Registry, its filter spec included. */
   registryMs: number
-  /** For all of it. */
   overallMs: number
 }
 
-/** Called as each Registry answers or fails; of one that is read in several rounds, after each. */
 type Watcher = (registry: Registry, outcome: ReadingInfo | SourceError) => void
 
 export type AskOptions = {
   signal?: AbortSignal
-  /** Makes and opens the cursors of further pages; `null` makes none. */
+  /** `null`: no cursors. */
   cursors?: Cursors | null
-  /** Of the page before; `null` begins at the question's offset. */
   cursor?: string | null
 }
 
-/**
- * Asks every Registry at once and merges the answers, as the gateway does. A filter that a Registry does not have is
- * applied here.
- * @throws EntrepotError `bad_request` for a filter that cannot be asked, or an invalid cursor; `unavailable` or `timeout` when none answered
- */
+/** A filter that a Registry lacks is applied here. @throws EntrepotError */
 export const askRegistries = (
   market: Market,
   registries: readonly Registry[],
@@ -68,7 +60,7 @@ export const askRegistries = (
   return readPage({ ...question, criteria: [] }, cursor, { reader: ANONYMOUS, signal })
 }
 
-/** Registries as sources of a merge, the first with the best priority. */
+/** Best priority first. */
 export const namedSources = (
   registries: readonly Registry[],
   read: (registry: Registry, n: number) => Source,
@@ -83,7 +75,7 @@ export const namedSources = (
     mayRepeat: true,
   }))
 
-/** All filter specs are fetched at once; a Registry waits for another's only where it lacks a filter itself. */
+/** All filter specs are fetched at once. A Registry waits for another's only where it lacks a filter. */
 const withFilters = (
   market: Market,
   registries: readonly Registry[],
@@ -91,7 +83,7 @@ const withFilters = (
   { registryMs }: Deadlines,
 ): ((registry: Registry, n: number) => Source) => {
   const vocabularies = registries.map((registry) => fetchVocabulary(market, registry, registryMs))
-  // Each failure is reported by the source that it belongs to, perhaps later.
+  // Reported by the source that it belongs to, perhaps later.
   for (const vocabulary of vocabularies) vocabulary.catch(() => {})
   return (registry, n) => {
     let current: UpstreamSpec | null = null

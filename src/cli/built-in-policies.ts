@@ -6,17 +6,13 @@ import { type Row, readRow } from './row.ts'
 export type PolicyName = 'cheapest' | 'newest' | 'registry-order'
 
 export const BUILT_IN_POLICIES: Readonly<Record<PolicyName, (rows: readonly Row[]) => Row[]>> = {
-  /**
-   * By advertised price in base units; without a price, or at a price of 0, last, as buyers of the deployed protocol
-   * sort. Amounts of different tokens are compared as numbers.
-   */
+  /** In base units, across tokens. Missing prices and 0 come last, as in the deployed protocol. */
   cheapest: (rows) => sortedBy(rows, priceRank, compare),
   newest: (rows) => sortedBy(rows, createdAt, (a, b) => b - a),
-  /** All of the first Registry, then all of the second, and so on; `rows` come newest first. */
+  /** Newest first within a Registry. */
   'registry-order': (rows) => [...Map.groupBy(rows, registryOf).values()].flat(),
 }
 
-/** Stable: equals keep their place. */
 const sortedBy = <Key>(
   rows: readonly Row[],
   keyOf: (row: Row) => Key,
@@ -27,7 +23,6 @@ const sortedBy = <Key>(
     .sort((a, b) => order(a.key, b.key))
     .map(({ row }) => row)
 
-/** `null` for what has no price. */
 const priceRank = (row: Row): bigint | null => {
   const price = priceOf(readRow(row))
   return price === null || price.value === 0n ? null : price.value

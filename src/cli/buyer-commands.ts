@@ -6,7 +6,6 @@ import { addDiscovery, addRegistries, collect, count, seconds } from './options.
 import type { AddCommands } from './program.ts'
 import type { RegistryOptions } from './select-registries.ts'
 
-/** What buyers do: look, and decide. */
 export const addBuyerCommands: AddCommands = (program, { terminal, onMarket }) => {
   withExample(
     addDiscovery(addRegistries(program.command('listings')))

@@ -6,19 +6,16 @@ import type { Environment } from '../config/settings.ts'
 import { isJsonObject } from '../domain/json.ts'
 import type { Violation } from '../errors.ts'
 
-/** The configuration that buyers of the deployed protocol have. */
+/** As buyers of the deployed protocol have it. */
 export type BuyerConfig = {
-  /** `[registry] urls` as written, less blanks around them. */
   urls: readonly string[]
   /** `[registry.auth]`: exact URL → key. Never shown. */
   auth: ReadonlyMap<string, string>
-  /** `[registry] discovery_timeout`, in milliseconds. */
   discoveryTimeoutMs: number
-  /** Files that were read, the later ones winning. */
+  /** Later ones win. */
   files: readonly string[]
-  /** Those of them that hold keys. */
   keyFiles: readonly string[]
-  /** What was there but could not be used; each by its file or TOML path. */
+  /** Each with its file or TOML path. */
   problems: readonly Violation[]
 }
 
@@ -27,9 +24,8 @@ const DEFAULT_DISCOVERY_TIMEOUT_SECONDS = 5
 const MAX_CONFIG_BYTES = 1024 * 1024
 
 /**
- * Reads `buyer.toml` and then `buyer.secrets.toml` of `$XDG_CONFIG_HOME/arkhai` (`~/.config/arkhai`), merged deeply,
- * or only `explicit`. As deployed, a file that is missing counts as empty and one that is not TOML likewise, but
- * every such finding is a problem of the result. Never throws.
+ * Merges `buyer.toml` and `buyer.secrets.toml` of `$XDG_CONFIG_HOME/arkhai` (`~/.config/arkhai`), or reads
+ * `explicit`. Missing and invalid files count as empty, as deployed, and as problems. Never throws.
  */
 export const readBuyerConfig = (env: Environment, explicit?: string): BuyerConfig => {
   const problems: Violation[] = []
@@ -54,7 +50,6 @@ export const readBuyerConfig = (env: Environment, explicit?: string): BuyerConfi
   }
 }
 
-/** Where the files are looked for, whether or not they exist. */
 export const defaultFiles = (env: Environment): string[] => {
   const base = join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'arkhai')
   return [join(base, 'buyer.toml'), join(base, 'buyer.secrets.toml')]
@@ -74,7 +69,7 @@ const readTable = (file: string, isNamed: boolean, problems: Violation[]): Table
   }
 }
 
-/** The parser's later lines quote the file, which may hold keys. */
+/** The parser's other lines quote the file, which may hold keys. */
 const firstLine = (message: string): string => message.split('\n')[0] ?? ''
 
 const mergeDeeply = (base: Table, over: Table): Table => {

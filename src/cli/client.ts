@@ -3,12 +3,12 @@ import { SourceError } from '../domain/source-error.ts'
 import { CliError, EXIT, type ExitCode } from './exit.ts'
 import type { Call, Market, Reply } from './market.ts'
 
-/** The JSON of an answer; `null` where it holds none. */
+/** `null` for a body that is not JSON. */
 export const readJson = ({ body }: Pick<Reply, 'body'>): JsonValue => {
   try {
     return parseJson(body.toString('utf8'))
   } catch {
-    return null // what is no JSON says nothing here; callers report the status
+    return null // not JSON: callers report the status
   }
 }
 
@@ -19,7 +19,6 @@ export const readObject = (reply: Pick<Reply, 'body'>): JsonObject => {
 
 const MAX_QUOTED_CHARACTERS = 300
 
-/** What an error answer says: its `detail`, and each of its `errors`. */
 export const faultOf = (reply: Reply): string => {
   const { detail, errors } = readObject(reply)
   const listed = Array.isArray(errors) ? errors.filter(isJsonObject) : []
@@ -29,7 +28,7 @@ export const faultOf = (reply: Reply): string => {
   return `HTTP ${reply.status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`.trim()
 }
 
-/** Sends one request, and returns only an answer of success. @throws CliError */
+/** @throws CliError also for a status that is not a success */
 export const sendOrFail = async (market: Market, call: Call): Promise<Reply> => {
   const reply = await market.send(call).catch((cause: unknown) => {
     if (!(cause instanceof SourceError)) throw cause

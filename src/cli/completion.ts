@@ -4,7 +4,7 @@ import { usageError } from './exit.ts'
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
-/** A completion script made of the program's own definitions. @throws CliError for another shell */
+/** @throws CliError for an unknown shell */
 export const completionScript = (program: Command, shell: string): string => {
   const words = describe(program)
   if (shell === 'bash') return bash(words)
@@ -14,7 +14,7 @@ export const completionScript = (program: Command, shell: string): string => {
 }
 
 type Entry = { name: string; description: string }
-/** What may follow a path of commands: `''` for the program itself, `keys`, `keys mint`. */
+/** What may follow `path`: `''` for the program, `keys`, `keys mint`. */
 type Level = { path: string; commands: Entry[]; options: Entry[] }
 
 const describe = (command: Command, path = ''): Level[] => {
@@ -129,7 +129,6 @@ const fish = (levels: readonly Level[]): string =>
     '',
   ].join('\n')
 
-/** Every word of the path was typed, and none that leads further. */
 const fishCondition = (path: string, commands: readonly Entry[]): string => {
   const seen = path === '' ? [] : path.split(' ').map((word) => `__fish_seen_subcommand_from ${word}`)
   const further = commands.length > 0 ? [`not __fish_seen_subcommand_from ${names(commands)}`] : []

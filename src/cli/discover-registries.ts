@@ -14,10 +14,9 @@ import type { Registry } from './select-registries.ts'
 import { detailed, notesOn } from './source-notes.ts'
 import { fetchVocabulary } from './vocabulary.ts'
 
-/** For everything that one question asks of all Registries. */
 const OVERALL_MS = 10_000
 
-/** The Registries that a buyer has configured, for an agent. Cursors are valid as long as the process runs. */
+/** Cursors are valid for as long as the process runs. */
 export const discoverRegistries = (
   market: Market,
   registries: readonly Registry[],
@@ -75,7 +74,7 @@ export const discoverRegistries = (
   },
 })
 
-/** By its URL, or by the name of what is behind it: `https://gateway.example/curated`. */
+/** By URL, also of a source behind it: `https://gateway.example/curated`. */
 const registryOf = (registries: readonly Registry[], name: string): Registry => {
   const found = registries
     .filter(({ url }) => name === url || name.startsWith(`${url}/`))
@@ -84,7 +83,6 @@ const registryOf = (registries: readonly Registry[], name: string): Registry => 
   throw new EntrepotError('bad_request', `There is no source ${JSON.stringify(name)}: see list_sources`)
 }
 
-/** What is told of each Registry where none could answer. */
 const withDetails = (cause: unknown, faults: ReadonlyMap<string, string>): unknown => {
   if (!(cause instanceof EntrepotError) || !Array.isArray(cause.members.sources)) return cause
   const sources = (cause.members.sources as SourceNote[]).map((source) => detailed(source, faults))
@@ -110,5 +108,4 @@ const vocabularyOf = async (
   }
 }
 
-/** A buyer has no filters of her own. */
 const NO_SPEC: FilterSpec = { version: 1, etag: '', schema: null, listingShape: {}, filters: new Map() }

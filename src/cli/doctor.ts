@@ -11,7 +11,6 @@ import { describeNearMiss, nearMisses, urlFault } from './registry-url.ts'
 import { type JsonOptions, type Registry, splitUrls, withoutCredentials } from './select-registries.ts'
 import { bold, isLively, print, printJson, type Terminal } from './terminal.ts'
 
-/** One thing that was looked at. `area` decides the exit code of what is wrong. */
 type Check = {
   area: 'configuration' | 'registry'
   subject: string
@@ -20,10 +19,7 @@ type Check = {
   unauthorized?: boolean
 }
 
-/**
- * `entrepot doctor`: everything about the configuration and every Registry in it that can go wrong, with what to do.
- * Exits with 78 for a configuration that does not do what it says; else as the Registries answer.
- */
+/** Exits with 78 for a wrong configuration. */
 export const doctor = async (terminal: Terminal, market: Market, options: JsonOptions): Promise<ExitCode> => {
   const config = readBuyerConfig(terminal.env, options.config)
   const named = splitUrls(options.registries)
@@ -78,7 +74,7 @@ const checkConfig = (
 const isReadableByOthers = (file: string): boolean =>
   process.platform !== 'win32' && ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0
 
-/** Asks for health, filter spec and one page of listings. Only a failed read is wrong; the others are warnings. */
+/** Only a failed read is an error; the others are warnings. */
 async function visit(market: Market, registry: Registry, timeoutMs: number): Promise<Check> {
   const { url, key } = registry
   const about = { area: 'registry', subject: url } as const

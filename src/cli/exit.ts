@@ -1,9 +1,7 @@
-/** Exit codes; those from 65 up are the ones of sysexits.h. */
+/** Codes from 65 up are those of sysexits.h. */
 export const EXIT = {
   ok: 0,
-  /** Usage, or something unexpected. */
   failure: 1,
-  /** Some Registries failed: what was printed is partial. */
   partial: 3,
   noAnswer: 4,
   badData: 65,
@@ -13,7 +11,7 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** What ends a command with a message on stderr and an exit code. Its message never holds a secret. */
+/** The message is printed, so it never holds a secret. */
 export class CliError extends Error {
   readonly exitCode: ExitCode
 

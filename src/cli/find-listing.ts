@@ -11,10 +11,8 @@ import { type Row, toRow } from './row.ts'
 import type { Registry } from './select-registries.ts'
 import { type Terminal, tell } from './terminal.ts'
 
-/** The listing's row with `_meta`, and how each Registry answered. */
 type FoundRow = {
   row: Row | null
-  /** Whose copy it is. */
   registry: Registry | null
   /** Whether every Registry that could have a better copy answered. */
   complete: boolean
@@ -23,7 +21,6 @@ type FoundRow = {
   faults: ReadonlyMap<string, SourceError>
 }
 
-/** Asks every Registry at once, and reports on stderr how each answered. */
 export const find = async (
   terminal: Terminal,
   market: Market,
@@ -37,7 +34,7 @@ export const find = async (
   return found
 }
 
-/** The best copy of all Registries, the first of which is the best. */
+/** The first Registry has the best priority. */
 export const findEverywhere = async (
   market: Market,
   registries: readonly Registry[],
@@ -79,13 +76,11 @@ const toFound = ({ merged, complete, sources }: FoundListing): Found => ({
   reports: sources,
 })
 
-/** What the sources answered where the listing was not found, and not all of them said so. */
 const notFound = (error: unknown): Found => {
   if (!(error instanceof EntrepotError) || !Array.isArray(error.members.sources)) throw error
   return { merged: null, complete: false, reports: error.members.sources as SourceReport[] }
 }
 
-/** What a buyer has to know before paying. */
 const warningsOf = ({
   row,
   complete,

@@ -1,7 +1,6 @@
 import { type Market, routeOf } from './market.ts'
 import type { Registry } from './select-registries.ts'
 
-/** The answer to `GET /filter-spec`, whatever its status. */
 export const getFilterSpec = (
   market: Market,
   registry: Registry,

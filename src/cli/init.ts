@@ -3,11 +3,10 @@ import { join, resolve } from 'node:path'
 import { EXIT, type ExitCode, usageError } from './exit.ts'
 import { print, type Terminal } from './terminal.ts'
 
-/** The settings that this program comes with. The folder stands beside `src` and `dist`. */
+/** `config` is beside both `src` and `dist`. */
 const TEMPLATES = new URL('../../config/', import.meta.url)
 const FILES = ['gateway.toml', 'example.env', 'filter-spec.yaml'] as const
 
-/** `entrepot init`: the files of a gateway, commented, in an empty folder. Nothing is ever overwritten. */
 export const init = async (terminal: Terminal, folder: string): Promise<ExitCode> => {
   const target = resolve(folder)
   mkdirSync(target, { recursive: true })
@@ -16,7 +15,7 @@ export const init = async (terminal: Terminal, folder: string): Promise<ExitCode
     throw usageError(`${target} is not empty (${present.slice(0, 3).join(', ')}…): name an empty folder`)
   for (const name of FILES) {
     const text = readFileSync(new URL(name, TEMPLATES), 'utf8')
-    // In a checkout the files stand in config/; here they stand beside each other.
+    // The paths in example.env are those of a checkout.
     writeFileSync(join(target, name), name === 'example.env' ? besideEachOther(text) : text, { flag: 'wx' })
   }
   await print(terminal, nextSteps(target))

@@ -5,11 +5,10 @@ import { faultOf, readJson, readObject } from './client.ts'
 import { type Market, type Reply, routeOf } from './market.ts'
 import type { Registry } from './select-registries.ts'
 
-/** The sources of a gateway as it reports them, or the state of a plain Registry. */
 export type Inspection = { registry: string; kind: 'gateway' | 'registry'; sources: JsonValue } | Failure
 export type Failure = { registry: string; error: string; unauthorized?: boolean }
 
-/** A gateway is asked for `/sources`. A plain Registry has no such route: its health is checked, and one read. */
+/** A plain Registry has no `/sources`: checks its health and one read. */
 export async function inspectRegistry(
   market: Market,
   registry: Registry,
@@ -38,10 +37,9 @@ export async function inspectRegistry(
   }
 }
 
-/** The smallest read that shows whether a Registry answers buyers. */
 export const READ_PROBE = '/listings?status=open&limit=1'
 
-/** What is wrong with the answer to a read; `null` for a page of listings. */
+/** `null` for a page of listings. */
 export function readFault(reply: Reply): string | null {
   if (reply.status !== 200) return `GET /listings: ${faultOf(reply)}`
   const page = readObject(reply)

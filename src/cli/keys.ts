@@ -13,7 +13,7 @@ import { renderTable } from './table.ts'
 import { print, printJson, type Terminal, tell } from './terminal.ts'
 
 export type OperatorOptions = {
-  /** One Registry: the operator's own. Default: what `HOST` and `PORT` say. */
+  /** Default: `HOST` and `PORT`. */
   registries?: readonly string[]
   json?: boolean
 }
@@ -22,7 +22,7 @@ export type MintOptions = OperatorOptions & { scope: string }
 
 const OPERATOR_TIMEOUT_MS = 10_000
 
-/** `entrepot keys mint NAME`: the raw key is shown this once, and is all that stdout gets on a terminal. */
+/** The raw key is only shown here. */
 export const mintKey = async (
   terminal: Terminal,
   market: Market,
@@ -66,7 +66,7 @@ export const revokeKey = async (
   return EXIT.ok
 }
 
-/** The operator's key goes to one Registry, and never to those that a buyer has configured. */
+/** The admin key goes to one Registry, and never to those that a buyer has configured. */
 const adminCall = ({ env }: Terminal, { registries }: OperatorOptions): Omit<Call, 'method'> => {
   const urls = splitUrls(registries)
   if (urls.length > 1) throw usageError('name one Registry: the operator key belongs to one')
@@ -77,7 +77,7 @@ const adminCall = ({ env }: Terminal, { registries }: OperatorOptions): Omit<Cal
   return { url: `${url.replace(/\/+$/, '')}/admin/api-keys`, key, timeoutMs: OPERATOR_TIMEOUT_MS }
 }
 
-/** As the service itself finds it: in the variable, or in the file that it names. */
+/** As the service finds it: in the variable, or in the file that it names. */
 const operatorKey = (env: Environment): string => {
   const problems: Violation[] = []
   const key = readSecretFile('REGISTRY_ADMIN_API_KEY', env, problems) ?? env.REGISTRY_ADMIN_API_KEY?.trim()

@@ -3,7 +3,7 @@ import { keccak256 } from 'viem/utils'
 import { z } from 'zod'
 import { CliError, EXIT } from './exit.ts'
 
-/** Budgets on what a key file may make us compute: geth's own parameters need 256 MiB and about a second. */
+/** Budgets for key files: geth's own parameters need 256 MiB and about a second. */
 const MAX_SCRYPT_BYTES = 1024 * 1024 * 1024
 const MAX_PBKDF2_ROUNDS = 10_000_000
 
@@ -39,10 +39,6 @@ const keystore = z
 
 type Keystore = z.infer<typeof keystore>
 
-/**
- * Reads a keystore file's JSON.
- * @throws CliError 65 that names what is wrong with it
- */
 export const parseKeystore = (value: unknown, file: string): Keystore => {
   const parsed = keystore.safeParse(value)
   if (parsed.success) return parsed.data
@@ -51,10 +47,7 @@ export const parseKeystore = (value: unknown, file: string): Keystore => {
   throw new CliError(EXIT.badData, `${file} is no Ethereum keystore of version 3 (${where})`)
 }
 
-/**
- * The 32 bytes of a private key, lower-case hex with `0x`.
- * @throws CliError 77 when the passphrase is wrong, 65 when the file asks for too much
- */
+/** 32 bytes in lower-case hex with `0x`. @throws CliError 77 for a wrong passphrase, 65 beyond the budgets */
 export const decryptKeystore = (keystore: Keystore, passphrase: string, file: string): `0x${string}` => {
   const derived = deriveKey(keystore, passphrase, file)
   const ciphertext = bytes(keystore.ciphertext)
@@ -88,7 +81,7 @@ const deriveKey = ({ kdf, kdfparams }: Keystore, passphrase: string, file: strin
   try {
     return scryptSync(passphrase, salt, dklen, { N: n, r, p, maxmem: needed + 1024 * 1024 })
   } catch (cause) {
-    // OpenSSL keeps to RFC 7914 section 2: N is a power of 2 below 2^(16 r), which some old wallets are not.
+    // OpenSSL requires RFC 7914 section 2: N is a power of 2 below 2^(16 r). Some old wallets violate that.
     const what = `${file}: its scrypt parameters cannot be used (n=${n}, r=${r}, p=${p}); write it anew with your wallet`
     throw new CliError(EXIT.badData, what, { cause })
   }

@@ -9,15 +9,13 @@ import { type Terminal, tell } from './terminal.ts'
 
 const MAX_LISTING_FILE_BYTES = 32 * 1024 * 1024
 
-/** One listing of a seller's file. */
 export type DraftListing = {
   listingId: string
   storefrontUrl: string | null
-  /** The members that a Registry reads, each with its JSON text as it stands in the file. */
+  /** Name → JSON text. */
   members: ReadonlyMap<string, string>
 }
 
-/** The members of a publish request that describe a listing. */
 const PUBLISHED = new Set([
   'listing_id',
   'storefront_url',
@@ -28,7 +26,7 @@ const PUBLISHED = new Set([
   'oracle_address',
   'status',
 ])
-/** Members that a Registry or this program adds: a listing that was read can be published again as it is. */
+/** Ignored without a warning, so that a listing that was read can be published again. */
 const READ_ONLY = new Set([
   'publisher_id',
   'created_at',
@@ -43,8 +41,8 @@ const READ_ONLY = new Set([
 const MAX_ID_LENGTH = 200
 
 /**
- * Reads one listing or an array of them, in JSON or YAML; `-` is stdin. Numbers keep their digits.
- * @throws CliError 65 that names the place and what is wrong there: what cannot be published unchanged is refused
+ * Reads one listing or an array, in JSON or YAML. Numbers keep their digits.
+ * @throws CliError 65, with the place, for anything that cannot be published unchanged
  */
 export async function readListingFile(terminal: Terminal, file: string): Promise<DraftListing[]> {
   const text = decode(await readBytes(terminal, file), nameOf(file))
@@ -93,7 +91,7 @@ function tooLarge(file: string): CliError {
   return badData(`${file} is larger than ${MAX_LISTING_FILE_BYTES} bytes`)
 }
 
-/** The text without a byte order mark. A line break is never a part of another character in UTF-8. */
+/** Drops a byte order mark. */
 function decode(bytes: Buffer, name: string): string {
   if (isUtf8(bytes)) return new TextDecoder().decode(bytes)
   const lines = bytes.toString('latin1').split('\n')
@@ -112,7 +110,7 @@ async function yamlToJson(text: string, name: string): Promise<string> {
   const refuse = (offset: number, message: string): never => {
     throw badData(`${name}:${lineCounter.linePos(offset).line}: ${message}`)
   }
-  // A warning is a tag that is not understood: its value would be published as something else.
+  // A warning is an unknown tag, whose value would be published as something else.
   for (const { pos, message } of [...document.errors, ...document.warnings]) refuse(pos[0], message)
   visit(document, {
     Scalar: (key, node) => {
@@ -124,7 +122,7 @@ async function yamlToJson(text: string, name: string): Promise<string> {
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
 
-/** A number as its JSON text; any other value as it is. */
+/** Numbers as their JSON text. */
 function exactScalar(
   { value, source = '', range }: Scalar,
   refuse: (offset: number, message: string) => never,
@@ -144,7 +142,7 @@ function jsonOf(document: Document, name: string): string {
   }
 }
 
-/** TypeScript's library does not know it yet (ECMAScript 2026, JSON.parse source text). */
+/** TypeScript's library does not declare it yet (ECMAScript 2026, JSON.parse source text). */
 const rawJson = (JSON as typeof JSON & { rawJSON: (text: string) => unknown }).rawJSON
 
 function splitListings(bytes: Buffer, json: string, file: string): Buffer[] {

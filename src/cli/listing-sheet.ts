@@ -5,7 +5,6 @@ import { grouped, priceOf } from '../domain/price.ts'
 import { safeText } from '../domain/safe-text.ts'
 import { type Row, readRow } from './row.ts'
 
-/** A full sheet of one listing: every member with its name, what is nested indented below it. */
 export const listingSheet = (row: Row): string[] => {
   const listing = readRow(row)
   const { _meta, ...members } = listing

@@ -15,7 +15,7 @@ const offer =
 
 const COLUMNS: readonly Cell[] = [
   { title: 'ID', least: 8, show: (listing) => textAt(listing, 'listing_id') },
-  // Wide enough that a price is never cut unless it is meant to break the table.
+  // Wide enough for every price, except those that are meant to break the table.
   { title: 'PRICE/H', align: 'right', least: 14, show: (listing) => showPrice(priceOf(listing)) },
   { title: 'TOKEN', least: 11, show: (listing) => shortAddress(priceOf(listing)?.token ?? null) },
   { title: 'GPU/SERVICE', least: 7, show: offer('gpu_model', 'service_name') },
@@ -34,13 +34,9 @@ const COLUMNS: readonly Cell[] = [
   { title: 'AGE', align: 'right', least: 3, show: (listing) => showAge(textAt(listing, 'created_at')) },
 ]
 
-/** Below it a table has no place for the token. */
 const WIDE = 100
 
-/**
- * Lines of a table of listings; the first one is its titles. Prices are base units of the token (`price.ts`). `width`
- * is the terminal's, `null` without one.
- */
+/** Prices are in base units (`price.ts`). `width`: `null` without a terminal. */
 export const listingTable = (rows: readonly Row[], width: number | null): string[] => {
   const columns = COLUMNS.filter(({ title }) => width === null || width >= WIDE || title !== 'TOKEN')
   const cells = rows.map((row) => {

@@ -3,7 +3,6 @@ import { SourceError } from '../domain/source-error.ts'
 import { createShapeCheck, type ShapeCheck } from '../registry/listing-shape.ts'
 import type { DraftListing } from './listing-file.ts'
 
-/** What a dry run assumes for members that a draft lacks or has as null. */
 const DEFAULTS = {
   listing_id: '',
   storefront_url: '',
@@ -13,10 +12,7 @@ const DEFAULTS = {
   max_duration_seconds: null,
 }
 
-/**
- * Every violation of a Registry's listing shape, as `path: message`, by the check that Registries of this program run.
- * @throws SourceError `bad_envelope` for a shape that is not a JSON Schema
- */
+/** @throws SourceError `bad_envelope` for a shape that is not a JSON Schema */
 export function violationsOf(shape: JsonObject, members: DraftListing['members']): string[] {
   const given = Object.keys(DEFAULTS).flatMap((name) => {
     const value = parseJson(members.get(name) ?? 'null')

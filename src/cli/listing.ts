@@ -8,7 +8,6 @@ import { jsonFor, print, type Terminal, tell } from './terminal.ts'
 
 export type ListingOptions = RegistryOptions & OutputOptions
 
-/** `entrepot listing ID`: the copy of the first selected Registry that has it; all are asked at once. */
 export const listing = async (
   terminal: Terminal,
   market: Market,

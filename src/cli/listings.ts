@@ -24,18 +24,15 @@ export type ListingsOptions = RegistryOptions &
     limit?: number
     offset?: number
     all?: boolean
-    /** Seconds for the whole command. */
+    /** Seconds, for the whole command. */
     deadline?: number
   }
 
 const DEFAULT_LIMIT = 50
-/** Farther than this a reader wants `--all`. */
 export const MAX_LIMIT = 2000
 const OVERALL_SECONDS = 10
-/** Reading everything takes many pages. */
 const OVERALL_SECONDS_FOR_ALL = 120
 
-/** `entrepot listings`: the merged array of every selected Registry. */
 export const listings = async (
   terminal: Terminal,
   market: Market,
@@ -51,7 +48,6 @@ export const listings = async (
   return exitCodeOf(reports)
 }
 
-/** @throws CliError for options that contradict the protocol */
 const readQuestion = (options: ListingsOptions): Question => {
   const filters = (options.filter ?? []).map(readFilter)
   const named = new Map(filters)
@@ -62,7 +58,7 @@ const readQuestion = (options: ListingsOptions): Question => {
   if (!all && limit > MAX_LIMIT)
     throw usageError(`--limit is at most ${MAX_LIMIT}: use --all to read everything`)
   return {
-    // As with the deployed command line, a filter named status is the status.
+    // As in the deployed command line, a filter named status is the status.
     status: readStatus(named.get('status') ?? options.status ?? 'open'),
     publisher: (named.get('publisher') ?? options.publisher)?.toLowerCase() || null,
     filters: filters.filter(([name]) => name !== 'status' && name !== 'publisher'),
@@ -125,6 +121,5 @@ const deadlines = (discoveryTimeoutMs: number, { all = false, deadline }: Listin
   return { registryMs: all ? overallMs : Math.min(discoveryTimeoutMs, overallMs), overallMs }
 }
 
-/** What the fan-out says of each source when none could answer. */
 const reportsOf = (error: unknown): readonly SourceReport[] | null =>
   error instanceof EntrepotError && Array.isArray(error.members.sources) ? error.members.sources : null

@@ -1,6 +1,5 @@
 import type { Argument, Command, Option } from 'commander'
 
-/** The manual page of the whole program as Markdown, made of its own definitions. */
 export const renderManual = (program: Command): string =>
   [
     '# entrepot: the command line',
@@ -50,7 +49,7 @@ const options = (list: readonly Option[]): string[] =>
 
 const exampleTexts = new WeakMap<Command, string>()
 
-/** Adds an example to a command's help and to its page. */
+/** For `--help` and the manual. */
 export const withExample = (command: Command, example: string): Command => {
   exampleTexts.set(command, example)
   return command.addHelpText('after', `\nExample:\n  ${example.replaceAll('\n', '\n  ')}`)

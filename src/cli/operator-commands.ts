@@ -7,7 +7,6 @@ import type { AddCommands } from './program.ts'
 import type { JsonOptions } from './select-registries.ts'
 import { print } from './terminal.ts'
 
-/** What operators do: run it, hand out keys, look after what stands behind it. */
 export const addOperatorCommands: AddCommands = (program, { terminal, onMarket, guard }) => {
   const keys = program.command('keys').description('API keys of a Registry that you operate')
   withExample(

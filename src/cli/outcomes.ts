@@ -3,10 +3,7 @@ import type { SourceReport } from '../gateway/source-report.ts'
 import { EXIT, type ExitCode } from './exit.ts'
 import { type Terminal, tell } from './terminal.ts'
 
-/**
- * One line a Registry on stderr, those behind a gateway that it has not reached included: what it answered, or why not
- * and what to do. `faults` by the Registry's URL.
- */
+/** `faults` by the Registry's URL. */
 export const tellOutcomes = (
   terminal: Terminal,
   reports: readonly SourceReport[],
@@ -18,7 +15,6 @@ export const tellOutcomes = (
   }
 }
 
-/** 0, 3 for some failed, here or behind a gateway, 4 for all, or 77 where all of them want a key that they were not given. */
 export const exitCodeOf = (reports: readonly SourceReport[]): ExitCode => {
   const failed = reports.filter((report) => !isGood(report))
   if (failed.length === 0) return EXIT.ok

@@ -3,7 +3,6 @@ import { withExample } from './manual.ts'
 import type { AddCommands } from './program.ts'
 import { print } from './terminal.ts'
 
-/** What the program tells of itself. */
 export const addOwnCommands: AddCommands = (program, { terminal, guard }) => {
   withExample(
     program

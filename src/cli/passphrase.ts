@@ -4,10 +4,7 @@ import type { Terminal } from './terminal.ts'
 
 const MAX_PASSPHRASE_CHARACTERS = 4096
 
-/**
- * Asks for a passphrase on stderr and reads it from the terminal without echo; from a pipe, its first line.
- * @throws CliError when there is none
- */
+/** Without echo on a terminal; from a pipe, the first line. @throws CliError */
 export const readPassphrase = async (terminal: Terminal, question: string): Promise<string> => {
   const { stdin, stderr } = terminal
   if (!stdin.isTTY) return firstLine(stdin)
@@ -30,10 +27,7 @@ const INTERRUPT = '\u0003'
 const ERASE = /[\b\u007f]/
 const ERASE_ALL = '\u0015'
 
-/**
- * Raw mode, from before the question is asked, keeps the terminal from echoing; it leaves editing to us: erase, erase
- * all, end, interrupt.
- */
+/** Raw mode prevents echo, so editing keys are handled here. */
 const typed = (stdin: NodeJS.ReadStream): Promise<string> =>
   new Promise((resolve, reject) => {
     let text = ''

@@ -3,17 +3,16 @@ import { CliError, EXIT } from './exit.ts'
 import { policyEnvironment, type RunPolicy } from './policy-runner.ts'
 import { showOutput } from './terminal.ts'
 
-/** What a policy has started may hold its stdout open for so long after the policy has ended. */
+/** For children of a policy that keep its stdout open. */
 const LINGER_MS = 500
 
-/** Runs a shell command as a policy. When its time is over, it and the processes that it has started are killed. */
 export function runCommand(command: string): RunPolicy {
   return (array, { timeoutMs, maxBytes }, terminal) =>
     new Promise((resolve, reject) => {
       const isWindows = process.platform === 'win32'
       const child = spawn(command, {
         shell: true,
-        // A process group of its own, so that the children of the shell can be killed with it.
+        // A process group, so that the shell's children can be killed.
         detached: !isWindows,
         stdio: 'pipe',
         env: policyEnvironment(terminal),
@@ -52,6 +51,6 @@ function kill(pid: number | undefined, isWindows: boolean): void {
   try {
     process.kill(isWindows ? pid : -pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // already ended
   }
 }

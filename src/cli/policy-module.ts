@@ -4,7 +4,7 @@ import { CliError, EXIT } from './exit.ts'
 import { policyEnvironment, type RunPolicy } from './policy-runner.ts'
 import { showOutput } from './terminal.ts'
 
-/** Runs a module's default export as a policy, in a thread of its own so that an endless loop can be ended. */
+/** In a thread, so that an endless loop can be ended. */
 export function runModule(file: string): RunPolicy {
   return (array, { timeoutMs, maxBytes }, terminal) =>
     new Promise((resolve, reject) => {

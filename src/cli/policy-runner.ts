@@ -1,14 +1,13 @@
 import { SECRETS } from '../config/secret-files.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Runs a policy outside of this program: takes the array's JSON, gives the policy's JSON. */
+/** From JSON array to JSON array. */
 export type RunPolicy = (
   array: string,
   limits: { timeoutMs: number; maxBytes: number },
   terminal: Terminal,
 ) => Promise<string>
 
-/** Variables that hold secrets of this program, or may. */
 const WITHHELD: ReadonlySet<string> = new Set([
   ...SECRETS,
   'ENTREPOT_PRIVATE_KEY',
@@ -16,7 +15,7 @@ const WITHHELD: ReadonlySet<string> = new Set([
   'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
 ])
 
-/** The environment of policies: that of this program without its secrets. */
+/** Without the secrets of this program. */
 export function policyEnvironment({ env }: Pick<Terminal, 'env'>): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !WITHHELD.has(name)))
 }

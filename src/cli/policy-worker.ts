@@ -1,7 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 
-/** The thread in which `policy-module.ts` runs a user's policy: answers with the JSON text of what it returned. */
 const { file, array }: { file: string; array: string } = workerData
 const policy: { default?: unknown } = await import(pathToFileURL(file).href)
 if (typeof policy.default !== 'function') throw new TypeError('it has no default export that is a function')

@@ -19,13 +19,9 @@ export type PolicyOptions = {
 }
 
 const DEFAULT_POLICY_SECONDS = 10
-/** What a policy may print. */
 const MAX_POLICY_BYTES = 64 * 1024 * 1024
 
-/**
- * Runs the policies that the options name over the merged array, the module or built-in first.
- * @throws CliError when a policy fails, takes too long or does not return an array
- */
+/** @throws CliError for a policy that fails, is late or returns no array */
 export const applyPolicy = async (
   terminal: Terminal,
   items: readonly MergedItem[],
@@ -56,7 +52,7 @@ const resolvePolicy = (file: string): string => {
   throw usageError(`--policy ${file}: no such file, and no built-in policy (${names})`)
 }
 
-/** A row that a policy returns unchanged is printed as it came, to the byte: JSON libraries rewrite numbers. */
+/** Unchanged rows stay the same to the byte: JSON libraries rewrite numbers. */
 const restore = (output: string, rows: readonly Row[], name: string): Row[] => {
   const returned = parseArray(output, name)
   const originals = new Map(rows.map((row) => [identity(row), row]))

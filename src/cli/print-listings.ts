@@ -3,7 +3,6 @@ import { bold, isLively, jsonFor, print, type Terminal } from './terminal.ts'
 
 export type OutputOptions = { table?: boolean; json?: boolean; ndjson?: boolean }
 
-/** The array: a table for a person, JSON for a program, one row a line either way. */
 export const printListings = async (
   terminal: Terminal,
   rows: readonly Row[],
@@ -15,11 +14,10 @@ export const printListings = async (
   else await print(terminal, `[\n${rows.map((row) => jsonFor(terminal, row)).join(',\n')}\n]\n`)
 }
 
-/** Whether to print a table: asked for, or on a terminal without being asked for JSON. */
 export const isForPeople = ({ stdout }: Terminal, { table, json, ndjson }: OutputOptions): boolean =>
   table === true || (stdout.isTTY === true && !json && !ndjson)
 
-/** Line breaks in JSON text stand between its tokens only, where blanks mean the same. */
+/** Line breaks in JSON text are whitespace between tokens. */
 const lineOf = (terminal: Terminal, row: Row): string => jsonFor(terminal, row).replace(/[\r\n]+/g, ' ')
 
 const printTable = async (terminal: Terminal, rows: readonly Row[]): Promise<void> => {

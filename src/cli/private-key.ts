@@ -4,14 +4,10 @@ import type { Terminal } from './terminal.ts'
 
 const MAX_KEY_FILE_BYTES = 64 * 1024
 
-/** The order of secp256k1: a private key is a number from 1 up to below it. */
+/** The order of secp256k1. */
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
-/**
- * The private key in `keyFile` (32 bytes in hex, or an encrypted keystore whose passphrase is asked for), else the
- * one in `ENTREPOT_PRIVATE_KEY`. No message ever repeats what was read.
- * @throws CliError
- */
+/** From `keyFile`, else `ENTREPOT_PRIVATE_KEY`. @throws CliError; its message never repeats what was read */
 export const readPrivateKey = async (
   terminal: Terminal,
   keyFile: string | undefined,
@@ -25,7 +21,7 @@ export const readPrivateKey = async (
 const readKeyFile = async (terminal: Terminal, file: string): Promise<`0x${string}`> => {
   const { text, mode } = readSmallFile(file)
   if (text.startsWith('{')) return openKeystore(terminal, text, file)
-  // A keystore is safe by its passphrase; a bare key only by its file's mode. Windows has no such modes.
+  // A bare key is only protected by its file's mode, which Windows lacks.
   if ((mode & 0o077) !== 0 && process.platform !== 'win32')
     throw new CliError(EXIT.badConfig, `${file} can be read by others than its owner: chmod 600 ${file}`)
   return checkKey(text, file)
@@ -59,7 +55,7 @@ const openKeystore = async (terminal: Terminal, text: string, file: string): Pro
   return checkKey(decryptKeystore(keystore, passphrase, file), file)
 }
 
-/** The parser's own message would quote the file. */
+/** Without the parser's message, which would quote the file. */
 const parseJsonFile = (text: string, file: string): unknown => {
   try {
     return JSON.parse(text)

@@ -12,22 +12,18 @@ import type { RegistryOptions } from './select-registries.ts'
 import { addSellerCommands } from './seller-commands.ts'
 import { type Terminal, tell } from './terminal.ts'
 
-/** What the composition root hands to the command line. Nothing is loaded before a command needs it. */
 type Services = {
   openMarket: () => Promise<Market>
   serveAgents: ServeAgents
-  /** Runs the gateway until it is told to stop. */
   serve: () => Promise<number>
-  /** Told how the command ended. */
   setExitCode: (code: number) => void
   version: string
 }
 
-/** How commands are run: a command's code is loaded when it is called, and what it throws becomes its exit code. */
+/** Loads a command's code when it is called. */
 type Runner = {
   terminal: Terminal
   guard: (work: () => Promise<number>) => Promise<void>
-  /** For commands that talk to Registries: opens the way to them, and closes it behind the command. */
   onMarket: <Options>(
     run: (market: Market, options: Options, args: readonly string[]) => Promise<ExitCode>,
   ) => (...given: unknown[]) => Promise<void>
@@ -35,7 +31,6 @@ type Runner = {
 
 export type AddCommands = (program: Command, runner: Runner) => void
 
-/** Every command with its flags; help, completion and manual are made of these definitions. */
 export const createProgram = (terminal: Terminal, services: Services): Command => {
   const program = new Command('entrepot')
     .description(
@@ -80,7 +75,7 @@ const createRunner = (terminal: Terminal, services: Services): Runner => {
       <Options>(run: (market: Market, options: Options, args: readonly string[]) => Promise<ExitCode>) =>
       (...given) =>
         guard(async () => {
-          // Commander calls with the arguments, the options and, last, the command itself.
+          // Commander passes the arguments, the options and, last, the command itself.
           const command = given.at(-1) as Command
           const market = await services.openMarket()
           try {
@@ -92,7 +87,6 @@ const createRunner = (terminal: Terminal, services: Services): Runner => {
   }
 }
 
-/** What went wrong, on stderr. Faults of this program say so. */
 const report = (terminal: Terminal, cause: unknown): ExitCode => {
   if (cause instanceof CliError || cause instanceof EntrepotError) {
     tell(terminal, `entrepot: ${cause.message}`)

@@ -1,7 +1,7 @@
 import { safeText } from '../domain/safe-text.ts'
 import { isLively, type Terminal } from './terminal.ts'
 
-/** A line for each Registry on stderr while it is waited for. Does nothing where nobody watches. */
+/** Only on a terminal. */
 export type Progress = { settle: (name: string, outcome: string) => void; stop: () => void }
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']

@@ -9,10 +9,9 @@ import { type Terminal, tell } from './terminal.ts'
 import { nowSeconds, openWallet, type Wallet } from './wallet.ts'
 import { reportResults, type WriteResult } from './write-results.ts'
 
-/** In-flight requests to one Registry. */
+/** Per Registry. */
 const WRITES_IN_FLIGHT = 4
 
-/** `entrepot publish FILE`: every listing of the file to every selected Registry, with a result for each pair. */
 export async function publish(
   terminal: Terminal,
   market: Market,
@@ -34,7 +33,7 @@ export async function publish(
   return reportResults(terminal, results.flat(), { verb: 'published', json: options.json ?? false })
 }
 
-/** One storefront after the other, the one of the last listing last; results in the order of the drafts. */
+/** One storefront after the other, that of the last listing last. Results are in the order of the drafts. */
 async function publishTo(
   registry: Registry,
   writer: RegistryWriter,
@@ -57,12 +56,12 @@ async function publishTo(
   return drafts.map((draft) => results.get(draft)!)
 }
 
-/** How far signatures may be ahead of the clock; Registries accept five minutes. */
+/** Registries accept five minutes. */
 const MAX_SECONDS_AHEAD = 60
 
 /**
- * Signs publish requests. What is signed is the wallet and the second, and a Registry accepts one storefront for one
- * signature. So each storefront begins a second of its own: the next one, at most a minute ahead of the clock.
+ * A signature covers the wallet and the second, and a Registry accepts it for one storefront only. So each
+ * storefront gets a second of its own, at most a minute ahead of the clock.
  */
 class PublishSigner {
   readonly #wallet: Wallet

@@ -1,4 +1,4 @@
-/** Why a text cannot be a Registry's base URL; `null` when it can. */
+/** `null` for a valid base URL. */
 export const urlFault = (text: string): string | null => {
   const url = URL.parse(text)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return 'is no http or https URL'
@@ -7,13 +7,9 @@ export const urlFault = (text: string): string | null => {
   return null
 }
 
-/** A key whose URL is not a Registry's, but would be after normalisation. */
 type NearMiss = { keyUrl: string; registryUrl: string }
 
-/**
- * Keys that are not sent because their URL differs from a Registry's only by the case of scheme or host, a default
- * port or a trailing slash. A Registry that has its own exact key misses nothing.
- */
+/** Keys that are not sent since their URL differs in case of the host, default port or trailing slash. */
 export const nearMisses = (registryUrls: readonly string[], auth: ReadonlyMap<string, string>): NearMiss[] =>
   [...auth.keys()].flatMap((keyUrl) =>
     registryUrls
@@ -25,7 +21,7 @@ export const describeNearMiss = ({ keyUrl, registryUrl }: NearMiss): string =>
   `the key for ${keyUrl} is not sent to ${registryUrl}: the two URLs must be equal to the character; ` +
   `write [registry.auth] "${registryUrl}" = …`
 
-/** The URL parser itself lower-cases scheme and host and drops a default port. */
+/** The URL parser lower-cases scheme and host, and drops a default port. */
 const normalise = (text: string): string => {
   const url = URL.parse(text)
   return url === null ? text : `${url.origin}${url.pathname.replace(/\/+$/, '')}${url.search}`

@@ -10,7 +10,6 @@ import { resultOf, resultOfFailure, type WriteResult } from './write-results.ts'
 export type WriteOptions = RegistryOptions & {
   keyFile?: string
   json?: boolean
-  /** Seconds for the whole command. */
   deadline?: number
 }
 
@@ -19,34 +18,30 @@ type WriterOptions = { terminal: Terminal; market: Market; deadline?: number | u
 /** 10,000 listings take 33 minutes at a limit of 300 a minute. */
 const DEFAULT_DEADLINE_SECONDS = 3600
 
-/** A signed request to one Registry. */
 export type Signed = { timestamp: number; call: Omit<Call, 'key' | 'timeoutMs'> }
 
 type Write = {
   listingId: string
-  /** Signs the request with the current second. */
+  /** With the current second. */
   sign: () => Promise<Signed>
-  /** Whether a refusal shows that an earlier attempt without an answer was carried out. */
+  /** Whether a refusal proves that an earlier attempt succeeded. */
   isDoneBy?: (reply: Reply) => boolean
 }
 
-/** For one attempt: the Registry recovers a signature and makes the write durable. */
+/** The Registry recovers a signature and makes the write durable. */
 const ATTEMPT_MS = 10_000
-/** Repetitions of a request that got no answer or a server error. */
+/** After no answer or a server error. */
 const MAX_REPETITIONS = 2
 const FIRST_WAIT_MS = 250
 const MAX_WAIT_MS = 60_000
-/** A Registry accepts a signature for five minutes. */
+/** Registries accept a signature for five minutes. */
 const MAX_SIGNATURE_AGE_MS = 240_000
-/** A wait of this length is always reported, shorter ones once in `REPORT_EVERY_MS`. */
 const LONG_WAIT_MS = 10_000
 const REPORT_EVERY_MS = 60_000
 
 /**
- * Sends signed writes to one Registry. Each is signed when it is sent. A repetition after a lost answer is the same
- * request, byte for byte, and the Registry answers it as the first one; after a 429, or once the signature is four
- * minutes old, it is signed anew. `Retry-After` (RFC 9110 10.2.3) holds all writes to the Registry back for as long as it
- * says, up to the deadline of the command.
+ * Repeats a request byte for byte after a lost answer, and gets the first one's answer. Signs it again after
+ * a 429 or four minutes. `Retry-After` (RFC 9110 10.2.3) delays all writes to the Registry.
  */
 export class RegistryWriter {
   readonly #terminal: Terminal
@@ -60,7 +55,6 @@ export class RegistryWriter {
   #done = 0
   #reportedAt = Number.NEGATIVE_INFINITY
 
-  /** `total` is the number of writes that will come; for reports. */
   constructor(
     { terminal, market, deadline = DEFAULT_DEADLINE_SECONDS }: WriterOptions,
     registry: Registry,
@@ -112,12 +106,11 @@ export class RegistryWriter {
     }
   }
 
-  /** Whether nothing is sent any more: the deadline has passed, or the Registry asks to wait until after it. */
+  /** After the deadline, or when `Retry-After` exceeds it. */
   get isOver(): boolean {
     return this.#isOver || Date.now() >= this.#deadlineAt
   }
 
-  /** Waits while the Registry has asked to. `false` when nothing is sent any more. */
   async #isTurn(): Promise<boolean> {
     while (!this.isOver && Date.now() < this.#resumeAt) await sleep(this.#resumeAt - Date.now())
     return !this.isOver
@@ -166,7 +159,6 @@ function mayPass(outcome: Reply | SourceError): boolean {
   return outcome instanceof SourceError ? PASSING.has(outcome.reason) : outcome.status >= 500
 }
 
-/** How long the answer asks to wait, in ms; `null` where it does not say. */
 function retryAfterMs(outcome: Reply | SourceError): number | null {
   if (outcome instanceof SourceError) return null
   const value = outcome.headers['retry-after']?.trim() ?? ''

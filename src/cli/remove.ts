@@ -6,7 +6,6 @@ import type { Terminal } from './terminal.ts'
 import { nowSeconds, openWallet } from './wallet.ts'
 import { reportResults } from './write-results.ts'
 
-/** `entrepot delete ID`: for good. The signature travels in the query. */
 export async function remove(
   terminal: Terminal,
   market: Market,

@@ -11,7 +11,6 @@ import { readRow } from './row.ts'
 import { type Registry, type RegistryOptions, selectRegistries } from './select-registries.ts'
 import { printJson, type Terminal, tell } from './terminal.ts'
 
-/** `entrepot review ID`: the presentation record of a listing, as JSON. */
 export const review = async (
   terminal: Terminal,
   market: Market,
@@ -41,7 +40,7 @@ export const review = async (
 
 type Visit = { storefront: string | null; id: string; registry: Registry; timeoutMs: number }
 
-/** What the storefront shows to everybody; whatever it does not is told, and stays `not-started` in the record. */
+/** Steps that the storefront does not show stay `not-started`. */
 const visit = async (
   terminal: Terminal,
   market: Market,

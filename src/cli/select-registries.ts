@@ -4,30 +4,24 @@ import { CliError, EXIT, usageError } from './exit.ts'
 import { describeNearMiss, nearMisses, urlFault } from './registry-url.ts'
 import { type Terminal, tell } from './terminal.ts'
 
-/** A Registry that a command asks. `url` is as its user wrote it: its name, and what a key must equal. */
+/** `url` is as the user wrote it, since keys are for exact URLs. */
 export type Registry = { url: string; key: string | null }
 
 export type RegistryOptions = {
-  /** `-r`, each a URL or several with commas between. Wins over the configuration. */
+  /** Each with one or more URLs between commas. Overrides the configuration. */
   registries?: readonly string[]
-  /** `--config` */
   config?: string
-  /** `--discovery-timeout`, in seconds. */
+  /** Seconds. */
   discoveryTimeout?: number
 }
 
-/** Commands whose results are lines on a terminal and JSON elsewhere. */
 export type JsonOptions = RegistryOptions & { json?: boolean }
 
 export type Selection = { registries: readonly Registry[]; discoveryTimeoutMs: number }
 
 export const MAX_REGISTRIES = 100
 
-/**
- * The Registries that options and configuration select, each with its key, in order. What is odd in the
- * configuration is told on stderr; it stops nothing but a URL that is none.
- * @throws CliError for a URL that cannot be asked
- */
+/** Problems of the configuration are only reported. @throws CliError for an invalid URL */
 export const selectRegistries = (terminal: Terminal, options: RegistryOptions): Selection => {
   const config = readBuyerConfig(terminal.env, options.config)
   for (const { path, message } of config.problems) tell(terminal, `[config] ${path}: ${message}`)
@@ -47,7 +41,7 @@ export const selectRegistries = (terminal: Terminal, options: RegistryOptions): 
   }
 }
 
-/** `-r a,b -r c` → three, each once. */
+/** `-r a,b -r c` → three, without duplicates. */
 export const splitUrls = (values: readonly string[] = []): string[] => [
   ...new Set(
     values

@@ -5,7 +5,6 @@ import type { WriteOptions } from './registry-writer.ts'
 import type { JsonOptions } from './select-registries.ts'
 import type { UpdateOptions } from './update.ts'
 
-/** What sellers do: publish, keep current, take away. */
 export const addSellerCommands: AddCommands = (program, { terminal, onMarket }) => {
   withExample(
     addSigning(addRegistries(program.command('publish')))

@@ -5,10 +5,9 @@ import { isRegistryName } from '../domain/registry-name.ts'
 import type { SourceNote } from '../gateway/discovery.ts'
 import type { Inspection } from './inspect-registry.ts'
 
-/** More names are not repeated of one gateway. */
+/** Per gateway. */
 const MAX_BEHIND = 100
 
-/** What an agent is told of a Registry's health, and behind a gateway's of what it does not reach. */
 export const notesOn = (inspection: Inspection): SourceNote[] => {
   const { registry } = inspection
   if ('error' in inspection)
@@ -29,7 +28,7 @@ export const notesOn = (inspection: Inspection): SourceNote[] => {
   return [{ registry, kind, state: 'loaded', behind: namesOf(sources) }, ...gaps]
 }
 
-/** Each source of a gateway with why it fails, and behind it what it does not reach in turn. */
+/** Each source is followed by its missing sources. */
 const toldInFull = (sources: JsonValue): JsonValue =>
   Array.isArray(sources)
     ? sources.flatMap((source) => {
@@ -42,7 +41,7 @@ const toldInFull = (sources: JsonValue): JsonValue =>
       })
     : sources
 
-/** Of what a stranger tells of the Registries behind it, the names. */
+/** Only the names, since the gateway is not trusted. */
 const namesOf = (sources: JsonValue): string[] =>
   Array.isArray(sources)
     ? sources
@@ -51,7 +50,7 @@ const namesOf = (sources: JsonValue): string[] =>
         .slice(0, MAX_BEHIND)
     : []
 
-/** With what went wrong there, in a sentence. `faults` by the Registry's URL. */
+/** `faults` by the Registry's URL. */
 export const detailed = (source: SourceNote, faults: ReadonlyMap<string, string>): SourceNote => {
   const detail = faults.get(source.registry)
   return detail === undefined ? source : { ...source, detail }

@@ -8,7 +8,6 @@ import { type JsonOptions, selectRegistries } from './select-registries.ts'
 import { renderTable } from './table.ts'
 import { print, printJson, type Terminal, tell } from './terminal.ts'
 
-/** `entrepot sources`: the sources of each gateway; of a plain Registry, whether it answers reads. */
 export const sources = async (
   terminal: Terminal,
   market: Market,
@@ -61,7 +60,6 @@ const sourceTable = (reports: readonly Exclude<Inspection, Failure>[], width: nu
     width || 80,
   )
 
-/** Behind a gateway what its latest answer said is missing in it. */
 const withGaps = (source: JsonObject): JsonObject[] => [source, ...objectsOf(source.gaps ?? null)]
 
 const objectsOf = (value: JsonValue): JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : [])

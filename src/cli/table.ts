@@ -8,10 +8,7 @@ export type Column = {
 
 const GAP = '  '
 
-/**
- * Rows of text under titles, each column as wide as it needs to be and, within `width` columns of the terminal, the
- * widest ones cut with an ellipsis. Cells must hold no control characters.
- */
+/** Cuts the widest columns to fit `width`. Cells must hold no control characters. */
 export const renderTable = (
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -29,10 +26,10 @@ export const renderTable = (
   return [line(columns.map(({ title }) => title)), ...rows.map(line)]
 }
 
-/** Measuring every code point of a long page takes time, and most text is plain. */
+/** Most text is plain, and `stringWidth` is slow. */
 const measure = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text))
 
-/** Takes from the widest column, one character at a time, until all fit or none may become narrower. */
+/** Takes from the widest column, one character at a time. */
 const shrink = (widths: number[], columns: readonly Column[], width: number): void => {
   let excess = widths.reduce((sum, one) => sum + one, GAP.length * (widths.length - 1)) - width
   while (excess > 0) {

@@ -13,7 +13,6 @@ export type UpdateOptions = WriteOptions & {
   oracleAddress?: string
 }
 
-/** `entrepot update ID`: an update can change the status and the oracle, nothing else. */
 export async function update(
   terminal: Terminal,
   market: Market,

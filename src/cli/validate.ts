@@ -9,7 +9,7 @@ import { type Market, routeOf } from './market.ts'
 import { type JsonOptions, type Registry, selectRegistries } from './select-registries.ts'
 import { print, printJson, type Terminal, tell } from './terminal.ts'
 
-/** What one Registry thinks of one listing. `valid` is `null` where it did not say. */
+/** `valid` is `null` without a verdict. */
 type Finding = {
   registry: string
   listing_id: string
@@ -18,7 +18,6 @@ type Finding = {
   failure?: string
 }
 
-/** `entrepot validate FILE`: asks each Registry for a dry run against its listing shape. */
 export const validate = async (
   terminal: Terminal,
   market: Market,
@@ -53,7 +52,7 @@ const judge = async (
     if (reply.status === 200 && typeof valid === 'boolean')
       return { ...about, valid, errors: Array.isArray(errors) ? errors : [] }
     if (reply.status === 404) return { ...about, ...(await judgeHere(market, registry, members, timeoutMs)) }
-    // A body of another form is refused before it is looked at: that is a verdict too.
+    // Refusing the body's form is a verdict too.
     if (reply.status === 422) return { ...about, valid: false, errors: [faultOf(reply)] }
     return { ...about, valid: null, errors: [], failure: faultOf(reply) }
   } catch (cause) {
@@ -64,7 +63,7 @@ const judge = async (
 
 type Verdict = Pick<Finding, 'valid' | 'errors' | 'failure'>
 
-/** A Registry without the route still tells its listing shape. */
+/** For a Registry without the route. */
 const judgeHere = async (
   market: Market,
   registry: Registry,

@@ -10,10 +10,7 @@ import { getFilterSpec } from './get-filter-spec.ts'
 import type { Market } from './market.ts'
 import type { Registry } from './select-registries.ts'
 
-/**
- * Fetches the filters of a Registry (`GET /filter-spec`). A Registry without that route has none.
- * @throws SourceError
- */
+/** Empty for a Registry without `GET /filter-spec`. @throws SourceError */
 export const fetchVocabulary = async (
   market: Market,
   registry: Registry,
@@ -38,9 +35,8 @@ export const fetchVocabulary = async (
 const NO_FILTERS: UpstreamSpec = { etag: null, schemaId: null, filters: new Map(), registries: new Map() }
 
 /**
- * The conditions that `pairs` ask of one Registry: by its own definition of a filter, and for a filter that it lacks
- * by that of the first other Registry that has it.
- * @throws EntrepotError `bad_request` for a filter that no Registry has, or a value that it cannot take
+ * Uses a Registry's own definition of a filter, or else that of the first other Registry with it.
+ * @throws EntrepotError `bad_request` for an unknown filter or an invalid value
  */
 export const criteriaFor = async (
   own: UpstreamSpec,

@@ -6,16 +6,13 @@ import { EXIT, type ExitCode } from './exit.ts'
 import type { Reply } from './market.ts'
 import { print, printJson, type Terminal, tell } from './terminal.ts'
 
-/** What one Registry said to one write. */
 export type WriteResult = {
   registry: string
   listing_id: string
   outcome: 'accepted' | 'refused' | 'no_answer'
-  /** HTTP status; `null` without an answer. */
+  /** `null` without an answer. */
   status: number | null
-  /** Why not. */
   error?: string
-  /** The Registry's own answer to what it accepted. */
   answer?: JsonObject
 }
 
@@ -33,7 +30,6 @@ export const resultOfFailure = (subject: Subject, cause: unknown): WriteResult =
   return { ...subject, outcome: 'no_answer', status: null, error }
 }
 
-/** A result each: JSON for a program, a line for a person. What failed is told on stderr too. */
 export const reportResults = async (
   terminal: Terminal,
   results: readonly WriteResult[],
@@ -49,7 +45,6 @@ export const reportResults = async (
   return exitCodeOf(results)
 }
 
-/** The warnings of a Registry that accepts a listing which does not fit its shape. */
 const warningsOf = (answer: JsonObject | undefined): string[] => {
   const warnings = answer?.warnings
   if (!Array.isArray(warnings)) return []
@@ -59,7 +54,7 @@ const warningsOf = (answer: JsonObject | undefined): string[] => {
 const line = ({ registry, listing_id, outcome, error }: WriteResult, verb: string): string =>
   safeText(`${registry}  ${listing_id}  ${outcome === 'accepted' ? verb : `failed: ${error}`}`).concat('\n')
 
-/** All accepted, some, or none: then for the reason that all of them share. */
+/** With no success, the code of the reason that all failures share. */
 const exitCodeOf = (results: readonly WriteResult[]): ExitCode => {
   const failed = results.filter(({ outcome }) => outcome !== 'accepted')
   if (failed.length === 0) return EXIT.ok
