@@ -5,7 +5,7 @@ import { joined, textOf } from './observation.ts'
 import { advertisedRate } from './pricing.ts'
 import type { Quantity } from './record.ts'
 
-/** What is particular to listings of API credits: docs/protocol.md#8-domains. */
+/** Listings of API credits: docs/protocol.md#8-domains. */
 export const apiCreditsDetails: RecordDetails = (listing, offer) => ({
   schema: 'arkhai.compute.api-credits@1.1.0',
   location: textOf(offer.base_url),
@@ -19,7 +19,7 @@ export const apiCreditsDetails: RecordDetails = (listing, offer) => ({
   },
   resource: {
     service: textOf(offer.service_name),
-    // The seller's own metadata, which is not in a listing.
+    // In the seller's own metadata, not in listings.
     model: null,
     quota: textOf(offer.resource_id) === null ? null : `prepaid balance in ${textOf(offer.resource_id)}`,
     access: joined([textOf(offer.base_url), prefixed('described at ', textOf(offer.openapi_url))]),
@@ -27,7 +27,7 @@ export const apiCreditsDetails: RecordDetails = (listing, offer) => ({
   },
 })
 
-/** The rate is for one unit; how many a buyer takes is hers to say. */
+/** One unit, as for the rate: the buyer chooses the quantity. */
 const unitOfSale = (listing: JsonObject): Quantity | null => {
   const unit = advertisedRate(listing)?.unit
   return unit === undefined ? null : { decimal: '1', unit, display: `1 ${unit}` }

@@ -7,13 +7,11 @@ import { pricingOf } from './pricing.ts'
 import type { Kind, PresentationRecord } from './record.ts'
 import { virtualMachineDetails } from './virtual-machine.ts'
 
-/** A listing of which no record can be made. */
 export class UnpresentableError extends Error {}
 
 /**
- * The presentation record of a listing, from what its Registry and its storefront show. Nothing is guessed: see
- * `record.ts`.
- * @throws UnpresentableError for a listing without an id, of neither kind, or without a place in time
+ * Takes only what the Registry and the storefront show; the rest is `null`.
+ * @throws UnpresentableError for a listing without an id or a valid `created_at`, or of neither kind
  */
 export const buildRecord = (found: FoundListing, storefront: StorefrontView): PresentationRecord => {
   const { listing, registry, publisher } = found
@@ -26,7 +24,7 @@ export const buildRecord = (found: FoundListing, storefront: StorefrontView): Pr
   const listingId = textOf(listing.listing_id)
   if (listingId === null) throw new UnpresentableError('it has no listing_id')
   const record = {
-    // It stands for a listing of the market, not for an example of one.
+    // A real listing of the market, not an example.
     market_data: true,
     listing_id: listingId,
     seller: textOf(storefront.status?.agent_id) ?? publisher,
@@ -49,7 +47,7 @@ export const buildRecord = (found: FoundListing, storefront: StorefrontView): Pr
     delivery,
     resource,
   } as const satisfies Record<keyof PresentationRecord, unknown>
-  // `resource` goes with `kind`, which the compiler cannot follow through `details`.
+  // The compiler cannot follow `resource` through `details`.
   return record as PresentationRecord
 }
 
@@ -61,21 +59,19 @@ const kindOf = ({ listing }: FoundListing): Kind => {
   throw new UnpresentableError('its offer is neither a virtual machine nor API credits')
 }
 
-/** The Registry means UTC, and a record says so. */
+/** Registries mean UTC without stating it. */
 const publicationTime = ({ listing }: FoundListing): string => {
   const at = parseTimestamp(textOf(listing.created_at) ?? '')
   if (at === null) throw new UnpresentableError('its created_at is no time')
   return `${formatTimestamp(at)}Z`
 }
 
-/** The seller asserts it by keeping the listing open, and not by pausing it at the storefront. */
 const isAvailable = ({ listing }: FoundListing, { status, listing: atStorefront }: StorefrontView): boolean =>
   listing.status === 'open' &&
   status?.paused !== true &&
   atStorefront?.paused !== true &&
   (atStorefront === null || (textOf(atStorefront.status) ?? 'open') === 'open')
 
-/** Escrows hold ERC-20 tokens. */
 const settlementOf = ({ listing }: FoundListing): PresentationRecord['settlement'] => {
   const escrow = firstOf(listing.accepted_escrows)
   const address = textOf(escrow.escrow_address)

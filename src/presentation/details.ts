@@ -2,7 +2,6 @@ import type { JsonObject } from '../domain/json.ts'
 import type { StorefrontView } from './observation.ts'
 import type { PresentationRecord, Quantity } from './record.ts'
 
-/** What the kinds of record fill in differently. */
 export type RecordDetails = (
   listing: JsonObject,
   offer: JsonObject,

@@ -2,14 +2,13 @@ import type { JsonObject } from '../domain/json.ts'
 import { textOf } from './observation.ts'
 import type { PresentationRecord, Step } from './record.ts'
 
-/** A listing is the first step of a deal; of the later ones nothing is public before somebody buys. */
 export const lifecycleOf = (
   listing: JsonObject,
   { mode }: PresentationRecord['pricing'],
 ): PresentationRecord['lifecycle'] => ({
   advertised: advertised(listing),
   proposed: notStarted('no proposal by a buyer'),
-  // A listed price is taken or left; only where the amount may move is it countered.
+  // A listed price cannot be negotiated, so it is never countered.
   countered:
     mode === 'listed'
       ? { status: 'not-applicable', label: 'the listed price is taken or left' }

@@ -1,7 +1,7 @@
 import type { NegotiationEntry, PresentationRecord } from './record.ts'
 import { NEGOTIATION_STAGES } from './stages.ts'
 
-/** Only the seller's advertisement is public; who negotiates with whom over what is not. */
+/** Only the seller's advertisement is public. */
 export const negotiationOf = (
   { advertised_rate: amount }: PresentationRecord['pricing'],
   publishedAt: string,
@@ -13,7 +13,7 @@ export const negotiationOf = (
           status: 'shown',
           actor: 'seller',
           round: null,
-          // A listing does not hold the signature of its publish.
+          // Listings do not hold the signature of their publish.
           signature: null,
           occurred_at: publishedAt,
           amount,

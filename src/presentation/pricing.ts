@@ -2,10 +2,7 @@ import type { JsonObject } from '../domain/json.ts'
 import { countOf, firstOf, membersOf, type StorefrontView, textOf } from './observation.ts'
 import type { Money, PresentationRecord, Quantity } from './record.ts'
 
-/**
- * The advertised rate: the first rate of the first escrow, in base units of its token. A listing does not hold the
- * token's decimals. `null` where it has no rate.
- */
+/** The first rate of the first escrow, in base units: listings do not hold the token's decimals. */
 export const advertisedRate = (listing: JsonObject): { rate: Money; unit: string } | null => {
   const escrow = firstOf(listing.accepted_escrows)
   const { value, per } = firstOf(escrow.rates)
@@ -16,7 +13,6 @@ export const advertisedRate = (listing: JsonObject): { rate: Money; unit: string
   return { rate: { decimal, currency, display: `${decimal} base units of ${currency} per ${unit}` }, unit }
 }
 
-/** `quantity` is what the kind of listing says it is. */
 export const pricingOf = (
   listing: JsonObject,
   storefront: StorefrontView,
@@ -33,7 +29,7 @@ export const pricingOf = (
   }
 }
 
-/** A storefront tells its strategy; one without any takes its listed price or nothing. */
+/** Storefronts publish their strategy; without one, the listed price is fixed. */
 const negotiates = ({ status }: StorefrontView): boolean => {
   const strategy = textOf(membersOf(status?.checks).negotiation_strategy)
   return strategy !== null && strategy !== 'unconfigured'
@@ -44,7 +40,6 @@ const longestDuration = ({ max_duration_seconds: seconds }: JsonObject): Quantit
   return decimal === null ? null : { decimal, unit: 'second', display: `at most ${decimal} seconds` }
 }
 
-/** What a deal has to keep to: its length, the escrows and the demands to choose from, the oracle. */
 const constraintsOf = (listing: JsonObject): string[] => {
   const seconds = countOf(listing.max_duration_seconds)
   const oracle = textOf(listing.oracle_address)
@@ -63,5 +58,4 @@ const constraintsOf = (listing: JsonObject): string[] => {
 const objects = (value: JsonObject[string] | undefined): JsonObject[] =>
   Array.isArray(value) ? value.map(membersOf) : []
 
-/** A demand without a chain holds on any chain. */
 const chainOf = ({ chain_name: chain }: JsonObject): string => textOf(chain) ?? 'any chain'

@@ -1,10 +1,7 @@
 import { z } from 'zod'
 import { NEGOTIATION_STAGES } from './stages.ts'
 
-/**
- * Presentation records of both kinds: docs/protocol.md#11-storefronts-and-presentation-records. A text that neither
- * the listing nor the storefront shows is `null`.
- */
+/** docs/protocol.md#11-storefronts-and-presentation-records. Texts that are not shown are `null`. */
 const text = z.string().min(1)
 const known = text.nullable()
 
@@ -46,7 +43,6 @@ const negotiationEntry = z.discriminatedUnion('status', [
   }),
 ])
 
-/** One kind of record, its members in this order. */
 const recordOf = <Name extends string, Resource extends z.ZodType>(kind: Name, resource: Resource) =>
   z.strictObject({
     market_data: z.boolean(),

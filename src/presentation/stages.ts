@@ -1,2 +1,2 @@
-/** The stages of a negotiation. Not in `record.ts`, because its schema loads a library. */
+/** Not in `record.ts`, because its schema loads a library. */
 export const NEGOTIATION_STAGES = ['advertised', 'buyer-proposed', 'seller-countered', 'agreed'] as const

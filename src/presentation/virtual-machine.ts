@@ -4,7 +4,7 @@ import { notStarted } from './lifecycle.ts'
 import { counted, countOf, joined, type StorefrontView, textOf } from './observation.ts'
 import type { Quantity, Step } from './record.ts'
 
-/** What is particular to listings of virtual machines: docs/protocol.md#8-domains. */
+/** Listings of virtual machines: docs/protocol.md#8-domains. */
 export const virtualMachineDetails: RecordDetails = (_listing, offer, storefront) => ({
   schema: 'arkhai.compute.virtual-machine@1.0.0',
   location: textOf(offer.region),
@@ -43,7 +43,7 @@ const gpuQuantity = ({ gpu_count, gpu_model }: JsonObject): Quantity | null => {
   return { decimal, unit: 'gpu', display: `${decimal} × ${textOf(gpu_model) ?? 'GPU'}` }
 }
 
-/** The seller's own count of what it can provision; a storefront need not tell it. */
+/** The seller's own count, which storefronts may leave out. */
 const capacity = ({ status }: StorefrontView): Step => {
   const count = countOf(status?.resource_count)
   if (count === null || count === '0') return notStarted('no capacity shown by the storefront')
