@@ -79,10 +79,11 @@ function isTied(one: Merged | undefined, other: Merged | undefined): boolean {
 /** The copy that is shown is the best of those that were read: at least `count` of every source. */
 function copyJudge({ sequence, plan: { outer, inner, registries }, question, count }: Expected) {
   const routes = ranked(outer)
-  // Listings that no gateway shows are read all the same.
-  const counts = routes.map(
-    ({ name }) => count - (registries.find((one) => one.name === name)?.odd.oversized ?? 0),
-  )
+  // Listings that no gateway shows are read all the same, and a gateway may repeat some by other copies.
+  const counts = routes.map(({ name }) => {
+    if (name === INNER) return inner.length > 1 ? 0 : count
+    return count - registries.find((registry) => registry.name === name)!.odd.oversized
+  })
   const sizes = routes.map(() => 0)
   for (const { copies } of sequence) for (const { rank } of copies) sizes[rank]!++
   const isWhole = routes.map(({ mode }, rank) => isHeldWhole(mode, question) || sizes[rank]! < counts[rank]!)
