@@ -24,7 +24,7 @@ async function start(t: ExecutionContext, { url = redis.url, clock = manualClock
   return { fake, clock, replica }
 }
 
-/** Lets replicas that poll a lock go on until the promise settles. */
+/** Lets replicas that poll a lock go on until the promise settles, and no faster than HTTP and Redis answer. */
 async function goOn<T>(clock: ManualClock, promise: Promise<T>): Promise<T> {
   let isDone = false
   promise
@@ -34,7 +34,7 @@ async function goOn<T>(clock: ManualClock, promise: Promise<T>): Promise<T> {
     })
   while (!isDone) {
     clock.advance(1)
-    await new Promise((resolve) => setImmediate(resolve))
+    await new Promise((resolve) => setTimeout(resolve, 1))
   }
   return promise
 }
