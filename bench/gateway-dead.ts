@@ -23,7 +23,7 @@ export const gatewayDead: Bench = {
   what: `${UPSTREAMS} upstreams, every request a new query; then one of them takes connections and never answers (timeout_ms ${TIMEOUT_MS})`,
   run: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
-    const script = fileURLToPath(new URL('./far-registries.ts', import.meta.url))
+    const script = fileURLToPath(new URL('./scripted-registries.ts', import.meta.url))
     const upstreams = await startChild([script, ...[UPSTREAMS, LISTINGS, 0, 0].map(String)])
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
