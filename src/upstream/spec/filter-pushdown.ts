@@ -34,7 +34,11 @@ export function pushDownFilters({ name, spec: known, schema }: PushdownOptions, 
       try {
         const reading = await source(plan, range, signal)
         if (reading.reason !== 'http_500' || plan.filters.length === 0) return reading
-        return await source(planFor(query, spec, namesOf(query)), range, signal).catch(() => reading)
+        const unfiltered = planFor(query, spec, namesOf(query))
+        return await source(unfiltered, range, signal).catch((error: unknown) => {
+          if (error instanceof SourceError) return reading
+          throw error
+        })
       } catch (error) {
         const rejection = rejectionOf(plan, error)
         if (rejection === null || attempt === MAX_ATTEMPTS) throw error
