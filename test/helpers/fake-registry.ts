@@ -348,7 +348,7 @@ function behave(step: Behaviour, response: ServerResponse, serve: Serve): unknow
     case 'serve':
       return respondServed(response, serve(), step.encoding)
     case 'delay':
-      return setTimeout(() => respondServed(response, serve()), step.ms)
+      return setTimeout(() => respondServed(response, serve()), step.ms).unref()
     case 'hold':
       return step.until.then(() => respondServed(response, serve()))
     case 'hang':
