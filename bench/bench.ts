@@ -43,7 +43,7 @@ const BENCHES: readonly Bench[] = [
   cli,
 ]
 
-const main = async (names: readonly string[]): Promise<void> => {
+async function main(names: readonly string[]): Promise<void> {
   const unknown = names.filter((name) => !BENCHES.some((bench) => bench.name === name))
   if (unknown.length > 0) {
     process.stderr.write(`no bench called ${unknown}; there is ${BENCHES.map(({ name }) => name)}\n`)

@@ -18,10 +18,10 @@ export const startEntrepot = (environment: Record<string, string>): Promise<Chil
   })
 
 /** Any of our scripts that says a URL on stderr once it is up, and ends on SIGTERM. */
-export const startChild = async (
+export async function startChild(
   args: readonly string[],
   environment: Record<string, string> = {},
-): Promise<Child> => {
+): Promise<Child> {
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],

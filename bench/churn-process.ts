@@ -18,7 +18,7 @@ const items = Array.from(generateListings(listings), ({ bytes }) => Buffer.from(
 const body = `{"items":[${items.join(',')}],"count":${listings},"total_after_filter":${listings}}`
 const upstream = { name: 'upstream', url: 'http://registry.example', kind: 'registry', key: null } as const
 
-const measure = async (count: number, most: number): Promise<{ counted: number; resident: number }> => {
+async function measure(count: number, most: number): Promise<{ counted: number; resident: number }> {
   const local = new LruCache<StoredRun>({
     maxBytes: most,
     sizeOf: ({ retainedBytes }) => retainedBytes,
@@ -55,7 +55,7 @@ const measure = async (count: number, most: number): Promise<{ counted: number; 
   return { counted, resident }
 }
 
-const settledResidentBytes = async (): Promise<number> => {
+async function settledResidentBytes(): Promise<number> {
   for (let n = 0; n < 5; n++) {
     global.gc?.()
     await new Promise((resolve) => setTimeout(resolve, 100))

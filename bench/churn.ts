@@ -22,7 +22,7 @@ export const churn: Bench = {
   },
 }
 
-const measure = async ({ questions, listings }: (typeof CASES)[number]): Promise<Row> => {
+async function measure({ questions, listings }: (typeof CASES)[number]): Promise<Row> {
   const script = fileURLToPath(new URL('./churn-process.ts', import.meta.url))
   const args = ['--expose-gc', script, ...[questions, listings, MAX_BYTES].map(String)]
   const { stdout } = await promisify(execFile)(process.execPath, args)

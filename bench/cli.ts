@@ -41,7 +41,7 @@ export const cli: Bench = {
   },
 }
 
-const measure = (command: string, args: readonly string[], budget: number | null): Row => {
+function measure(command: string, args: readonly string[], budget: number | null): Row {
   const seconds = Array.from({ length: RUNS }, () => run(args)).sort((a, b) => a - b)
   return {
     command,
@@ -52,7 +52,7 @@ const measure = (command: string, args: readonly string[], budget: number | null
 }
 
 /** Seconds that the process took. */
-const run = (args: readonly string[], environment: Record<string, string> = {}): number => {
+function run(args: readonly string[], environment: Record<string, string> = {}): number {
   const started = performance.now()
   const { status, stderr } = spawnSync(process.execPath, [BIN, ...args], {
     env: { ...process.env, ...environment },

@@ -19,7 +19,7 @@ export const cold: Bench = {
   run: async () => [await measure(20, '1.0'), await measure(1, '0.7')],
 }
 
-const measure = async (count: number, budget: string): Promise<Row> => {
+async function measure(count: number, budget: string): Promise<Row> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
   const upstreams = await startChild([script('scripted-registries.ts'), ...[count, LISTINGS].map(String)])
   const bases = Array.from({ length: count }, (_, n) => `${upstreams.url}/registry-${n}`)
@@ -54,7 +54,7 @@ const script = (name: string): string => fileURLToPath(new URL(`./${name}`, impo
 let asked = 0
 
 /** Every query is another one, and excludes nothing. */
-const queriesPerSecond = async ({ url }: Child): Promise<number> => {
+async function queriesPerSecond({ url }: Child): Promise<number> {
   const pool = new Pool(url, { connections: CONNECTIONS })
   const started = performance.now()
   let answered = 0

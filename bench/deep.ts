@@ -15,7 +15,7 @@ export const deep: Bench = {
   run: async () => [await walk(100), await walk(200)],
 }
 
-const walk = async (limit: number): Promise<Row> => {
+async function walk(limit: number): Promise<Row> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
   const script = fileURLToPath(new URL('./scripted-registries.ts', import.meta.url))
   const upstream = await startChild([script, '1', String(LISTINGS)])
@@ -54,7 +54,7 @@ const walk = async (limit: number): Promise<Row> => {
 
 type Page = { items: unknown[]; complete: boolean; next_cursor?: string }
 
-const readPage = async (url: string): Promise<Page> => {
+async function readPage(url: string): Promise<Page> {
   const page = (await (await fetch(url)).json()) as Page
   if (page.complete !== true) throw new Error(`${url}: ${JSON.stringify(page).slice(-500)}`)
   return page

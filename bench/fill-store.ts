@@ -8,7 +8,7 @@ import { generateListings } from './generate-listings.ts'
 const BATCH = 2000
 
 /** Puts generated listings into a store, past HTTP and signatures. */
-export const fillStore = async (url: string, listings: number, seed = 1): Promise<void> => {
+export async function fillStore(url: string, listings: number, seed = 1): Promise<void> {
   const store: Store = url.startsWith('sqlite:')
     ? openSqliteStore(url.slice('sqlite:'.length))
     : (await openRedisStore(url)).store
@@ -25,7 +25,7 @@ export const fillStore = async (url: string, listings: number, seed = 1): Promis
 }
 
 /** Signatures that are over already, so that the store keeps no guard for them. */
-const commandFor = (bytes: Uint8Array, listingId: string, publisherId: number, n: number): PublishCommand => {
+function commandFor(bytes: Uint8Array, listingId: string, publisherId: number, n: number): PublishCommand {
   const text = new Map(
     objectMembers(bytes).map(({ name, value }) => [
       name,

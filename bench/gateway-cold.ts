@@ -21,7 +21,7 @@ export const gatewayCold: Bench = {
   run: async () => [await measure(NEAREST_MS, FARTHEST_MS, '10'), await measure(0, 0)],
 }
 
-const measure = async (nearest: number, farthest: number, budget?: string): Promise<Row> => {
+async function measure(nearest: number, farthest: number, budget?: string): Promise<Row> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
   const script = fileURLToPath(new URL('./scripted-registries.ts', import.meta.url))
   const upstreams = await startChild([script, ...[UPSTREAMS, LISTINGS, nearest, farthest].map(String)])
@@ -52,7 +52,7 @@ const measure = async (nearest: number, farthest: number, budget?: string): Prom
   }
 }
 
-const timed = async (url: string): Promise<number> => {
+async function timed(url: string): Promise<number> {
   const started = performance.now()
   const response = await fetch(url)
   const body = Buffer.from(await response.arrayBuffer())

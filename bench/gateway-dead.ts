@@ -66,7 +66,7 @@ export const gatewayDead: Bench = {
   },
 }
 
-const startGateway = async (config: string, urls: readonly string[]): Promise<Child> => {
+async function startGateway(config: string, urls: readonly string[]): Promise<Child> {
   const tables = urls.map(
     (url, n) =>
       `[[upstreams]]\nname = "upstream-${n}"\nurl = "${url}"\ntimeout_ms = ${TIMEOUT_MS}\nallow_private_addresses = true\n`,
@@ -77,7 +77,7 @@ const startGateway = async (config: string, urls: readonly string[]): Promise<Ch
 
 let asked = 0
 
-const measure = async ({ url }: Child, queries: number, more = ''): Promise<number[]> => {
+async function measure({ url }: Child, queries: number, more = ''): Promise<number[]> {
   const times: number[] = []
   for (let n = 0; n < queries; n++) {
     const started = performance.now()
@@ -88,7 +88,7 @@ const measure = async ({ url }: Child, queries: number, more = ''): Promise<numb
   return times
 }
 
-const summary = (times: readonly number[]): Row => {
+function summary(times: readonly number[]): Row {
   const sorted = times.toSorted((a, b) => a - b)
   const at = (share: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0

@@ -30,7 +30,7 @@ export const gatewayHot: Bench = {
   },
 }
 
-const startUpstream = async (folder: string, n: number): Promise<Child> => {
+async function startUpstream(folder: string, n: number): Promise<Child> {
   const config = join(folder, `upstream-${n}.toml`)
   await writeFile(config, '[limits]\npublish_per_minute = 0\nlistings_per_publisher = 0\n')
   const child = await startEntrepot({ STORE_URL: 'sqlite::memory:', ENTREPOT_CONFIG: config })
@@ -39,7 +39,7 @@ const startUpstream = async (folder: string, n: number): Promise<Child> => {
   return child
 }
 
-const measure = async (folder: string, upstreams: readonly Child[]): Promise<Row> => {
+async function measure(folder: string, upstreams: readonly Child[]): Promise<Row> {
   const config = join(folder, 'gateway.toml')
   const tables = upstreams.map(
     ({ url }, n) =>

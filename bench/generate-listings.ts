@@ -18,7 +18,7 @@ export function* generateListings(count: number, seed = 1): Generator<IndexEntry
 export type Random = () => number
 
 /** Numbers from 0 to 1, 1 excluded: mulberry32, whose whole state is 32 bits. */
-export const randomFrom = (seed: number): Random => {
+export function randomFrom(seed: number): Random {
   let state = seed | 0
   return () => {
     state = (state + 0x6d2b79f5) | 0
@@ -55,7 +55,7 @@ const VIRTUALIZATIONS = ['vm', 'container', 'bare_metal']
 const INTERCONNECTS = ['pcie_only', 'nvlink', 'nvswitch', 'infiniband']
 const STATUSES: readonly ListingStatus[] = ['open', 'open', 'open', 'open', 'open', 'closed', 'expired']
 
-const generateListing = (n: number, createdAt: Micros, random: Random): IndexEntry => {
+function generateListing(n: number, createdAt: Micros, random: Random): IndexEntry {
   const publisher = favouring(PUBLISHERS, random)
   const status = favouring(STATUSES, random)
   const record = {
@@ -74,7 +74,7 @@ const generateListing = (n: number, createdAt: Micros, random: Random): IndexEnt
   return { listingId: record.listingId, publisherId: publisher.id, status, createdAt, bytes }
 }
 
-const offerResource = (n: number, random: Random): Record<string, unknown> => {
+function offerResource(n: number, random: Random): Record<string, unknown> {
   const gpus = favouring(GPU_COUNTS, random)
   const memory = favouring(MEMORY_GB, random)
   const sometimes = <T>(value: T): T | undefined => (random() < 0.7 ? value : undefined)
@@ -106,7 +106,7 @@ const offerResource = (n: number, random: Random): Record<string, unknown> => {
 }
 
 /** One or two; one in ten names no token. */
-const escrows = (random: Random): unknown[] => {
+function escrows(random: Random): unknown[] {
   const named = random() >= 0.1
   return Array.from({ length: random() < 0.3 ? 2 : 1 }, () => ({
     chain_name: favouring(CHAINS, random),
@@ -123,7 +123,7 @@ const demand = (recipient: string, random: Random): unknown => ({
 })
 
 /** In the form of a UUID. */
-const listingId = (random: Random): string => {
+function listingId(random: Random): string {
   const hex = (digits: number) =>
     Math.floor(random() * 16 ** digits)
       .toString(16)

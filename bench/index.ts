@@ -43,7 +43,7 @@ export const index: Bench = {
 
 type Built = { index: ListingIndex; seconds: number; listingBytes: number; residentBytes: number }
 
-const build = (spec: FilterSpec): Built => {
+function build(spec: FilterSpec): Built {
   const index = new ListingIndex(spec.filters.values())
   let milliseconds = 0
   let listingBytes = 0
@@ -63,7 +63,7 @@ const build = (spec: FilterSpec): Built => {
 }
 
 /** Three different filters each; half ask for a token, most for a range; four in ten look for a page deep inside. */
-const makeQueries = (spec: FilterSpec, index: ListingIndex): IndexQuery[] => {
+function makeQueries(spec: FilterSpec, index: ListingIndex): IndexQuery[] {
   const random = randomFrom(7)
   return Array.from({ length: WARM_UP + QUERIES }, (): IndexQuery => {
     const criteria = parseCriteria(spec, [...askedFilters(random, 3)])
@@ -74,7 +74,7 @@ const makeQueries = (spec: FilterSpec, index: ListingIndex): IndexQuery[] => {
 }
 
 /** So many different filters that buyers ask for, half the time a token among them. */
-export const askedFilters = (random: Random, count: number): Map<string, string> => {
+export function askedFilters(random: Random, count: number): Map<string, string> {
   const pairs = new Map<string, string>()
   if (random() < 0.5) pairs.set('token', favouring(TOKENS, random))
   while (pairs.size < count) {
@@ -99,7 +99,7 @@ const ASKED: readonly (readonly [name: string, value: (random: Random) => string
   ['internet_download_mbps_min', (random) => String(Math.floor(random() * 10_000))],
 ]
 
-const rowsFor = ({ seconds, listingBytes, residentBytes }: Built, times: readonly number[]): Row[] => {
+function rowsFor({ seconds, listingBytes, residentBytes }: Built, times: readonly number[]): Row[] {
   const at = (share: number) => times[Math.floor(times.length * share)]!
   return [
     { measure: 'query, p50', value: at(0.5), unit: 'ms', budget: '0.5' },
@@ -116,13 +116,13 @@ const rowsFor = ({ seconds, listingBytes, residentBytes }: Built, times: readonl
   ]
 }
 
-const timed = (run: () => unknown): number => {
+function timed(run: () => unknown): number {
   const start = performance.now()
   run()
   return performance.now() - start
 }
 
-const collectGarbage = (): void => {
+function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()
 }

@@ -7,7 +7,7 @@ const run = promisify(execFile)
 export type Load = { seconds: number; connections: number; headers?: Record<string, string> }
 
 /** Requests a second that a URL takes, by wrk where Debian's package is installed, else by autocannon. */
-export const requestsPerSecond = async (url: string, load: Load): Promise<number> => {
+export async function requestsPerSecond(url: string, load: Load): Promise<number> {
   const { seconds, connections, headers = {} } = load
   const lines = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
   try {
@@ -27,11 +27,11 @@ export const requestsPerSecond = async (url: string, load: Load): Promise<number
  * How two URLs compare: loaded in turns, since these machines are shared and noisy, after a round to warm both up.
  * @returns the medians, and their ratio
  */
-export const compare = async (
+export async function compare(
   ours: { url: string; headers?: Record<string, string> },
   plain: { url: string },
   { seconds = 3, connections = 32, rounds = 3 } = {},
-): Promise<{ ours: number; plain: number; ratio: number }> => {
+): Promise<{ ours: number; plain: number; ratio: number }> {
   const taken = { ours: [] as number[], plain: [] as number[] }
   for (let round = -1; round < rounds; round++) {
     if (round === 0) for (const all of Object.values(taken)) all.length = 0

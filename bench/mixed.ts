@@ -42,7 +42,7 @@ export const mixed: Bench = {
 }
 
 /** By wrk. Four connections with one in-flight read each, so that latency is not the length of a queue. */
-const percentile99 = async (url: string): Promise<number> => {
+async function percentile99(url: string): Promise<number> {
   const { stdout } = await run('wrk', ['-t1', '-c4', `-d${SECONDS}s`, '--latency', `${url}${PATH}`])
   const [, value, unit] = /99%\s+([\d.]+)(us|ms|s)/.exec(stdout)!
   return Number(value) * { us: 0.001, ms: 1, s: 1000 }[unit as 'us' | 'ms' | 's']

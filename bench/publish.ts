@@ -35,12 +35,12 @@ export const publish: Bench = {
   },
 }
 
-const publishFor = async (url: string, seconds: number): Promise<number> => {
+async function publishFor(url: string, seconds: number): Promise<number> {
   const { published, seconds: took } = await publishAtFullSpeed(url, AbortSignal.timeout(seconds * 1000))
   return published / took
 }
 
-const verifierAlone = async (): Promise<number> => {
+async function verifierAlone(): Promise<number> {
   const { recover, close } = createRecoverPool()
   const wallet = privateKeyToAccount(generatePrivateKey())
   const hex = (await wallet.signMessage({ message: 'bench' })).slice(2)

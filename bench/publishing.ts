@@ -11,10 +11,10 @@ const IN_FLIGHT = 64
  * it names the wallet and the time; the service checks it anew for each.
  * @returns how many were acknowledged, and in how many seconds
  */
-export const publishAtFullSpeed = async (
+export async function publishAtFullSpeed(
   url: string,
   signal: AbortSignal,
-): Promise<{ published: number; seconds: number }> => {
+): Promise<{ published: number; seconds: number }> {
   const wallet = privateKeyToAccount(generatePrivateKey())
   const identifier = wallet.address.toLowerCase()
   const timestamp = Math.floor(Date.now() / 1000)

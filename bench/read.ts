@@ -31,7 +31,7 @@ export const read: Bench = {
 
 const GATED = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_BOOTSTRAP_API_KEY: KEY }
 
-const measure = async (folder: string, gate: string, environment: Record<string, string>): Promise<Row> => {
+async function measure(folder: string, gate: string, environment: Record<string, string>): Promise<Row> {
   const config = join(folder, 'gateway.toml')
   await writeFile(config, '[limits]\npublish_per_minute = 0\nlistings_per_publisher = 0\n')
   const entrepot = await startEntrepot({

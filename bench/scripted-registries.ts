@@ -45,7 +45,7 @@ const server = createServer((request, response) => {
 const send = (response: ServerResponse, status: number, body: Buffer): unknown =>
   response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': body.length }).end(body)
 
-const pageOf = ({ items, pages }: Registry, limit: string, offset: string): Buffer => {
+function pageOf({ items, pages }: Registry, limit: string, offset: string): Buffer {
   const key = `${limit} ${offset}`
   const known = pages.get(key)
   if (known !== undefined) return known

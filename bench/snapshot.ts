@@ -46,7 +46,7 @@ export const snapshot: Bench = {
   },
 }
 
-const startPuller = (n: number, spec: FilterSpec): SnapshotPuller => {
+function startPuller(n: number, spec: FilterSpec): SnapshotPuller {
   const puller = new SnapshotPuller({
     upstream: { name: `upstream-${n}`, refreshSeconds: 3600, maxListings: LISTINGS },
     pull: async () => ({ listings: listingsOf(n), invalid: 0 }),
@@ -61,7 +61,7 @@ const startPuller = (n: number, spec: FilterSpec): SnapshotPuller => {
   return puller
 }
 
-const sourceOf = (puller: SnapshotPuller, n: number): NamedSource => {
+function sourceOf(puller: SnapshotPuller, n: number): NamedSource {
   const name = `upstream-${n}`
   const snapshot = new SnapshotSource({
     upstream: { name, refreshSeconds: 3600 },
@@ -74,7 +74,7 @@ const sourceOf = (puller: SnapshotPuller, n: number): NamedSource => {
 }
 
 /** The same sellers trade everywhere; no listing is in two places. */
-const listingsOf = (n: number): Map<string, Item> => {
+function listingsOf(n: number): Map<string, Item> {
   const items = Array.from(generateListings(LISTINGS, n + 1), (entry): Item => {
     const { listingId, publisherId, createdAt, bytes } = entry
     const storefrontUrl = `https://seller-${publisherId}.compute.example/`
@@ -84,7 +84,7 @@ const listingsOf = (n: number): Map<string, Item> => {
   return new Map(items.map((item) => [item.listingId, item]))
 }
 
-const makeQueries = (spec: FilterSpec): PageQuery[] => {
+function makeQueries(spec: FilterSpec): PageQuery[] {
   const random = randomFrom(11)
   return Array.from({ length: WARM_UP + QUERIES }, () => {
     const filters = [...askedFilters(random, 1 + Math.floor(random() * 3))]
@@ -93,7 +93,7 @@ const makeQueries = (spec: FilterSpec): PageQuery[] => {
   })
 }
 
-const rowsFor = (times: readonly number[], matches: number): Row[] => {
+function rowsFor(times: readonly number[], matches: number): Row[] {
   const sorted = times.toSorted((a, b) => a - b)
   const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0
   return [

@@ -20,7 +20,7 @@ const ROUNDS = [
  * Kills processes in the middle of storms of publishes until the minutes are over, one round after another. Ends with 1
  * as soon as anything acknowledged is missing, changed or there twice.
  */
-const soakKills = async (minutes: number): Promise<void> => {
+async function soakKills(minutes: number): Promise<void> {
   const end = performance.now() + minutes * 60_000
   let kills = 0
   let acknowledged = 0
@@ -43,7 +43,7 @@ const soakKills = async (minutes: number): Promise<void> => {
  * Reads worlds of scripted Registries that change while they are read, each of the next seed, and judges every answer.
  * Ends with 1 at the first wrong one, and prints the seed that repeats it.
  */
-const soakOracle = async (minutes: number, firstSeed: number): Promise<void> => {
+async function soakOracle(minutes: number, firstSeed: number): Promise<void> {
   const started = performance.now()
   const end = started + minutes * 60_000
   const sums = { answers: 0, required: 0, exact: 0, requests: 0 }

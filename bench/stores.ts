@@ -10,20 +10,20 @@ import { join } from 'node:path'
 export type BenchStore = { name: string; url: string; config: string; close: () => Promise<void> }
 
 /** An SQLite file, and a Redis of its own that acknowledges only what is on disk, where there is a `redis-server`. */
-export const benchStores = async (): Promise<BenchStore[]> => {
+export async function benchStores(): Promise<BenchStore[]> {
   const stores = [await sqlite()]
   const redis = await startRedis()
   return redis === null ? stores : [...stores, redis]
 }
 
-const folderFor = async (): Promise<{ folder: string; config: string }> => {
+async function folderFor(): Promise<{ folder: string; config: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
   const config = join(folder, 'gateway.toml')
   await writeFile(config, '[limits]\npublish_per_minute = 0\nlistings_per_publisher = 0\n')
   return { folder, config }
 }
 
-const sqlite = async (): Promise<BenchStore> => {
+async function sqlite(): Promise<BenchStore> {
   const { folder, config } = await folderFor()
   return {
     name: 'SQLite',
@@ -33,7 +33,7 @@ const sqlite = async (): Promise<BenchStore> => {
   }
 }
 
-const startRedis = async (): Promise<BenchStore | null> => {
+async function startRedis(): Promise<BenchStore | null> {
   const { folder, config } = await folderFor()
   const port = await freePort()
   const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction']
@@ -64,7 +64,7 @@ const startRedis = async (): Promise<BenchStore | null> => {
   }
 }
 
-const freePort = async (): Promise<number> => {
+async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

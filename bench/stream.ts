@@ -48,7 +48,7 @@ export const stream: Bench = {
 }
 
 /** Reads the stream to its end, holding one chunk; the items in it, the last line not counted. */
-const read = async (url: string): Promise<number> => {
+async function read(url: string): Promise<number> {
   const response = await fetch(`${url}/listings?status=open`, { headers: { Accept: 'application/x-ndjson' } })
   let lines = 0
   let last = ''

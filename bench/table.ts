@@ -2,7 +2,7 @@
 export type Row = Readonly<Record<string, string | number>>
 
 /** Plain text, columns aligned: words to the left, numbers to the right. Columns come in the order they are met. */
-export const renderTable = (rows: readonly Row[]): string => {
+export function renderTable(rows: readonly Row[]): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]
   const lines = [columns, ...rows.map((row) => columns.map((column) => textOf(row[column])))]
   const widths = columns.map((_, n) => Math.max(...lines.map((line) => line[n]!.length)))

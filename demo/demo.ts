@@ -3,7 +3,7 @@ import { openMarket } from './market.ts'
 import { tour } from './tour.ts'
 
 /** `npm run demo`: a market on loopback. With `--once` it prints the gateway's merged answer and ends. */
-const main = async (): Promise<number> => {
+async function main(): Promise<number> {
   try {
     const market = await openMarket(Number(process.env.PORT || 8080))
     try {

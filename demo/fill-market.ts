@@ -11,10 +11,10 @@ export type RegistryName = (typeof REGISTRY_NAMES)[number]
  * @param registries their URLs
  * @param key opens the curated one
  */
-export const fillMarket = async (
+export async function fillMarket(
   registries: Readonly<Record<RegistryName, string>>,
   key: string,
-): Promise<number> => {
+): Promise<number> {
   const throwaway = (): Seller => new Seller(privateKeyToAccount(generatePrivateKey()))
   const { 'open-market': open, curated, 'co-located': colocated } = registries
   const [bob, alice, tokyo] = VM_EXAMPLES as [Offer, Offer, Offer]

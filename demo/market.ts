@@ -23,7 +23,7 @@ export type Market = {
  * publishes signed listings. `port` is the gateway's; the Registries take the three above it (any, for 0).
  * @throws ConfigError when a port is taken
  */
-export const openMarket = async (port: number): Promise<Market> => {
+export async function openMarket(port: number): Promise<Market> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-demo-'))
   const pool = createRecoverPool() // one for all four, so that the threads start once
   const running: Service[] = []

@@ -5,7 +5,7 @@ import { fillMarket, REGISTRY_NAMES, type RegistryName } from './fill-market.ts'
  * Fills the demo's three Registries where they run by themselves (`docker-compose.yml`, profile demo).
  * `OPEN_MARKET_URL`, `CURATED_URL` and `CO_LOCATED_URL` say where; `CURATED_KEY_FILE` holds the key of the curated one.
  */
-const main = async (): Promise<void> => {
+async function main(): Promise<void> {
   const key = readFileSync(setting('CURATED_KEY_FILE'), 'utf8').trim()
   const registries = Object.fromEntries(REGISTRY_NAMES.map((name) => [name, setting(variable(name))]))
   const counts = await Promise.all(
@@ -17,13 +17,13 @@ const main = async (): Promise<void> => {
 
 const variable = (name: RegistryName): string => `${name.replaceAll('-', '_').toUpperCase()}_URL`
 
-const setting = (name: string): string => {
+function setting(name: string): string {
   const value = process.env[name]
   if (!value) throw new Error(`${name} is not set`)
   return value
 }
 
-const countListings = async (url: string, key: string | null): Promise<number> => {
+async function countListings(url: string, key: string | null): Promise<number> {
   const headers: Record<string, string> = key === null ? {} : { Authorization: `Bearer ${key}` }
   const answer = await fetch(`${url}/listings?limit=1`, { headers })
   if (!answer.ok) throw new Error(`${url} answers ${answer.status}`)

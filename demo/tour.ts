@@ -1,7 +1,7 @@
 import type { Market } from './market.ts'
 
 /** What to try, ready to be pasted. */
-export const tour = ({ gateway, registries, readerKey, published }: Market): string => {
+export function tour({ gateway, registries, readerKey, published }: Market): string {
   const names = Object.keys(registries)
   return `A market on loopback, ${published} signed listings in three Registries:
 ${Object.entries(registries)

@@ -11,7 +11,7 @@ import { describe } from '../src/http/docs-routes.ts'
 export const API_DOCS = 'docs/api.md'
 
 /** What `docs/api.md` should say. */
-export const renderApiDocs = async (): Promise<string> => {
+export async function renderApiDocs(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-docs-'))
   const file = join(folder, 'gateway.toml')
   writeFileSync(file, '[[upstreams]]\nname = "open-market"\nurl = "https://registry.example"\n')

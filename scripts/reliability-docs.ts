@@ -74,7 +74,7 @@ const KEPT_TEXTS: Readonly<Record<Mode, Readonly<Record<Kept, string>>>> = {
   },
 }
 
-const section = (mode: Mode, kept: Kept): string => {
+function section(mode: Mode, kept: Kept): string {
   const rows = FAULT_CASES.filter(([ofMode, ofKept]) => ofMode === mode && ofKept === kept)
   const cells = rows.map(([, , fault, status, complete, state, reason, items, calls, withinMs]) =>
     [fault, status, complete, state, reason, items, calls, `${withinMs} ms`].map((cell) => cell ?? '–'),

@@ -10,7 +10,7 @@ import { ConfigError, type Violation } from './errors.ts'
 export type Config = Readonly<Settings & GatewayFile>
 
 /** @throws ConfigError with every problem of the environment, the secret files and the gateway file */
-export const loadConfig = (environment: Environment = processEnvironment): Config => {
+export function loadConfig(environment: Environment = processEnvironment): Config {
   const problems: Violation[] = []
   const settings = readEnvironment(withSecretFiles(environment, problems), problems)
   const file = parseGatewayFile(readText(settings.configPath, problems), {
@@ -23,7 +23,7 @@ export const loadConfig = (environment: Environment = processEnvironment): Confi
   return Object.freeze({ ...settings, ...file })
 }
 
-const readText = (path: string, problems: Violation[]): string => {
+function readText(path: string, problems: Violation[]): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {

@@ -22,7 +22,7 @@ export type Context = {
  * Opens the process's parts (`context/foundation.ts`), then the configuration's (`context/configuration.ts`).
  * @throws ConfigError when the filter spec or the store cannot be used
  */
-export const createContext = async (config: Config, overrides: Overrides = {}): Promise<Context> => {
+export async function createContext(config: Config, overrides: Overrides = {}): Promise<Context> {
   let reloading: Reloading | null = null
   const foundation = await openFoundation(config, overrides, () => reloading?.current.sources ?? [])
   try {

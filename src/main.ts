@@ -10,7 +10,7 @@ const EXIT_FAILURE = 1
 const IDLE_MS = 1000
 
 /** Runs until SIGINT or SIGTERM; SIGHUP reloads. Resolves with the exit code. */
-export const serve = async (): Promise<number> => {
+export async function serve(): Promise<number> {
   const reloads = reloadSignals()
   try {
     const context = await createContext(loadConfig())
@@ -30,7 +30,7 @@ export const serve = async (): Promise<number> => {
 }
 
 /** Handles SIGHUP from the start: without a listener it would end the process. */
-const reloadSignals = (): { begin: (context: Context) => void; end: () => void } => {
+function reloadSignals(): { begin: (context: Context) => void; end: () => void } {
   let context: Context | null = null
   let wasEarly = false
   const reload = (): void => {

@@ -22,10 +22,10 @@ const KEEP_ALIVE_MS = 65_000
  * @param options `stalledMs`: how long a reader may take nothing of a response; default: 30 s
  * @throws ConfigError when the address cannot be listened on
  */
-export const startService = async (
+export async function startService(
   context: Context,
   { stalledMs }: { stalledMs?: number | undefined } = {},
-): Promise<Service> => {
+): Promise<Service> {
   const server = createServer({
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -60,7 +60,7 @@ const listen = (server: Server, host: string, port: number): Promise<void> =>
     })
   })
 
-const cannotListen = (cause: unknown, host: string, port: number): string => {
+function cannotListen(cause: unknown, host: string, port: number): string {
   const { code, message } = cause as NodeJS.ErrnoException
   if (code === 'EADDRINUSE')
     return `port ${port} on ${host} is taken; set PORT to another, or end what listens there`

@@ -61,7 +61,7 @@ type Import = { file: string; specifier: string; isType: boolean }
 const files = globSync('src/**/*.ts').map((file) => file.replaceAll('\\', '/').slice('src/'.length))
 const sourceOf = (file: string): string => readFileSync(join('src', file), 'utf8')
 
-const importsOf = (file: string): Import[] => {
+function importsOf(file: string): Import[] {
   const pattern =
     /^\s*(?:import|export)\s+(type\s+)?[^'"]*?from\s+['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|^\s*import\s+['"]([^'"]+)['"]/gm
   return [...sourceOf(file).matchAll(pattern)].map((match) => ({

@@ -7,12 +7,12 @@ import { type Terminal, tell } from './terminal.ts'
 
 export type ServeAgents = (discovery: Discovery, terminal: Terminal) => Promise<void>
 
-export const agents = async (
+export async function agents(
   terminal: Terminal,
   market: Market,
   options: RegistryOptions,
   serve: ServeAgents,
-): Promise<ExitCode> => {
+): Promise<ExitCode> {
   const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
   tell(terminal, `[mcp] serving ${registries.map(({ url }) => url).join(', ')} on stdin and stdout`)
   await serve(discoverRegistries(market, registries, discoveryTimeoutMs), terminal)

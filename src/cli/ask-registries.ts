@@ -35,14 +35,14 @@ export type AskOptions = {
 }
 
 /** A filter that a Registry lacks is applied here. @throws EntrepotError */
-export const askRegistries = (
+export function askRegistries(
   market: Market,
   registries: readonly Registry[],
   question: Question,
   deadlines: Deadlines,
   watch: Watcher,
   { signal = new AbortController().signal, cursors = null, cursor = null }: AskOptions = {},
-): Promise<MergedPage> => {
+): Promise<MergedPage> {
   const open =
     question.filters.length === 0
       ? (registry: Registry) => market.source(registry, deadlines.registryMs)
@@ -76,12 +76,12 @@ export const namedSources = (
   }))
 
 /** All filter specs are fetched at once. A Registry waits for another's only where it lacks a filter. */
-const withFilters = (
+function withFilters(
   market: Market,
   registries: readonly Registry[],
   { filters }: Question,
   { registryMs }: Deadlines,
-): ((registry: Registry, n: number) => Source) => {
+): (registry: Registry, n: number) => Source {
   const vocabularies = registries.map((registry) => fetchVocabulary(market, registry, registryMs))
   // Reported by the source that it belongs to, perhaps later.
   for (const vocabulary of vocabularies) vocabulary.catch(() => {})

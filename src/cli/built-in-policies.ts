@@ -23,12 +23,12 @@ const sortedBy = <Key>(
     .sort((a, b) => order(a.key, b.key))
     .map(({ row }) => row)
 
-const priceRank = (row: Row): bigint | null => {
+function priceRank(row: Row): bigint | null {
   const price = priceOf(readRow(row))
   return price === null || price.value === 0n ? null : price.value
 }
 
-const compare = (a: bigint | null, b: bigint | null): number => {
+function compare(a: bigint | null, b: bigint | null): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null)
   return a < b ? -1 : a > b ? 1 : 0
 }

@@ -27,7 +27,7 @@ const MAX_CONFIG_BYTES = 1024 * 1024
  * Merges `buyer.toml` and `buyer.secrets.toml` of `$XDG_CONFIG_HOME/arkhai` (`~/.config/arkhai`), or reads
  * `explicit`. Missing and invalid files count as empty, as deployed, and as problems. Never throws.
  */
-export const readBuyerConfig = (env: Environment, explicit?: string): BuyerConfig => {
+export function readBuyerConfig(env: Environment, explicit?: string): BuyerConfig {
   const problems: Violation[] = []
   const files: string[] = []
   const keyFiles: string[] = []
@@ -50,14 +50,14 @@ export const readBuyerConfig = (env: Environment, explicit?: string): BuyerConfi
   }
 }
 
-export const defaultFiles = (env: Environment): string[] => {
+export function defaultFiles(env: Environment): string[] {
   const base = join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'arkhai')
   return [join(base, 'buyer.toml'), join(base, 'buyer.secrets.toml')]
 }
 
 type Table = { [name: string]: unknown }
 
-const readTable = (file: string, isNamed: boolean, problems: Violation[]): Table | null => {
+function readTable(file: string, isNamed: boolean, problems: Violation[]): Table | null {
   try {
     if (statSync(file).size > MAX_CONFIG_BYTES) throw new Error(`larger than ${MAX_CONFIG_BYTES} bytes`)
     return parse(readFileSync(file, 'utf8'))
@@ -72,7 +72,7 @@ const readTable = (file: string, isNamed: boolean, problems: Violation[]): Table
 /** The parser's other lines quote the file, which may hold keys. */
 const firstLine = (message: string): string => message.split('\n')[0] ?? ''
 
-const mergeDeeply = (base: Table, over: Table): Table => {
+function mergeDeeply(base: Table, over: Table): Table {
   const merged = new Map(Object.entries(base))
   for (const [name, value] of Object.entries(over)) {
     const known = merged.get(name)
@@ -82,7 +82,7 @@ const mergeDeeply = (base: Table, over: Table): Table => {
   return Object.fromEntries(merged)
 }
 
-const readUrls = (registry: Table, problems: Violation[]): readonly string[] => {
+function readUrls(registry: Table, problems: Violation[]): readonly string[] {
   if (registry.url !== undefined)
     problems.push({ path: 'registry.url', message: 'is not read; write urls = ["…"]' })
   const { urls } = registry
@@ -98,7 +98,7 @@ const readUrls = (registry: Table, problems: Violation[]): readonly string[] => 
   return named.length > 0 ? named : DEFAULT_URLS
 }
 
-const readAuth = (registry: Table, problems: Violation[]): ReadonlyMap<string, string> => {
+function readAuth(registry: Table, problems: Violation[]): ReadonlyMap<string, string> {
   const auth = new Map<string, string>()
   if (registry.auth === undefined) return auth
   if (!isJsonObject(registry.auth)) {
@@ -113,7 +113,7 @@ const readAuth = (registry: Table, problems: Violation[]): ReadonlyMap<string, s
   return auth
 }
 
-const readTimeout = (registry: Table, problems: Violation[]): number => {
+function readTimeout(registry: Table, problems: Violation[]): number {
   const { discovery_timeout: value } = registry
   if (value === undefined) return DEFAULT_DISCOVERY_TIMEOUT_SECONDS
   const seconds = typeof value === 'string' && value.trim() === '' ? Number.NaN : Number(value)

@@ -4,7 +4,7 @@ import { CliError, EXIT, type ExitCode } from './exit.ts'
 import type { Call, Market, Reply } from './market.ts'
 
 /** `null` for a body that is not JSON. */
-export const readJson = ({ body }: Pick<Reply, 'body'>): JsonValue => {
+export function readJson({ body }: Pick<Reply, 'body'>): JsonValue {
   try {
     return parseJson(body.toString('utf8'))
   } catch {
@@ -12,14 +12,14 @@ export const readJson = ({ body }: Pick<Reply, 'body'>): JsonValue => {
   }
 }
 
-export const readObject = (reply: Pick<Reply, 'body'>): JsonObject => {
+export function readObject(reply: Pick<Reply, 'body'>): JsonObject {
   const value = readJson(reply)
   return isJsonObject(value) ? value : {}
 }
 
 const MAX_QUOTED_CHARACTERS = 300
 
-export const faultOf = (reply: Reply): string => {
+export function faultOf(reply: Reply): string {
   const { detail, errors } = readObject(reply)
   const listed = Array.isArray(errors) ? errors.filter(isJsonObject) : []
   const lines = listed.map(({ path, message }) => `${String(path)}: ${String(message)}`)
@@ -29,7 +29,7 @@ export const faultOf = (reply: Reply): string => {
 }
 
 /** @throws CliError also for a status that is not a success */
-export const sendOrFail = async (market: Market, call: Call): Promise<Reply> => {
+export async function sendOrFail(market: Market, call: Call): Promise<Reply> {
   const reply = await market.send(call).catch((cause: unknown) => {
     if (!(cause instanceof SourceError)) throw cause
     throw new CliError(EXIT.noAnswer, cause.message, { cause })

@@ -5,7 +5,7 @@ const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
 /** @throws CliError for an unknown shell */
-export const completionScript = (program: Command, shell: string): string => {
+export function completionScript(program: Command, shell: string): string {
   const words = describe(program)
   if (shell === 'bash') return bash(words)
   if (shell === 'zsh') return zsh(words)
@@ -17,7 +17,7 @@ type Entry = { name: string; description: string }
 /** What may follow `path`: `''` for the program, `keys`, `keys mint`. */
 type Level = { path: string; commands: Entry[]; options: Entry[] }
 
-const describe = (command: Command, path = ''): Level[] => {
+function describe(command: Command, path = ''): Level[] {
   const commands = command.commands.filter(({ hidden }: Command & { hidden?: boolean }) => !hidden)
   const level: Level = {
     path,
@@ -104,7 +104,7 @@ ${levels.map(zshLevel).join('\n')}
 compdef _entrepot entrepot
 `
 
-const zshLevel = ({ path, commands, options }: Level): string => {
+function zshLevel({ path, commands, options }: Level): string {
   const list = (entries: readonly Entry[]): string =>
     entries.map(({ name, description }) => `'${name}:${description}'`).join(' ')
   return `    "${path}") verbs=(${list(commands)}) flags=(${list(options)}) ;;`
@@ -129,7 +129,7 @@ const fish = (levels: readonly Level[]): string =>
     '',
   ].join('\n')
 
-const fishCondition = (path: string, commands: readonly Entry[]): string => {
+function fishCondition(path: string, commands: readonly Entry[]): string {
   const seen = path === '' ? [] : path.split(' ').map((word) => `__fish_seen_subcommand_from ${word}`)
   const further = commands.length > 0 ? [`not __fish_seen_subcommand_from ${names(commands)}`] : []
   return [...seen, ...further].join('; and ') || 'true'

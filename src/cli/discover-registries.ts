@@ -75,7 +75,7 @@ export const discoverRegistries = (
 })
 
 /** By URL, also of a source behind it: `https://gateway.example/curated`. */
-const registryOf = (registries: readonly Registry[], name: string): Registry => {
+function registryOf(registries: readonly Registry[], name: string): Registry {
   const found = registries
     .filter(({ url }) => name === url || name.startsWith(`${url}/`))
     .toSorted((a, b) => b.url.length - a.url.length)[0]
@@ -83,17 +83,17 @@ const registryOf = (registries: readonly Registry[], name: string): Registry => 
   throw new EntrepotError('bad_request', `There is no source ${JSON.stringify(name)}: see list_sources`)
 }
 
-const withDetails = (cause: unknown, faults: ReadonlyMap<string, string>): unknown => {
+function withDetails(cause: unknown, faults: ReadonlyMap<string, string>): unknown {
   if (!(cause instanceof EntrepotError) || !Array.isArray(cause.members.sources)) return cause
   const sources = (cause.members.sources as SourceNote[]).map((source) => detailed(source, faults))
   return new EntrepotError(cause.code, cause.message, { cause, members: { sources } })
 }
 
-const vocabularyOf = async (
+async function vocabularyOf(
   market: Market,
   registry: Registry,
   timeoutMs: number,
-): Promise<{ declared: Declaring | null; note: SourceNote }> => {
+): Promise<{ declared: Declaring | null; note: SourceNote }> {
   const { url } = registry
   try {
     const spec = await fetchVocabulary(market, registry, timeoutMs)

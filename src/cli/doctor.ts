@@ -20,7 +20,7 @@ type Check = {
 }
 
 /** Exits with 78 for a wrong configuration. */
-export const doctor = async (terminal: Terminal, market: Market, options: JsonOptions): Promise<ExitCode> => {
+export async function doctor(terminal: Terminal, market: Market, options: JsonOptions): Promise<ExitCode> {
   const config = readBuyerConfig(terminal.env, options.config)
   const named = splitUrls(options.registries)
   const urls = named.length > 0 ? named : config.urls
@@ -33,12 +33,12 @@ export const doctor = async (terminal: Terminal, market: Market, options: JsonOp
   return exitCodeOf(checks)
 }
 
-const checkConfig = (
+function checkConfig(
   { env }: Terminal,
   config: BuyerConfig,
   urls: readonly string[],
   explicit: string | undefined,
-): Check[] => {
+): Check[] {
   const check = (state: Check['state'], subject: string, finding: string): Check => ({
     area: 'configuration',
     subject,
@@ -112,12 +112,12 @@ async function visit(market: Market, registry: Registry, timeoutMs: number): Pro
 
 const MARKS: Readonly<Record<Check['state'], string>> = { ok: 'ok', warning: 'warning', wrong: 'WRONG' }
 
-const line = ({ state, subject, finding }: Check, isStyled: boolean): string => {
+function line({ state, subject, finding }: Check, isStyled: boolean): string {
   const mark = MARKS[state].padEnd(8)
   return `${isStyled && state !== 'ok' ? bold(mark) : mark}${safeText(`${subject}: ${finding}`)}\n`
 }
 
-const exitCodeOf = (checks: readonly Check[]): ExitCode => {
+function exitCodeOf(checks: readonly Check[]): ExitCode {
   if (checks.some(({ area, state }) => area === 'configuration' && state === 'wrong')) return EXIT.badConfig
   const registries = checks.filter(({ area }) => area === 'registry')
   const failed = registries.filter(({ state }) => state === 'wrong')

@@ -21,13 +21,13 @@ type FoundRow = {
   faults: ReadonlyMap<string, SourceError>
 }
 
-export const find = async (
+export async function find(
   terminal: Terminal,
   market: Market,
   registries: readonly Registry[],
   id: string,
   timeoutMs: number,
-): Promise<FoundRow> => {
+): Promise<FoundRow> {
   const found = await findEverywhere(market, registries, id, timeoutMs)
   tellOutcomes(terminal, found.reports, found.faults)
   for (const warning of warningsOf(found)) tell(terminal, warning)
@@ -35,12 +35,12 @@ export const find = async (
 }
 
 /** The first Registry has the best priority. */
-export const findEverywhere = async (
+export async function findEverywhere(
   market: Market,
   registries: readonly Registry[],
   id: string,
   timeoutMs: number,
-): Promise<FoundRow & { disputed: readonly string[] }> => {
+): Promise<FoundRow & { disputed: readonly string[] }> {
   const faults = new Map<string, SourceError>()
   const sources = namedSources(registries, (registry) => {
     const source = inTime(registry, timeoutMs, market.source(registry, timeoutMs))
@@ -76,7 +76,7 @@ const toFound = ({ merged, complete, sources }: FoundListing): Found => ({
   reports: sources,
 })
 
-const notFound = (error: unknown): Found => {
+function notFound(error: unknown): Found {
   if (!(error instanceof EntrepotError) || !Array.isArray(error.members.sources)) throw error
   return { merged: null, complete: false, reports: error.members.sources as SourceReport[] }
 }

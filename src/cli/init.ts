@@ -7,7 +7,7 @@ import { print, type Terminal } from './terminal.ts'
 const TEMPLATES = new URL('../../config/', import.meta.url)
 const FILES = ['gateway.toml', 'example.env', 'filter-spec.yaml'] as const
 
-export const init = async (terminal: Terminal, folder: string): Promise<ExitCode> => {
+export async function init(terminal: Terminal, folder: string): Promise<ExitCode> {
   const target = resolve(folder)
   mkdirSync(target, { recursive: true })
   const present = readdirSync(target)

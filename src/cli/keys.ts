@@ -23,12 +23,12 @@ export type MintOptions = OperatorOptions & { scope: string }
 const OPERATOR_TIMEOUT_MS = 10_000
 
 /** The raw key is only shown here. */
-export const mintKey = async (
+export async function mintKey(
   terminal: Terminal,
   market: Market,
   name: string,
   options: MintOptions,
-): Promise<ExitCode> => {
+): Promise<ExitCode> {
   const body = JSON.stringify({ name, scope: options.scope })
   const reply = await sendOrFail(market, { ...adminCall(terminal, options), method: 'POST', body })
   const minted = readObject(reply)
@@ -41,11 +41,11 @@ export const mintKey = async (
   return EXIT.ok
 }
 
-export const listKeys = async (
+export async function listKeys(
   terminal: Terminal,
   market: Market,
   options: OperatorOptions,
-): Promise<ExitCode> => {
+): Promise<ExitCode> {
   const value = readJson(await sendOrFail(market, { ...adminCall(terminal, options), method: 'GET' }))
   const keys = Array.isArray(value) ? value.filter(isJsonObject) : []
   if (options.json || !terminal.stdout.isTTY) await printJson(terminal, keys)
@@ -53,12 +53,12 @@ export const listKeys = async (
   return EXIT.ok
 }
 
-export const revokeKey = async (
+export async function revokeKey(
   terminal: Terminal,
   market: Market,
   id: string,
   options: OperatorOptions,
-): Promise<ExitCode> => {
+): Promise<ExitCode> {
   if (!/^\d{1,15}$/.test(id)) throw usageError(`ID must be the number of a key, not '${id}'`)
   const call = adminCall(terminal, options)
   await sendOrFail(market, { ...call, url: `${call.url}/${id}`, method: 'DELETE' })
@@ -67,7 +67,7 @@ export const revokeKey = async (
 }
 
 /** The admin key goes to one Registry, and never to those that a buyer has configured. */
-const adminCall = ({ env }: Terminal, { registries }: OperatorOptions): Omit<Call, 'method'> => {
+function adminCall({ env }: Terminal, { registries }: OperatorOptions): Omit<Call, 'method'> {
   const urls = splitUrls(registries)
   if (urls.length > 1) throw usageError('name one Registry: the operator key belongs to one')
   const url = urls[0] ?? `http://${env.HOST || '127.0.0.1'}:${env.PORT || '8080'}`
@@ -78,7 +78,7 @@ const adminCall = ({ env }: Terminal, { registries }: OperatorOptions): Omit<Cal
 }
 
 /** As the service finds it: in the variable, or in the file that it names. */
-const operatorKey = (env: Environment): string => {
+function operatorKey(env: Environment): string {
   const problems: Violation[] = []
   const key = readSecretFile('REGISTRY_ADMIN_API_KEY', env, problems) ?? env.REGISTRY_ADMIN_API_KEY?.trim()
   if (problems.length > 0) throw new CliError(EXIT.badConfig, new ConfigError(problems).message)

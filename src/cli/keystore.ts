@@ -39,7 +39,7 @@ const keystore = z
 
 type Keystore = z.infer<typeof keystore>
 
-export const parseKeystore = (value: unknown, file: string): Keystore => {
+export function parseKeystore(value: unknown, file: string): Keystore {
   const parsed = keystore.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
@@ -48,7 +48,7 @@ export const parseKeystore = (value: unknown, file: string): Keystore => {
 }
 
 /** 32 bytes in lower-case hex with `0x`. @throws CliError 77 for a wrong passphrase, 65 beyond the budgets */
-export const decryptKeystore = (keystore: Keystore, passphrase: string, file: string): `0x${string}` => {
+export function decryptKeystore(keystore: Keystore, passphrase: string, file: string): `0x${string}` {
   const derived = deriveKey(keystore, passphrase, file)
   const ciphertext = bytes(keystore.ciphertext)
   const mac = Buffer.from(keccak256(Buffer.concat([derived.subarray(16, 32), ciphertext])).slice(2), 'hex')
@@ -64,7 +64,7 @@ export const decryptKeystore = (keystore: Keystore, passphrase: string, file: st
 
 const bytes = (text: string): Buffer => Buffer.from(text.replace(/^0x/, ''), 'hex')
 
-const deriveKey = ({ kdf, kdfparams }: Keystore, passphrase: string, file: string): Buffer => {
+function deriveKey({ kdf, kdfparams }: Keystore, passphrase: string, file: string): Buffer {
   const salt = bytes(kdfparams.salt)
   if ('c' in kdfparams) {
     if (kdf !== 'pbkdf2') throw mismatch(file)

@@ -5,7 +5,7 @@ import { grouped, priceOf } from '../domain/price.ts'
 import { safeText } from '../domain/safe-text.ts'
 import { type Row, readRow } from './row.ts'
 
-export const listingSheet = (row: Row): string[] => {
+export function listingSheet(row: Row): string[] {
   const listing = readRow(row)
   const { _meta, ...members } = listing
   return [
@@ -15,7 +15,7 @@ export const listingSheet = (row: Row): string[] => {
   ]
 }
 
-const headline = (listing: JsonObject): string[] => {
+function headline(listing: JsonObject): string[] {
   const price = priceOf(listing)
   const age = showAge(textAt(listing, 'created_at'))
   const asked =
@@ -25,12 +25,12 @@ const headline = (listing: JsonObject): string[] => {
   return [safeText(`${textAt(listing, 'listing_id') ?? ''}  ${asked}  published ${age} ago`), '']
 }
 
-const section = (members: JsonObject, indent: string): string[] => {
+function section(members: JsonObject, indent: string): string[] {
   const width = Math.max(0, ...Object.keys(members).map((name) => name.length))
   return Object.entries(members).flatMap(([name, value]) => field(name.padEnd(width), value, indent))
 }
 
-const field = (name: string, value: JsonValue, indent: string): string[] => {
+function field(name: string, value: JsonValue, indent: string): string[] {
   if (Array.isArray(value) && value.length > 0 && value.some(isNested))
     return value.flatMap((item, n) => field(`${name.trimEnd()}[${n}]`, item, indent))
   if (isJsonObject(value) && Object.keys(value).length > 0)
@@ -40,7 +40,7 @@ const field = (name: string, value: JsonValue, indent: string): string[] => {
 
 const isNested = (value: JsonValue): boolean => typeof value === 'object' && value !== null
 
-const plain = (value: JsonValue): string => {
+function plain(value: JsonValue): string {
   if (value === null) return '-'
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(plain).join(', ')
   return isJsonObject(value) ? 'none' : String(value)

@@ -37,7 +37,7 @@ const COLUMNS: readonly Cell[] = [
 const WIDE = 100
 
 /** Prices are in base units (`price.ts`). `width`: `null` without a terminal. */
-export const listingTable = (rows: readonly Row[], width: number | null): string[] => {
+export function listingTable(rows: readonly Row[], width: number | null): string[] {
   const columns = COLUMNS.filter(({ title }) => width === null || width >= WIDE || title !== 'TOKEN')
   const cells = rows.map((row) => {
     const listing = readRow(row)

@@ -8,12 +8,12 @@ import { jsonFor, print, type Terminal, tell } from './terminal.ts'
 
 export type ListingOptions = RegistryOptions & OutputOptions
 
-export const listing = async (
+export async function listing(
   terminal: Terminal,
   market: Market,
   id: string,
   options: ListingOptions,
-): Promise<ExitCode> => {
+): Promise<ExitCode> {
   const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
   const { row, reports } = await find(terminal, market, registries, id, discoveryTimeoutMs)
   const exitCode = exitCodeOf(reports)

@@ -33,11 +33,11 @@ export const MAX_LIMIT = 2000
 const OVERALL_SECONDS = 10
 const OVERALL_SECONDS_FOR_ALL = 120
 
-export const listings = async (
+export async function listings(
   terminal: Terminal,
   market: Market,
   options: ListingsOptions,
-): Promise<ExitCode> => {
+): Promise<ExitCode> {
   const question = readQuestion(options)
   const selection = selectRegistries(terminal, options)
   const { answer, reports } = await ask(terminal, market, selection, question, options)
@@ -48,7 +48,7 @@ export const listings = async (
   return exitCodeOf(reports)
 }
 
-const readQuestion = (options: ListingsOptions): Question => {
+function readQuestion(options: ListingsOptions): Question {
   const filters = (options.filter ?? []).map(readFilter)
   const named = new Map(filters)
   for (const name of ['limit', 'offset'])
@@ -67,26 +67,26 @@ const readQuestion = (options: ListingsOptions): Question => {
   }
 }
 
-const readFilter = (text: string): [name: string, value: string] => {
+function readFilter(text: string): [name: string, value: string] {
   const [name = '', ...rest] = text.split('=')
   const value = rest.join('=').trim()
   if (name.trim() === '' || value === '') throw usageError(`Invalid --filter '${text}'; expected name=value.`)
   return [name.trim(), value]
 }
 
-const readStatus = (status: string): ListingStatus | null => {
+function readStatus(status: string): ListingStatus | null {
   if (status === 'all' || status === '') return null
   if (isListingStatus(status)) return status
   throw usageError(`--status must be one of ${LISTING_STATUSES.join(', ')} or all, not '${status}'`)
 }
 
-const ask = async (
+async function ask(
   terminal: Terminal,
   market: Market,
   { registries, discoveryTimeoutMs }: Selection,
   question: Question,
   options: ListingsOptions,
-): Promise<{ answer: MergedPage | null; reports: readonly SourceReport[] }> => {
+): Promise<{ answer: MergedPage | null; reports: readonly SourceReport[] }> {
   const faults = new Map<string, SourceError>()
   const progress = startProgress(
     terminal,
@@ -115,7 +115,7 @@ const ask = async (
   }
 }
 
-const deadlines = (discoveryTimeoutMs: number, { all = false, deadline }: ListingsOptions): Deadlines => {
+function deadlines(discoveryTimeoutMs: number, { all = false, deadline }: ListingsOptions): Deadlines {
   const seconds = deadline ?? (all ? OVERALL_SECONDS_FOR_ALL : OVERALL_SECONDS)
   const overallMs = deadline === undefined ? Math.max(seconds * 1000, discoveryTimeoutMs) : seconds * 1000
   return { registryMs: all ? overallMs : Math.min(discoveryTimeoutMs, overallMs), overallMs }

@@ -16,7 +16,7 @@ export const renderManual = (program: Command): string =>
     ...CONVENTIONS,
   ].join('\n')
 
-const describe = (command: Command, parent: string): string[] => {
+function describe(command: Command, parent: string): string[] {
   const path = `${parent} ${command.name()}`
   if (command.commands.length > 0)
     return [
@@ -50,12 +50,12 @@ const options = (list: readonly Option[]): string[] =>
 const exampleTexts = new WeakMap<Command, string>()
 
 /** For `--help` and the manual. */
-export const withExample = (command: Command, example: string): Command => {
+export function withExample(command: Command, example: string): Command {
   exampleTexts.set(command, example)
   return command.addHelpText('after', `\nExample:\n  ${example.replaceAll('\n', '\n  ')}`)
 }
 
-const examples = (command: Command): string[] => {
+function examples(command: Command): string[] {
   const text = exampleTexts.get(command)
   return text === undefined ? [] : ['```sh', text, '```', '']
 }

@@ -43,7 +43,7 @@ export const count =
     throw new InvalidArgumentError(`Expected a whole number of at least ${least}.`)
   }
 
-export const seconds = (text: string): number => {
+export function seconds(text: string): number {
   const value = Number(text)
   if (text.trim() !== '' && value > 0 && value <= 86_400) return value
   throw new InvalidArgumentError('Expected a number of seconds above 0.')

@@ -4,18 +4,18 @@ import { EXIT, type ExitCode } from './exit.ts'
 import { type Terminal, tell } from './terminal.ts'
 
 /** `faults` by the Registry's URL. */
-export const tellOutcomes = (
+export function tellOutcomes(
   terminal: Terminal,
   reports: readonly SourceReport[],
   faults: ReadonlyMap<string, SourceError>,
-): void => {
+): void {
   for (const report of reports) {
     const outcome = isGood(report) ? describeAnswer(report) : describeFailure(report, faults)
     tell(terminal, `[registry] ${report.registry}: ${outcome}`)
   }
 }
 
-export const exitCodeOf = (reports: readonly SourceReport[]): ExitCode => {
+export function exitCodeOf(reports: readonly SourceReport[]): ExitCode {
   const failed = reports.filter((report) => !isGood(report))
   if (failed.length === 0) return EXIT.ok
   if (failed.length < reports.length) return EXIT.partial
@@ -24,15 +24,15 @@ export const exitCodeOf = (reports: readonly SourceReport[]): ExitCode => {
 
 const isGood = ({ state }: SourceReport): boolean => state === 'loaded' || state === 'stale'
 
-const describeAnswer = ({ matched, returned, elapsed_ms, invalid }: SourceReport): string => {
+function describeAnswer({ matched, returned, elapsed_ms, invalid }: SourceReport): string {
   const dropped = invalid === undefined ? '' : `, ${invalid} invalid dropped`
   return `ok, ${matched} matched, ${returned} shown${dropped} (${elapsed_ms} ms)`
 }
 
-const describeFailure = (
+function describeFailure(
   { registry, state, reason, filters }: SourceReport,
   faults: ReadonlyMap<string, SourceError>,
-): string => {
+): string {
   const fault = faults.get(registry)?.message.replace(`${registry}: `, '')
   const named = filters === undefined ? '' : ` ${filters.join(', ')}`
   const hint =

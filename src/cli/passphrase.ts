@@ -5,7 +5,7 @@ import type { Terminal } from './terminal.ts'
 const MAX_PASSPHRASE_CHARACTERS = 4096
 
 /** Without echo on a terminal; from a pipe, the first line. @throws CliError */
-export const readPassphrase = async (terminal: Terminal, question: string): Promise<string> => {
+export async function readPassphrase(terminal: Terminal, question: string): Promise<string> {
   const { stdin, stderr } = terminal
   if (!stdin.isTTY) return firstLine(stdin)
   try {
@@ -17,7 +17,7 @@ export const readPassphrase = async (terminal: Terminal, question: string): Prom
   }
 }
 
-const firstLine = async (stdin: NodeJS.ReadStream): Promise<string> => {
+async function firstLine(stdin: NodeJS.ReadStream): Promise<string> {
   for await (const line of createInterface({ input: stdin })) return line
   throw new CliError(EXIT.failure, 'no passphrase: run this in a terminal, or pipe the passphrase in')
 }

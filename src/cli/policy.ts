@@ -22,11 +22,11 @@ const DEFAULT_POLICY_SECONDS = 10
 const MAX_POLICY_BYTES = 64 * 1024 * 1024
 
 /** @throws CliError for a policy that fails, is late or returns no array */
-export const applyPolicy = async (
+export async function applyPolicy(
   terminal: Terminal,
   items: readonly MergedItem[],
   { policy, policyCmd, policyTimeout = DEFAULT_POLICY_SECONDS }: PolicyOptions,
-): Promise<Row[]> => {
+): Promise<Row[]> {
   let rows = items.map(toRow)
   const limits = { timeoutMs: policyTimeout * 1000, maxBytes: MAX_POLICY_BYTES }
   const run = async (runner: RunPolicy, name: string): Promise<Row[]> =>
@@ -45,7 +45,7 @@ export const applyPolicy = async (
 
 const isBuiltIn = (name: string): name is PolicyName => Object.hasOwn(BUILT_IN_POLICIES, name)
 
-const resolvePolicy = (file: string): string => {
+function resolvePolicy(file: string): string {
   const path = resolve(file)
   if (existsSync(path)) return path
   const names = Object.keys(BUILT_IN_POLICIES).join(', ')
@@ -53,7 +53,7 @@ const resolvePolicy = (file: string): string => {
 }
 
 /** Unchanged rows stay the same to the byte: JSON libraries rewrite numbers. */
-const restore = (output: string, rows: readonly Row[], name: string): Row[] => {
+function restore(output: string, rows: readonly Row[], name: string): Row[] {
   const returned = parseArray(output, name)
   const originals = new Map(rows.map((row) => [identity(row), row]))
   return returned.map((value) => {
@@ -63,12 +63,12 @@ const restore = (output: string, rows: readonly Row[], name: string): Row[] => {
   })
 }
 
-const identity = (row: Row): string => {
+function identity(row: Row): string {
   const listing = readRow(row)
   return `${textAt(listing, 'listing_id')}\n${textAt(listing, '_meta', 'registry')}\n${textAt(listing, '_meta', 'publisher')}`
 }
 
-const parseArray = (output: string, name: string): unknown[] => {
+function parseArray(output: string, name: string): unknown[] {
   let value: unknown
   try {
     value = JSON.parse(output)

@@ -3,11 +3,11 @@ import { bold, isLively, jsonFor, print, type Terminal } from './terminal.ts'
 
 export type OutputOptions = { table?: boolean; json?: boolean; ndjson?: boolean }
 
-export const printListings = async (
+export async function printListings(
   terminal: Terminal,
   rows: readonly Row[],
   options: OutputOptions,
-): Promise<void> => {
+): Promise<void> {
   if (isForPeople(terminal, options)) await printTable(terminal, rows)
   else if (options.ndjson) await print(terminal, rows.map((row) => `${lineOf(terminal, row)}\n`).join(''))
   else if (rows.length === 0) await print(terminal, '[]\n')
@@ -20,7 +20,7 @@ export const isForPeople = ({ stdout }: Terminal, { table, json, ndjson }: Outpu
 /** Line breaks in JSON text are whitespace between tokens. */
 const lineOf = (terminal: Terminal, row: Row): string => jsonFor(terminal, row).replace(/[\r\n]+/g, ' ')
 
-const printTable = async (terminal: Terminal, rows: readonly Row[]): Promise<void> => {
+async function printTable(terminal: Terminal, rows: readonly Row[]): Promise<void> {
   if (rows.length === 0) {
     await print(terminal, 'no listings matched\n')
     return

@@ -8,17 +8,17 @@ const MAX_KEY_FILE_BYTES = 64 * 1024
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 /** From `keyFile`, else `ENTREPOT_PRIVATE_KEY`. @throws CliError; its message never repeats what was read */
-export const readPrivateKey = async (
+export async function readPrivateKey(
   terminal: Terminal,
   keyFile: string | undefined,
-): Promise<`0x${string}`> => {
+): Promise<`0x${string}`> {
   if (keyFile !== undefined) return readKeyFile(terminal, keyFile)
   const value = terminal.env.ENTREPOT_PRIVATE_KEY?.trim()
   if (value) return checkKey(value, 'ENTREPOT_PRIVATE_KEY')
   throw usageError('no key to sign with: set ENTREPOT_PRIVATE_KEY, or name a file with --key-file')
 }
 
-const readKeyFile = async (terminal: Terminal, file: string): Promise<`0x${string}`> => {
+async function readKeyFile(terminal: Terminal, file: string): Promise<`0x${string}`> {
   const { text, mode } = readSmallFile(file)
   if (text.startsWith('{')) return openKeystore(terminal, text, file)
   // A bare key is only protected by its file's mode, which Windows lacks.
@@ -27,7 +27,7 @@ const readKeyFile = async (terminal: Terminal, file: string): Promise<`0x${strin
   return checkKey(text, file)
 }
 
-const readSmallFile = (file: string): { text: string; mode: number } => {
+function readSmallFile(file: string): { text: string; mode: number } {
   try {
     const { size, mode } = statSync(file)
     if (size > MAX_KEY_FILE_BYTES) throw new Error(`larger than ${MAX_KEY_FILE_BYTES} bytes`)
@@ -38,7 +38,7 @@ const readSmallFile = (file: string): { text: string; mode: number } => {
   }
 }
 
-const checkKey = (text: string, source: string): `0x${string}` => {
+function checkKey(text: string, source: string): `0x${string}` {
   const digits = text.replace(/^0x/, '')
   const isKey = /^[0-9a-f]{64}$/i.test(digits) && isInRange(BigInt(`0x${digits}`))
   if (!isKey) throw new CliError(EXIT.badConfig, `${source} holds no private key: expected 32 bytes in hex`)
@@ -47,7 +47,7 @@ const checkKey = (text: string, source: string): `0x${string}` => {
 
 const isInRange = (key: bigint): boolean => key > 0n && key < CURVE_ORDER
 
-const openKeystore = async (terminal: Terminal, text: string, file: string): Promise<`0x${string}`> => {
+async function openKeystore(terminal: Terminal, text: string, file: string): Promise<`0x${string}`> {
   const { decryptKeystore, parseKeystore } = await import('./keystore.ts')
   const keystore = parseKeystore(parseJsonFile(text, file), file)
   const { readPassphrase } = await import('./passphrase.ts')
@@ -56,7 +56,7 @@ const openKeystore = async (terminal: Terminal, text: string, file: string): Pro
 }
 
 /** Without the parser's message, which would quote the file. */
-const parseJsonFile = (text: string, file: string): unknown => {
+function parseJsonFile(text: string, file: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

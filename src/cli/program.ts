@@ -31,7 +31,7 @@ type Runner = {
 
 export type AddCommands = (program: Command, runner: Runner) => void
 
-export const createProgram = (terminal: Terminal, services: Services): Command => {
+export function createProgram(terminal: Terminal, services: Services): Command {
   const program = new Command('entrepot')
     .description(
       'The federation gateway of an open compute market, with the tools of its buyers, sellers and operators',
@@ -60,7 +60,7 @@ export const createProgram = (terminal: Terminal, services: Services): Command =
   return program
 }
 
-const createRunner = (terminal: Terminal, services: Services): Runner => {
+function createRunner(terminal: Terminal, services: Services): Runner {
   const guard = async (work: () => Promise<number>): Promise<void> => {
     try {
       services.setExitCode(await work())
@@ -87,7 +87,7 @@ const createRunner = (terminal: Terminal, services: Services): Runner => {
   }
 }
 
-const report = (terminal: Terminal, cause: unknown): ExitCode => {
+function report(terminal: Terminal, cause: unknown): ExitCode {
   if (cause instanceof CliError || cause instanceof EntrepotError) {
     tell(terminal, `entrepot: ${cause.message}`)
     return cause instanceof CliError ? cause.exitCode : EXIT.failure

@@ -9,7 +9,7 @@ const FRAME_MS = 80
 const CLEAR_LINE = '\u001b[2K\r'
 const LINE_UP = '\u001b[1A'
 
-export const startProgress = (terminal: Terminal, names: readonly string[]): Progress => {
+export function startProgress(terminal: Terminal, names: readonly string[]): Progress {
   if (!isLively(terminal, terminal.stderr)) return { settle: () => {}, stop: () => {} }
   const { stderr } = terminal
   const outcomes = new Map<string, string>()

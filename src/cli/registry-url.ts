@@ -1,5 +1,5 @@
 /** `null` for a valid base URL. */
-export const urlFault = (text: string): string | null => {
+export function urlFault(text: string): string | null {
   const url = URL.parse(text)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return 'is no http or https URL'
   if (url.username || url.password) return 'holds credentials; put the key under [registry.auth] instead'
@@ -22,7 +22,7 @@ export const describeNearMiss = ({ keyUrl, registryUrl }: NearMiss): string =>
   `write [registry.auth] "${registryUrl}" = …`
 
 /** The URL parser lower-cases scheme and host, and drops a default port. */
-const normalise = (text: string): string => {
+function normalise(text: string): string {
   const url = URL.parse(text)
   return url === null ? text : `${url.origin}${url.pathname.replace(/\/+$/, '')}${url.search}`
 }

@@ -11,12 +11,12 @@ import { readRow } from './row.ts'
 import { type Registry, type RegistryOptions, selectRegistries } from './select-registries.ts'
 import { printJson, type Terminal, tell } from './terminal.ts'
 
-export const review = async (
+export async function review(
   terminal: Terminal,
   market: Market,
   id: string,
   options: RegistryOptions,
-): Promise<ExitCode> => {
+): Promise<ExitCode> {
   const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
   const { row, registry, reports } = await find(terminal, market, registries, id, discoveryTimeoutMs)
   const exitCode = exitCodeOf(reports)
@@ -41,11 +41,11 @@ export const review = async (
 type Visit = { storefront: string | null; id: string; registry: Registry; timeoutMs: number }
 
 /** Steps that the storefront does not show stay `not-started`. */
-const visit = async (
+async function visit(
   terminal: Terminal,
   market: Market,
   { storefront, id, registry, timeoutMs }: Visit,
-): Promise<StorefrontView> => {
+): Promise<StorefrontView> {
   const base = URL.parse(storefront ?? '')
   if (base === null || !['http:', 'https:'].includes(base.protocol)) {
     tell(

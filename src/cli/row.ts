@@ -8,7 +8,7 @@ export type Row = string
 export const toRow = (merged: MergedItem): Row => renderItem(merged).toString('utf8')
 
 /** Empty for a value that is not an object. */
-export const readRow = (row: Row): JsonObject => {
+export function readRow(row: Row): JsonObject {
   const value = parseJson(row)
   return isJsonObject(value) ? value : {}
 }

@@ -22,7 +22,7 @@ export type Selection = { registries: readonly Registry[]; discoveryTimeoutMs: n
 export const MAX_REGISTRIES = 100
 
 /** Problems of the configuration are only reported. @throws CliError for an invalid URL */
-export const selectRegistries = (terminal: Terminal, options: RegistryOptions): Selection => {
+export function selectRegistries(terminal: Terminal, options: RegistryOptions): Selection {
   const config = readBuyerConfig(terminal.env, options.config)
   for (const { path, message } of config.problems) tell(terminal, `[config] ${path}: ${message}`)
   const named = splitUrls(options.registries)

@@ -8,7 +8,7 @@ import type { Inspection } from './inspect-registry.ts'
 /** Per gateway. */
 const MAX_BEHIND = 100
 
-export const notesOn = (inspection: Inspection): SourceNote[] => {
+export function notesOn(inspection: Inspection): SourceNote[] {
   const { registry } = inspection
   if ('error' in inspection)
     return [
@@ -51,7 +51,7 @@ const namesOf = (sources: JsonValue): string[] =>
     : []
 
 /** `faults` by the Registry's URL. */
-export const detailed = (source: SourceNote, faults: ReadonlyMap<string, string>): SourceNote => {
+export function detailed(source: SourceNote, faults: ReadonlyMap<string, string>): SourceNote {
   const detail = faults.get(source.registry)
   return detail === undefined ? source : { ...source, detail }
 }

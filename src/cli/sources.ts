@@ -8,11 +8,7 @@ import { type JsonOptions, selectRegistries } from './select-registries.ts'
 import { renderTable } from './table.ts'
 import { print, printJson, type Terminal, tell } from './terminal.ts'
 
-export const sources = async (
-  terminal: Terminal,
-  market: Market,
-  options: JsonOptions,
-): Promise<ExitCode> => {
+export async function sources(terminal: Terminal, market: Market, options: JsonOptions): Promise<ExitCode> {
   const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
   const reports = await Promise.all(
     registries.map((registry) => inspectRegistry(market, registry, discoveryTimeoutMs)),

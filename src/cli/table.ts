@@ -9,11 +9,11 @@ export type Column = {
 const GAP = '  '
 
 /** Cuts the widest columns to fit `width`. Cells must hold no control characters. */
-export const renderTable = (
+export function renderTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
   width: number | null,
-): string[] => {
+): string[] {
   const widths = columns.map(({ title }, n) =>
     Math.max(...[title, ...rows.map((row) => row[n] ?? '')].map(measure)),
   )
@@ -30,7 +30,7 @@ export const renderTable = (
 const measure = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text))
 
 /** Takes from the widest column, one character at a time. */
-const shrink = (widths: number[], columns: readonly Column[], width: number): void => {
+function shrink(widths: number[], columns: readonly Column[], width: number): void {
   let excess = widths.reduce((sum, one) => sum + one, GAP.length * (widths.length - 1)) - width
   while (excess > 0) {
     const widest = widths.reduce(
@@ -43,13 +43,13 @@ const shrink = (widths: number[], columns: readonly Column[], width: number): vo
   }
 }
 
-const fitted = (text: string, width: number, align: 'left' | 'right'): string => {
+function fitted(text: string, width: number, align: 'left' | 'right'): string {
   const shown = measure(text) > width ? cut(text, width) : text
   const padding = ' '.repeat(Math.max(0, width - measure(shown)))
   return align === 'right' ? padding + shown : shown + padding
 }
 
-const cut = (text: string, width: number): string => {
+function cut(text: string, width: number): string {
   let kept = ''
   for (const { segment } of new Intl.Segmenter().segment(text)) {
     if (measure(kept + segment) > width - 1) break

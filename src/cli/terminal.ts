@@ -14,7 +14,7 @@ export const isLively = ({ env }: Terminal, stream: NodeJS.WriteStream): boolean
   stream.isTTY === true && !env.NO_COLOR && !env.CI && env.TERM !== 'dumb'
 
 /** Escapes control characters. */
-export const tell = ({ stderr }: Terminal, line: string): void => {
+export function tell({ stderr }: Terminal, line: string): void {
   stderr.write(`${safeText(line)}\n`)
 }
 

@@ -18,12 +18,12 @@ type Finding = {
   failure?: string
 }
 
-export const validate = async (
+export async function validate(
   terminal: Terminal,
   market: Market,
   file: string,
   options: JsonOptions,
-): Promise<ExitCode> => {
+): Promise<ExitCode> {
   const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
   const drafts = await readListingFile(terminal, file)
   const pairs = registries.flatMap((registry) => drafts.map((draft) => ({ registry, draft })))
@@ -37,12 +37,12 @@ export const validate = async (
   return exitCodeOf(findings)
 }
 
-const judge = async (
+async function judge(
   market: Market,
   registry: Registry,
   { listingId, members }: DraftListing,
   timeoutMs: number,
-): Promise<Finding> => {
+): Promise<Finding> {
   const about = { registry: registry.url, listing_id: listingId }
   const url = routeOf(registry, '/api/v1/listings/validate-publish')
   const body = `{${[...members].map(([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`
@@ -64,12 +64,12 @@ const judge = async (
 type Verdict = Pick<Finding, 'valid' | 'errors' | 'failure'>
 
 /** For a Registry without the route. */
-const judgeHere = async (
+async function judgeHere(
   market: Market,
   registry: Registry,
   members: DraftListing['members'],
   timeoutMs: number,
-): Promise<Verdict> => {
+): Promise<Verdict> {
   const reply = await getFilterSpec(market, registry, timeoutMs)
   const { listing_shape: shape } = readObject(reply)
   if (reply.status !== 200 || !isJsonObject(shape))
@@ -79,13 +79,13 @@ const judgeHere = async (
   return { valid: errors.length === 0, errors }
 }
 
-const lines = ({ registry, listing_id, valid, errors }: Finding): string => {
+function lines({ registry, listing_id, valid, errors }: Finding): string {
   const verdict = valid === null ? 'not checked' : valid ? 'valid' : 'not valid'
   const details = errors.map((error) => `  ${typeof error === 'string' ? error : JSON.stringify(error)}`)
   return [`${registry}  ${listing_id}  ${verdict}`, ...details].map((line) => `${safeText(line)}\n`).join('')
 }
 
-const exitCodeOf = (findings: readonly Finding[]): ExitCode => {
+function exitCodeOf(findings: readonly Finding[]): ExitCode {
   if (findings.some(({ valid }) => valid === false)) return EXIT.badData
   const unheard = findings.filter(({ valid }) => valid === null)
   if (unheard.length === 0) return EXIT.ok

@@ -11,11 +11,11 @@ import type { Market } from './market.ts'
 import type { Registry } from './select-registries.ts'
 
 /** Empty for a Registry without `GET /filter-spec`. @throws SourceError */
-export const fetchVocabulary = async (
+export async function fetchVocabulary(
   market: Market,
   registry: Registry,
   timeoutMs: number,
-): Promise<UpstreamSpec> => {
+): Promise<UpstreamSpec> {
   const [reply, { readUpstreamSpec }] = await Promise.all([
     getFilterSpec(market, registry, timeoutMs),
     import('../filter-spec/upstream-spec.ts'),
@@ -38,11 +38,11 @@ const NO_FILTERS: UpstreamSpec = { etag: null, schemaId: null, filters: new Map(
  * Uses a Registry's own definition of a filter, or else that of the first other Registry with it.
  * @throws EntrepotError `bad_request` for an unknown filter or an invalid value
  */
-export const criteriaFor = async (
+export async function criteriaFor(
   own: UpstreamSpec,
   others: readonly Promise<UpstreamSpec>[],
   pairs: readonly (readonly [name: string, value: string])[],
-): Promise<Criterion[]> => {
+): Promise<Criterion[]> {
   const filters = new Map<string, Filter>()
   for (const name of filterNames(pairs)) {
     const filter = own.filters.get(name) ?? (await firstDefinition(others, name))
@@ -55,10 +55,10 @@ export const criteriaFor = async (
 const filterNames = (pairs: readonly (readonly [name: string, value: string])[]): Set<string> =>
   new Set(pairs.map(([name]) => filterNameOf(name)))
 
-const firstDefinition = async (
+async function firstDefinition(
   vocabularies: readonly Promise<UpstreamSpec>[],
   name: string,
-): Promise<Filter | undefined> => {
+): Promise<Filter | undefined> {
   for (const settled of await Promise.allSettled(vocabularies)) {
     const filter = settled.status === 'fulfilled' ? settled.value.filters.get(name) : undefined
     if (filter !== undefined) return filter

@@ -14,7 +14,7 @@ export function nowSeconds(): number {
   return Math.floor(Date.now() / 1000)
 }
 
-export const openWallet = async (terminal: Terminal, keyFile: string | undefined): Promise<Wallet> => {
+export async function openWallet(terminal: Terminal, keyFile: string | undefined): Promise<Wallet> {
   const key = await readPrivateKey(terminal, keyFile)
   const { privateKeyToAccount } = await import('viem/accounts')
   const account = privateKeyToAccount(key)

@@ -24,17 +24,17 @@ export const resultOf = (subject: Subject, reply: Reply): WriteResult =>
     : { ...subject, outcome: 'refused', status: reply.status, error: faultOf(reply) }
 
 /** @throws `cause` unless it is a SourceError: a fault of this program is not a result */
-export const resultOfFailure = (subject: Subject, cause: unknown): WriteResult => {
+export function resultOfFailure(subject: Subject, cause: unknown): WriteResult {
   if (!(cause instanceof SourceError)) throw cause
   const error = `${cause.reason}: ${cause.message}`
   return { ...subject, outcome: 'no_answer', status: null, error }
 }
 
-export const reportResults = async (
+export async function reportResults(
   terminal: Terminal,
   results: readonly WriteResult[],
   { verb, json }: { verb: string; json: boolean },
-): Promise<ExitCode> => {
+): Promise<ExitCode> {
   if (json || !terminal.stdout.isTTY) await printJson(terminal, results)
   else await print(terminal, results.map((result) => line(result, verb)).join(''))
   for (const { registry, listing_id, error } of results)
@@ -45,7 +45,7 @@ export const reportResults = async (
   return exitCodeOf(results)
 }
 
-const warningsOf = (answer: JsonObject | undefined): string[] => {
+function warningsOf(answer: JsonObject | undefined): string[] {
   const warnings = answer?.warnings
   if (!Array.isArray(warnings)) return []
   return warnings.filter(isJsonObject).map(({ path, message }) => `${String(path)}: ${String(message)}`)
@@ -55,7 +55,7 @@ const line = ({ registry, listing_id, outcome, error }: WriteResult, verb: strin
   safeText(`${registry}  ${listing_id}  ${outcome === 'accepted' ? verb : `failed: ${error}`}`).concat('\n')
 
 /** With no success, the code of the reason that all failures share. */
-const exitCodeOf = (results: readonly WriteResult[]): ExitCode => {
+function exitCodeOf(results: readonly WriteResult[]): ExitCode {
   const failed = results.filter(({ outcome }) => outcome !== 'accepted')
   if (failed.length === 0) return EXIT.ok
   if (failed.length < results.length) return EXIT.partial

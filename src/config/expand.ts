@@ -6,7 +6,7 @@ const VARIABLE = /\$\{([^}]*)\}/g
 type Expansion = { environment: Environment; problems: Violation[] }
 
 /** Replaces `${VAR}` in every string; an unset variable is a problem at its TOML path. */
-export const expandVariables = (value: unknown, expansion: Expansion, path = ''): unknown => {
+export function expandVariables(value: unknown, expansion: Expansion, path = ''): unknown {
   if (typeof value === 'string') return expandText(value, expansion, path)
   if (Array.isArray(value)) return value.map((item, n) => expandVariables(item, expansion, `${path}[${n}]`))
   if (typeof value !== 'object' || value === null || value instanceof Date) return value

@@ -35,7 +35,7 @@ const MAX_UPSTREAMS = 100
 type Reading = { file: string; folder: string; environment: Environment; problems: Violation[] }
 
 /** Adds what is wrong to `problems` and returns the defaults then. */
-export const parseGatewayFile = (text: string, reading: Reading): GatewayFile => {
+export function parseGatewayFile(text: string, reading: Reading): GatewayFile {
   const problemsBefore = reading.problems.length
   const document = expandVariables(parseToml(text, reading), reading)
   const parsed = gatewayFile.safeParse(document)
@@ -122,7 +122,7 @@ const gatewayFile = z.strictObject({
 
 type Document = z.infer<typeof gatewayFile>
 
-const parseToml = (source: string, { file, problems }: Reading): unknown => {
+function parseToml(source: string, { file, problems }: Reading): unknown {
   try {
     return parse(source)
   } catch (cause) {
@@ -132,7 +132,7 @@ const parseToml = (source: string, { file, problems }: Reading): unknown => {
   }
 }
 
-const position = (cause: unknown): string => {
+function position(cause: unknown): string {
   const { line, column } = cause as { line?: number; column?: number }
   return line === undefined ? '' : ` (line ${line}, column ${column})`
 }
@@ -154,7 +154,7 @@ const dotted = (path: readonly PropertyKey[]): string =>
     '',
   )
 
-const checkNames = ({ registry, upstreams }: Document, problems: Violation[]): void => {
+function checkNames({ registry, upstreams }: Document, problems: Violation[]): void {
   const taken = new Set(registry.enabled ? [registry.name] : [])
   for (const [n, { name, api_key_env, api_key_file }] of upstreams.entries()) {
     if (taken.has(name))
@@ -207,7 +207,7 @@ const arrange = (
   })),
 })
 
-const upstreamKey = (entry: z.infer<typeof upstream>, path: string, reading: Reading): string | null => {
+function upstreamKey(entry: z.infer<typeof upstream>, path: string, reading: Reading): string | null {
   const { folder, environment, problems } = reading
   if (entry.api_key_env !== undefined) {
     const key = environment[entry.api_key_env]?.trim()
@@ -228,7 +228,7 @@ const upstreamKey = (entry: z.infer<typeof upstream>, path: string, reading: Rea
 }
 
 /** The key travels in a header. */
-const checkedKey = (key: string | undefined, path: string, problems: Violation[]): string | null => {
+function checkedKey(key: string | undefined, path: string, problems: Violation[]): string | null {
   if (key && !/^[\x21-\x7e]+$/.test(key))
     problems.push({ path, message: 'the key holds characters that cannot be sent in a header' })
   return key || null

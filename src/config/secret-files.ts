@@ -8,7 +8,7 @@ export const SECRETS = ['REGISTRY_ADMIN_API_KEY', 'REGISTRY_BOOTSTRAP_API_KEY', 
 export const MAX_SECRET_BYTES = 16 * 1024
 
 /** Reads secrets from `<NAME>_FILE` files. Problems (set twice, unusable) never repeat what a file holds. */
-export const withSecretFiles = (environment: Environment, problems: Violation[]): Environment => {
+export function withSecretFiles(environment: Environment, problems: Violation[]): Environment {
   const found = SECRETS.flatMap((name) => {
     const secret = readSecretFile(name, environment, problems)
     return secret === null ? [] : [[name, secret] as const]
@@ -16,11 +16,11 @@ export const withSecretFiles = (environment: Environment, problems: Violation[])
   return found.length === 0 ? environment : { ...environment, ...Object.fromEntries(found) }
 }
 
-export const readSecretFile = (
+export function readSecretFile(
   name: (typeof SECRETS)[number],
   environment: Environment,
   problems: Violation[],
-): string | null => {
+): string | null {
   const variable = `${name}_FILE`
   const file = environment[variable]
   if (!file) return null
@@ -37,7 +37,7 @@ export const readSecretFile = (
   return /[\r\n]/.test(secret) ? complain(`${file} holds more than one line`) : secret
 }
 
-const read = (file: string): Buffer | string => {
+function read(file: string): Buffer | string {
   try {
     return readFileSync(file)
   } catch (cause) {

@@ -37,7 +37,7 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
   off: false,
 }
 
-export const readEnvironment = (environment: Environment, problems: Violation[]): Settings => {
+export function readEnvironment(environment: Environment, problems: Violation[]): Settings {
   const text = (name: string): string | null => environment[name] || null
   const complain = (path: string, message: string): void => void problems.push({ path, message })
 

@@ -19,7 +19,7 @@ const TRACE_SAMPLERS = [
 ] as const
 export type TraceSampler = (typeof TRACE_SAMPLERS)[number]
 
-export const readTracing = (environment: Environment, problems: Violation[]): TracingSettings | null => {
+export function readTracing(environment: Environment, problems: Violation[]): TracingSettings | null {
   const complain = (path: string, message: string): void => void problems.push({ path, message })
   const choice = <T extends string>(name: string, known: readonly T[], fallback: T): T => {
     const value = environment[name] || fallback

@@ -18,7 +18,7 @@ import { pushDownFilters } from '../upstream/spec/filter-pushdown.ts'
 
 type Agent = ReturnType<typeof createAgent>
 
-export const openMarket = (): Market => {
+export function openMarket(): Market {
   const agents: Agent[] = []
   const agentFor = (allowPrivateAddresses: boolean): Agent => {
     const agent = createAgent(
@@ -44,7 +44,7 @@ export const openMarket = (): Market => {
 }
 
 /** A Registry on the user's machine or network may refer to storefronts there. */
-const isLocal = ({ url }: Registry): boolean => {
+function isLocal({ url }: Registry): boolean {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
   return isPrivateAddress(host) || !/[.:]/.test(host) || /\.(localhost|local|internal)$/.test(host)
 }
@@ -72,7 +72,7 @@ const upstreamOptions = ({ url, key }: Registry, timeoutMs: number): UpstreamOpt
   allowPrivateAddresses: true,
 })
 
-const openSource = (upstream: UpstreamOptions, agent: Agent): Source => {
+function openSource(upstream: UpstreamOptions, agent: Agent): Source {
   const fetch = limitConcurrency(upstream, createFetchPage(upstream, agent))
   const publishers = new PublisherDirectory(createGet(upstream, agent), systemClock)
   const runs = {
@@ -92,7 +92,7 @@ const UNCACHED = {
   isCurrent: () => false,
 } as const
 
-const sendCall = async (agent: Agent, { method, url, key, body, timeoutMs }: Call): Promise<Reply> => {
+async function sendCall(agent: Agent, { method, url, key, body, timeoutMs }: Call): Promise<Reply> {
   const { origin, pathname, search } = new URL(url)
   const headers = {
     accept: 'application/json',

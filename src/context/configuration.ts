@@ -25,11 +25,11 @@ export type Configuration = Listener & {
 }
 
 /** @throws ConfigError when the filter spec cannot be used */
-export const openConfiguration = async (
+export async function openConfiguration(
   config: Config,
   foundation: Foundation,
   signal?: AbortSignal,
-): Promise<Configuration> => {
+): Promise<Configuration> {
   const closers = new Closers()
   const hold = async <T>(key: string, open: () => Promise<Opened<T>>): Promise<T> => {
     const held = await foundation.parts.hold(key, open)
@@ -61,11 +61,11 @@ export const openConfiguration = async (
   }
 }
 
-const openReplica = async (
+async function openReplica(
   { filters }: FilterSpec,
   { store, storeHealth, clock, onWorkerFault }: Foundation,
   signal?: AbortSignal,
-): Promise<Opened<Replica>> => {
+): Promise<Opened<Replica>> {
   const part = Symbol('replica')
   const options = {
     filters: [...filters.values()],
@@ -93,7 +93,7 @@ const openLimiter = async (
 
 type LocalOptions = { config: Config; spec: FilterSpec; replica: Replica; now: () => number }
 
-const openLocal = ({ config, spec, replica, now }: LocalOptions) => {
+function openLocal({ config, spec, replica, now }: LocalOptions) {
   const { name, enabled } = config.registry
   if (!enabled) return null
   const source: NamedSource = {
@@ -108,7 +108,7 @@ const openLocal = ({ config, spec, replica, now }: LocalOptions) => {
 }
 
 /** Loaded only for upstreams: a third of what a start loads. */
-const openUpstreams = async (options: UpstreamsOptions): Promise<Upstreams> => {
+async function openUpstreams(options: UpstreamsOptions): Promise<Upstreams> {
   if (options.config.upstreams.length === 0)
     return { upstreams: [], isReady: () => true, ready: async () => {} }
   const upstreams = await import('./upstreams.ts')

@@ -53,11 +53,11 @@ export type Foundation = {
 }
 
 /** @throws ConfigError when the store cannot be used */
-export const openFoundation = async (
+export async function openFoundation(
   config: Config,
   overrides: Overrides,
   sources: () => SourceBook['sources'],
-): Promise<Foundation> => {
+): Promise<Foundation> {
   const { storeUrl } = config
   const destination = new LogDestination(STDERR)
   const log = overrides.log ?? createLogger(config.logLevel, destination)
@@ -105,7 +105,7 @@ export const openFoundation = async (
 }
 
 /** Loads only the adapter in use, for a quick start. */
-const openStore = async (url: string, log: Logger): Promise<Store> => {
+async function openStore(url: string, log: Logger): Promise<Store> {
   if (url.startsWith(SQLITE)) {
     const { openSqliteStore } = await import('../store/sqlite.ts')
     return openSqliteStore(url.slice(SQLITE.length))
@@ -116,19 +116,19 @@ const openStore = async (url: string, log: Logger): Promise<Store> => {
   return store
 }
 
-const openTracing = async ({ tracing }: Config, log: Logger) => {
+async function openTracing({ tracing }: Config, log: Logger) {
   if (tracing === null) return null
   const { openTracer } = await import('../tracing/open-tracer.ts')
   return openTracer(tracing, log)
 }
 
-const openCounters = async (url: string): Promise<RedisCounters | null> => {
+async function openCounters(url: string): Promise<RedisCounters | null> {
   if (url.startsWith(SQLITE)) return null
   const { openRedisCounters } = await import('../store/redis-counters.ts')
   return openRedisCounters(url)
 }
 
-const folderBeside = (url: string): string | null => {
+function folderBeside(url: string): string | null {
   const database = /^sqlite:(?!:memory:)(.+)$/.exec(url)?.[1]
   return database === undefined ? null : `${database}-snapshots`
 }

@@ -22,14 +22,14 @@ type GatewayParts = {
   cursorSecret: string
 }
 
-export const openFederation = ({
+export function openFederation({
   config,
   spec,
   local,
   upstreams,
   clock,
   cursorSecret,
-}: GatewayParts): NonNullable<Service['gateway']> => {
+}: GatewayParts): NonNullable<Service['gateway']> {
   const { id, budgetMs } = config.gateway
   const sources = [...(local === null ? [] : [local.source]), ...upstreams.map(({ source }) => source)].map(
     traceSource,

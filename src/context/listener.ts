@@ -33,7 +33,7 @@ export type Listener = {
   idle: () => Promise<void>
 }
 
-export const openListener = (parts: ListenerParts): Listener => {
+export function openListener(parts: ListenerParts): Listener {
   const { config, spec, foundation, replica, federation, limiter, isReady } = parts
   const { store, log, requests, traced, recover, nowSeconds, metrics } = foundation
   const { adminKey, registry, limits, metricsPublic } = config

@@ -30,7 +30,7 @@ type SharedState = {
 
 const PREFIX = 'entrepot:'
 
-export const openSharing = async (config: Config, foundation: Foundation): Promise<Opened<Sharing>> => {
+export async function openSharing(config: Config, foundation: Foundation): Promise<Opened<Sharing>> {
   const { now } = foundation.clock
   const { maxBytes } = config.cache
   const runs = new LruCache<StoredRun>({ maxBytes, sizeOf: ({ retainedBytes }) => retainedBytes, now })
@@ -54,7 +54,7 @@ export const openSharing = async (config: Config, foundation: Foundation): Promi
   return { value: sharing, close: () => redis?.close() }
 }
 
-const openRedis = async (url: string, memory: MemoryBudget, now: () => number) => {
+async function openRedis(url: string, memory: MemoryBudget, now: () => number) {
   const [{ RedisCache }, { redisBreakerState }, { redisSnapshot }, connection] = await Promise.all([
     import('../cache/redis.ts'),
     import('../cache/redis-breaker-state.ts'),

@@ -24,12 +24,12 @@ export type Upstreams = {
   ready: () => Promise<void>
 }
 
-export const openUpstreams = async ({
+export async function openUpstreams({
   config,
   spec,
   foundation,
   hold,
-}: UpstreamsOptions): Promise<Upstreams> => {
+}: UpstreamsOptions): Promise<Upstreams> {
   const sharing = await hold('sharing', () => openSharing(config, foundation))
   sharing.configure(config)
   const vocabularies = await hold('vocabularies', openVocabularies)
@@ -58,13 +58,13 @@ type OpenOptions = {
   vocabularies: Vocabularies
 }
 
-const openUpstream = async ({
+async function openUpstream({
   upstream,
   config,
   foundation,
   sharing,
   vocabularies,
-}: OpenOptions): Promise<Opened<Upstream>> => {
+}: OpenOptions): Promise<Opened<Upstream>> {
   const { clock, random, log, resolver } = foundation
   const { id: gatewayId, schema, budgetMs } = config.gateway
   const agent = createAgent(upstream, resolver.lookup)
@@ -108,11 +108,11 @@ const openUpstream = async ({
 }
 
 /** An open snapshot is newer than the saved one; only the newest puller saves. */
-const handOver = (
+function handOver(
   storage: SnapshotStorage | null,
   open: readonly SnapshotPuller[],
   isNewest: () => boolean,
-): SnapshotStorage => {
+): SnapshotStorage {
   const before = open.at(-1)
   return {
     load: async () => before?.saved() ?? (await storage?.load()) ?? null,
@@ -123,10 +123,10 @@ const handOver = (
 }
 
 /** Visibility and priority can change while the upstream stays open. */
-const withVisibility = (
+function withVisibility(
   upstream: Upstream,
   { visibility, priority }: Pick<UpstreamOptions, 'visibility' | 'priority'>,
-): Upstream => {
+): Upstream {
   const { source } = upstream
   return {
     ...upstream,
@@ -149,17 +149,14 @@ type Vocabularies = Set<() => readonly Filter[]>
 
 const openVocabularies = async (): Promise<Opened<Vocabularies>> => ({ value: new Set(), close: () => {} })
 
-const openVocabulary = async (
-  { filters }: FilterSpec,
-  vocabularies: Vocabularies,
-): Promise<Opened<unknown>> => {
+async function openVocabulary({ filters }: FilterSpec, vocabularies: Vocabularies): Promise<Opened<unknown>> {
   const own = () => [...filters.values()]
   vocabularies.add(own)
   return { value: own, close: () => vocabularies.delete(own) }
 }
 
 /** Everything an upstream is made of, without how it is shown and what it shares. */
-const keyOf = (upstream: UpstreamOptions, { gateway, cache }: Config): string => {
+function keyOf(upstream: UpstreamOptions, { gateway, cache }: Config): string {
   const { priority: _, visibility: __, ...made } = upstream
   const { maxBytes, ...policy } = cache
   return `upstream ${JSON.stringify([made, gateway, policy, maxBytes === 0])}`

@@ -35,11 +35,11 @@ export const CLOSED: Breaker = {
 }
 
 /** Ignores events that do not fit its state, such as late answers. `random`: 0 to 1. */
-export const afterEvent = (
+export function afterEvent(
   breaker: Breaker,
   event: BreakerEvent,
   { now, random }: { now: number; random: number },
-): Breaker => {
+): Breaker {
   switch (event) {
     case 'passed':
       return breaker.state === 'closed'
@@ -56,7 +56,7 @@ export const afterEvent = (
   }
 }
 
-const afterFailure = (breaker: Breaker, now: number, random: number): Breaker => {
+function afterFailure(breaker: Breaker, now: number, random: number): Breaker {
   const recent = counted(breaker.recent, now, 1)
   const next = { ...breaker, failuresInARow: breaker.failuresInARow + 1, recent }
   const calls = recent.reduce((sum, second) => sum + second.calls, 0)
@@ -65,19 +65,19 @@ const afterFailure = (breaker: Breaker, now: number, random: number): Breaker =>
   return isFailing || next.failuresInARow >= MAX_FAILURES_IN_A_ROW ? opened(next, now, random) : next
 }
 
-const afterPass = (breaker: Breaker): Breaker => {
+function afterPass(breaker: Breaker): Breaker {
   const probesPassed = breaker.probesPassed + 1
   return probesPassed >= PROBES_TO_CLOSE ? CLOSED : { ...breaker, probesPassed }
 }
 
-const opened = (breaker: Breaker, now: number, random: number): Breaker => {
+function opened(breaker: Breaker, now: number, random: number): Breaker {
   const ms = Math.min(OPEN_MS * 2 ** breaker.opened, MAX_OPEN_MS)
   const retryAt = now + ms * (1 + OPEN_JITTER * (2 * random - 1))
   return { ...breaker, state: 'open', recent: [], opened: breaker.opened + 1, retryAt, probesPassed: 0 }
 }
 
 /** Also drops seconds of the future: the clock may have been set back. */
-const counted = (recent: readonly Second[], now: number, failures: number): readonly Second[] => {
+function counted(recent: readonly Second[], now: number, failures: number): readonly Second[] {
   const second = Math.floor(now / 1000)
   const last = recent.at(-1)
   if (last?.second === second)

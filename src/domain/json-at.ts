@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonValue } from './json.ts'
 
 /** `null` where the path leads nowhere. */
-export const at = (value: JsonValue | undefined, ...path: readonly (string | number)[]): JsonValue => {
+export function at(value: JsonValue | undefined, ...path: readonly (string | number)[]): JsonValue {
   let found: JsonValue = value ?? null
   for (const step of path) {
     if (typeof step === 'number') found = Array.isArray(found) ? (found[step] ?? null) : null
@@ -10,10 +10,7 @@ export const at = (value: JsonValue | undefined, ...path: readonly (string | num
   return found
 }
 
-export const textAt = (
-  value: JsonValue | undefined,
-  ...path: readonly (string | number)[]
-): string | null => {
+export function textAt(value: JsonValue | undefined, ...path: readonly (string | number)[]): string | null {
   const found = at(value, ...path)
   return typeof found === 'string' ||
     typeof found === 'number' ||

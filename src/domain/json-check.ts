@@ -147,7 +147,7 @@ const isHexDigit = (byte: number | undefined): boolean =>
 const isMark = (byte: number): boolean => byte === QUOTE || byte === BACKSLASH || byte < SPACE
 
 /** The lowest set bit marks a byte: https://graphics.stanford.edu/~seander/bithacks.html#HasLessInWord */
-const marksIn = (word: number): number => {
+function marksIn(word: number): number {
   const quotes = word ^ 0x22222222
   const backslashes = word ^ 0x5c5c5c5c
   const zeros = ((quotes - 0x01010101) & ~quotes) | ((backslashes - 0x01010101) & ~backslashes)

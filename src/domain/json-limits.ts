@@ -5,7 +5,7 @@ const MAX_NESTING = 32
 const MAX_ARRAY_ITEMS = 1000
 
 /** `null` within the limit. Never throws. */
-export const depthProblem = (text: Uint8Array): string | null => {
+export function depthProblem(text: Uint8Array): string | null {
   const depth = nestingDepth(text)
   return depth > MAX_NESTING ? `JSON is nested ${depth} deep; at most ${MAX_NESTING} is allowed` : null
 }

@@ -16,11 +16,11 @@ export type Member = Slice & { name: string; value: Slice }
  * Members in order, repeated names included, of valid JSON. `endOf` may save a second scan of a value.
  * @throws SyntaxError for a name that is not a JSON string
  */
-export const objectMembers = (
+export function objectMembers(
   bytes: Uint8Array,
   at = 0,
   endOf: (name: string, start: number) => number | null = () => null,
-): Member[] => {
+): Member[] {
   const members: Member[] = []
   let position = skipSpace(bytes, skipSpace(bytes, at) + 1)
   while (bytes[position] === QUOTE) {
@@ -36,7 +36,7 @@ export const objectMembers = (
 }
 
 /** Returns the same bytes where no member has that name. */
-export const withoutMember = (bytes: Uint8Array, name: string): Uint8Array => {
+export function withoutMember(bytes: Uint8Array, name: string): Uint8Array {
   const members = objectMembers(bytes)
   if (!members.some((member) => member.name === name)) return bytes
   const kept = members.filter((member) => member.name !== name)
@@ -48,7 +48,7 @@ export const withoutMember = (bytes: Uint8Array, name: string): Uint8Array => {
 }
 
 /** `value` is JSON text. */
-export const withMember = (bytes: Uint8Array, name: string, value: string): Buffer => {
+export function withMember(bytes: Uint8Array, name: string, value: string): Buffer {
   const close = bytes.lastIndexOf(CLOSE_BRACE)
   const comma = isEmptyBefore(bytes, close) ? '' : ','
   return Buffer.concat([bytes.subarray(0, close), Buffer.from(`${comma}${JSON.stringify(name)}:${value}}`)])
@@ -58,7 +58,7 @@ const COMMA_BYTES = Buffer.from(',')
 const OPEN_BYTES = Buffer.from('{')
 const CLOSE_BYTES = Buffer.from('}')
 
-const isEmptyBefore = (bytes: Uint8Array, close: number): boolean => {
+function isEmptyBefore(bytes: Uint8Array, close: number): boolean {
   let position = close - 1
   while (isSpace(bytes[position])) position--
   return bytes[position] === OPEN_BRACE

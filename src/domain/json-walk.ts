@@ -1,5 +1,5 @@
 /** 0 for a scalar. Never throws, whatever the bytes. */
-export const nestingDepth = (bytes: Uint8Array): number => {
+export function nestingDepth(bytes: Uint8Array): number {
   const start = skipSpace(bytes, 0)
   return isOpening(bytes[start]) ? walkContainer(bytes, start).depth : 0
 }
@@ -33,11 +33,11 @@ export const arrayAt = (bytes: Uint8Array, at: number): { elements: Element[]; e
   })
 
 /** `elementAt` returns an `end` equal to its argument where no element starts. */
-const arrayOf = <E extends { end: number }>(
+function arrayOf<E extends { end: number }>(
   bytes: Uint8Array,
   at: number,
   elementAt: (at: number) => E,
-): { elements: E[]; end: number } | null => {
+): { elements: E[]; end: number } | null {
   const elements: E[] = []
   const open = skipSpace(bytes, at)
   if (bytes[open] !== OPEN_BRACKET) return null
@@ -70,14 +70,14 @@ const isOpening = (byte: number | undefined): boolean => byte === OPEN_BRACE || 
 export const isSpace = (byte: number | undefined): boolean =>
   byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09
 
-export const skipSpace = (bytes: Uint8Array, at: number): number => {
+export function skipSpace(bytes: Uint8Array, at: number): number {
   let position = at
   while (isSpace(bytes[position])) position++
   return position
 }
 
 /** Behind the string that opens at `at`; the end of the bytes where it is not closed. */
-export const stringEnd = (bytes: Uint8Array, at: number): number => {
+export function stringEnd(bytes: Uint8Array, at: number): number {
   let position = at + 1
   while (position < bytes.length) {
     const byte = bytes[position]
@@ -89,7 +89,7 @@ export const stringEnd = (bytes: Uint8Array, at: number): number => {
 
 type Walk = { end: number; depth: number }
 
-export const walkValue = (bytes: Uint8Array, at: number): Walk => {
+export function walkValue(bytes: Uint8Array, at: number): Walk {
   const first = bytes[at]
   if (isOpening(first)) return walkContainer(bytes, at)
   if (first === QUOTE) return { end: stringEnd(bytes, at), depth: 0 }
@@ -102,7 +102,7 @@ const endsScalar = (byte: number): boolean =>
   byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte <= SPACE
 
 /** Every byte of every answer passes this loop. Inlined, it is three times as fast as with calls. */
-const walkContainer = (bytes: Uint8Array, at: number): Walk => {
+function walkContainer(bytes: Uint8Array, at: number): Walk {
   const length = bytes.length
   let depth = 0
   let deepest = 0

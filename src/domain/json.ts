@@ -36,7 +36,7 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Equality as JSON: members in any order, numbers by value (`99` is `99.0`). */
-export const sameJson = (one: JsonValue | undefined, other: JsonValue | undefined): boolean => {
+export function sameJson(one: JsonValue | undefined, other: JsonValue | undefined): boolean {
   if (one === other) return true
   if (Array.isArray(one)) {
     return Array.isArray(other) && one.length === other.length && one.every((v, n) => sameJson(v, other[n]))

@@ -74,7 +74,7 @@ export function frameBytes(listingId: string): number {
 }
 
 /** Published fields are kept to the byte. A row changes when its publisher changes its storefront. */
-export const renderListing = (record: ListingRecord, storefrontUrl: string | null): string => {
+export function renderListing(record: ListingRecord, storefrontUrl: string | null): string {
   const { createdAt, updatedAt } = record
   const created = formatTimestamp(createdAt)
   const updated = updatedAt === createdAt ? created : formatTimestamp(updatedAt)

@@ -4,7 +4,7 @@ import { textAt } from './json-at.ts'
 /** The first rate of the first escrow, in base units; the token's decimals are on its chain. */
 export type Price = { value: bigint; per: string; token: string | null; chain: string | null }
 
-export const priceOf = (listing: JsonObject): Price | null => {
+export function priceOf(listing: JsonObject): Price | null {
   const rate = (member: string) => textAt(listing, 'accepted_escrows', 0, 'rates', 0, member)
   const value = rate('value')
   const per = rate('per')
@@ -18,7 +18,7 @@ export const priceOf = (listing: JsonObject): Price | null => {
 }
 
 /** `16,800,000`; `1/token` for a unit other than the hour. */
-export const showPrice = (price: Price | null): string | null => {
+export function showPrice(price: Price | null): string | null {
   if (price === null) return null
   return price.per === 'hour' ? grouped(price.value) : `${grouped(price.value)}/${price.per}`
 }

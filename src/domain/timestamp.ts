@@ -5,7 +5,7 @@ export type Micros = number
 export const nowMicros = (): Micros => Date.now() * 1000
 
 /** `2026-11-20T15:33:44.792803`: six fraction digits, no suffix, UTC. */
-export const formatTimestamp = (at: Micros): string => {
+export function formatTimestamp(at: Micros): string {
   const second = Math.floor(at / MICROS_PER_SECOND)
   const fraction = String(at - second * MICROS_PER_SECOND + MICROS_PER_SECOND).slice(1)
   const minute = Math.floor(second / 60)
@@ -16,7 +16,7 @@ export const formatTimestamp = (at: Micros): string => {
 let lastMinute = Number.NaN
 let lastText = ''
 
-const formatMinute = (minute: number): string => {
+function formatMinute(minute: number): string {
   if (minute !== lastMinute) {
     lastText = new Date(minute * 60_000).toISOString().slice(0, -':00.000Z'.length)
     lastMinute = minute
@@ -34,7 +34,7 @@ const ISO =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}:?\d{2})?$/
 
 /** UTC without an offset (JavaScript's parser would take local time). Cuts digits past the microsecond. */
-export const parseTimestamp = (text: string): Micros | null => {
+export function parseTimestamp(text: string): Micros | null {
   const plain = parsePlain(text)
   if (!Number.isNaN(plain)) return plain
   const parts = ISO.exec(text)
@@ -50,7 +50,7 @@ const PLAIN_LENGTH = '2026-11-20T15:33:44.792803'.length
 const SURE_DAYS = 28
 
 /** Our own format, in a tenth of the time; NaN for other text. */
-const parsePlain = (text: string): Micros => {
+function parsePlain(text: string): Micros {
   if (text.length !== PLAIN_LENGTH || text[4] !== '-' || text[7] !== '-' || text[10] !== 'T')
     return Number.NaN
   if (text[13] !== ':' || text[16] !== ':' || text[19] !== '.') return Number.NaN
@@ -65,7 +65,7 @@ const parsePlain = (text: string): Micros => {
   return (days + (hour * 3600 + minute * 60 + second) * 1000) * 1000 + digitsAt(text, 20, 6)
 }
 
-const digitsAt = (text: string, at: number, count: number): number => {
+function digitsAt(text: string, at: number, count: number): number {
   let value = 0
   for (let position = at; position < at + count; position++) {
     const digit = text.charCodeAt(position) - ZERO
@@ -77,7 +77,7 @@ const digitsAt = (text: string, at: number, count: number): number => {
 
 const ZERO = '0'.charCodeAt(0)
 
-const offsetMicros = (zone: string): Micros => {
+function offsetMicros(zone: string): Micros {
   if (zone === 'Z' || zone === 'z') return 0
   const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2))
   return (zone.startsWith('-') ? -minutes : minutes) * 60_000_000

@@ -31,10 +31,10 @@ const LONG_MEMBER = 128
 const MAX_MEMBERS = 32
 const MAX_TRACEPARENT_LENGTH = 512
 
-export const readTrace = (
+export function readTrace(
   traceparent: string | undefined,
   tracestate: string | undefined,
-): Trace | undefined => {
+): Trace | undefined {
   if (traceparent === undefined || traceparent.length > MAX_TRACEPARENT_LENGTH) return undefined
   const match = TRACEPARENT.exec(traceparent.trim())
   if (match === null) return undefined
@@ -48,7 +48,7 @@ export const readTrace = (
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
-export const traceHeaders = (trace: Trace | undefined): Readonly<Record<string, string>> => {
+export function traceHeaders(trace: Trace | undefined): Readonly<Record<string, string>> {
   if (trace === undefined) return NONE
   const { traceId, spanId, isSampled, state } = trace
   const traceparent = `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
@@ -57,12 +57,12 @@ export const traceHeaders = (trace: Trace | undefined): Readonly<Record<string, 
 
 const NONE = {}
 
-export const inSpan = <T>(
+export function inSpan<T>(
   trace: Trace | undefined,
   name: string,
   work: () => T,
   describe: (result: T) => Attributes,
-): T => {
+): T {
   if (trace?.begin === undefined) return work()
   const span = trace.begin(name, 'internal')
   try {
@@ -77,7 +77,7 @@ export const inSpan = <T>(
 }
 
 /** Empty where a member is malformed or repeated; drops members beyond the length. */
-const boundedState = (tracestate: string | undefined): string => {
+function boundedState(tracestate: string | undefined): string {
   if (tracestate === undefined || tracestate.length > MAX_MEMBERS * MAX_STATE_LENGTH) return ''
   const members = tracestate.split(',').map((member) => member.trim())
   const given = members.filter((member) => member !== '')

@@ -18,7 +18,7 @@ export type CanonicalValue =
   | { readonly [name: string]: CanonicalValue }
 
 /** The canonical JSON of docs/protocol.md#72-the-response-and-its-etag. A bare number is an integer. */
-export const canonicalJson = (value: CanonicalValue): string => {
+export function canonicalJson(value: CanonicalValue): string {
   if (typeof value === 'string') return canonicalString(value)
   if (value instanceof Float) return canonicalFloat(value.value)
   if (value === null || typeof value !== 'object') return String(value)
@@ -49,7 +49,7 @@ const escapeUnit = (unit: string): string =>
   SHORT_ESCAPES[unit] ?? `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** Python's `repr`: the shortest digits that read back, with an exponent below 1e-4 and from 1e16 up. */
-const canonicalFloat = (value: number): string => {
+function canonicalFloat(value: number): string {
   const sign = value < 0 || Object.is(value, -0) ? '-' : ''
   const [mantissa = '', exponentText] = Math.abs(value).toExponential().split('e')
   const exponent = Number(exponentText)

@@ -4,12 +4,12 @@ import { OVERRIDE_PREFIX } from './reserved.ts'
 type Described = Pick<Filter, 'name' | 'path' | 'op' | 'alias_kind' | 'on_missing'>
 
 /** One line for people and agents: which listings a filter keeps, and how to write its value. */
-export const describeFilter = ({ name, path, on_missing, ...filter }: Described): string => {
+export function describeFilter({ name, path, on_missing, ...filter }: Described): string {
   const [kept, other] = on_missing === 'pass' ? ['kept', true] : ['dropped', false]
   return `${path} ${meaning(filter)}. Listings without it are ${kept}; ${OVERRIDE_PREFIX}${name}=${other} turns that round`
 }
 
-const meaning = ({ op, alias_kind }: Pick<Filter, 'op' | 'alias_kind'>): string => {
+function meaning({ op, alias_kind }: Pick<Filter, 'op' | 'alias_kind'>): string {
   if (op === 'in') return 'is the value, or one of in:[a,b]'
   if (op === 'not_in') return 'is none of not_in:[a,b]'
   if (op === 'exists') return 'is there, or is not: exists:true, exists:false'

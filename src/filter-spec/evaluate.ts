@@ -11,14 +11,14 @@ export const matches = (criterion: Criterion, document: JsonValue): boolean =>
   failureOf(criterion, document) === null
 
 /** `null` where the document passes. */
-export const failureOf = (criterion: Criterion, document: JsonValue): 'value' | 'missing' | null => {
+export function failureOf(criterion: Criterion, document: JsonValue): 'value' | 'missing' | null {
   const values = resolvePath(criterion.filter.compiled, document)
   if (values.length === 0) return criterion.onMissing === 'pass' ? null : 'missing'
   return passes(criterion.test, values) ? null : 'value'
 }
 
 /** docs/protocol.md#63-matching. `values`: one or more, no nulls. Another type never matches. */
-export const passes = (test: Test, values: readonly JsonValue[]): boolean => {
+export function passes(test: Test, values: readonly JsonValue[]): boolean {
   switch (test.op) {
     case 'in':
       return values.some((value) => isIn(test.values, value))
@@ -38,7 +38,7 @@ const isWithin = (low: Bound | null, high: Bound | null, value: Scalar | null): 
   (low === null || (low.inclusive ? low.value <= value : low.value < value)) &&
   (high === null || (high.inclusive ? value <= high.value : value < high.value))
 
-const isIn = (wanted: ReadonlySet<Scalar>, value: JsonValue): boolean => {
+function isIn(wanted: ReadonlySet<Scalar>, value: JsonValue): boolean {
   const scalar = toScalar(value)
   return scalar !== null && wanted.has(scalar)
 }

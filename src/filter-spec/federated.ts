@@ -19,7 +19,7 @@ export type FederatedSpec = {
 }
 
 /** Adds upstreams' filters. The lowest priority number defines a name; `registries` are those that agree. */
-export const federate = (own: FilterSpec, upstreams: readonly Declaring[]): FederatedSpec => {
+export function federate(own: FilterSpec, upstreams: readonly Declaring[]): FederatedSpec {
   const added = addedFilters(own, upstreams)
   if (added.length === 0) return { etag: own.etag, filters: own.filters, body: renderFilterSpec(own) }
   const filters = new Map(own.filters)
@@ -31,7 +31,7 @@ export const federate = (own: FilterSpec, upstreams: readonly Declaring[]): Fede
 
 type Added = { filter: Filter; registries: readonly string[] }
 
-const addedFilters = (own: FilterSpec, upstreams: readonly Declaring[]): Added[] => {
+function addedFilters(own: FilterSpec, upstreams: readonly Declaring[]): Added[] {
   const meant = new Map<string, Filter>()
   for (const { spec } of upstreams.toSorted((a, b) => a.priority - b.priority)) {
     for (const [name, filter] of spec.filters) {
@@ -44,7 +44,7 @@ const addedFilters = (own: FilterSpec, upstreams: readonly Declaring[]): Added[]
 }
 
 /** Only a `kind = "gateway"` upstream is trusted with names of other Registries. */
-const declaring = ({ name, kind, spec }: Declaring, filter: Filter): string[] => {
+function declaring({ name, kind, spec }: Declaring, filter: Filter): string[] {
   const declared = spec.filters.get(filter.name)
   if (declared === undefined || !isSameFilter(declared, filter)) return []
   const behind = kind === 'gateway' ? spec.registries.get(filter.name) : undefined

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 
 /** Ignores `format` and unknown keywords, as deployed. @throws Error for an invalid JSON Schema 2020-12 */
-export const compileListingShape = (shape: Readonly<Record<string, unknown>>): ValidateFunction => {
+export function compileListingShape(shape: Readonly<Record<string, unknown>>): ValidateFunction {
   const validate = compiled.get(shape) ?? new Ajv2020(OPTIONS).compile(shape)
   compiled.set(shape, validate)
   return validate

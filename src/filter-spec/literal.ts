@@ -4,7 +4,7 @@ import type { ValueType } from './filter.ts'
 const MAX_INTEGER_DIGITS = 4_300
 
 /** docs/protocol.md#62-value-types. Booleans are 0 or 1, numbers may be NaN or infinite; `null`: invalid. */
-export const readLiteral = (type: ValueType, text: string): string | number | bigint | null => {
+export function readLiteral(type: ValueType, text: string): string | number | bigint | null {
   switch (type) {
     case 'string':
     case 'address':
@@ -21,7 +21,7 @@ export const readLiteral = (type: ValueType, text: string): string | number | bi
 }
 
 /** One of six words in any case, without blanks. */
-export const readBoolean = (text: string): boolean | null => {
+export function readBoolean(text: string): boolean | null {
   const word = text.toLowerCase()
   if (word === 'true' || word === '1' || word === 'yes') return true
   if (word === 'false' || word === '0' || word === 'no') return false
@@ -37,7 +37,7 @@ const INTEGER = /^[+-]?\d+(?:_\d+)*$/
 const NUMBER = /^[+-]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+(?:_\d+)*)?$/i
 const NAMED_NUMBER = /^([+-]?)(?:(inf(?:inity)?)|nan)$/i
 
-const readInteger = (text: string): number | bigint | null => {
+function readInteger(text: string): number | bigint | null {
   const plain = plainDigits(text)
   if (!INTEGER.test(plain)) return null
   const literal = plain.replace(/[_+]/g, '')
@@ -47,7 +47,7 @@ const readInteger = (text: string): number | bigint | null => {
   return Number.isSafeInteger(double) ? double : value
 }
 
-const readNumber = (text: string): number | null => {
+function readNumber(text: string): number | null {
   const plain = plainDigits(text)
   if (NUMBER.test(plain)) return Number(plain.replaceAll('_', ''))
   const named = NAMED_NUMBER.exec(plain)
@@ -64,14 +64,14 @@ const OTHER_DIGIT = /[^\P{Nd}0-9]/gu
 const DIGIT = /^\p{Nd}$/u
 
 /** Unicode keeps decimal digits in runs of ten, from 0 to 9. */
-const digitValue = (digit: string): number => {
+function digitValue(digit: string): number {
   const code = digit.codePointAt(0)!
   let start = code
   while (DIGIT.test(String.fromCodePoint(start - 1))) start--
   return (code - start) % 10
 }
 
-const trimmed = (text: string, space: RegExp): string => {
+function trimmed(text: string, space: RegExp): string {
   let start = 0
   let end = text.length
   while (start < end && space.test(text[start]!)) start++

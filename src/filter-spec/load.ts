@@ -14,7 +14,7 @@ import { readYaml } from './yaml-document.ts'
 export const readFilterSpec = (file: string): FilterSpec => parseFilterSpec(readText(file), file)
 
 /** @throws ConfigError with every problem: its path is file, key and filter, its message the reason */
-export const parseFilterSpec = (text: string, file: string): FilterSpec => {
+export function parseFilterSpec(text: string, file: string): FilterSpec {
   const reading = readYaml(text)
   if ('problems' in reading) throw refusal(file, reading.problems)
   const problems: Violation[] = []
@@ -35,7 +35,7 @@ export const parseFilterSpec = (text: string, file: string): FilterSpec => {
   }
 }
 
-const readText = (file: string): string => {
+function readText(file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
   } catch (cause) {
@@ -59,7 +59,7 @@ const isMapping = (value: CanonicalValue | undefined): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Float)
 
 /** As `JSON.parse` would give it: no floats apart from integers, large integers as doubles. */
-const toPlain = (value: CanonicalValue): unknown => {
+function toPlain(value: CanonicalValue): unknown {
   if (value instanceof Float) return value.value
   if (typeof value === 'bigint') return Number(value)
   if (Array.isArray(value)) return value.map(toPlain)
@@ -69,7 +69,7 @@ const toPlain = (value: CanonicalValue): unknown => {
 const plainMapping = (mapping: Members): Record<string, unknown> =>
   Object.fromEntries(Object.entries(mapping).map(([name, member]) => [name, toPlain(member)]))
 
-const readFilters = (list: CanonicalValue | undefined, problems: Violation[]): FilterDefinition[] => {
+function readFilters(list: CanonicalValue | undefined, problems: Violation[]): FilterDefinition[] {
   if (!Array.isArray(list)) return []
   const places = new Map<unknown, string>()
   return list.slice(0, MAX_FILTERS).flatMap((entry: CanonicalValue, n) => {
@@ -85,10 +85,10 @@ const readFilters = (list: CanonicalValue | undefined, problems: Violation[]): F
   })
 }
 
-const readListingShape = (
+function readListingShape(
   shape: CanonicalValue | undefined,
   problems: Violation[],
-): Record<string, unknown> | null => {
+): Record<string, unknown> | null {
   if (!isMapping(shape)) return null
   const listingShape = plainMapping(shape)
   try {
@@ -100,13 +100,13 @@ const readListingShape = (
   return listingShape
 }
 
-const check = <Output>(
+function check<Output>(
   schema: z.ZodType<Output>,
   value: unknown,
   problems: Violation[],
   root: string,
   label: string,
-): Output | null => {
+): Output | null {
   const result = schema.safeParse(value, {
     error: ({ input }) => (input === undefined ? 'is missing' : undefined),
   })

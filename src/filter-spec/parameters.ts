@@ -11,10 +11,10 @@ import { OVERRIDE_PREFIX } from './reserved.ts'
  * counts, at its first position; an empty one is ignored, even of an unknown filter.
  * @throws EntrepotError `bad_request` for the first wrong parameter
  */
-export const parseCriteria = (
+export function parseCriteria(
   spec: Pick<FilterSpec, 'filters'>,
   pairs: readonly (readonly [name: string, value: string])[],
-): Criterion[] => {
+): Criterion[] {
   const parameters = new Map(pairs)
   const overrides = readOverrides(spec, parameters)
   const criteria: Criterion[] = []
@@ -29,10 +29,10 @@ export const parseCriteria = (
 }
 
 /** `strict.NAME=true` drops listings without the field; `false` keeps them. */
-const readOverrides = (
+function readOverrides(
   spec: Pick<FilterSpec, 'filters'>,
   parameters: ReadonlyMap<string, string>,
-): Map<string, OnMissing> => {
+): Map<string, OnMissing> {
   const overrides = new Map<string, OnMissing>()
   for (const [parameter, value] of parameters) {
     if (!parameter.startsWith(OVERRIDE_PREFIX)) continue

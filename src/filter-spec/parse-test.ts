@@ -6,12 +6,12 @@ import { toScalar } from './scalar.ts'
 import { readInterval, readItems, readSetForm, type SetForm } from './set-form.ts'
 
 /** @throws EntrepotError `bad_request` that begins with the filter's name */
-export const parseTest = (filter: FilterDefinition, raw: string): Test => {
+export function parseTest(filter: FilterDefinition, raw: string): Test {
   const form = readSetForm(raw)
   return form === null ? plainTest(filter, raw) : setTest(filter, form)
 }
 
-const plainTest = (filter: FilterDefinition, raw: string): Test => {
+function plainTest(filter: FilterDefinition, raw: string): Test {
   const { name, op, alias_kind: alias } = filter
   if (op === 'exists' || op === 'not_in') {
     const example = `${op}:[...] / exists:true`
@@ -30,7 +30,7 @@ const plainTest = (filter: FilterDefinition, raw: string): Test => {
     : rangeTest(filter.value_type, null, end)
 }
 
-const setTest = (filter: FilterDefinition, form: SetForm): Test => {
+function setTest(filter: FilterDefinition, form: SetForm): Test {
   if (form.op !== filter.op) {
     return refuse(filter.name, `filter declares op='${filter.op}', URL uses op='${form.op}'`)
   }
@@ -46,7 +46,7 @@ const setTest = (filter: FilterDefinition, form: SetForm): Test => {
   }
 }
 
-const intervalTest = (filter: FilterDefinition, payload: string): Test => {
+function intervalTest(filter: FilterDefinition, payload: string): Test {
   const { low, high, lowInclusive, highInclusive } = readInterval(filter.name, payload)
   const end = (text: string, inclusive: boolean) =>
     text === '' ? null : bound(parseValue(filter, text), inclusive)
@@ -54,7 +54,7 @@ const intervalTest = (filter: FilterDefinition, payload: string): Test => {
 }
 
 /** `null` is NaN, which equals nothing. */
-const parseValue = ({ name, value_type: type }: FilterDefinition, text: string): Scalar | null => {
+function parseValue({ name, value_type: type }: FilterDefinition, text: string): Scalar | null {
   const value = readLiteral(type, text)
   return value === null ? refuse(name, `expected ${type}, got ${quote(text)}`) : toScalar(value)
 }

@@ -8,7 +8,7 @@ export type Path = readonly Step[]
 export const MAX_PATH_CHARACTERS = 1_000
 
 /** Refuses bare names as the deployed parser does: docs/protocol.md#64-paths. @throws SyntaxError */
-export const compilePath = (text: string): Path => {
+export function compilePath(text: string): Path {
   if (text === '') throw new SyntaxError('path is empty')
   if (text.length > MAX_PATH_CHARACTERS) {
     throw new SyntaxError(`path is longer than ${MAX_PATH_CHARACTERS} characters`)
@@ -25,7 +25,7 @@ export const compilePath = (text: string): Path => {
 }
 
 /** Drops nulls. Own properties only; every element of a non-array is the value itself. */
-export const resolvePath = (path: Path, document: JsonValue): JsonValue[] => {
+export function resolvePath(path: Path, document: JsonValue): JsonValue[] {
   let found: JsonValue[] = document === null ? [] : [document]
   for (const step of path) found = follow(step, found)
   return found
@@ -49,7 +49,7 @@ const stepAt = (text: string, at: number): Token | null =>
         ? nameAt(text, 0)
         : null
 
-const bracketAt = (text: string, at: number): Token | null => {
+function bracketAt(text: string, at: number): Token | null {
   const every = matchAt(EVERY, text, at)
   if (every !== null) return { step: { kind: 'every' }, end: at + every[0].length }
   const index = matchAt(INDEX, text, at)
@@ -60,19 +60,19 @@ const bracketAt = (text: string, at: number): Token | null => {
   return { step: { kind: 'member', name }, end: at + quoted[0].length }
 }
 
-const nameAt = (text: string, at: number): Token | null => {
+function nameAt(text: string, at: number): Token | null {
   const name = matchAt(NAME, text, at)?.[0]
   return name === undefined || NEEDS_QUOTES.test(name)
     ? null
     : { step: { kind: 'member', name }, end: at + name.length }
 }
 
-const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | null => {
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
   pattern.lastIndex = at
   return pattern.exec(text)
 }
 
-const refusal = (text: string, at: number): string => {
+function refusal(text: string, at: number): string {
   const part = text.slice(at)
   const name = /^\.?([A-Za-z_]+)/.exec(part)?.[1]
   return name !== undefined && NEEDS_QUOTES.test(name)
@@ -80,7 +80,7 @@ const refusal = (text: string, at: number): string => {
     : `cannot read '${part}' in path '${text}': a path is made of .name, ['name'], [n], [-n] and [*]`
 }
 
-const follow = (step: Step, from: readonly JsonValue[]): JsonValue[] => {
+function follow(step: Step, from: readonly JsonValue[]): JsonValue[] {
   const found: JsonValue[] = []
   const keep = (value: JsonValue | undefined) => {
     if (value !== undefined && value !== null) found.push(value)

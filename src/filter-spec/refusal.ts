@@ -3,7 +3,7 @@ import { EntrepotError } from '../errors.ts'
 const MAX_QUOTED_CHARACTERS = 200
 
 /** In the deployed protocol's words: docs/protocol.md#6-filters. @throws EntrepotError `bad_request` */
-export const refuse = (parameter: string, sentence: string): never => {
+export function refuse(parameter: string, sentence: string): never {
   throw new EntrepotError('bad_request', `${parameter}: ${sentence}`)
 }
 

@@ -2,7 +2,7 @@ import type { JsonValue } from '../domain/json.ts'
 import type { Scalar } from './criteria.ts'
 
 /** `null` for arrays, objects and null, which equal nothing. */
-export const toScalar = (value: JsonValue): Scalar | null => {
+export function toScalar(value: JsonValue): Scalar | null {
   switch (typeof value) {
     case 'string':
       return value

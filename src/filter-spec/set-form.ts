@@ -5,7 +5,7 @@ import { quote, refuse } from './refusal.ts'
 export type SetForm = { op: 'in' | 'not_in' | 'range'; payload: string } | { op: 'exists'; wanted: boolean }
 
 /** `null` for a plain value: any that does not begin exactly as a set form. */
-export const readSetForm = (raw: string): SetForm | null => {
+export function readSetForm(raw: string): SetForm | null {
   for (const [start, op] of STARTS) {
     if (raw.startsWith(start)) return { op, payload: trim(raw.slice(op.length + 1)) }
   }
@@ -23,7 +23,7 @@ const STARTS = [
 ] as const
 
 /** Trimmed; keeps empty items, but blanks alone are an empty list. @throws EntrepotError `bad_request` */
-export const readItems = (parameter: string, payload: string): string[] => {
+export function readItems(parameter: string, payload: string): string[] {
   if (!payload.endsWith(']')) {
     return refuse(parameter, `set form must be enclosed in '[ ]' — got ${quote(payload)}`)
   }
@@ -35,7 +35,7 @@ export const readItems = (parameter: string, payload: string): string[] => {
 type Interval = { low: string; high: string; lowInclusive: boolean; highInclusive: boolean }
 
 /** @throws EntrepotError `bad_request` */
-export const readInterval = (parameter: string, payload: string): Interval => {
+export function readInterval(parameter: string, payload: string): Interval {
   const highInclusive = payload.endsWith(']')
   if (!highInclusive && !payload.endsWith(')')) {
     return refuse(parameter, `range form requires '[ ]' or '( )' delimiters — got ${quote(payload)}`)

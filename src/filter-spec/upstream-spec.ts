@@ -33,7 +33,7 @@ const ETAG = /^[\x21\x23-\x7e]{1,128}$/
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
 
 /** A malformed filter spoils only itself. @throws SyntaxError for an answer that is not a filter spec */
-export const readUpstreamSpec = (body: Buffer): UpstreamSpec => {
+export function readUpstreamSpec(body: Buffer): UpstreamSpec {
   const value = isUtf8(body) && nestingDepth(body) <= MAX_DEPTH ? parseJson(body.toString()) : null
   if (!isJsonObject(value) || !Array.isArray(value.filters))
     throw new SyntaxError('the answer is no filter spec')
@@ -51,7 +51,7 @@ export const readUpstreamSpec = (body: Buffer): UpstreamSpec => {
 }
 
 /** `null` for one that cannot be evaluated here. */
-const readFilter = ({
+function readFilter({
   name,
   path,
   op,
@@ -59,7 +59,7 @@ const readFilter = ({
   alias_kind,
   on_missing,
   indexed,
-}: JsonObject): Filter | null => {
+}: JsonObject): Filter | null {
   const parsed = filterEntry.safeParse({ name, path, op, value_type, alias_kind, on_missing, indexed })
   if (!parsed.success || !isPlainText(parsed.data.name)) return null
   return compileFilter(parsed.data)
@@ -68,7 +68,7 @@ const readFilter = ({
 const isPlainText = (text: string): boolean => text.isWellFormed() && text.search(CONTROL) < 0
 
 /** `null` where absent; empty where malformed. */
-const readRegistries = (value: JsonValue | undefined): readonly string[] | null => {
+function readRegistries(value: JsonValue | undefined): readonly string[] | null {
   if (value === undefined) return null
   if (!Array.isArray(value)) return []
   return value
@@ -80,7 +80,7 @@ const readEtag = (value: JsonValue | undefined): string | null =>
   typeof value === 'string' && ETAG.test(value) ? value : null
 
 /** As the deployed protocol's buyers read it: trimmed, and a blank one is undeclared. */
-const readSchemaId = (schema: JsonValue | undefined): string | null => {
+function readSchemaId(schema: JsonValue | undefined): string | null {
   const id = isJsonObject(schema) && typeof schema.id === 'string' ? schema.id.trim() : ''
   return id.slice(0, MAX_SCHEMA_ID_CHARACTERS).toWellFormed().replaceAll(CONTROL, '\ufffd') || null
 }

@@ -14,7 +14,7 @@ const MAX_SYNTAX_PROBLEMS = 20
 type YamlReading = { value: CanonicalValue } | { problems: Violation[] }
 
 /** Reads one YAML 1.1 document. A problem's path is a text position or a dotted path. Never throws. */
-export const readYaml = (text: string): YamlReading => {
+export function readYaml(text: string): YamlReading {
   if (text.length > MAX_YAML_CHARACTERS) {
     return { problems: [{ path: '', message: `is longer than ${MAX_YAML_CHARACTERS} characters` }] }
   }
@@ -47,7 +47,7 @@ const syntaxProblems = (document: Document.Parsed, lines: LineCounter): Violatio
     return { path: `line ${line}, column ${col}`, message: problem.message }
   })
 
-const toJsonValue = (document: unknown): YamlReading => {
+function toJsonValue(document: unknown): YamlReading {
   const problems: Violation[] = []
   let values = 0
 

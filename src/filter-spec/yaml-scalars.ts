@@ -46,18 +46,18 @@ export const YAML_1_1_SCALARS: ScalarTag[] = [
 
 type OnError = (message: string) => void
 
-const refuse = (text: string, onError: OnError, why: string): string => {
+function refuse(text: string, onError: OnError, why: string): string {
   onError(`'${text}' ${why}`)
   return text
 }
 
-const finiteFloat = (text: string, onError: OnError): Float | string => {
+function finiteFloat(text: string, onError: OnError): Float | string {
   const value = parts(text).reduce((sum, part) => sum * 60 + Number(part), 0)
   if (!Number.isFinite(value)) return refuse(text, onError, 'is no number of JSON')
   return new Float(text.startsWith('-') ? -value : value)
 }
 
-const integer = (text: string): number | bigint => {
+function integer(text: string): number | bigint {
   const size = parts(text).reduce((sum, part) => sum * 60n + BigInt(octalPrefixed(part)), 0n)
   const value = text.startsWith('-') ? -size : size
   const double = Number(value)

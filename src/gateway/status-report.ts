@@ -19,7 +19,7 @@ export const reportStatus = ({ name, mode, visibility, state, ...status }: Sourc
     : { gaps: status.missing.map((entry) => describeMissingSource(name, entry)) }),
 })
 
-const describeMissingSource = (name: string, missing: MissingSource) => {
+function describeMissingSource(name: string, missing: MissingSource) {
   const { matched: _, returned: __, ...note } = reportMissing(name, missing)
   return note
 }

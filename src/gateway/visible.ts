@@ -7,11 +7,11 @@ export const maySee = (reader: Reader, { visibility }: { visibility: Visibility 
   visibility === 'public' || reader.kind === 'key'
 
 /** @throws EntrepotError `bad_request`, in the same words for unknown and hidden names */
-export const visibleSources = <S extends Pick<NamedSource, 'name' | 'visibility'>>(
+export function visibleSources<S extends Pick<NamedSource, 'name' | 'visibility'>>(
   sources: readonly S[],
   reader: Reader,
   named: readonly string[] | null = null,
-): S[] => {
+): S[] {
   const visible = sources.filter((source) => maySee(reader, source))
   if (named === null) return visible
   const unknown = named.filter((name) => !visible.some((source) => source.name === name))

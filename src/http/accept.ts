@@ -8,14 +8,14 @@ export const wantsNdjson = (accept: string | undefined): boolean => wants(accept
 /** The same for `text/html`. Browsers name it; programs that accept anything do not. */
 export const wantsHtml = (accept: string | undefined): boolean => wants(accept, 'text/html')
 
-const wants = (accept: string | undefined, type: string): boolean => {
+function wants(accept: string | undefined, type: string): boolean {
   if (accept === undefined || !accept.toLowerCase().includes(type)) return false
   const qualities = new Map(accept.split(',').map(readRange))
   const quality = qualities.get(type) ?? 0
   return quality > 0 && quality >= (qualities.get(JSON_TYPE) ?? 0)
 }
 
-const readRange = (range: string): [type: string, quality: number] => {
+function readRange(range: string): [type: string, quality: number] {
   const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
   const weight = parameters.find((parameter) => parameter.startsWith('q='))
   return [type, weight === undefined ? 1 : Number(weight.slice(2)) || 0]

@@ -22,7 +22,7 @@ export const createAdmission =
   }
 
 /** `draft-ietf-httpapi-ratelimit-headers`: policy, remaining requests, seconds until the reset. */
-const admit = (policy: string, state: LimitState): Record<string, string> => {
+function admit(policy: string, state: LimitState): Record<string, string> {
   const headers = {
     'RateLimit-Policy': `"${policy}";q=${state.limit};w=60`,
     RateLimit: `"${policy}";r=${state.remaining};t=${state.resetSeconds}`,

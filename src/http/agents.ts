@@ -40,7 +40,7 @@ export const postMcp = (door: AgentsDoor): Route => ({
   handle: (exchange) => answerAgent(exchange, door),
 })
 
-const answerAgent = async (exchange: Exchange, door: AgentsDoor): Promise<Answer> => {
+async function answerAgent(exchange: Exchange, door: AgentsDoor): Promise<Answer> {
   const { header, listHeader, reader, signal, trace } = exchange
   refusePages(header('origin'))
   const { bytes } = objectBody(exchange)
@@ -59,7 +59,7 @@ const answerAgent = async (exchange: Exchange, door: AgentsDoor): Promise<Answer
 }
 
 /** DNS rebinding (MCP, Transports, Security Warning): a page could resolve its own name to this server. */
-const refusePages = (origin: string | undefined): void => {
+function refusePages(origin: string | undefined): void {
   if (origin !== undefined)
     throw new EntrepotError(
       'forbidden',
@@ -71,7 +71,7 @@ const refusePages = (origin: string | undefined): void => {
 const NOWHERE = 'http://localhost/mcp'
 const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version']
 
-const refusalOf = (status: number, body: string): EntrepotError => {
+function refusalOf(status: number, body: string): EntrepotError {
   const { error } = JSON.parse(body) as { error: { message: string } }
   return new EntrepotError(CODES[status] ?? 'bad_request', error.message)
 }

@@ -24,7 +24,7 @@ export type AppOptions = {
   traceOf?: typeof traceOfHeaders
 }
 
-export const createApp = (options: AppOptions): Koa => {
+export function createApp(options: AppOptions): Koa {
   const { routes, log, traceOf = traceOfHeaders } = options
   const app = new Koa()
   const router = new Router({ sensitive: true })
@@ -75,7 +75,7 @@ const serve =
   }
 
 /** The router passes undecodable parameters on as they are, which could name another listing. */
-const requireDecodable = (path: string): void => {
+function requireDecodable(path: string): void {
   try {
     decodeURIComponent(path)
   } catch {
@@ -83,10 +83,7 @@ const requireDecodable = (path: string): void => {
   }
 }
 
-const respond = (
-  context: Koa.Context,
-  { status = 200, type = JSON_TYPE, body, headers = {} }: Answer,
-): void => {
+function respond(context: Koa.Context, { status = 200, type = JSON_TYPE, body, headers = {} }: Answer): void {
   context.status = status
   for (const name in headers) context.set(name, headers[name]!)
   if (body === undefined) {
@@ -101,7 +98,7 @@ const respond = (
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-const hangUpSignal = ({ res }: Koa.Context): AbortSignal => {
+function hangUpSignal({ res }: Koa.Context): AbortSignal {
   const controller = new AbortController()
   const abort = (): void => controller.abort(HUNG_UP)
   if (res.destroyed) abort()
@@ -129,7 +126,7 @@ const logRequests =
     log[levelOf(method, status)]({ requestId, traceId, method, path: pathOf(context), status, ms }, 'request')
   }
 
-const levelOf = (method: string, status: number): 'debug' | 'info' | 'warn' => {
+function levelOf(method: string, status: number): 'debug' | 'info' | 'warn' {
   if (status >= 500) return 'warn'
   return (method === 'GET' || method === 'HEAD') && status < 400 ? 'debug' : 'info'
 }

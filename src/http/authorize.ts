@@ -28,7 +28,7 @@ export const createAuthorize =
     return key === null ? ANONYMOUS : { kind: 'key', key }
   }
 
-const authorizeAdmin = (token: string | null, { isAdminKey }: Gates): Reader => {
+function authorizeAdmin(token: string | null, { isAdminKey }: Gates): Reader {
   if (isAdminKey === null) throw unauthorized('Admin endpoints disabled — REGISTRY_ADMIN_API_KEY not set')
   if (token === null) throw unauthorized('Admin bearer token required')
   if (!isAdminKey(token)) throw unauthorized('Invalid admin token')

@@ -13,7 +13,7 @@ const JSON_TYPE = /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i
  * Reads and parses JSON; `null` for an empty body.
  * @throws EntrepotError `too_large`, `unsupported_media_type`, `bad_request` (cut off) or `invalid`
  */
-export const readJsonBody = async (request: IncomingMessage): Promise<Exchange['body']> => {
+export async function readJsonBody(request: IncomingMessage): Promise<Exchange['body']> {
   const bytes = await readBytes(request)
   if (bytes.length === 0) return null
   const type = request.headers['content-type']
@@ -25,13 +25,13 @@ export const readJsonBody = async (request: IncomingMessage): Promise<Exchange['
 }
 
 /** @throws EntrepotError `invalid` (422), in the deployed protocol's words */
-export const objectBody = ({ body }: Exchange): { bytes: Buffer; value: JsonObject } => {
+export function objectBody({ body }: Exchange): { bytes: Buffer; value: JsonObject } {
   if (body === null || body.value === null) throw invalid('Field required')
   if (!isJsonObject(body.value)) throw invalid('Input should be a valid dictionary')
   return { bytes: body.bytes, value: body.value }
 }
 
-const readBytes = async (request: IncomingMessage): Promise<Buffer> => {
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const encoding = request.headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity')
     throw new EntrepotError(
@@ -52,7 +52,7 @@ const readBytes = async (request: IncomingMessage): Promise<Buffer> => {
   }
 }
 
-const decode = (bytes: Buffer): JsonValue => {
+function decode(bytes: Buffer): JsonValue {
   try {
     return parseJson(UTF8.decode(bytes))
   } catch (cause) {
@@ -62,7 +62,7 @@ const decode = (bytes: Buffer): JsonValue => {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-const refuse = (problem: string | null): void => {
+function refuse(problem: string | null): void {
   if (problem !== null) throw invalid(problem)
 }
 

@@ -12,7 +12,7 @@ export const cacheStatus = (outcomes: readonly Outcome[], max: number): string =
     (left) => serializeList([[`and ${left} more`, new Map()]]),
   )
 
-const member = ({ source, result }: Outcome): Item => {
+function member({ source, result }: Outcome): Item {
   const parameters =
     result instanceof SourceError
       ? failed(result)
@@ -28,7 +28,7 @@ type Parameter = [name: string, value: BareItem]
 const direct = (mode: Outcome['source']['mode']): Parameter[] =>
   mode === 'live' ? [['fwd', new Token('bypass')]] : [['hit', true]]
 
-const decided = ({ outcome, ttlSeconds }: CacheDecision): Parameter[] => {
+function decided({ outcome, ttlSeconds }: CacheDecision): Parameter[] {
   const ttl: Parameter = ['ttl', Math.trunc(ttlSeconds)]
   switch (outcome) {
     case 'hit':
@@ -44,7 +44,7 @@ const decided = ({ outcome, ttlSeconds }: CacheDecision): Parameter[] => {
   }
 }
 
-const failed = ({ reason }: SourceError): Parameter[] => {
+function failed({ reason }: SourceError): Parameter[] {
   const status = /^http_(\d{3})$/.exec(reason)?.[1]
   return [
     ['fwd', new Token('miss')],

@@ -5,9 +5,7 @@ import { BlockList, isIP } from 'node:net'
  * The address that limits count by; IPv6 by its /64, which one customer has whole. `X-Forwarded-For` is read
  * from its end, past `trustedProxies` (CIDRs), and ignored from other peers, which could forge it.
  */
-export const createClientAddress = (
-  trustedProxies: readonly string[],
-): ((request: IncomingMessage) => string) => {
+export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   const trusted = new BlockList()
   for (const cidr of trustedProxies) {
     const [network, bits] = cidr.split('/') as [string, string]
@@ -37,7 +35,7 @@ const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv
 /** Unmaps an IPv4-mapped IPv6 address. */
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
 
-const counted = (address: string): string => {
+function counted(address: string): string {
   if (isIP(address) !== 6) return address
   const [head = '', tail] = address.toLowerCase().split('%')[0]!.split('::')
   const groups = head.split(':').filter(Boolean)

@@ -30,7 +30,7 @@ export const setCommonHeaders: Koa.Middleware = async (context, next) => {
   if (context.type === 'text/html') for (const [name, value] of EVERY_PAGE) res.setHeader(name, value)
 }
 
-const answerPreflight = (context: Koa.Context): void => {
+function answerPreflight(context: Koa.Context): void {
   const { req, res } = context
   res.setHeader('Access-Control-Allow-Methods', PREFLIGHT_METHODS)
   res.setHeader('Access-Control-Max-Age', PREFLIGHT_SECONDS)

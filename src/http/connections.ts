@@ -67,7 +67,7 @@ export class Connections {
 }
 
 /** Only the last of pipelined responses may close the connection. */
-const markLast = (response: ServerResponse, before?: ServerResponse | null): void => {
+function markLast(response: ServerResponse, before?: ServerResponse | null): void {
   if (before && !before.headersSent) before.removeHeader('Connection')
   if (!response.headersSent) response.setHeader('Connection', 'close')
 }

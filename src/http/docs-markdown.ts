@@ -1,7 +1,7 @@
 import { type DocsRow, type DocsSchema, docsRows, docsSchemas } from './docs-rows.ts'
 import type { OpenApiDocument } from './openapi.ts'
 
-export const renderMarkdown = (document: OpenApiDocument): string => {
+export function renderMarkdown(document: OpenApiDocument): string {
   const rows = docsRows(document)
   return `${[
     '# HTTP interface',

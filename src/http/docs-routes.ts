@@ -8,7 +8,7 @@ import type { Route } from './route.ts'
 /** Paths of the deployed protocol, with the same page as `/docs`. */
 const OTHER_PATHS = ['/docs/oauth2-redirect', '/redoc']
 
-export const docsRoutes = (routes: readonly Route[]): Route[] => {
+export function docsRoutes(routes: readonly Route[]): Route[] {
   const document = lazy((): OpenApiDocument => describe([...routes, openApi, docs]))
   const json = lazy(() => JSON.stringify(document()))
   const html = lazy(() => renderPage(document()))

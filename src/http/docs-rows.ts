@@ -36,7 +36,7 @@ export const docsSchemas = ({ components }: OpenApiDocument): DocsSchema[] =>
     })),
   }))
 
-const row = (method: string, path: string, operation: Operation): DocsRow => {
+function row(method: string, path: string, operation: Operation): DocsRow {
   const answers = Object.entries(operation.responses).map(([status, { description, content }]) => {
     const [type, media] = Object.entries(content ?? {})[0] ?? []
     return { status, description, type: media ? mediaText(type!, media.schema) : '', media: type ?? '' }
@@ -69,7 +69,7 @@ const mediaText = (type: string, schema: JsonSchema): string =>
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** `Listing`, `array of Listing`, `integer 1..200`, `'read' | 'write'`, `any`. */
-const typeText = (schema: JsonSchema): string => {
+function typeText(schema: JsonSchema): string {
   if (typeof schema.$ref === 'string') return schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)
   const choices = schema.anyOf as JsonSchema[] | undefined
   if (choices !== undefined) return [...new Set(choices.map(typeText))].join(' | ')

@@ -1,11 +1,7 @@
 import { EntrepotError } from '../errors.ts'
 
 /** @throws EntrepotError `filter_spec_mismatch` with `etag`. Quotes and a weak prefix are optional. */
-export const requireEtag = (
-  ifMatch: string | undefined,
-  etag: string,
-  ...others: readonly string[]
-): void => {
+export function requireEtag(ifMatch: string | undefined, etag: string, ...others: readonly string[]): void {
   if (ifMatch === undefined) return
   const tag = ifMatch
     .trim()
@@ -19,7 +15,7 @@ export const requireEtag = (
 }
 
 /** By weak comparison (RFC 9110 section 13.1.2). */
-export const namesEtag = (ifNoneMatch: string | undefined, etag: string): boolean => {
+export function namesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
   if (ifNoneMatch.trim() === '*') return true
   return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === `"${etag}"`)

@@ -54,7 +54,7 @@ export type GatewayParameters = ListingParameters & {
 }
 
 /** @throws EntrepotError `invalid` for a malformed parameter, `bad_request` for `cursor` with `offset` */
-export const readGatewayParameters = (queryString: string): GatewayParameters => {
+export function readGatewayParameters(queryString: string): GatewayParameters {
   const parameters = readListingParameters(queryString, GATEWAY_PARAMETERS)
   const last = new Map(decodeQuery(queryString))
   const cursor = last.get('cursor') || null
@@ -73,13 +73,13 @@ export const readGatewayParameters = (queryString: string): GatewayParameters =>
   }
 }
 
-const readRequire = (text: string | undefined): boolean => {
+function readRequire(text: string | undefined): boolean {
   if (text === undefined || text === '') return false
   if (text === 'all') return true
   throw invalid([{ path: 'query.require', message: "Input should be 'all'" }])
 }
 
-const readNames = (text: string | undefined): readonly string[] | null => {
+function readNames(text: string | undefined): readonly string[] | null {
   const names = (text ?? '')
     .split(',')
     .map((name) => name.trim())
@@ -87,7 +87,7 @@ const readNames = (text: string | undefined): readonly string[] | null => {
   return names.length === 0 ? null : names
 }
 
-const readFlag = ({ name }: Parameter, text: string | undefined): boolean => {
+function readFlag({ name }: Parameter, text: string | undefined): boolean {
   if (text === undefined || text === '') return false
   const flag = readBoolean(text)
   if (flag === null) throw invalid([{ path: `query.${name}`, message: 'Input should be a valid boolean' }])

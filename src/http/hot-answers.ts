@@ -138,7 +138,7 @@ function ownBytes(body: Buffer): Buffer {
 }
 
 /** `null` if the gate refuses: the application answers then. */
-const readerOf = (request: IncomingMessage, authorize: AppOptions['authorize']): Reader | null => {
+function readerOf(request: IncomingMessage, authorize: AppOptions['authorize']): Reader | null {
   try {
     return authorize('read', request.headers.authorization)
   } catch {

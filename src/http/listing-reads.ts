@@ -43,7 +43,7 @@ export const listingParameters = (spec: FilterSpec): Parameter[] => [
   ...filterParameters(spec),
 ]
 
-const readLocal = ({ queryString, header }: Exchange, spec: FilterSpec, replica: Replica): Answer => {
+function readLocal({ queryString, header }: Exchange, spec: FilterSpec, replica: Replica): Answer {
   const parameters = readListingParameters(queryString)
   requireEtag(header('if-match'), spec.etag)
   const status = readStatusParameter(parameters.status)

@@ -66,7 +66,7 @@ const MERGED_VARY = 'Accept, Authorization'
 /** Readers without a key all see the same. */
 const audience = (reader: Reader): string => (reader.kind === 'anonymous' ? 'public' : 'private')
 
-const maxAge = (outcomes: readonly Outcome[], freshSeconds: number): number => {
+function maxAge(outcomes: readonly Outcome[], freshSeconds: number): number {
   const remaining = outcomes.flatMap(({ result }) =>
     result instanceof SourceError || result.cache === undefined ? [] : [result.cache.ttlSeconds],
   )
@@ -76,11 +76,11 @@ const maxAge = (outcomes: readonly Outcome[], freshSeconds: number): number => {
 type CursorOptions = Pick<MergedHeaderOptions, 'cursorKeyId' | 'clock'>
 
 /** Equal for equal contents: ignores elapsed times, ages and the bytes of a cursor. */
-const fingerprint = (
+function fingerprint(
   { total, complete, sources, nextCursor }: MergedPage,
   rows: Uint8Array,
   cursors: CursorOptions,
-): string => {
+): string {
   const states = sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
   const rest = [total, complete, states, nextCursor === undefined ? null : cursorPeriod(cursors)]
   const hash = createHash('sha256').update(rows).update(JSON.stringify(rest))

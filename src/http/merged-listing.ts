@@ -44,7 +44,7 @@ export const getMergedListing = (gateway: MergedListing): Route => ({
   handle: (exchange) => readOne(exchange, gateway),
 })
 
-const readOne = async (exchange: Exchange, gateway: MergedListing): Promise<Answer> => {
+async function readOne(exchange: Exchange, gateway: MergedListing): Promise<Answer> {
   const { params, query, listHeader, reader, signal, trace } = exchange
   const { via, isLoop } = parseCdnLoop(listHeader('cdn-loop'), gateway.gatewayId)
   const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))

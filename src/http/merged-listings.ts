@@ -54,7 +54,7 @@ export const listMergedListings = (gateway: MergedListings): Route => ({
   handle: (exchange) => readMerged(exchange, gateway),
 })
 
-const readMerged = async (exchange: Exchange, gateway: MergedListings): Promise<Answer> => {
+async function readMerged(exchange: Exchange, gateway: MergedListings): Promise<Answer> {
   const { queryString, header, listHeader, reader, signal, trace } = exchange
   const parameters = readGatewayParameters(queryString)
   const { vocabulary, leftMs } = await readVocabulary(exchange, gateway, parameters)
@@ -83,11 +83,11 @@ const readMerged = async (exchange: Exchange, gateway: MergedListings): Promise<
 }
 
 /** Waiting for the filters is part of the budget. */
-const readVocabulary = async (
+async function readVocabulary(
   { header, reader, signal: caller }: Exchange,
   { vocabulary, spec, budgetMs }: MergedListings,
   parameters: GatewayParameters,
-): Promise<{ vocabulary: CurrentSpec; leftMs: number }> => {
+): Promise<{ vocabulary: CurrentSpec; leftMs: number }> {
   const started = performance.now()
   const ifMatch = header('if-match')
   const ms = parameters.budgetMs ?? budgetMs
@@ -102,7 +102,7 @@ const readVocabulary = async (
  * Whether the answer may be served again: every Reading and the filters are current, no age is a second
  * older, and a cursor has half its life left. `null`: never.
  */
-const currency = (page: MergedPage, vocabulary: CurrentSpec | null, clock: Clock): (() => boolean) | null => {
+function currency(page: MergedPage, vocabulary: CurrentSpec | null, clock: Clock): (() => boolean) | null {
   const checks: ((now: number) => boolean)[] = vocabulary === null ? [] : [vocabulary.isCurrent]
   const now = clock.now()
   let until = page.nextCursor === undefined ? Number.POSITIVE_INFINITY : now + (CURSOR_SECONDS / 2) * 1000
@@ -124,11 +124,11 @@ const whileCurrent =
     return from <= now && now < until && checks.every((isCurrent) => isCurrent(now))
   }
 
-const streamMerged = async (
+async function streamMerged(
   gateway: MergedListings,
   query: ListingQuery,
   asking: { reader: Reader; signal: AbortSignal; options: FanOutOptions },
-): Promise<Answer> => {
+): Promise<Answer> {
   const { outcomes, lines } = await gateway.stream(query, asking)
   return {
     type: NDJSON_TYPE,

@@ -5,14 +5,14 @@ import { registerSourceMetrics } from './source-metrics.ts'
 import type { SourceBook } from './sources.ts'
 
 /** `sources` is read at every scrape. */
-export const createMetrics = (sources: () => SourceBook['sources']): MetricsRegistry => {
+export function createMetrics(sources: () => SourceBook['sources']): MetricsRegistry {
   const registry = new MetricsRegistry()
   registerProcess(registry)
   registerSourceMetrics(registry, sources)
   return registry
 }
 
-const registerProcess = (registry: MetricsRegistry): void => {
+function registerProcess(registry: MetricsRegistry): void {
   const registers = [registry]
   new Gauge({
     name: 'process_resident_memory_bytes',

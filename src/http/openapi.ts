@@ -28,7 +28,7 @@ type Content = Record<string, { schema: JsonSchema }>
 
 const PROBLEM_TYPE = 'application/problem+json'
 
-export const openApiDocument = (routes: readonly Route[], version: string): OpenApiDocument => {
+export function openApiDocument(routes: readonly Route[], version: string): OpenApiDocument {
   const { schemaOf, components } = convertSchemas(routes)
   const paths: OpenApiDocument['paths'] = {}
   for (const route of routes) {
@@ -59,9 +59,10 @@ export const openApiDocument = (routes: readonly Route[], version: string): Open
 type SchemaOf = (schema: z.ZodType) => JsonSchema
 
 /** In one conversion, so that each named schema appears once, under `components`. */
-const convertSchemas = (
-  routes: readonly Route[],
-): { schemaOf: SchemaOf; components: Record<string, JsonSchema> } => {
+function convertSchemas(routes: readonly Route[]): {
+  schemaOf: SchemaOf
+  components: Record<string, JsonSchema>
+} {
   const schemas = [problem, ...routes.flatMap(schemasOf)]
   const converted = z.toJSONSchema(z.object({ ...schemas }), { io: 'input', unrepresentable: 'any' })
   const { properties, $defs } = JSON.parse(
@@ -121,7 +122,7 @@ const GATE_REFUSALS: Readonly<Record<Gate, readonly number[]>> = {
 const BODY_REFUSALS = [400, 413, 415, 422]
 
 /** Path parameters may be malformed (400), and writes may fail in the store (503). */
-const problemStatuses = ({ method, path, gate, body, refusals = [] }: Route): number[] => {
+function problemStatuses({ method, path, gate, body, refusals = [] }: Route): number[] {
   const statuses = new Set([...GATE_REFUSALS[gate], ...refusals])
   for (const status of body === undefined ? [] : BODY_REFUSALS) statuses.add(status)
   if (path.includes(':')) statuses.add(400)

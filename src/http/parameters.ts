@@ -66,10 +66,10 @@ export type ListingParameters = {
 }
 
 /** @throws EntrepotError `invalid` with every fault of `limit` and `offset` */
-export const readListingParameters = (
+export function readListingParameters(
   queryString: string,
   reserved: ReadonlySet<string> = REGISTRY_PARAMETERS,
-): ListingParameters => {
+): ListingParameters {
   const pairs = decodeQuery(queryString)
   const last = new Map(pairs)
   return {
@@ -80,7 +80,7 @@ export const readListingParameters = (
   }
 }
 
-export const readPaging = (query: ReadonlyMap<string, string>): { limit: number; offset: number } => {
+export function readPaging(query: ReadonlyMap<string, string>): { limit: number; offset: number } {
   const errors: Violation[] = []
   const limit = readInteger(LIMIT, query.get('limit'), DEFAULT_LIMIT, errors)
   const offset = readInteger(OFFSET, query.get('offset'), 0, errors)
@@ -88,16 +88,16 @@ export const readPaging = (query: ReadonlyMap<string, string>): { limit: number;
   return { limit, offset }
 }
 
-export const readStatusParameter = (status: string): ListingStatus | null => {
+export function readStatusParameter(status: string): ListingStatus | null {
   if (status === '') return null
   if (isListingStatus(status)) return status
   throw new EntrepotError('bad_request', `Invalid status: ${status}`)
 }
 
-export const readIntegerParameter = (
+export function readIntegerParameter(
   parameter: IntegerParameter,
   text: string | undefined,
-): number | undefined => {
+): number | undefined {
   const errors: Violation[] = []
   const value = readInteger(parameter, text, undefined, errors)
   if (errors.length > 0) throw invalid(errors)
@@ -107,12 +107,12 @@ export const readIntegerParameter = (
 const INTEGER = /^\s*[+-]?\d+(\.0*)?\s*$/
 
 /** As lenient as the deployed protocol: `5.0`, `+5`, ` 5 ` and `01` are integers. */
-const readInteger = <Fallback>(
+function readInteger<Fallback>(
   { in: place, name, schema }: IntegerParameter,
   text: string | undefined,
   fallback: Fallback,
   errors: Violation[],
-): number | Fallback => {
+): number | Fallback {
   if (text === undefined) return fallback
   const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = schema
   const complain = (message: string): void => void errors.push({ path: `${place}.${name}`, message })

@@ -6,7 +6,7 @@ export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 /** RFC 9457; `detail` is always a string. */
 export type Problem = { status: number; headers: Record<string, string>; body: string }
 
-export const problemOf = (cause: unknown): Problem => {
+export function problemOf(cause: unknown): Problem {
   if (cause instanceof EntrepotError) return render(cause)
   // Koa and Node refuse some requests with a 4xx, such as those with a broken percent-encoding.
   const status = (cause as { status?: unknown }).status

@@ -59,7 +59,7 @@ export const getPublisher = (replica: Replica): Route => ({
   },
 })
 
-const newest = ({ projection }: Replica, offset: number, limit: number): Publisher[] => {
+function newest({ projection }: Replica, offset: number, limit: number): Publisher[] {
   const { publishers } = projection
   const from = publishers.size - offset - limit
   return publishers
@@ -70,7 +70,7 @@ const newest = ({ projection }: Replica, offset: number, limit: number): Publish
     .reverse()
 }
 
-const withIdentifier = ({ projection }: Replica, identifier: string, scheme: string): Publisher[] => {
+function withIdentifier({ projection }: Replica, identifier: string, scheme: string): Publisher[] {
   const publisher = projection.publisherOf(
     scheme === 'eip191' ? identifier.toLowerCase() : identifier,
     scheme,

@@ -3,7 +3,7 @@ import { Gauge, type Registry as MetricsRegistry } from 'prom-client'
 /** `at`: the last successful load, in ms since the Unix epoch. */
 type ReloadState = { wentWell: boolean; at: number }
 
-export const registerReloadMetrics = (registry: MetricsRegistry, state: () => ReloadState): void => {
+export function registerReloadMetrics(registry: MetricsRegistry, state: () => ReloadState): void {
   const registers = [registry]
   new Gauge({
     name: 'entrepot_config_last_reload_successful',

@@ -9,7 +9,7 @@ export type Renewal = {
 }
 
 /** @param response of the request that renews the answer; its close ends the wait */
-export const renewalBy = (response: ServerResponse, onEnd: () => void): Renewal => {
+export function renewalBy(response: ServerResponse, onEnd: () => void): Renewal {
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   const end = (): void => {
     clearTimeout(timer)

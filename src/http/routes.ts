@@ -32,7 +32,7 @@ export type Service = Omit<MetricsOptions, 'gateway'> & {
   areTried: () => boolean
 }
 
-export const createRoutes = (service: Service): Route[] => {
+export function createRoutes(service: Service): Route[] {
   const { spec, keys, gateway, store } = service
   const routes = [
     ...listingRoutes(service),
@@ -51,7 +51,7 @@ export const createRoutes = (service: Service): Route[] => {
   return [...routes, ...docsRoutes(routes)]
 }
 
-const listingRoutes = ({ spec, registry, gateway }: Service): Route[] => {
+function listingRoutes({ spec, registry, gateway }: Service): Route[] {
   const merged = gateway === null ? [] : [listMergedListings({ ...gateway, spec }), getMergedListing(gateway)]
   if (registry === null) return [...merged, NO_REGISTRY]
   const { replica } = registry

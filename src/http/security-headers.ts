@@ -4,7 +4,7 @@ import helmet, { type HelmetOptions } from 'helmet'
 export type FixedHeaders = readonly (readonly [name: string, value: string])[]
 
 /** Helmet's headers, computed once rather than for every request. */
-const headersOf = (options: HelmetOptions): FixedHeaders => {
+function headersOf(options: HelmetOptions): FixedHeaders {
   const set = new Map<string, string>()
   const recording: Pick<ServerResponse, 'setHeader' | 'removeHeader'> = {
     setHeader(name, value) {

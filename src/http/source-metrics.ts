@@ -2,10 +2,7 @@ import { Counter, Gauge, type Registry as MetricsRegistry } from 'prom-client'
 import type { SourceDetails, SourceStatus } from '../domain/source-status.ts'
 import type { SourceBook } from './sources.ts'
 
-export const registerSourceMetrics = (
-  registry: MetricsRegistry,
-  sources: () => SourceBook['sources'],
-): void => {
+export function registerSourceMetrics(registry: MetricsRegistry, sources: () => SourceBook['sources']): void {
   const all = (): Status[] => sources().map(({ status }) => status())
   const called = (): SourceDetails[] => all().filter((status) => 'calls' in status)
   const registers = [registry]

@@ -116,7 +116,7 @@ export const refreshSource = ({ sources }: SourceBook): Route => ({
   },
 })
 
-const detailsOnWire = (status: SourceStatus | SourceDetails) => {
+function detailsOnWire(status: SourceStatus | SourceDetails) {
   if (!('calls' in status)) return reportStatus(status)
   const { breaker, cache, calls, items } = status
   return {

@@ -3,7 +3,7 @@ import { readTrace, type Span, type Trace, type Tracer } from '../domain/trace.t
 import { recordedStatus } from './recorded-status.ts'
 
 /** The caller's trace; `undefined` if absent or malformed. */
-export const traceOf = ({ headers }: IncomingMessage): Trace | undefined => {
+export function traceOf({ headers }: IncomingMessage): Trace | undefined {
   const { traceparent, tracestate } = headers
   return traceparent === undefined ? undefined : readTrace(String(traceparent), tracestate?.toString())
 }

@@ -12,10 +12,10 @@ const MINUTE_SECONDS = 60
 type SharedCounters = { client: object; prefix: string }
 
 /** Limits per minute, 0: off. With `shared`, replicas count together; while it fails, each counts alone. */
-export const createLimiter = (
+export function createLimiter(
   limits: Pick<Config['limits'], 'anonymousPerMinute' | 'readKeyPerMinute' | 'publishPerMinute'>,
   shared: SharedCounters | null = null,
-): Limiter => {
+): Limiter {
   const counters: Record<LimitKind, RateLimiterAbstract | null> = {
     anonymous: counter('anonymous', limits.anonymousPerMinute, shared),
     read_key: counter('read_key', limits.readKeyPerMinute, shared),
@@ -27,11 +27,7 @@ export const createLimiter = (
   }
 }
 
-const counter = (
-  kind: LimitKind,
-  points: number,
-  shared: SharedCounters | null,
-): RateLimiterAbstract | null => {
+function counter(kind: LimitKind, points: number, shared: SharedCounters | null): RateLimiterAbstract | null {
   if (points === 0) return null
   const options = { points, duration: MINUTE_SECONDS, keyPrefix: kind }
   const own = new RateLimiterMemory(options)
@@ -46,7 +42,7 @@ const counter = (
   })
 }
 
-const consume = async (limiter: RateLimiterAbstract, who: string): Promise<LimitState> => {
+async function consume(limiter: RateLimiterAbstract, who: string): Promise<LimitState> {
   try {
     return stateOf(await limiter.consume(who), limiter.points, false)
   } catch (refusal) {

@@ -139,7 +139,7 @@ export class Dictionary {
 
 type Visit = (number: number, slot: number) => void
 
-const visitSlots = (number: number, posting: Posting, visit: Visit): void => {
+function visitSlots(number: number, posting: Posting, visit: Visit): void {
   posting.forEach((slot) => {
     visit(number, slot)
   })

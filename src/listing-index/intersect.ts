@@ -5,7 +5,7 @@ import type { Posting } from './posting.ts'
 export type Operand = { bits: Bitset; flip: 0 | -1; unless: Bitset | null }
 
 /** Returns the count. `result` may be `base`. Three operands a pass, since memory access dominates. */
-export const intersect = (result: Bitset, base: Bitset, operands: readonly Operand[]): number => {
+export function intersect(result: Bitset, base: Bitset, operands: readonly Operand[]): number {
   const all: Operand = { bits: base, flip: 0, unless: null }
   const lenient = operands.find(({ unless }) => unless !== null)
   const strict = operands.filter(({ unless }) => unless === null)
@@ -20,7 +20,7 @@ export const intersect = (result: Bitset, base: Bitset, operands: readonly Opera
 }
 
 /** For a base of few slots: checks them one by one, and reads no other words. */
-export const intersectFew = (result: Bitset, base: Posting, operands: readonly Operand[]): number => {
+export function intersectFew(result: Bitset, base: Posting, operands: readonly Operand[]): number {
   let count = base.copyTo(candidates)
   for (const operand of operands) count = keepThoseIn(operand, count)
   result.fill(0)
@@ -33,7 +33,7 @@ const MOST_SLOTS = 65_536
 const candidates = new Uint16Array(MOST_SLOTS)
 
 /** Moves matching candidates to the front. Branchless, because about half of them match. */
-const keepThoseIn = ({ bits, flip, unless }: Operand, count: number): number => {
+function keepThoseIn({ bits, flip, unless }: Operand, count: number): number {
   let kept = 0
   if (unless === null) {
     for (let n = 0; n < count; n++) {
@@ -51,7 +51,7 @@ const keepThoseIn = ({ bits, flip, unless }: Operand, count: number): number => 
   return kept
 }
 
-const intersectThree = (result: Bitset, base: Bitset, a: Operand, b: Operand, c: Operand): number => {
+function intersectThree(result: Bitset, base: Bitset, a: Operand, b: Operand, c: Operand): number {
   const words = result.length
   const { bits: aBits, flip: aFlip } = a
   const { bits: bBits, flip: bFlip } = b
@@ -65,14 +65,14 @@ const intersectThree = (result: Bitset, base: Bitset, a: Operand, b: Operand, c:
   return count
 }
 
-const intersectLenient = (
+function intersectLenient(
   result: Bitset,
   base: Bitset,
   a: Operand,
   b: Operand,
   c: Operand,
   unless: Bitset,
-): number => {
+): number {
   const words = result.length
   const { bits: aBits, flip: aFlip } = a
   const { bits: bBits, flip: bFlip } = b

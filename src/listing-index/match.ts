@@ -34,7 +34,7 @@ export class Scratch {
 export type Match = { slots: Bitset; count: number }
 
 /** As `evaluate.ts` does per document. A condition without matches ends it before any set is read. */
-export const matchBlock = (block: Block, conditions: Conditions, scratch: Scratch): Match => {
+export function matchBlock(block: Block, conditions: Conditions, scratch: Scratch): Match {
   const { status } = conditions
   const slots = status === null ? block.live : block.byStatus[status]
   const count = status === null ? block.liveCount : block.counts[status]
@@ -52,7 +52,7 @@ export const matchBlock = (block: Block, conditions: Conditions, scratch: Scratc
 }
 
 /** The smallest side that is kept as a list. */
-const fewestOf = (sides: readonly Side[]): Side | null => {
+function fewestOf(sides: readonly Side[]): Side | null {
   let fewest: Side | null = null
   for (const side of sides) {
     if (side.few !== null && (fewest === null || side.most < fewest.most)) fewest = side
@@ -69,7 +69,7 @@ type Side = Omit<Operand, 'bits'> & {
   few: Posting | null
 }
 
-const sidesOf = (block: Block, { publisherId, criteria }: Conditions): Side[] => {
+function sidesOf(block: Block, { publisherId, criteria }: Conditions): Side[] {
   const sides: Side[] = []
   if (publisherId !== null) sides.push(anyOf(postingsOf(block.publishers.get(publisherId))))
   for (const { column, criterion } of criteria) {
@@ -79,7 +79,7 @@ const sidesOf = (block: Block, { publisherId, criteria }: Conditions): Side[] =>
 }
 
 /** Empty where every slot passes. */
-const sidesFor = (column: Column, { test, onMissing }: Criterion, slots: number): Side[] => {
+function sidesFor(column: Column, { test, onMissing }: Criterion, slots: number): Side[] {
   if (onMissing === 'fail') return sidesWherePresent(column, test)
   const missing = slots - column.presentCount
   switch (test.op) {
@@ -96,7 +96,7 @@ const sidesFor = (column: Column, { test, onMissing }: Criterion, slots: number)
   }
 }
 
-const sidesWherePresent = (column: Column, test: Test): Side[] => {
+function sidesWherePresent(column: Column, test: Test): Side[] {
   const present: Side = {
     most: column.presentCount,
     bits: () => column.present,
@@ -148,7 +148,7 @@ const orMissing = ({ present }: Column, missing: number, side: Side): Side => ({
 })
 
 /** A single posting's own set, or the union in `spare`. */
-const union = (postings: readonly Posting[], spare: Bitset): Bitset => {
+function union(postings: readonly Posting[], spare: Bitset): Bitset {
   const only = postings.length === 1 ? postings[0]!.bits : null
   if (only !== null) return only
   spare.fill(0)

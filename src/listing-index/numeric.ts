@@ -9,7 +9,7 @@ const lessMixed = (a: Numeric, b: Numeric): boolean => a < b
 export const compareNumbers = (a: Numeric, b: Numeric): number => (isLess(a, b) ? -1 : isLess(b, a) ? 1 : 0)
 
 /** How many of the ascending values are less than `bound`, or equal if `orEqual`. */
-export const countBelow = (values: readonly Numeric[], bound: Numeric, orEqual: boolean): number => {
+export function countBelow(values: readonly Numeric[], bound: Numeric, orEqual: boolean): number {
   let low = 0
   let high = values.length
   while (low < high) {

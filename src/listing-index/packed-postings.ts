@@ -13,7 +13,7 @@ export type PackedPostings = {
 type ForEachPair = (visit: (number: number, slot: number) => void) => void
 
 /** @param forEachPair visits each value's number with each of its slots once */
-export const packPostings = (slots: number, numbers: number, forEachPair: ForEachPair): PackedPostings => {
+export function packPostings(slots: number, numbers: number, forEachPair: ForEachPair): PackedPostings {
   const counts = countSlots(numbers, forEachPair)
   const starts = new Uint32Array(numbers)
   let words = 0
@@ -39,11 +39,11 @@ export const packPostings = (slots: number, numbers: number, forEachPair: ForEac
 }
 
 /** Additions to it do not reach the packed data. */
-export const postingIn = (
+export function postingIn(
   { counts, starts, lists, sets }: PackedPostings,
   number: number,
   slots: number,
-): Posting => {
+): Posting {
   const count = counts[number]!
   const start = starts[number]!
   return isDense(count, slots)
@@ -51,7 +51,7 @@ export const postingIn = (
     : Posting.ofList(slots, lists, start, count)
 }
 
-const countSlots = (numbers: number, forEachPair: ForEachPair): Uint32Array => {
+function countSlots(numbers: number, forEachPair: ForEachPair): Uint32Array {
   const counts = new Uint32Array(numbers)
   forEachPair((number) => {
     counts[number]!++

@@ -12,11 +12,11 @@ export const pathTree = (paths: readonly Path[]): PathTree =>
   treeOf(paths.map((steps, path) => ({ path, steps })))
 
 /** Calls `found` with the values that `resolvePath` gives for each path. */
-export const walkPaths = (
+export function walkPaths(
   tree: PathTree,
   value: JsonValue | undefined,
   found: (path: number, value: JsonValue) => void,
-): void => {
+): void {
   if (value === null || value === undefined) return
   if (tree.path >= 0) found(tree.path, value)
   for (const { step, inherited, node } of tree.children) {
@@ -33,7 +33,7 @@ export const walkPaths = (
 
 type Rest = { path: number; steps: Path }
 
-const treeOf = (paths: readonly Rest[]): PathTree => {
+function treeOf(paths: readonly Rest[]): PathTree {
   const byStep = Map.groupBy(
     paths.filter(({ steps }) => steps.length > 0),
     ({ steps }) => JSON.stringify(steps[0]),

@@ -150,14 +150,14 @@ type Place = { segment: number; value: number }
 
 const START: Place = { segment: 0, value: 0 }
 
-const numbersIn = (values: Dictionary): Held[] => {
+function numbersIn(values: Dictionary): Held[] {
   const numbers: Held[] = []
   for (const [value, slots] of values.entries()) if (typeof value !== 'string') numbers.push({ value, slots })
   return numbers.sort((a, b) => compareNumbers(a.value, b.value))
 }
 
 /** Grouped up to half the length at which a segment is split. */
-const segmentsOf = (numbers: readonly Held[], slots: number): Held[][] => {
+function segmentsOf(numbers: readonly Held[], slots: number): Held[][] {
   const total = numbers.reduce((sum, { slots: { count } }) => sum + count, 0)
   const most = Math.max(slots / 32, (2 * total) / MAX_SEGMENTS)
   const groups: Held[][] = []

@@ -13,7 +13,7 @@ const MAX_EXACT_DIGITS = 15
 const POWERS_OF_TEN = Array.from({ length: MAX_EXACT_DIGITS + 1 }, (_, n) => 10 ** n)
 
 /** Numbers, `true`, `false`, `null`; short numbers skip the parser. @throws SyntaxError for other text */
-export const readScalar = (bytes: Buffer, start: number, end: number): Scalar | null => {
+export function readScalar(bytes: Buffer, start: number, end: number): Scalar | null {
   const first = bytes[start]
   if (first === SMALL_N) return null
   if (first === SMALL_T) return 1

@@ -2,7 +2,7 @@ import { hasBit } from './bitset.ts'
 import type { Block } from './block.ts'
 
 /** About 20 ms for 32,768 listings of 1 KB. `slots`: live, oldest first, newer than all in `target`. */
-export const copySlots = (source: Block, slots: readonly number[], target: Block): void => {
+export function copySlots(source: Block, slots: readonly number[], target: Block): void {
   const places = new Int32Array(source.slots).fill(-1)
   for (const slot of slots) places[slot] = target.adopt(source.entry(slot))
   source.publishers.forEachMoved(places, (publisherId, place) => {

@@ -8,7 +8,7 @@ import { Vocabulary } from './vocabulary.ts'
 const KNOWN = new WeakMap<readonly Criterion[], RowConditions>()
 
 /** Cached per list of criteria. */
-export const rowConditions = (criteria: readonly Criterion[]): RowConditions => {
+export function rowConditions(criteria: readonly Criterion[]): RowConditions {
   const known = KNOWN.get(criteria)
   if (known !== undefined) return known
   const conditions = new RowConditions(criteria)

@@ -156,7 +156,7 @@ export class RowScanner {
 /** Larger numbers would be boxed. */
 const MAX_OBJECT = 2 ** 30
 
-const elementStarts = (row: RowText, at: number): number[] => {
+function elementStarts(row: RowText, at: number): number[] {
   const { bytes, length } = row
   const starts: number[] = []
   let position = skipSpace(row, at + 1)
@@ -170,7 +170,7 @@ const elementStarts = (row: RowText, at: number): number[] => {
   return starts
 }
 
-const valueStart = (row: RowText, end: number): number => {
+function valueStart(row: RowText, end: number): number {
   const colon = row.bytes[end] === COLON ? end : skipSpace(row, end)
   return skipSpace(row, colon + 1)
 }

@@ -53,7 +53,7 @@ export class RowText {
 }
 
 /** The lowest set bit marks a byte: https://graphics.stanford.edu/~seander/bithacks.html#ZeroInWord */
-const marksIn = (word: number): number => {
+function marksIn(word: number): number {
   const quotes = word ^ 0x22222222
   const backslashes = word ^ 0x5c5c5c5c
   const zeros = ((quotes - 0x01010101) & ~quotes) | ((backslashes - 0x01010101) & ~backslashes)

@@ -22,7 +22,7 @@ export type WantedMember = {
   next: WantedMember | null
 }
 
-export const scanTree = ({ path, children }: PathTree): ScanNode => {
+export function scanTree({ path, children }: PathTree): ScanNode {
   const members: WantedMember[] = []
   const indexes: { index: number; node: ScanNode }[] = []
   let every: ScanNode | null = null
@@ -62,7 +62,7 @@ export class Members {
 export const isNameAt = (row: RowText, at: number, { name, nameLength }: WantedMember): boolean =>
   row.isAt(at, name, 0, nameLength)
 
-const wantedMember = (name: string, node: ScanNode): WantedMember => {
+function wantedMember(name: string, node: ScanNode): WantedMember {
   const bytes = Buffer.from(`"${name}"`)
   const { length } = bytes
   const quoted = new RowText(length)

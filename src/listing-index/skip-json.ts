@@ -10,21 +10,21 @@ const SPACE = 0x20
 /** The one bit in which `[` and `{`, `]` and `}` differ; no other byte becomes a brace with it. */
 const BRACE_BIT = 0x20
 
-export const skipSpace = ({ bytes, length }: RowText, at: number): number => {
+export function skipSpace({ bytes, length }: RowText, at: number): number {
   let position = at
   while (position < length && bytes[position]! <= SPACE) position++
   return position
 }
 
 /** Behind the value at `at`; at most the end, whatever the bytes. */
-export const skipValue = (row: RowText, at: number): number => {
+export function skipValue(row: RowText, at: number): number {
   if (at >= row.length) return row.length
   const first = row.bytes[at]!
   if (first === QUOTE) return skipString(row, at)
   return (first | BRACE_BIT) === OPEN_BRACE ? skipContainer(row, at) : skipScalar(row, at)
 }
 
-export const skipScalar = ({ bytes, length }: RowText, at: number): number => {
+export function skipScalar({ bytes, length }: RowText, at: number): number {
   let end = at
   while (end < length && !endsScalar(bytes[end]!)) end++
   return end
@@ -33,12 +33,12 @@ export const skipScalar = ({ bytes, length }: RowText, at: number): number => {
 export const endsScalar = (byte: number): boolean =>
   byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte <= SPACE
 
-const skipString = (row: RowText, at: number): number => {
+function skipString(row: RowText, at: number): number {
   const end = row.plainStringEnd(at)
   return end === -1 ? skipOddString(row, at) : end + 1
 }
 
-const skipOddString = ({ bytes, length }: RowText, at: number): number => {
+function skipOddString({ bytes, length }: RowText, at: number): number {
   for (let position = at + 1; position < length; position++) {
     const byte = bytes[position]!
     if (byte === QUOTE) return position + 1
@@ -47,7 +47,7 @@ const skipOddString = ({ bytes, length }: RowText, at: number): number => {
   return length
 }
 
-const skipContainer = (row: RowText, at: number): number => {
+function skipContainer(row: RowText, at: number): number {
   const { bytes, length } = row
   let depth = 0
   for (let position = at; position < length; position++) {

@@ -25,21 +25,21 @@ export class TextPool {
 }
 
 /** The last word is padded with zeros. */
-export const wordsAt = (row: RowText, start: number, length: number): Int32Array => {
+export function wordsAt(row: RowText, start: number, length: number): Int32Array {
   const words = new Int32Array(Math.ceil(length / 4))
   for (let n = 0; n < length >> 2; n++) words[n] = row.word(start + n * 4)
   if ((length & 3) !== 0) words[length >> 2] = row.tail(start, length)
   return words
 }
 
-export const hashAt = (row: RowText, start: number, length: number): number => {
+export function hashAt(row: RowText, start: number, length: number): number {
   let hash = length
   for (let n = 0; n < length >> 2; n++) hash = mix(hash ^ row.word(start + n * 4))
   if ((length & 3) !== 0) hash = mix(hash ^ row.tail(start, length))
   return hash
 }
 
-const mix = (hash: number): number => {
+function mix(hash: number): number {
   const mixed = Math.imul(hash, 0x9e3779b1)
   return mixed ^ (mixed >>> 15)
 }

@@ -3,11 +3,11 @@ import type { Discovery } from '../gateway/discovery.ts'
 import { createServer, type ServerOptions } from './create-server.ts'
 
 /** Streamable HTTP (MCP 2025-11-25, Transports). Stateless: any replica can answer the next message. */
-export const answerHttp = async (
+export async function answerHttp(
   request: Request,
   discovery: Discovery,
   options: ServerOptions,
-): Promise<Response> => {
+): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
   const server = createServer(discovery, options)
   await server.connect(transport)

@@ -23,7 +23,7 @@ const INSTRUCTIONS =
 
 const MAX_INPUT_ELEMENTS = 500
 
-export const createServer = (discovery: Discovery, options: ServerOptions): McpServer => {
+export function createServer(discovery: Discovery, options: ServerOptions): McpServer {
   const { version } = options
   const server = new McpServer(
     { name: 'entrepot', title: 'entrepot: an open compute market', version },
@@ -45,13 +45,13 @@ export const createServer = (discovery: Discovery, options: ServerOptions): McpS
 
 const READ_ONLY = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true }
 
-const call = async (
+async function call(
   { answer }: Tool,
   discovery: Discovery,
   input: Parameters<Tool['answer']>[1],
   cancelled: AbortSignal,
   { onFault, signal }: ServerOptions,
-): Promise<CallToolResult> => {
+): Promise<CallToolResult> {
   const either = signal === undefined ? cancelled : AbortSignal.any([cancelled, signal])
   try {
     return resultOf(await answer(discovery, input, either))

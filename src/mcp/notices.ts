@@ -1,18 +1,18 @@
 import type { Completeness, SourceNote } from '../gateway/discovery.ts'
 
 /** Completeness in words for an agent. Holds names and reasons, never text of a listing. */
-export const describeCompleteness = ({ complete, sources }: Completeness): string => {
+export function describeCompleteness({ complete, sources }: Completeness): string {
   const stale = sources.flatMap(describeStale)
   const ages = stale.length === 0 ? '' : ` ${stale.join(' ')}`
   if (complete) return `Complete: every source answered.${ages}`
   return `INCOMPLETE: ${missingOf(sources)}. More may exist there: do not conclude from this answer that nothing else does.${ages}`
 }
 
-export const describeFound = (
+export function describeFound(
   { complete, sources }: Completeness,
   registry: string,
   disputed: readonly string[],
-): string => {
+): string {
   const answer = complete
     ? 'The listing was found; every source that could have a better copy has answered.'
     : `INCOMPLETE: ${missingOf(sources)}. It may have a better copy of this listing: do not act on this copy alone.`
@@ -31,7 +31,7 @@ export const describeFound = (
 const missingOf = (sources: readonly SourceNote[]): string =>
   sources.flatMap(describeMissing).join('; ') || 'a source did not answer'
 
-const describeMissing = (source: SourceNote): string[] => {
+function describeMissing(source: SourceNote): string[] {
   const { registry, state, reason, filters, age_seconds: age } = source
   if (isAnswer(state)) return []
   // The gateway does not name what it misses.

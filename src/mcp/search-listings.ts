@@ -71,7 +71,7 @@ export const searchListings = defineTool({
   },
 })
 
-const describe = (found: FoundListings): string => {
+function describe(found: FoundListings): string {
   const { items, total, complete, nextCursor } = found
   const where = complete ? '' : ' in the sources that answered'
   const count =
@@ -83,7 +83,7 @@ const describe = (found: FoundListings): string => {
 }
 
 /** Clients may cut the end, so completeness comes first. */
-const render = ({ items, total, complete, sources, nextCursor }: FoundListings): string => {
+function render({ items, total, complete, sources, nextCursor }: FoundListings): string {
   const head = JSON.stringify({
     complete,
     sources,

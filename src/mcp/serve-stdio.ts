@@ -15,11 +15,11 @@ const MAX_MESSAGE_BYTES = 1024 * 1024
 type Stdio = { stdin: Readable; stdout: Writable }
 
 /** Runs until the client closes its end and all requests are answered. `stdout` carries only messages. */
-export const serveStdio = async (
+export async function serveStdio(
   discovery: Discovery,
   { stdin, stdout }: Stdio,
   options: ServerOptions,
-): Promise<void> => {
+): Promise<void> {
   const transport = new StdioServerTransport(stdin, stdout, { maxBufferSize: MAX_MESSAGE_BYTES })
   const server = createServer(new EarlierPages().dropRepeats(discovery), options)
   server.server.onerror = options.onFault
@@ -34,7 +34,7 @@ export const serveStdio = async (
 }
 
 /** Resolves once every request so far is answered. */
-const countAnswers = (transport: StdioServerTransport): (() => Promise<void>) => {
+function countAnswers(transport: StdioServerTransport): () => Promise<void> {
   const open = new Set<RequestId>()
   let whenDone = (): void => {}
   const { onmessage } = transport

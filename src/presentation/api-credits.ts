@@ -28,7 +28,7 @@ export const apiCreditsDetails: RecordDetails = (listing, offer) => ({
 })
 
 /** One unit, as for the rate: the buyer chooses the quantity. */
-const unitOfSale = (listing: JsonObject): Quantity | null => {
+function unitOfSale(listing: JsonObject): Quantity | null {
   const unit = advertisedRate(listing)?.unit
   return unit === undefined ? null : { decimal: '1', unit, display: `1 ${unit}` }
 }

@@ -13,7 +13,7 @@ export class UnpresentableError extends Error {}
  * Takes only what the Registry and the storefront show; the rest is `null`.
  * @throws UnpresentableError for a listing without an id or a valid `created_at`, or of neither kind
  */
-export const buildRecord = (found: FoundListing, storefront: StorefrontView): PresentationRecord => {
+export function buildRecord(found: FoundListing, storefront: StorefrontView): PresentationRecord {
   const { listing, registry, publisher } = found
   const offer = membersOf(listing.offer_resource)
   const kind = kindOf(found)
@@ -51,7 +51,7 @@ export const buildRecord = (found: FoundListing, storefront: StorefrontView): Pr
   return record as PresentationRecord
 }
 
-const kindOf = ({ listing }: FoundListing): Kind => {
+function kindOf({ listing }: FoundListing): Kind {
   const offer = membersOf(listing.offer_resource)
   if (textOf(offer.kind)?.startsWith('api_credits.') || textOf(offer.service_name) !== null)
     return 'api-credits'
@@ -60,7 +60,7 @@ const kindOf = ({ listing }: FoundListing): Kind => {
 }
 
 /** Registries mean UTC without stating it. */
-const publicationTime = ({ listing }: FoundListing): string => {
+function publicationTime({ listing }: FoundListing): string {
   const at = parseTimestamp(textOf(listing.created_at) ?? '')
   if (at === null) throw new UnpresentableError('its created_at is no time')
   return `${formatTimestamp(at)}Z`
@@ -72,7 +72,7 @@ const isAvailable = ({ listing }: FoundListing, { status, listing: atStorefront 
   atStorefront?.paused !== true &&
   (atStorefront === null || (textOf(atStorefront.status) ?? 'open') === 'open')
 
-const settlementOf = ({ listing }: FoundListing): PresentationRecord['settlement'] => {
+function settlementOf({ listing }: FoundListing): PresentationRecord['settlement'] {
   const escrow = firstOf(listing.accepted_escrows)
   const address = textOf(escrow.escrow_address)
   return {

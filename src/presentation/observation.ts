@@ -33,7 +33,7 @@ export const countOf = (value: JsonValue | undefined): string | null =>
     ? String(value)
     : null
 
-export const counted = (value: JsonValue | undefined, unit: string): string | null => {
+export function counted(value: JsonValue | undefined, unit: string): string | null {
   const count = countOf(value)
   return count === null ? null : `${count} ${unit}`
 }

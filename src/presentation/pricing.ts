@@ -3,7 +3,7 @@ import { countOf, firstOf, membersOf, type StorefrontView, textOf } from './obse
 import type { Money, PresentationRecord, Quantity } from './record.ts'
 
 /** The first rate of the first escrow, in base units: listings do not hold the token's decimals. */
-export const advertisedRate = (listing: JsonObject): { rate: Money; unit: string } | null => {
+export function advertisedRate(listing: JsonObject): { rate: Money; unit: string } | null {
   const escrow = firstOf(listing.accepted_escrows)
   const { value, per } = firstOf(escrow.rates)
   const decimal = typeof value === 'string' && /^\d+$/.test(value) ? value : countOf(value)
@@ -13,11 +13,11 @@ export const advertisedRate = (listing: JsonObject): { rate: Money; unit: string
   return { rate: { decimal, currency, display: `${decimal} base units of ${currency} per ${unit}` }, unit }
 }
 
-export const pricingOf = (
+export function pricingOf(
   listing: JsonObject,
   storefront: StorefrontView,
   quantity: Quantity | null,
-): PresentationRecord['pricing'] => {
+): PresentationRecord['pricing'] {
   const advertised = advertisedRate(listing)
   return {
     mode: negotiates(storefront) || advertised === null ? 'configured-negotiation' : 'listed',
@@ -30,17 +30,17 @@ export const pricingOf = (
 }
 
 /** Storefronts publish their strategy; without one, the listed price is fixed. */
-const negotiates = ({ status }: StorefrontView): boolean => {
+function negotiates({ status }: StorefrontView): boolean {
   const strategy = textOf(membersOf(status?.checks).negotiation_strategy)
   return strategy !== null && strategy !== 'unconfigured'
 }
 
-const longestDuration = ({ max_duration_seconds: seconds }: JsonObject): Quantity | null => {
+function longestDuration({ max_duration_seconds: seconds }: JsonObject): Quantity | null {
   const decimal = countOf(seconds)
   return decimal === null ? null : { decimal, unit: 'second', display: `at most ${decimal} seconds` }
 }
 
-const constraintsOf = (listing: JsonObject): string[] => {
+function constraintsOf(listing: JsonObject): string[] {
   const seconds = countOf(listing.max_duration_seconds)
   const oracle = textOf(listing.oracle_address)
   return [

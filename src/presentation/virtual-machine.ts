@@ -37,14 +37,14 @@ export const virtualMachineDetails: RecordDetails = (_listing, offer, storefront
   },
 })
 
-const gpuQuantity = ({ gpu_count, gpu_model }: JsonObject): Quantity | null => {
+function gpuQuantity({ gpu_count, gpu_model }: JsonObject): Quantity | null {
   const decimal = countOf(gpu_count)
   if (decimal === null) return null
   return { decimal, unit: 'gpu', display: `${decimal} × ${textOf(gpu_model) ?? 'GPU'}` }
 }
 
 /** The seller's own count, which storefronts may leave out. */
-const capacity = ({ status }: StorefrontView): Step => {
+function capacity({ status }: StorefrontView): Step {
   const count = countOf(status?.resource_count)
   if (count === null || count === '0') return notStarted('no capacity shown by the storefront')
   return { status: 'complete', label: `${count} resources registered at the storefront` }

@@ -1,10 +1,10 @@
-export const buffersIn = (value: unknown): ArrayBuffer[] => {
+export function buffersIn(value: unknown): ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>()
   collect(value, buffers)
   return [...buffers]
 }
 
-const collect = (value: unknown, buffers: Set<ArrayBuffer>): void => {
+function collect(value: unknown, buffers: Set<ArrayBuffer>): void {
   if (typeof value !== 'object' || value === null) return
   if (ArrayBuffer.isView(value)) buffers.add(value.buffer as ArrayBuffer)
   else if (!Array.isArray(value)) for (const member of Object.values(value)) collect(member, buffers)

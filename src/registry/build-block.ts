@@ -10,10 +10,10 @@ export type BlockSetting = {
 }
 
 /** Takes the oldest listings first, at most as many as the plan has slots. */
-export const buildBlock = (
+export function buildBlock(
   { plan, storefronts }: BlockSetting,
   pages: readonly PackedListings[],
-): BlockParts => {
+): BlockParts {
   const builder = new BlockBuilder(plan)
   const rows = new PackedRows(storefronts)
   for (const page of pages) rows.forEach(page, (entry) => builder.add(entry))

@@ -6,7 +6,7 @@ const MAX_VIOLATIONS = 1000
 const MAX_SHOWN_CHARACTERS = 200
 
 /** In the deployed protocol's words, sorted by path (`accepted_escrows[0].escrow_address` or `<root>`). */
-export const describeViolations = (errors: readonly ErrorObject[], candidate: JsonObject): Violation[] => {
+export function describeViolations(errors: readonly ErrorObject[], candidate: JsonObject): Violation[] {
   const found = errors.filter(isFinding).map((error) => {
     const steps = stepsOf(error.instancePath)
     return {
@@ -32,7 +32,7 @@ const stepsOf = (pointer: string): string[] =>
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
 
-const dotted = (steps: readonly string[], candidate: JsonObject): string => {
+function dotted(steps: readonly string[], candidate: JsonObject): string {
   let path = ''
   let value: JsonValue | undefined = candidate
   for (const step of steps) {
@@ -42,12 +42,12 @@ const dotted = (steps: readonly string[], candidate: JsonObject): string => {
   return path === '' ? '<root>' : path
 }
 
-const memberOf = (value: JsonValue | undefined, step: string): JsonValue | undefined => {
+function memberOf(value: JsonValue | undefined, step: string): JsonValue | undefined {
   if (Array.isArray(value)) return value[Number(step)]
   return isJsonObject(value) ? value[step] : undefined
 }
 
-const compareSteps = (a: readonly string[], b: readonly string[]): number => {
+function compareSteps(a: readonly string[], b: readonly string[]): number {
   for (let n = 0; n < Math.min(a.length, b.length); n++) {
     const [one, other] = [a[n]!, b[n]!]
     if (one === other) continue
@@ -60,7 +60,7 @@ const compareSteps = (a: readonly string[], b: readonly string[]): number => {
 type Parameters = Readonly<Record<string, unknown>>
 type Sentence = (instance: string, params: Parameters) => string
 
-const messageOf = (error: ErrorObject, steps: readonly string[], candidate: JsonObject): string => {
+function messageOf(error: ErrorObject, steps: readonly string[], candidate: JsonObject): string {
   const sentence = SENTENCES[error.keyword]
   if (sentence === undefined) return error.message ?? error.keyword
   const value = steps.reduce<JsonValue | undefined>(memberOf, candidate)
@@ -105,13 +105,13 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'false schema': (instance) => `False schema does not allow ${instance}`,
 }
 
-const show = (value: unknown): string => {
+function show(value: unknown): string {
   const text = render(value, MAX_SHOWN_CHARACTERS)
   return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text
 }
 
 /** Stops soon after `budget` characters: a large value costs no more than a small one. */
-const render = (value: unknown, budget: number): string => {
+function render(value: unknown, budget: number): string {
   if (typeof value === 'string') return `'${value.slice(0, budget + 1)}'`
   if (value === true) return 'True'
   if (value === false) return 'False'
@@ -120,7 +120,7 @@ const render = (value: unknown, budget: number): string => {
   return `{${joined(Object.keys(value), budget, (name) => `${render(name, budget)}: ${render(value[name], budget)}`)}}`
 }
 
-const joined = <Part>(parts: readonly Part[], budget: number, one: (part: Part) => string): string => {
+function joined<Part>(parts: readonly Part[], budget: number, one: (part: Part) => string): string {
   let text = ''
   for (const [n, part] of parts.entries()) {
     if (text.length > budget) break

@@ -21,7 +21,7 @@ export type Candidate = {
  * Null members count as absent, at every depth.
  * @throws Error with the reason why `shape` is not a JSON Schema 2020-12
  */
-export const createShapeCheck = (shape: Readonly<Record<string, unknown>>): ShapeCheck => {
+export function createShapeCheck(shape: Readonly<Record<string, unknown>>): ShapeCheck {
   const validate = compileListingShape(shape)
   return (candidate) => {
     const checked = withoutNulls(candidate) as JsonObject
@@ -30,12 +30,12 @@ export const createShapeCheck = (shape: Readonly<Record<string, unknown>>): Shap
 }
 
 /** Members come from `fields`, else from the stored listing, else from a new one's defaults. */
-export const candidateOf = (
+export function candidateOf(
   listingId: string,
   storefrontUrl: string | null,
   fields: Partial<ListingFields>,
   stored: JsonObject | null,
-): Candidate => {
+): Candidate {
   const value = (member: keyof ListingFields, name: keyof Candidate): JsonValue => {
     const text = fields[member]
     return text === undefined ? (stored?.[name] ?? parseJson(NEW_LISTING_FIELDS[member])) : parseJson(text)
@@ -51,7 +51,7 @@ export const candidateOf = (
   }
 }
 
-const withoutNulls = (value: JsonValue): JsonValue => {
+function withoutNulls(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (!isJsonObject(value)) return value
   return Object.fromEntries(
@@ -62,7 +62,7 @@ const withoutNulls = (value: JsonValue): JsonValue => {
 }
 
 /** The validator lacks bigint; a shape's bounds are doubles anyway. */
-const withPlainNumbers = (value: JsonValue): JsonValue => {
+function withPlainNumbers(value: JsonValue): JsonValue {
   if (typeof value === 'bigint') return Number(value)
   if (Array.isArray(value)) return value.map(withPlainNumbers)
   if (!isJsonObject(value)) return value

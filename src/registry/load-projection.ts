@@ -6,12 +6,12 @@ import { Projection } from './projection.ts'
 export type Loaded = { projection: Projection; position: Position }
 
 /** Rejects when the store does or the signal aborts. */
-export const loadProjection = async (
+export async function loadProjection(
   store: Store,
   filters: readonly Filter[],
   signal?: AbortSignal,
   onWorkerFault?: (cause: unknown) => void,
-): Promise<Loaded> => {
+): Promise<Loaded> {
   const projection = new Projection(filters)
   const load = new BlockLoad(projection, { onFault: onWorkerFault })
   try {

@@ -16,10 +16,10 @@ type OwnerClaimed = Verified & {
 }
 
 /** @throws EntrepotError `not_found` before any `unauthorized`, as the deployed protocol orders them */
-export const verifyOwnerClaim = async (
+export async function verifyOwnerClaim(
   { listingId, ...claim }: OwnerClaim,
   { store, replica, verifier }: Publishing,
-): Promise<OwnerClaimed> => {
+): Promise<OwnerClaimed> {
   const owner = await replica.ownerOf(listingId)
   // Without a signature it cannot repeat an earlier request.
   if (owner === null && !(claim.signature && claim.timestamp)) throw notFound()

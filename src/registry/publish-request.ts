@@ -59,7 +59,7 @@ export const publishRequest = z
   })
   .meta({ id: 'PublishRequest', description: 'Signed over create_listing:<identifier>:<timestamp>' })
 
-export const readIdentifier = ({ identifier }: JsonObject): string => {
+export function readIdentifier({ identifier }: JsonObject): string {
   const { success, data } = publishRequest.shape.identifier.safeParse(identifier)
   if (success) return data.toLowerCase()
   throw new EntrepotError('bad_request', 'identifier is required')
@@ -68,7 +68,7 @@ export const readIdentifier = ({ identifier }: JsonObject): string => {
 export const readScheme = ({ scheme }: JsonObject): string => check('scheme', scheme) || 'eip191'
 
 /** A number becomes its digits, as in the deployed protocol. */
-export const readListingId = ({ listing_id: value }: JsonObject): string => {
+export function readListingId({ listing_id: value }: JsonObject): string {
   if (!value) throw new EntrepotError('bad_request', 'listing_id is required')
   return check('listing_id', typeof value === 'number' || typeof value === 'bigint' ? String(value) : value)
 }
@@ -86,7 +86,7 @@ export function requireScalars(
 }
 
 /** `null` keeps the status. */
-export const readStatus = (value: JsonObject): ListingStatus | null => {
+export function readStatus(value: JsonObject): ListingStatus | null {
   if (!Object.hasOwn(value, 'status')) return null
   if (isListingStatus(value.status)) return value.status
   throw new EntrepotError('bad_request', `Invalid status: ${shown(value.status)}`)
@@ -94,17 +94,17 @@ export const readStatus = (value: JsonObject): ListingStatus | null => {
 
 type Checked = 'scheme' | 'listing_id' | 'storefront_url' | 'max_duration_seconds' | 'oracle_address'
 
-const check = <Name extends Checked>(
+function check<Name extends Checked>(
   name: Name,
   value: JsonValue | undefined,
-): z.output<(typeof publishRequest.shape)[Name]> => {
+): z.output<(typeof publishRequest.shape)[Name]> {
   const result = publishRequest.shape[name].safeParse(value)
   if (result.success) return result.data as z.output<(typeof publishRequest.shape)[Name]>
   const [{ message } = { message: '' }] = result.error.issues
   throw invalid([{ path: `body.${name}`, message }])
 }
 
-const shown = (value: JsonValue | undefined): string => {
+function shown(value: JsonValue | undefined): string {
   if (value === null || value === undefined) return 'None'
   return isJsonObject(value) || Array.isArray(value) ? 'an object or array' : String(value).slice(0, 200)
 }

@@ -34,7 +34,7 @@ export type Published = { receipt: PublishReceipt; warnings: readonly Violation[
  * Checks in the deployed protocol's order and writes after the last check. Resolves when it is readable here.
  * @throws EntrepotError in the deployed protocol's words; `invalid` has every violation of an enforced shape
  */
-export const publishListing = async (body: JsonBody, publishing: Publishing): Promise<Published> => {
+export async function publishListing(body: JsonBody, publishing: Publishing): Promise<Published> {
   const { store, replica } = publishing
   const { value } = body
   const identifier = readIdentifier(value)
@@ -80,12 +80,12 @@ export const publishListing = async (body: JsonBody, publishing: Publishing): Pr
 
 type RequestedPublish = Omit<PublishCommand, 'maxListings' | 'expected'>
 
-const readCommand = (
+function readCommand(
   listingId: string,
   { bytes, value }: JsonBody,
   verified: Verified,
   isTaken: boolean,
-): RequestedPublish => {
+): RequestedPublish {
   try {
     const status = readStatus(value)
     const storefrontUrl = readStorefrontUrl(value)

@@ -19,7 +19,7 @@ const FIELDS = {
  * Byte-exact JSON text of the published fields; a null one is left out, which keeps the stored value.
  * @throws EntrepotError `invalid` for a field that nests too deep, or exceeds a limit inside a string of JSON
  */
-export const readFields = (body: Uint8Array): Partial<ListingFields> => {
+export function readFields(body: Uint8Array): Partial<ListingFields> {
   const fields: Partial<ListingFields> = {}
   for (const { name, value } of objectMembers(body)) {
     if (!isFieldName(name)) continue
@@ -35,7 +35,7 @@ export const readFields = (body: Uint8Array): Partial<ListingFields> => {
 const isFieldName = (name: string): name is FieldName => Object.hasOwn(FIELDS, name)
 
 /** A string of JSON is read as its content, or as empty if that is not JSON. */
-const decodeBlob = (text: string, name: FieldName): string => {
+function decodeBlob(text: string, name: FieldName): string {
   if (!text.startsWith('"')) return text
   const inner: string = JSON.parse(text)
   const bytes = Buffer.from(inner)
@@ -46,11 +46,11 @@ const decodeBlob = (text: string, name: FieldName): string => {
   return inner.trim()
 }
 
-const refuse = (name: FieldName, problem: string | null): void => {
+function refuse(name: FieldName, problem: string | null): void {
   if (problem !== null) throw invalid([{ path: `body.${name}`, message: problem }])
 }
 
-const tryParse = (text: string): JsonValue | undefined => {
+function tryParse(text: string): JsonValue | undefined {
   try {
     return parseJson(text)
   } catch {
@@ -59,7 +59,7 @@ const tryParse = (text: string): JsonValue | undefined => {
 }
 
 /** `"3600"` is 3600 and `true` is 1: the deployed Registry keeps this field in an integer column. */
-const decodeDuration = (text: string): string => {
+function decodeDuration(text: string): string {
   if (text === 'true') return '1'
   if (text === 'false') return '0'
   return /^"(0|-?[1-9]\d*)"$/.test(text) ? text.slice(1, -1) : text

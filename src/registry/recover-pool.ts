@@ -13,13 +13,13 @@ const IDLE_MS = 60_000
 const recoverThreads = (): number => Math.max(1, availableParallelism() - 1)
 
 /** Rejects with `EntrepotError` `unavailable` if the queue is full or no thread can be started. */
-export const createRecoverPool = ({
+export function createRecoverPool({
   threads = recoverThreads(),
   onFault,
 }: Partial<Pick<WorkerPoolOptions, 'threads' | 'onFault'>> = {}): {
   recover: RecoverAddress
   close: () => Promise<void>
-} => {
+} {
   const pool = new WorkerPool<RecoverRequest, string | null>({
     // Beside this file, as source or compiled.
     file: new URL(`./recover-worker${extname(import.meta.filename)}`, import.meta.url),

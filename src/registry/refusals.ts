@@ -33,7 +33,7 @@ export const listingTooLarge = (): EntrepotError =>
 
 const MAX_TOLD = 5
 
-export const invalid = (violations: readonly Violation[], before = ''): EntrepotError => {
+export function invalid(violations: readonly Violation[], before = ''): EntrepotError {
   const told = violations.slice(0, MAX_TOLD).map(({ path, message }) => `${path}: ${message}`)
   const rest = violations.length - told.length
   const detail = `${before}${told.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`

@@ -9,11 +9,11 @@ type RemoveRequest = { signature: string | undefined; timestamp: number | undefi
  * Repeating the same delete succeeds while the listing is gone.
  * @throws EntrepotError `not_found`, `unauthorized`, `signature_reused`, `rate_limited`
  */
-export const removeListing = async (
+export async function removeListing(
   listingId: string,
   { signature, timestamp }: RemoveRequest,
   publishing: Publishing,
-): Promise<void> => {
+): Promise<void> {
   const claim = { operation: 'delete_listing', listingId, signature, timestamp, body: NO_BODY } as const
   const claimed = await verifyOwnerClaim(claim, publishing)
   const { identity, use, refusal, isRepeat } = claimed

@@ -43,10 +43,10 @@ export const signedMessage = (operation: Operation, subject: string, timestamp: 
   `${operation}:${subject}:${timestamp}`
 
 /** @throws EntrepotError `unauthorized` in the deployed protocol's words; `invalid` where that crashes */
-export const verifyClaim = async (
+export async function verifyClaim(
   claim: Claim,
   { recover, nowSeconds }: Pick<Verifier, 'recover' | 'nowSeconds'>,
-): Promise<Verified> => {
+): Promise<Verified> {
   const { operation, subject, signer, scheme } = claim
   if (!claim.signature || !claim.timestamp) throw unauthorized(MISSING[operation])
   const now = nowSeconds()
@@ -83,7 +83,7 @@ const MISSING: Readonly<Record<Operation, string>> = {
 
 const unauthorized = (detail: string): EntrepotError => new EntrepotError('unauthorized', detail)
 
-const readTimestamp = (value: JsonValue, now: number): number => {
+function readTimestamp(value: JsonValue, now: number): number {
   const isNumber = typeof value === 'number' || typeof value === 'bigint' || value === true
   if (!isNumber) throw wrongType('timestamp', 'an integer of Unix seconds')
   const seconds = Number(value)
@@ -102,7 +102,7 @@ const wrongType = (member: string, expected: string): EntrepotError =>
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 /** 65 bytes r‖s‖v in hex, `0x` optional, blanks allowed between bytes; `null` for anything else. */
-const readSignature = (value: JsonValue): Signature | null => {
+function readSignature(value: JsonValue): Signature | null {
   if (typeof value !== 'string') throw wrongType('signature', 'a string of 65 bytes in hex')
   const hex = value.replace(/^0x/, '').replace(/\s+/g, '')
   if (!/^[0-9a-f]{130}$/i.test(hex)) return null
@@ -114,14 +114,14 @@ const readSignature = (value: JsonValue): Signature | null => {
 }
 
 /** 27 and 28, 0 and 1, or EIP-155's 35 and above. */
-const parity = (v: number): 0 | 1 | null => {
+function parity(v: number): 0 | 1 | null {
   if (v === 0 || v === 27) return 0
   if (v === 1 || v === 28) return 1
   return v >= 35 ? (((v + 1) % 2) as 0 | 1) : null
 }
 
 /** Equal for `s` and `n - s`: each form follows from the other without the key, so both are one use. */
-const fingerprint = ({ r, s }: Signature): string => {
+function fingerprint({ r, s }: Signature): string {
   const low = s > CURVE_ORDER / 2n ? CURVE_ORDER - s : s
   return createHash('sha256')
     .update(`${r.toString(16)}:${low.toString(16)}`)

@@ -16,11 +16,11 @@ export const updateRequest = z
   })
   .meta({ id: 'UpdateRequest', description: 'Signed over update_listing:<listing_id>:<timestamp>' })
 
-export const updateListing = async (
+export async function updateListing(
   listingId: string,
   body: JsonBody,
   publishing: Publishing,
-): Promise<UpdateReceipt> => {
+): Promise<UpdateReceipt> {
   const { store, replica, verifier } = publishing
   const { signature, timestamp } = body.value
   const claim = { operation: 'update_listing', listingId, signature, timestamp, body: body.bytes } as const
@@ -52,7 +52,7 @@ export const updateListing = async (
 }
 
 /** Unreadable input was never accepted, so it is not a repeat and the earlier refusal wins. */
-const readBehind = <T>(refusal: EntrepotError | null, read: () => T): T => {
+function readBehind<T>(refusal: EntrepotError | null, read: () => T): T {
   try {
     return read()
   } catch (cause) {
@@ -61,7 +61,7 @@ const readBehind = <T>(refusal: EntrepotError | null, read: () => T): T => {
 }
 
 /** JSON text; unlike on publish, `null` clears the oracle. */
-const oracleText = ({ bytes }: JsonBody): string | undefined => {
+function oracleText({ bytes }: JsonBody): string | undefined {
   const member = objectMembers(bytes).findLast(({ name }) => name === 'oracle_address')
   return member && Buffer.from(bytes.subarray(member.value.start, member.value.end)).toString('utf8')
 }

@@ -40,7 +40,7 @@ export const validation = z
   .meta({ id: 'Validation' })
 
 /** @throws EntrepotError `invalid` for members of another type */
-export const validateListing = (body: JsonObject, check: ShapeCheck): z.infer<typeof validation> => {
+export function validateListing(body: JsonObject, check: ShapeCheck): z.infer<typeof validation> {
   const { max_duration_seconds: duration } = body
   const request = validateRequest.safeParse({ ...body, max_duration_seconds: toInteger(duration) })
   if (!request.success) throw invalidBody(request.error)
@@ -63,7 +63,7 @@ export const validateListing = (body: JsonObject, check: ShapeCheck): z.infer<ty
   }
 }
 
-const resourceType = (offer: JsonObject): 'compute' | 'token' | null => {
+function resourceType(offer: JsonObject): 'compute' | 'token' | null {
   if (Object.hasOwn(offer, 'gpu_model') || Object.hasOwn(offer, 'region')) return 'compute'
   return Object.hasOwn(offer, 'token') ? 'token' : null
 }
@@ -73,7 +73,7 @@ function isInteger(value: unknown): boolean {
 }
 
 /** `"3600"`, `"3600.0"` and `true` count as integers. */
-const toInteger = (value: JsonValue | undefined): JsonValue | undefined => {
+function toInteger(value: JsonValue | undefined): JsonValue | undefined {
   if (typeof value === 'boolean') return Number(value)
   if (typeof value !== 'string' || !/^\s*[+-]?\d+(\.0*)?\s*$/.test(value)) return value
   const number = Number(value)

@@ -24,7 +24,7 @@ export const commandClient = (url: string): Client =>
     { enableAutoPipelining: true, enableOfflineQueue: false },
   )
 
-export const connected = async (client: Client): Promise<void> => {
+export async function connected(client: Client): Promise<void> {
   let refusal: unknown
   client.once('error', (error: unknown) => {
     refusal = error
@@ -63,7 +63,7 @@ type NodeOptions = {
 }
 type ClientOptions = { enableAutoPipelining?: boolean; enableOfflineQueue?: boolean }
 
-const connect = (url: string, node: NodeOptions, client: ClientOptions): Client => {
+function connect(url: string, node: NodeOptions, client: ClientOptions): Client {
   const { hosts, credentials, cluster } = parseRedisUrl(url)
   const options = { ...NODE_OPTIONS, ...node }
   const made = cluster

@@ -19,12 +19,12 @@ const NEEDED = [
   },
 ] as const
 
-export const durabilityWarnings = async (client: Client): Promise<string[]> => {
+export async function durabilityWarnings(client: Client): Promise<string[]> {
   const nodes = client instanceof Redis ? [client] : client.nodes('master')
   return (await Promise.all(nodes.map(warningsOf))).flat()
 }
 
-const warningsOf = async (node: Redis): Promise<string[]> => {
+async function warningsOf(node: Redis): Promise<string[]> {
   const where = `Redis at ${node.options.host}:${node.options.port}`
   try {
     const found = await Promise.all(NEEDED.map(({ setting }) => node.config('GET', setting)))

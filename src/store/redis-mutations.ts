@@ -44,7 +44,7 @@ const FIELDS = [
   'oracleAddress',
 ] as const satisfies (keyof ListingFields)[]
 
-export const publish = async (session: RedisSession, command: PublishCommand): Promise<PublishOutcome> => {
+export async function publish(session: RedisSession, command: PublishCommand): Promise<PublishOutcome> {
   const { identity, listingId, storefrontUrl, fields, status, expected, maxListings, use } = command
   const { publishers, publisherIds, listings, created, listingCounts, log } = session.keys
   const answer = await runSigned(session, SCRIPTS.publish, use, {
@@ -74,7 +74,7 @@ export const publish = async (session: RedisSession, command: PublishCommand): P
   return { outcome, record }
 }
 
-export const update = async (session: RedisSession, command: UpdateCommand): Promise<UpdateOutcome> => {
+export async function update(session: RedisSession, command: UpdateCommand): Promise<UpdateOutcome> {
   const { identity, listingId, status, oracleAddress, expected, use } = command
   const { publishers, publisherIds, listings, log } = session.keys
   const answer = await runSigned(session, SCRIPTS.update, use, {
@@ -94,7 +94,7 @@ export const update = async (session: RedisSession, command: UpdateCommand): Pro
   return { outcome, record: { listingId, status: given as ListingStatus, updatedAt: Number(updatedAt) } }
 }
 
-export const remove = async (session: RedisSession, command: RemoveCommand): Promise<RemoveOutcome> => {
+export async function remove(session: RedisSession, command: RemoveCommand): Promise<RemoveOutcome> {
   const { identity, listingId, use } = command
   const { publisherIds, listings, created, listingCounts, log } = session.keys
   const outcome = await runSigned(session, SCRIPTS.remove, use, {
@@ -124,7 +124,7 @@ export const addKey = async (session: RedisSession, key: NewKey): Promise<ApiKey
 export const seedKey = (session: RedisSession, key: NewKey): Promise<ApiKey | null> =>
   insertKey(session, key, ONLY_FIRST)
 
-export const revokeKey = async (session: RedisSession, id: number): Promise<ApiKey | null> => {
+export async function revokeKey(session: RedisSession, id: number): Promise<ApiKey | null> {
   const { apiKeys, log } = session.keys
   const row = await session.ask(SCRIPTS.revokeKey, [apiKeys, log], [id, session.changelogLength])
   return row === null ? null : keyOf(String(id), String(row))
@@ -133,11 +133,11 @@ export const revokeKey = async (session: RedisSession, id: number): Promise<ApiK
 const ALWAYS = '0'
 const ONLY_FIRST = '1'
 
-const insertKey = async (
+async function insertKey(
   session: RedisSession,
   { name, scope, hash }: NewKey,
   when: string,
-): Promise<ApiKey | null> => {
+): Promise<ApiKey | null> {
   const { apiKeys, log } = session.keys
   const given = [when, JSON.stringify(name), scope, JSON.stringify(hash), session.changelogLength]
   const added = await session.ask(SCRIPTS.addKey, [apiKeys, log], given)

@@ -2,11 +2,11 @@ import { FIELD_END, LISTING_END, type PackedListings } from '../domain/packed-li
 import type { Micros } from '../domain/timestamp.ts'
 
 /** Leaves out listings that were removed, or removed and published again, after `ids` were read. */
-export const packListings = (
+export function packListings(
   ids: readonly string[],
   rows: readonly (Buffer | null)[],
   last: Micros,
-): PackedListings => {
+): PackedListings {
   const bytes = Buffer.allocUnsafeSlow(ids.reduce((sum, id, n) => sum + mostBytes(id, rows[n]!), 0))
   let count = 0
   let end = 0
@@ -27,7 +27,7 @@ const MOST_BYTES_PER_CHARACTER = 3
 const mostBytes = (id: string, row: Buffer | null): number =>
   row === null ? 0 : id.length * MOST_BYTES_PER_CHARACTER + row.length + 2
 
-const createdAt = (row: Buffer): Micros => {
+function createdAt(row: Buffer): Micros {
   const status = row.indexOf(FIELD_END) + 1
   const start = row.indexOf(FIELD_END, status) + 1
   return Number(row.toString('latin1', start, row.indexOf(FIELD_END, start)))

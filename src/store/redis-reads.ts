@@ -21,9 +21,9 @@ const SCRIPTS = {
   nextRows: script('next-rows'),
 }
 
-const readExtent = async (
+async function readExtent(
   session: RedisSession,
-): Promise<{ position: Position; publishers: number; apiKeys: number }> => {
+): Promise<{ position: Position; publishers: number; apiKeys: number }> {
   const { log, publishers, apiKeys } = session.keys
   const extent = (await session.ask(SCRIPTS.extent, [log, publishers, apiKeys], [])) as [
     string,
@@ -33,7 +33,7 @@ const readExtent = async (
   return { position: extent[0], publishers: extent[1], apiKeys: extent[2] }
 }
 
-export const load = async (session: RedisSession, visitor: LoadVisitor): Promise<Position> => {
+export async function load(session: RedisSession, visitor: LoadVisitor): Promise<Position> {
   // Read first: changes during the load come after this position.
   const extent = await readExtent(session)
   await visitRows(session, session.keys.apiKeys, extent.apiKeys, (id, row) =>
@@ -46,11 +46,11 @@ export const load = async (session: RedisSession, visitor: LoadVisitor): Promise
   return extent.position
 }
 
-export const changesAfter = async (
+export async function changesAfter(
   session: RedisSession,
   position: Position,
   limit: number,
-): Promise<{ changes: Change[]; position: Position } | 'lost'> => {
+): Promise<{ changes: Change[]; position: Position } | 'lost'> {
   const { log, publishers, listings, apiKeys, ping } = session.keys
   const changes: Change[] = []
   for (let from = position; ; ) {
@@ -68,12 +68,12 @@ export const changesAfter = async (
   }
 }
 
-const visitRows = async (
+async function visitRows(
   session: RedisSession,
   key: string,
   count: number,
   visit: (id: string, row: string) => void,
-): Promise<void> => {
+): Promise<void> {
   for (let first = 1; first <= count; ) {
     const last = Math.min(first + LOAD_PAGE - 1, count)
     const length = Number(await session.ask(SCRIPTS.nextRows, [key], [first, last, MAX_PAGE_BYTES]))
@@ -85,11 +85,7 @@ const visitRows = async (
 }
 
 /** Leaves later listings to the changelog: their publishers may not be known yet. */
-const visitListings = async (
-  session: RedisSession,
-  position: Position,
-  visitor: LoadVisitor,
-): Promise<void> => {
+async function visitListings(session: RedisSession, position: Position, visitor: LoadVisitor): Promise<void> {
   const pages = listingPages(session, position.split('-', 1)[0]!)
   for (let reading = pages.next(); ; ) {
     const { value: page, done } = await reading

@@ -11,7 +11,7 @@ export const identityText = ({ scheme, identifier }: Identity): string =>
   JSON.stringify(scheme) + SEPARATOR + JSON.stringify(identifier)
 
 /** @throws Error for text that would break the row, which JSON never does */
-export const fieldText = (json: string): string => {
+export function fieldText(json: string): string {
   if (json === '' || json.includes(SEPARATOR)) throw new Error('a listing field is not JSON text')
   return json
 }
@@ -19,7 +19,7 @@ export const fieldText = (json: string): string => {
 export const listingOf = (listingId: string, row: string): ListingRecord =>
   recordOf([listingId, ...row.split(SEPARATOR)])
 
-export const publisherOf = (id: string, row: string): Publisher => {
+export function publisherOf(id: string, row: string): Publisher {
   const [createdAt, updatedAt, storefrontUrl, scheme, identifier] = row.split(SEPARATOR)
   return {
     publisherId: Number(id),
@@ -31,7 +31,7 @@ export const publisherOf = (id: string, row: string): Publisher => {
   }
 }
 
-export const keyOf = (id: string, row: string): ApiKey => {
+export function keyOf(id: string, row: string): ApiKey {
   const [createdAt, revokedAt, name, scope, hash] = row.split(SEPARATOR)
   return {
     id: Number(id),
@@ -43,7 +43,7 @@ export const keyOf = (id: string, row: string): ApiKey => {
   }
 }
 
-export const changeOf = (kind: string, id: string, row: string | null): Change => {
+export function changeOf(kind: string, id: string, row: string | null): Change {
   if (row === null) return { kind: 'listing_removed', listingId: id }
   if (kind === 'publisher') return { kind, publisher: publisherOf(id, row) }
   if (kind === 'key') return { kind, key: keyOf(id, row) }

@@ -6,7 +6,7 @@ import type { Cluster, Redis } from 'ioredis'
 export type Script = (client: Redis | Cluster, keys: readonly string[], given: Arguments) => Promise<unknown>
 type Arguments = readonly (string | number)[]
 
-export const script = (name: string): Script => {
+export function script(name: string): Script {
   const source = `${PRELUDE}\n${read(name)}`
   const sha = createHash('sha1').update(source).digest('hex')
   return async (client, keys, given) => {

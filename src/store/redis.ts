@@ -39,10 +39,10 @@ const CHANGELOG_LENGTH = 100_000
  * @throws ConfigError for a URL, a password or a layout of keys that cannot be used
  * @throws EntrepotError `unavailable` where Redis cannot be reached
  */
-export const openRedisStore = async (
+export async function openRedisStore(
   url: string,
   options: RedisStoreOptions = {},
-): Promise<{ store: Store; warnings: string[] }> => {
+): Promise<{ store: Store; warnings: string[] }> {
   const { prefix = PREFIX, changelogLength = CHANGELOG_LENGTH } = options
   const session = new RedisSession(commandClient(url), keysUnder(prefix), changelogLength)
   try {
@@ -57,7 +57,7 @@ export const openRedisStore = async (
   }
 }
 
-const checkFormat = async ({ client, keys }: RedisSession, where: string): Promise<void> => {
+async function checkFormat({ client, keys }: RedisSession, where: string): Promise<void> {
   await client.setnx(keys.format, FORMAT)
   const format = Number(await client.get(keys.format))
   if (format <= FORMAT) return

@@ -18,7 +18,7 @@ const BUSY_TIMEOUT = 50
  * Creates file and directory if needed. Acknowledged commits survive a power loss (`synchronous = FULL`).
  * @throws ConfigError for a file that is not ours, too new, damaged, or not writable
  */
-export const openDatabase = (path: string): DatabaseSync => {
+export function openDatabase(path: string): DatabaseSync {
   const file = path === MEMORY ? MEMORY : resolve(path)
   try {
     if (file !== MEMORY) mkdirSync(dirname(file), { recursive: true })
@@ -35,14 +35,14 @@ export const openDatabase = (path: string): DatabaseSync => {
   }
 }
 
-const prepare = (database: DatabaseSync, file: string): void => {
+function prepare(database: DatabaseSync, file: string): void {
   migrate(database, file)
   if (file !== MEMORY) database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`)
 }
 
 /** One write transaction: of two processes that start together, one creates and the other finds. */
-const migrate = (database: DatabaseSync, file: string): void => {
+function migrate(database: DatabaseSync, file: string): void {
   database.exec('PRAGMA foreign_keys = ON; BEGIN IMMEDIATE')
   const version = pragma(database, 'user_version')
   if (version > SCHEMA_VERSION)
@@ -66,13 +66,13 @@ const pragma = (database: DatabaseSync, name: string): number =>
 const isEmpty = (database: DatabaseSync): boolean =>
   database.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n === 0
 
-const refused = (message: string, cause?: unknown): ConfigError => {
+function refused(message: string, cause?: unknown): ConfigError {
   const error = new ConfigError([{ path: 'STORE_URL', message }])
   if (cause !== undefined) error.cause = cause
   return error
 }
 
-const advice = (error: unknown): string => {
+function advice(error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error)
   const code = primaryCode(error)
   if (code === NOT_A_DATABASE) return `${reason}; point STORE_URL at another file, or move this one away`

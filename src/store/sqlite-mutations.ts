@@ -35,7 +35,7 @@ export type Tables = { records: SqliteRecords; uses: SqliteSignatureUses; change
  * `too_large`.
  */
 
-export const publish = (tables: Tables, command: PublishCommand): PublishOutcome => {
+export function publish(tables: Tables, command: PublishCommand): PublishOutcome {
   const { records, uses, changelog } = tables
   const { identity, listingId, use } = command
   uses.forgetExpired(use)
@@ -68,7 +68,7 @@ export const publish = (tables: Tables, command: PublishCommand): PublishOutcome
   return { outcome: 'published', record: receipt }
 }
 
-export const update = ({ records, uses, changelog }: Tables, command: UpdateCommand): UpdateOutcome => {
+export function update({ records, uses, changelog }: Tables, command: UpdateCommand): UpdateOutcome {
   const { identity, listingId, use } = command
   uses.forgetExpired(use)
   const key = useKey('update', command)
@@ -98,7 +98,7 @@ export const update = ({ records, uses, changelog }: Tables, command: UpdateComm
   return { outcome: 'updated', record }
 }
 
-export const remove = ({ records, uses, changelog }: Tables, command: RemoveCommand): RemoveOutcome => {
+export function remove({ records, uses, changelog }: Tables, command: RemoveCommand): RemoveOutcome {
   const { identity, listingId, use } = command
   uses.forgetExpired(use)
   const key = useKey('remove', command)
@@ -115,7 +115,7 @@ export const remove = ({ records, uses, changelog }: Tables, command: RemoveComm
   return { outcome: 'removed' }
 }
 
-export const addKey = ({ records, changelog }: Tables, key: NewKey): ApiKey => {
+export function addKey({ records, changelog }: Tables, key: NewKey): ApiKey {
   const at = changelog.nextTime()
   const id = records.addKey(key, at)
   changelog.append('key', id, at)
@@ -125,7 +125,7 @@ export const addKey = ({ records, changelog }: Tables, key: NewKey): ApiKey => {
 export const seedKey = (tables: Tables, key: NewKey): ApiKey | null =>
   tables.records.hasKeys() ? null : addKey(tables, key)
 
-export const revokeKey = ({ records, changelog }: Tables, id: number): ApiKey | null => {
+export function revokeKey({ records, changelog }: Tables, id: number): ApiKey | null {
   const key = records.key(id)
   if (key === null || key.revokedAt !== null) return key
   const at = changelog.nextTime()
@@ -176,12 +176,12 @@ function urlAfter(publisher: Publisher | null, { storefrontUrl }: PublishCommand
   return publisher === null || storefrontUrl ? storefrontUrl : publisher.storefrontUrl
 }
 
-const upsertPublisher = (
+function upsertPublisher(
   { records, changelog }: Tables,
   publisher: Publisher | null,
   command: PublishCommand,
   at: Micros,
-): void => {
+): void {
   const storefrontUrl = urlAfter(publisher, command)
   if (publisher === null) {
     changelog.append('publisher', records.addPublisher(command.identity, storefrontUrl, at), at)

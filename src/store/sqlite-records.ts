@@ -96,16 +96,12 @@ export class SqliteRecords {
   }
 }
 
-const first = <T>(
-  statement: StatementSync,
-  read: (row: Row) => T,
-  ...keys: (string | number)[]
-): T | null => {
+function first<T>(statement: StatementSync, read: (row: Row) => T, ...keys: (string | number)[]): T | null {
   const row = statement.get(...keys)
   return row === undefined ? null : read(row)
 }
 
-const prepareAll = (database: DatabaseSync) => {
+function prepareAll(database: DatabaseSync) {
   const prepare = (sql: string): StatementSync => prepareArrays(database, sql)
   return {
     publisher: prepare(`SELECT ${PUBLISHER_COLUMNS} FROM publisher WHERE publisher_id = ?`),

@@ -8,7 +8,7 @@ import type { Publisher } from '../domain/publisher.ts'
 export type Row = Record<number, SQLOutputValue>
 
 /** Node 22 lacks this as an option of `prepare`. */
-export const prepareArrays = (database: DatabaseSync, sql: string): StatementSync => {
+export function prepareArrays(database: DatabaseSync, sql: string): StatementSync {
   const statement = database.prepare(sql)
   statement.setReturnArrays(true)
   return statement

@@ -41,7 +41,7 @@ const BUSY_TRIES = 50
 const PROBE_SIZE = 128 * 1024
 
 /** @throws ConfigError for a file that cannot be used; its message says what to do */
-export const openSqliteStore = (path: string, options: SqliteOptions = {}): Store => {
+export function openSqliteStore(path: string, options: SqliteOptions = {}): Store {
   const database = openDatabase(path)
   return new SqliteStore(database, path === MEMORY ? null : fileCheck(path), options)
 }

@@ -24,10 +24,10 @@ const MAX_VALUE_LENGTH = 256
 export const MAX_SPANS = 200
 
 /** Exports in background batches (OTLP over HTTP, JSON). Spans that the collector refuses are lost. */
-export const openTracer = (
+export function openTracer(
   { endpoint, serviceName, sampler, ratio }: TracingSettings,
   log: ExportLog,
-): { tracer: Tracer; close: () => Promise<void> } => {
+): { tracer: Tracer; close: () => Promise<void> } {
   const exporter = told(
     new OTLPTraceExporter({ url: endpoint, timeoutMillis: EXPORT_TIMEOUT_MS }),
     endpoint,
@@ -86,7 +86,7 @@ const KINDS: Readonly<Record<SpanKind, SdkKind>> = {
 /** Beyond `MAX_SPANS`, work continues under the last recorded span. */
 const UNRECORDED = { set: () => {}, rename: () => {}, end: () => {} }
 
-const placeOf = (span: SdkSpan): Trace => {
+function placeOf(span: SdkSpan): Trace {
   const { traceId, spanId, traceFlags, traceState } = span.spanContext()
   const isSampled = (traceFlags & TraceFlags.SAMPLED) !== 0
   return { traceId, spanId, isSampled, state: traceState?.serialize() ?? '' }

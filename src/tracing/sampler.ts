@@ -8,7 +8,7 @@ import {
 import type { TraceSampler } from '../config/tracing.ts'
 
 /** `parentbased_…` follows the caller; the rest of the name applies where no caller has decided. */
-export const samplerOf = (name: TraceSampler, ratio: number): Sampler => {
+export function samplerOf(name: TraceSampler, ratio: number): Sampler {
   const root = roots[name.replace('parentbased_', '') as keyof typeof roots](ratio)
   return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root
 }

@@ -6,7 +6,7 @@ export type ExportLog = {
 }
 
 /** Logs when exports begin to fail and when they succeed again. */
-export const told = (exporter: SpanExporter, endpoint: string, log: ExportLog): SpanExporter => {
+export function told(exporter: SpanExporter, endpoint: string, log: ExportLog): SpanExporter {
   // The rest of the URL may hold a token.
   const collector = new URL(endpoint).origin
   let isFailing = false

@@ -9,7 +9,7 @@ import { ALICE, publish, publishBody } from '../helpers/seller.ts'
 const KEY = 'k'.repeat(43)
 
 /** A foreign origin with an empty page; its `/frame` frames the URL that it is given. */
-const startStranger = async (t: ExecutionContext): Promise<string> => {
+async function startStranger(t: ExecutionContext): Promise<string> {
   const server = createServer(({ url = '/' }, response) => {
     const framed = new URL(url, 'http://x').searchParams.get('url')
     response.writeHead(200, { 'Content-Type': 'text/html' })

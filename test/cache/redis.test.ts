@@ -15,7 +15,7 @@ test.after.always(() => redis.dispose())
 
 testCacheContract(test, (t, clock) => openRedisCache(t, { url: redis.url, clock }))
 
-const openTwo = async (t: Parameters<typeof openRedisCache>[0], clock = manualClock()) => {
+async function openTwo(t: Parameters<typeof openRedisCache>[0], clock = manualClock()) {
   const settings = { url: redis.url, clock, prefix: testPrefix() }
   const [one, other] = [await openRedisCache(t, settings), await openRedisCache(t, settings)]
   return { one, other, clock, settings }

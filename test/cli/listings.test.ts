@@ -25,7 +25,7 @@ type Printed = {
 const printed = (stdout: string): Printed[] => JSON.parse(stdout)
 const ids = (stdout: string): string[] => printed(stdout).map(({ listing_id }) => listing_id)
 
-const fake = async (t: ExecutionContext, options: FakeOptions = {}): Promise<FakeRegistry> => {
+async function fake(t: ExecutionContext, options: FakeOptions = {}): Promise<FakeRegistry> {
   const registry = await startFakeRegistry(options)
   t.teardown(registry.close)
   return registry

@@ -30,7 +30,7 @@ test.after.always(async () => {
   await two.close()
 })
 
-const withPolicy = async (...args: string[]) => {
+async function withPolicy(...args: string[]) {
   const { code, stdout, stderr } = await runCli([
     'listings',
     '-r',

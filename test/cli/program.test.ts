@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { createProgram } from '../../src/cli/program.ts'
 import { runCli, temporaryFile } from '../helpers/run-cli.ts'
 
-const unused = (): never => {
+function unused(): never {
   throw new Error('no command is run here')
 }
 const program = createProgram(

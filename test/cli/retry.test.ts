@@ -17,10 +17,10 @@ type Result = { listing_id: string; outcome: string; status: number | null; erro
 type Answer = [status: number, retryAfter?: string] | 'reset'
 
 /** A Registry that answers each request as `answer` says: a status, with the seconds of a `Retry-After`. */
-const startServer = async (
+async function startServer(
   t: ExecutionContext,
   answer: (signed: Signed, n: number) => Answer | Promise<Answer>,
-): Promise<{ url: string; requests: Signed[] }> => {
+): Promise<{ url: string; requests: Signed[] }> {
   const requests: Signed[] = []
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await text(request)

@@ -274,10 +274,10 @@ const KEYSTORE = JSON.stringify({
   version: 3,
 })
 
-const startServer = async (
+async function startServer(
   t: ExecutionContext,
   answer: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<string> => {
+): Promise<string> {
   const server = createServer(answer).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   t.teardown(() => {

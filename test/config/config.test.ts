@@ -7,17 +7,13 @@ import { ConfigError } from '../../src/errors.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'entrepot-config-'))
 
-const load = (toml: string, environment: Record<string, string> = {}): Config => {
+function load(toml: string, environment: Record<string, string> = {}): Config {
   const file = join(mkdtempSync(join(folder, 'case-')), 'gateway.toml')
   writeFileSync(file, toml)
   return loadConfig({ ENTREPOT_CONFIG: file, ...environment })
 }
 
-const problemsOf = (
-  t: ExecutionContext,
-  toml: string,
-  environment: Record<string, string> = {},
-): string[] => {
+function problemsOf(t: ExecutionContext, toml: string, environment: Record<string, string> = {}): string[] {
   const error = t.throws(() => load(toml, environment), { instanceOf: ConfigError })
   return error?.message.split('\n') ?? []
 }

@@ -8,7 +8,7 @@ import { ConfigError } from '../../src/errors.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'entrepot-secrets-'))
 
-const secret = (text: string): string => {
+function secret(text: string): string {
   const file = join(mkdtempSync(join(folder, 'case-')), 'secret')
   writeFileSync(file, text)
   return file

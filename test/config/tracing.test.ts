@@ -2,7 +2,7 @@ import test from 'ava'
 import { readTracing } from '../../src/config/tracing.ts'
 import type { Violation } from '../../src/errors.ts'
 
-const read = (environment: Record<string, string>) => {
+function read(environment: Record<string, string>) {
   const problems: Violation[] = []
   const tracing = readTracing(environment, problems)
   return { tracing, problems: problems.map(({ path, message }) => `${path}: ${message}`) }

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { SharedParts } from '../../src/context/shared-parts.ts'
 
-const counted = () => {
+function counted() {
   const seen = { opened: 0, closed: 0 }
   const open = async () => ({
     value: ++seen.opened,

@@ -54,7 +54,7 @@ export const namesIn = (entries: readonly string[] | Readonly<Record<string, unk
   Array.isArray(entries) ? [...entries] : Object.keys(entries)
 
 /** The fixed address of a service on a network. */
-export const addressOf = (file: ComposeFile, service: string, network: string): string => {
+export function addressOf(file: ComposeFile, service: string, network: string): string {
   const networks = file.services[service]?.networks
   const address = Array.isArray(networks)
     ? undefined

@@ -28,7 +28,7 @@ const lint = (path: string): string[] =>
 type Linted = { messages: { rule: string; message: string }[] }
 
 /** What the linter says of the file after an edit, which must change something. */
-const lintEdited = (t: ExecutionContext, edit: (text: string) => string): string[] => {
+function lintEdited(t: ExecutionContext, edit: (text: string) => string): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-compose-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const text = readFileSync(COMPOSE_FILE, 'utf8')

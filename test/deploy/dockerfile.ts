@@ -5,7 +5,7 @@ export type Instruction = { name: string; text: string }
 export const DOCKERFILE = 'Dockerfile'
 
 /** The Dockerfile's stages by name, each with its instructions, continued lines joined and comments gone. */
-export const readStages = (): Map<string, Instruction[]> => {
+export function readStages(): Map<string, Instruction[]> {
   const stages = new Map<string, Instruction[]>()
   let current: Instruction[] = []
   const lines = readFileSync(DOCKERFILE, 'utf8')
@@ -23,7 +23,7 @@ export const readStages = (): Map<string, Instruction[]> => {
 }
 
 /** The words of an instruction in the form of a JSON array. */
-export const wordsOf = (stage: readonly Instruction[], name: string): string[] => {
+export function wordsOf(stage: readonly Instruction[], name: string): string[] {
   const text = stage.find((instruction) => instruction.name === name)?.text ?? ''
   return JSON.parse(text.slice(text.indexOf('[')))
 }

@@ -22,7 +22,7 @@ const asNobody = await run('test', ['-r', resolve('package.json')], NOBODY).then
  * The image's `/app` as its stages make it, without an engine: what they copy, built by what they run. `node_modules` is
  * this checkout's. It is read-only.
  */
-const makeApp = async (t: ExecutionContext): Promise<string> => {
+async function makeApp(t: ExecutionContext): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-image-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   chmodSync(folder, 0o755)

@@ -21,7 +21,7 @@ const WORDS = new Set([
 ])
 
 /** The metrics that a PromQL expression reads: its words, less functions, labels, strings and ranges. */
-export const metricsIn = (expression: string): string[] => {
+export function metricsIn(expression: string): string[] {
   const bare = expression
     .replaceAll(/"[^"]*"/g, '')
     .replaceAll(/\{[^}]*\}/g, ' ')
@@ -42,7 +42,7 @@ export const labelsIn = (expression: string): string[] => [
 ]
 
 /** Every series name that `/metrics` shows, with its labels; of a histogram the three that it is made of. */
-export const seriesIn = (exposition: string): Map<string, Set<string>> => {
+export function seriesIn(exposition: string): Map<string, Set<string>> {
   const series = new Map<string, Set<string>>()
   for (const [, name, labels = ''] of exposition.matchAll(/^([a-zA-Z_:][\w:]*)(?:\{([^}]*)\})? \S+$/gm)) {
     const known = series.get(name!) ?? new Set()
@@ -53,7 +53,7 @@ export const seriesIn = (exposition: string): Map<string, Set<string>> => {
 }
 
 /** What Prometheus' own linter says of rules; `null` where it is not installed. */
-export const promtool = (...args: string[]): string | null => {
+export function promtool(...args: string[]): string | null {
   const { error, status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' })
   if (error !== undefined) return null
   return status === 0 ? '' : stdout + stderr

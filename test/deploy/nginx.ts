@@ -30,7 +30,7 @@ export const nginxProgram = (): Promise<string> =>
   })
 
 /** What `nginx -t` says of a file of its own; empty where it is good. */
-export const complaints = async (text: string): Promise<string> => {
+export async function complaints(text: string): Promise<string> {
   const program = await nginxProgram()
   return inFolder(async (folder) => {
     const arguments_ = argumentsFor(folder, text)
@@ -42,7 +42,7 @@ export const complaints = async (text: string): Promise<string> => {
 }
 
 /** `deploy/nginx.conf` with other addresses in the places of Compose's, each of which it has exactly once. */
-export const nginxConf = (gateways: readonly string[], port: number): string => {
+export function nginxConf(gateways: readonly string[], port: number): string {
   const file = readComposeFile()
   const places: readonly [ours: string, here: string][] = [
     ...gateways.map((url, n): [string, string] => [
@@ -62,7 +62,7 @@ export const nginxConf = (gateways: readonly string[], port: number): string => 
 }
 
 /** @param gateways URLs, in the order of Compose's names */
-export const startProxy = async (gateways: readonly string[]): Promise<Nginx> => {
+export async function startProxy(gateways: readonly string[]): Promise<Nginx> {
   const program = await nginxProgram()
   const folder = makeFolder()
   const port = await freePort()
@@ -100,7 +100,7 @@ process.once('exit', () => {
 })
 
 /** What belongs in `/tmp` of its container lies in a folder of its own. */
-const argumentsFor = (folder: string, text: string): string[] => {
+function argumentsFor(folder: string, text: string): string[] {
   const file = join(folder, 'nginx.conf')
   writeFileSync(file, text.replaceAll(' /tmp/', ` ${folder}/`))
   return ['-p', folder, '-e', 'stderr', '-c', file]
@@ -108,7 +108,7 @@ const argumentsFor = (folder: string, text: string): string[] => {
 
 const makeFolder = (): string => mkdtempSync(join(tmpdir(), 'entrepot-nginx-'))
 
-const inFolder = async <T>(work: (folder: string) => Promise<T>): Promise<T> => {
+async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = makeFolder()
   try {
     return await work(folder)

@@ -12,14 +12,14 @@ import { deadUrl } from '../helpers/fake-registry.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { type Nginx, startProxy } from './nginx.ts'
 
-const proxyOver = async (t: ExecutionContext, gateways: readonly string[]): Promise<Nginx> => {
+async function proxyOver(t: ExecutionContext, gateways: readonly string[]): Promise<Nginx> {
   const proxy = await startProxy(gateways)
   t.teardown(() => proxy.close())
   return proxy
 }
 
 /** Something in the place of a replica. It says 200 to `/health`, which is asked until the proxy is there. */
-const standIn = async (t: ExecutionContext, listener: RequestListener): Promise<string> => {
+async function standIn(t: ExecutionContext, listener: RequestListener): Promise<string> {
   const server = createServer((asked, answer) =>
     asked.url === '/health' ? answer.end() : listener(asked, answer),
   ).listen(0, '127.0.0.1')
@@ -34,7 +34,7 @@ const standIn = async (t: ExecutionContext, listener: RequestListener): Promise<
 type Told = { status: number; text: string }
 
 /** `localAddress` says from where on the loopback. */
-const ask = async (url: string, options: ClientRequestArgs = {}, body?: string): Promise<Told> => {
+async function ask(url: string, options: ClientRequestArgs = {}, body?: string): Promise<Told> {
   const asking = request(url, { agent: false, ...options })
   asking.end(body)
   const [answer] = (await once(asking, 'response')) as [IncomingMessage]

@@ -12,7 +12,7 @@ import { makeSecrets } from './secrets.ts'
 const run = promisify(execFile)
 
 /** The options of Compose's `redis`, without the file and the folder, which are elsewhere here. */
-const settings = (): Record<string, string> => {
+function settings(): Record<string, string> {
   const [file, ...options] = readComposeFile().services.redis!.command!
   const pairs = Array.from({ length: options.length / 2 }, (_, n) => [
     options[2 * n]!.replace(/^--/, ''),

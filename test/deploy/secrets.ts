@@ -7,7 +7,7 @@ import type { ExecutionContext } from 'ava'
 export const MAKE_SECRETS = 'deploy/make-secrets.sh'
 
 /** A folder with secrets as `deploy/make-secrets.sh` makes them, removed when the test ends. */
-export const makeSecrets = (t: ExecutionContext): string => {
+export function makeSecrets(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-secrets-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   execFileSync('sh', [MAKE_SECRETS, folder])

@@ -17,13 +17,13 @@ const isGood = ({ status, text }: Outcome): boolean =>
   status === 201 || (status === 200 && text.includes('"complete":true'))
 
 /** How many requests a replica has answered, health checks aside. */
-const answeredBy = async ({ secret }: Topology, replica: Replica): Promise<number> => {
+async function answeredBy({ secret }: Topology, replica: Replica): Promise<number> {
   const { text } = await send(`${replica.url}/metrics`, { headers: bearer(secret('admin_key')) })
   const counts = [...text.matchAll(/^entrepot_requests_total\{route="\/listings".*\} (\d+)$/gm)]
   return counts.reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
-const mintKeys = async ({ url, replicas, secret }: Topology, count: number): Promise<string[]> => {
+async function mintKeys({ url, replicas, secret }: Topology, count: number): Promise<string[]> {
   const keys = await Promise.all(
     Array.from({ length: count }, async (_, n) => {
       const body = JSON.stringify({ name: `client ${n}`, scope: 'write' })

@@ -28,7 +28,7 @@ const file = readComposeFile({ GATEWAY_FILE: 'demo.toml' })
  * What `docker-compose.yml` starts with its profile demo, as processes on the loopback: Redis, two gateways and nginx,
  * with the settings, secrets and lines of `deploy/`; only addresses differ. The Registries are in this process.
  */
-export const startTopology = async (t: ExecutionContext): Promise<Topology> => {
+export async function startTopology(t: ExecutionContext): Promise<Topology> {
   const secrets = makeSecrets(t)
   const secret = (name: string): string => readFileSync(join(secrets, name), 'utf8').trim()
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-topology-'))
@@ -65,10 +65,10 @@ export const startTopology = async (t: ExecutionContext): Promise<Topology> => {
 }
 
 /** As the demo's: one public, one behind a key, one of a single seller. */
-const startRegistries = async (
+async function startRegistries(
   t: ExecutionContext,
   curatedKey: string,
-): Promise<Record<string, RunningService>> => {
+): Promise<Record<string, RunningService>> {
   const toml = readFileSync('deploy/config/registry.toml', 'utf8')
   return {
     'open-market': await startRegistry(t, { toml }),
@@ -80,7 +80,7 @@ const startRegistries = async (
   }
 }
 
-const replicaAt = (port: number, environment: Record<string, string>): Replica => {
+function replicaAt(port: number, environment: Record<string, string>): Replica {
   let running: ServiceProcess | undefined
   return {
     url: `http://127.0.0.1:${port}`,

@@ -7,14 +7,14 @@ import { jsonText } from '../helpers/json-text.ts'
 const MAX_DEPTH = 4
 
 /** Whether the whole text is one value, by the check. */
-const isValue = (text: string, depth = MAX_DEPTH): boolean => {
+function isValue(text: string, depth = MAX_DEPTH): boolean {
   const bytes = Buffer.from(text)
   const check = new JsonCheck(bytes)
   const end = check.valueEnd(check.space(0), depth)
   return end !== -1 && check.space(end) === bytes.length
 }
 
-const isParsed = (text: string): boolean => {
+function isParsed(text: string): boolean {
   try {
     JSON.parse(text)
     return true

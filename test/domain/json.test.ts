@@ -41,7 +41,7 @@ test('elements of an array, joined again, are the array, and each knows its own 
   )
 })
 
-const depthOf = (text: string): number => {
+function depthOf(text: string): number {
   const brackets = [...text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '').replaceAll(/[^[\]{}]/g, '')]
   let depth = 0
   return Math.max(0, ...brackets.map((bracket) => (bracket === '[' || bracket === '{' ? ++depth : --depth)))

@@ -31,11 +31,11 @@ export class Directory {
 }
 
 /** A Registry that works until the test makes it fail. */
-export const openUpstream = async (
+export async function openUpstream(
   t: ExecutionContext,
   fault: FaultName,
   directory: Directory,
-): Promise<Upstream> => {
+): Promise<Upstream> {
   const name = fault.toLowerCase().replace(/[^a-z0-9]+/g, '-')
   const how: Fault = FAULTS[fault]
   const way = 'way' in how ? how.way : null

@@ -61,7 +61,7 @@ type Observed = {
 const inBounds = (calls: number | null, expected: FaultCase[8]): FaultCase[8] =>
   typeof expected === 'string' && calls !== null && calls <= Number(expected.slice(2)) ? expected : calls
 
-const observe = async (gateway: RunningService, upstream: Upstream): Promise<Observed> => {
+async function observe(gateway: RunningService, upstream: Upstream): Promise<Observed> {
   const { fault, name, fake, callsBefore } = upstream
   const started = performance.now()
   const { status, complete, state, reason, items } = await ask(gateway, name)
@@ -71,11 +71,11 @@ const observe = async (gateway: RunningService, upstream: Upstream): Promise<Obs
 }
 
 /** An answer of all sources reports every one, in the order of the configuration, within the budget. */
-const reportsAll = async (
+async function reportsAll(
   t: ExecutionContext,
   gateway: RunningService,
   upstreams: readonly Upstream[],
-): Promise<void> => {
+): Promise<void> {
   const started = performance.now()
   const { text } = await gateway.get('/listings')
   t.true(performance.now() - started <= 10 * BUDGET_MS)
@@ -86,10 +86,10 @@ const reportsAll = async (
 }
 
 /** A gateway over one upstream per row, at the moment when they have all just failed. */
-const stage = async (
+async function stage(
   t: ExecutionContext,
   cases: readonly FaultCase[],
-): Promise<{ gateway: RunningService; upstreams: Upstream[] }> => {
+): Promise<{ gateway: RunningService; upstreams: Upstream[] }> {
   const [mode, kept] = cases[0]!
   const clock = manualClock()
   const pulls = pullsOn(clock)
@@ -130,7 +130,7 @@ const stage = async (
  * A clock, and how many snapshot upstreams are waiting for their next pull: nothing else waits for just so long. The
  * short delays before a second attempt pass by themselves.
  */
-const pullsOn = (clock: ManualClock): { clock: Clock; waiting: () => number } => {
+function pullsOn(clock: ManualClock): { clock: Clock; waiting: () => number } {
   let waiting = 0
   const after: Clock['after'] = (ms, act) => {
     if (ms <= MAX_RETRY_DELAY_MS) return systemClock.after(ms, act)
@@ -153,7 +153,7 @@ const pullsOn = (clock: ManualClock): { clock: Clock; waiting: () => number } =>
   return { clock: { ...clock, after }, waiting: () => waiting }
 }
 
-const behind = ({ name, url, fault }: Upstream, mode: Mode): Behind => {
+function behind({ name, url, fault }: Upstream, mode: Mode): Behind {
   const how: Fault = FAULTS[fault]
   const timeoutMs = 'behaviour' in how ? (how.timeoutMs ?? TIMEOUT_MS) : TIMEOUT_MS
   const settings = `mode = "${mode}"\ntimeout_ms = ${timeoutMs}\nrefresh_seconds = ${REFRESH_MS / 1000}\n`
@@ -169,7 +169,7 @@ type Answer = {
   items: number
 }
 
-const ask = async (gateway: RunningService, name: string): Promise<Answer> => {
+async function ask(gateway: RunningService, name: string): Promise<Answer> {
   const { status, text } = await gateway.get(`/listings?${QUERY}&sources=${name}`)
   const { complete = null, sources, items = [] } = JSON.parse(text)
   const [{ state, reason = null }] = sources

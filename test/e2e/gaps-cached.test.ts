@@ -33,14 +33,14 @@ const over = ({ url }: { url: string }, clock = manualClock(), environment = {})
   options: { clock, environment, random: () => 0.5, more: '[gateway]\nid = "world"\n' },
 })
 
-const startWorld = async (t: ExecutionContext, script: Behaviour[]) => {
+async function startWorld(t: ExecutionContext, script: Behaviour[]) {
   const fake = await startFake(t, { script })
   const clock = manualClock()
   const { upstreams, options } = over(fake, clock)
   return { fake, clock, world: await startGateway(t, upstreams, options) }
 }
 
-const ask = async ({ get }: RunningService): Promise<unknown[]> => {
+async function ask({ get }: RunningService): Promise<unknown[]> {
   const { items, complete, sources } = (await get('/listings')).json() as Answer
   return [items.length, complete, ...sources.slice(1).map(({ registry, state }) => `${registry} ${state}`)]
 }

@@ -47,18 +47,18 @@ export const killRedisToo: Killing = (kills, isOver = NEVER) =>
     }
   })
 
-const onSqlite = (folder: string, work: (round: StormRound) => Promise<void>): Promise<Outcome> => {
+function onSqlite(folder: string, work: (round: StormRound) => Promise<void>): Promise<Outcome> {
   const file = join(folder, 'entrepot.db')
   return during(new StormRound(`sqlite:${file}`, folder), async () => openSqliteStore(file), work)
 }
 
 const openRedis = (url: string) => async (): Promise<Store> => (await openRedisStore(url)).store
 
-const during = async (
+async function during(
   round: StormRound,
   open: () => Promise<Store>,
   work: (round: StormRound) => Promise<void>,
-): Promise<Outcome> => {
+): Promise<Outcome> {
   try {
     await work(round)
     return await round.end(open)
@@ -67,7 +67,7 @@ const during = async (
   }
 }
 
-const inFolder = async (work: (folder: string) => Promise<Outcome>): Promise<Outcome> => {
+async function inFolder(work: (folder: string) => Promise<Outcome>): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-kills-'))
   try {
     return await work(folder)

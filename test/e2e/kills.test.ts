@@ -3,7 +3,7 @@ import { killOne, killRedisToo, killTwo } from './killing.ts'
 import { startProcess } from './service-process.ts'
 import type { Outcome } from './storm-round.ts'
 
-const heldThrough = (t: ExecutionContext, kills: number, outcome: Outcome): void => {
+function heldThrough(t: ExecutionContext, kills: number, outcome: Outcome): void {
   const { faults, acknowledged, repeated, listings } = outcome
   t.deepEqual(faults, [])
   t.true(outcome.kills >= kills)

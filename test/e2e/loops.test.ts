@@ -17,11 +17,11 @@ type RingOptions = {
 }
 
 /** Gateways that name each other: `links[n]` are the places of those behind the nth. Each has one listing of its own. */
-const startRing = async (
+async function startRing(
   t: ExecutionContext,
   links: readonly (readonly number[])[],
   { pure = [], empty = [], more = () => [] }: RingOptions = {},
-): Promise<RunningService[]> => {
+): Promise<RunningService[]> {
   // Nothing listens on them yet, so that gateways can name each other before they are there.
   const ports = await freePorts(links.length)
   const nameOf = (place: number): string => `g${place}`

@@ -8,7 +8,7 @@ const PAGE = 200
  * Every listing of a Registry, whatever its status, by id, read over all pages of `GET /listings`. While others
  * publish, pages shift and rows come twice, but none is passed over: at least as many as were there at the beginning.
  */
-export const readAll = async (url: string): Promise<Map<string, Row>> => {
+export async function readAll(url: string): Promise<Map<string, Row>> {
   const rows = new Map<string, Row>()
   let least: number | null = null
   for (let offset = 0; ; offset += PAGE) {

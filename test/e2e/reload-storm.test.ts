@@ -101,7 +101,7 @@ test('reload after reload under load: what every configuration has is in every a
 })
 
 /** From 0 to 1, the same for a seed. */
-const randomFrom = (seed: number): (() => number) => {
+function randomFrom(seed: number): () => number {
   let state = seed
   return () => {
     state = (state * 1_103_515_245 + 12_345) % 2 ** 31

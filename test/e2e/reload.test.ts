@@ -20,7 +20,7 @@ type Files = {
 }
 
 /** The real executable over a gateway file and a filter spec that the test writes. */
-const start = async (
+async function start(
   t: ExecutionContext,
   upstreams: readonly Behind[],
   storeUrl = 'sqlite::memory:',
@@ -29,7 +29,7 @@ const start = async (
     service: ServiceProcess
     reload: (answer?: string, lines?: number) => Promise<Record<string, unknown>[]>
   } & Files
-> => {
+> {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-reload-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const gateway = join(folder, 'gateway.toml')

@@ -18,7 +18,7 @@ const ENVIRONMENT = {
 }
 
 /** Two processes on one store. */
-const startPair = async (storeUrl: string): Promise<{ urls: [string, string]; end: () => Promise<void> }> => {
+async function startPair(storeUrl: string): Promise<{ urls: [string, string]; end: () => Promise<void> }> {
   const [a, b] = await Promise.all([startProcess(storeUrl, ENVIRONMENT), startProcess(storeUrl, ENVIRONMENT)])
   return {
     urls: [a.url, b.url],
@@ -47,7 +47,7 @@ const read = (url: string, id: string, headers: Record<string, string> = READER)
   send(`${url}/listings/${id}`, { headers })
 
 /** Asserts that a GET comes to answer so within a second. Resolves with the milliseconds that it took. */
-const soon = async (t: ExecutionContext, ask: () => Promise<Reply>, holds: (reply: Reply) => boolean) => {
+async function soon(t: ExecutionContext, ask: () => Promise<Reply>, holds: (reply: Reply) => boolean) {
   const began = performance.now()
   t.true(await withinASecond(async () => holds(await ask())))
   return performance.now() - began

@@ -18,11 +18,11 @@ export type ServiceProcess = {
 const PROGRAM = fileURLToPath(new URL('../../src/bin.ts', import.meta.url))
 
 /** Starts one and kills it after a while, however far it has come. */
-export const killWhileStarting = async (
+export async function killWhileStarting(
   storeUrl: string,
   environment: Record<string, string>,
   afterMs: number,
-): Promise<void> => {
+): Promise<void> {
   const child = spawnService(storeUrl, environment)
   child.stderr?.resume()
   const gone = once(child, 'exit')
@@ -32,11 +32,11 @@ export const killWhileStarting = async (
 }
 
 /** Resolves when it listens, having loaded its store; rejects with what it said where it ends before. */
-export const startProcess = async (
+export async function startProcess(
   storeUrl: string,
   environment: Record<string, string> = {},
   cwd?: string,
-): Promise<ServiceProcess> => {
+): Promise<ServiceProcess> {
   const child = spawnService(storeUrl, environment, cwd)
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
@@ -65,7 +65,7 @@ const spawnService = (storeUrl: string, environment: Record<string, string>, cwd
     stdio: ['ignore', 'ignore', 'pipe'],
   })
 
-const listening = async (lines: Interface): Promise<string> => {
+async function listening(lines: Interface): Promise<string> {
   const said: string[] = []
   lines.on('line', (line) => said.push(line))
   await Promise.race([nextLines(lines, ['listening'], 1), once(lines, 'close')])

@@ -24,7 +24,7 @@ const GONE = { kind: 'status', status: 500 } as const
 const WELL = { kind: 'serve' } as const
 
 /** A gateway that pulls another one, which is over `open` and `curated`, at a clock of the test. */
-const startWorld = async (t: ExecutionContext, { isGone = false } = {}) => {
+async function startWorld(t: ExecutionContext, { isGone = false } = {}) {
   const open = await startFake(t, { items: listingTexts('open', 3) })
   const curated = await startFake(t, { items: listingTexts('curated', 3), script: isGone ? [GONE] : [WELL] })
   const eu = await startGateway(
@@ -130,7 +130,7 @@ test('a first pull that misses a Registry is shown as what it is', async (t) => 
 })
 
 /** Two gateways that pull each other, with a Registry behind the first. `hasOwn`: the other has a listing, too. */
-const startPair = async (t: ExecutionContext, script: Behaviour[], { hasOwn = true } = {}) => {
+async function startPair(t: ExecutionContext, script: Behaviour[], { hasOwn = true } = {}) {
   const flaky = await startFake(t, { items: listingTexts('flaky', 2), script })
   const [one = 0, other = 0] = await freePorts(2)
   const clock = manualClock()

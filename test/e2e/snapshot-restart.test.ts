@@ -15,7 +15,7 @@ import { testRedis } from '../helpers/redis.ts'
 import { send } from '../helpers/registry.ts'
 
 /** Starts a gateway over one snapshot upstream, asks it once it is ready, and ends it. */
-const askOnce = async ({
+async function askOnce({
   storeUrl,
   name,
   url,
@@ -25,7 +25,7 @@ const askOnce = async ({
   name: string
   url: string
   folder: string
-}): Promise<Record<string, unknown>> => {
+}): Promise<Record<string, unknown>> {
   const file = join(folder, 'gateway.toml')
   writeFileSync(file, gatewayToml([{ name, url, settings: 'mode = "snapshot"' }]))
   const config = loadConfig({ PORT: '0', STORE_URL: storeUrl, LOG_LEVEL: 'silent', ENTREPOT_CONFIG: file })

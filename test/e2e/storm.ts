@@ -152,7 +152,7 @@ const differences = (row: Row, expected: Readonly<Record<string, unknown>>): str
     .map(([name, value]) => `${name} is ${JSON.stringify(row[name])} and not ${JSON.stringify(value)}`)
 
 /** `null` where the connection broke before the whole answer was there. */
-const post = async (url: string, json: string): Promise<{ status: number; text: string } | null> => {
+async function post(url: string, json: string): Promise<{ status: number; text: string } | null> {
   try {
     const headers = { 'content-type': 'application/json' }
     const { statusCode, body } = await request(url, { method: 'POST', headers, body: json })

@@ -165,7 +165,7 @@ const cursorIn = ({ body }: Injected): string | null => /"next_cursor":"([^"]+)"
 /** A refusal may repeat what the caller has said himself. */
 const ECHOES = new RegExp(`There is no source \\\\"${MARK}-[ab]\\\\"|unknown filter: '${MARK}_filter'`, 'g')
 
-const differenceOf = (seen: Injected, plain: Injected): string | null => {
+function differenceOf(seen: Injected, plain: Injected): string | null {
   const [one, other] = [settled(seen), settled(plain)]
   return one === other ? null : `--- with private sources\n${one}\n--- without\n${other}`
 }
@@ -178,7 +178,7 @@ const settled = ({ head, body }: Injected): string =>
     .replaceAll(/dur=[\d.]+/g, 'dur=0')
     .replaceAll(/^(Date|Content-Length|X-Request-Id): .*$/gim, '$1: …')
 
-const randomFrom = (seed: number): (() => number) => {
+function randomFrom(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0
@@ -196,7 +196,7 @@ const SELLERS = [
 ] as const
 
 /** Two public and two private Registries that share some listings, and differ about others. */
-const createWorld = (): World => {
+function createWorld(): World {
   const registry = (
     options: Pick<UpstreamOptions, 'name' | 'priority'>,
     listings: readonly (readonly [id: string, second: number, storefront?: string, model?: string])[],
@@ -282,12 +282,12 @@ const upstreamAt = (name: string, isPrivate: boolean): Pick<UpstreamOptions, 'ur
   visibility: isPrivate ? 'private' : 'public',
 })
 
-const turns = async (count: number): Promise<void> => {
+async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 /** Stands still, but for what is due at once. */
-const clockOf = (): ManualClock => {
+function clockOf(): ManualClock {
   const clock = manualClock()
   return {
     ...clock,
@@ -300,7 +300,7 @@ const clockOf = (): ManualClock => {
 }
 
 /** One upstream with one cache and one breaker for both gateways. */
-const sharedUpstream = (world: World, upstream: Upstream): Upstream => {
+function sharedUpstream(world: World, upstream: Upstream): Upstream {
   const { source } = upstream
   const once = <T>(key: string, answer: () => T): T => {
     if (!world.answers.has(key)) world.answers.set(key, answer())
@@ -320,7 +320,7 @@ const sharedUpstream = (world: World, upstream: Upstream): Upstream => {
 }
 
 /** The service in front of those Registries that it knows, all of it but sockets and store. */
-const openListener = async (world: World, knows: (name: string) => boolean): Promise<RequestListener> => {
+async function openListener(world: World, knows: (name: string) => boolean): Promise<RequestListener> {
   const { clock } = world
   const upstreams = world.upstreams.filter(({ source }) => knows(source.name))
   const config = {
@@ -373,7 +373,7 @@ const KEY_READER: Reader = {
 const keyOf = (reader: Reader) => (reader.kind === 'key' ? reader.key : null)
 
 /** The local Registry with one listing. */
-const localSource = (clock: ManualClock): NamedSource => {
+function localSource(clock: ManualClock): NamedSource {
   const createdAt = parseTimestamp('2026-11-20T10:00:12')!
   const fields = {
     listing_id: 'local-1',
@@ -417,7 +417,7 @@ const localStatus = () => ({
   listings: 1,
 })
 
-const openUpstream = (world: World, registry: Registry, runs: LruCache<StoredRun>): Upstream => {
+function openUpstream(world: World, registry: Registry, runs: LruCache<StoredRun>): Upstream {
   const { clock, failing } = world
   const { options } = registry
   const agent = new ScriptedDispatcher((url) => {
@@ -443,7 +443,7 @@ const openUpstream = (world: World, registry: Registry, runs: LruCache<StoredRun
 }
 
 /** As a Registry of the deployed protocol answers. */
-const answerOf = ({ listings, spec, publishers }: Registry, { pathname, searchParams }: URL): Reply => {
+function answerOf({ listings, spec, publishers }: Registry, { pathname, searchParams }: URL): Reply {
   const ok = (body: object | string): Reply => ({
     status: 200,
     body: typeof body === 'string' ? body : JSON.stringify(body),

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 const POLL_MS = 20
 
 /** Whether something comes true within a second: what replicas promise each other. */
-export const withinASecond = async (isTrue: () => Promise<boolean>): Promise<boolean> => {
+export async function withinASecond(isTrue: () => Promise<boolean>): Promise<boolean> {
   const end = performance.now() + 1000
   for (;;) {
     const isLast = performance.now() >= end

@@ -22,7 +22,7 @@ const spec = { filters: new Map([...everyKind, minimum].map((filter) => [filter.
 const ask = (query: string, value: JsonValue | undefined) =>
   matchesAll(parseCriteria(spec, decodeQuery(query)), value === undefined ? {} : { v: value })
 
-const refusal = (query: string): string => {
+function refusal(query: string): string {
   try {
     parseCriteria(spec, decodeQuery(query))
     return 'accepted'

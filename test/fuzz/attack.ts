@@ -29,7 +29,7 @@ export type Victim = {
 }
 
 /** Starts the service in a child process. */
-export const startVictim = async (): Promise<Victim> => {
+export async function startVictim(): Promise<Victim> {
   const child = fork(new URL('victim.ts', import.meta.url), {
     execArgv: ['--expose-gc'],
     env: { ...process.env, FUZZ_ADMIN_KEY: ADMIN_KEY },
@@ -77,7 +77,7 @@ export const startVictim = async (): Promise<Victim> => {
   }
 }
 
-const hear = async (child: ChildProcess): Promise<VictimSays> => {
+async function hear(child: ChildProcess): Promise<VictimSays> {
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`the service ended with ${code}`)
   })
@@ -87,7 +87,7 @@ const hear = async (child: ChildProcess): Promise<VictimSays> => {
 }
 
 /** Signed now, so good for the next minutes. */
-const seedsFor = async (document: OpenApiDocument): Promise<Seeds> => {
+async function seedsFor(document: OpenApiDocument): Promise<Seeds> {
   const now = unixNow() + 200
   const signedBodies: string[] = []
   const signedQueries: string[] = []
@@ -137,7 +137,7 @@ const askHttp = (
     outgoing.end(body ?? undefined)
   })
 
-const askRaw = async (url: string, bytes: Buffer): Promise<Told | null> => {
+async function askRaw(url: string, bytes: Buffer): Promise<Told | null> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   socket.on('error', () => {}) // a reset is an answer, too
@@ -153,7 +153,7 @@ const askRaw = async (url: string, bytes: Buffer): Promise<Told | null> => {
 type Judge = ReturnType<typeof announcedBy>
 
 /** No fault, and nothing that the document does not announce; `null` where all is well. */
-const wrongWith = (one: FuzzRequest, told: Told | null, judge: Judge): string | null => {
+function wrongWith(one: FuzzRequest, told: Told | null, judge: Judge): string | null {
   if (told === null) return null
   const { status, type, text } = told
   if (status >= 500) return `${status}: ${text}`

@@ -41,7 +41,7 @@ const text = fc.string({ unit: 'binary', maxLength: 20 })
 const encoded = text.map(encodeURIComponent)
 const junkEscapes = fc.constantFrom('%', '%zz', '%ff', '%C3%28', '%00', '..', '.', '%2e%2e%2f', '+', '%2F')
 
-const routed = (seeds: Seeds): fc.Arbitrary<FuzzRequest> => {
+function routed(seeds: Seeds): fc.Arbitrary<FuzzRequest> {
   const { paths } = seeds.document
   const routes = Object.entries(paths).flatMap(([template, operations]) =>
     Object.entries(operations).flatMap(([method, { parameters = [] }]) => {
@@ -81,7 +81,7 @@ const unrouted = (seeds: Seeds): fc.Arbitrary<FuzzRequest> =>
     template: fc.constant(null),
   })
 
-const pathOf = (template: string, { listingIds }: Seeds): fc.Arbitrary<string> => {
+function pathOf(template: string, { listingIds }: Seeds): fc.Arbitrary<string> {
   const value = fc.oneof(
     fc.constantFrom(...listingIds.map(encodeURIComponent)),
     fc.constantFrom('1', '2.0', '-1', '9'.repeat(400), 'x'.repeat(5000)),
@@ -114,7 +114,7 @@ const VALUES = [
   'a,b',
 ]
 
-const queryOf = (names: readonly string[], { signedQueries }: Seeds): fc.Arbitrary<string> => {
+function queryOf(names: readonly string[], { signedQueries }: Seeds): fc.Arbitrary<string> {
   const own = names.length === 0 ? fc.constant('x') : fc.constantFrom(...names)
   const name = fc.oneof(
     own,
@@ -133,7 +133,7 @@ const queryOf = (names: readonly string[], { signedQueries }: Seeds): fc.Arbitra
   )
 }
 
-const headersOf = ({ adminKey }: Seeds): fc.Arbitrary<Record<string, string>> => {
+function headersOf({ adminKey }: Seeds): fc.Arbitrary<Record<string, string>> {
   const visible = fc.string({
     unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
     maxLength: 20,
@@ -176,7 +176,7 @@ const headersOf = ({ adminKey }: Seeds): fc.Arbitrary<Record<string, string>> =>
 }
 
 /** A signed object with members put over what was signed: the last of a repeated name counts. */
-const spoiled = ({ signedBodies, listingIds }: Seeds): fc.Arbitrary<string> => {
+function spoiled({ signedBodies, listingIds }: Seeds): fc.Arbitrary<string> {
   const id = fc.oneof(fc.constantFrom(...listingIds.map((one) => JSON.stringify(one))), jsonText())
   const status = fc.oneof(fc.constantFrom('"open"', '"closed"', '"expired"', 'null', '"x"'), jsonText())
   const member = fc.oneof(

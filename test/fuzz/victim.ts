@@ -24,7 +24,7 @@ const service = await startService(await createContext(config))
 
 const say = (what: VictimSays): void => void process.send?.(what)
 
-const heldBytes = (): number => {
+function heldBytes(): number {
   globalThis.gc?.()
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external

@@ -7,7 +7,7 @@ export type Told = { status: number; type: string; text: string }
  * Holds answers against an OpenAPI document: what is wrong with an answer to `method` on the templated `path`, or
  * `null` where the document announces that status with that type and that body.
  */
-export const announcedBy = (document: OpenApiDocument) => {
+export function announcedBy(document: OpenApiDocument) {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   ajv.addSchema({ $id: 'openapi', ...document })
   const validators = new Map<string, ValidateFunction>()

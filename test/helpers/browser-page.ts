@@ -26,12 +26,12 @@ const WATCH = `
 const HANDLED = /^Failed to load resource: the server responded with a status of/
 
 /** Opens an address in a context of its own, closed when the test ends. */
-export const openWatched = async (
+export async function openWatched(
   t: ExecutionContext,
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
-): Promise<WatchedPage> => {
+): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
   t.teardown(() => context.close())
   context.setDefaultTimeout(PATIENCE_MS)
@@ -62,7 +62,7 @@ export const shoot = (page: Page, name: string): Promise<unknown> =>
 const AXE = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
 /** What axe-core finds serious or critical, as text; none is the aim. */
-export const seriousFindings = async (page: Page): Promise<string[]> => {
+export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(AXE)
   const { violations } = (await page.evaluate('axe.run(document)')) as {
     violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[]

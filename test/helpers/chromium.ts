@@ -2,7 +2,7 @@ import { type Browser, chromium } from 'playwright-core'
 import { installedProgram } from './debian.ts'
 
 /** A headless Chromium with a new, empty profile: `CHROME_PATH`, or one that is installed. */
-export const startChromium = async (): Promise<Browser> => {
+export async function startChromium(): Promise<Browser> {
   const given = process.env.CHROME_PATH
   const executablePath = given === undefined || given === '' ? await installedProgram(PROGRAM) : given
   return chromium.launch({ executablePath, headless: true, args: FLAGS })

@@ -29,7 +29,7 @@ type Value = { stringValue?: string; intValue?: number | string; doubleValue?: n
 type KeyValues = { key: string; value: Value }[]
 
 /** A real collector for OTLP over HTTP in JSON, closed when the test ends. */
-export const startCollector = async (t: ExecutionContext): Promise<Collector> => {
+export async function startCollector(t: ExecutionContext): Promise<Collector> {
   const collector: Collector = { url: '', spans: [], bodies: [], resources: [], headers: [], statuses: [200] }
   const server = createServer(async (request, response) => {
     let body = ''

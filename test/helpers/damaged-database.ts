@@ -7,7 +7,7 @@ const HEADER_BYTES = 100
  * Overwrites the header of an open SQLite file, so that every connection fails when it looks for changes. What it
  * returns writes the header back; connections notice with the next commit of another one.
  */
-export const damageHeader = (path: string): (() => void) => {
+export function damageHeader(path: string): () => void {
   const other = new DatabaseSync(path)
   other.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   other.close()
@@ -17,7 +17,7 @@ export const damageHeader = (path: string): (() => void) => {
   return () => inFile(path, (file) => writeSync(file, header, 0, HEADER_BYTES, 0))
 }
 
-const inFile = (path: string, act: (file: number) => void): void => {
+function inFile(path: string, act: (file: number) => void): void {
   const file = openSync(path, 'r+')
   act(file)
   closeSync(file)

@@ -22,7 +22,7 @@ export type Program = {
  * Where a program on PATH lies, installed from Debian's packages where it is missing and can be. Never a silent skip.
  * @throws Error of one line that says what to install
  */
-export const installedProgram = async (program: Program): Promise<string> => {
+export async function installedProgram(program: Program): Promise<string> {
   const found = await onPath(program)
   if (found !== null) return found
   if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0)
@@ -39,7 +39,7 @@ export const installedProgram = async (program: Program): Promise<string> => {
   return installed
 }
 
-const onPath = async ({ names }: Program): Promise<string | null> => {
+async function onPath({ names }: Program): Promise<string | null> {
   for (const name of names) {
     const found = await run('sh', ['-c', 'command -v "$1"', 'sh', name]).catch(() => null)
     if (found !== null) return found.stdout.trim()
@@ -52,7 +52,7 @@ const onPath = async ({ names }: Program): Promise<string | null> => {
  * Test files run in processes of their own, so one installs and the others wait for it: all packages under one lock,
  * since apt takes one at a time.
  */
-const install = async ({ names, package: name }: Program): Promise<void> => {
+async function install({ names, package: name }: Program): Promise<void> {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
   const lock = join(tmpdir(), 'entrepot-install.lock')
   await run('flock', [lock, 'sh', '-c', INSTALL, 'sh', name, names[0]!], { env, maxBuffer: MAX_OUTPUT_BYTES })

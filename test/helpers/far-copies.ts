@@ -12,7 +12,7 @@ export type FarCopies = {
 }
 
 /** Two Registries that share every fifth listing of the first, created 700 seconds later or earlier in the second. */
-export const startFarCopies = async (t: ExecutionContext, count: number): Promise<FarCopies> => {
+export async function startFarCopies(t: ExecutionContext, count: number): Promise<FarCopies> {
   const own = listingTexts('a', count)
   const copies = own
     .filter((_, n) => n % 5 === 0)

@@ -43,7 +43,7 @@ const file: VectorFile = JSON.parse(
   readFileSync(new URL('../fixtures/filter-vectors.json', import.meta.url), 'utf8'),
 )
 
-const toVector = (stored: StoredVector): FilterVector => {
+function toVector(stored: StoredVector): FilterVector {
   const pairs = stored.query ?? decodeQuery(stored.qs!)
   return {
     id: stored.id,
@@ -56,7 +56,7 @@ const toVector = (stored: StoredVector): FilterVector => {
 }
 
 /** Compiles only what the query names: the `paths` spec has paths that our dialect refuses. */
-const filtersOf = (spec: string, pairs: FilterVector['pairs']): Map<string, Filter> => {
+function filtersOf(spec: string, pairs: FilterVector['pairs']): Map<string, Filter> {
   const named = new Set(pairs.flatMap(([name]) => [name, name.replace(/^strict\./, '')]))
   const filters = file.specs[spec]!.filter(({ name }) => named.has(name))
   return new Map(filters.map((filter) => [filter.name, compileFilter({ ...DEFAULTS, ...filter })]))
@@ -64,7 +64,7 @@ const filtersOf = (spec: string, pairs: FilterVector['pairs']): Map<string, Filt
 
 const DEFAULTS = { alias_kind: null, on_missing: 'fail', indexed: false } as const
 
-const listingOf = ({ listing, listing_text: text }: StoredVector): JsonValue => {
+function listingOf({ listing, listing_text: text }: StoredVector): JsonValue {
   if (text !== undefined) return parseJson(text)
   return typeof listing === 'string' && listing.startsWith('@') ? file.listings[listing.slice(1)]! : listing!
 }

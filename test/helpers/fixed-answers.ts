@@ -7,10 +7,10 @@ import type { ExecutionContext } from 'ava'
  * A server that answers 200 with these bodies, by path and query or by method and path, and 404 to the rest. The query
  * that carries a signature does not count. Closed when the test ends.
  */
-export const startServer = async (
+export async function startServer(
   t: ExecutionContext,
   bodies: Readonly<Record<string, string>>,
-): Promise<string> => {
+): Promise<string> {
   const server = createServer(({ method, url = '' }, response) => {
     const path = url.replace(/\?signature=.*/, '')
     const body = bodies[`${method} ${path}`] ?? bodies[path]

@@ -11,7 +11,7 @@ const BEHIND_HIGHEST = 20_000
 const TRIES = 100
 
 /** Ports of the loopback on which nothing listens, all different. */
-export const freePorts = async (count: number): Promise<number[]> => {
+export async function freePorts(count: number): Promise<number[]> {
   const held: { port: number; server: Server }[] = []
   for (let tries = 0; held.length < count; tries++) {
     if (tries === TRIES) throw new Error('no free port')
@@ -26,7 +26,7 @@ export const freePorts = async (count: number): Promise<number[]> => {
 export const freePort = async (): Promise<number> => (await freePorts(1))[0]!
 
 /** `null` where another process has it. */
-const hold = async (port: number): Promise<Server | null> => {
+async function hold(port: number): Promise<Server | null> {
   const server = createServer().listen(port, '127.0.0.1')
   return once(server, 'listening').then(
     () => server,

@@ -26,7 +26,7 @@ export const startGateway = (
 ): Promise<RunningService> => startRegistry(t, { ...options, toml: gatewayToml(upstreams, more) })
 
 /** A scripted Registry, closed when the test ends. */
-export const startFake = async (t: ExecutionContext, options: FakeOptions = {}): Promise<FakeRegistry> => {
+export async function startFake(t: ExecutionContext, options: FakeOptions = {}): Promise<FakeRegistry> {
   const fake = await startFakeRegistry(options)
   t.teardown(() => fake.close())
   return fake

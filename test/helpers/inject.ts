@@ -43,7 +43,7 @@ export const inject = (
     listener(request, response)
   })
 
-const dechunk = (text: string, headEnd: number): string => {
+function dechunk(text: string, headEnd: number): string {
   const body = text.slice(headEnd + 4)
   if (!/^transfer-encoding: chunked$/im.test(text.slice(0, headEnd))) return body
   return body.replaceAll(/(?:^|\r\n)[0-9a-f]+\r\n/g, '').replace(/\r\n$/, '')

@@ -52,7 +52,7 @@ const jsonTexts = fc.letrec<{ value: string; array: string; object: string; memb
 }))
 
 /** JSON text of a value that may hold bigints, and the infinities that `1e400` is read as. */
-export const exactJson = (value: unknown): string => {
+export function exactJson(value: unknown): string {
   if (typeof value === 'bigint') return String(value)
   if (typeof value === 'number') return String(value).replace('Infinity', '1e400')
   if (Array.isArray(value)) return `[${value.map(exactJson)}]`

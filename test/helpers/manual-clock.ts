@@ -8,7 +8,7 @@ export type ManualClock = Clock & {
   pending: () => number
 }
 
-export const manualClock = (): ManualClock => {
+export function manualClock(): ManualClock {
   let now = Date.UTC(2026, 10, 20, 12)
   const due = new Set<{ at: number; act: () => void }>()
   const next = (until: number) => [...due].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)[0]

@@ -17,7 +17,7 @@ export type Market = RunningService & {
 type Options = Parameters<typeof startRegistry>[1]
 
 /** @param toml default: no shape is looked at */
-export const openMarket = async (t: ExecutionContext, options: Options = {}): Promise<Market> => {
+export async function openMarket(t: ExecutionContext, options: Options = {}): Promise<Market> {
   const registry = await startRegistry(t, {
     toml: '[registry]\nlisting_shape = "off"\n[limits]\npublish_per_minute = 0',
     nowSeconds: () => FIXED_TIME,

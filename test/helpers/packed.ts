@@ -2,7 +2,7 @@ import type { ListingRecord } from '../../src/domain/listing.ts'
 import { FIELD_END, fieldsOf, LISTING_END, type PackedListings } from '../../src/domain/packed-listings.ts'
 
 /** Listings as a store hands them over, in memory of their own. */
-export const packed = (records: readonly ListingRecord[]): PackedListings => {
+export function packed(records: readonly ListingRecord[]): PackedListings {
   const text = records.map((record) => fieldsOf(record).join(String.fromCharCode(FIELD_END)) + END).join('')
   const bytes = Buffer.from(text)
   return { count: records.length, bytes: new Uint8Array(bytes) }

@@ -12,7 +12,7 @@ export const limitFileSize = (pid: number, bytes: number | null): Promise<void> 
 export const limitDescriptors = (pid: number, below: number): Promise<void> =>
   limit(pid, `--nofile=${below}:`)
 
-const limit = async (pid: number, option: string): Promise<void> => {
+async function limit(pid: number, option: string): Promise<void> {
   const program = await installedProgram({
     missing: 'No prlimit',
     names: ['prlimit'],

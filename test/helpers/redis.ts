@@ -22,7 +22,7 @@ export type OwnRedis = {
 }
 
 /** The Redis to test with: `REDIS_URL`, or one of our own. */
-export const testRedis = async (): Promise<{ url: string; dispose: () => Promise<void> }> => {
+export async function testRedis(): Promise<{ url: string; dispose: () => Promise<void> }> {
   const url = process.env.REDIS_URL
   return url === undefined || url === '' ? startRedis() : { url, dispose: async () => {} }
 }
@@ -30,9 +30,7 @@ export const testRedis = async (): Promise<{ url: string; dispose: () => Promise
 type Settings = Readonly<Record<string, string>>
 
 /** Starts a Redis that loses nothing, on a free port of the loopback. `settings` are further lines of `redis.conf`. */
-export const startRedis = async (
-  settings: Settings | ((port: number) => Settings) = {},
-): Promise<OwnRedis> => {
+export async function startRedis(settings: Settings | ((port: number) => Settings) = {}): Promise<OwnRedis> {
   const program = await installedProgram(PROGRAM)
   const port = await freePort()
   const directory = mkdtempSync(join(tmpdir(), 'entrepot-redis-'))
@@ -62,7 +60,7 @@ export const startRedis = async (
 }
 
 /** A Redis that speaks TLS only, with a certificate of `certificates.ts`. */
-export const startRedisTls = async (certificate: 'registry' | 'stranger'): Promise<OwnRedis> => {
+export async function startRedisTls(certificate: 'registry' | 'stranger'): Promise<OwnRedis> {
   const file = (name: string) => fileURLToPath(new URL(`../fixtures/tls/${name}.pem`, import.meta.url))
   const redis = await startRedis((port) => ({
     port: '0',
@@ -75,14 +73,14 @@ export const startRedisTls = async (certificate: 'registry' | 'stranger'): Promi
 }
 
 /** A Cluster of one node: it checks slots like a big one, and can be ended and started again. */
-export const startRedisCluster = async (): Promise<OwnRedis> => {
+export async function startRedisCluster(): Promise<OwnRedis> {
   const redis = await startRedis(CLUSTER)
   await joinCluster([redis])
   return { ...redis, url: clusterUrl(redis) }
 }
 
 /** A Cluster of three nodes, each with a third of the slots. */
-export const startSpreadCluster = async (): Promise<{ url: string; dispose: () => Promise<void> }> => {
+export async function startSpreadCluster(): Promise<{ url: string; dispose: () => Promise<void> }> {
   const servers = await Promise.all(Array.from({ length: 3 }, () => startRedis(CLUSTER)))
   await joinCluster(servers)
   const dispose = async () => {
@@ -93,7 +91,7 @@ export const startSpreadCluster = async (): Promise<{ url: string; dispose: () =
 }
 
 /** What `redis-cli --cluster create` does. Resolves when each node answers for all slots. */
-const joinCluster = async (servers: readonly OwnRedis[]): Promise<void> => {
+async function joinCluster(servers: readonly OwnRedis[]): Promise<void> {
   const nodes = servers.map(({ url }) => new Redis(url))
   const share = Math.ceil(CLUSTER_SLOTS / servers.length)
   for (const [n, node] of nodes.entries()) {
@@ -107,7 +105,7 @@ const joinCluster = async (servers: readonly OwnRedis[]): Promise<void> => {
   }
 }
 
-const knowsCluster = async (node: Redis, size: number): Promise<boolean> => {
+async function knowsCluster(node: Redis, size: number): Promise<boolean> {
   const info = String(await node.cluster('INFO'))
   return info.includes('cluster_state:ok') && info.includes(`cluster_size:${size}\r`)
 }
@@ -124,7 +122,7 @@ const PROGRAM = {
   otherwise: 'set REDIS_URL',
 }
 
-const ready = async (child: ChildProcess): Promise<void> => {
+async function ready(child: ChildProcess): Promise<void> {
   let output = ''
   for await (const chunk of child.stdout!) {
     output += chunk

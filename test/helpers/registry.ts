@@ -21,7 +21,7 @@ type Options = Overrides & { environment?: Record<string, string>; toml?: string
 export type Teardown = Pick<ExecutionContext, 'teardown'>
 
 /** The real service on a free port with a store in memory, closed when the test ends. */
-export const startRegistry = async (t: Teardown, options: Options = {}): Promise<RunningService> => {
+export async function startRegistry(t: Teardown, options: Options = {}): Promise<RunningService> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-'))
   const file = join(folder, 'gateway.toml')
   writeFileSync(file, options.toml ?? '')
@@ -40,7 +40,7 @@ export const startRegistry = async (t: Teardown, options: Options = {}): Promise
   return { url: service.url, get: (path, headers = {}) => send(`${service.url}${path}`, { headers }) }
 }
 
-export const send = async (url: string, init: RequestInit = {}): Promise<Reply> => {
+export async function send(url: string, init: RequestInit = {}): Promise<Reply> {
   const response = await fetch(url, { redirect: 'manual', ...init })
   const text = await response.text()
   return { status: response.status, headers: response.headers, text, json: () => JSON.parse(text) }

@@ -16,7 +16,7 @@ export type Reloadable = RunningService & {
 }
 
 /** The real service with a store in memory, closed when the test ends, that can be given another gateway file. */
-export const startReloadable = async (
+export async function startReloadable(
   t: ExecutionContext,
   toml: string,
   {
@@ -24,7 +24,7 @@ export const startReloadable = async (
     stalledMs,
     ...overrides
   }: Overrides & { environment?: Record<string, string>; stalledMs?: number } = {},
-): Promise<Reloadable> => {
+): Promise<Reloadable> {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-'))
   const file = join(folder, 'gateway.toml')
   writeFileSync(file, toml)

@@ -31,7 +31,7 @@ export const runShell = (command: string, options: RunOptions = {}): Promise<Run
   run('/bin/sh', ['-c', command], options)
 
 /** Runs the executable in a pseudo-terminal; `stdout` is all that the terminal was sent. */
-export const runInTerminal = (args: readonly string[], options: TerminalOptions = {}): Promise<Run> => {
+export function runInTerminal(args: readonly string[], options: TerminalOptions = {}): Promise<Run> {
   const words = args.map((arg) => `'${arg.replaceAll("'", "'\\''")}'`).join(' ')
   const command = `stty cols ${options.columns ?? 120}; ${CLI} ${words}`
   return run('script', ['-qec', command, '/dev/null'], options)
@@ -76,19 +76,19 @@ const run = (
 const EMPTY_HOME = join(tmpdir(), 'entrepot-no-home')
 
 /** A folder that is gone after the test. */
-export const temporaryFolder = (t: ExecutionContext): string => {
+export function temporaryFolder(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-cli-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
 /** A file in a folder of its own; the mode is a secret's unless another is given. */
-export const temporaryFile = (
+export function temporaryFile(
   t: ExecutionContext,
   name: string,
   text: string | Uint8Array,
   mode = 0o600,
-): string => {
+): string {
   const file = join(temporaryFolder(t), name)
   writeFileSync(file, text, { mode })
   return file

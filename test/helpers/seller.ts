@@ -16,11 +16,11 @@ export const sign = (
 ): Promise<string> => seller.signMessage({ message: signedMessage(operation, subject, timestamp) })
 
 /** A publish request as a wallet makes it: any of `fields` may replace what is signed, too. */
-export const publishBody = async (
+export async function publishBody(
   seller: typeof ALICE,
   fields: Record<string, unknown>,
   timestamp = unixNow(),
-): Promise<Record<string, unknown>> => {
+): Promise<Record<string, unknown>> {
   const identifier = seller.address.toLowerCase()
   const signature = await sign(seller, 'create_listing', identifier, timestamp)
   return { identifier, scheme: 'eip191', signature, timestamp, ...fields }

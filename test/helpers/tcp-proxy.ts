@@ -14,7 +14,7 @@ export type TcpProxy = {
   close: () => void
 }
 
-export const startTcpProxy = async (firstPort: number): Promise<TcpProxy> => {
+export async function startTcpProxy(firstPort: number): Promise<TcpProxy> {
   let target: number | null = firstPort
   let lastTarget = firstPort
   const open = new Map<Socket, number>()

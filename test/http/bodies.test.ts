@@ -4,12 +4,12 @@ import { startRegistry } from '../helpers/registry.ts'
 import { ALICE, postJson, publish } from '../helpers/seller.ts'
 
 /** The status of a request whose body is announced and never sent. */
-const statusWithoutBody = async (
+async function statusWithoutBody(
   url: string,
   path: string,
   headers: readonly string[] = [],
   length = 200_000,
-): Promise<number> => {
+): Promise<number> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   const lines = [`POST ${path} HTTP/1.1`, 'Host: a', `Content-Length: ${length}`, ...headers]

@@ -8,7 +8,7 @@ import { Connections } from '../../src/http/connections.ts'
 const NEVER_MS = 60_000
 
 /** A server that answers with what `listener` makes of it, and clients that are nothing but sockets. */
-const start = async (t: ExecutionContext, listener: RequestListener) => {
+async function start(t: ExecutionContext, listener: RequestListener) {
   const server = createServer()
   const connections = new Connections()
   connections.watch(server, listener)

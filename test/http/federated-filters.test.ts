@@ -31,7 +31,7 @@ const inZone = (id: string, fields: Record<string, unknown>): string =>
   listingText({ listing_id: id, offer_resource: fields })
 
 /** `open` declares `zone`, `hidden` is private and declares `secret_zone` too, `plain` declares `region` only. */
-const startThree = async (t: ExecutionContext) => {
+async function startThree(t: ExecutionContext) {
   const fakes = {
     open: await startFake(t, {
       items: [inZone('open-x', { zone: 'x', region: 'r' }), inZone('open-y', { zone: 'y' })],

@@ -8,7 +8,7 @@ import { startGateway } from '../helpers/gateway.ts'
 const environment = { METRICS_PUBLIC: 'true' }
 
 /** A gateway over one Registry that never answers questions for listings, with the lines that the gateway has logged. */
-const start = async (t: ExecutionContext) => {
+async function start(t: ExecutionContext) {
   const lines: { level: number; msg: string; status?: number }[] = []
   const log = pino({ level: 'debug' }, { write: (line) => void lines.push(JSON.parse(line)) })
   const asked = new EventEmitter()

@@ -56,7 +56,7 @@ test('a condition on the request is still looked at', async (t) => {
 })
 
 /** Kept answers in front of an application that answers when the test lets it, with its count of requests. */
-const startHeld = async (t: ExecutionContext) => {
+async function startHeld(t: ExecutionContext) {
   const hot = new HotAnswers()
   const asked: ServerResponse[] = []
   let version = 0

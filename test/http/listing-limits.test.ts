@@ -5,7 +5,7 @@ import { ALICE, BOB, postJson, publishBody } from '../helpers/seller.ts'
 const MAX_BYTES = 65_536
 
 /** Bytes of the listing as the list shows it. */
-const servedBytes = (text: string): number => {
+function servedBytes(text: string): number {
   const [, row] = /^\{"items":\[(.*)\],"count":1,/s.exec(text)!
   return Buffer.byteLength(row!)
 }

@@ -109,7 +109,7 @@ test("somebody else's listing is refused as such, whatever is wrong with its sha
 const ORACLE_VIOLATION = { path: 'oracle_address', message: "'thing' does not match '^0x'" }
 
 /** A shape that asks more of the oracle than a type. */
-const withOracleShape = (t: ExecutionContext): string => {
+function withOracleShape(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-shape-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'filter-spec.yaml')

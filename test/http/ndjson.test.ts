@@ -10,7 +10,7 @@ const NDJSON = { Accept: 'application/x-ndjson' }
 
 type Line = { listing_id?: string; _meta: { complete?: boolean; sources?: Record<string, unknown>[] } }
 
-const linesOf = (text: string): Line[] => {
+function linesOf(text: string): Line[] {
   if (!text.endsWith('\n')) throw new Error('the last line has no end')
   return text
     .slice(0, -1)

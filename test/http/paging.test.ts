@@ -12,14 +12,14 @@ type Page = {
   complete: boolean
 }
 
-const read = async (service: RunningService, path: string, headers = {}): Promise<Page> => {
+async function read(service: RunningService, path: string, headers = {}): Promise<Page> {
   const reply = await service.get(path, headers)
   if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`)
   return reply.json() as Page
 }
 
 /** Every id of the sequence, page by page; `services` take turns. */
-const readAll = async (services: readonly RunningService[], path: string): Promise<string[]> => {
+async function readAll(services: readonly RunningService[], path: string): Promise<string[]> {
   const ids: string[] = []
   let cursor: string | undefined
   for (let turn = 0; ; turn++) {
@@ -41,7 +41,7 @@ const behind = ({ fakes: [a, b] }: FarCopies, settings = '') => [
 const environment = { REGISTRY_ADMIN_API_KEY: 'shared by the two' }
 
 /** Lost and repeated nothing, but for a second copy of what both have. */
-const checkAtLeastOnce = (t: ExecutionContext, ids: readonly string[], { ids: all, shared }: FarCopies) => {
+function checkAtLeastOnce(t: ExecutionContext, ids: readonly string[], { ids: all, shared }: FarCopies) {
   t.deepEqual([...new Set(ids)].sort(), [...all], 'no gaps')
   const repeats = ids.filter((id, n) => ids.indexOf(id) !== n)
   t.is(new Set(repeats).size, repeats.length, 'none three times')

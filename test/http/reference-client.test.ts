@@ -26,10 +26,10 @@ const VM = {
   max_duration_seconds: 86400,
 }
 
-const refusal = async (
+async function refusal(
   t: ExecutionContext,
   promise: Promise<unknown>,
-): Promise<[status: number, detail: string]> => {
+): Promise<[status: number, detail: string]> {
   const error = await t.throwsAsync(promise, { instanceOf: RegistryClientError })
   return [error!.status, JSON.parse(error!.body).detail]
 }
@@ -132,7 +132,7 @@ test('an unsigned change and another seller’s are refused in the words the ref
 })
 
 /** Asks each Registry in turn as a buyer does: 50 newest, the first Registry wins, one that fails is skipped. */
-const union = async (registries: ReferenceClient[]): Promise<Map<unknown, unknown>> => {
+async function union(registries: ReferenceClient[]): Promise<Map<unknown, unknown>> {
   const found = new Map<unknown, unknown>()
   for (const registry of registries) {
     const rows = await registry.listListings({ limit: 200 }).catch(() => [])

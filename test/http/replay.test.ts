@@ -11,13 +11,13 @@ import { ALICE, BOB, postJson, publishBody, sign } from '../helpers/seller.ts'
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 /** The other signature of the same message by the same wallet, which takes no key to make: n - s, and the other parity. */
-const twin = (signature: string): string => {
+function twin(signature: string): string {
   const hex = signature.replace(/^0x/, '')
   const s = (CURVE_ORDER - BigInt(`0x${hex.slice(64, 128)}`)).toString(16).padStart(64, '0')
   return `0x${hex.slice(0, 64)}${s}${hex.endsWith('1b') ? '1c' : '1b'}`
 }
 
-const reusedIs409 = (t: ExecutionContext, reply: Reply, when: string): void => {
+function reusedIs409(t: ExecutionContext, reply: Reply, when: string): void {
   t.is(reply.status, 409, when)
   t.is(reply.json().type, 'urn:entrepot:problem:signature_reused')
   t.regex(reply.json().detail as string, /sign it again with a newer timestamp$/)
@@ -161,7 +161,7 @@ test('a signature that has expired is refused, and a new one is good', async (t)
 })
 
 /** Every way to use the signatures of one publish, update and delete again, each of which has to be refused. */
-const nothingReopens = async (t: ExecutionContext, market: Market, when: string): Promise<void> => {
+async function nothingReopens(t: ExecutionContext, market: Market, when: string): Promise<void> {
   const { publish, update, remove, listing } = market
   const rows = () => Promise.all(['one', 'gone', 'new'].map(listing))
   const before = await rows()
@@ -173,7 +173,7 @@ const nothingReopens = async (t: ExecutionContext, market: Market, when: string)
   t.deepEqual(await rows(), before, when)
 }
 
-const useSignatures = async ({ publish, update, remove }: Market): Promise<void> => {
+async function useSignatures({ publish, update, remove }: Market): Promise<void> {
   await publish({ listing_id: 'one', demands: [1] })
   await publish({ listing_id: 'gone' })
   await update('one', { status: 'closed' })

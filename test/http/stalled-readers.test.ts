@@ -10,7 +10,7 @@ const LISTINGS = 6000
 const TEXT = 'x'.repeat(8000)
 
 /** A gateway that gives a reader one second, and clients that are nothing but sockets. */
-const start = async (t: ExecutionContext) => {
+async function start(t: ExecutionContext) {
   const fake = await startFake(t, { items: listingTexts('a', LISTINGS, { text: TEXT }) })
   const service = await startReloadable(t, gatewayToml([{ name: 'a', url: fake.url }]), { stalledMs: 1000 })
   const open = async (request: string, times = 1): Promise<Socket> => {

@@ -209,7 +209,7 @@ const RAW: [name: string, text: string, status: RegExp][] = [
   ['no HTTP at all', '\x16\x03\x01 hello\r\n\r\n', /^HTTP\/1.1 400 /],
 ]
 
-const askRaw = async (url: string, text: string): Promise<string> => {
+async function askRaw(url: string, text: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   socket.write(text)

@@ -65,6 +65,6 @@ test('a request is counted by the replica alone while Redis hangs', async (t) =>
 })
 
 /** The client comes back by itself; a Cluster takes a moment longer to be sure of its slots. */
-const answers = async ({ client, prefix }: RedisCounters): Promise<void> => {
+async function answers({ client, prefix }: RedisCounters): Promise<void> {
   while ((await client.exists(`${prefix}any`).catch(() => null)) === null) await setTimeout(20)
 }

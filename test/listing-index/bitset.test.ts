@@ -15,7 +15,7 @@ import {
 const SLOTS = 160
 const members = fc.uniqueArray(fc.nat(SLOTS - 1), { maxLength: SLOTS })
 
-const setOf = (slots: Iterable<number>) => {
+function setOf(slots: Iterable<number>) {
   const set = bitset(SLOTS)
   for (const slot of slots) setBit(set, slot)
   return set

@@ -34,11 +34,11 @@ const risingEntries = fc
 /** As a thread hands it to another: nothing of it is left here. */
 const handedOver = <T>(value: T): T => structuredClone(value, { transfer: buffersIn(value) })
 
-const adopt = (index: ListingIndex, block: BlockParts): void => {
+function adopt(index: ListingIndex, block: BlockParts): void {
   for (const _step of index.adopt(block));
 }
 
-const adoptAll = (index: ListingIndex, entries: readonly IndexEntry[], perBlock: number): void => {
+function adoptAll(index: ListingIndex, entries: readonly IndexEntry[], perBlock: number): void {
   for (let n = 0; n < entries.length; n += perBlock) {
     const builder = new BlockBuilder(index.plan)
     for (const entry of entries.slice(n, n + perBlock)) builder.add(entry)
@@ -88,7 +88,7 @@ const entry = (listingId: string, createdAt: number): IndexEntry => ({
   bytes: Buffer.from('{"a":1}'),
 })
 
-const blockOf = (index: ListingIndex, ...entries: IndexEntry[]) => {
+function blockOf(index: ListingIndex, ...entries: IndexEntry[]) {
   const builder = new BlockBuilder(index.plan)
   for (const one of entries) builder.add(one)
   return builder.finish()

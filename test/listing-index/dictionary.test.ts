@@ -39,7 +39,7 @@ test('a dictionary knows the slots of every value, whenever it is asked', (t) =>
 const contents = (dictionary: Dictionary): Map<unknown, number[]> =>
   new Map(Array.from(dictionary.entries(), ([value, posting]) => [value, slotsOf(posting)]))
 
-const slotsOf = (posting: Posting): number[] => {
+function slotsOf(posting: Posting): number[] {
   const set = bitset(SLOTS)
   posting.addTo(set)
   const added: number[] = []

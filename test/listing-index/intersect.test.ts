@@ -7,13 +7,13 @@ import { Posting } from '../../src/listing-index/posting.ts'
 const SLOTS = 96
 const members = fc.uniqueArray(fc.nat(SLOTS - 1), { maxLength: SLOTS, size: 'max' })
 
-const setOf = (slots: readonly number[]) => {
+function setOf(slots: readonly number[]) {
   const set = bitset(SLOTS)
   for (const slot of slots) setBit(set, slot)
   return set
 }
 
-const postingOf = ([first, ...rest]: readonly number[]): Posting => {
+function postingOf([first, ...rest]: readonly number[]): Posting {
   const posting = new Posting(SLOTS, first!)
   for (const slot of rest) posting.add(slot)
   return posting
@@ -50,7 +50,7 @@ test('an intersection is what all sides have, however many sides there are', (t)
 
 const ascending = (slots: readonly number[]): number[] => slots.toSorted((a, b) => a - b)
 
-const membersOf = (set: Int32Array): number[] => {
+function membersOf(set: Int32Array): number[] {
   const found: number[] = []
   forEachBit(set, (slot) => found.push(slot))
   return found

@@ -53,7 +53,7 @@ const put = (index: ListingIndex, n: number, document: unknown): void =>
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
-const memoryInUse = (): number => {
+function memoryInUse(): number {
   collectGarbage()
   const { heapUsed, arrayBuffers } = process.memoryUsage()
   return heapUsed + arrayBuffers

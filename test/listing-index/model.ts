@@ -35,7 +35,7 @@ export class Model {
 
 export type Operation = { kind: 'put'; entry: IndexEntry } | { kind: 'remove'; listingId: string }
 
-export const apply = (operation: Operation, target: Pick<ListingIndex, 'put' | 'remove'>): void => {
+export function apply(operation: Operation, target: Pick<ListingIndex, 'put' | 'remove'>): void {
   if (operation.kind === 'put') target.put(operation.entry)
   else target.remove(operation.listingId)
 }

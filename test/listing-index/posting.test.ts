@@ -11,13 +11,13 @@ const ascendingSlots = fc
   )
   .map(([slots, most]) => slots.slice(0, most).sort((a, b) => a - b))
 
-const postingOf = ([first, ...rest]: readonly number[], slots = SLOTS): Posting => {
+function postingOf([first, ...rest]: readonly number[], slots = SLOTS): Posting {
   const posting = new Posting(slots, first!)
   for (const slot of rest) posting.add(slot)
   return posting
 }
 
-const collect = (visitAll: (visit: (slot: number) => void) => void): number[] => {
+function collect(visitAll: (visit: (slot: number) => void) => void): number[] {
   const found: number[] = []
   visitAll((slot) => found.push(slot))
   return found

@@ -56,7 +56,7 @@ test('an interval holds the slots of which some number lies in it', (t) => {
   )
 })
 
-const within = ({ ranges }: Column, low: Bound | null, high: Bound | null): number[] => {
+function within({ ranges }: Column, low: Bound | null, high: Bound | null): number[] {
   const found: number[] = []
   const set = ranges?.within(low, high, bitset(SLOTS)) ?? bitset(SLOTS)
   forEachBit(set, (slot) => found.push(slot))

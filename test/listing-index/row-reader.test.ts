@@ -30,14 +30,14 @@ const PATHS = [
 const reader = new RowReader(pathTree(PATHS))
 
 /** What each path finds, read from the bytes. */
-const read = (bytes: Uint8Array): unknown[][] => {
+function read(bytes: Uint8Array): unknown[][] {
   const { count, paths, values } = reader.read(bytes)
   const found: unknown[][] = PATHS.map(() => [])
   for (let n = 0; n < count; n++) found[paths[n]!]!.push(values[n])
   return found
 }
 
-const parsed = (bytes: Uint8Array): unknown[][] => {
+function parsed(bytes: Uint8Array): unknown[][] {
   const document = parseJson(Buffer.from(bytes).toString())
   return PATHS.map((path) => resolvePath(path, document).map(toScalar))
 }

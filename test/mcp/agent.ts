@@ -32,7 +32,7 @@ export type Agent = {
 }
 
 /** The SDK's own client of a gateway, with a key or without. */
-export const agentAt = (t: ExecutionContext, url: string, key?: string): Promise<Agent> => {
+export function agentAt(t: ExecutionContext, url: string, key?: string): Promise<Agent> {
   const headers: Record<string, string> = key === undefined ? {} : { Authorization: `Bearer ${key}` }
   return connect(t, new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers } }))
 }
@@ -49,10 +49,10 @@ export const agentOver = (t: ExecutionContext, args: readonly string[]): Promise
     }),
   )
 
-const connect = async (
+async function connect(
   t: ExecutionContext,
   transport: Transport | StreamableHTTPClientTransport,
-): Promise<Agent> => {
+): Promise<Agent> {
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(transport as Transport)
   t.teardown(() => client.close())
@@ -65,7 +65,7 @@ const connect = async (
   }
 }
 
-const toldBy = ({ content, structuredContent, isError = false }: CallToolResult): Told => {
+function toldBy({ content, structuredContent, isError = false }: CallToolResult): Told {
   const [words = '', json = '{}'] = content.map((block) => (block.type === 'text' ? block.text : ''))
   return {
     words,

@@ -12,7 +12,7 @@ import { type Answer, agentAt } from './agent.ts'
 
 const ADMIN = { REGISTRY_ADMIN_API_KEY: 'operator' }
 
-const mint = async (url: string, scope = 'read'): Promise<string> => {
+async function mint(url: string, scope = 'read'): Promise<string> {
   const reply = await send(`${url}/admin/api-keys`, {
     method: 'POST',
     headers: { Authorization: 'Bearer operator', 'Content-Type': 'application/json' },

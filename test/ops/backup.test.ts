@@ -13,7 +13,7 @@ import { blockOf } from './operations-page.ts'
 const ADMIN = 'admin-secret'
 const BEFORE = 50
 
-const start = async (t: ExecutionContext, storeUrl: string): Promise<ServiceProcess> => {
+async function start(t: ExecutionContext, storeUrl: string): Promise<ServiceProcess> {
   const file = temporaryFile(t, 'gateway.toml', '[limits]\npublish_per_minute = 0\n')
   const environment = { ENTREPOT_CONFIG: file, REGISTRY_ADMIN_API_KEY: ADMIN }
   const service = await startProcess(storeUrl, environment)
@@ -21,19 +21,19 @@ const start = async (t: ExecutionContext, storeUrl: string): Promise<ServiceProc
   return service
 }
 
-const run = async (t: ExecutionContext, block: string, env: Record<string, string>): Promise<void> => {
+async function run(t: ExecutionContext, block: string, env: Record<string, string>): Promise<void> {
   const { code, stderr } = await runShell(`set -e\n${blockOf(`run=${block}`)}`, { env })
   t.is(code, 0, stderr)
 }
 
-const mint = async ({ url }: ServiceProcess): Promise<string> => {
+async function mint({ url }: ServiceProcess): Promise<string> {
   const headers = { Authorization: `Bearer ${ADMIN}` }
   return String(
     (await postJson(`${url}/admin/api-keys`, '{"name":"alice","scope":"write"}', headers)).json().key,
   )
 }
 
-const knows = async ({ url }: ServiceProcess, key: string): Promise<boolean> => {
+async function knows({ url }: ServiceProcess, key: string): Promise<boolean> {
   const headers = { Authorization: `Bearer ${ADMIN}` }
   const keys = JSON.parse((await send(`${url}/admin/api-keys`, { headers })).text) as { name: string }[]
   const read = await send(`${url}/listings`, { headers: { Authorization: `Bearer ${key}` } })
@@ -41,7 +41,7 @@ const knows = async ({ url }: ServiceProcess, key: string): Promise<boolean> => 
 }
 
 /** Publishes until it is stopped. @returns what it has published */
-const publishing = async ({ url }: ServiceProcess): Promise<{ ids: string[]; stop: () => Promise<void> }> => {
+async function publishing({ url }: ServiceProcess): Promise<{ ids: string[]; stop: () => Promise<void> }> {
   const signed = await publishBody(ALICE, {})
   const ids: string[] = []
   let isOver = false
@@ -64,12 +64,12 @@ const publishing = async ({ url }: ServiceProcess): Promise<{ ids: string[]; sto
 }
 
 /** Restored: all that was acknowledged before the backup began, and nothing but what was there at all, to the byte. */
-const compare = (
+function compare(
   t: ExecutionContext,
   restored: Map<string, Row>,
   all: Map<string, Row>,
   before: string[],
-): void => {
+): void {
   t.deepEqual(
     before.filter((id) => !restored.has(id)),
     [],

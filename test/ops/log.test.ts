@@ -12,7 +12,7 @@ import { type Reply, send } from '../helpers/registry.ts'
 type Service = { url: string; child: ChildProcess; metric: (name: string) => Promise<number> }
 
 /** `entrepot serve` with its stderr at this descriptor or in a pipe. Resolves when it answers. */
-const start = async (t: ExecutionContext, stderr: number | 'pipe'): Promise<Service> => {
+async function start(t: ExecutionContext, stderr: number | 'pipe'): Promise<Service> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const child = spawn(process.execPath, ['src/bin.ts', 'serve'], {
@@ -36,7 +36,7 @@ const start = async (t: ExecutionContext, stderr: number | 'pipe'): Promise<Serv
 
 const answer = (url: string): Promise<Reply | null> => send(`${url}/health`).catch(() => null)
 
-const endedBySigterm = async (child: ChildProcess): Promise<number | null> => {
+async function endedBySigterm(child: ChildProcess): Promise<number | null> {
   const gone = once(child, 'exit')
   child.kill('SIGTERM')
   return (await gone)[0]

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 export const PAGE = readFileSync('docs/operations.md', 'utf8')
 
 /** The fenced block that is marked so, such as `run=redis-backup`, `file=public.toml` or `env=public.env`. */
-export const blockOf = (mark: string): string => {
+export function blockOf(mark: string): string {
   const blocks = [...PAGE.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm)]
   const found = blocks.find(([, marked]) => marked === mark)?.[2]
   if (found === undefined) throw new Error(`docs/operations.md has no block ${mark}`)
@@ -25,7 +25,7 @@ export const settingsOf = (name: string): Record<string, string> =>
   )
 
 /** The first cells of the table whose head begins so. */
-export const rowsOf = (head: string): string[] => {
+export function rowsOf(head: string): string[] {
   const start = PAGE.indexOf(`| ${head} |`)
   if (start < 0) throw new Error(`docs/operations.md has no table ${head}`)
   const table = PAGE.slice(start, PAGE.indexOf('\n\n', start))

@@ -22,11 +22,11 @@ type Answer = {
 }
 
 /** Writes what the page says, with these addresses in place of those it makes up, and starts one of its processes. */
-const startShape = async (
+async function startShape(
   t: ExecutionContext,
   name: string,
   addresses: Readonly<Record<string, string>> = {},
-): Promise<ServiceProcess & { settings: Record<string, string>; folder: string }> => {
+): Promise<ServiceProcess & { settings: Record<string, string>; folder: string }> {
   const folder = temporaryFolder(t)
   mkdirSync(join(folder, 'secrets'))
   symlinkSync(resolve('config'), join(folder, 'config'))
@@ -44,7 +44,7 @@ const startShape = async (
   return { ...service, settings, folder }
 }
 
-const read = async (url: string, key?: string): Promise<{ status: number; answer: Answer }> => {
+async function read(url: string, key?: string): Promise<{ status: number; answer: Answer }> {
   const { status, json } = await send(`${url}/listings`, key ? { headers: bearer(key) } : {})
   return { status, answer: json() as Answer }
 }

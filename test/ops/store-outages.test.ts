@@ -22,7 +22,7 @@ const MINUTE = 60_000
 type Options = Parameters<typeof startRegistry>[1] & { storeUrl: string }
 
 /** The service, with the lines that its log has about the store. */
-const start = async (t: ExecutionContext, { storeUrl, environment, ...options }: Options) => {
+async function start(t: ExecutionContext, { storeUrl, environment, ...options }: Options) {
   const lines: { msg: string; reason?: string }[] = []
   const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) })
   const service = await startRegistry(t, {
@@ -37,26 +37,26 @@ const start = async (t: ExecutionContext, { storeUrl, environment, ...options }:
   return { ...service, told }
 }
 
-const mint = async (url: string): Promise<{ bearer: { Authorization: string }; id: number }> => {
+async function mint(url: string): Promise<{ bearer: { Authorization: string }; id: number }> {
   const minted = await postJson(`${url}/admin/api-keys`, '{"name":"reader"}', ADMIN)
   const { key, id } = minted.json() as { key: string; id: number }
   return { bearer: { Authorization: `Bearer ${key}` }, id }
 }
 
-const until = async (isTrue: () => Promise<boolean>): Promise<void> => {
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await setTimeout(20)
 }
 
 const answers = async ({ get }: RunningService, path: string, status: number): Promise<boolean> =>
   (await get(path)).status === status
 
-const directory = (t: ExecutionContext): string => {
+function directory(t: ExecutionContext): string {
   const path = mkdtempSync(join(tmpdir(), 'entrepot-outages-'))
   t.teardown(() => rmSync(path, { recursive: true, force: true }))
   return path
 }
 
-const unverified = (t: ExecutionContext, reply: Reply): void => {
+function unverified(t: ExecutionContext, reply: Reply): void {
   t.is(reply.status, 503)
   t.is(reply.headers.get('retry-after'), '5')
   t.regex(
@@ -66,7 +66,7 @@ const unverified = (t: ExecutionContext, reply: Reply): void => {
 }
 
 /** Two replicas on one Redis, the second of which can be cut off from it. */
-const startReplicas = async (t: ExecutionContext, environment: Record<string, string> = {}) => {
+async function startReplicas(t: ExecutionContext, environment: Record<string, string> = {}) {
   const redis = await startRedis()
   t.teardown(() => redis.dispose())
   const proxy = await startTcpProxy(Number(new URL(redis.url).port))

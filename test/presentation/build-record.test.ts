@@ -7,7 +7,7 @@ import { presentationRecord } from '../../src/presentation/record.ts'
 
 const PUBLISHER = '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc'
 
-const served = (offer: object, more: object = {}): JsonObject => {
+function served(offer: object, more: object = {}): JsonObject {
   const row = {
     publisher_id: 1,
     oracle_address: null,

@@ -23,7 +23,7 @@ const recordOf = (n: number): ListingRecord => ({
   oracleAddress: 'null',
 })
 
-const projectionWithPublishers = (): Projection => {
+function projectionWithPublishers(): Projection {
   const projection = new Projection(FILTERS)
   for (let id = 1; id <= PUBLISHERS; id++) {
     const storefrontUrl = id === 1 ? null : `https://seller-${id}.example/`
@@ -36,11 +36,11 @@ const projectionWithPublishers = (): Projection => {
   return projection
 }
 
-const loadedBy = async (
+async function loadedBy(
   threads: number,
   listings: number,
   more: Partial<BlockLoadOptions> = {},
-): Promise<Projection> => {
+): Promise<Projection> {
   const projection = projectionWithPublishers()
   const load = new BlockLoad(projection, { threads, ...more })
   try {

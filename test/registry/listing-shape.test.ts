@@ -15,7 +15,7 @@ const candidate = (members: Partial<Candidate> = {}): Candidate => ({
 })
 
 /** The messages about `offer_resource.x` under a schema of its own. */
-const messagesOf = (schema: Record<string, unknown>, x: unknown): string[] => {
+function messagesOf(schema: Record<string, unknown>, x: unknown): string[] {
   const offer_resource = { type: 'object', properties: { x: schema } }
   const check = createShapeCheck({ type: 'object', properties: { offer_resource } })
   return check(candidate({ offer_resource: { x } as JsonObject })).map(({ message }) => message)

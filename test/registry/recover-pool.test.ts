@@ -6,7 +6,7 @@ import type { Signature } from '../../src/registry/signature.ts'
 
 const WALLET = privateKeyToAccount('0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a')
 
-const signatureOf = async (message: string): Promise<Signature> => {
+async function signatureOf(message: string): Promise<Signature> {
   const hex = (await WALLET.signMessage({ message })).slice(2)
   return {
     r: BigInt(`0x${hex.slice(0, 64)}`),

@@ -7,7 +7,7 @@ import { manualClock } from '../helpers/manual-clock.ts'
 import { published, publishOf, removeOf } from '../store/contract/subject.ts'
 
 /** A store whose changelog can be made to fail, or to be lost, some times in a row. */
-const openFaulty = (t: ExecutionContext) => {
+function openFaulty(t: ExecutionContext) {
   const store = openSqliteStore(':memory:')
   t.teardown(() => store.close())
   const { changesAfter } = store
@@ -27,7 +27,7 @@ const openFaulty = (t: ExecutionContext) => {
   return { store, faults }
 }
 
-const follow = async (t: ExecutionContext, store: Store) => {
+async function follow(t: ExecutionContext, store: Store) {
   const clock = manualClock()
   const reported: unknown[] = []
   const recovered: number[] = []

@@ -25,7 +25,7 @@ const recordOf = (n: number, more: Partial<ListingRecord> = {}): ListingRecord =
 })
 
 /** A market of two publishers, every tenth listing the other's. */
-const openProjection = () => {
+function openProjection() {
   const projection = new Projection([filterOn('$.storefront_url')])
   const move = (publisherId: number, name: string | null) =>
     projection.apply({

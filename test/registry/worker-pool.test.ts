@@ -16,7 +16,7 @@ serveTasks((n) => {
   return n + 1
 })`
 
-const openPool = (t: ExecutionContext, options: Partial<WorkerPoolOptions> = {}) => {
+function openPool(t: ExecutionContext, options: Partial<WorkerPoolOptions> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-worker-'))
   const path = join(folder, 'worker.mjs')
   const faults: unknown[] = []

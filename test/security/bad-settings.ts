@@ -16,11 +16,11 @@ const badFiles = (secret: string): string[] => [
   `[gateway]\nid = "Bearer ${secret}"\n`,
 ]
 
-export const reloadBadFiles = async (
+export async function reloadBadFiles(
   gateway: HeardProcess,
   toml: string,
   { goodToml, secret }: { goodToml: string; secret: string },
-): Promise<void> => {
+): Promise<void> {
   for (const text of [...badFiles(secret), goodToml]) {
     writeFileSync(toml, text)
     const told = gateway.says(/"level":\d+.*reload/i)
@@ -31,11 +31,11 @@ export const reloadBadFiles = async (
 
 type Starting = { environment: Record<string, string>; ledger: Ledger; password: string; admin: string }
 
-export const failToStartInManyWays = async (
+export async function failToStartInManyWays(
   t: ExecutionContext,
   folder: string,
   { environment, ledger, password, admin }: Starting,
-): Promise<void> => {
+): Promise<void> {
   // How a file is read is heard in full where it is reloaded.
   const broken = badFiles(admin)
     .slice(0, 2)

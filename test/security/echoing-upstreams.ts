@@ -37,7 +37,7 @@ const ECHOES: Readonly<Record<string, Echo>> = {
 export const ECHO_NAMES = Object.keys(ECHOES)
 
 /** One server for all of them, each below a path of its own. Resolves with their URLs by name. */
-export const startEchoes = async (t: ExecutionContext): Promise<ReadonlyMap<string, string>> => {
+export async function startEchoes(t: ExecutionContext): Promise<ReadonlyMap<string, string>> {
   const server = createServer((request: IncomingMessage, response) => {
     const [, name = ''] = request.url!.split('/')
     ECHOES[name]?.(request.headers.authorization ?? '', response)

@@ -17,7 +17,7 @@ type Commands = {
 }
 
 /** The command line as a buyer, a seller and the operator use it, with good and bad keys. */
-export const runCommands = async (t: ExecutionContext, given: Commands): Promise<void> => {
+export async function runCommands(t: ExecutionContext, given: Commands): Promise<void> {
   const { url, folder, ledger, admin, readKey, writeKey, wrongKey, privateKey } = given
   const offer = join(folder, 'offer.json')
   writeFileSync(

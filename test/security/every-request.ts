@@ -15,7 +15,7 @@ export type Ask = (
 const PAGES = ['/', '/operator', '/docs']
 
 /** Every route that reads, with every key, good and bad questions. */
-export const readEverything = async (ask: Ask, keys: readonly string[]): Promise<void> => {
+export async function readEverything(ask: Ask, keys: readonly string[]): Promise<void> {
   const { paths } = JSON.parse(await ask('GET', '/openapi.json')) as {
     paths: Record<string, Record<string, unknown>>
   }
@@ -41,7 +41,7 @@ export const readEverything = async (ask: Ask, keys: readonly string[]): Promise
 }
 
 /** Publishing and the rest, well and badly signed, with every key. */
-export const writeEverything = async (ask: Ask, seller: Wallet, keys: readonly string[]): Promise<void> => {
+export async function writeEverything(ask: Ask, seller: Wallet, keys: readonly string[]): Promise<void> {
   for (const [n, key] of keys.entries()) {
     const headers = bearer(key)
     const listing = await publishBody(seller, {
@@ -63,7 +63,7 @@ export const writeEverything = async (ask: Ask, seller: Wallet, keys: readonly s
   }
 }
 
-export const askAsAgent = async (ask: Ask, keys: readonly string[]): Promise<void> => {
+export async function askAsAgent(ask: Ask, keys: readonly string[]): Promise<void> {
   for (const key of keys)
     for (const [name, given] of Object.entries({
       search_listings: {},

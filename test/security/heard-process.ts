@@ -17,10 +17,10 @@ export type HeardProcess = {
 }
 
 /** Starts one with this environment and nothing else. */
-export const startHeard = async (
+export async function startHeard(
   t: ExecutionContext,
   environment: Record<string, string>,
-): Promise<HeardProcess> => {
+): Promise<HeardProcess> {
   const { child, said } = spawnHeard(environment)
   t.teardown(() => child.kill('SIGKILL'))
   const gone = once(child, 'exit')
@@ -44,15 +44,15 @@ export const startHeard = async (
 }
 
 /** Starts one that will not come up; resolves with its exit code and all that it said. */
-export const failToStart = async (
+export async function failToStart(
   environment: Record<string, string>,
-): Promise<{ code: number | null; said: string }> => {
+): Promise<{ code: number | null; said: string }> {
   const { child, said } = spawnHeard(environment)
   const [code] = await once(child, 'close')
   return { code, said: said() }
 }
 
-const spawnHeard = (environment: Record<string, string>): { child: ChildProcess; said: () => string } => {
+function spawnHeard(environment: Record<string, string>): { child: ChildProcess; said: () => string } {
   const child = spawn(process.execPath, [BIN, 'serve'], {
     env: { PATH: process.env.PATH!, PORT: '0', LOG_LEVEL: 'trace', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

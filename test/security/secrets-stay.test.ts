@@ -19,7 +19,7 @@ import { Ledger } from './ledger.ts'
 
 const random = (): string => generatePrivateKey().slice(2)
 
-const makeFolder = (t: ExecutionContext): string => {
+function makeFolder(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-secrets-stay-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   return folder
@@ -127,7 +127,7 @@ test('a full run tells nobody a secret, but for the answer that mints a key', as
 })
 
 /** Keys are kept as hashes; the password never gets there. */
-const appendOnlyFile = async (storeUrl: string): Promise<string> => {
+async function appendOnlyFile(storeUrl: string): Promise<string> {
   const redis = new Redis(storeUrl)
   const [, folder] = (await redis.config('GET', 'dir')) as string[]
   redis.disconnect()
@@ -138,11 +138,11 @@ const appendOnlyFile = async (storeUrl: string): Promise<string> => {
 }
 
 /** The gateway's password stops working for a while; it says what it says of that. */
-const loseRedis = async (
+async function loseRedis(
   ask: Ask,
   redis: Redis,
   { seller, writeKey, password }: { seller: Wallet; writeKey: string; password: string },
-): Promise<void> => {
+): Promise<void> {
   await redis.config('SET', 'requirepass', random())
   await redis.call('CLIENT', 'KILL', 'TYPE', 'NORMAL', 'SKIPME', 'YES')
   let health = ''

@@ -7,7 +7,7 @@ import { sharingContract } from './contract/sharing.ts'
 import type { OpenStore } from './contract/subject.ts'
 
 /** Registers the tests that every store has to pass. `numRuns` bounds the random command sequences. */
-export const storeContract = (name: string, open: OpenStore, numRuns: number): void => {
+export function storeContract(name: string, open: OpenStore, numRuns: number): void {
   publishingContract(name, open)
   replayContract(name, open)
   keyContract(name, open)
@@ -16,7 +16,7 @@ export const storeContract = (name: string, open: OpenStore, numRuns: number): v
 }
 
 /** The same, and what holds for a store whose data outlives it and can be opened more than once. */
-export const sharedStoreContract = (name: string, open: OpenStore, numRuns: number): void => {
+export function sharedStoreContract(name: string, open: OpenStore, numRuns: number): void {
   storeContract(name, open, numRuns)
   sharingContract(name, open)
 }

@@ -40,7 +40,7 @@ class ListTransaction implements Transaction {
   }
 }
 
-const setUp = () => {
+function setUp() {
   const transaction = new ListTransaction()
   return { transaction, group: new GroupCommit(transaction) }
 }

@@ -11,7 +11,7 @@ import { loaded, published, publishOf } from './contract/subject.ts'
 
 const UNAVAILABLE = { name: 'EntrepotError', code: 'unavailable' }
 
-const startOwn = async (t: ExecutionContext) => {
+async function startOwn(t: ExecutionContext) {
   const redis = await startRedis({ 'repl-diskless-sync-delay': '0' })
   t.teardown(() => redis.dispose())
   const operator = new Redis(redis.url)
@@ -19,14 +19,14 @@ const startOwn = async (t: ExecutionContext) => {
   return { url: redis.url, port: Number(new URL(redis.url).port), operator }
 }
 
-const opened = async (t: ExecutionContext, url: string): Promise<Store> => {
+async function opened(t: ExecutionContext, url: string): Promise<Store> {
   const { store } = await openRedisStore(url)
   t.teardown(() => store.close())
   return store
 }
 
 /** Two Redis servers behind one address that leads to the first. */
-const setUp = async (t: ExecutionContext) => {
+async function setUp(t: ExecutionContext) {
   const [old, next] = await Promise.all([startOwn(t), startOwn(t)])
   const proxy = await startTcpProxy(old.port)
   t.teardown(() => proxy.close())
@@ -36,7 +36,7 @@ const setUp = async (t: ExecutionContext) => {
 type Servers = Awaited<ReturnType<typeof setUp>>
 
 /** Makes the second server a master with everything that the first one has now. */
-const split = async ({ old, next }: Servers): Promise<void> => {
+async function split({ old, next }: Servers): Promise<void> {
   await next.operator.replicaof('127.0.0.1', old.port)
   while (!(await next.operator.info('replication')).includes('master_link_status:up')) await setTimeout(20)
   await next.operator.replicaof('NO', 'ONE')
@@ -45,7 +45,7 @@ const split = async ({ old, next }: Servers): Promise<void> => {
 /** Lets the first server be read only, without news of the second. Connections stay, but for blocked ones. */
 const demote = ({ old }: Servers) => old.operator.replicaof('127.0.0.1', 1)
 
-const failOver = async (servers: Servers): Promise<void> => {
+async function failOver(servers: Servers): Promise<void> {
   await split(servers)
   await demote(servers)
   servers.proxy.moveTo(servers.next.port)
@@ -55,7 +55,7 @@ const failOver = async (servers: Servers): Promise<void> => {
 const in40Seconds = (): string => `${(Date.now() + 40_000) * 1000}-0`
 
 /** Tries until it succeeds: a client that has left one server needs a moment to reach the other. */
-const eventually = async (act: () => Promise<unknown>): Promise<void> => {
+async function eventually(act: () => Promise<unknown>): Promise<void> {
   while (
     !(await act().then(
       () => true,

@@ -8,10 +8,10 @@ import { loaded, published, publishOf, replayed } from './contract/subject.ts'
 
 const UNAVAILABLE = { name: 'EntrepotError', code: 'unavailable' }
 
-const setUp = async (
+async function setUp(
   t: ExecutionContext,
   start = () => startRedis(),
-): Promise<{ redis: OwnRedis; store: Store }> => {
+): Promise<{ redis: OwnRedis; store: Store }> {
   const redis = await start()
   t.teardown(() => redis.dispose())
   const { store } = await openRedisStore(redis.url)

@@ -33,7 +33,7 @@ test('killing two processes in the middle of a storm of publishes loses none tha
 })
 
 /** The ids that a storm has acknowledged by the time it is killed, which is after `enough` of them. */
-const stormUntilKilled = async (path: string, prefix: string, enough: number): Promise<string[]> => {
+async function stormUntilKilled(path: string, prefix: string, enough: number): Promise<string[]> {
   const child = spawn(process.execPath, [STORM, path, prefix], { stdio: ['ignore', 'pipe', 'inherit'] })
   const closed = once(child, 'close')
   const acknowledged: string[] = []

@@ -9,13 +9,13 @@ import { ConfigError } from '../../src/errors.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
 import { loaded, published, publishOf } from './contract/subject.ts'
 
-const inDirectory = (t: ExecutionContext, name = 'entrepot.db'): string => {
+function inDirectory(t: ExecutionContext, name = 'entrepot.db'): string {
   const directory = mkdtempSync(join(tmpdir(), 'entrepot-database-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   return join(directory, name)
 }
 
-const refusal = (t: ExecutionContext, path: string, expected: RegExp): void => {
+function refusal(t: ExecutionContext, path: string, expected: RegExp): void {
   const error = t.throws(() => openSqliteStore(path), { instanceOf: ConfigError })
   t.is(error.problems[0]?.path, 'STORE_URL')
   t.regex(error.message, expected)
@@ -112,7 +112,7 @@ test('processes that create one file together all find it', async (t) => {
   t.deepEqual(runs.sort(), ['found\n', 'found\n', 'found\n', 'seeded\n'])
 })
 
-const run = async (program: string, path: string): Promise<string> => {
+async function run(program: string, path: string): Promise<string> {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program, path], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -122,7 +122,7 @@ const run = async (program: string, path: string): Promise<string> => {
 }
 
 /** Runs one statement from outside; the row that it gives. */
-const sql = (path: string, statement: string): Record<string, unknown> => {
+function sql(path: string, statement: string): Record<string, unknown> {
   const database = new DatabaseSync(path)
   try {
     return database.prepare(statement).get() ?? {}

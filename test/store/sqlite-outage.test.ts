@@ -9,7 +9,7 @@ import { loaded, published, publishOf } from './contract/subject.ts'
 const UNAVAILABLE = { name: 'EntrepotError', code: 'unavailable' }
 const REPLACED = { ...UNAVAILABLE, message: /the database file was moved, replaced or deleted/ }
 
-const setUp = (t: ExecutionContext) => {
+function setUp(t: ExecutionContext) {
   const directory = mkdtempSync(join(tmpdir(), 'entrepot-outage-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   const path = join(directory, 'entrepot.db')

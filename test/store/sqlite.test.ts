@@ -17,13 +17,13 @@ const openFile: OpenStore = async (t, options) => {
   return { store: opened(t, path, options), another: async () => opened(t, path, options) }
 }
 
-const directory = (t: ExecutionContext): string => {
+function directory(t: ExecutionContext): string {
   const path = mkdtempSync(join(tmpdir(), 'entrepot-sqlite-'))
   t.teardown(() => rmSync(path, { recursive: true }))
   return path
 }
 
-const opened = (t: ExecutionContext, path: string, options?: SqliteOptions) => {
+function opened(t: ExecutionContext, path: string, options?: SqliteOptions) {
   const store = openSqliteStore(path, options)
   t.teardown(() => store.close())
   return store

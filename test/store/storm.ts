@@ -10,7 +10,7 @@ const [path = '', prefix = ''] = process.argv.slice(2)
 const WRITERS = 8
 const store = openSqliteStore(path)
 
-const publishForever = async (writer: number): Promise<never> => {
+async function publishForever(writer: number): Promise<never> {
   for (let n = 0; ; n++) {
     const use = freshUse({ signature: `${prefix}-${writer}-${n}` })
     const { listingId } = await published(store, publishOf(`${prefix}-${writer}-${n}`, { use }))

@@ -7,7 +7,7 @@ import { samplerOf } from '../../src/tracing/sampler.ts'
 const TRACES = 400
 
 /** The part of traces that is recorded, whose callers have decided so or not at all. */
-const share = (name: TraceSampler, ratio: number, caller: 'sampled' | 'unsampled' | null): number => {
+function share(name: TraceSampler, ratio: number, caller: 'sampled' | 'unsampled' | null): number {
   const sampler = samplerOf(name, ratio)
   const kept = Array.from({ length: TRACES }, (_, n) => {
     const traceId = n.toString(16).padStart(8, '1').repeat(4)

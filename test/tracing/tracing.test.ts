@@ -24,11 +24,7 @@ const CLIENT = 3
 const INTERNAL = 1
 
 /** The real service over these upstreams; what it has recorded is sent when it ends. */
-const serve = async (
-  t: ExecutionContext,
-  upstreams: readonly Behind[],
-  environment: Record<string, string>,
-) => {
+async function serve(t: ExecutionContext, upstreams: readonly Behind[], environment: Record<string, string>) {
   const logged: string[] = []
   const log = createLogger('silent')
   for (const level of ['debug', 'info', 'warn', 'error'] as const)
@@ -63,7 +59,7 @@ const recordedTo = ({ url }: Collector) => ({
   CURATED_KEY: 'the-curated-secret',
 })
 
-const named = (spans: readonly ReceivedSpan[], name: string): ReceivedSpan => {
+function named(spans: readonly ReceivedSpan[], name: string): ReceivedSpan {
   const found = spans.filter((span) => span.name === name)
   if (found.length !== 1)
     throw new Error(`${found.length} spans ${name} of ${spans.map((span) => span.name)}`)

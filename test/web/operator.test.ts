@@ -17,7 +17,7 @@ test.before(async (t) => {
 test.after.always(() => browser?.close())
 
 /** The page in a tab of its own, and whatever it complained of, beyond what the gateway has refused or has not. */
-const openPage = async (t: ExecutionContext, url: string): Promise<{ page: Page; faults: string[] }> => {
+async function openPage(t: ExecutionContext, url: string): Promise<{ page: Page; faults: string[] }> {
   const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
   t.teardown(() => context.close())
   const page = await context.newPage()
@@ -30,12 +30,12 @@ const openPage = async (t: ExecutionContext, url: string): Promise<{ page: Page;
   return { page, faults }
 }
 
-const unlock = async (page: Page, key = ADMIN_KEY): Promise<void> => {
+async function unlock(page: Page, key = ADMIN_KEY): Promise<void> {
   await page.getByLabel('Operator key').fill(key)
   await page.getByRole('button', { name: 'Use' }).click()
 }
 
-const open = async (t: ExecutionContext, url: string) => {
+async function open(t: ExecutionContext, url: string) {
   const opened = await openPage(t, url)
   await unlock(opened.page)
   await opened.page.getByRole('heading', { name: 'API keys' }).waitFor()
@@ -46,7 +46,7 @@ const readsWith = async ({ get }: RunningService, key: string): Promise<number> 
   (await get('/listings', { Authorization: `Bearer ${key}` })).status
 
 /** What axe-core finds that is serious or worse. */
-const seriousFindings = async (page: Page): Promise<string[]> => {
+async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
   const { violations } = (await page.evaluate('axe.run(document)')) as AxeResults
   return violations

@@ -10,7 +10,7 @@ const listing = (id: string | number): string => `{"listing_id":"${id}","n":9007
 type Page = string | Error
 
 /** A walk over these pages; what it asked for, and every state that it was in. */
-const walkOver = (pages: Page[]) => {
+function walkOver(pages: Page[]) {
   const asked: string[] = []
   const states: WalkState[] = []
   const walk = new Walk({

@@ -6,7 +6,7 @@ import { LIBRARY_FILES } from './libraries.ts'
 
 export type Asset = { type: string; body: Buffer; gzipped: Buffer; etag: string }
 
-export const assetOf = async (path: string, text: string): Promise<Asset> => {
+export async function assetOf(path: string, text: string): Promise<Asset> {
   const body = Buffer.from(text)
   return {
     type: TYPES[path.slice(path.lastIndexOf('.'))] ?? 'text/plain; charset=utf-8',
@@ -28,7 +28,7 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /** Without the URLs of source maps, which are not served. */
-export const readLibraries = async (): Promise<Map<string, Asset>> => {
+export async function readLibraries(): Promise<Map<string, Asset>> {
   const read = async ([path, url]: [string, URL]): Promise<[string, Asset]> => {
     const text = (await readFile(url, 'utf8')).replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n')
     return [path, await assetOf(path, text)]

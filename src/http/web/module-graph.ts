@@ -15,7 +15,7 @@ const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"\n]+)\1/g
  * @param entry without extension: `web/board`
  * @throws Error for an import that is not served
  */
-export const moduleGraph = async (entry: string): Promise<Map<string, string>> => {
+export async function moduleGraph(entry: string): Promise<Map<string, string>> {
   const modules = new Map<string, string>()
   const open = [entry + EXTENSION]
   for (let path = open.shift(); path !== undefined; path = open.shift()) {
@@ -32,14 +32,14 @@ export const moduleGraph = async (entry: string): Promise<Map<string, string>> =
 
 export const readPlain = (path: string): Promise<string> => readFile(new URL(path, ROOT), 'utf8')
 
-const readSource = async (path: string): Promise<string> => {
+async function readSource(path: string): Promise<string> {
   const source = await readPlain(path)
   if (EXTENSION !== '.ts') return source
   await setImmediate() // yields, so that other requests do not wait for all modules
   return stripTypes(source)
 }
 
-const pathOf = (specifier: string, importer: string): string => {
+function pathOf(specifier: string, importer: string): string {
   const { href } = new URL(specifier, new URL(importer, ROOT))
   if (!href.startsWith(ROOT.href)) throw new Error(`${importer} imports ${specifier}, which lies outside`)
   return href.slice(ROOT.href.length)

@@ -10,7 +10,7 @@ import { PAGE_POLICY, type Page } from './page.ts'
 import { ICON, PAGES } from './pages.ts'
 import { readSite, type Site } from './site.ts'
 
-export const webRoutes = (): Route[] => {
+export function webRoutes(): Route[] {
   const site = lazy(() => readSite(PAGES, [ICON]))
   return [...PAGES.map((page) => pageRoute(page, site)), assetRoute(site)]
 }
@@ -59,11 +59,11 @@ const assetRoute = (site: () => Promise<Site>): Route => ({
 })
 
 /** Revalidated on every load, so that a page and its modules are of one version; mostly a 304. */
-const send = (
+function send(
   { type, body, gzipped, etag }: Asset,
   { header, listHeader }: Exchange,
   more: Readonly<Record<string, string>>,
-): Answer => {
+): Answer {
   // Weak: the same whether compressed or not (RFC 9110 section 8.8.1).
   const headers = { ...more, ETag: `W/"${etag}"`, 'Cache-Control': 'no-cache' }
   if (namesEtag(header('if-none-match'), etag)) return { status: 304, headers }

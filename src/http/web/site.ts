@@ -8,7 +8,7 @@ export type Site = {
   files: ReadonlyMap<string, Asset>
 }
 
-export const readSite = async (pages: readonly Page[], plain: readonly string[]): Promise<Site> => {
+export async function readSite(pages: readonly Page[], plain: readonly string[]): Promise<Site> {
   const files = await readLibraries()
   const shells = new Map<string, Asset>()
   const add = async (path: string, read: () => string | Promise<string>): Promise<void> => {

@@ -1,7 +1,7 @@
 import { stripTypeScriptTypes } from 'node:module'
 
 /** For checkouts: packages hold JavaScript. Mutes Node's warning, because stderr is for log lines. */
-export const stripTypes = (source: string): string => {
+export function stripTypes(source: string): string {
   const { emitWarning } = process
   process.emitWarning = () => {}
   try {

@@ -219,7 +219,7 @@ export class CircuitBreaker {
 
 const PLAIN_REQUEST: PageRequest = { offset: 0, limit: 50 }
 
-const ignore = (): void => {}
+function ignore(): void {}
 
 /** Every Registry can answer these. */
 function isPlain(query: ListingQuery, { offset, limit, resume }: PageRequest): boolean {

@@ -4,7 +4,7 @@ import { BlockList, isIP } from 'node:net'
  * Includes the gateway's own machine and network, its cloud's metadata service, and IPv4 addresses inside
  * IPv6.
  */
-export const isPrivateAddress = (address: string): boolean => {
+export function isPrivateAddress(address: string): boolean {
   const family = isIP(address)
   return family !== 0 && PRIVATE.check(address, family === 4 ? 'ipv4' : 'ipv6')
 }
@@ -48,7 +48,7 @@ const IPV6: readonly (readonly [network: string, prefix: number])[] = [
 ]
 
 /** `BlockList` itself checks IPv4-mapped addresses (`::ffff:0:0/96`). */
-const listPrivate = (): BlockList => {
+function listPrivate(): BlockList {
   const list = new BlockList()
   for (const [network, prefix] of IPV4) {
     list.addSubnet(network, prefix, 'ipv4')

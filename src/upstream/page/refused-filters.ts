@@ -1,10 +1,10 @@
 import { isJsonObject, parseJson } from '../../domain/json.ts'
 
 /** Those that the `detail` of a 400 names, or else all. */
-export const refusedFilters = (
+export function refusedFilters(
   body: Buffer,
   filters: readonly (readonly [name: string, value: string])[],
-): string[] => {
+): string[] {
   const asked = [...new Set(filters.map(([name]) => plainName(name)))]
   const words = new Set(
     detailOf(body)
@@ -18,7 +18,7 @@ export const refusedFilters = (
 /** `strict.gpu_model` → `gpu_model` */
 const plainName = (name: string): string => name.replace(/^strict\./, '')
 
-const detailOf = (body: Buffer): string => {
+function detailOf(body: Buffer): string {
   try {
     const value = parseJson(body.toString())
     return isJsonObject(value) && typeof value.detail === 'string' ? value.detail : ''

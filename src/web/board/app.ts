@@ -24,7 +24,7 @@ import { type OpenListing, type Parameter, queryString } from './view.ts'
 
 const READER_KEY = new SessionKey('entrepot.reader-key')
 
-export const App = () => {
+export function App() {
   const [view, go] = useView()
   const [key, setKey] = useState(() => READER_KEY.read())
   const [round, setRound] = useState(0)

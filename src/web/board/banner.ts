@@ -4,7 +4,7 @@ import { strangerText } from '../common/stranger-text.ts'
 import { html } from '../html.ts'
 import type { Listings } from './use-walk.ts'
 
-export const Banner = ({ listings, hasKey }: { listings: Listings; hasKey: boolean }) => {
+export function Banner({ listings, hasKey }: { listings: Listings; hasKey: boolean }) {
   const { fault, isComplete, rows, total } = listings
   const reports = [...(fault?.problem.sources ?? []), ...(listings.sources ?? [])]
   if (listings.isOld || (fault === null && isComplete)) return null
@@ -28,7 +28,7 @@ const headline = (held: number, total: number | null): string =>
     ? 'There is no answer.'
     : `The list breaks off after ${held.toLocaleString('en')} of ${(total ?? held).toLocaleString('en')} listings.`
 
-const Missing = ({ reports }: { reports: readonly SourceReport[] }) => {
+function Missing({ reports }: { reports: readonly SourceReport[] }) {
   const words = [...new Set(reports.map(missingWords).filter((text) => text !== null))]
   if (words.length === 0) return null
   return html`<ul>

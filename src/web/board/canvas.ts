@@ -23,7 +23,7 @@ export type Draw = (pens: Pens) => Drawing
 
 const HEIGHT = 210
 
-export const Canvas = ({ draw, label }: { draw: Draw; label: string }) => {
+export function Canvas({ draw, label }: { draw: Draw; label: string }) {
   const place = useRef<HTMLDivElement>(null)
   const theme = useTheme()
   useEffect(() => {
@@ -52,7 +52,7 @@ export const Canvas = ({ draw, label }: { draw: Draw; label: string }) => {
 const DARK = matchMedia('(prefers-color-scheme: dark)')
 
 /** A canvas does not follow the style sheet, so a new theme redraws it. */
-const useTheme = (): boolean => {
+function useTheme(): boolean {
   const [isDark, setDark] = useState(DARK.matches)
   useEffect(() => {
     const follow = (): void => setDark(DARK.matches)
@@ -62,7 +62,7 @@ const useTheme = (): boolean => {
   return isDark
 }
 
-const pensOf = (element: HTMLElement, Plot: typeof UPlot): Pens => {
+function pensOf(element: HTMLElement, Plot: typeof UPlot): Pens {
   const style = getComputedStyle(element)
   const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim()
   return {
@@ -78,7 +78,7 @@ const pensOf = (element: HTMLElement, Plot: typeof UPlot): Pens => {
   }
 }
 
-const optionsOf = (drawing: Drawing, { colours }: Pens, width: number): UPlot.Options => {
+function optionsOf(drawing: Drawing, { colours }: Pens, width: number): UPlot.Options {
   const axis = { stroke: colours.text, font: drawing.text, ticks: { show: false } }
   const longest = Math.max(0, ...drawing.labels.map(({ length }) => length))
   const isTight = (longest + 1) * CHAR_PX * drawing.labels.length > width - VALUES_PX
@@ -114,7 +114,7 @@ const CHAR_PX = 6.5
 const VALUES_PX = 56
 
 /** Powers of ten; in a narrow range also 2 and 5 times each. */
-const decades = (least: number, most: number): number[] => {
+function decades(least: number, most: number): number[] {
   const [from, to] = [Math.floor(Math.log10(least)), Math.ceil(Math.log10(most))]
   const factors = to - from > 3 ? [1] : [1, 2, 5]
   return Array.from({ length: to - from + 1 }, (_, n) => factors.map((factor) => factor * 10 ** (from + n)))
@@ -122,7 +122,7 @@ const decades = (least: number, most: number): number[] => {
     .filter((value) => value >= least && value <= most)
 }
 
-const tickText = (value: number | null): string => {
+function tickText(value: number | null): string {
   if (value === null) return ''
   return value < COMPACT_BELOW ? COMPACT.format(value) : value.toExponential(0)
 }
@@ -130,7 +130,7 @@ const tickText = (value: number | null): string => {
 const COMPACT_BELOW = 1e15
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
-const strokeMarks = (plot: UPlot, { marks }: Drawing, colour: string): void => {
+function strokeMarks(plot: UPlot, { marks }: Drawing, colour: string): void {
   const { ctx } = plot
   ctx.save()
   ctx.strokeStyle = colour

@@ -11,7 +11,7 @@ type ChoiceInputProps = {
   set: (value: string | null) => void
 }
 
-export const ChoiceInput = ({ id, label, control, value, set }: ChoiceInputProps) => {
+export function ChoiceInput({ id, label, control, value, set }: ChoiceInputProps) {
   const chosen = value === null ? [] : readChoices(value)
   const toggle = (choice: string): void =>
     set(writeChoices(control.choices.filter((one) => chosen.includes(one) !== (one === choice))))

@@ -21,7 +21,7 @@ const curl = (url: string, hasKey: boolean): string =>
 export const sourceOf = (registry: string): string => registry.split('/', 1)[0]!
 
 /** `null` if a value holds characters that act on a terminal when pasted; `curl` has them encoded. */
-export const listingsCommand = (base: string, query: readonly Parameter[]): string | null => {
+export function listingsCommand(base: string, query: readonly Parameter[]): string | null {
   const options = query
     .filter(([name]) => !GATEWAY_ONLY.has(name))
     .map(([name, value]) => option(name, value))
@@ -29,7 +29,7 @@ export const listingsCommand = (base: string, query: readonly Parameter[]): stri
   return safeText(command) === command ? command : null
 }
 
-export const listingCommand = (base: string, { id }: OpenListing): string | null => {
+export function listingCommand(base: string, { id }: OpenListing): string | null {
   const command = `entrepot listing -r ${shellQuote(registryUrl(base))} -- ${shellQuote(id)}`
   return safeText(command) === command ? command : null
 }
@@ -37,7 +37,7 @@ export const listingCommand = (base: string, { id }: OpenListing): string | null
 /** The command line has its own options for these. */
 const GATEWAY_ONLY = new Set(['require', 'timeout_ms', 'sources'])
 
-const option = (name: string, value: string): string => {
+function option(name: string, value: string): string {
   if (name === 'status') return `--status=${shellQuote(value === '' ? 'all' : value)}`
   if (name === 'publisher') return `--publisher=${shellQuote(value)}`
   return `--filter=${shellQuote(`${name}=${value}`)}`

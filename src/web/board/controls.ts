@@ -27,7 +27,7 @@ export const controlsOf = (spec: JsonValue): Control[] =>
     .slice(0, MAX_CONTROLS)
     .map((filter) => controlOf(filter, spec))
 
-const controlOf = (filter: JsonValue, spec: JsonValue): Control => {
+function controlOf(filter: JsonValue, spec: JsonValue): Control {
   const name = textAt(filter, 'name') ?? ''
   const path = readPath(textAt(filter, 'path') ?? '')
   const bound = textAt(filter, 'alias_kind')
@@ -45,10 +45,10 @@ const controlOf = (filter: JsonValue, spec: JsonValue): Control => {
   }
 }
 
-const kindOf = (
+function kindOf(
   op: string | null,
   { isBoolean, hasChoices }: { isBoolean: boolean; hasChoices: boolean },
-): ControlKind => {
+): ControlKind {
   if (op === 'range') return 'range'
   if (op === 'exists') return 'presence'
   if (op === 'not_in') return 'none'
@@ -68,7 +68,7 @@ const readPath = (path: string): string[] | null =>
         .flatMap((part) => (part.endsWith('[*]') ? [part.slice(0, -3), '[*]'] : [part]))
     : null
 
-const choicesAt = (shape: JsonValue, path: readonly string[]): string[] => {
+function choicesAt(shape: JsonValue, path: readonly string[]): string[] {
   const steps = path.flatMap((step) => (step === '[*]' ? ['items'] : ['properties', step]))
   const values = listAt(shape, ...steps, 'enum').slice(0, MAX_CHOICES)
   return values.every((value) => typeof value === 'string' && isListable(value)) ? values.map(String) : []

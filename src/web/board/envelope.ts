@@ -16,7 +16,7 @@ export type Envelope = {
 const OPENING = '{"items":'
 
 /** @throws SyntaxError */
-export const readEnvelope = (bytes: Uint8Array): Envelope => {
+export function readEnvelope(bytes: Uint8Array): Envelope {
   const array = startsWith(bytes, OPENING) ? arrayAt(bytes, OPENING.length) : null
   if (array === null) throw new SyntaxError('not a list of listings')
   const rest = parseJson(`${OPENING}[]${new TextDecoder().decode(bytes.subarray(array.end))}`)

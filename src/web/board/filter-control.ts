@@ -13,7 +13,7 @@ type FilterControlProps = {
   suggest: (path: readonly string[]) => readonly string[]
 }
 
-export const FilterControl = ({ control, query, onChange, suggest }: FilterControlProps) => {
+export function FilterControl({ control, query, onChange, suggest }: FilterControlProps) {
   const { name, label, registries } = control
   const value = parameterOf(query, name)
   const set = (next: string | null): void => {
@@ -41,7 +41,7 @@ type InputProps = {
   suggest: FilterControlProps['suggest']
 }
 
-const PlainInput = ({ id, label, control, value, set, suggest }: InputProps) => {
+function PlainInput({ id, label, control, value, set, suggest }: InputProps) {
   const suggestions = control.path === null ? [] : () => suggest(control.path ?? [])
   return html`<label for=${id}>${label}</label>
     <${TextInput} ...${{ id, value: value ?? '', suggestions, onChange: (text: string) => set(text || null) }} />`
@@ -57,7 +57,7 @@ const NoneInput = ({ id, label, value, set }: InputProps) =>
       onChange=${(text: string) => set(writeNone(text))}
     />`
 
-const RangeInput = ({ id, label, control, value, set }: InputProps) => {
+function RangeInput({ id, label, control, value, set }: InputProps) {
   const { low, high } = (value === null ? null : readRange(value, control.bound)) ?? { low: '', high: '' }
   const end = (edge: 'low' | 'high', text: string, placeholder: string) =>
     html`<${TextInput}
@@ -106,7 +106,7 @@ const INPUTS = {
 }
 
 /** The filter's default, or the reader's `strict.` parameter. */
-const MissingChoice = ({ control, query, onChange }: Omit<FilterControlProps, 'suggest'>) => {
+function MissingChoice({ control, query, onChange }: Omit<FilterControlProps, 'suggest'>) {
   const name = `strict.${control.name}`
   const strict = parameterOf(query, name)
   const keeps = strict === null ? control.keepsMissing : strict === 'false'

@@ -19,7 +19,7 @@ const STATUSES = [
   ['', 'any'],
 ]
 
-export const FilterPanel = ({ controls, sources, query, onChange, suggest }: FilterPanelProps) => {
+export function FilterPanel({ controls, sources, query, onChange, suggest }: FilterPanelProps) {
   const set = (name: string, value: string | null): void => onChange(withValue(query, name, value))
   const ours = controls.filter(({ registries }) => registries === null)
   const others = controls.filter(({ registries }) => registries !== null)
@@ -63,7 +63,7 @@ type SourceChoiceProps = {
 }
 
 /** Without the parameter, all sources are requested. */
-const SourceChoice = ({ sources, query, set }: SourceChoiceProps) => {
+function SourceChoice({ sources, query, set }: SourceChoiceProps) {
   const asked = parameterOf(query, 'sources')?.split(',') ?? sources
   const toggle = (name: string): void => {
     const next = sources.filter((one) => asked.includes(one) !== (one === name))

@@ -4,14 +4,14 @@ import type { Control } from './controls.ts'
 
 export type Range = { low: string; high: string }
 
-export const writeChoices = (values: readonly string[]): string | null => {
+export function writeChoices(values: readonly string[]): string | null {
   if (values.length === 0) return null
   return values.length === 1 ? values[0]! : `in:[${values.join(',')}]`
 }
 
 export const readChoices = (value: string): string[] => readItems('in', value) ?? [value]
 
-export const writeNone = (text: string): string | null => {
+export function writeNone(text: string): string | null {
   const items = split(text)
   return items.length === 0 ? null : `not_in:[${items.join(',')}]`
 }
@@ -21,7 +21,7 @@ export const readNone = (value: string): string | null => readItems('not_in', va
 const readPresence = (value: string): string | null => /^exists:(true|false)$/.exec(value)?.[1] ?? null
 
 /** A bare value if only the filter's own end is set, else an interval. */
-export const writeRange = ({ low, high }: Range, bound: Control['bound']): string | null => {
+export function writeRange({ low, high }: Range, bound: Control['bound']): string | null {
   const [from, to] = [low.trim(), high.trim()]
   if (from === '' && to === '') return null
   if (bound === 'lower_bound' && to === '') return from
@@ -30,7 +30,7 @@ export const writeRange = ({ low, high }: Range, bound: Control['bound']): strin
 }
 
 /** `null` for an exclusive end, which the control cannot show. */
-export const readRange = (value: string, bound: Control['bound']): Range | null => {
+export function readRange(value: string, bound: Control['bound']): Range | null {
   const ends = /^range:([[(])([^,]*),([^,]*)([\])])$/.exec(value)
   if (ends === null) {
     if (value.startsWith('range:') || bound === null) return null
@@ -41,7 +41,7 @@ export const readRange = (value: string, bound: Control['bound']): Range | null 
   return isInclusive ? { low: low.trim(), high: high.trim() } : null
 }
 
-export const isShowable = ({ kind, choices, bound }: Control, value: string): boolean => {
+export function isShowable({ kind, choices, bound }: Control, value: string): boolean {
   switch (kind) {
     case 'choice':
       return readChoices(value).every((one) => choices.includes(one))

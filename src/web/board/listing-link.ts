@@ -3,7 +3,7 @@ import { linkTarget, MAX_LINE_CHARS, strangerText } from '../common/stranger-tex
 import { html } from '../html.ts'
 
 /** A link only to the web. The address is always shown. */
-export const ListingLink = ({ url }: { url: JsonValue | undefined }) => {
+export function ListingLink({ url }: { url: JsonValue | undefined }) {
   if (typeof url !== 'string') return html`<span>none named</span>`
   const target = linkTarget(url)
   const text = strangerText(url, MAX_LINE_CHARS)

@@ -15,7 +15,7 @@ type ListingPagesProps = {
   onOpen: (listing: OpenListing) => void
 }
 
-export const ListingPages = ({ listings, order, onOrder, onOpen }: ListingPagesProps) => {
+export function ListingPages({ listings, order, onOrder, onOpen }: ListingPagesProps) {
   const [page, setPage] = useState(0)
   const top = useRef<HTMLElement>(null)
   const { rows, total, phase, fault, isComplete, sources, readAt, isOld } = listings
@@ -65,7 +65,7 @@ const CLOCK = { hour12: false } as const
 type Count = { held: number; total: number | null; isComplete: boolean; hasFault: boolean }
 
 /** Says "none" only if every source answered. */
-const countWords = ({ held, total, isComplete, hasFault }: Count): string => {
+function countWords({ held, total, isComplete, hasFault }: Count): string {
   if (total === null) return hasFault ? 'No listings could be read.' : 'Reading…'
   const some = total === 1 ? 'One listing matches' : `${total.toLocaleString('en')} listings match`
   if (held === 0 && isComplete && !hasFault) return 'No listing matches.'

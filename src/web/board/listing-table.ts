@@ -38,7 +38,7 @@ export const ListingTable = ({ rows, offset, total, isMerged, onOpen }: ListingT
 
 type ListingRowProps = Pick<ListingTableProps, 'isMerged' | 'onOpen'> & { row: Row; index: number }
 
-const ListingRow = ({ row, index, isMerged, onOpen }: ListingRowProps) => {
+function ListingRow({ row, index, isMerged, onOpen }: ListingRowProps) {
   const { price } = row
   return html`<tr role="row" aria-rowindex=${index} onClick=${() => onOpen(row)}>
     <th role="rowheader" scope="row">

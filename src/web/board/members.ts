@@ -6,7 +6,7 @@ import { html } from '../html.ts'
 const MAX_MEMBERS = 100
 const MAX_VALUE_CHARS = 500
 
-export const Members = ({ value }: { value: JsonObject }) => {
+export function Members({ value }: { value: JsonObject }) {
   const members = Object.entries(value)
   if (members.length === 0) return html`<p class="hint">It says nothing that can be laid out.</p>`
   return html`<dl class="facts">
@@ -19,7 +19,7 @@ export const Members = ({ value }: { value: JsonObject }) => {
     ${members.length > MAX_MEMBERS && html`<p class="hint">and ${members.length - MAX_MEMBERS} more</p>`}`
 }
 
-const plain = (value: JsonValue): string => {
+function plain(value: JsonValue): string {
   if (value === null) return '–'
   if (Array.isArray(value)) return value.slice(0, MAX_MEMBERS).map(plain).join(', ')
   if (isJsonObject(value))

@@ -5,7 +5,7 @@ export const ORDERS = ['newest', 'price'] as const
 export type Order = (typeof ORDERS)[number]
 
 /** Cheapest first, by token, chain and unit: only such prices compare. Frequent groups come first. */
-export const orderedRows = (rows: readonly Row[], order: Order): readonly Row[] => {
+export function orderedRows(rows: readonly Row[], order: Order): readonly Row[] {
   if (order === 'newest') return rows
   const kinds = new Map<string, number>()
   for (const { price } of rows)
@@ -23,7 +23,7 @@ export const orderedRows = (rows: readonly Row[], order: Order): readonly Row[] 
 
 const kindOf = ({ token, chain, per }: Price): string => JSON.stringify([token?.toLowerCase(), chain, per])
 
-const compare = (a: Price | null, b: Price | null): number => {
+function compare(a: Price | null, b: Price | null): number {
   if (a === null || b === null || a.value === b.value) return 0
   return a.value < b.value ? -1 : 1
 }

@@ -9,7 +9,7 @@ type PagerProps = {
   onPage: (page: number) => void
 }
 
-export const Pager = ({ listings, page, onPage }: PagerProps) => {
+export function Pager({ listings, page, onPage }: PagerProps) {
   const { rows, total, phase, until } = listings
   const end = Math.min(rows.length, (page + 1) * PAGE_ROWS)
   const isMore = rows.length > end || phase === 'more'

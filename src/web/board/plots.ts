@@ -9,7 +9,7 @@ import type { Listings } from './use-walk.ts'
 /** Redraw delay while pages arrive. */
 const SETTLE_MS = 300
 
-export const Plots = ({ listings }: { listings: Listings }) => {
+export function Plots({ listings }: { listings: Listings }) {
   const rows = useSettled(listings.rows, SETTLE_MS)
   if (rows.length === 0) return null
   return html`<details class="plots" open=${!isNarrow()}>

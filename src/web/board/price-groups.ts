@@ -22,7 +22,7 @@ type ModelPrices = {
 export const MAX_MODELS = 24
 
 /** Largest group first. Listings without a model, token or price are left out. */
-export const priceGroups = (rows: readonly Row[]): PriceGroup[] => {
+export function priceGroups(rows: readonly Row[]): PriceGroup[] {
   const groups = new Map<string, { row: Row; models: Map<string, bigint[]>; count: number }>()
   for (const row of rows) {
     const { price, model } = row
@@ -47,7 +47,7 @@ export const priceGroups = (rows: readonly Row[]): PriceGroup[] => {
     .sort((a, b) => b.count - a.count)
 }
 
-const modelPrices = ([model, values]: [string, bigint[]]): ModelPrices => {
+function modelPrices([model, values]: [string, bigint[]]): ModelPrices {
   const sorted = values.toSorted(ascending)
   return {
     model,

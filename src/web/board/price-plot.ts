@@ -8,7 +8,7 @@ import type { Row } from './row.ts'
 
 type PricePlotProps = { rows: readonly Row[]; total: number }
 
-export const PricePlot = ({ rows, total }: PricePlotProps) => {
+export function PricePlot({ rows, total }: PricePlotProps) {
   const [chosen, choose] = useState<string | null>(null)
   const groups = useMemo(() => priceGroups(rows), [rows])
   const group = groups.find(({ key }) => key === chosen) ?? groups[0]
@@ -53,7 +53,7 @@ const TokenChoice = ({ groups, group, choose }: TokenChoiceProps) =>
 const title = ({ token, chain, per, count }: PriceGroup): string =>
   strangerText(`${shortAddress(token)}${chain === null ? '' : ` on ${chain}`} per ${per} (${count})`)
 
-const summary = ({ models, per }: PriceGroup): string => {
+function summary({ models, per }: PriceGroup): string {
   const [first, last] = [models[0], models.at(-1)]
   if (first === undefined || last === undefined) return ''
   const ends =

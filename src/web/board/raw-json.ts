@@ -7,7 +7,7 @@ import { textOf } from './row.ts'
 const MAX_SHOWN_CHARS = 100_000
 
 /** Exact: invisible characters are JSON escapes, which mean the same. */
-export const RawJson = ({ bytes }: { bytes: Uint8Array }) => {
+export function RawJson({ bytes }: { bytes: Uint8Array }) {
   const text = safeJson(textOf(bytes))
   const isCut = text.length > MAX_SHOWN_CHARS
   return html`<div class="raw">

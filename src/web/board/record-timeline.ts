@@ -9,7 +9,7 @@ import type { Row } from './row.ts'
 const MAX_LABEL_CHARS = 400
 
 /** From the listing alone: a storefront would learn which listings a reader opens. */
-export const RecordTimeline = ({ row, listing }: { row: Row; listing: JsonObject }) => {
+export function RecordTimeline({ row, listing }: { row: Row; listing: JsonObject }) {
   const record = recordOf(row, listing)
   if (typeof record === 'string') return html`<p class="hint">No record can be made of it: ${record}.</p>`
   const { lifecycle, delivery, pricing, negotiation, published_at: at } = record
@@ -36,7 +36,7 @@ export const RecordTimeline = ({ row, listing }: { row: Row; listing: JsonObject
 
 const MAX_TERMS = 20
 
-const Terms = ({ pricing }: Pick<PresentationRecord, 'pricing'>) => {
+function Terms({ pricing }: Pick<PresentationRecord, 'pricing'>) {
   const { quantity, constraints } = pricing
   const terms = [...(quantity === null ? [] : [quantity.display]), ...constraints]
   const shown = terms.slice(0, MAX_TERMS)
@@ -47,7 +47,7 @@ const Terms = ({ pricing }: Pick<PresentationRecord, 'pricing'>) => {
   </ul>`
 }
 
-const recordOf = ({ registry, publisher }: Row, listing: JsonObject): PresentationRecord | string => {
+function recordOf({ registry, publisher }: Row, listing: JsonObject): PresentationRecord | string {
   try {
     const found = { listing, registry: registry ?? location.origin, publisher }
     return buildRecord(found, NOTHING_SHOWN)

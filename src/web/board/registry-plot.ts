@@ -7,7 +7,7 @@ import { Canvas, type Draw } from './canvas.ts'
 type RegistryPlotProps = { sources: readonly SourceReport[] }
 
 /** Counts of the Registries themselves: copies count in each. */
-export const RegistryPlot = ({ sources }: RegistryPlotProps) => {
+export function RegistryPlot({ sources }: RegistryPlotProps) {
   const counted = useMemo(() => sources.filter(({ matched }) => matched !== null), [sources])
   const draw = useMemo(() => drawOf(counted), [counted])
   const uncounted = sources.length - counted.length

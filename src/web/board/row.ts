@@ -32,7 +32,7 @@ export type Row = {
 }
 
 /** @throws SyntaxError */
-export const readRow = (bytes: Uint8Array): Row => {
+export function readRow(bytes: Uint8Array): Row {
   const listing = parseListing(bytes)
   const meta = at(listing, '_meta')
   const publisherId = textAt(listing, 'publisher_id')
@@ -63,7 +63,7 @@ export const readRow = (bytes: Uint8Array): Row => {
 const OPENING = '{"listing":'
 
 /** @throws SyntaxError */
-export const readOneListing = (bytes: Uint8Array): Row => {
+export function readOneListing(bytes: Uint8Array): Row {
   const { end } = walkValue(bytes, OPENING.length)
   const rest = parseJson(`${OPENING}null${textOf(bytes.subarray(end))}`)
   return { ...readRow(bytes.subarray(OPENING.length, end)), isIncomplete: at(rest, 'complete') === false }
@@ -73,7 +73,7 @@ export const parseListing = (bytes: Uint8Array): JsonValue => parseJson(textOf(b
 
 export const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 
-const offerOf = (listing: JsonValue): string => {
+function offerOf(listing: JsonValue): string {
   const member = (name: string): string | null => textAt(listing, 'offer_resource', name)
   const model = member('gpu_model')
   const count = member('gpu_count')

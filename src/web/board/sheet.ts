@@ -17,7 +17,7 @@ type SheetProps = {
   onClose: () => void
 }
 
-export const Sheet = ({ row, commands, onClose }: SheetProps) => {
+export function Sheet({ row, commands, onClose }: SheetProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     dialog.current?.showModal()
@@ -53,7 +53,7 @@ export const Sheet = ({ row, commands, onClose }: SheetProps) => {
   </dialog>`
 }
 
-const Summary = ({ row, listing }: { row: Row; listing: JsonObject }) => {
+function Summary({ row, listing }: { row: Row; listing: JsonObject }) {
   const { price, registry, publisher, alsoIn } = row
   const cost =
     price === null

@@ -8,7 +8,7 @@ export const SourceStrip = ({ sources, isOld }: { sources: readonly KnownSource[
     ${sources.map((source) => html`<${SourceEntry} key=${source.registry} source=${source} />`)}
   </ul>`
 
-const SourceEntry = ({ source }: { source: KnownSource }) => {
+function SourceEntry({ source }: { source: KnownSource }) {
   const { registry, mode, visibility, report, lastError } = source
   const state = report?.state ?? source.state
   const reason = report?.reason ?? (isWell(state) ? null : lastError)

@@ -24,10 +24,10 @@ export const readStatuses = (body: JsonValue): SourceStatus[] =>
   }))
 
 /** In the gateway's order, then those that only the answer names. */
-export const joinSources = (
+export function joinSources(
   statuses: readonly SourceStatus[],
   reports: readonly SourceReport[],
-): KnownSource[] => {
+): KnownSource[] {
   const known = statuses.map((status) => ({
     ...status,
     report: reports.find(({ registry }) => registry === status.registry) ?? null,

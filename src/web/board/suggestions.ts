@@ -6,7 +6,7 @@ const MAX_SUGGESTIONS = 50
 const MAX_LOOKED_AT = 300
 
 /** Sorted; none that `strangerText` would change. */
-export const suggestionsAt = (rows: readonly Row[], path: readonly string[]): string[] => {
+export function suggestionsAt(rows: readonly Row[], path: readonly string[]): string[] {
   const values = new Set<string>()
   for (const row of rows.slice(0, MAX_LOOKED_AT)) {
     const value = textAt(parseListing(row.bytes), ...path)

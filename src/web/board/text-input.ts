@@ -14,7 +14,7 @@ type TextInputProps = {
 }
 
 /** Takes effect on blur or Enter. */
-export const TextInput = (props: TextInputProps) => {
+export function TextInput(props: TextInputProps) {
   const { id, value, onChange, suggestions, label, placeholder, isNumeric = false } = props
   const [shown, show] = useState<readonly string[]>([])
   const list = shown.length === 0 ? undefined : `${id}-list`

@@ -4,7 +4,7 @@ import { parseJson } from '../../domain/json.ts'
 import { ask } from '../common/ask.ts'
 
 /** `null` while loading, after a failure, and without an address. */
-export const useAnswer = (address: string | null, key: string | null, round: number): JsonValue => {
+export function useAnswer(address: string | null, key: string | null, round: number): JsonValue {
   const [answer, setAnswer] = useState<JsonValue>(null)
   useEffect(() => {
     if (address === null) return

@@ -6,11 +6,11 @@ import { type Row, readOneListing } from './row.ts'
 import type { OpenListing } from './view.ts'
 
 /** Loaded, else fetched: views can be shared. A text is the failure; `null`: pending, or none open. */
-export const useOpenRow = (
+export function useOpenRow(
   open: OpenListing | null,
   rows: readonly Row[],
   key: string | null,
-): Row | string | null => {
+): Row | string | null {
   const [fetched, setFetched] = useState<{ id: string; found: Row | string } | null>(null)
   const held = open === null ? undefined : rows.find((row) => isNamed(row, open))
   const isMissing = open !== null && held === undefined

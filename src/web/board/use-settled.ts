@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 
 /** Delays a value that is expensive to draw. The first one passes at once. */
-export const useSettled = <Value extends { length: number }>(value: Value, ms: number): Value => {
+export function useSettled<Value extends { length: number }>(value: Value, ms: number): Value {
   const [settled, settle] = useState(value)
   const isFirst = settled.length === 0 || value.length < settled.length
   useEffect(() => {

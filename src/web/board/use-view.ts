@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { readView, type View, writeView } from './view.ts'
 
-export const useView = (): [view: View, go: (view: View) => void] => {
+export function useView(): [view: View, go: (view: View) => void] {
   const [view, setView] = useState(() => readView(location))
   useEffect(() => {
     const read = (): void => setView(readView(location))

@@ -10,7 +10,7 @@ export type Listings = WalkState & {
 }
 
 /** First page at once, more on demand. Another question, key or `round` starts over. */
-export const useWalk = (question: string, key: string | null, round: number): Listings => {
+export function useWalk(question: string, key: string | null, round: number): Listings {
   const [state, setState] = useState<WalkState & { isOld: boolean }>(BLANK)
   const walk = useRef<Walk | null>(null)
   const last = useRef({ round, key })

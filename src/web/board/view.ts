@@ -15,7 +15,7 @@ export type OpenListing = { id: string; registry: string | null }
 const NOT_KEPT = new Set(['limit', 'offset', 'cursor', 'explain'])
 
 /** The search is the gateway's query, the fragment the board's own. */
-export const readView = ({ search, hash }: Pick<URL, 'search' | 'hash'>): View => {
+export function readView({ search, hash }: Pick<URL, 'search' | 'hash'>): View {
   const fragment = new URLSearchParams(hash.slice(1))
   const id = fragment.get('listing')
   return {
@@ -30,7 +30,7 @@ const isKept = (name: string, value: string): boolean =>
   !NOT_KEPT.has(name) && (value !== '' || name === 'status')
 
 /** Never empty: an empty URL would keep the old search. */
-export const writeView = ({ query, open, order }: View): string => {
+export function writeView({ query, open, order }: View): string {
   const fragment = new URLSearchParams({
     ...(order === 'newest' ? {} : { order }),
     ...(open === null ? {} : { listing: open.id }),
@@ -46,11 +46,11 @@ export const parameterOf = (query: readonly Parameter[], name: string): string |
   query.find(([other]) => other === name)?.[1] ?? null
 
 /** Keeps the parameter's place; `null` removes it. */
-export const withValue = (
+export function withValue(
   query: readonly Parameter[],
   name: string,
   value: string | null,
-): readonly Parameter[] => {
+): readonly Parameter[] {
   if (value === null) return query.filter(([other]) => other !== name)
   if (parameterOf(query, name) === null) return [...query, [name, value]]
   return query.map((parameter) => (parameter[0] === name ? [name, value] : parameter))

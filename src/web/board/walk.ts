@@ -124,7 +124,7 @@ const NOT_UNDERSTOOD = { detail: 'The answer is no list of listings.', sources: 
 const breath = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
 
 /** Keeps the counts of the first page, which cover every match; a later page may add faults. */
-const worst = (before: readonly SourceReport[], now: readonly SourceReport[]): SourceReport[] => {
+function worst(before: readonly SourceReport[], now: readonly SourceReport[]): SourceReport[] {
   const known = new Set(before.map(({ registry }) => registry))
   const kept = before.map((old) => {
     const later = now.find(({ registry }) => registry === old.registry)

@@ -16,14 +16,14 @@ export type Question = {
  * Bytes: numbers may be too large for JavaScript.
  * @throws RequestFault for a problem or without an answer; a `DOMException` named `AbortError`
  */
-export const ask = async ({
+export async function ask({
   address,
   key,
   signal,
   method = 'GET',
   body,
   isAnew = false,
-}: Question): Promise<Uint8Array> => {
+}: Question): Promise<Uint8Array> {
   const response = await send(new URL(address, document.baseURI), {
     method,
     signal,
@@ -42,7 +42,7 @@ export const ask = async ({
   throw new RequestFault(response.status, readProblem(bytes))
 }
 
-const send = async (url: URL, init: RequestInit): Promise<Response> => {
+async function send(url: URL, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init)
   } catch (cause) {

@@ -3,7 +3,7 @@ import { html } from '../html.ts'
 
 const SAID_MS = 1500
 
-export const CopyButton = ({ text, label }: { text: string; label: string }) => {
+export function CopyButton({ text, label }: { text: string; label: string }) {
   const [said, say] = useState<string | null>(null)
   const copy = async (): Promise<void> => {
     say(await write(text))
@@ -15,7 +15,7 @@ export const CopyButton = ({ text, label }: { text: string; label: string }) => 
 }
 
 /** The clipboard requires TLS or loopback. */
-const write = async (text: string): Promise<string> => {
+async function write(text: string): Promise<string> {
   try {
     await navigator.clipboard.writeText(text)
     return 'Copied'

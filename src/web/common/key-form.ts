@@ -9,7 +9,7 @@ type KeyFormProps = {
 }
 
 /** Never shows a key again. */
-export const KeyForm = ({ label, isSet, onChange }: KeyFormProps) => {
+export function KeyForm({ label, isSet, onChange }: KeyFormProps) {
   const [typed, setTyped] = useState('')
   const [fault, setFault] = useState<string | null>(null)
   const submit = (event: Event): void => {

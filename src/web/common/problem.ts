@@ -9,7 +9,7 @@ export type Problem = {
 }
 
 /** RFC 9457; any other body gets a default. */
-export const readProblem = (bytes: Uint8Array): Problem => {
+export function readProblem(bytes: Uint8Array): Problem {
   try {
     const body = parseJson(new TextDecoder().decode(bytes))
     return { detail: textAt(body, 'detail') ?? UNKNOWN, sources: readReports(body) }

@@ -25,12 +25,12 @@ const readReport = (entry: JsonValue): SourceReport => ({
   ageSeconds: numberAt(entry, 'age_seconds'),
 })
 
-export const listAt = (value: JsonValue, ...path: readonly string[]): JsonValue[] => {
+export function listAt(value: JsonValue, ...path: readonly string[]): JsonValue[] {
   const found = at(value, ...path)
   return Array.isArray(found) ? found : []
 }
 
-export const numberAt = (value: JsonValue, ...path: readonly string[]): number | null => {
+export function numberAt(value: JsonValue, ...path: readonly string[]): number | null {
   const found = at(value, ...path)
   return typeof found === 'number' ? found : null
 }

@@ -24,14 +24,14 @@ const REASONS: Readonly<Record<string, string>> = {
   signed_requests_required: 'takes signed requests only',
 }
 
-export const reasonWords = (reason: string | null): string => {
+export function reasonWords(reason: string | null): string {
   if (reason === null) return 'did not answer'
   const status = /^http_(\d{3})$/.exec(reason)?.[1]
   if (status !== undefined) return `answered with status ${status}`
   return REASONS[reason] ?? `failed (${reason})`
 }
 
-export const missingWords = (report: SourceReport): string | null => {
+export function missingWords(report: SourceReport): string | null {
   const { registry, state, reason, ageSeconds } = report
   if (state === 'loaded' || state === 'stale') return null
   // The gateway does not name what it misses.
@@ -47,7 +47,7 @@ export const missingWords = (report: SourceReport): string | null => {
 }
 
 /** `42 s`, `3 min`, `2 h`. */
-export const ageWords = (seconds: number): string => {
+export function ageWords(seconds: number): string {
   if (seconds < 60) return `${Math.floor(seconds)} s`
   return seconds < 3600 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`
 }

@@ -3,13 +3,13 @@ import { safeText } from '../../domain/safe-text.ts'
 export const MAX_LINE_CHARS = 120
 
 /** For untrusted text: cut, with invisible and direction-changing characters as visible escapes. */
-export const strangerText = (text: string, most = MAX_LINE_CHARS): string => {
+export function strangerText(text: string, most = MAX_LINE_CHARS): string {
   const cut = text.length <= most ? text : `${text.slice(0, most)}…`
   return safeText(cut)
 }
 
 /** `0x036c…cf7e`; shorter text as it is. */
-export const shortAddress = (address: string): string => {
+export function shortAddress(address: string): string {
   const text = strangerText(address)
   return text.length <= SHORT_CHARS ? text : `${text.slice(0, 6)}…${text.slice(-4)}`
 }
@@ -17,7 +17,7 @@ export const shortAddress = (address: string): string => {
 const SHORT_CHARS = 14
 
 /** `null` for anything but an `http` or `https` URL without credentials. */
-export const linkTarget = (text: string): string | null => {
+export function linkTarget(text: string): string | null {
   const url = URL.parse(text)
   const isWeb = url !== null && (url.protocol === 'https:' || url.protocol === 'http:')
   return isWeb && url.username === '' && url.password === '' ? url.href : null

@@ -25,7 +25,7 @@ export type AdminApi = {
 }
 
 /** Every call rejects as `ask` does. */
-export const adminApi = (key: string): AdminApi => {
+export function adminApi(key: string): AdminApi {
   const send = (method: 'GET' | 'POST' | 'DELETE', address: string, signal: AbortSignal, body?: unknown) =>
     ask({ address, key, signal, method, ...(body === undefined ? {} : { body }) })
   return {

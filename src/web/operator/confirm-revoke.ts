@@ -5,7 +5,7 @@ import type { ApiKey } from './admin-api.ts'
 
 type ConfirmRevokeProps = { apiKey: ApiKey; onRevoke: (key: ApiKey) => void; onKeep: () => void }
 
-export const ConfirmRevoke = ({ apiKey, onRevoke, onKeep }: ConfirmRevokeProps) => {
+export function ConfirmRevoke({ apiKey, onRevoke, onKeep }: ConfirmRevokeProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => dialog.current?.showModal(), [])
   const { id, name, scope } = apiKey

@@ -4,7 +4,7 @@ import type { ApiKey } from './admin-api.ts'
 
 type KeyTableProps = { keys: readonly ApiKey[]; onRevoke: (key: ApiKey) => void }
 
-export const KeyTable = ({ keys, onRevoke }: KeyTableProps) => {
+export function KeyTable({ keys, onRevoke }: KeyTableProps) {
   const active = keys.filter(({ revoked_at }) => revoked_at === null)
   const revoked = keys.filter(({ revoked_at }) => revoked_at !== null)
   return html`

@@ -8,7 +8,7 @@ import { MintedKeyNote } from './minted-key-note.ts'
 import type { PanelProps } from './sources-panel.ts'
 import { useLifetime } from './use-lifetime.ts'
 
-export const KeysPanel = ({ api, onError }: PanelProps) => {
+export function KeysPanel({ api, onError }: PanelProps) {
   const [keys, setKeys] = useState<readonly ApiKey[]>([])
   const [minted, setMinted] = useState<MintedKey | null>(null)
   const [revoking, setRevoking] = useState<ApiKey | null>(null)

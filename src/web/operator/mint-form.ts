@@ -6,7 +6,7 @@ type MintFormProps = {
   onMint: (name: string, scope: KeyScope) => Promise<boolean>
 }
 
-export const MintForm = ({ onMint }: MintFormProps) => {
+export function MintForm({ onMint }: MintFormProps) {
   const [isBusy, setBusy] = useState(false)
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()

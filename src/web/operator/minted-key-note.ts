@@ -7,7 +7,7 @@ import type { MintedKey } from './admin-api.ts'
 type MintedKeyNoteProps = { minted: MintedKey; onDone: () => void }
 
 /** The raw key is in the page only while this is shown, and nowhere else. */
-export const MintedKeyNote = ({ minted: { name, scope, key }, onDone }: MintedKeyNoteProps) => {
+export function MintedKeyNote({ minted: { name, scope, key }, onDone }: MintedKeyNoteProps) {
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.select(), [])
   return html`<div class="minted" role="group" aria-labelledby="minted-title">

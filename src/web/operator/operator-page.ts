@@ -11,7 +11,7 @@ import { useLifetime } from './use-lifetime.ts'
 const KEPT = new SessionKey('entrepot.operator-key')
 
 /** Locked until the gateway accepts the key, and again once it refuses it. */
-export const OperatorPage = () => {
+export function OperatorPage() {
   const [key, setKey] = useState(() => KEPT.read())
   const [problem, setProblem] = useState('')
   const lifetime = useLifetime()
@@ -63,7 +63,7 @@ export const OperatorPage = () => {
 }
 
 /** The gateway's words distinguish a wrong key from closed admin routes. */
-const refusalOf = (error: unknown): string => {
+function refusalOf(error: unknown): string {
   if (!(error instanceof RequestFault)) throw error
   return error.status === 401
     ? `The gateway refused this key: ${error.message}.`

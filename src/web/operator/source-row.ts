@@ -10,7 +10,7 @@ type SourceRowProps = {
   onRefresh: (registry: string) => void
 }
 
-export const SourceRow = ({ source, samples, onRefresh }: SourceRowProps) => {
+export function SourceRow({ source, samples, onRefresh }: SourceRowProps) {
   const { registry, mode, visibility, state, age_seconds: age, listings, breaker } = source
   return html`<tr>
     <th scope="row">${registry} <small>${mode}${visibility === 'private' && ', private'}</small></th>
@@ -47,7 +47,7 @@ const Breaker = ({ state, failures_in_a_row: failures }: NonNullable<AdminSource
   html`<${Tone} of=${state} words=${state.replaceAll('_', ' ')} />
     ${failures > 0 && html` <small>${failures} in a row</small>`}`
 
-const Latency = ({ samples, isCalled }: { samples: readonly Sample[]; isCalled: boolean }) => {
+function Latency({ samples, isCalled }: { samples: readonly Sample[]; isCalled: boolean }) {
   if (!isCalled) return html`–`
   const values = samples.map(({ latencyMs }) => latencyMs)
   const last = values.findLast((value) => value !== null)
@@ -56,7 +56,7 @@ const Latency = ({ samples, isCalled }: { samples: readonly Sample[]; isCalled: 
     <small>${shown}</small>`
 }
 
-const Hits = ({ source: { cache }, samples }: { source: AdminSource; samples: readonly Sample[] }) => {
+function Hits({ source: { cache }, samples }: { source: AdminSource; samples: readonly Sample[] }) {
   if (cache === undefined) return html`–`
   const values = samples.map(({ hitRate }) => hitRate)
   const hits = cache.fresh + cache.stale
@@ -66,7 +66,7 @@ const Hits = ({ source: { cache }, samples }: { source: AdminSource; samples: re
     <small>${shown}</small>`
 }
 
-const Failures = ({ source: { last_error: last, calls } }: { source: AdminSource }) => {
+function Failures({ source: { last_error: last, calls } }: { source: AdminSource }) {
   const reasons = Object.entries(calls?.failures_by_reason ?? {})
   if (last === null && reasons.length === 0) return html`none`
   return html`${

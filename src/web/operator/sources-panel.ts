@@ -10,7 +10,7 @@ const POLL_MS = 3000
 
 export type PanelProps = { api: AdminApi; onError: (error: unknown) => string }
 
-export const SourcesPanel = ({ api, onError }: PanelProps) => {
+export function SourcesPanel({ api, onError }: PanelProps) {
   const [history, setHistory] = useState(NO_HISTORY)
   const [isPlain, setPlain] = useState(false)
   const [problem, setProblem] = useState('')

@@ -12,7 +12,7 @@ type SparklineProps = {
   most?: number
 }
 
-export const Sparkline = ({ label, values, most }: SparklineProps) => {
+export function Sparkline({ label, values, most }: SparklineProps) {
   const known = values.filter((value) => value !== null)
   const top = most ?? Math.max(...known, 1)
   return html`<svg
@@ -27,7 +27,7 @@ export const Sparkline = ({ label, values, most }: SparklineProps) => {
 }
 
 /** A value without a neighbour becomes a dot. */
-const pathOf = (values: readonly (number | null)[], top: number): string => {
+function pathOf(values: readonly (number | null)[], top: number): string {
   const step = WIDTH / Math.max(values.length - 1, 1)
   let isDrawing = false
   let path = ''

@@ -1,6 +1,6 @@
 import { useEffect, useMemo } from 'preact/hooks'
 
-export const useLifetime = (): AbortSignal => {
+export function useLifetime(): AbortSignal {
   const controller = useMemo(() => new AbortController(), [])
   useEffect(() => () => controller.abort(), [controller])
   return controller.signal

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 
 /** Polls while the page is visible; a new `poll` restarts it. Returns a function that polls at once. */
-export const usePolling = (poll: (signal: AbortSignal) => Promise<void>, everyMs: number): (() => void) => {
+export function usePolling(poll: (signal: AbortSignal) => Promise<void>, everyMs: number): () => void {
   const [round, setRound] = useState(0)
   useEffect(() => {
     const controller = new AbortController()

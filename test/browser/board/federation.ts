@@ -21,7 +21,7 @@ export const machine = (id: string, offer: object, more: object = {}) => ({
 })
 
 /** A gateway over two real Registries with signed listings; the second has some of what the first has. */
-export const openFederation = async (t: ExecutionContext) => {
+export async function openFederation(t: ExecutionContext) {
   const [east, west] = [await openMarket(t), await openMarket(t)]
   for (let n = 0; n < 3; n++)
     await east.publish(machine(`east-${n}`, { gpu_model: 'A100', vcpu_count: 16 * (n + 1) }))

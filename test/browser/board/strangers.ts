@@ -20,7 +20,7 @@ const PAYLOADS = [
   'x'.repeat(2_000),
 ]
 
-const hostileListing = (payload: string, n: number): string => {
+function hostileListing(payload: string, n: number): string {
   const node = {
     type: 'img',
     props: { src: 'x', onerror: 'alert(1)' },

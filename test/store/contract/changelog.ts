@@ -17,7 +17,7 @@ import {
 const LONG = 1100
 
 /** Load, replay, notification, and the ends of a store's life. */
-export const changelogContract = (name: string, open: OpenStore): void => {
+export function changelogContract(name: string, open: OpenStore): void {
   test(`${name}: load visits publishers before listings, and listings in the order of their creation`, async (t) => {
     const { store } = await open(t)
     await store.addKey(keyNamed('alice'))

@@ -77,7 +77,7 @@ type Mutable = {
 }
 
 /** Any sequence of commands: same answers and same end as the model's, and every replay leads to that end. */
-export const equivalenceContract = (name: string, open: OpenStore, numRuns: number): void => {
+export function equivalenceContract(name: string, open: OpenStore, numRuns: number): void {
   test(`${name}: answers and ends up as the model does, and a replay from anywhere ends up there too`, async (t) => {
     const commands = fc.array(command, { minLength: 1, maxLength: 40 })
     const property = fc.asyncProperty(commands, fc.integer({ min: 1, max: 5 }), async (commands, limit) => {
@@ -102,7 +102,7 @@ export const equivalenceContract = (name: string, open: OpenStore, numRuns: numb
 
 type Reading = { picture: Picture; position: string }
 
-const following = async (store: Store, { picture, position }: Reading, limit = 1000): Promise<Reading> => {
+async function following(store: Store, { picture, position }: Reading, limit = 1000): Promise<Reading> {
   const next = new Picture(picture)
   const read = await replayed(store, position, limit)
   for (const change of read.changes) next.apply(change)
@@ -112,7 +112,7 @@ const following = async (store: Store, { picture, position }: Reading, limit = 1
 const TIMES = ['createdAt', 'updatedAt', 'revokedAt']
 
 /** Replaces each time by its place among all of them: what the model can foretell. */
-const timesAsRanks = (value: unknown): unknown => {
+function timesAsRanks(value: unknown): unknown {
   const times = new Set<number>()
   JSON.stringify(value, (key, it) => {
     if (TIMES.includes(key) && typeof it === 'number') times.add(it)

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { keyNamed, loaded, type OpenStore } from './subject.ts'
 
-export const keyContract = (name: string, open: OpenStore): void => {
+export function keyContract(name: string, open: OpenStore): void {
   test(`${name}: keys are active, numbered in order, and loaded with everything else`, async (t) => {
     const { store } = await open(t)
     const alice = await store.addKey(keyNamed('alice', { scope: 'write' }))

@@ -15,7 +15,7 @@ import {
 } from './subject.ts'
 
 /** Publish, update, remove: outcomes and what is kept. */
-export const publishingContract = (name: string, open: OpenStore): void => {
+export function publishingContract(name: string, open: OpenStore): void {
   test(`${name}: a new listing takes the defaults where its publish says nothing`, async (t) => {
     const { store } = await open(t)
     const receipt = await published(store, publishOf('L'))

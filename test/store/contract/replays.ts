@@ -3,7 +3,7 @@ import { Picture } from './picture.ts'
 import { BOB, freshUse, loaded, type OpenStore, published, publishOf, removeOf, updateOf } from './subject.ts'
 
 /** The replay guard: what a signature is good for a second time. */
-export const replayContract = (name: string, open: OpenStore): void => {
+export function replayContract(name: string, open: OpenStore): void {
   test(`${name}: the very same publish again is answered as the first time while the listing is unchanged`, async (t) => {
     const { store } = await open(t)
     const command = publishOf('L', {

@@ -3,7 +3,7 @@ import { Picture } from './picture.ts'
 import { BOB, keyNamed, loaded, type OpenStore, published, publishOf, removeOf, replayed } from './subject.ts'
 
 /** Two stores on the same data, at once or one after the other. */
-export const sharingContract = (name: string, open: OpenStore): void => {
+export function sharingContract(name: string, open: OpenStore): void {
   test(`${name}: what was acknowledged is there when the store is opened again`, async (t) => {
     const { store, another } = await open(t)
     const publish = publishOf('L', { storefrontUrl: 'https://a.example' })

@@ -27,7 +27,7 @@ const TEN_MINUTES = 600_000_000
 let uses = 0
 
 /** A signature that no other test has used, valid for ten minutes. */
-export const freshUse = (overrides: Partial<SignatureUse> = {}): SignatureUse => {
+export function freshUse(overrides: Partial<SignatureUse> = {}): SignatureUse {
   uses++
   return {
     signature: `signature-${uses}`,
@@ -73,7 +73,7 @@ export const keyNamed = (name: string, overrides: Partial<NewKey> = {}): NewKey 
 })
 
 /** Publishes and gives the receipt; throws where the store refuses. */
-export const published = async (store: Store, command: PublishCommand): Promise<PublishReceipt> => {
+export async function published(store: Store, command: PublishCommand): Promise<PublishReceipt> {
   const outcome = await store.publish(command)
   if (outcome.outcome !== 'published') throw new Error(`expected published, got ${outcome.outcome}`)
   return outcome.record
@@ -90,18 +90,18 @@ export const visitorOf = (visit: (change: Change) => void): LoadVisitor => ({
 })
 
 /** Everything that `load` visits, in order, and the position that it returns. */
-export const loaded = async (store: Store): Promise<{ changes: Change[]; position: Position }> => {
+export async function loaded(store: Store): Promise<{ changes: Change[]; position: Position }> {
   const changes: Change[] = []
   const position = await store.load(visitorOf((change) => changes.push(change)))
   return { changes, position }
 }
 
 /** All changes after a position, read `limit` at a time until a short answer. */
-export const replayed = async (
+export async function replayed(
   store: Store,
   from: Position,
   limit = 1000,
-): Promise<{ changes: Change[]; position: Position }> => {
+): Promise<{ changes: Change[]; position: Position }> {
   const changes: Change[] = []
   for (let position = from; ; ) {
     const read = await store.changesAfter(position, limit)
