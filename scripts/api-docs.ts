@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../src/config.ts'
 import { createContext } from '../src/context.ts'
-import { renderMarkdown } from '../src/http/docs-markdown.ts'
-import { describe } from '../src/http/docs-routes.ts'
+import { renderMarkdown } from '../src/http/docs/markdown.ts'
+import { describe } from '../src/http/docs/routes.ts'
 
 /** Run by `npm run docs`: writes `docs/api.md` from the route table of a gateway with a Registry and an upstream. */
 

@@ -29,7 +29,7 @@ await createProgram(
     openMarket: async () => (await import('./context/buyer.ts')).openMarket(),
     serveAgents: async (discovery, terminal) => {
       const [{ serveStdio }, { tell }] = await Promise.all([
-        import('./mcp/serve-stdio.ts'),
+        import('./mcp/stdio.ts'),
         import('./cli/terminal.ts'),
       ])
       const onFault = (cause: unknown): void => tell(terminal, `entrepot: ${String(cause)}`)

@@ -2,8 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Context } from './context.ts'
 import { ConfigError } from './errors.ts'
-import { Connections } from './http/connections.ts'
-import { MAX_HEADER_BYTES } from './http/unreadable-request.ts'
+import { Connections, MAX_HEADER_BYTES } from './http/connections.ts'
 
 export type Service = {
   /** `http://host:port`, with the actual port where `PORT` is 0. */

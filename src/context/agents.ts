@@ -1,6 +1,6 @@
 import { version } from '../config/version.ts'
 import { type DiscoverableFederation, discoverFederation } from '../gateway/discover-federation.ts'
-import type { AgentsDoor } from '../http/agents.ts'
+import type { AgentsDoor } from '../http/routes/mcp.ts'
 import type { Logger } from '../log.ts'
 import { EarlierPages } from '../mcp/earlier-pages.ts'
 
@@ -8,7 +8,7 @@ import { EarlierPages } from '../mcp/earlier-pages.ts'
 export function openAgentsDoor(federation: DiscoverableFederation, log: Logger): AgentsDoor {
   const earlier = new EarlierPages()
   return async (request, { reader, signal, trace }) => {
-    const { answerHttp } = await import('../mcp/answer-http.ts')
+    const { answerHttp } = await import('../mcp/server.ts')
     const discovery = earlier.dropRepeats(discoverFederation(federation, reader, trace))
     return answerHttp(request, discovery, {
       version: version(),

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import { raceAbort, withDeadline } from '../domain/deadline.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
-import { registerReloadMetrics } from '../http/reload-metrics.ts'
+import { registerReloadMetrics } from '../http/metrics/metrics.ts'
 import { type Configuration, openConfiguration } from './configuration.ts'
 import type { Foundation } from './foundation.ts'
 

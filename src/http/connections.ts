@@ -1,7 +1,8 @@
-import type { RequestListener, Server, ServerResponse } from 'node:http'
+import { type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import { type Socket, Server as SocketServer } from 'node:net'
-import { closeStalled } from './stalled-readers.ts'
-import { answerUnreadable } from './unreadable-request.ts'
+import { EntrepotError } from '../errors.ts'
+import { PROBLEM_TYPE, problemOf } from './middleware/errors.ts'
+import { COMMON_HEADERS } from './middleware/headers.ts'
 
 /** In ms. */
 const SWEEP_INTERVAL = 50
@@ -80,3 +81,70 @@ const stopListening = (server: Server): Promise<void> =>
       resolve()
     })
   })
+
+const STALLED_MS = 30_000
+
+const LOOKS = 3
+
+type Progress = { written: number; unsent: number; looks: number }
+
+/** Closes connections whose reader takes nothing of a response. Bytes from the reader are not progress. */
+function closeStalled(server: Server, sockets: () => Iterable<Socket>, stalledMs = STALLED_MS): void {
+  let before = new Map<Socket, Progress>()
+  const look = (): void => {
+    const now = new Map<Socket, Progress>()
+    for (const socket of sockets()) {
+      const progress = { written: socket.bytesWritten, unsent: unsentBytes(socket), looks: 0 }
+      if (progress.unsent === 0) continue
+      const last = before.get(socket)
+      if (last?.written === progress.written && last.unsent === progress.unsent)
+        progress.looks = last.looks + 1
+      if (progress.looks < LOOKS) now.set(socket, progress)
+      else socket.destroy()
+    }
+    before = now
+  }
+  const looking = setInterval(look, stalledMs / LOOKS).unref()
+  server.once('close', () => clearInterval(looking))
+}
+
+/** Node's documented counts change only when a write ends; its handle follows the kernel. */
+function unsentBytes(socket: Socket): number {
+  const { _handle: handle } = socket as { _handle?: { writeQueueSize?: number } | null }
+  return handle?.writeQueueSize ?? 0
+}
+
+export const MAX_HEADER_BYTES = 64 * 1024
+
+/** The rest of a refused request is read and dropped: a reset could overtake the answer. */
+const LINGER_MS = 2000
+
+function answerUnreadable(cause: NodeJS.ErrnoException, socket: Socket): void {
+  const { status, headers, body } = problemOf(refusalOf(cause))
+  const lines = [
+    ...COMMON_HEADERS,
+    ...Object.entries(headers),
+    ['Content-Type', PROBLEM_TYPE],
+    ['Content-Length', String(Buffer.byteLength(body))],
+    ['Connection', 'close'],
+  ].map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+  const closing = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(closing))
+}
+
+function refusalOf({ code }: NodeJS.ErrnoException): EntrepotError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new EntrepotError(
+        'headers_too_large',
+        `The request line and headers are larger than ${MAX_HEADER_BYTES} bytes`,
+      )
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new EntrepotError('too_large', 'The chunk extensions are too large')
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new EntrepotError('request_timeout', 'The request took too long to arrive')
+    default:
+      return new EntrepotError('bad_request', 'The request is not valid HTTP')
+  }
+}

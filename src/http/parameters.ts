@@ -1,8 +1,12 @@
 import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
-import { DEFAULT_LIMIT, MAX_LIMIT } from '../domain/query.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT, type PageQuery } from '../domain/query.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
+import { describeFilter } from '../filter-spec/describe-filter.ts'
+import type { Filter, FilterSpec, ValueType } from '../filter-spec/filter.ts'
+import { readBoolean } from '../filter-spec/literal.ts'
+import { parseCriteria } from '../filter-spec/parameters.ts'
 import { decodeQuery } from '../filter-spec/query-string.ts'
-import { REGISTRY_PARAMETERS } from '../filter-spec/reserved.ts'
+import { GATEWAY_PARAMETERS, REGISTRY_PARAMETERS } from '../filter-spec/reserved.ts'
 import { invalid } from '../registry/refusals.ts'
 import type { IntegerParameter, Parameter } from './route.ts'
 
@@ -55,7 +59,7 @@ export const IF_NONE_MATCH: Parameter = {
   schema: { type: 'string' },
 }
 
-export type ListingParameters = {
+type ListingParameters = {
   limit: number
   offset: number
   /** `''`: every status. */
@@ -122,3 +126,123 @@ function readInteger<Fallback>(
   else if (value > maximum) complain(`Input should be less than or equal to ${maximum}`)
   return value
 }
+
+const TIMEOUT_MS: IntegerParameter = {
+  name: 'timeout_ms',
+  in: 'query',
+  description: 'Budget of this request; a source that is still out when it ends is left out',
+  schema: { type: 'integer', minimum: 100, maximum: 10_000 },
+}
+
+const REQUIRE: Parameter = {
+  name: 'require',
+  in: 'query',
+  description: '`all`: 502 unless every source has a current answer',
+  schema: { enum: ['all'] },
+}
+
+const SOURCES: Parameter = {
+  name: 'sources',
+  in: 'query',
+  description: 'Names of the sources to ask, with commas between them; default: all that the reader may see',
+  schema: { type: 'string' },
+}
+
+const EXPLAIN: Parameter = {
+  name: 'explain',
+  in: 'query',
+  description: 'Adds to each source what it was asked, and what excluded listings there',
+  schema: { type: 'boolean', default: false },
+}
+
+const CURSOR: Parameter = {
+  name: 'cursor',
+  in: 'query',
+  description: '`next_cursor` of an earlier answer to the same question: what comes behind that page',
+  schema: { type: 'string' },
+}
+
+/** docs/contract.md#34-further-parameters. */
+export const GATEWAY_ONLY: readonly Parameter[] = [REQUIRE, TIMEOUT_MS, SOURCES, EXPLAIN, CURSOR]
+
+/** Empty values are ignored, except for `timeout_ms`, where they are invalid. */
+export type GatewayParameters = ListingParameters & {
+  requireAll: boolean
+  budgetMs: number | undefined
+  named: readonly string[] | null
+  explain: boolean
+  cursor: string | null
+}
+
+/** @throws EntrepotError `invalid` for a malformed parameter, `bad_request` for `cursor` with `offset` */
+export function readGatewayParameters(queryString: string): GatewayParameters {
+  const parameters = readListingParameters(queryString, GATEWAY_PARAMETERS)
+  const last = new Map(decodeQuery(queryString))
+  const cursor = last.get('cursor') || null
+  if (cursor !== null && parameters.offset > 0)
+    throw new EntrepotError(
+      'bad_request',
+      'cursor goes on behind a page, so it cannot have an offset as well',
+    )
+  return {
+    ...parameters,
+    requireAll: readRequire(last.get('require')),
+    budgetMs: readIntegerParameter(TIMEOUT_MS, last.get('timeout_ms')),
+    named: readNames(last.get('sources')),
+    explain: readFlag(EXPLAIN, last.get('explain')),
+    cursor,
+  }
+}
+
+function readRequire(text: string | undefined): boolean {
+  if (text === undefined || text === '') return false
+  if (text === 'all') return true
+  throw invalid([{ path: 'query.require', message: "Input should be 'all'" }])
+}
+
+function readNames(text: string | undefined): readonly string[] | null {
+  const names = (text ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean)
+  return names.length === 0 ? null : names
+}
+
+function readFlag({ name }: Parameter, text: string | undefined): boolean {
+  if (text === undefined || text === '') return false
+  const flag = readBoolean(text)
+  if (flag === null) throw invalid([{ path: `query.${name}`, message: 'Input should be a valid boolean' }])
+  return flag
+}
+
+export const filterParameters = ({ filters }: Pick<FilterSpec, 'filters'>): Parameter[] =>
+  [...filters.values()].map((filter) => ({
+    name: filter.name,
+    in: 'query',
+    description: describeFilter(filter),
+    schema: { anyOf: [...plainForm(filter), setForm(filter)] },
+  }))
+
+/** `not_in`, `exists` and a range without an alias have no plain form. */
+const plainForm = ({ op, alias_kind, value_type }: Filter): { type: string }[] =>
+  op === 'in' || (op === 'range' && alias_kind !== null) ? [{ type: JSON_TYPE[value_type] }] : []
+
+const JSON_TYPE: Readonly<Record<ValueType, string>> = {
+  string: 'string',
+  address: 'string',
+  integer: 'integer',
+  number: 'number',
+  boolean: 'boolean',
+}
+
+const setForm = ({ op }: Filter): { type: 'string'; pattern: string } => ({
+  type: 'string',
+  pattern: op === 'exists' ? '^exists:' : op === 'range' ? '^range:[[(]' : `^${op}:\\[`,
+})
+
+/** @throws EntrepotError `bad_request` for an unknown or malformed filter */
+export const queryOf = (
+  spec: Pick<FilterSpec, 'filters'>,
+  status: ListingStatus | null,
+  { filters, publisher, limit, offset }: ListingParameters,
+): PageQuery => ({ status, criteria: parseCriteria(spec, filters), filters, publisher, limit, offset })

@@ -1,5 +1,8 @@
+import type { Readable } from 'node:stream'
 import type { z } from 'zod'
-import type { Gate, Handler } from './exchange.ts'
+import type { Reader } from '../domain/api-key.ts'
+import type { JsonValue } from '../domain/json.ts'
+import type { Trace } from '../domain/trace.ts'
 
 export type Route = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -35,3 +38,39 @@ export type Parameter = {
 export type IntegerParameter = Parameter & {
   schema: { type: 'integer'; minimum?: number; maximum?: number; default?: number }
 }
+
+/** The required credential: docs/protocol.md#2-api-keys. */
+export type Gate = 'none' | 'read' | 'write' | 'admin'
+
+export type Exchange = {
+  /** As sent, a trailing slash included. */
+  path: string
+  params: Readonly<Record<string, string>>
+  /** Undecoded, without the `?`. */
+  queryString: string
+  /** Decoded; the last value of a repeated name. */
+  query: ReadonlyMap<string, string>
+  /** The first line of a header, by its lower-case name. */
+  header: (name: string) => string | undefined
+  /** All lines of a list header, joined by commas (RFC 9110 section 5.3). */
+  listHeader: (name: string) => string | undefined
+  reader: Reader
+  body: { bytes: Buffer; value: JsonValue } | null
+  signal: AbortSignal
+  trace: Trace | undefined
+}
+
+/** JSON unless `type` is given. */
+export type Answer = {
+  /** Default 200. */
+  status?: number
+  type?: string
+  body?: string | Buffer | Readable
+  headers?: Readonly<Record<string, string>>
+  /** The answer may be served again to the same question while this is true. */
+  isCurrent?: () => boolean
+}
+
+type Handler = (exchange: Exchange) => Answer | Promise<Answer>
+
+export const json = (value: unknown, status = 200): Answer => ({ status, body: JSON.stringify(value) })

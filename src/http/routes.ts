@@ -3,21 +3,30 @@ import type { FilterSpec } from '../filter-spec/filter.ts'
 import { ownVocabulary } from '../gateway/vocabulary.ts'
 import type { ApiKeys } from '../registry/api-keys.ts'
 import type { Publishing } from '../registry/publish.ts'
-import { listKeys, mintKey, revokeKey } from './admin-keys.ts'
-import { type AgentsDoor, postMcp } from './agents.ts'
-import { docsRoutes } from './docs-routes.ts'
-import { getFilterSpec } from './filter-spec.ts'
-import { getHealth, getLive } from './health.ts'
-import { getListing, listLocalListings } from './listing-reads.ts'
-import { deleteListing, postListing, putListing, validatePublish } from './listing-writes.ts'
-import { getMergedListing, type MergedListing } from './merged-listing.ts'
-import { listMergedListings, type MergedListings } from './merged-listings.ts'
-import { getMetrics, type MetricsOptions } from './metrics.ts'
-import { getPublisher, listPublishers } from './publishers.ts'
-import { getReady } from './ready.ts'
+import { docsRoutes } from './docs/routes.ts'
+import { getMetrics, type MetricsOptions } from './metrics/metrics.ts'
 import type { Route } from './route.ts'
-import { listSourceDetails, listSources, refreshSource, type SourceBook } from './sources.ts'
-import { getStats } from './stats.ts'
+import { listKeys, mintKey, revokeKey } from './routes/api-keys.ts'
+import { getFilterSpec } from './routes/filter-spec.ts'
+import { getHealth, getLive, getReady } from './routes/health.ts'
+import {
+  deleteListing,
+  getListing,
+  listLocalListings,
+  postListing,
+  putListing,
+  validatePublish,
+} from './routes/listings.ts'
+import { type AgentsDoor, postMcp } from './routes/mcp.ts'
+import {
+  getMergedListing,
+  listMergedListings,
+  type MergedListing,
+  type MergedListings,
+} from './routes/merged-listings.ts'
+import { getPublisher, listPublishers } from './routes/publishers.ts'
+import { listSourceDetails, listSources, refreshSource, type SourceBook } from './routes/sources.ts'
+import { getStats } from './routes/stats.ts'
 import { webRoutes } from './web/routes.ts'
 
 export type Service = Omit<MetricsOptions, 'gateway'> & {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import test from 'ava'
-import { MAX_BODY_BYTES } from '../../src/http/body.ts'
+import { MAX_BODY_BYTES } from '../../src/http/middleware/body.ts'
 import { readComposeFile } from './compose-file.ts'
 import { complaints, NGINX_FILE, nginxConf } from './nginx.ts'
 

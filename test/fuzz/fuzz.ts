@@ -1,4 +1,4 @@
-import { MAX_HOT_BYTES } from '../../src/http/hot-answers.ts'
+import { MAX_HOT_BYTES } from '../../src/http/response-cache.ts'
 import { startVictim } from './attack.ts'
 
 /**

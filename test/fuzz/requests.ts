@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { OpenApiDocument } from '../../src/http/openapi.ts'
+import type { OpenApiDocument } from '../../src/http/docs/openapi.ts'
 import { jsonObjectText, jsonText } from '../helpers/json-text.ts'
 import { agentRequests } from './messages.ts'
 

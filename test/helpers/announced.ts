@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import type { OpenApiDocument, Operation } from '../../src/http/openapi.ts'
+import type { OpenApiDocument, Operation } from '../../src/http/docs/openapi.ts'
 
 export type Told = { status: number; type: string; text: string }
 

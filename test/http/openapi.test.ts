@@ -1,6 +1,6 @@
 import test from 'ava'
 import { readApiDocs, renderApiDocs } from '../../scripts/api-docs.ts'
-import type { OpenApiDocument } from '../../src/http/openapi.ts'
+import type { OpenApiDocument } from '../../src/http/docs/openapi.ts'
 import { announcedBy } from '../helpers/announced.ts'
 import { type RunningService, send, startRegistry } from '../helpers/registry.ts'
 import { ALICE, publishBody, sign, unixNow } from '../helpers/seller.ts'

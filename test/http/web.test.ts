@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import test from 'ava'
-import { stripTypes } from '../../src/http/web/strip-types.ts'
+import { stripTypes } from '../../src/http/web/module-graph.ts'
 import { startProcess } from '../e2e/service-process.ts'
 import { startGateway } from '../helpers/gateway.ts'
 import { limitDescriptors } from '../helpers/process-limits.ts'

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
+import { stripTypeScriptTypes } from 'node:module'
 import { setImmediate } from 'node:timers/promises'
-import { isLibrary } from './libraries.ts'
-import { stripTypes } from './strip-types.ts'
+import { isLibrary } from './assets.ts'
 
 /** `src/` in a checkout, `dist/` in a package. */
-const ROOT = new URL('../../', import.meta.url)
+const ROOT = new URL('../..', import.meta.url)
 const EXTENSION = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
 
 /** `from '…'`, `import '…'` and `import('…')`; types are stripped before. */
@@ -43,4 +43,15 @@ function pathOf(specifier: string, importer: string): string {
   const { href } = new URL(specifier, new URL(importer, ROOT))
   if (!href.startsWith(ROOT.href)) throw new Error(`${importer} imports ${specifier}, which lies outside`)
   return href.slice(ROOT.href.length)
+}
+
+/** For checkouts: packages hold JavaScript. Mutes Node's warning, because stderr is for log lines. */
+export function stripTypes(source: string): string {
+  const { emitWarning } = process
+  process.emitWarning = () => {}
+  try {
+    return stripTypeScriptTypes(source)
+  } finally {
+    process.emitWarning = emitWarning
+  }
 }

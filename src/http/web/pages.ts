@@ -1,5 +1,5 @@
-import { UPLOT_STYLE } from './libraries.ts'
-import type { Page } from './page.ts'
+import { createHash } from 'node:crypto'
+import { IMPORT_MAP, UPLOT_STYLE } from './assets.ts'
 
 export const ICON = 'web/icon.svg'
 
@@ -24,3 +24,52 @@ const OPERATOR: Page = {
 }
 
 export const PAGES: readonly Page[] = [BOARD, OPERATOR]
+
+/** A shell that loads its script. All texts are our own, so they are not escaped. */
+export type Page = {
+  /** One segment at most: the page's URLs are relative to it. */
+  path: string
+  summary: string
+  title: string
+  withoutScript: string
+  entry: string
+  styles: readonly string[]
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64')
+
+/** Browsers refuse every `innerHTML` (W3C Trusted Types). The hash allows the inline import map. */
+export const PAGE_POLICY = [
+  "default-src 'none'",
+  `script-src 'self' 'sha256-${sha256(IMPORT_MAP)}'`,
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+/** URLs are relative, so that a proxy may serve the pages below a path. `modules` starts with the entry. */
+export const renderPage = ({ title, withoutScript, styles }: Page, modules: readonly string[]): string =>
+  `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<link rel="icon" href="assets/${ICON}" type="image/svg+xml">
+${styles.map((path) => `<link rel="stylesheet" href="assets/${path}">`).join('\n')}
+<script type="importmap">${IMPORT_MAP}</script>
+${modules.map((path) => `<link rel="modulepreload" href="assets/${path}">`).join('\n')}
+<script type="module" src="assets/${modules[0]}"></script>
+</head>
+<body>
+<div id="app"></div>
+<noscript><p>${withoutScript}</p></noscript>
+</body>
+</html>
+`

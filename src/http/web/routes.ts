@@ -2,13 +2,11 @@ import { z } from 'zod'
 import { EntrepotError } from '../../errors.ts'
 import { wantsHtml } from '../accept.ts'
 import { namesEtag } from '../etag.ts'
-import type { Answer, Exchange } from '../exchange.ts'
 import { lazy } from '../lazy.ts'
-import type { Route } from '../route.ts'
-import type { Asset } from './assets.ts'
-import { PAGE_POLICY, type Page } from './page.ts'
-import { ICON, PAGES } from './pages.ts'
-import { readSite, type Site } from './site.ts'
+import type { Answer, Exchange, Route } from '../route.ts'
+import { type Asset, assetOf, readLibraries } from './assets.ts'
+import { moduleGraph, readPlain } from './module-graph.ts'
+import { ICON, PAGE_POLICY, PAGES, type Page, renderPage } from './pages.ts'
 
 export function webRoutes(): Route[] {
   const site = lazy(() => readSite(PAGES, [ICON]))
@@ -70,4 +68,26 @@ function send(
   return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(listHeader('accept-encoding') ?? '')
     ? { type, body: gzipped, headers: { ...headers, 'Content-Encoding': 'gzip' } }
     : { type, body, headers }
+}
+
+type Site = {
+  pages: ReadonlyMap<string, Asset>
+  /** By path below `assets/`. No other path is served. */
+  files: ReadonlyMap<string, Asset>
+}
+
+async function readSite(pages: readonly Page[], plain: readonly string[]): Promise<Site> {
+  const files = await readLibraries()
+  const shells = new Map<string, Asset>()
+  const add = async (path: string, read: () => string | Promise<string>): Promise<void> => {
+    if (!files.has(path)) files.set(path, await assetOf(path, await read()))
+  }
+  for (const path of plain) await add(path, () => readPlain(path))
+  for (const page of pages) {
+    const modules = await moduleGraph(page.entry)
+    for (const [path, text] of modules) await add(path, () => text)
+    for (const path of page.styles) await add(path, () => readPlain(path))
+    shells.set(page.path, await assetOf('.html', renderPage(page, [...modules.keys()])))
+  }
+  return { pages: shells, files }
 }

@@ -1,0 +1,130 @@
+import { STATUS_CODES } from 'node:http'
+import { z } from 'zod'
+import type { AnswerShape, Gate, Route } from '../route.ts'
+import { problem } from '../wire.ts'
+
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+export type OpenApiDocument = {
+  openapi: '3.1.1'
+  info: { title: string; version: string; description: string }
+  servers: { url: string }[]
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, JsonSchema> }
+}
+
+export type Operation = {
+  summary: string
+  description?: string
+  'x-gate': Gate
+  security: Record<string, string[]>[]
+  parameters?: { name: string; in: string; description: string; required?: boolean; schema: JsonSchema }[]
+  requestBody?: { required: true; content: Content }
+  responses: Record<string, { description: string; content?: Content }>
+}
+
+type Content = Record<string, { schema: JsonSchema }>
+
+const PROBLEM_TYPE = 'application/problem+json'
+
+export function openApiDocument(routes: readonly Route[], version: string): OpenApiDocument {
+  const { schemaOf, components } = convertSchemas(routes)
+  const paths: OpenApiDocument['paths'] = {}
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, schemaOf) }
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'entrepot',
+      version,
+      description:
+        'A Registry of market listings, and one answer over many Registries. HEAD works where GET does. A request line ' +
+        'with its headers may be 64 KiB long (else 431), a body 256 KiB (else 413).',
+    },
+    servers: [{ url: '.' }],
+    paths,
+    components: {
+      schemas: components,
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'A key of scope read or write' },
+        adminKey: { type: 'http', scheme: 'bearer', description: "The operator's key" },
+      },
+    },
+  }
+}
+
+type SchemaOf = (schema: z.ZodType) => JsonSchema
+
+/** In one conversion, so that each named schema appears once, under `components`. */
+function convertSchemas(routes: readonly Route[]): {
+  schemaOf: SchemaOf
+  components: Record<string, JsonSchema>
+} {
+  const schemas = [problem, ...routes.flatMap(schemasOf)]
+  const converted = z.toJSONSchema(z.object({ ...schemas }), { io: 'input', unrepresentable: 'any' })
+  const { properties, $defs } = JSON.parse(
+    JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/'),
+  )
+  return { schemaOf: (schema) => properties[schemas.indexOf(schema)], components: $defs }
+}
+
+const schemasOf = ({ body, answers }: Route): z.ZodType[] =>
+  [body, ...Object.values(answers).map(({ schema }) => schema)].filter((schema) => schema !== undefined)
+
+const operation = (route: Route, schemaOf: SchemaOf): Operation => ({
+  summary: route.summary,
+  ...(route.description === undefined ? {} : { description: route.description }),
+  'x-gate': route.gate,
+  security: SECURITY[route.gate],
+  ...(route.parameters === undefined
+    ? {}
+    : { parameters: route.parameters.map((one) => (one.in === 'path' ? { ...one, required: true } : one)) }),
+  ...(route.body === undefined
+    ? {}
+    : { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(route.body) } } } }),
+  responses: {
+    ...Object.fromEntries(
+      Object.entries(route.answers).map(([status, answer]) => [status, response(answer, schemaOf)]),
+    ),
+    ...Object.fromEntries(
+      problemStatuses(route).map((status) => [status, problemResponse(status, schemaOf(problem))]),
+    ),
+  },
+})
+
+/** Read and write gates are settings, so their key is optional. */
+const SECURITY: Readonly<Record<Gate, Record<string, string[]>[]>> = {
+  none: [],
+  read: [{ apiKey: [] }, {}],
+  write: [{ apiKey: [] }, {}],
+  admin: [{ adminKey: [] }],
+}
+
+const response = ({ description, schema, type = 'application/json' }: AnswerShape, schemaOf: SchemaOf) => ({
+  description,
+  ...(schema === undefined ? {} : { content: { [type]: { schema: schemaOf(schema) } } }),
+})
+
+const problemResponse = (status: number, schema: JsonSchema) => ({
+  description: STATUS_CODES[status] ?? String(status),
+  content: { [PROBLEM_TYPE]: { schema } },
+})
+
+const GATE_REFUSALS: Readonly<Record<Gate, readonly number[]>> = {
+  none: [],
+  read: [401, 429, 503],
+  write: [401, 403, 429, 503],
+  admin: [401],
+}
+const BODY_REFUSALS = [400, 413, 415, 422]
+
+/** Path parameters may be malformed (400), and writes may fail in the store (503). */
+function problemStatuses({ method, path, gate, body, refusals = [] }: Route): number[] {
+  const statuses = new Set([...GATE_REFUSALS[gate], ...refusals])
+  for (const status of body === undefined ? [] : BODY_REFUSALS) statuses.add(status)
+  if (path.includes(':')) statuses.add(400)
+  if (method !== 'GET') statuses.add(503)
+  return [...statuses].sort((a, b) => a - b)
+}

@@ -1,0 +1,80 @@
+import { Counter, Gauge, type Registry as MetricsRegistry } from 'prom-client'
+import type { SourceDetails, SourceStatus } from '../../domain/source-status.ts'
+import type { SourceBook } from '../routes/sources.ts'
+
+export function registerSourceMetrics(registry: MetricsRegistry, sources: () => SourceBook['sources']): void {
+  const all = (): Status[] => sources().map(({ status }) => status())
+  const called = (): SourceDetails[] => all().filter((status) => 'calls' in status)
+  const registers = [registry]
+
+  const gauge = (name: string, help: string, read: (status: Status) => number | null): void => {
+    new Gauge({
+      name: `entrepot_source_${name}`,
+      help,
+      labelNames: ['registry'],
+      registers,
+      collect() {
+        this.reset()
+        for (const status of all()) {
+          const value = read(status)
+          if (value !== null) this.set({ registry: status.name }, value)
+        }
+      },
+    })
+  }
+  const counter = (
+    name: string,
+    help: string,
+    label: string | null,
+    read: (status: SourceDetails) => Counts,
+  ): void => {
+    new Counter({
+      name: `entrepot_source_${name}_total`,
+      help,
+      labelNames: label === null ? ['registry'] : ['registry', label],
+      registers,
+      collect() {
+        this.reset()
+        for (const status of called())
+          for (const [kind, count] of Object.entries(read(status)))
+            this.inc({ registry: status.name, ...(label === null ? {} : { [label]: kind }) }, count)
+      },
+    })
+  }
+
+  counter('calls', 'Requests to an upstream', null, ({ calls }) => ({ made: calls.made }))
+  counter('failures', 'Requests that failed, by reason', 'reason', ({ calls }) => calls.failuresByReason)
+  counter('retries', 'Requests that were tried again', null, ({ calls }) => ({ retried: calls.retried }))
+  counter(
+    'pages',
+    'Pages given, by how the cache came by them',
+    'cache',
+    ({ cache: { fresh, stale, miss } }) => ({
+      fresh,
+      stale,
+      miss,
+    }),
+  )
+  counter('items', 'Listings received', null, ({ items }) => ({ received: items.received }))
+  counter('invalid_items', 'Listings received that were none', null, ({ items }) => ({
+    invalid: items.invalid,
+  }))
+  gauge('state', '1 loaded, 0.5 stale, 0 otherwise', ({ state }) => STATES[state])
+  gauge('breaker_state', '0 closed, 0.5 half open, 1 open', (status) =>
+    'breaker' in status ? BREAKER_STATES[status.breaker.state] : null,
+  )
+  gauge('age_seconds', 'Since it last answered', ({ ageSeconds }) => ageSeconds)
+  gauge('listings', 'Open listings that it last said it has', ({ listings }) => listings)
+  gauge('gaps', 'Registries behind a gateway that its latest answer said are missing', (status) =>
+    'calls' in status ? (status.missing?.length ?? 0) : null,
+  )
+  gauge('cache_bytes', 'Memory that its kept pages take up', (status) =>
+    'cache' in status ? status.cache.bytes : null,
+  )
+}
+
+type Status = SourceStatus | SourceDetails
+type Counts = Readonly<Record<string, number>>
+
+const STATES = { loaded: 1, stale: 0.5, unavailable: 0, not_yet_loaded: 0 } as const
+const BREAKER_STATES = { closed: 0, half_open: 0.5, open: 1 } as const

@@ -1,0 +1,59 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { readTrace, type Span, type Trace, type Tracer } from '../../domain/trace.ts'
+
+/** As in nginx; RFC 9110 has no code for it. */
+const CLIENT_CLOSED_REQUEST = 499
+
+/** 499 if the connection closed before the whole response was sent. */
+export function recordedStatus({ destroyed, writableFinished, statusCode }: ServerResponse): number {
+  return destroyed && !writableFinished ? CLIENT_CLOSED_REQUEST : statusCode
+}
+
+/** The caller's trace; `undefined` if absent or malformed. */
+export function traceOf({ headers }: IncomingMessage): Trace | undefined {
+  const { traceparent, tracestate } = headers
+  return traceparent === undefined ? undefined : readTrace(String(traceparent), tracestate?.toString())
+}
+
+type TracedRequestsOptions = {
+  tracer: Tracer
+  routeOf: (url: string) => string | null
+}
+
+/** Follows OpenTelemetry's conventions for HTTP servers. Queries are private, so they are not recorded. */
+export class TracedRequests {
+  readonly #options: TracedRequestsOptions
+  readonly #spans = new WeakMap<IncomingMessage, Span>()
+
+  constructor(options: TracedRequestsOptions) {
+    this.#options = options
+  }
+
+  readonly traceOf = (request: IncomingMessage): Trace | undefined => this.#spans.get(request)
+
+  listener(inner: RequestListener): RequestListener {
+    const { tracer, routeOf } = this.#options
+    return (request, response) => {
+      const { method = 'GET', url = '' } = request
+      const span = tracer(method, 'server', traceOf(request), {
+        'http.request.method': method,
+        'url.scheme': 'http',
+        'url.path': url.split('?', 1)[0]!,
+      })
+      this.#spans.set(request, span)
+      // Streams already use all listeners that Node allows without a warning.
+      response.setMaxListeners(response.getMaxListeners() + 1)
+      response.once('close', () => {
+        const status = recordedStatus(response)
+        const route = routeOf(url)
+        if (route !== null) span.rename(`${method} ${route}`)
+        span.set({
+          'http.response.status_code': status,
+          ...(route === null ? {} : { 'http.route': route }),
+        })
+        span.end(status >= 500 ? String(status) : response.writableFinished ? undefined : 'hung_up')
+      })
+      inner(request, response)
+    }
+  }
+}

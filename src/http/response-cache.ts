@@ -1,0 +1,208 @@
+import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http'
+import { LRUCache } from 'lru-cache'
+import type { Reader } from '../domain/api-key.ts'
+import type { AppOptions } from './app.ts'
+import type { CountAnswer } from './metrics/request-metrics.ts'
+import type { Admission } from './middleware/rate-limit.ts'
+import { requestIdOf } from './middleware/request-log.ts'
+
+type HotAnswer = {
+  /** Names and values in turn; the last value is the request's id. */
+  headers: string[]
+  head: RepeatedHead | null
+  body: Buffer
+  isCurrent: () => boolean
+  count: CountAnswer | null
+  renewal: Renewal | null
+}
+
+type HotOptions = Pick<AppOptions, 'authorize' | 'admit'> & {
+  counter: (request: IncomingMessage, status: number) => CountAnswer
+  /** Counts a request until its response is sent or its connection closes. */
+  observe?: (request: IncomingMessage, response: ServerResponse) => void
+}
+
+/** Bodies, headers, URLs and `OVERHEAD_BYTES` of all answers. */
+export const MAX_HOT_BYTES = 64 * 1024 * 1024
+const MAX_HOT_ANSWERS = 5000
+const MAX_HOT_ANSWER_BYTES = 1024 * 1024
+/** Beside body and URL. Measured: 1.6 KiB in a Registry, 3.3 KiB in a gateway. */
+const OVERHEAD_BYTES = 4096
+
+/**
+ * Sends whole answers again while what they were made of is unchanged. Every request passes gate and limits;
+ * one with a header that could change the answer goes to the application.
+ */
+export class HotAnswers {
+  /** By URL. Readers with a key all see the same, and so do readers without. */
+  readonly #answers: Record<Reader['kind'], LRUCache<string, HotAnswer>> = {
+    anonymous: answersByUrl(),
+    key: answersByUrl(),
+  }
+  /** Over their limit: the application refuses them without counting them again. */
+  readonly #refused = new WeakMap<IncomingMessage, ReturnType<Admission>>()
+
+  keep(
+    request: IncomingMessage,
+    reader: Reader,
+    { headers, body, isCurrent }: Pick<HotAnswer, 'body' | 'isCurrent'> & { headers: OutgoingHttpHeaders },
+  ): void {
+    if (!isPlainRead(request)) return
+    const answers = this.#answers[reader.kind]
+    const before = answers.peek(request.url!)
+    answers.set(request.url!, {
+      headers: sharedLines({ ...headers, 'content-length': body.length }),
+      head: null,
+      body: ownBytes(body),
+      isCurrent,
+      count: null,
+      renewal: null,
+    })
+    before?.renewal?.end()
+  }
+
+  counted(request: IncomingMessage): ReturnType<Admission> {
+    return this.#refused.get(request) ?? null
+  }
+
+  /** One request renews an outdated answer, and the others wait. `application` answers the rest. */
+  listener(options: HotOptions, application: RequestListener): RequestListener {
+    const { authorize, admit, counter, observe = () => {} } = options
+    const pass = (request: IncomingMessage, response: ServerResponse, hasWaited: boolean): void => {
+      if (!hasWaited) observe(request, response)
+      application(request, response)
+    }
+    const answer = (request: IncomingMessage, response: ServerResponse, hasWaited: boolean): unknown => {
+      const started = performance.now()
+      const reader = isPlainRead(request) ? readerOf(request, authorize) : null
+      const kept = reader === null ? undefined : this.#answers[reader.kind].get(request.url!)
+      if (reader === null || kept === undefined) return pass(request, response, hasWaited)
+      if (!kept.isCurrent()) {
+        if (kept.renewal !== null && !hasWaited) {
+          observe(request, response)
+          return kept.renewal.ended.then(() => response.destroyed || answer(request, response, true))
+        }
+        kept.renewal ??= renewalBy(response, () => {
+          kept.renewal = null
+        })
+        return pass(request, response, hasWaited)
+      }
+      const give = (limits: Record<string, string> | null): void => {
+        kept.headers[kept.headers.length - 1] = requestIdOf(request)
+        if (limits === null) kept.head = writeRepeatedHead(response, kept.headers, kept.head)
+        else response.writeHead(200, [...linesOf(limits), ...kept.headers])
+        response.end(kept.body)
+        if (hasWaited) return
+        kept.count ??= counter(request, 200)
+        kept.count(started)
+      }
+      const counted = admit(request, 'read', reader)
+      if (counted === null) return give(null)
+      return counted.then(give, () => {
+        this.#refused.set(request, counted)
+        pass(request, response, hasWaited)
+      })
+    }
+    return (request, response) => void answer(request, response, false)
+  }
+}
+
+const answersByUrl = (): LRUCache<string, HotAnswer> =>
+  new LRUCache({
+    max: MAX_HOT_ANSWERS,
+    maxSize: MAX_HOT_BYTES / 2,
+    maxEntrySize: MAX_HOT_ANSWER_BYTES,
+    sizeCalculation: ({ headers, body }, url) =>
+      OVERHEAD_BYTES + url.length + body.length + headers.reduce((sum, text) => sum + text.length, 0),
+  })
+
+const linesOf = (headers: OutgoingHttpHeaders): string[] =>
+  Object.entries(headers).flatMap(([name, value]) => [value].flat().flatMap((one) => [name, String(one)]))
+
+function sharedLines(sent: OutgoingHttpHeaders): string[] {
+  const headers = { ...sent }
+  for (const name of OWN_HEADERS) delete headers[name]
+  return [...linesOf(headers), 'X-Request-Id', '']
+}
+
+const OWN_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'server-timing']
+
+/** A small buffer would keep the larger one that it is part of in memory. */
+function ownBytes(body: Buffer): Buffer {
+  if (body.buffer.byteLength === body.length) return body
+  const own = Buffer.allocUnsafeSlow(body.length)
+  body.copy(own)
+  return own
+}
+
+/** `null` if the gate refuses: the application answers then. */
+function readerOf(request: IncomingMessage, authorize: AppOptions['authorize']): Reader | null {
+  try {
+    return authorize('read', request.headers.authorization)
+  } catch {
+    return null
+  }
+}
+
+const isPlainRead = ({ method, headers }: IncomingMessage): boolean =>
+  method === 'GET' &&
+  headers['if-match'] === undefined &&
+  headers['if-none-match'] === undefined &&
+  headers['cache-control'] === undefined &&
+  headers.pragma === undefined &&
+  headers.origin === undefined &&
+  headers['cdn-loop'] === undefined &&
+  (headers.accept === undefined || !/ndjson|html/i.test(headers.accept))
+
+/** Longest wait for another request's answer: its connection may be slow. */
+const MAX_RENEWAL_MS = 1000
+
+type Renewal = {
+  ended: Promise<void>
+  end: () => void
+}
+
+/** @param response of the request that renews the answer; its close ends the wait */
+function renewalBy(response: ServerResponse, onEnd: () => void): Renewal {
+  const { promise: ended, resolve } = Promise.withResolvers<void>()
+  const end = (): void => {
+    clearTimeout(timer)
+    response.off('close', end)
+    onEnd()
+    resolve()
+  }
+  const timer = setTimeout(end, MAX_RENEWAL_MS).unref()
+  response.once('close', end)
+  return { ended, end }
+}
+
+type RepeatedHead = { second: number; before: string; after: string }
+
+/** Private to Node. Without it, Node writes every head. */
+type WithHead = ServerResponse & { _header?: unknown }
+
+/**
+ * Writes the head of a 200. Node's work on all headers takes longer than the rest of an answer from memory.
+ * So Node writes one head a second, with its `Date`, and the others repeat it with their own id.
+ * @param headers names and values in turn, Content-Length included; the last value is the request's id
+ */
+function writeRepeatedHead(
+  response: ServerResponse,
+  headers: readonly string[],
+  repeated: RepeatedHead | null,
+): RepeatedHead | null {
+  const second = Math.floor(Date.now() / 1000)
+  const id = headers.at(-1)!
+  const staysOpen = response.shouldKeepAlive && !response.hasHeader('connection')
+  if (repeated?.second === second && staysOpen) {
+    const withHead: WithHead = response
+    withHead._header = repeated.before + id + repeated.after
+    return repeated
+  }
+  response.writeHead(200, headers as string[])
+  const { _header: head } = response as WithHead
+  if (!staysOpen || typeof head !== 'string') return repeated
+  const name = `\r\n${headers.at(-2)}: `
+  const at = head.lastIndexOf(name) + name.length
+  return { second, before: head.slice(0, at), after: head.slice(at + id.length) }
+}

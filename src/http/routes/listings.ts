@@ -1,0 +1,193 @@
+import { z } from 'zod'
+import type { PublishReceipt } from '../../domain/listing.ts'
+import { formatTimestamp } from '../../domain/timestamp.ts'
+import { EntrepotError } from '../../errors.ts'
+import type { FilterSpec } from '../../filter-spec/filter.ts'
+import { renderPage } from '../../gateway/envelope.ts'
+import { queryLocal } from '../../registry/local-source.ts'
+import { type Publishing, publishListing } from '../../registry/publish.ts'
+import { publishRequest } from '../../registry/publish-request.ts'
+import { removeListing } from '../../registry/remove.ts'
+import type { Replica } from '../../registry/replica.ts'
+import { updateListing, updateRequest } from '../../registry/update.ts'
+import { validateListing, validateRequest, validation } from '../../registry/validate-request.ts'
+import { requireEtag } from '../etag.ts'
+import { objectBody } from '../middleware/body.ts'
+import {
+  filterParameters,
+  IF_MATCH,
+  LIMIT,
+  LISTING_ID,
+  OFFSET,
+  PUBLISHER,
+  queryOf,
+  readIntegerParameter,
+  readListingParameters,
+  readStatusParameter,
+  STATUS,
+} from '../parameters.ts'
+import {
+  type Answer,
+  type Exchange,
+  type IntegerParameter,
+  json,
+  type Parameter,
+  type Route,
+} from '../route.ts'
+import { envelope, listing, status, timestamp, violation } from '../wire.ts'
+
+export const listLocalListings = (spec: FilterSpec, replica: Replica): Route => ({
+  method: 'GET',
+  path: '/listings',
+  gate: 'read',
+  summary: 'List the listings that match',
+  description:
+    'Newest first. Every further query parameter is a filter of the filter spec; all have to match.',
+  parameters: listingParameters(spec),
+  answers: { 200: { description: 'A page of listings', schema: envelope } },
+  refusals: [400, 412, 422],
+  handle: (exchange) => readLocal(exchange, spec, replica),
+})
+
+export const listingParameters = (spec: FilterSpec): Parameter[] => [
+  STATUS,
+  PUBLISHER,
+  LIMIT,
+  OFFSET,
+  IF_MATCH,
+  ...filterParameters(spec),
+]
+
+function readLocal({ queryString, header }: Exchange, spec: FilterSpec, replica: Replica): Answer {
+  const parameters = readListingParameters(queryString)
+  requireEtag(header('if-match'), spec.etag)
+  const status = readStatusParameter(parameters.status)
+  // In the protocol, an unknown publisher is answered before the filters are checked.
+  const { publisher } = parameters
+  const { projection } = replica
+  const { version } = projection.listings
+  if (publisher !== null && projection.publisherOf(publisher) === null) return { body: renderPage([], 0) }
+  const { rows, total } = queryLocal(projection, queryOf(spec, status, parameters))
+  const body = renderPage(
+    rows.map(({ bytes }) => bytes),
+    total,
+  )
+  const isCurrent = (): boolean =>
+    replica.projection === projection && projection.listings.version === version
+  return { body, isCurrent }
+}
+
+export const getListing = (replica: Replica): Route => ({
+  method: 'GET',
+  path: '/listings/:id',
+  gate: 'read',
+  summary: 'One listing, whatever its status',
+  parameters: [LISTING_ID],
+  answers: { 200: { description: 'The listing', schema: z.object({ listing }) } },
+  refusals: [404],
+  handle: ({ params }) => {
+    const row = replica.projection.listings.get(params.id ?? '')
+    if (row === undefined) throw new EntrepotError('not_found', 'Listing not found')
+    return { body: Buffer.concat([OPEN_LISTING, row.bytes, CLOSE_LISTING]) }
+  },
+})
+
+const OPEN_LISTING = Buffer.from('{"listing":')
+const CLOSE_LISTING = Buffer.from('}')
+
+const receipt = z
+  .object({
+    listing_id: z.string(),
+    publisher_id: z.int(),
+    status,
+    created_at: timestamp,
+    updated_at: timestamp,
+    warnings: z.array(violation).optional().describe('Where the listing does not fit the listing shape'),
+  })
+  .meta({ id: 'PublishReceipt' })
+
+export const postListing = (publishing: Publishing): Route => ({
+  method: 'POST',
+  path: '/listings',
+  gate: 'write',
+  summary: 'Publish a listing, or publish it again',
+  description:
+    'Signed by the publisher (EIP-191). A listing of the same id and publisher takes the members that are given ' +
+    'and keeps the others, its status and its place included. The very same request again is answered as the first ' +
+    'time while the listing is unchanged; after that, or with another body for the listing, the signature is refused.',
+  body: publishRequest,
+  answers: { 201: { description: 'Published, for the first time or again', schema: receipt } },
+  refusals: [400, 409],
+  handle: async (exchange) => {
+    const { receipt, warnings } = await publishListing(objectBody(exchange), publishing)
+    return json({ ...onWire(receipt), ...(warnings.length > 0 ? { warnings } : {}) }, 201)
+  },
+})
+
+const updated = receipt
+  .pick({ listing_id: true, status: true, updated_at: true })
+  .meta({ id: 'UpdateReceipt' })
+
+export const putListing = (publishing: Publishing): Route => ({
+  method: 'PUT',
+  path: '/listings/:id',
+  gate: 'write',
+  summary: 'Change the status or the oracle of a listing',
+  description: 'Signed by its publisher.',
+  parameters: [LISTING_ID],
+  body: updateRequest,
+  answers: { 200: { description: 'Changed', schema: updated } },
+  refusals: [400, 404, 409],
+  handle: async (exchange) => {
+    const changed = await updateListing(exchange.params.id ?? '', objectBody(exchange), publishing)
+    const { listingId, status, updatedAt } = changed
+    return json({ listing_id: listingId, status, updated_at: formatTimestamp(updatedAt) })
+  },
+})
+
+const TIMESTAMP: IntegerParameter = {
+  name: 'timestamp',
+  in: 'query',
+  description: 'Unix seconds, at most 300 off',
+  schema: { type: 'integer' },
+}
+
+export const deleteListing = (publishing: Publishing): Route => ({
+  method: 'DELETE',
+  path: '/listings/:id',
+  gate: 'write',
+  summary: 'Delete a listing for good',
+  description: 'Signed by its publisher over delete_listing:<listing_id>:<timestamp>.',
+  parameters: [
+    LISTING_ID,
+    { name: 'signature', in: 'query', description: '65 bytes in hex', schema: { type: 'string' } },
+    TIMESTAMP,
+  ],
+  answers: { 204: { description: 'Deleted' } },
+  refusals: [404, 409, 422],
+  handle: async ({ params, query }) => {
+    const timestamp = readIntegerParameter(TIMESTAMP, query.get('timestamp'))
+    await removeListing(params.id ?? '', { signature: query.get('signature'), timestamp }, publishing)
+    return { status: 204 }
+  },
+})
+
+export const validatePublish = ({ shape }: Publishing): Route => ({
+  method: 'POST',
+  path: '/api/v1/listings/validate-publish',
+  gate: 'read',
+  summary: 'Try a listing against the listing shape',
+  description: 'Writes nothing and asks for no signature.',
+  body: validateRequest,
+  answers: { 200: { description: 'What a publish would find, be it good or bad', schema: validation } },
+  handle: (exchange) => json(validateListing(objectBody(exchange).value, shape.check)),
+})
+
+/** In the protocol's key order. */
+const onWire = ({ listingId, publisherId, status, createdAt, updatedAt }: PublishReceipt) => ({
+  listing_id: listingId,
+  publisher_id: publisherId,
+  status,
+  created_at: formatTimestamp(createdAt),
+  updated_at: formatTimestamp(updatedAt),
+})

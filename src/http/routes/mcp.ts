@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { EntrepotError, type ErrorCode } from '../../errors.ts'
+import { objectBody } from '../middleware/body.ts'
+import type { Answer, Exchange, Route } from '../route.ts'
+
+export type AgentsDoor = (
+  request: Request,
+  asker: Pick<Exchange, 'reader' | 'signal' | 'trace'>,
+) => Promise<Response>
+
+const message = z
+  .looseObject({
+    jsonrpc: z.literal('2.0'),
+    id: z.union([z.string(), z.int()]).optional(),
+    method: z.string().optional(),
+    params: z.looseObject({}).optional(),
+    result: z.looseObject({}).optional(),
+    error: z.looseObject({ code: z.int(), message: z.string() }).optional(),
+  })
+  .meta({ id: 'McpMessage', description: 'JSON-RPC 2.0, one message; there are no batches' })
+
+/** MCP's streamable HTTP transport (2025-11-25), stateless, behind the read gate. */
+export const postMcp = (door: AgentsDoor): Route => ({
+  method: 'POST',
+  path: '/mcp',
+  gate: 'read',
+  summary: 'The market for agents: a server of the Model Context Protocol',
+  description:
+    'Streamable HTTP without sessions: one message a request, its answer as JSON. `Accept` names `application/json` ' +
+    'and `text/event-stream`, as the protocol demands. Tools: `search_listings`, `get_listing`, `describe_filters`, ' +
+    '`list_sources`. 403 for a request with an `Origin`: pages use the routes above, and none is to reach a ' +
+    'gateway on its reader’s own network by a name of its own.',
+  body: message,
+  answers: {
+    200: { description: 'The answer to a request', schema: message },
+    202: { description: 'A notification was taken' },
+  },
+  refusals: [403, 406],
+  handle: (exchange) => answerAgent(exchange, door),
+})
+
+async function answerAgent(exchange: Exchange, door: AgentsDoor): Promise<Answer> {
+  const { header, listHeader, reader, signal, trace } = exchange
+  refusePages(header('origin'))
+  const { bytes } = objectBody(exchange)
+  const headers = FORWARDED.flatMap((name) => {
+    const value = listHeader(name)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  const request = new Request(NOWHERE, { method: 'POST', headers: Object.fromEntries(headers), body: bytes })
+  const response = await door(request, { reader, signal, trace })
+  const body = await response.text()
+  if (response.status >= 400) throw refusalOf(response.status, body)
+  const unkept = { 'Cache-Control': 'no-store' }
+  return body === ''
+    ? { status: response.status, headers: unkept }
+    : { status: response.status, body, headers: unkept }
+}
+
+/** DNS rebinding (MCP, Transports, Security Warning): a page could resolve its own name to this server. */
+function refusePages(origin: string | undefined): void {
+  if (origin !== undefined)
+    throw new EntrepotError(
+      'forbidden',
+      'POST /mcp is for agents, not for pages of browsers: send no Origin, or use GET /listings',
+    )
+}
+
+/** A `Request` needs a URL, which the transport ignores. */
+const NOWHERE = 'http://localhost/mcp'
+const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version']
+
+function refusalOf(status: number, body: string): EntrepotError {
+  const { error } = JSON.parse(body) as { error: { message: string } }
+  return new EntrepotError(CODES[status] ?? 'bad_request', error.message)
+}
+
+const CODES: Readonly<Record<number, ErrorCode>> = {
+  406: 'not_acceptable',
+  415: 'unsupported_media_type',
+}

@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto'
+import { type BareItem, type Item, serializeList, Token } from 'structured-headers'
+import type { Reader } from '../../domain/api-key.ts'
+import type { Clock } from '../../domain/clock.ts'
+import type { CacheDecision } from '../../domain/freshness.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import { CURSOR_SECONDS } from '../../gateway/cursor.ts'
+import type { FoundListing } from '../../gateway/find-listing.ts'
+import type { Outcome } from '../../gateway/outcome.ts'
+import type { MergedPage } from '../../gateway/pages.ts'
+
+export type MergedHeaderOptions = {
+  gatewayId: string
+  /** Longest `max-age`. */
+  freshSeconds: number
+  cursorKeyId: string
+  clock: Clock
+}
+
+/** Together below 4 KiB: proxies refuse long headers, and Node's clients more than 16 KiB. */
+const MAX_CACHE_STATUS = 2400
+const MAX_SERVER_TIMING = 1600
+
+/** docs/contract.md#4-headers, about visible sources. `rows`: the items as sent. */
+export const mergedHeaders = (
+  answer: MergedPage,
+  rows: Uint8Array,
+  reader: Reader,
+  { gatewayId, freshSeconds, ...cursors }: MergedHeaderOptions,
+): Record<string, string> => ({
+  'Cache-Control': answer.complete
+    ? `${audience(reader)}, max-age=${maxAge(answer.outcomes, freshSeconds)}`
+    : 'no-store',
+  'Cache-Status': cacheStatus(answer.outcomes, MAX_CACHE_STATUS),
+  ETag: `W/"${fingerprint(answer, rows, cursors)}"`,
+  'Server-Timing': serverTiming(answer.outcomes),
+  Vary: MERGED_VARY,
+  Via: `1.1 ${gatewayId}`,
+})
+
+export const oneListingHeaders = (
+  { outcomes, complete }: Pick<FoundListing, 'outcomes' | 'complete'>,
+  reader: Reader,
+  { gatewayId, freshSeconds }: Pick<MergedHeaderOptions, 'gatewayId' | 'freshSeconds'>,
+): Record<string, string> => ({
+  'Cache-Control': complete ? `${audience(reader)}, max-age=${maxAge(outcomes, freshSeconds)}` : 'no-store',
+  'Cache-Status': cacheStatus(outcomes, MAX_CACHE_STATUS),
+  'Server-Timing': serverTiming(outcomes),
+  Vary: MERGED_VARY,
+  Via: `1.1 ${gatewayId}`,
+})
+
+/** Completeness is not known yet: the last line of the stream reports it. */
+export const streamHeaders = (
+  outcomes: readonly Outcome[],
+  { gatewayId }: Pick<MergedHeaderOptions, 'gatewayId'>,
+): Record<string, string> => ({
+  'Cache-Control': 'no-store',
+  'Cache-Status': cacheStatus(outcomes, MAX_CACHE_STATUS),
+  Vary: MERGED_VARY,
+  Via: `1.1 ${gatewayId}`,
+})
+
+const MERGED_VARY = 'Accept, Authorization'
+
+/** Readers without a key all see the same. */
+const audience = (reader: Reader): string => (reader.kind === 'anonymous' ? 'public' : 'private')
+
+function maxAge(outcomes: readonly Outcome[], freshSeconds: number): number {
+  const remaining = outcomes.flatMap(({ result }) =>
+    result instanceof SourceError || result.cache === undefined ? [] : [result.cache.ttlSeconds],
+  )
+  return Math.max(0, Math.floor(Math.min(freshSeconds, ...remaining)))
+}
+
+type CursorOptions = Pick<MergedHeaderOptions, 'cursorKeyId' | 'clock'>
+
+/** Equal for equal contents: ignores elapsed times, ages and the bytes of a cursor. */
+function fingerprint(
+  { total, complete, sources, nextCursor }: MergedPage,
+  rows: Uint8Array,
+  cursors: CursorOptions,
+): string {
+  const states = sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
+  const rest = [total, complete, states, nextCursor === undefined ? null : cursorPeriod(cursors)]
+  const hash = createHash('sha256').update(rows).update(JSON.stringify(rest))
+  return hash.digest('base64url').slice(0, 27)
+}
+
+/** Changes after half a cursor's life and with its key: readers then get a new cursor. */
+function cursorPeriod({ cursorKeyId, clock }: CursorOptions): string {
+  return `${cursorKeyId} ${Math.floor(clock.now() / 1000 / (CURSOR_SECONDS / 2))}`
+}
+
+/** https://www.w3.org/TR/server-timing/: names are tokens. */
+const serverTiming = (outcomes: readonly Outcome[]): string =>
+  joinWithin(
+    MAX_SERVER_TIMING,
+    outcomes.map(({ source, elapsedMs }) => timing(source.name, elapsedMs)),
+    (left) =>
+      timing(`and ${left} more`, Math.max(...outcomes.slice(-left).map(({ elapsedMs }) => elapsedMs))),
+  )
+
+const timing = (name: string, elapsedMs: number): string =>
+  `${name.replace(/[^\w-]/g, '-')};dur=${elapsedMs.toFixed(1)}`
+
+/** `Cache-Status` (RFC 9211), one member a source. Beyond `max` characters, the rest share one. */
+const cacheStatus = (outcomes: readonly Outcome[], max: number): string =>
+  joinWithin(
+    max,
+    outcomes.map((outcome) => serializeList([member(outcome)])),
+    (left) => serializeList([[`and ${left} more`, new Map()]]),
+  )
+
+function member({ source, result }: Outcome): Item {
+  const parameters =
+    result instanceof SourceError
+      ? failed(result)
+      : result.cache === undefined
+        ? direct(source.mode)
+        : decided(result.cache)
+  return [identifier(source.name), new Map(parameters)]
+}
+
+type Parameter = [name: string, value: BareItem]
+
+/** Local and snapshot answers count as hits; a live source without a cache is always requested. */
+const direct = (mode: Outcome['source']['mode']): Parameter[] =>
+  mode === 'live' ? [['fwd', new Token('bypass')]] : [['hit', true]]
+
+function decided({ outcome, ttlSeconds }: CacheDecision): Parameter[] {
+  const ttl: Parameter = ['ttl', Math.trunc(ttlSeconds)]
+  switch (outcome) {
+    case 'hit':
+      return [['hit', true], ttl]
+    case 'revalidating':
+      return [['hit', true], ttl, ['detail', new Token('revalidating')]]
+    case 'stale':
+      return [['fwd', new Token('stale')], ttl, ['detail', new Token('stale')]]
+    case 'miss':
+      return ttlSeconds > 0
+        ? [['fwd', new Token('miss')], ['stored', true], ttl]
+        : [['fwd', new Token('miss')]]
+  }
+}
+
+function failed({ reason }: SourceError): Parameter[] {
+  const status = /^http_(\d{3})$/.exec(reason)?.[1]
+  return [
+    ['fwd', new Token('miss')],
+    ...(status === undefined ? [] : [['fwd-status', Number(status)] satisfies Parameter]),
+    ['detail', new Token(reason)],
+  ]
+}
+
+/** A token if possible (RFC 9651 section 3.3.4), else a string without invalid characters. */
+const identifier = (name: string): BareItem =>
+  /^[A-Za-z*][\w!#$%&'*+.^`|~:/-]*$/.test(name) ? new Token(name) : name.replace(/[^\x20-\x7e]/g, '?')
+
+const SUMMARY_LENGTH = 40
+
+/** Members that fit into `max` (RFC 9110 section 5.6.1), then `summary` (at most 40 characters) if needed. */
+function joinWithin(max: number, members: readonly string[], summary: (left: number) => string): string {
+  const whole = members.join(', ')
+  if (whole.length <= max) return whole
+  let shown = 0
+  for (let length = SUMMARY_LENGTH; ; shown++) {
+    length += members[shown]!.length + 2
+    if (length > max) break
+  }
+  return [...members.slice(0, shown), summary(members.length - shown)].join(', ')
+}

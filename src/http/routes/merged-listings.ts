@@ -1,0 +1,219 @@
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import type { Reader } from '../../domain/api-key.ts'
+import type { Clock } from '../../domain/clock.ts'
+import type { Caching, ListingQuery } from '../../domain/query.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import { EntrepotError } from '../../errors.ts'
+import type { FilterSpec } from '../../filter-spec/filter.ts'
+import { parseCdnLoop } from '../../gateway/cdn-loop.ts'
+import { CURSOR_SECONDS } from '../../gateway/cursor.ts'
+import { renderItem, renderMerged } from '../../gateway/envelope.ts'
+import type { FindListing } from '../../gateway/find-listing.ts'
+import type { StreamListings } from '../../gateway/ndjson.ts'
+import type { FanOutOptions } from '../../gateway/outcome.ts'
+import type { MergedPage, ReadPage } from '../../gateway/pages.ts'
+import type { CurrentSpec, Vocabulary } from '../../gateway/vocabulary.ts'
+import { NDJSON_TYPE, wantsNdjson } from '../accept.ts'
+import { namesEtag, requireEtag } from '../etag.ts'
+import { mergedEnvelope, mergedListing, sourceReport } from '../merged-wire.ts'
+import {
+  GATEWAY_ONLY,
+  type GatewayParameters,
+  IF_NONE_MATCH,
+  LISTING_ID,
+  queryOf,
+  readGatewayParameters,
+  readStatusParameter,
+} from '../parameters.ts'
+import type { Answer, Exchange, Parameter, Route } from '../route.ts'
+import { listingParameters } from './listings.ts'
+import {
+  type MergedHeaderOptions,
+  mergedHeaders,
+  oneListingHeaders,
+  streamHeaders,
+} from './merged-headers.ts'
+
+export type MergedListings = MergedHeaderOptions & {
+  spec: FilterSpec
+  vocabulary: Vocabulary
+  readPage: ReadPage
+  stream: StreamListings
+  budgetMs: number
+  clock: Clock
+}
+
+export const listMergedListings = (gateway: MergedListings): Route => ({
+  method: 'GET',
+  path: '/listings',
+  gate: 'read',
+  summary: 'List matching listings of every source that the reader may see',
+  description:
+    'Newest first, each listing once, ordered by its newest copy and shown by the copy of the best source that was read. ' +
+    'Every further query parameter is a filter of the filter spec; all have to match. `offset` and `limit` count merged ' +
+    'listings, and pages of an unchanged market neither lose nor repeat one. `cursor` continues without that bound: nothing that did not ' +
+    'change is lost; a listing with copies in live sources or in gateways may come again, with the same id and ' +
+    'publisher. `Accept: application/x-ndjson` streams the whole sequence, one listing a line and none twice; its last ' +
+    'line holds `_meta` with `complete` and `sources`.',
+  parameters: [...listingParameters(gateway.spec), ...GATEWAY_ONLY, IF_NONE_MATCH],
+  answers: {
+    200: { description: 'A page of listings, and how each source answered', schema: mergedEnvelope },
+    304: { description: 'Not modified' },
+  },
+  refusals: [400, 412, 422, 502, 503, 504, 508],
+  handle: (exchange) => readMerged(exchange, gateway),
+})
+
+async function readMerged(exchange: Exchange, gateway: MergedListings): Promise<Answer> {
+  const { queryString, header, listHeader, reader, signal, trace } = exchange
+  const parameters = readGatewayParameters(queryString)
+  const { vocabulary, leftMs } = await readVocabulary(exchange, gateway, parameters)
+  const { via, isLoop } = parseCdnLoop(listHeader('cdn-loop'), gateway.gatewayId)
+  const status = readStatusParameter(parameters.status)
+  const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))
+  const query = {
+    ...queryOf(vocabulary, status, parameters),
+    via,
+    ...(parameters.explain ? { explain: true } : {}),
+    ...(caching === undefined ? {} : { caching }),
+    ...(trace === undefined ? {} : { trace }),
+  }
+  const options = { named: parameters.named, requireAll: parameters.requireAll, budgetMs: leftMs, isLoop }
+  if (wantsNdjson(listHeader('accept'))) {
+    if (parameters.cursor !== null)
+      throw new EntrepotError('bad_request', 'cursor: a stream has no pages; ask without it')
+    return streamMerged(gateway, query, { reader, signal, options })
+  }
+  const page = await gateway.readPage(query, parameters.cursor, { reader, signal, options })
+  const { body, rows } = renderMerged(page)
+  const headers = mergedHeaders(page, rows, reader, gateway)
+  if (namesEtag(header('if-none-match'), etagIn(headers))) return { status: 304, headers }
+  const isCurrent = currency(page, parameters.filters.length === 0 ? null : vocabulary, gateway.clock)
+  return { body, headers, ...(isCurrent === null ? {} : { isCurrent }) }
+}
+
+/** Waiting for the filters is part of the budget. */
+async function readVocabulary(
+  { header, reader, signal: caller }: Exchange,
+  { vocabulary, spec, budgetMs }: MergedListings,
+  parameters: GatewayParameters,
+): Promise<{ vocabulary: CurrentSpec; leftMs: number }> {
+  const started = performance.now()
+  const ifMatch = header('if-match')
+  const ms = parameters.budgetMs ?? budgetMs
+  const asked = ifMatch === undefined ? parameters.filters : undefined
+  const read = await vocabulary(reader, { ms, caller }, asked)
+  // Readers may know only our own filter spec, so its etag matches, too.
+  requireEtag(ifMatch, read.etag, spec.etag)
+  return { vocabulary: read, leftMs: Math.max(1, ms - (performance.now() - started)) }
+}
+
+/**
+ * Whether the answer may be served again: every Reading and the filters are current, no age is a second
+ * older, and a cursor has half its life left. `null`: never.
+ */
+function currency(page: MergedPage, vocabulary: CurrentSpec | null, clock: Clock): (() => boolean) | null {
+  const checks: ((now: number) => boolean)[] = vocabulary === null ? [] : [vocabulary.isCurrent]
+  const now = clock.now()
+  let until = page.nextCursor === undefined ? Number.POSITIVE_INFINITY : now + (CURSOR_SECONDS / 2) * 1000
+  for (const { source, result } of page.outcomes) {
+    if (result instanceof SourceError || result.isCurrent === undefined) return null
+    checks.push(result.isCurrent)
+    if (source.mode === 'local') continue
+    if (result.cache?.outcome !== 'hit') return null
+    until = Math.min(until, result.asOf + Math.floor((now - result.asOf) / 1000 + 1) * 1000)
+  }
+  return whileCurrent(checks, now, until, clock)
+}
+
+/** A separate function, so that the closure does not keep the answer in memory. */
+const whileCurrent =
+  (checks: readonly ((now: number) => boolean)[], from: number, until: number, clock: Clock) =>
+  (): boolean => {
+    const now = clock.now()
+    return from <= now && now < until && checks.every((isCurrent) => isCurrent(now))
+  }
+
+async function streamMerged(
+  gateway: MergedListings,
+  query: ListingQuery,
+  asking: { reader: Reader; signal: AbortSignal; options: FanOutOptions },
+): Promise<Answer> {
+  const { outcomes, lines } = await gateway.stream(query, asking)
+  return {
+    type: NDJSON_TYPE,
+    body: Readable.from(lines, { objectMode: false }),
+    headers: streamHeaders(outcomes, gateway),
+  }
+}
+
+const etagIn = ({ ETag: etag = '' }: Record<string, string>): string => etag.replace(/^W\/"|"$/g, '')
+
+export type MergedListing = MergedHeaderOptions & { find: FindListing }
+
+const REGISTRY: Parameter = {
+  name: 'registry',
+  in: 'query',
+  description:
+    'The one source to ask, by its name or as `_meta.registry` shows it; default: all visible ones',
+  schema: { type: 'string' },
+}
+
+export const getMergedListing = (gateway: MergedListing): Route => ({
+  method: 'GET',
+  path: '/listings/:id',
+  gate: 'read',
+  summary: 'One listing, whatever its status: the best copy of all sources',
+  description:
+    'All sources are asked, and the best copy is shown as soon as every better source has answered. Where one of those ' +
+    'did not, `complete` is false, `sources` says why, and the answer is not to be cached. 404 only if every source ' +
+    'answered that it has no such listing.',
+  parameters: [LISTING_ID, REGISTRY],
+  answers: {
+    200: {
+      description: 'The listing',
+      schema: z.object({
+        listing: mergedListing,
+        complete: z.boolean().optional().describe('Only where false'),
+        sources: z.array(sourceReport).optional().describe('Only where `complete` is false'),
+      }),
+    },
+  },
+  refusals: [400, 404, 502, 503, 504, 508],
+  handle: (exchange) => readOne(exchange, gateway),
+})
+
+async function readOne(exchange: Exchange, gateway: MergedListing): Promise<Answer> {
+  const { params, query, listHeader, reader, signal, trace } = exchange
+  const { via, isLoop } = parseCdnLoop(listHeader('cdn-loop'), gateway.gatewayId)
+  const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))
+  const asked = {
+    ...ONE,
+    listingId: params.id ?? '',
+    via,
+    ...(caching === undefined ? {} : { caching }),
+    ...(trace === undefined ? {} : { trace }),
+  }
+  // `eu/curated` belongs to the source `eu`.
+  const source = (query.get('registry') || null)?.split('/', 1)[0]
+  const named = source === undefined ? null : [source]
+  const found = await gateway.find(asked, { reader, signal, options: { named, isLoop } })
+  if (found.merged === null) throw new EntrepotError('not_found', 'Listing not found')
+  const end = found.complete ? '}' : `,"complete":false,"sources":${JSON.stringify(found.sources)}}`
+  return {
+    body: Buffer.concat([OPEN_LISTING, renderItem(found.merged), Buffer.from(end)]),
+    headers: oneListingHeaders(found, reader, gateway),
+  }
+}
+
+const ONE = { status: null, publisher: null, criteria: [], filters: [] }
+
+const OPEN_LISTING = Buffer.from('{"listing":')
+
+/** The supported directives of `Cache-Control` (RFC 9111 section 5.2.1), or else of `Pragma`. */
+function requestCaching(cacheControl: string | undefined, pragma: string | undefined): Caching | undefined {
+  const directives = (cacheControl ?? pragma ?? '').split(',').map((one) => one.trim().toLowerCase())
+  if (directives.includes('no-cache')) return 'no-cache'
+  return directives.includes('only-if-cached') ? 'only-if-cached' : undefined
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import type { Publisher } from '../../domain/publisher.ts'
+import { formatTimestamp } from '../../domain/timestamp.ts'
+import { EntrepotError } from '../../errors.ts'
+import type { Replica } from '../../registry/replica.ts'
+import { LIMIT, OFFSET, readIntegerParameter, readPaging } from '../parameters.ts'
+import { type IntegerParameter, json, type Route } from '../route.ts'
+import { publisher } from '../wire.ts'
+
+const publisherEnvelope = z
+  .object({ items: z.array(publisher), count: z.int() })
+  .meta({ id: 'PublisherEnvelope' })
+
+export const listPublishers = (replica: Replica): Route => ({
+  method: 'GET',
+  path: '/publishers',
+  gate: 'read',
+  summary: 'List the publishers, or find one by its address',
+  description: 'Newest first. With an identifier: the one publisher that has it, or none.',
+  parameters: [
+    { name: 'identifier', in: 'query', description: 'Signing address', schema: { type: 'string' } },
+    { name: 'scheme', in: 'query', description: 'Of the identifier', schema: { default: 'eip191' } },
+    LIMIT,
+    OFFSET,
+  ],
+  answers: { 200: { description: 'A page of publishers', schema: publisherEnvelope } },
+  refusals: [422],
+  handle: ({ query }) => {
+    const { limit, offset } = readPaging(query)
+    const identifier = query.get('identifier')
+    const found =
+      identifier === undefined
+        ? newest(replica, offset, limit)
+        : withIdentifier(replica, identifier, query.get('scheme') || 'eip191')
+    return json({ items: found.map(onWire), count: found.length })
+  },
+})
+
+const PUBLISHER_ID: IntegerParameter = {
+  name: 'publisher_id',
+  in: 'path',
+  description: 'The numeric id',
+  schema: { type: 'integer' },
+}
+
+export const getPublisher = (replica: Replica): Route => ({
+  method: 'GET',
+  path: '/publishers/:publisher_id',
+  gate: 'read',
+  summary: 'One publisher',
+  parameters: [PUBLISHER_ID],
+  answers: { 200: { description: 'The publisher', schema: publisher } },
+  refusals: [404, 422],
+  handle: ({ params }) => {
+    const found = replica.projection.publisher(readIntegerParameter(PUBLISHER_ID, params.publisher_id)!)
+    if (found === null) throw new EntrepotError('not_found', 'Publisher not found')
+    return json(onWire(found))
+  },
+})
+
+function newest({ projection }: Replica, offset: number, limit: number): Publisher[] {
+  const { publishers } = projection
+  const from = publishers.size - offset - limit
+  return publishers
+    .values()
+    .drop(Math.max(from, 0))
+    .take(Math.max(limit + Math.min(from, 0), 0))
+    .toArray()
+    .reverse()
+}
+
+function withIdentifier({ projection }: Replica, identifier: string, scheme: string): Publisher[] {
+  const publisher = projection.publisherOf(
+    scheme === 'eip191' ? identifier.toLowerCase() : identifier,
+    scheme,
+  )
+  return publisher === null ? [] : [publisher]
+}
+
+const onWire = ({ publisherId, storefrontUrl, scheme, identifier, createdAt }: Publisher) => ({
+  publisher_id: publisherId,
+  storefront_url: storefrontUrl,
+  identities: [{ scheme, identifier }],
+  created_at: formatTimestamp(createdAt),
+})

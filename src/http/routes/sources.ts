@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import type { SourceDetails, SourceStatus } from '../../domain/source-status.ts'
+import { EntrepotError } from '../../errors.ts'
+import { reportStatus, timeOf } from '../../gateway/status-report.ts'
+import { maySee } from '../../gateway/visible.ts'
+import { json, type Parameter, type Route } from '../route.ts'
+
+export type SourceBook = {
+  /** In configuration order. */
+  sources: readonly { status: () => SourceStatus | SourceDetails; refresh?: () => void }[]
+}
+
+const instant = z.string().describe('ISO 8601, UTC')
+
+const sourceStatus = z
+  .looseObject({
+    registry: z.string(),
+    mode: z.enum(['local', 'live', 'snapshot']),
+    visibility: z.enum(['public', 'private']),
+    state: z.enum(['loaded', 'stale', 'unavailable', 'not_yet_loaded']),
+    age_seconds: z.int().nullable().describe('Since it last answered'),
+    last_error: z.object({ reason: z.string(), at: instant }).nullable(),
+    schema_id: z.string().nullable(),
+    filters: z.array(z.string()).nullable(),
+    listings: z.int().nullable().describe('Open ones, as it last said'),
+    gaps: z
+      .array(
+        z.looseObject({
+          registry: z.string(),
+          state: z.enum(['unavailable', 'not_yet_loaded', 'skipped']),
+          reason: z.string().optional(),
+          age_seconds: z.int().optional().describe('Since it was heard of, where that is still shown'),
+        }),
+      )
+      .optional()
+      .describe('Of a gateway: what its latest answer said is missing in it'),
+  })
+  .meta({ id: 'SourceStatus' })
+
+const sourceDetails = sourceStatus
+  .extend({
+    breaker: z
+      .object({
+        state: z.enum(['closed', 'open', 'half_open']),
+        failures_in_a_row: z.int(),
+        retry_at: instant.nullable(),
+      })
+      .optional(),
+    cache: z.object({ fresh: z.int(), stale: z.int(), miss: z.int(), bytes: z.int() }).optional(),
+    calls: z
+      .object({
+        made: z.int(),
+        failed: z.int(),
+        retried: z.int(),
+        failures_by_reason: z.record(z.string(), z.int()),
+        ended: z.int(),
+        elapsed_ms: z.int().describe('Of all that have ended, together'),
+      })
+      .optional(),
+    items: z.object({ received: z.int(), invalid: z.int() }).optional(),
+  })
+  .meta({ id: 'SourceDetails' })
+
+export const listSources = ({ sources }: SourceBook): Route => ({
+  method: 'GET',
+  path: '/sources',
+  gate: 'read',
+  summary: 'How the sources behind the gateway are doing',
+  answers: {
+    200: {
+      description: 'Those that the reader may see',
+      schema: z.object({ sources: z.array(sourceStatus) }),
+    },
+  },
+  handle: ({ reader }) => {
+    const visible = sources.map(({ status }) => status()).filter((status) => maySee(reader, status))
+    const headers = { 'Cache-Control': 'no-store', Vary: 'Authorization' }
+    return { ...json({ sources: visible.map(reportStatus) }), headers }
+  },
+})
+
+export const listSourceDetails = ({ sources }: SourceBook): Route => ({
+  method: 'GET',
+  path: '/admin/sources',
+  gate: 'admin',
+  summary: 'How all sources are doing, with breakers, caches and calls',
+  answers: { 200: { description: 'All of them', schema: z.object({ sources: z.array(sourceDetails) }) } },
+  handle: () => ({
+    ...json({ sources: sources.map(({ status }) => detailsOnWire(status())) }),
+    headers: { 'Cache-Control': 'no-store' },
+  }),
+})
+
+const NAME: Parameter = {
+  name: 'name',
+  in: 'path',
+  description: 'Name of the upstream',
+  schema: { type: 'string' },
+}
+
+export const refreshSource = ({ sources }: SourceBook): Route => ({
+  method: 'POST',
+  path: '/admin/sources/:name/refresh',
+  gate: 'admin',
+  summary: 'Forget what an upstream has said, and ask it anew',
+  parameters: [NAME],
+  answers: { 202: { description: 'Its pages are dropped; its filter spec and snapshot are on their way' } },
+  refusals: [404],
+  handle: ({ params }) => {
+    const source = sources.find(({ status }) => status().name === params.name)
+    if (source?.refresh === undefined)
+      throw new EntrepotError('not_found', `There is no upstream ${JSON.stringify(params.name)}`)
+    source.refresh()
+    return { status: 202 }
+  },
+})
+
+function detailsOnWire(status: SourceStatus | SourceDetails) {
+  if (!('calls' in status)) return reportStatus(status)
+  const { breaker, cache, calls, items } = status
+  return {
+    ...reportStatus(status),
+    breaker: {
+      state: breaker.state,
+      failures_in_a_row: breaker.failuresInARow,
+      retry_at: breaker.retryAt === null ? null : timeOf(breaker.retryAt),
+    },
+    cache,
+    calls: {
+      made: calls.made,
+      failed: calls.failed,
+      retried: calls.retried,
+      failures_by_reason: calls.failuresByReason,
+      ended: calls.ended,
+      elapsed_ms: Math.round(calls.elapsedMs),
+    },
+    items,
+  }
+}

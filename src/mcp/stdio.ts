@@ -1,0 +1,59 @@
+import type { Readable, Writable } from 'node:stream'
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
+import {
+  CancelledNotificationSchema,
+  isJSONRPCRequest,
+  type RequestId,
+} from '@modelcontextprotocol/sdk/types.js'
+import type { Discovery } from '../gateway/discovery.ts'
+import { EarlierPages } from './earlier-pages.ts'
+import { createServer, type ServerOptions } from './server.ts'
+
+/** Longest message, and most input buffered for one; more ends the session. */
+const MAX_MESSAGE_BYTES = 1024 * 1024
+
+type Stdio = { stdin: Readable; stdout: Writable }
+
+/** Runs until the client closes its end and all requests are answered. `stdout` carries only messages. */
+export async function serveStdio(
+  discovery: Discovery,
+  { stdin, stdout }: Stdio,
+  options: ServerOptions,
+): Promise<void> {
+  const transport = new StdioServerTransport(stdin, stdout, { maxBufferSize: MAX_MESSAGE_BYTES })
+  const server = createServer(new EarlierPages().dropRepeats(discovery), options)
+  server.server.onerror = options.onFault
+  await server.connect(transport)
+  const answered = countAnswers(transport)
+  await new Promise<void>((resolve) => {
+    server.server.onclose = resolve
+    stdin.once('end', () => void answered().then(resolve))
+    stdin.once('close', () => void answered().then(resolve))
+  })
+  await server.close()
+}
+
+/** Resolves once every request so far is answered. */
+function countAnswers(transport: StdioServerTransport): () => Promise<void> {
+  const open = new Set<RequestId>()
+  let whenDone = (): void => {}
+  const { onmessage } = transport
+  transport.onmessage = (message) => {
+    const cancelled = CancelledNotificationSchema.safeParse(message)
+    if (isJSONRPCRequest(message)) open.add(message.id)
+    // Cancelled requests get no answer.
+    else if (cancelled.success) open.delete(cancelled.data.params.requestId ?? '')
+    onmessage?.(message)
+  }
+  const send = transport.send.bind(transport)
+  transport.send = async (message) => {
+    await send(message)
+    if ('id' in message && message.id !== undefined) open.delete(message.id)
+    if (open.size === 0) whenDone()
+  }
+  return () =>
+    new Promise((resolve) => {
+      whenDone = resolve
+      if (open.size === 0) resolve()
+    })
+}
