@@ -6,15 +6,14 @@ import { systemClock } from '../domain/clock.ts'
 import type { Source } from '../domain/reading.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import { limitConcurrency } from '../upstream/call/limit-concurrency.ts'
-import { createAgent } from '../upstream/http/agent.ts'
+import { pushDownFilters } from '../upstream/filter-pushdown.ts'
+import { createAgent, isPrivateAddress } from '../upstream/http/agent.ts'
 import { ACCEPT_ENCODING, send } from '../upstream/http/client.ts'
 import { createGet } from '../upstream/http/get.ts'
-import { isPrivateAddress } from '../upstream/http/private-addresses.ts'
 import { liveSource, refuseLongScan } from '../upstream/live-source.ts'
 import { createFetchPage, MAX_PAGE_BYTES } from '../upstream/page/fetch-page.ts'
 import { PublisherDirectory } from '../upstream/publisher-directory.ts'
 import { readRun } from '../upstream/reading/read-run.ts'
-import { pushDownFilters } from '../upstream/spec/filter-pushdown.ts'
 
 type Agent = ReturnType<typeof createAgent>
 

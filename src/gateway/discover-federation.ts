@@ -6,8 +6,8 @@ import type { Discovery, KnownFilter, SourceNote } from './discovery.ts'
 import { renderItem } from './envelope.ts'
 import type { FindListing } from './find-listing.ts'
 import type { ReadPage } from './pages.ts'
-import { reportStatus } from './status-report.ts'
-import { maySee } from './visible.ts'
+import { reportStatus } from './source-report.ts'
+import { maySee } from './sources.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 export type DiscoverableFederation = {

@@ -5,11 +5,15 @@ import type { ListingQuery } from '../domain/query.ts'
 import type { Item, NamedSource, Range } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { EntrepotError } from '../errors.ts'
-import { nothingUsable } from './assert-answerable.ts'
 import { type MergedItem, mergeCopies } from './merged-item.ts'
-import { type FanOutOptions, type Outcome, rankSources, skipAsLoop } from './outcome.ts'
-import { countReturned, describeOutcomes, isComplete, type SourceReport } from './source-report.ts'
-import { visibleSources } from './visible.ts'
+import {
+  countReturned,
+  describeOutcomes,
+  isComplete,
+  nothingUsable,
+  type SourceReport,
+} from './source-report.ts'
+import { type FanOutOptions, type Outcome, rankSources, skipAsLoop, visibleSources } from './sources.ts'
 
 type FindListingOptions = { sources: readonly NamedSource[]; budgetMs: number; clock: Clock }
 

@@ -12,12 +12,13 @@ import {
   groupOf,
   isSameCopy,
   type KnownListing,
+  type MergedItem,
+  mergeGroup,
   newListing,
   newListingOf,
-} from './copies.ts'
-import { type MergedItem, mergeGroup } from './merged-item.ts'
-import { type Outcome, rankSources } from './outcome.ts'
+} from './merged-item.ts'
 import { type SourceHint, SourceReader } from './source-reader.ts'
+import { type Outcome, rankSources } from './sources.ts'
 
 export type ResumePoint = {
   after: { position: Micros; rank: number; listingId: string }

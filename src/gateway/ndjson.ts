@@ -5,13 +5,11 @@ import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { endOfMs } from '../domain/timestamp.ts'
-import { assertAnswerable } from './assert-answerable.ts'
 import { renderItem } from './envelope.ts'
 import { MergedSequence } from './merge.ts'
 import type { MergedItem } from './merged-item.ts'
-import { type FanOutOptions, type Outcome, skipAsLoop } from './outcome.ts'
-import { countReturned, describeOutcomes } from './source-report.ts'
-import { visibleSources } from './visible.ts'
+import { assertAnswerable, countReturned, describeOutcomes } from './source-report.ts'
+import { type FanOutOptions, type Outcome, skipAsLoop, visibleSources } from './sources.ts'
 
 const CHUNK_BYTES = 64 * 1024
 

@@ -6,13 +6,11 @@ import type { NamedSource } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
-import { assertAnswerable } from './assert-answerable.ts'
 import type { Cursors } from './cursor.ts'
 import { MergedSequence } from './merge.ts'
 import type { MergedItem } from './merged-item.ts'
-import { type FanOutOptions, type Outcome, rankSources, skipAsLoop } from './outcome.ts'
-import { countReturned, describeOutcomes, type SourceReport } from './source-report.ts'
-import { visibleSources } from './visible.ts'
+import { assertAnswerable, countReturned, describeOutcomes, type SourceReport } from './source-report.ts'
+import { type FanOutOptions, type Outcome, rankSources, skipAsLoop, visibleSources } from './sources.ts'
 
 /** Last listing for pages by offset with a live source, of which all listings before have to be read. */
 const MAX_LIVE_PREFIX = 2000

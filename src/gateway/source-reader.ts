@@ -11,7 +11,7 @@ import {
 } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { type Micros, parseTimestamp } from '../domain/timestamp.ts'
-import type { Outcome } from './outcome.ts'
+import type { Outcome } from './sources.ts'
 
 /** `offset` is approximate. */
 export type SourceHint = {

@@ -3,12 +3,13 @@ import type { MissingSource } from '../domain/missing-source.ts'
 import type { NamedSource, ReadingInfo } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { SourceReason } from '../domain/source-reason.ts'
-import type { SourceDetails } from '../domain/source-status.ts'
+import type { SourceDetails, SourceStatus } from '../domain/source-status.ts'
+import { EntrepotError } from '../errors.ts'
 import type { MergedItem } from './merged-item.ts'
-import type { Outcome } from './outcome.ts'
+import type { FanOutOptions, Outcome } from './sources.ts'
 
 /** `skipped`: the source works, but cannot answer this question. */
-export type SourceState = 'loaded' | 'stale' | 'unavailable' | 'not_yet_loaded' | 'skipped'
+type SourceState = 'loaded' | 'stale' | 'unavailable' | 'not_yet_loaded' | 'skipped'
 
 export type SourceReport = {
   /** `eu/curated` for a source that the gateway `eu` reports as missing. */
@@ -98,7 +99,7 @@ function reportReading(
   }
 }
 
-export function reportMissing(
+function reportMissing(
   gateway: string,
   { registry, state, reason, ageSeconds, via }: MissingSource,
 ): SourceReport {
@@ -157,4 +158,79 @@ function explainSource(
       excluded.map(({ filter, byValue, missing }) => [filter, { by_value: byValue, missing }]),
     ),
   }
+}
+
+/** An entry of `GET /sources`. */
+export const reportStatus = ({ name, mode, visibility, state, ...status }: SourceStatus) => ({
+  registry: name,
+  mode,
+  visibility,
+  state,
+  age_seconds: status.ageSeconds === null ? null : Math.floor(status.ageSeconds),
+  last_error:
+    status.lastError === null ? null : { reason: status.lastError.reason, at: timeOf(status.lastError.at) },
+  schema_id: status.schemaId,
+  filters: status.filters,
+  listings: status.listings,
+  ...(status.missing === undefined
+    ? {}
+    : { gaps: status.missing.map((entry) => describeMissingSource(name, entry)) }),
+})
+
+function describeMissingSource(name: string, missing: MissingSource) {
+  const { matched: _, returned: __, ...note } = reportMissing(name, missing)
+  return note
+}
+
+/** ISO 8601, of ms since the Unix epoch. */
+export const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString()
+
+/**
+ * Refuses an answer that a reader could mistake for "nothing found": from no source, or empty without any
+ * upstream.
+ * @throws EntrepotError `source_incomplete`, `unavailable` or `timeout`, with `sources` among its members
+ */
+export function assertAnswerable(
+  {
+    total,
+    sources,
+    outcomes,
+  }: { total: number; sources: readonly SourceReport[]; outcomes: readonly Outcome[] },
+  { requireAll = false, isLoop = false }: FanOutOptions,
+): void {
+  if (requireAll && sources.some(({ state }) => state !== 'loaded'))
+    throw new EntrepotError('source_incomplete', 'Not every Registry has a current answer: see sources', {
+      members: { sources },
+    })
+  if (!outcomes.some(hasAnswered)) throw nothingUsable(outcomes, sources, isLoop)
+  const upstreams = outcomes.filter((outcome) => outcome.source.mode !== 'local' && !isLoopSkip(outcome))
+  if (total === 0 && upstreams.length > 0 && !upstreams.some(hasAnswered) && !isLoop)
+    throw nothingUsable(upstreams, sources, isLoop)
+}
+
+export function nothingUsable(
+  failed: readonly Outcome[],
+  sources: readonly SourceReport[],
+  isLoop: boolean,
+): EntrepotError {
+  const members = { sources }
+  if (isLoop)
+    return new EntrepotError('loop', 'The question has been through this gateway before', { members })
+  const isLate = failed.length > 0 && failed.every(({ result }) => hasReason(result, 'timeout'))
+  return isLate
+    ? new EntrepotError('timeout', 'No Registry answered in time: see sources', { members })
+    : new EntrepotError('unavailable', 'No Registry could answer: see sources', { members })
+}
+
+/** The gateway where the question began reads that source itself. */
+function isLoopSkip({ result }: Outcome): boolean {
+  return hasReason(result, 'loop')
+}
+
+function hasReason(result: Outcome['result'], reason: SourceError['reason']): boolean {
+  return result instanceof SourceError && result.reason === reason
+}
+
+function hasAnswered({ result }: Outcome): boolean {
+  return !(result instanceof SourceError)
 }

@@ -6,7 +6,7 @@ import { type FederatedSpec, federate } from '../filter-spec/federated.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { filterNameOf } from '../filter-spec/reserved.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
-import { maySee } from './visible.ts'
+import { maySee } from './sources.ts'
 
 export type SpecSource = {
   name: string

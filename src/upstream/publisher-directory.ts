@@ -4,7 +4,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts
 import { nestingDepth } from '../domain/json-walk.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { Get } from './http/get.ts'
-import { asAddress, type PageItem } from './page/page-item.ts'
+import { asAddress } from './page/envelope.ts'
+import type { PageItem } from './page/listing-page.ts'
 
 const PUBLISHERS_PAGE = 200
 const MAX_PUBLISHERS_BYTES = 1024 * 1024

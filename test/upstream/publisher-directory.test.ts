@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { createGet } from '../../src/upstream/http/get.ts'
+import { scannerOf } from '../../src/upstream/page/item-scanner.ts'
 import { ListingPage } from '../../src/upstream/page/listing-page.ts'
-import { scannerOf } from '../../src/upstream/page/scanner-of.ts'
 import {
   PUBLISHER_FRESH_MS,
   PUBLISHERS_WAIT_MS,

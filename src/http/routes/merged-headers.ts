@@ -6,8 +6,8 @@ import type { CacheDecision } from '../../domain/freshness.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { CURSOR_SECONDS } from '../../gateway/cursor.ts'
 import type { FoundListing } from '../../gateway/find-listing.ts'
-import type { Outcome } from '../../gateway/outcome.ts'
 import type { MergedPage } from '../../gateway/pages.ts'
+import type { Outcome } from '../../gateway/sources.ts'
 
 export type MergedHeaderOptions = {
   gatewayId: string

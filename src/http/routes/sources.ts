@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { SourceDetails, SourceStatus } from '../../domain/source-status.ts'
 import { EntrepotError } from '../../errors.ts'
-import { reportStatus, timeOf } from '../../gateway/status-report.ts'
-import { maySee } from '../../gateway/visible.ts'
+import { reportStatus, timeOf } from '../../gateway/source-report.ts'
+import { maySee } from '../../gateway/sources.ts'
 import { json, type Parameter, type Route } from '../route.ts'
 
 export type SourceBook = {

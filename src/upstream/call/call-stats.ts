@@ -3,6 +3,7 @@ import type { MissingSource } from '../../domain/missing-source.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { isAboutQuestion } from '../../domain/source-reason.ts'
 import type { SourceDetails, SourceStatus } from '../../domain/source-status.ts'
+import type { UpstreamOptions } from '../../domain/upstream.ts'
 import type { FetchPage } from '../page/fetch-page.ts'
 
 export class CallStats {
@@ -73,5 +74,32 @@ export class CallStats {
     if (isAboutQuestion(reason)) return
     this.isAnswering = false
     this.lastError = { reason, at }
+  }
+}
+
+/** Follows OpenTelemetry's HTTP conventions. */
+export function traceCall(upstream: Pick<UpstreamOptions, 'url'>, fetch: FetchPage): FetchPage {
+  const { hostname, port, protocol, href } = new URL(`${upstream.url}/listings`)
+  const attributes = {
+    'http.request.method': 'GET',
+    'server.address': hostname,
+    'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+    'url.full': href,
+  }
+  return async (query, request) => {
+    if (query.trace?.begin === undefined) return fetch(query, request)
+    const span = query.trace.begin('GET', 'client', attributes)
+    try {
+      const page = await fetch({ ...query, trace: span }, request)
+      span.set({ 'http.response.status_code': 200, 'entrepot.source.items': page.items.length })
+      span.end()
+      return page
+    } catch (error) {
+      const reason = error instanceof SourceError ? error.reason : 'fault'
+      const status = /^http_(\d+)$/.exec(reason)?.[1]
+      if (status !== undefined) span.set({ 'http.response.status_code': Number(status) })
+      span.end(reason)
+      throw error
+    }
   }
 }

@@ -1,20 +1,23 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import type { MissingOptions, MissingSource } from '../../domain/missing-source.ts'
-import { describeMissing, missingInProblem } from '../../domain/missing-source.ts'
+import { isJsonObject, type JsonValue, parseJson } from '../../domain/json.ts'
+import { objectMembers } from '../../domain/json-members.ts'
+import {
+  describeMissing,
+  type MissingOptions,
+  type MissingSource,
+  missingInProblem,
+} from '../../domain/missing-source.ts'
 import { isPseudonym } from '../../domain/pseudonym.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { traceHeaders } from '../../domain/trace.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
-import { cacheDirectives } from '../http/cache-directives.ts'
 import { type HttpResponse, send } from '../http/client.ts'
 import { parseRetryAfter, reasonOfStatus } from '../http/errors.ts'
-import { loopHeaders, rejectKeyEcho, requestHeaders } from '../http/headers.ts'
-import { ListingPage, type PageOptions } from './listing-page.ts'
-import { NO_LISTING, wrapListing } from './one-listing.ts'
-import { refusedFilters } from './refused-filters.ts'
-import { scannerOf } from './scanner-of.ts'
+import { cacheDirectives, loopHeaders, rejectKeyEcho, requestHeaders } from '../http/get.ts'
+import { scannerOf } from './item-scanner.ts'
+import { ListingPage, MAX_ITEM_BYTES, type PageOptions } from './listing-page.ts'
 
 /** After decompression. */
 export const MAX_PAGE_BYTES = 8 * 1024 * 1024
@@ -181,4 +184,69 @@ function isJson(headers: IncomingHttpHeaders): boolean {
 /** A gateway also refuses offsets and cursors with 400. */
 function isAboutPaging(body: Buffer): boolean {
   return /"(offset \+ limit|cursor:)/.test(body.toString('latin1', 0, 2000))
+}
+
+const NO_LISTING = Buffer.from('{"items":[],"count":0,"total_after_filter":0}')
+
+/** A gateway's answer also has `sources`. */
+const MAX_AROUND_BYTES = 64 * 1024
+
+/**
+ * @throws SourceError `not_json` | `too_large` | `bad_envelope`, the last also for a listing of another id
+ */
+function wrapListing(body: Buffer, listingId: string): Buffer {
+  if (body.length > MAX_ITEM_BYTES + MAX_AROUND_BYTES)
+    throw new SourceError('too_large', 'the listing is longer than a listing may be')
+  const value = parse(body)
+  // The deployed clients also accept a bare row.
+  const listing = isJsonObject(value) && isJsonObject(value.listing) ? value.listing : value
+  if (!isJsonObject(listing) || listing.listing_id !== listingId)
+    throw new SourceError('bad_envelope', 'the answer is not the listing that was asked for')
+  const row = listing === value ? body : memberOf(body, 'listing')
+  const { complete, sources } = listing === value || !isJsonObject(value) ? {} : value
+  const missing = complete === false ? `,"complete":false,"sources":${JSON.stringify(sources ?? [])}` : ''
+  return Buffer.concat([PAGE_START, row, Buffer.from(`],"count":1,"total_after_filter":1${missing}}`)])
+}
+
+const PAGE_START = Buffer.from('{"items":[')
+
+function memberOf(body: Buffer, name: string): Buffer {
+  const member = objectMembers(body).findLast((one) => one.name === name)!
+  return body.subarray(member.value.start, member.value.end)
+}
+
+function parse(body: Buffer): JsonValue {
+  try {
+    return JSON.parse(body.toString())
+  } catch (cause) {
+    throw new SourceError('not_json', 'the answer is not JSON', { cause })
+  }
+}
+
+/** Those that the `detail` of a 400 names, or else all. */
+function refusedFilters(
+  body: Buffer,
+  filters: readonly (readonly [name: string, value: string])[],
+): string[] {
+  const asked = [...new Set(filters.map(([name]) => plainName(name)))]
+  const words = new Set(
+    detailOf(body)
+      .split(/[^\w.-]+/)
+      .map((word) => plainName(word.replace(/\.+$/, ''))),
+  )
+  const named = asked.filter((name) => words.has(name))
+  return named.length > 0 ? named : asked
+}
+
+/** `strict.gpu_model` → `gpu_model` */
+const plainName = (name: string): string => name.replace(/^strict\./, '')
+
+function detailOf(body: Buffer): string {
+  try {
+    const value = parseJson(body.toString())
+    return isJsonObject(value) && typeof value.detail === 'string' ? value.detail : ''
+  } catch {
+    // A refusal in another form names no filter.
+    return ''
+  }
 }

@@ -1,11 +1,13 @@
 import { isJsonObject, type JsonValue, parseJson } from '../../domain/json.ts'
 import { walkValue } from '../../domain/json-walk.ts'
+import type { ListingQuery } from '../../domain/query.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
 import type { Criterion } from '../../filter-spec/criteria.ts'
 import { passes } from '../../filter-spec/evaluate.ts'
 import type { Path } from '../../filter-spec/path.ts'
 import { pathKey } from '../../filter-spec/path-key.ts'
 import { toScalar } from '../../filter-spec/scalar.ts'
+import { unsentFilters } from '../../filter-spec/unsent-filters.ts'
 import { FoundValues } from '../../listing-index/found-values.ts'
 import { type PathTree, pathTree, walkPaths } from '../../listing-index/path-tree.ts'
 import { RowScanner } from '../../listing-index/row-scanner.ts'
@@ -148,4 +150,26 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
 function isListingId(id: unknown): id is string {
   if (typeof id !== 'string' || id.length === 0 || id.length > MAX_ID_LENGTH) return false
   return !CONTROL.test(id) && id.isWellFormed()
+}
+
+/** Shared by all upstreams. */
+const KNOWN = new WeakMap<readonly Criterion[], Map<string | null, ItemScanner>>()
+
+/** Checks what the upstream should have applied: the status and the sent filters. */
+export function scannerOf(query: ListingQuery): ItemScanner {
+  const { criteria, listingId } = query
+  if (listingId !== undefined) return scannerFor(NO_CRITERIA, null)
+  const unsent = unsentFilters(query)
+  const sent = unsent.length === 0 ? criteria : criteria.filter(({ filter }) => !unsent.includes(filter.name))
+  return scannerFor(sent.length === 0 ? NO_CRITERIA : sent, query.status)
+}
+
+const NO_CRITERIA: readonly Criterion[] = []
+
+function scannerFor(criteria: readonly Criterion[], status: string | null): ItemScanner {
+  const known = KNOWN.get(criteria) ?? new Map<string | null, ItemScanner>()
+  KNOWN.set(criteria, known)
+  const scanner = known.get(status) ?? new ItemScanner(criteria, status)
+  known.set(status, scanner)
+  return scanner
 }

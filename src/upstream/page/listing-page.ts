@@ -1,24 +1,22 @@
-import { isUtf8 } from 'node:buffer'
 import { type Directives, NO_DIRECTIVES } from '../../domain/freshness.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json.ts'
+import { isJsonObject, type JsonValue } from '../../domain/json.ts'
 import { JsonCheck } from '../../domain/json-check.ts'
-import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../../domain/json-walk.ts'
+import { withoutMember } from '../../domain/json-members.ts'
+import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../../domain/json-walk.ts'
 import { type MissingOptions, type MissingSource, readMissing } from '../../domain/missing-source.ts'
-import { SourceError } from '../../domain/source-error.ts'
+import type { Item, Origin } from '../../domain/reading.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import type { UpstreamKind } from '../../domain/upstream.ts'
-import { RowText } from '../../listing-index/row-text.ts'
-import { skipSpace, skipValue } from '../../listing-index/skip-json.ts'
+import type { RowText } from '../../listing-index/row-text.ts'
+import { skipSpace } from '../../listing-index/skip-json.ts'
+import { badEnvelope, type Meta, NO_META, notJson, readEnvelope, readMeta } from './envelope.ts'
 import type { ItemScanner } from './item-scanner.ts'
-import { MAX_ITEM_BYTES, NO_META, PageItem, readMeta } from './page-item.ts'
 
 export const MAX_PAGE_ITEMS = 200
+export const MAX_ITEM_BYTES = 65_536
 /** More deeply nested listings are unreadable. */
 const MAX_ITEM_DEPTH = 32
-/** Limits of an envelope, without its items. */
-const MAX_MEMBERS = 256
-const MAX_ENVELOPE_BYTES = 512 * 1024
-const MAX_CURSOR_LENGTH = 12_288
+const MAX_META_BYTES = 256 * 1024
 
 export type PageOptions = {
   kind: UpstreamKind
@@ -27,7 +25,7 @@ export type PageOptions = {
   /** On a gateway's later pages, the number of items before. */
   offset: number
   resume?: string | undefined
-  directives?: Directives
+  directives?: Directives | undefined
   gatewayId?: string | undefined
 }
 
@@ -37,7 +35,7 @@ export class ListingPage {
   /** Readable items, in the upstream's order. */
   readonly items: PageItem[] = []
   /** Including unreadable items. */
-  readonly received: number
+  received = 0
   /** As reported, but at least `received`. */
   readonly total: number
   readonly missing: readonly MissingSource[] | undefined
@@ -55,28 +53,24 @@ export class ListingPage {
 
   /** @throws SourceError `not_json` | `bad_envelope`, the latter also where all items are unreadable */
   constructor(bytes: Buffer, { kind, scanner, missing, ...options }: PageOptions) {
-    if (!isUtf8(bytes)) throw notJson()
     this.bytes = bytes
     this.offset = options.offset
     this.resume = options.resume
     this.directives = options.directives ?? NO_DIRECTIVES
     this.gatewayId = options.gatewayId
-    const row = loaded(bytes)
-    const scan = { kind, scanner, count: 0 }
-    const items = findItems(row, (start) => this.#scanItems(row, start, scan))
-    this.received = scan.count
-    this.#bounds = BOUNDS.slice(0, 2 * scan.count)
-    this.#times = TIMES.slice(0, 2 * scan.count)
-    const envelope = readEnvelope(bytes, items)
-    this.total = Math.max(totalOf(envelope), this.received)
-    this.missing = readMissing(envelope, missing) ?? undefined
-    this.isGateway = kind === 'gateway' && typeof envelope.complete === 'boolean'
-    this.nextCursor = this.isGateway ? asCursor(envelope.next_cursor) : undefined
-    if (this.items.length === 0 && !this.#isEmptyOrLong()) throw badEnvelope('none of its items is readable')
-  }
-
-  get retainedBytes(): number {
-    return PAGE_HEAP_BYTES + this.bytes.length
+    const envelope = readEnvelope(bytes, (row, start) => this.#scanItems(row, start, kind, scanner))
+    const { members } = envelope
+    this.#bounds = BOUNDS.slice(0, 2 * this.received)
+    this.#times = TIMES.slice(0, 2 * this.received)
+    this.total = Math.max(envelope.total, this.received)
+    this.missing = readMissing(members, missing) ?? undefined
+    this.isGateway = kind === 'gateway' && typeof members.complete === 'boolean'
+    this.nextCursor = this.isGateway ? envelope.nextCursor : undefined
+    // A seller can make a listing too long, but not an item that is not a listing.
+    const isLong = (end: number, n: number): boolean =>
+      n % 2 === 1 && end - this.#bounds[n - 1]! > MAX_ITEM_BYTES
+    if (this.items.length === 0 && this.received > 0 && !this.#bounds.some(isLong))
+      throw badEnvelope('none of its items is readable')
   }
 
   createdAt(index: number): Micros {
@@ -97,37 +91,30 @@ export class ListingPage {
     return this.bytes.subarray(start, end)
   }
 
-  /** A seller can make a listing too long, but not an item that is not a listing. */
-  #isEmptyOrLong(): boolean {
-    if (this.received === 0) return true
-    return this.#bounds.some((end, n) => n % 2 === 1 && end - this.#bounds[n - 1]! > MAX_ITEM_BYTES)
-  }
-
-  #scanItems(row: RowText, at: number, scan: Scan): number {
-    const { kind, scanner } = scan
-    if (row.bytes[at] !== OPEN_BRACKET) throw badEnvelope('items is not an array')
-    let position = skipSpace(row, at + 1)
-    if (row.bytes[position] === CLOSE_BRACKET) return position + 1
+  #scanItems(row: RowText, start: number, kind: UpstreamKind, scanner: ItemScanner): number {
+    if (row.bytes[start] !== OPEN_BRACKET) throw badEnvelope('items is not an array')
+    let at = skipSpace(row, start + 1)
+    if (row.bytes[at] === CLOSE_BRACKET) return at + 1
     for (;;) {
-      if (scan.count === MAX_PAGE_ITEMS) throw badEnvelope(`it holds more than ${MAX_PAGE_ITEMS} items`)
-      const end = scanner.scan(row, position)
-      if (end === position || end >= row.length) throw notJson()
+      if (this.received === MAX_PAGE_ITEMS) throw badEnvelope(`it holds more than ${MAX_PAGE_ITEMS} items`)
+      const end = scanner.scan(row, at)
+      if (end === at || end >= row.length) throw notJson()
       const { listingId, createdAt, hasMeta } = scanner
-      const meta = hasMeta && listingId !== null ? this.#metaOf(kind, position, end) : null
-      if (listingId !== null) this.items.push(new PageItem(this, scan.count, scanner, meta))
-      const slot = 2 * scan.count++
-      BOUNDS[slot] = position
+      const meta = hasMeta && listingId !== null ? this.#metaOf(kind, at, end) : null
+      if (listingId !== null) this.items.push(new PageItem(this, this.received, scanner, meta))
+      const slot = 2 * this.received++
+      BOUNDS[slot] = at
       BOUNDS[slot + 1] = end
       TIMES[slot] = createdAt
       TIMES[slot + 1] = meta?.position ?? createdAt
-      position = skipSpace(row, end)
-      if (row.bytes[position] === CLOSE_BRACKET) return position + 1
-      if (row.bytes[position] !== COMMA) throw notJson()
-      position = skipSpace(row, position + 1)
+      at = skipSpace(row, end)
+      if (row.bytes[at] === CLOSE_BRACKET) return at + 1
+      if (row.bytes[at] !== COMMA) throw notJson()
+      at = skipSpace(row, at + 1)
     }
   }
 
-  #metaOf(kind: UpstreamKind, start: number, end: number) {
+  #metaOf(kind: UpstreamKind, start: number, end: number): Meta {
     if (kind !== 'gateway' || end - start > MAX_ITEM_BYTES + MAX_META_BYTES) return NO_META
     try {
       const document: JsonValue = JSON.parse(this.bytes.toString('utf8', start, end))
@@ -138,90 +125,68 @@ export class ListingPage {
   }
 }
 
-const PAGE_HEAP_BYTES = 1024
-const MAX_META_BYTES = 256 * 1024
-
-const OTHER_JSON = /^(\[|"|-?\d|null\b|true\b|false\b)/
-
-type Span = { start: number; end: number }
-type Scan = { kind: UpstreamKind; scanner: ItemScanner; count: number }
-
-/** Of the current page. */
+/** Of the page that is being read. */
 const BOUNDS = new Int32Array(2 * MAX_PAGE_ITEMS)
 const TIMES = new Float64Array(2 * MAX_PAGE_ITEMS)
 
-/** For all pages that fit. */
-const SHARED_ROW = new RowText(MAX_ENVELOPE_BYTES)
+/** Checks its bytes on access: most listings are never shown. */
+export class PageItem implements Item {
+  readonly listingId: string
+  readonly storefrontUrl: string | null
+  readonly publisherId: number | null
+  publisher: string | null
+  readonly origin?: Origin
+  readonly isMatch: boolean
+  readonly #page: ListingPage
+  readonly #index: number
+  readonly #hasMeta: boolean
 
-function loaded(bytes: Buffer): RowText {
-  const row = bytes.length <= MAX_ENVELOPE_BYTES ? SHARED_ROW : new RowText(bytes.length)
-  row.load(bytes)
-  return row
-}
-
-/** Refuses two `items`: parsers differ about which counts. */
-function findItems(row: RowText, scan: (start: number) => number): Span {
-  const { bytes } = row
-  let found: Span | null = null
-  let position = skipSpace(row, 0)
-  if (position >= row.length) throw notJson()
-  if (bytes[position] !== OPEN_BRACE)
-    throw OTHER_JSON.test(bytes.toString('latin1', position, Math.min(position + 6, row.length)))
-      ? badEnvelope('it is not an object')
-      : notJson()
-  position = skipSpace(row, position + 1)
-  for (let members = 0; bytes[position] === QUOTE && position < row.length; members++) {
-    if (members === MAX_MEMBERS) throw badEnvelope(`it has more than ${MAX_MEMBERS} members`)
-    const nameEnd = skipValue(row, position)
-    const start = skipSpace(row, skipSpace(row, nameEnd) + 1)
-    const isArray = isItems(bytes, position, nameEnd)
-    if (isArray && found !== null) throw badEnvelope('it has items twice')
-    const end = isArray ? scan(start) : skipValue(row, start)
-    if (isArray) found = { start, end }
-    position = skipSpace(row, end)
-    if (bytes[position] === COMMA) position = skipSpace(row, position + 1)
+  constructor(page: ListingPage, index: number, scanner: ItemScanner, meta: Meta | null) {
+    this.#page = page
+    this.#index = index
+    this.listingId = scanner.listingId!
+    this.storefrontUrl = scanner.storefrontUrl
+    this.publisherId = scanner.publisherId
+    this.isMatch = scanner.isMatch
+    this.publisher = meta?.publisher ?? null
+    this.#hasMeta = meta !== null
+    if (meta?.origin !== undefined) this.origin = meta.origin
   }
-  if (bytes[position] !== CLOSE_BRACE || position >= row.length) throw notJson()
-  if (found === null) throw badEnvelope('it has no items')
-  return found
-}
 
-function isItems(bytes: Buffer, start: number, end: number): boolean {
-  const text = bytes.toString('utf8', start, end)
-  if (!text.includes('\\')) return text === '"items"'
-  try {
-    return JSON.parse(text) === 'items'
-  } catch {
-    return false
+  get createdAt(): Micros {
+    return this.#page.createdAt(this.#index)
+  }
+
+  get position(): Micros {
+    return this.#page.position(this.#index)
+  }
+
+  /** @throws SyntaxError as `ListingPage.bytesOf` */
+  get bytes(): Uint8Array {
+    const bytes = this.#page.bytesOf(this.#index)
+    return this.#hasMeta ? withoutMember(bytes, '_meta') : bytes
+  }
+
+  get offset(): number {
+    return this.#page.offset + this.#index
+  }
+
+  get resume(): string | undefined {
+    return this.#page.resume
+  }
+
+  /** A copy that does not keep its page in memory. */
+  toItem(): Item {
+    const { bytes, listingId, createdAt, position, storefrontUrl, publisher, origin } = this
+    const item = { bytes, listingId, createdAt, position, storefrontUrl, publisher }
+    return origin === undefined ? item : { ...item, origin }
   }
 }
 
-function readEnvelope(bytes: Buffer, { start, end }: Span): JsonObject {
-  const around = bytes.length - (end - start)
-  if (around > MAX_ENVELOPE_BYTES)
-    throw badEnvelope(`more than ${MAX_ENVELOPE_BYTES} bytes of it are not items`)
-  try {
-    const value: JsonValue = JSON.parse(`${bytes.toString('utf8', 0, start)}[]${bytes.toString('utf8', end)}`)
-    if (isJsonObject(value)) return value
-  } catch (cause) {
-    throw notJson(cause)
-  }
-  throw badEnvelope('it is not an object')
-}
-
-function totalOf({ total_after_filter: total }: JsonObject): number {
-  if (typeof total === 'number' && Number.isSafeInteger(total) && total >= 0) return total
-  throw badEnvelope('total_after_filter is not a count')
-}
-
-function asCursor(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' && value.length <= MAX_CURSOR_LENGTH ? value : undefined
-}
-
-function notJson(cause?: unknown): SourceError {
-  return new SourceError('not_json', 'the answer is not JSON', { cause })
-}
-
-function badEnvelope(what: string): SourceError {
-  return new SourceError('bad_envelope', `the answer is not a listing envelope: ${what}`)
+/** Unique within an upstream. Ids have no line feeds, so keys sort as ids do. */
+export function listingKey(item: PageItem, kind: UpstreamKind): string {
+  const { listingId, publisherId, publisher, storefrontUrl, origin } = item
+  return kind === 'gateway' && origin !== undefined
+    ? `${listingId}\n${publisherId}\n${publisher}\n${storefrontUrl}`
+    : listingId
 }

@@ -3,8 +3,8 @@ import type { ListingQuery } from '../../domain/query.ts'
 import type { Range } from '../../domain/reading.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import type { FetchPage, PageRequest } from '../page/fetch-page.ts'
+import type { PageItem } from '../page/listing-page.ts'
 import { type ListingPage, MAX_PAGE_ITEMS } from '../page/listing-page.ts'
-import type { PageItem } from '../page/page-item.ts'
 import { Run, type RunUpstream } from './run.ts'
 
 /** Overlap of two pages: so many listings may be deleted between two requests without harm. */

@@ -5,7 +5,7 @@ import { SourceError } from '../../domain/source-error.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
 import type { ListingPage } from '../page/listing-page.ts'
-import { listingKey, type PageItem } from '../page/page-item.ts'
+import { listingKey, type PageItem } from '../page/listing-page.ts'
 
 export type RunUpstream = Pick<UpstreamOptions, 'name' | 'kind' | 'scanLimit'>
 

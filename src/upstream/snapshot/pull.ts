@@ -7,11 +7,16 @@ import { SourceError } from '../../domain/source-error.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
 import { sendForLines } from '../http/client.ts'
 import { parseRetryAfter, reasonOfStatus } from '../http/errors.ts'
-import { loopHeaders, rejectKeyEcho, requestHeaders } from '../http/headers.ts'
+import { loopHeaders, rejectKeyEcho, requestHeaders } from '../http/get.ts'
 import { aboutGateway, queryParameters } from '../page/fetch-page.ts'
-import { ListingPage, MAX_PAGE_ITEMS } from '../page/listing-page.ts'
-import { listingKey, MAX_ITEM_BYTES, type PageItem } from '../page/page-item.ts'
-import { scannerOf } from '../page/scanner-of.ts'
+import { scannerOf } from '../page/item-scanner.ts'
+import {
+  ListingPage,
+  listingKey,
+  MAX_ITEM_BYTES,
+  MAX_PAGE_ITEMS,
+  type PageItem,
+} from '../page/listing-page.ts'
 import type { PublisherDirectory } from '../publisher-directory.ts'
 import { type ReadRunOptions, readRun } from '../reading/read-run.ts'
 import type { Run } from '../reading/run.ts'

@@ -1,6 +1,8 @@
 import type { Clock } from '../../domain/clock.ts'
 import { raceAbort } from '../../domain/deadline.ts'
-import { describeMissing, type MissingSource } from '../../domain/missing-source.ts'
+import { isSameListing } from '../../domain/listing-identity.ts'
+import { describeMissing, includes, type MissingSource } from '../../domain/missing-source.ts'
+import type { Item, Origin } from '../../domain/reading.ts'
 import type { PersistedMissing, SavedSnapshot, SnapshotStorage } from '../../domain/saved-snapshot.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import type { SourceLog } from '../../domain/source-log.ts'
@@ -8,7 +10,6 @@ import type { SourceStatus } from '../../domain/source-status.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
 import { type Pull, TooLargeToHold } from './pull.ts'
-import { lastHeardOf, retainUnreachable } from './retain-unreachable.ts'
 import { Snapshot } from './snapshot.ts'
 
 /** Share by which the period varies, to spread the pulls of many upstreams. */
@@ -211,4 +212,45 @@ function asSourceError(cause: unknown, upstream: string): SourceError {
   return cause instanceof SourceError
     ? new SourceError(cause.reason, cause.message, { cause })
     : new SourceError('connection_reset', `${upstream}: the pull failed`, { cause })
+}
+
+/** By key. */
+type Listings = ReadonlyMap<string, Item>
+
+/**
+ * Adds earlier listings of missing sources, marked stale, up to `most` in all: they were not reported as
+ * deleted.
+ */
+function retainUnreachable(
+  held: Listings,
+  { listings: pulled, missing }: { listings: Listings; missing: readonly MissingSource[] },
+  most: number,
+): Listings {
+  const listings = new Map(pulled)
+  const byId = Map.groupBy(pulled.values(), ({ listingId }) => listingId)
+  for (const [key, item] of held) {
+    if (listings.size >= most) break
+    const { listingId, origin } = item
+    const copies = byId.get(listingId) ?? []
+    if (origin === undefined || pulled.has(key) || copies.some((copy) => isSameListing(copy, item))) continue
+    if (missing.some((entry) => mayHave(entry, origin)))
+      listings.set(key, { ...item, origin: { ...origin, stale: true } })
+  }
+  return listings
+}
+
+/** `heardAt`: when the held listings were pulled, or earlier if the source was missing then. */
+function lastHeardOf(
+  entry: MissingSource,
+  held: Pick<SavedSnapshot, 'takenAt' | 'missing'> | null,
+): PersistedMissing {
+  if (held === null) return entry
+  const before =
+    held.missing?.filter((other) => includes(other, entry.registry) || includes(entry, other.registry)) ?? []
+  if (before.some(({ heardAt }) => heardAt === undefined)) return entry
+  return { ...entry, heardAt: Math.min(held.takenAt, ...before.map(({ heardAt = 0 }) => heardAt)) }
+}
+
+function mayHave(entry: MissingSource, { registry, alsoIn }: Origin): boolean {
+  return [registry, ...alsoIn].some((name) => includes(entry, name))
 }

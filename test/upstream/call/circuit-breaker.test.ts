@@ -10,8 +10,8 @@ import {
   UNAUTHORIZED_MS,
 } from '../../../src/upstream/call/circuit-breaker.ts'
 import type { FetchPage, PageRequest } from '../../../src/upstream/page/fetch-page.ts'
+import { scannerOf } from '../../../src/upstream/page/item-scanner.ts'
 import { ListingPage } from '../../../src/upstream/page/listing-page.ts'
-import { scannerOf } from '../../../src/upstream/page/scanner-of.ts'
 import { envelopeText } from '../../helpers/fake-registry.ts'
 import { type ManualClock, manualClock } from '../../helpers/manual-clock.ts'
 import { listingQuery } from '../../helpers/upstream.ts'

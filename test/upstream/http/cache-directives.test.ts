@@ -1,6 +1,6 @@
 import test from 'ava'
 import { NO_DIRECTIVES } from '../../../src/domain/freshness.ts'
-import { cacheDirectives } from '../../../src/upstream/http/cache-directives.ts'
+import { cacheDirectives } from '../../../src/upstream/http/get.ts'
 
 const read = (cacheControl: string | string[], age?: string, isOwn = false) =>
   cacheDirectives({ 'cache-control': cacheControl, age }, isOwn)

@@ -1,13 +1,13 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { SourceError } from '../../../src/domain/source-error.ts'
-import { matchesAll } from '../../../src/filter-spec/evaluate.ts'
-import type { Filter } from '../../../src/filter-spec/filter.ts'
-import { parseCriteria } from '../../../src/filter-spec/parameters.ts'
-import { type Behaviour, listingText, listingTexts, type SeenRequest } from '../../helpers/fake-registry.ts'
-import { startFake } from '../../helpers/gateway.ts'
-import { filterOf, specBody } from '../../helpers/specs.ts'
-import { failureOf, filtered, idsOf, openUpstream, PAST_WAIT, textsOf } from '../../helpers/upstream.ts'
+import { SourceError } from '../../src/domain/source-error.ts'
+import { matchesAll } from '../../src/filter-spec/evaluate.ts'
+import type { Filter } from '../../src/filter-spec/filter.ts'
+import { parseCriteria } from '../../src/filter-spec/parameters.ts'
+import { type Behaviour, listingText, listingTexts, type SeenRequest } from '../helpers/fake-registry.ts'
+import { startFake } from '../helpers/gateway.ts'
+import { filterOf, specBody } from '../helpers/specs.ts'
+import { failureOf, filtered, idsOf, openUpstream, PAST_WAIT, textsOf } from '../helpers/upstream.ts'
 
 const MODEL = filterOf('gpu_model')
 const REGION = filterOf('region')

@@ -1,7 +1,7 @@
-import type { Clock } from '../../domain/clock.ts'
-import { SourceError } from '../../domain/source-error.ts'
-import { readUpstreamSpec, type UpstreamSpec } from '../../filter-spec/upstream-spec.ts'
-import type { Get } from '../http/get.ts'
+import type { Clock } from '../domain/clock.ts'
+import { SourceError } from '../domain/source-error.ts'
+import { readUpstreamSpec, type UpstreamSpec } from '../filter-spec/upstream-spec.ts'
+import type { Get } from './http/get.ts'
 
 const MAX_SPEC_BYTES = 1024 * 1024
 export const SPEC_FRESH_MS = 60_000

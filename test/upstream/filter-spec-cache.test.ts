@@ -1,14 +1,10 @@
 import test, { type ExecutionContext } from 'ava'
-import { createGet } from '../../../src/upstream/http/get.ts'
-import {
-  FilterSpecCache,
-  SPEC_FRESH_MS,
-  SPEC_RETRY_MS,
-} from '../../../src/upstream/spec/filter-spec-cache.ts'
-import { manualClock } from '../../helpers/manual-clock.ts'
-import { type ScriptedAnswer, scriptAnswers } from '../../helpers/scripted-answers.ts'
-import { filterOf, specBody } from '../../helpers/specs.ts'
-import { upstreamOptions } from '../../helpers/upstream.ts'
+import { FilterSpecCache, SPEC_FRESH_MS, SPEC_RETRY_MS } from '../../src/upstream/filter-spec-cache.ts'
+import { createGet } from '../../src/upstream/http/get.ts'
+import { manualClock } from '../helpers/manual-clock.ts'
+import { type ScriptedAnswer, scriptAnswers } from '../helpers/scripted-answers.ts'
+import { filterOf, specBody } from '../helpers/specs.ts'
+import { upstreamOptions } from '../helpers/upstream.ts'
 
 function answerOf(etag: string): ScriptedAnswer {
   return [200, JSON.stringify(specBody(etag, [filterOf('a')]))]

@@ -1,10 +1,10 @@
-import { raceAbort } from '../../domain/deadline.ts'
-import type { ListingQuery } from '../../domain/query.ts'
-import type { Source } from '../../domain/reading.ts'
-import { SourceError } from '../../domain/source-error.ts'
-import { filterNameOf } from '../../filter-spec/reserved.ts'
-import { isSameFilter } from '../../filter-spec/same-filter.ts'
-import type { KnownSpec, UpstreamSpec } from '../../filter-spec/upstream-spec.ts'
+import { raceAbort } from '../domain/deadline.ts'
+import type { ListingQuery } from '../domain/query.ts'
+import type { Source } from '../domain/reading.ts'
+import { SourceError } from '../domain/source-error.ts'
+import { filterNameOf } from '../filter-spec/reserved.ts'
+import { isSameFilter } from '../filter-spec/same-filter.ts'
+import type { KnownSpec, UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 
 type PushdownOptions = {
   name: string

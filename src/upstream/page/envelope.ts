@@ -1,0 +1,129 @@
+import { isUtf8 } from 'node:buffer'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json.ts'
+import { CLOSE_BRACE, COMMA, OPEN_BRACE, QUOTE } from '../../domain/json-walk.ts'
+import type { Origin } from '../../domain/reading.ts'
+import { isRegistryName } from '../../domain/registry-name.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
+import { RowText } from '../../listing-index/row-text.ts'
+import { skipSpace, skipValue } from '../../listing-index/skip-json.ts'
+
+/** Limits of an envelope, without its items. */
+const MAX_MEMBERS = 256
+const MAX_ENVELOPE_BYTES = 512 * 1024
+const MAX_CURSOR_LENGTH = 12_288
+/** In each of `also_in` and `disputed`. */
+const MAX_NAMES = 100
+
+type Envelope = { members: JsonObject; total: number; nextCursor: string | undefined }
+
+/**
+ * @param scanItems returns the end of the array that begins at `start`
+ * @throws SourceError `not_json` | `bad_envelope`
+ */
+export function readEnvelope(bytes: Buffer, scanItems: (row: RowText, start: number) => number): Envelope {
+  if (!isUtf8(bytes)) throw notJson()
+  const row = bytes.length <= MAX_ENVELOPE_BYTES ? SHARED_ROW : new RowText(bytes.length)
+  row.load(bytes)
+  const { start, end } = findItems(row, scanItems)
+  const members = parseAround(bytes, start, end)
+  const { total_after_filter: total, next_cursor: cursor } = members
+  if (typeof total !== 'number' || !Number.isSafeInteger(total) || total < 0)
+    throw badEnvelope('total_after_filter is not a count')
+  const isCursor = typeof cursor === 'string' && cursor.length <= MAX_CURSOR_LENGTH
+  return { members, total, nextCursor: isCursor ? cursor : undefined }
+}
+
+/** For all pages that fit. */
+const SHARED_ROW = new RowText(MAX_ENVELOPE_BYTES)
+
+/** Refuses two `items`: parsers differ about which counts. */
+function findItems(row: RowText, scanItems: (row: RowText, start: number) => number): Span {
+  const { bytes } = row
+  let found: Span | null = null
+  let at = skipSpace(row, 0)
+  if (at >= row.length) throw notJson()
+  if (bytes[at] !== OPEN_BRACE)
+    throw OTHER_JSON.test(bytes.toString('latin1', at, Math.min(at + 6, row.length)))
+      ? badEnvelope('it is not an object')
+      : notJson()
+  at = skipSpace(row, at + 1)
+  for (let members = 0; bytes[at] === QUOTE && at < row.length; members++) {
+    if (members === MAX_MEMBERS) throw badEnvelope(`it has more than ${MAX_MEMBERS} members`)
+    const nameEnd = skipValue(row, at)
+    const start = skipSpace(row, skipSpace(row, nameEnd) + 1)
+    const isArray = isItems(bytes, at, nameEnd)
+    if (isArray && found !== null) throw badEnvelope('it has items twice')
+    const end = isArray ? scanItems(row, start) : skipValue(row, start)
+    if (isArray) found = { start, end }
+    at = skipSpace(row, end)
+    if (bytes[at] === COMMA) at = skipSpace(row, at + 1)
+  }
+  if (bytes[at] !== CLOSE_BRACE || at >= row.length) throw notJson()
+  if (found === null) throw badEnvelope('it has no items')
+  return found
+}
+
+const OTHER_JSON = /^(\[|"|-?\d|null\b|true\b|false\b)/
+
+type Span = { start: number; end: number }
+
+function isItems(bytes: Buffer, start: number, end: number): boolean {
+  const text = bytes.toString('utf8', start, end)
+  if (!text.includes('\\')) return text === '"items"'
+  try {
+    return JSON.parse(text) === 'items'
+  } catch {
+    return false
+  }
+}
+
+function parseAround(bytes: Buffer, start: number, end: number): JsonObject {
+  if (bytes.length - (end - start) > MAX_ENVELOPE_BYTES)
+    throw badEnvelope(`more than ${MAX_ENVELOPE_BYTES} bytes of it are not items`)
+  try {
+    return JSON.parse(`${bytes.toString('utf8', 0, start)}[]${bytes.toString('utf8', end)}`)
+  } catch (cause) {
+    throw notJson(cause)
+  }
+}
+
+export function notJson(cause?: unknown): SourceError {
+  return new SourceError('not_json', 'the answer is not JSON', { cause })
+}
+
+export function badEnvelope(what: string): SourceError {
+  return new SourceError('bad_envelope', `the answer is not a listing envelope: ${what}`)
+}
+
+/** Of a gateway's item. */
+export type Meta = { publisher: string | null; position: Micros | null; origin?: Origin }
+
+/** For plain Registries, whose `_meta` means nothing. */
+export const NO_META: Meta = { publisher: null, position: null }
+
+export function readMeta(meta: JsonValue | undefined): Meta {
+  if (!isJsonObject(meta) || !isRegistryName(meta.registry)) return NO_META
+  const { registry, publisher, also_in: alsoIn, disputed, stale, differs, position } = meta
+  return {
+    publisher: typeof publisher === 'string' ? asAddress(publisher) : null,
+    position: typeof position === 'string' ? parseTimestamp(position) : null,
+    origin: {
+      registry,
+      alsoIn: namesIn(alsoIn),
+      disputed: namesIn(disputed),
+      stale: stale === true,
+      differs: differs === true,
+    },
+  }
+}
+
+function namesIn(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? value.slice(0, MAX_NAMES).filter(isRegistryName) : NO_NAMES
+}
+
+const NO_NAMES: readonly string[] = []
+
+export function asAddress(text: string): string | null {
+  return /^0x[0-9a-f]{40}$/i.test(text) ? text.toLowerCase() : null
+}
