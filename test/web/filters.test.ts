@@ -4,7 +4,7 @@ import { parseJson } from '../../src/domain/json.ts'
 import { readFilterSpec } from '../../src/filter-spec/load.ts'
 import { parseTest } from '../../src/filter-spec/parse-test.ts'
 import { renderFilterSpec } from '../../src/filter-spec/wire.ts'
-import { type Control, controlsOf } from '../../src/web/board/controls.ts'
+import { type Control, controlsOf } from '../../src/web/board/filters/controls.ts'
 import {
   isShowable,
   readChoices,
@@ -13,7 +13,7 @@ import {
   writeChoices,
   writeNone,
   writeRange,
-} from '../../src/web/board/filter-value.ts'
+} from '../../src/web/board/filters/filter-value.ts'
 
 const spec = readFilterSpec('config/filter-spec.yaml')
 const controls = controlsOf(parseJson(renderFilterSpec(spec)))

@@ -1,8 +1,8 @@
 import test from 'ava'
 import { parseJson } from '../../src/domain/json.ts'
-import { readRow } from '../../src/web/board/row.ts'
-import { joinSources, readStatuses } from '../../src/web/board/sources.ts'
-import { suggestionsAt } from '../../src/web/board/suggestions.ts'
+import { readRow } from '../../src/web/board/data/listing-row.ts'
+import { joinSources, readStatuses } from '../../src/web/board/data/sources.ts'
+import { suggestionsAt } from '../../src/web/board/filters/suggestions.ts'
 import { readReports } from '../../src/web/common/source-report.ts'
 
 test('every source is shown once: those of the gateway in its order, then what only the answer knows of', (t) => {

@@ -1,7 +1,7 @@
 import test from 'ava'
-import { readEnvelope } from '../../src/web/board/envelope.ts'
-import { textOf } from '../../src/web/board/row.ts'
-import { MAX_ROWS, Walk, type WalkState } from '../../src/web/board/walk.ts'
+import { readEnvelope } from '../../src/web/board/data/envelope.ts'
+import { textOf } from '../../src/web/board/data/listing-row.ts'
+import { MAX_ROWS, Walk, type WalkState } from '../../src/web/board/data/page-loader.ts'
 import { RequestFault } from '../../src/web/common/request-fault.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)

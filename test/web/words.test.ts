@@ -1,13 +1,13 @@
 import test from 'ava'
 import { parseJson } from '../../src/domain/json.ts'
 import { REASONS } from '../../src/domain/source-reason.ts'
-import { orderedRows } from '../../src/web/board/ordered-rows.ts'
-import { priceGroups } from '../../src/web/board/price-groups.ts'
-import { readOneListing, readRow, textOf } from '../../src/web/board/row.ts'
+import { readOneListing, readRow, textOf } from '../../src/web/board/data/listing-row.ts'
+import { priceGroups } from '../../src/web/board/plots/price-groups.ts'
+import { orderedRows } from '../../src/web/board/table/ordered-rows.ts'
 import { readView, withValue, writeView } from '../../src/web/board/view.ts'
 import { readReports } from '../../src/web/common/source-report.ts'
 import { missingWords, reasonWords } from '../../src/web/common/source-words.ts'
-import { linkTarget, strangerText } from '../../src/web/common/stranger-text.ts'
+import { linkTarget, strangerText } from '../../src/web/common/untrusted-text.ts'
 
 const missing = (source: object): string | null =>
   missingWords(readReports(parseJson(JSON.stringify({ sources: [source] })))[0]!)

@@ -1,8 +1,8 @@
 import type { SourceReport } from '../common/source-report.ts'
 import { missingWords } from '../common/source-words.ts'
-import { strangerText } from '../common/stranger-text.ts'
+import { strangerText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
-import type { Listings } from './use-walk.ts'
+import type { Listings } from './data/use-listings.ts'
 
 export function Banner({ listings, hasKey }: { listings: Listings; hasKey: boolean }) {
   const { fault, isComplete, rows, total } = listings

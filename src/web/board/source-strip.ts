@@ -1,7 +1,7 @@
 import { ageWords, reasonWords, stateWords } from '../common/source-words.ts'
-import { strangerText } from '../common/stranger-text.ts'
+import { strangerText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
-import type { KnownSource } from './sources.ts'
+import type { KnownSource } from './data/sources.ts'
 
 export const SourceStrip = ({ sources, isOld }: { sources: readonly KnownSource[]; isOld: boolean }) =>
   html`<ul class=${isOld ? 'sources old' : 'sources'} aria-label="Sources">

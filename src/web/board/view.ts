@@ -1,4 +1,4 @@
-import { ORDERS, type Order } from './ordered-rows.ts'
+import { ORDERS, type Order } from './table/ordered-rows.ts'
 
 /** The address holds all of it, so that a view can be shared. */
 export type View = {

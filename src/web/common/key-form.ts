@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { html } from '../html.ts'
-import { isSendableKey } from './ask.ts'
+import { isSendableKey } from './request.ts'
 
 type KeyFormProps = {
   label: string

@@ -1,4 +1,4 @@
-import { ask } from '../common/ask.ts'
+import { ask } from '../common/request.ts'
 import { RequestFault } from '../common/request-fault.ts'
 import type { AdminSource } from './admin-source.ts'
 

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { strangerText } from '../common/stranger-text.ts'
+import { strangerText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import type { ApiKey } from './admin-api.ts'
 

@@ -1,4 +1,4 @@
-import { strangerText } from '../common/stranger-text.ts'
+import { strangerText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import type { ApiKey } from './admin-api.ts'
 

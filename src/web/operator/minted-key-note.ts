@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { CopyButton } from '../common/copy-button.ts'
-import { strangerText } from '../common/stranger-text.ts'
+import { strangerText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import type { MintedKey } from './admin-api.ts'
 

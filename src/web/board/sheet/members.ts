@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json.ts'
-import { strangerText } from '../common/stranger-text.ts'
-import { html } from '../html.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../domain/json.ts'
+import { strangerText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
 
 /** A seller may send thousands; the JSON below has them all. */
 const MAX_MEMBERS = 100

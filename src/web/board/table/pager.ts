@@ -1,6 +1,6 @@
-import { html } from '../html.ts'
-import type { Listings } from './use-walk.ts'
-import { MAX_ROWS, PAGE_ROWS } from './walk.ts'
+import { html } from '../../html.ts'
+import { MAX_ROWS, PAGE_ROWS } from '../data/page-loader.ts'
+import type { Listings } from '../data/use-listings.ts'
 
 type PagerProps = {
   listings: Listings

@@ -1,10 +1,10 @@
 import { useMemo, useState } from 'preact/hooks'
-import { grouped } from '../../domain/price.ts'
-import { shortAddress, strangerText } from '../common/stranger-text.ts'
-import { html } from '../html.ts'
+import { grouped } from '../../../domain/price.ts'
+import { shortAddress, strangerText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
+import type { Row } from '../data/listing-row.ts'
 import { Canvas, type Draw } from './canvas.ts'
 import { MAX_MODELS, type PriceGroup, priceGroups } from './price-groups.ts'
-import type { Row } from './row.ts'
 
 type PricePlotProps = { rows: readonly Row[]; total: number }
 

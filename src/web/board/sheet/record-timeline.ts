@@ -1,10 +1,10 @@
-import type { JsonObject } from '../../domain/json.ts'
-import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
-import { NOTHING_SHOWN } from '../../presentation/observation.ts'
-import type { PresentationRecord, Step } from '../../presentation/record.ts'
-import { strangerText } from '../common/stranger-text.ts'
-import { html } from '../html.ts'
-import type { Row } from './row.ts'
+import type { JsonObject } from '../../../domain/json.ts'
+import { buildRecord, UnpresentableError } from '../../../presentation/build-record.ts'
+import { NOTHING_SHOWN } from '../../../presentation/observation.ts'
+import type { PresentationRecord, Step } from '../../../presentation/record.ts'
+import { strangerText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
+import type { Row } from '../data/listing-row.ts'
 
 const MAX_LABEL_CHARS = 400
 

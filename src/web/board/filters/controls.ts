@@ -1,6 +1,6 @@
-import type { JsonValue } from '../../domain/json.ts'
-import { at, textAt } from '../../domain/json-at.ts'
-import { listAt } from '../common/source-report.ts'
+import type { JsonValue } from '../../../domain/json.ts'
+import { at, textAt } from '../../../domain/json-at.ts'
+import { listAt } from '../../common/source-report.ts'
 
 export type Control = {
   name: string

@@ -1,15 +1,15 @@
 import { useEffect, useRef } from 'preact/hooks'
-import type { JsonObject } from '../../domain/json.ts'
-import { grouped } from '../../domain/price.ts'
-import { membersOf } from '../../presentation/observation.ts'
-import { strangerText } from '../common/stranger-text.ts'
-import { html } from '../html.ts'
-import { Commands } from './commands-view.ts'
+import type { JsonObject } from '../../../domain/json.ts'
+import { grouped } from '../../../domain/price.ts'
+import { membersOf } from '../../../presentation/observation.ts'
+import { strangerText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
+import { Commands } from '../commands-view.ts'
+import { parseListing, type Row } from '../data/listing-row.ts'
 import { ListingLink } from './listing-link.ts'
 import { Members } from './members.ts'
 import { RawJson } from './raw-json.ts'
 import { RecordTimeline } from './record-timeline.ts'
-import { parseListing, type Row } from './row.ts'
 
 type SheetProps = {
   row: Row

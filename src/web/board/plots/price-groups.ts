@@ -1,4 +1,4 @@
-import type { Row } from './row.ts'
+import type { Row } from '../data/listing-row.ts'
 
 /** Comparable prices: one token, chain and unit. */
 export type PriceGroup = {

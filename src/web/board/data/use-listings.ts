@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { ask } from '../common/ask.ts'
-import { NOTHING_READ, Walk, type WalkState } from './walk.ts'
+import { ask } from '../../common/request.ts'
+import { NOTHING_READ, Walk, type WalkState } from './page-loader.ts'
 
 export type Listings = WalkState & {
   /** Whether this still answers the previous question. */

@@ -1,10 +1,10 @@
-import type { SourceReport } from '../common/source-report.ts'
-import { html } from '../html.ts'
-import { isNarrow } from './narrow.ts'
+import type { SourceReport } from '../../common/source-report.ts'
+import { html } from '../../html.ts'
+import type { Listings } from '../data/use-listings.ts'
+import { isNarrow } from '../narrow.ts'
 import { PricePlot } from './price-plot.ts'
 import { RegistryPlot } from './registry-plot.ts'
 import { useSettled } from './use-settled.ts'
-import type { Listings } from './use-walk.ts'
 
 /** Redraw delay while pages arrive. */
 const SETTLE_MS = 300

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ask } from '../common/ask.ts'
-import { RequestFault } from '../common/request-fault.ts'
-import { sourceOf } from './commands.ts'
-import { type Row, readOneListing } from './row.ts'
-import type { OpenListing } from './view.ts'
+import { ask } from '../../common/request.ts'
+import { RequestFault } from '../../common/request-fault.ts'
+import { sourceOf } from '../commands.ts'
+import { type Row, readOneListing } from './listing-row.ts'
+import type { OpenListing } from '../view.ts'
 
 /** Loaded, else fetched: views can be shared. A text is the failure; `null`: pending, or none open. */
 export function useOpenRow(

@@ -1,9 +1,9 @@
-import { type JsonValue, parseJson } from '../../domain/json.ts'
-import { at, textAt } from '../../domain/json-at.ts'
-import { walkValue } from '../../domain/json-walk.ts'
-import { type Price, priceOf } from '../../domain/price.ts'
-import { membersOf } from '../../presentation/observation.ts'
-import { listAt } from '../common/source-report.ts'
+import { type JsonValue, parseJson } from '../../../domain/json.ts'
+import { at, textAt } from '../../../domain/json-at.ts'
+import { walkValue } from '../../../domain/json-walk.ts'
+import { type Price, priceOf } from '../../../domain/price.ts'
+import { membersOf } from '../../../presentation/observation.ts'
+import { listAt } from '../../common/source-report.ts'
 
 /** All text is untrusted. */
 export type Row = {

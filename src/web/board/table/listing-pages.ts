@@ -1,12 +1,12 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
-import { html } from '../html.ts'
+import { html } from '../../html.ts'
+import type { Row } from '../data/listing-row.ts'
+import { PAGE_ROWS } from '../data/page-loader.ts'
+import type { Listings } from '../data/use-listings.ts'
+import type { OpenListing } from '../view.ts'
 import { ListingTable } from './listing-table.ts'
 import { type Order, orderedRows } from './ordered-rows.ts'
 import { Pager } from './pager.ts'
-import type { Row } from './row.ts'
-import type { Listings } from './use-walk.ts'
-import type { OpenListing } from './view.ts'
-import { PAGE_ROWS } from './walk.ts'
 
 type ListingPagesProps = {
   listings: Listings

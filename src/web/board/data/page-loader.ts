@@ -1,8 +1,8 @@
-import { type Identity, SeenListings } from '../../domain/listing-identity.ts'
-import { RequestFault } from '../common/request-fault.ts'
-import type { SourceReport } from '../common/source-report.ts'
+import { type Identity, SeenListings } from '../../../domain/listing-identity.ts'
+import { RequestFault } from '../../common/request-fault.ts'
+import type { SourceReport } from '../../common/source-report.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
-import { type Row, readRow } from './row.ts'
+import { type Row, readRow } from './listing-row.ts'
 
 /** Of the table, and of a request. */
 export const PAGE_ROWS = 100

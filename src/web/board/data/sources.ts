@@ -1,6 +1,6 @@
-import type { JsonValue } from '../../domain/json.ts'
-import { textAt } from '../../domain/json-at.ts'
-import { listAt, numberAt, type SourceReport } from '../common/source-report.ts'
+import type { JsonValue } from '../../../domain/json.ts'
+import { textAt } from '../../../domain/json-at.ts'
+import { listAt, numberAt, type SourceReport } from '../../common/source-report.ts'
 
 export type SourceStatus = {
   registry: string

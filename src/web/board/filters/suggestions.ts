@@ -1,6 +1,6 @@
-import { textAt } from '../../domain/json-at.ts'
-import { strangerText } from '../common/stranger-text.ts'
-import { parseListing, type Row } from './row.ts'
+import { textAt } from '../../../domain/json-at.ts'
+import { strangerText } from '../../common/untrusted-text.ts'
+import { parseListing, type Row } from '../data/listing-row.ts'
 
 const MAX_SUGGESTIONS = 50
 const MAX_LOOKED_AT = 300

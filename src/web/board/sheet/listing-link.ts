@@ -1,6 +1,6 @@
-import type { JsonValue } from '../../domain/json.ts'
-import { linkTarget, MAX_LINE_CHARS, strangerText } from '../common/stranger-text.ts'
-import { html } from '../html.ts'
+import type { JsonValue } from '../../../domain/json.ts'
+import { linkTarget, MAX_LINE_CHARS, strangerText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
 
 /** A link only to the web. The address is always shown. */
 export function ListingLink({ url }: { url: JsonValue | undefined }) {

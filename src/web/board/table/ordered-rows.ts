@@ -1,5 +1,5 @@
-import type { Price } from '../../domain/price.ts'
-import type { Row } from './row.ts'
+import type { Price } from '../../../domain/price.ts'
+import type { Row } from '../data/listing-row.ts'
 
 export const ORDERS = ['newest', 'price'] as const
 export type Order = (typeof ORDERS)[number]

@@ -1,8 +1,8 @@
-import { strangerText } from '../common/stranger-text.ts'
-import { html } from '../html.ts'
+import { strangerText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
+import { type Parameter, parameterOf, withValue } from '../view.ts'
 import type { Control } from './controls.ts'
 import { FilterControl } from './filter-control.ts'
-import { type Parameter, parameterOf, withValue } from './view.ts'
 
 type FilterPanelProps = {
   controls: readonly Control[]

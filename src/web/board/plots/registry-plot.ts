@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
-import type { SourceReport } from '../common/source-report.ts'
-import { strangerText } from '../common/stranger-text.ts'
-import { html } from '../html.ts'
+import type { SourceReport } from '../../common/source-report.ts'
+import { strangerText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
 import { Canvas, type Draw } from './canvas.ts'
 
 type RegistryPlotProps = { sources: readonly SourceReport[] }

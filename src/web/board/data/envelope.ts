@@ -1,7 +1,7 @@
-import { parseJson } from '../../domain/json.ts'
-import { at, textAt } from '../../domain/json-at.ts'
-import { arrayAt } from '../../domain/json-walk.ts'
-import { numberAt, readReports, type SourceReport } from '../common/source-report.ts'
+import { parseJson } from '../../../domain/json.ts'
+import { at, textAt } from '../../../domain/json-at.ts'
+import { arrayAt } from '../../../domain/json-walk.ts'
+import { numberAt, readReports, type SourceReport } from '../../common/source-report.ts'
 
 export type Envelope = {
   items: readonly Uint8Array[]

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { strangerText } from '../common/stranger-text.ts'
-import { html } from '../html.ts'
+import { strangerText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
 
 type TextInputProps = {
   id: string

@@ -1,7 +1,7 @@
-import { safeJson } from '../../domain/safe-text.ts'
-import { CopyButton } from '../common/copy-button.ts'
-import { html } from '../html.ts'
-import { textOf } from './row.ts'
+import { safeJson } from '../../../domain/safe-text.ts'
+import { CopyButton } from '../../common/copy-button.ts'
+import { html } from '../../html.ts'
+import { textOf } from '../data/listing-row.ts'
 
 /** More would slow the page down; `curl` below has it whole. */
 const MAX_SHOWN_CHARS = 100_000

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { JsonValue } from '../../domain/json.ts'
-import { parseJson } from '../../domain/json.ts'
-import { ask } from '../common/ask.ts'
+import type { JsonValue } from '../../../domain/json.ts'
+import { parseJson } from '../../../domain/json.ts'
+import { ask } from '../../common/request.ts'
 
 /** `null` while loading, after a failure, and without an address. */
 export function useAnswer(address: string | null, key: string | null, round: number): JsonValue {

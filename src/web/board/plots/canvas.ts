@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type UPlot from 'uplot'
-import { html } from '../html.ts'
+import { html } from '../../html.ts'
 
 type Pens = {
   colours: { text: string; grid: string; dot: string; bar: string; mark: string }

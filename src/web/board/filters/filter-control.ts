@@ -1,10 +1,10 @@
-import { strangerText } from '../common/stranger-text.ts'
-import { html } from '../html.ts'
+import { strangerText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
+import { type Parameter, parameterOf, withValue } from '../view.ts'
 import { ChoiceInput } from './choice-input.ts'
 import type { Control } from './controls.ts'
 import { isShowable, readNone, readRange, writeNone, writeRange } from './filter-value.ts'
 import { TextInput } from './text-input.ts'
-import { type Parameter, parameterOf, withValue } from './view.ts'
 
 type FilterControlProps = {
   control: Control

@@ -1,8 +1,8 @@
-import { showAge } from '../../domain/age.ts'
-import { showPrice } from '../../domain/price.ts'
-import { shortAddress, strangerText } from '../common/stranger-text.ts'
-import { html } from '../html.ts'
-import type { Row } from './row.ts'
+import { showAge } from '../../../domain/age.ts'
+import { showPrice } from '../../../domain/price.ts'
+import { shortAddress, strangerText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
+import type { Row } from '../data/listing-row.ts'
 
 type ListingTableProps = {
   rows: readonly Row[]

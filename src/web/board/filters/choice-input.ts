@@ -1,5 +1,5 @@
-import { strangerText } from '../common/stranger-text.ts'
-import { html } from '../html.ts'
+import { strangerText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
 import type { Control } from './controls.ts'
 import { readChoices, writeChoices } from './filter-value.ts'
 
