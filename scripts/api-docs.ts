@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { loadConfig } from '../src/config.ts'
 import { createContext } from '../src/context.ts'
 import { renderMarkdown } from '../src/http/docs/markdown.ts'
-import { describe } from '../src/http/docs/routes.ts'
+import { describeRoutes } from '../src/http/docs/routes.ts'
 
 /** Run by `npm run docs`: writes `docs/api.md` from the route table of a gateway with a Registry and an upstream. */
 
@@ -19,7 +19,7 @@ export async function renderApiDocs(): Promise<string> {
   const { routes, close } = await createContext(config)
   await close()
   rmSync(folder, { recursive: true })
-  return renderMarkdown(describe(routes))
+  return renderMarkdown(describeRoutes(routes))
 }
 
 export const readApiDocs = (): string => readFileSync(API_DOCS, 'utf8')

@@ -32,8 +32,8 @@ await createProgram(
         import('./mcp/stdio.ts'),
         import('./cli/terminal.ts'),
       ])
-      const onFault = (cause: unknown): void => tell(terminal, `entrepot: ${String(cause)}`)
-      await serveStdio(discovery, terminal, { version, onFault })
+      const onError = (cause: unknown): void => tell(terminal, `entrepot: ${String(cause)}`)
+      await serveStdio(discovery, terminal, { version, onError })
     },
     serve: async () => (await import('./main.ts')).serve(),
     setExitCode: (code) => {

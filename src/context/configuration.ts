@@ -2,7 +2,7 @@ import type { Config } from '../config.ts'
 import type { NamedSource } from '../domain/reading.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { readFilterSpec } from '../filter-spec/load.ts'
-import type { SourceBook } from '../http/routes/sources.ts'
+import type { SourceList } from '../http/routes/sources.ts'
 import { createLimiter } from '../limits/limiter.ts'
 import { localSource } from '../registry/local-source.ts'
 import { localStatus } from '../registry/local-status.ts'
@@ -18,7 +18,7 @@ import type { Upstreams, UpstreamsOptions } from './upstreams.ts'
 export type Configuration = Listener & {
   config: Config
   replica: Replica
-  sources: SourceBook['sources']
+  sources: SourceList['sources']
   /** Resolves when every upstream was requested once, with whatever outcome. */
   ready: () => Promise<void>
   close: () => Promise<void>

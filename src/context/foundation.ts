@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../domain/clock.ts'
 import { createMetrics, registerHealthMetrics } from '../http/metrics/metrics.ts'
 import { RequestMetrics } from '../http/metrics/request-metrics.ts'
 import { TracedRequests } from '../http/middleware/tracing.ts'
-import type { SourceBook } from '../http/routes/sources.ts'
+import type { SourceList } from '../http/routes/sources.ts'
 import { createLogger, LogDestination, type Logger, STDERR } from '../log.ts'
 import { createRecoverPool } from '../registry/recover-pool.ts'
 import type { RecoverAddress } from '../registry/signature.ts'
@@ -55,7 +55,7 @@ export type Foundation = {
 export async function openFoundation(
   config: Config,
   overrides: Overrides,
-  sources: () => SourceBook['sources'],
+  sources: () => SourceList['sources'],
 ): Promise<Foundation> {
   const { storeUrl } = config
   const destination = new LogDestination(STDERR)

@@ -9,7 +9,7 @@ import { createStreamListings } from '../gateway/ndjson.ts'
 import { createReadPage } from '../gateway/pages.ts'
 import { traceSource } from '../gateway/sources.ts'
 import { federatedVocabulary } from '../gateway/vocabulary.ts'
-import type { Service } from '../http/routes.ts'
+import type { RouteOptions } from '../http/routes.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
 type GatewayParts = {
@@ -29,7 +29,7 @@ export function openFederation({
   upstreams,
   clock,
   cursorSecret,
-}: GatewayParts): NonNullable<Service['gateway']> {
+}: GatewayParts): NonNullable<RouteOptions['gateway']> {
   const { id, budgetMs } = config.gateway
   const sources = [...(local === null ? [] : [local.source]), ...upstreams.map(({ source }) => source)].map(
     traceSource,

@@ -5,8 +5,8 @@ import type { FilterSpec } from '../filter-spec/filter.ts'
 import { createApp } from '../http/app.ts'
 import { InFlightRequests } from '../http/metrics/request-metrics.ts'
 import { createAuthorize } from '../http/middleware/authorize.ts'
-import { createAdmission, createClientAddress } from '../http/middleware/rate-limit.ts'
-import { HotAnswers } from '../http/response-cache.ts'
+import { createClientAddress, createRateLimit } from '../http/middleware/rate-limit.ts'
+import { ResponseCache } from '../http/response-cache.ts'
 import type { Route } from '../http/route.ts'
 import { createRoutes } from '../http/routes.ts'
 import { ApiKeys, sameSecret } from '../registry/api-keys.ts'
@@ -52,14 +52,14 @@ export function openListener(parts: ListenerParts): Listener {
     keys,
     // A plain Registry without upstreams answers with the protocol's members only.
     gateway: config.upstreams.length === 0 ? null : federation,
-    agents: openAgentsDoor(federation, log),
+    mcp: openAgentsDoor(federation, log),
     metrics,
     metricsPublic,
     isOperator: (authorization) => passes(() => authorize('admin', authorization)),
     store,
-    areTried: isReady,
+    isReady,
   })
-  requests.cover(routes)
+  requests.addRoutes(routes)
   const authorize = createAuthorize({
     requireReadKey: config.requireReadKey,
     requireWriteKey: config.requireWriteKey,
@@ -67,12 +67,22 @@ export function openListener(parts: ListenerParts): Listener {
     isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
     recognise: (token) => keys.recognise(token),
   })
-  const admit = createAdmission(limiter, createClientAddress(limits.trustedProxies))
-  const hot = new HotAnswers()
-  const app = createApp({ routes, authorize, log, hot, admit, ...(traced && { traceOf: traced.traceOf }) })
+  const rateLimit = createRateLimit(limiter, createClientAddress(limits.trustedProxies))
+  const responseCache = new ResponseCache()
+  const app = createApp({
+    routes,
+    authorize,
+    log,
+    responseCache,
+    rateLimit,
+    ...(traced && { traceOf: traced.traceOf }),
+  })
   const inFlight = new InFlightRequests()
   const observe = requests.observer(inFlight)
-  const answer = hot.listener({ authorize, admit, counter: requests.counter, observe }, app.callback())
+  const answer = responseCache.listener(
+    { authorize, rateLimit, counter: requests.counter, observe },
+    app.callback(),
+  )
   const listener: RequestListener = (request, response) => {
     if (request.headers.authorization === undefined || replica.isCurrent()) return answer(request, response)
     void keys.areVerifiable().then(() => {

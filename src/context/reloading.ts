@@ -35,7 +35,7 @@ export class Reloading {
     this.#current = first
     this.#foundation = foundation
     this.#wentWellAt = foundation.clock.now()
-    registerReloadMetrics(foundation.metrics, () => ({ wentWell: this.#wentWell, at: this.#wentWellAt }))
+    registerReloadMetrics(foundation.metrics, () => ({ succeeded: this.#wentWell, at: this.#wentWellAt }))
   }
 
   get current(): Configuration {

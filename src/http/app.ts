@@ -6,20 +6,20 @@ import { EntrepotError } from '../errors.ts'
 import { decodeQuery } from '../filter-spec/query-string.ts'
 import type { Logger } from '../log.ts'
 import { readJsonBody } from './middleware/body.ts'
-import { PROBLEM_TYPE, type Problem, problemOf } from './middleware/errors.ts'
+import { PROBLEM_TYPE, type ProblemResponse, toProblem } from './middleware/errors.ts'
 import { setCommonHeaders } from './middleware/headers.ts'
-import type { Admission } from './middleware/rate-limit.ts'
+import type { RateLimit } from './middleware/rate-limit.ts'
 import { requestIdOf } from './middleware/request-log.ts'
 import { recordedStatus, traceOf as traceOfHeaders } from './middleware/tracing.ts'
-import type { HotAnswers } from './response-cache.ts'
-import type { Answer, Exchange, Gate, Route } from './route.ts'
+import type { ResponseCache } from './response-cache.ts'
+import type { Gate, HandlerResponse, RequestContext, Route } from './route.ts'
 
 export type AppOptions = {
   routes: readonly Route[]
   authorize: (gate: Gate, authorization: string | undefined) => Reader
   log: Logger
-  hot: HotAnswers
-  admit: Admission
+  responseCache: ResponseCache
+  rateLimit: RateLimit
   traceOf?: typeof traceOfHeaders
 }
 
@@ -27,7 +27,8 @@ export function createApp(options: AppOptions): Koa {
   const { routes, log, traceOf = traceOfHeaders } = options
   const app = new Koa()
   const router = new Router({ sensitive: true })
-  for (const route of routes) router.register(route.path, [route.method.toLowerCase()], serve(route, options))
+  for (const route of routes)
+    router.register(route.path, [route.method.toLowerCase()], createHandler(route, options))
   app.use(setCommonHeaders)
   app.use(logRequests(log, traceOf))
   app.use(answerErrors(log))
@@ -38,17 +39,20 @@ export function createApp(options: AppOptions): Koa {
   return app
 }
 
-const serve =
-  (route: Route, { authorize, admit, hot, traceOf = traceOfHeaders }: AppOptions): RouterMiddleware =>
+const createHandler =
+  (
+    route: Route,
+    { authorize, rateLimit, responseCache, traceOf = traceOfHeaders }: AppOptions,
+  ): RouterMiddleware =>
   async (context) => {
     const { req } = context
     if (route.path.includes(':')) requireDecodable(context.path)
     const reader = authorize(route.gate, req.headers.authorization)
-    const counted = await (hot.counted(req) ?? admit(req, route.gate, reader))
+    const counted = await (responseCache.counted(req) ?? rateLimit(req, route.gate, reader))
     if (counted !== null) context.set(counted)
     // After gate and limits: reading and parsing the body is the cost of a hostile request.
     const body = route.body === undefined ? null : await readJsonBody(req)
-    const exchange: Exchange = {
+    const exchange: RequestContext = {
       params: context.params as Record<string, string>,
       path: context.path,
       queryString: context.querystring,
@@ -60,7 +64,7 @@ const serve =
       reader,
       body,
       get signal() {
-        return hangUpSignal(context)
+        return closeSignal(context)
       },
       get trace() {
         return traceOf(req)
@@ -70,7 +74,7 @@ const serve =
     respond(context, answer)
     const { body: bytes, isCurrent } = answer
     if (isCurrent !== undefined && bytes instanceof Buffer)
-      hot.keep(req, reader, { headers: context.res.getHeaders(), body: bytes, isCurrent })
+      responseCache.store(req, reader, { headers: context.res.getHeaders(), body: bytes, isCurrent })
   }
 
 /** The router passes undecodable parameters on as they are, which could name another listing. */
@@ -82,7 +86,10 @@ function requireDecodable(path: string): void {
   }
 }
 
-function respond(context: Koa.Context, { status = 200, type = JSON_TYPE, body, headers = {} }: Answer): void {
+function respond(
+  context: Koa.Context,
+  { status = 200, type = JSON_TYPE, body, headers = {} }: HandlerResponse,
+): void {
   context.status = status
   for (const name in headers) context.set(name, headers[name]!)
   if (body === undefined) {
@@ -97,9 +104,9 @@ function respond(context: Koa.Context, { status = 200, type = JSON_TYPE, body, h
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-function hangUpSignal({ res }: Koa.Context): AbortSignal {
+function closeSignal({ res }: Koa.Context): AbortSignal {
   const controller = new AbortController()
-  const abort = (): void => controller.abort(HUNG_UP)
+  const abort = (): void => controller.abort(CLIENT_CLOSED)
   if (res.destroyed) abort()
   else
     res.once('close', () => {
@@ -108,7 +115,7 @@ function hangUpSignal({ res }: Koa.Context): AbortSignal {
   return controller.signal
 }
 
-const HUNG_UP = new Error('the reader closed the connection')
+const CLIENT_CLOSED = new Error('the reader closed the connection')
 
 const logRequests =
   (log: Logger, traceOf: typeof traceOfHeaders): Koa.Middleware =>
@@ -140,8 +147,8 @@ const answerErrors =
     try {
       await next()
     } catch (cause) {
-      if (cause === HUNG_UP) return
-      const problem: Problem = problemOf(cause)
+      if (cause === CLIENT_CLOSED) return
+      const problem: ProblemResponse = toProblem(cause)
       if (problem.status >= 500 && !(cause instanceof EntrepotError))
         log.error({ err: cause, method: context.method, path: pathOf(context) }, 'unhandled fault')
       context.status = problem.status

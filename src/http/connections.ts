@@ -1,7 +1,7 @@
 import { type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import { type Socket, Server as SocketServer } from 'node:net'
 import { EntrepotError } from '../errors.ts'
-import { PROBLEM_TYPE, problemOf } from './middleware/errors.ts'
+import { PROBLEM_TYPE, toProblem } from './middleware/errors.ts'
 import { COMMON_HEADERS } from './middleware/headers.ts'
 
 /** In ms. */
@@ -21,7 +21,7 @@ export class Connections {
       socket.once('close', () => this.#newest.delete(socket))
     })
     server.on('request', (request, response) => {
-      if (this.#draining) markLast(response, this.#newest.get(request.socket))
+      if (this.#draining) closeAfter(response, this.#newest.get(request.socket))
       this.#newest.set(request.socket, response)
       listener(request, response)
     })
@@ -39,7 +39,7 @@ export class Connections {
    */
   async drain(server: Server, { idleMs, mostMs }: { idleMs: number; mostMs: number }): Promise<void> {
     this.#draining = true
-    for (const response of this.#newest.values()) if (response !== null) markLast(response)
+    for (const response of this.#newest.values()) if (response !== null) closeAfter(response)
     const sweepAt = performance.now() + idleMs
     // After pending input is read: a connection with an unread request is not idle.
     const sweep = () => setImmediate(() => performance.now() >= sweepAt && this.#closeIdle(server))
@@ -68,7 +68,7 @@ export class Connections {
 }
 
 /** Only the last of pipelined responses may close the connection. */
-function markLast(response: ServerResponse, before?: ServerResponse | null): void {
+function closeAfter(response: ServerResponse, before?: ServerResponse | null): void {
   if (before && !before.headersSent) before.removeHeader('Connection')
   if (!response.headersSent) response.setHeader('Connection', 'close')
 }
@@ -82,14 +82,14 @@ const stopListening = (server: Server): Promise<void> =>
     })
   })
 
-const STALLED_MS = 30_000
+const DEFAULT_STALLED_MS = 30_000
 
-const LOOKS = 3
+const MAX_CHECKS = 3
 
 type Progress = { written: number; unsent: number; looks: number }
 
 /** Closes connections whose reader takes nothing of a response. Bytes from the reader are not progress. */
-function closeStalled(server: Server, sockets: () => Iterable<Socket>, stalledMs = STALLED_MS): void {
+function closeStalled(server: Server, sockets: () => Iterable<Socket>, stalledMs = DEFAULT_STALLED_MS): void {
   let before = new Map<Socket, Progress>()
   const look = (): void => {
     const now = new Map<Socket, Progress>()
@@ -99,12 +99,12 @@ function closeStalled(server: Server, sockets: () => Iterable<Socket>, stalledMs
       const last = before.get(socket)
       if (last?.written === progress.written && last.unsent === progress.unsent)
         progress.looks = last.looks + 1
-      if (progress.looks < LOOKS) now.set(socket, progress)
+      if (progress.looks < MAX_CHECKS) now.set(socket, progress)
       else socket.destroy()
     }
     before = now
   }
-  const looking = setInterval(look, stalledMs / LOOKS).unref()
+  const looking = setInterval(look, stalledMs / MAX_CHECKS).unref()
   server.once('close', () => clearInterval(looking))
 }
 
@@ -120,7 +120,7 @@ export const MAX_HEADER_BYTES = 64 * 1024
 const LINGER_MS = 2000
 
 function answerUnreadable(cause: NodeJS.ErrnoException, socket: Socket): void {
-  const { status, headers, body } = problemOf(refusalOf(cause))
+  const { status, headers, body } = toProblem(refusalOf(cause))
   const lines = [
     ...COMMON_HEADERS,
     ...Object.entries(headers),

@@ -8,7 +8,7 @@ import { parseCriteria } from '../filter-spec/parameters.ts'
 import { decodeQuery } from '../filter-spec/query-string.ts'
 import { GATEWAY_PARAMETERS, REGISTRY_PARAMETERS } from '../filter-spec/reserved.ts'
 import { invalid } from '../registry/refusals.ts'
-import type { IntegerParameter, Parameter } from './route.ts'
+import type { IntegerParameter, RouteParameter } from './route.ts'
 
 export const LIMIT: IntegerParameter = {
   name: 'limit',
@@ -24,35 +24,35 @@ export const OFFSET: IntegerParameter = {
   schema: { type: 'integer', minimum: 0, default: 0 },
 }
 
-export const STATUS: Parameter = {
+export const STATUS: RouteParameter = {
   name: 'status',
   in: 'query',
   description: 'Empty asks for every status',
   schema: { enum: [...LISTING_STATUSES, ''], default: 'open' },
 }
 
-export const PUBLISHER: Parameter = {
+export const PUBLISHER: RouteParameter = {
   name: 'publisher',
   in: 'query',
   description: 'Signing address of one publisher; case does not matter',
   schema: { type: 'string' },
 }
 
-export const LISTING_ID: Parameter = {
+export const LISTING_ID: RouteParameter = {
   name: 'id',
   in: 'path',
   description: 'The listing id, percent-encoded',
   schema: { type: 'string' },
 }
 
-export const IF_MATCH: Parameter = {
+export const IF_MATCH: RouteParameter = {
   name: 'If-Match',
   in: 'header',
   description: 'The etag of the filter spec that the filters were written for; 412 when it has changed',
   schema: { type: 'string' },
 }
 
-export const IF_NONE_MATCH: Parameter = {
+export const IF_NONE_MATCH: RouteParameter = {
   name: 'If-None-Match',
   in: 'header',
   description: '304 when it names the current ETag',
@@ -134,28 +134,28 @@ const TIMEOUT_MS: IntegerParameter = {
   schema: { type: 'integer', minimum: 100, maximum: 10_000 },
 }
 
-const REQUIRE: Parameter = {
+const REQUIRE: RouteParameter = {
   name: 'require',
   in: 'query',
   description: '`all`: 502 unless every source has a current answer',
   schema: { enum: ['all'] },
 }
 
-const SOURCES: Parameter = {
+const SOURCES: RouteParameter = {
   name: 'sources',
   in: 'query',
   description: 'Names of the sources to ask, with commas between them; default: all that the reader may see',
   schema: { type: 'string' },
 }
 
-const EXPLAIN: Parameter = {
+const EXPLAIN: RouteParameter = {
   name: 'explain',
   in: 'query',
   description: 'Adds to each source what it was asked, and what excluded listings there',
   schema: { type: 'boolean', default: false },
 }
 
-const CURSOR: Parameter = {
+const CURSOR: RouteParameter = {
   name: 'cursor',
   in: 'query',
   description: '`next_cursor` of an earlier answer to the same question: what comes behind that page',
@@ -163,7 +163,7 @@ const CURSOR: Parameter = {
 }
 
 /** docs/contract.md#34-further-parameters. */
-export const GATEWAY_ONLY: readonly Parameter[] = [REQUIRE, TIMEOUT_MS, SOURCES, EXPLAIN, CURSOR]
+export const GATEWAY_ONLY: readonly RouteParameter[] = [REQUIRE, TIMEOUT_MS, SOURCES, EXPLAIN, CURSOR]
 
 /** Empty values are ignored, except for `timeout_ms`, where they are invalid. */
 export type GatewayParameters = ListingParameters & {
@@ -208,14 +208,14 @@ function readNames(text: string | undefined): readonly string[] | null {
   return names.length === 0 ? null : names
 }
 
-function readFlag({ name }: Parameter, text: string | undefined): boolean {
+function readFlag({ name }: RouteParameter, text: string | undefined): boolean {
   if (text === undefined || text === '') return false
   const flag = readBoolean(text)
   if (flag === null) throw invalid([{ path: `query.${name}`, message: 'Input should be a valid boolean' }])
   return flag
 }
 
-export const filterParameters = ({ filters }: Pick<FilterSpec, 'filters'>): Parameter[] =>
+export const filterParameters = ({ filters }: Pick<FilterSpec, 'filters'>): RouteParameter[] =>
   [...filters.values()].map((filter) => ({
     name: filter.name,
     in: 'query',

@@ -2,30 +2,30 @@ import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerRespo
 import { LRUCache } from 'lru-cache'
 import type { Reader } from '../domain/api-key.ts'
 import type { AppOptions } from './app.ts'
-import type { CountAnswer } from './metrics/request-metrics.ts'
-import type { Admission } from './middleware/rate-limit.ts'
+import type { CountResponse } from './metrics/request-metrics.ts'
+import type { RateLimit } from './middleware/rate-limit.ts'
 import { requestIdOf } from './middleware/request-log.ts'
 
-type HotAnswer = {
+type CachedResponse = {
   /** Names and values in turn; the last value is the request's id. */
   headers: string[]
   head: RepeatedHead | null
   body: Buffer
   isCurrent: () => boolean
-  count: CountAnswer | null
-  renewal: Renewal | null
+  count: CountResponse | null
+  refresh: PendingRefresh | null
 }
 
-type HotOptions = Pick<AppOptions, 'authorize' | 'admit'> & {
-  counter: (request: IncomingMessage, status: number) => CountAnswer
+type CacheOptions = Pick<AppOptions, 'authorize' | 'rateLimit'> & {
+  counter: (request: IncomingMessage, status: number) => CountResponse
   /** Counts a request until its response is sent or its connection closes. */
   observe?: (request: IncomingMessage, response: ServerResponse) => void
 }
 
 /** Bodies, headers, URLs and `OVERHEAD_BYTES` of all answers. */
-export const MAX_HOT_BYTES = 64 * 1024 * 1024
-const MAX_HOT_ANSWERS = 5000
-const MAX_HOT_ANSWER_BYTES = 1024 * 1024
+export const MAX_CACHED_BYTES = 64 * 1024 * 1024
+const MAX_RESPONSES = 5000
+const MAX_RESPONSE_BYTES = 1024 * 1024
 /** Beside body and URL. Measured: 1.6 KiB in a Registry, 3.3 KiB in a gateway. */
 const OVERHEAD_BYTES = 4096
 
@@ -33,41 +33,45 @@ const OVERHEAD_BYTES = 4096
  * Sends whole answers again while what they were made of is unchanged. Every request passes gate and limits;
  * one with a header that could change the answer goes to the application.
  */
-export class HotAnswers {
+export class ResponseCache {
   /** By URL. Readers with a key all see the same, and so do readers without. */
-  readonly #answers: Record<Reader['kind'], LRUCache<string, HotAnswer>> = {
-    anonymous: answersByUrl(),
-    key: answersByUrl(),
+  readonly #answers: Record<Reader['kind'], LRUCache<string, CachedResponse>> = {
+    anonymous: responsesByUrl(),
+    key: responsesByUrl(),
   }
   /** Over their limit: the application refuses them without counting them again. */
-  readonly #refused = new WeakMap<IncomingMessage, ReturnType<Admission>>()
+  readonly #refused = new WeakMap<IncomingMessage, ReturnType<RateLimit>>()
 
-  keep(
+  store(
     request: IncomingMessage,
     reader: Reader,
-    { headers, body, isCurrent }: Pick<HotAnswer, 'body' | 'isCurrent'> & { headers: OutgoingHttpHeaders },
+    {
+      headers,
+      body,
+      isCurrent,
+    }: Pick<CachedResponse, 'body' | 'isCurrent'> & { headers: OutgoingHttpHeaders },
   ): void {
     if (!isPlainRead(request)) return
     const answers = this.#answers[reader.kind]
     const before = answers.peek(request.url!)
     answers.set(request.url!, {
-      headers: sharedLines({ ...headers, 'content-length': body.length }),
+      headers: sharedHeaders({ ...headers, 'content-length': body.length }),
       head: null,
-      body: ownBytes(body),
+      body: detached(body),
       isCurrent,
       count: null,
-      renewal: null,
+      refresh: null,
     })
-    before?.renewal?.end()
+    before?.refresh?.end()
   }
 
-  counted(request: IncomingMessage): ReturnType<Admission> {
+  counted(request: IncomingMessage): ReturnType<RateLimit> {
     return this.#refused.get(request) ?? null
   }
 
   /** One request renews an outdated answer, and the others wait. `application` answers the rest. */
-  listener(options: HotOptions, application: RequestListener): RequestListener {
-    const { authorize, admit, counter, observe = () => {} } = options
+  listener(options: CacheOptions, application: RequestListener): RequestListener {
+    const { authorize, rateLimit, counter, observe = () => {} } = options
     const pass = (request: IncomingMessage, response: ServerResponse, hasWaited: boolean): void => {
       if (!hasWaited) observe(request, response)
       application(request, response)
@@ -78,25 +82,25 @@ export class HotAnswers {
       const kept = reader === null ? undefined : this.#answers[reader.kind].get(request.url!)
       if (reader === null || kept === undefined) return pass(request, response, hasWaited)
       if (!kept.isCurrent()) {
-        if (kept.renewal !== null && !hasWaited) {
+        if (kept.refresh !== null && !hasWaited) {
           observe(request, response)
-          return kept.renewal.ended.then(() => response.destroyed || answer(request, response, true))
+          return kept.refresh.ended.then(() => response.destroyed || answer(request, response, true))
         }
-        kept.renewal ??= renewalBy(response, () => {
-          kept.renewal = null
+        kept.refresh ??= refreshBy(response, () => {
+          kept.refresh = null
         })
         return pass(request, response, hasWaited)
       }
       const give = (limits: Record<string, string> | null): void => {
         kept.headers[kept.headers.length - 1] = requestIdOf(request)
         if (limits === null) kept.head = writeRepeatedHead(response, kept.headers, kept.head)
-        else response.writeHead(200, [...linesOf(limits), ...kept.headers])
+        else response.writeHead(200, [...headerPairs(limits), ...kept.headers])
         response.end(kept.body)
         if (hasWaited) return
         kept.count ??= counter(request, 200)
         kept.count(started)
       }
-      const counted = admit(request, 'read', reader)
+      const counted = rateLimit(request, 'read', reader)
       if (counted === null) return give(null)
       return counted.then(give, () => {
         this.#refused.set(request, counted)
@@ -107,28 +111,28 @@ export class HotAnswers {
   }
 }
 
-const answersByUrl = (): LRUCache<string, HotAnswer> =>
+const responsesByUrl = (): LRUCache<string, CachedResponse> =>
   new LRUCache({
-    max: MAX_HOT_ANSWERS,
-    maxSize: MAX_HOT_BYTES / 2,
-    maxEntrySize: MAX_HOT_ANSWER_BYTES,
+    max: MAX_RESPONSES,
+    maxSize: MAX_CACHED_BYTES / 2,
+    maxEntrySize: MAX_RESPONSE_BYTES,
     sizeCalculation: ({ headers, body }, url) =>
       OVERHEAD_BYTES + url.length + body.length + headers.reduce((sum, text) => sum + text.length, 0),
   })
 
-const linesOf = (headers: OutgoingHttpHeaders): string[] =>
+const headerPairs = (headers: OutgoingHttpHeaders): string[] =>
   Object.entries(headers).flatMap(([name, value]) => [value].flat().flatMap((one) => [name, String(one)]))
 
-function sharedLines(sent: OutgoingHttpHeaders): string[] {
+function sharedHeaders(sent: OutgoingHttpHeaders): string[] {
   const headers = { ...sent }
-  for (const name of OWN_HEADERS) delete headers[name]
-  return [...linesOf(headers), 'X-Request-Id', '']
+  for (const name of PER_REQUEST_HEADERS) delete headers[name]
+  return [...headerPairs(headers), 'X-Request-Id', '']
 }
 
-const OWN_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'server-timing']
+const PER_REQUEST_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'server-timing']
 
 /** A small buffer would keep the larger one that it is part of in memory. */
-function ownBytes(body: Buffer): Buffer {
+function detached(body: Buffer): Buffer {
   if (body.buffer.byteLength === body.length) return body
   const own = Buffer.allocUnsafeSlow(body.length)
   body.copy(own)
@@ -155,15 +159,15 @@ const isPlainRead = ({ method, headers }: IncomingMessage): boolean =>
   (headers.accept === undefined || !/ndjson|html/i.test(headers.accept))
 
 /** Longest wait for another request's answer: its connection may be slow. */
-const MAX_RENEWAL_MS = 1000
+const MAX_REFRESH_MS = 1000
 
-type Renewal = {
+type PendingRefresh = {
   ended: Promise<void>
   end: () => void
 }
 
 /** @param response of the request that renews the answer; its close ends the wait */
-function renewalBy(response: ServerResponse, onEnd: () => void): Renewal {
+function refreshBy(response: ServerResponse, onEnd: () => void): PendingRefresh {
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   const end = (): void => {
     clearTimeout(timer)
@@ -171,7 +175,7 @@ function renewalBy(response: ServerResponse, onEnd: () => void): Renewal {
     onEnd()
     resolve()
   }
-  const timer = setTimeout(end, MAX_RENEWAL_MS).unref()
+  const timer = setTimeout(end, MAX_REFRESH_MS).unref()
   response.once('close', end)
   return { ended, end }
 }

@@ -12,22 +12,22 @@ export type Route = {
   handle: Handler
   summary: string
   description?: string
-  parameters?: readonly Parameter[]
+  parameters?: readonly RouteParameter[]
   body?: z.ZodType
-  answers: Readonly<Record<number, AnswerShape>>
+  responses: Readonly<Record<number, ResponseShape>>
   /** Statuses of problems, without those of gate and body. */
-  refusals?: readonly number[]
+  problems?: readonly number[]
   isUnlisted?: boolean
 }
 
-export type AnswerShape = {
+export type ResponseShape = {
   description: string
   schema?: z.ZodType
   /** Default `application/json`. */
   type?: string
 }
 
-export type Parameter = {
+export type RouteParameter = {
   name: string
   in: 'path' | 'query' | 'header'
   description: string
@@ -35,14 +35,14 @@ export type Parameter = {
   schema: Readonly<Record<string, unknown>>
 }
 
-export type IntegerParameter = Parameter & {
+export type IntegerParameter = RouteParameter & {
   schema: { type: 'integer'; minimum?: number; maximum?: number; default?: number }
 }
 
 /** The required credential: docs/protocol.md#2-api-keys. */
 export type Gate = 'none' | 'read' | 'write' | 'admin'
 
-export type Exchange = {
+export type RequestContext = {
   /** As sent, a trailing slash included. */
   path: string
   params: Readonly<Record<string, string>>
@@ -61,7 +61,7 @@ export type Exchange = {
 }
 
 /** JSON unless `type` is given. */
-export type Answer = {
+export type HandlerResponse = {
   /** Default 200. */
   status?: number
   type?: string
@@ -71,6 +71,9 @@ export type Answer = {
   isCurrent?: () => boolean
 }
 
-type Handler = (exchange: Exchange) => Answer | Promise<Answer>
+type Handler = (exchange: RequestContext) => HandlerResponse | Promise<HandlerResponse>
 
-export const json = (value: unknown, status = 200): Answer => ({ status, body: JSON.stringify(value) })
+export const json = (value: unknown, status = 200): HandlerResponse => ({
+  status,
+  body: JSON.stringify(value),
+})

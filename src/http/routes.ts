@@ -17,7 +17,7 @@ import {
   putListing,
   validatePublish,
 } from './routes/listings.ts'
-import { type AgentsDoor, postMcp } from './routes/mcp.ts'
+import { type McpHandler, postMcp } from './routes/mcp.ts'
 import {
   getMergedListing,
   listMergedListings,
@@ -25,29 +25,29 @@ import {
   type MergedListings,
 } from './routes/merged-listings.ts'
 import { getPublisher, listPublishers } from './routes/publishers.ts'
-import { listSourceDetails, listSources, refreshSource, type SourceBook } from './routes/sources.ts'
+import { listSourceDetails, listSources, refreshSource, type SourceList } from './routes/sources.ts'
 import { getStats } from './routes/stats.ts'
 import { webRoutes } from './web/routes.ts'
 
-export type Service = Omit<MetricsOptions, 'gateway'> & {
+export type RouteOptions = Omit<MetricsOptions, 'gateway'> & {
   spec: FilterSpec
   /** `null` for a pure gateway. */
   registry: Publishing | null
   keys: ApiKeys
   /** `null` for a plain Registry. */
-  gateway: (Omit<MergedListings, 'spec'> & MergedListing & SourceBook) | null
-  agents: AgentsDoor
+  gateway: (Omit<MergedListings, 'spec'> & MergedListing & SourceList) | null
+  mcp: McpHandler
   store: Publishing['store']
-  areTried: () => boolean
+  isReady: () => boolean
 }
 
-export function createRoutes(service: Service): Route[] {
+export function createRoutes(service: RouteOptions): Route[] {
   const { spec, keys, gateway, store } = service
   const routes = [
     ...listingRoutes(service),
     ...(gateway === null ? [] : [listSources(gateway), listSourceDetails(gateway), refreshSource(gateway)]),
     getFilterSpec(gateway?.vocabulary ?? ownVocabulary(spec)),
-    postMcp(service.agents),
+    postMcp(service.mcp),
     mintKey(keys),
     listKeys(keys),
     revokeKey(keys),
@@ -60,7 +60,7 @@ export function createRoutes(service: Service): Route[] {
   return [...routes, ...docsRoutes(routes)]
 }
 
-function listingRoutes({ spec, registry, gateway }: Service): Route[] {
+function listingRoutes({ spec, registry, gateway }: RouteOptions): Route[] {
   const merged = gateway === null ? [] : [listMergedListings({ ...gateway, spec }), getMergedListing(gateway)]
   if (registry === null) return [...merged, NO_REGISTRY]
   const { replica } = registry
@@ -82,8 +82,8 @@ const NO_REGISTRY: Route = {
   path: '/listings',
   gate: 'none',
   summary: 'Not here: this gateway has no Registry of its own',
-  answers: {},
-  refusals: [404],
+  responses: {},
+  problems: [404],
   handle: () => {
     throw new EntrepotError(
       'not_found',

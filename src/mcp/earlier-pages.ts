@@ -12,7 +12,7 @@ const MAX_LISTINGS = 2000
  * Drops listings that earlier pages have shown, which copies far apart may repeat. Matches by publisher, or
  * by storefront where it is unknown. Not kept over a restart or shared with replicas.
  */
-export class EarlierPages {
+export class RepeatFilter {
   readonly #secret = randomBytes(16)
   readonly #digests = new LRUCache<string, BigUint64Array>({ max: MAX_CURSORS })
 

@@ -6,16 +6,16 @@ import { safeJson, safeText } from '../domain/safe-text.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Discovery, SourceNote } from '../gateway/discovery.ts'
 import { describeCompleteness } from './notices.ts'
-import type { Tool, ToolAnswer } from './tool.ts'
-import { describeFilters } from './tools/describe-filters.ts'
-import { getListing } from './tools/get-listing.ts'
-import { listSources } from './tools/list-sources.ts'
-import { searchListings } from './tools/search-listings.ts'
+import type { Tool, ToolOutput } from './tool.ts'
+import { describeFiltersTool } from './tools/describe-filters.ts'
+import { getListingTool } from './tools/get-listing.ts'
+import { listSourcesTool } from './tools/list-sources.ts'
+import { searchListingsTool } from './tools/search-listings.ts'
 
 export type ServerOptions = {
   version: string
   /** Called for internal faults, of which the agent sees no details. */
-  onFault: (cause: unknown) => void
+  onError: (cause: unknown) => void
   signal?: AbortSignal
 }
 
@@ -51,33 +51,33 @@ export function createServer(discovery: Discovery, options: ServerOptions): McpS
 const READ_ONLY = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true }
 
 async function call(
-  { answer }: Tool,
+  { run }: Tool,
   discovery: Discovery,
-  input: Parameters<Tool['answer']>[1],
+  input: Parameters<Tool['run']>[1],
   cancelled: AbortSignal,
-  { onFault, signal }: ServerOptions,
+  { onError, signal }: ServerOptions,
 ): Promise<CallToolResult> {
   const either = signal === undefined ? cancelled : AbortSignal.any([cancelled, signal])
   try {
-    return resultOf(await answer(discovery, input, either))
+    return toolResult(await run(discovery, input, either))
   } catch (cause) {
-    if (cause instanceof EntrepotError) return failureOf(cause)
+    if (cause instanceof EntrepotError) return errorResult(cause)
     // No caller waits for a cancelled call.
-    if (!either.aborted) onFault(cause)
-    return failureOf(
+    if (!either.aborted) onError(cause)
+    return errorResult(
       new EntrepotError('internal', 'a fault of this server; its operator finds it in the log'),
     )
   }
 }
 
 /** All of them only read. */
-const TOOLS: readonly Tool[] = [searchListings, getListing, describeFilters, listSources]
+const TOOLS: readonly Tool[] = [searchListingsTool, getListingTool, describeFiltersTool, listSourcesTool]
 
 /** An answer holds its JSON twice: as text, and as structured content. */
 const MAX_ANSWER_BYTES = 1024 * 1024
 
 /** Hidden characters: JSON escapes in the text, visible ones in structured content, which clients decode. */
-function resultOf({ notice, json }: ToolAnswer): CallToolResult {
+function toolResult({ notice, json }: ToolOutput): CallToolResult {
   const bytes = Buffer.byteLength(json)
   if (bytes > MAX_ANSWER_BYTES)
     throw new EntrepotError(
@@ -90,7 +90,7 @@ function resultOf({ notice, json }: ToolAnswer): CallToolResult {
   }
 }
 
-function failureOf({ message, errors, members }: EntrepotError): CallToolResult {
+function errorResult({ message, errors, members }: EntrepotError): CallToolResult {
   const reasons = errors.map(({ path, message }) => ` ${path}: ${message}.`).join('')
   if (!Array.isArray(members.sources))
     return { isError: true, content: [text(`Not answered: ${message}.${reasons}`)] }
@@ -137,7 +137,7 @@ function withSafeNames(object: Record<string, unknown>): Record<string, unknown>
 }
 
 /** Streamable HTTP (MCP 2025-11-25, Transports). Stateless: any replica can answer the next message. */
-export async function answerHttp(
+export async function handleHttp(
   request: Request,
   discovery: Discovery,
   options: ServerOptions,

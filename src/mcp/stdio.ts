@@ -6,7 +6,7 @@ import {
   type RequestId,
 } from '@modelcontextprotocol/sdk/types.js'
 import type { Discovery } from '../gateway/discovery.ts'
-import { EarlierPages } from './earlier-pages.ts'
+import { RepeatFilter } from './earlier-pages.ts'
 import { createServer, type ServerOptions } from './server.ts'
 
 /** Longest message, and most input buffered for one; more ends the session. */
@@ -21,8 +21,8 @@ export async function serveStdio(
   options: ServerOptions,
 ): Promise<void> {
   const transport = new StdioServerTransport(stdin, stdout, { maxBufferSize: MAX_MESSAGE_BYTES })
-  const server = createServer(new EarlierPages().dropRepeats(discovery), options)
-  server.server.onerror = options.onFault
+  const server = createServer(new RepeatFilter().dropRepeats(discovery), options)
+  server.server.onerror = options.onError
   await server.connect(transport)
   const answered = countAnswers(transport)
   await new Promise<void>((resolve) => {

@@ -12,7 +12,7 @@ import { readFilterSpec } from '../../src/filter-spec/load.ts'
 import { createApp } from '../../src/http/app.ts'
 import { createMetrics } from '../../src/http/metrics/metrics.ts'
 import { createAuthorize } from '../../src/http/middleware/authorize.ts'
-import { HotAnswers } from '../../src/http/response-cache.ts'
+import { ResponseCache } from '../../src/http/response-cache.ts'
 import { createRoutes } from '../../src/http/routes.ts'
 import { createLogger } from '../../src/log.ts'
 import { ApiKeys } from '../../src/registry/api-keys.ts'
@@ -346,21 +346,21 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
     recognise: (token) => (token === 'reader' ? keyOf(KEY_READER) : null),
   })
   const log = createLogger('silent')
-  const hot = new HotAnswers()
+  const responseCache = new ResponseCache()
   const routes = createRoutes({
     spec: SPEC,
     registry: null,
     keys: new ApiKeys(store, replica),
     gateway,
-    agents: openAgentsDoor(gateway, log),
+    mcp: openAgentsDoor(gateway, log),
     store,
     metrics: createMetrics(() => gateway.sources),
     metricsPublic: false,
-    areTried: () => true,
+    isReady: () => true,
   })
-  const admit = () => null
-  const app = createApp({ routes, authorize, log, hot, admit })
-  return hot.listener({ authorize, admit, counter: () => () => {} }, app.callback())
+  const rateLimit = () => null
+  const app = createApp({ routes, authorize, log, responseCache, rateLimit })
+  return responseCache.listener({ authorize, rateLimit, counter: () => () => {} }, app.callback())
 }
 
 const POLICY = { freshSeconds: 15, staleWhileRevalidateSeconds: 60, staleIfErrorSeconds: 900 }

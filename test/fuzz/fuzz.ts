@@ -1,4 +1,4 @@
-import { MAX_HOT_BYTES } from '../../src/http/response-cache.ts'
+import { MAX_CACHED_BYTES } from '../../src/http/response-cache.ts'
 import { startVictim } from './attack.ts'
 
 /**
@@ -20,7 +20,7 @@ const failures = await victim.attack(WARM_UP, SEED)
 const before = await victim.heldBytes()
 if (failures.length === 0) failures.push(...(await victim.attack(COUNT - WARM_UP, SEED + COUNT)))
 const after = await victim.heldBytes()
-if (after > before + MAX_GROWTH_BYTES + MAX_HOT_BYTES)
+if (after > before + MAX_GROWTH_BYTES + MAX_CACHED_BYTES)
   failures.push(`memory grew from ${before} to ${after} bytes`)
 if (!(await victim.isWell())) failures.push('the service is not well afterwards')
 victim.end()

@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import type { OpenApiDocument, Operation } from '../../src/http/docs/openapi.ts'
+import type { OpenApiDocument, OpenApiOperation } from '../../src/http/docs/openapi.ts'
 
 export type Told = { status: number; type: string; text: string }
 
@@ -17,7 +17,7 @@ export function announcedBy(document: OpenApiDocument) {
     return known
   }
   return (method: string, path: string, { status, type, text }: Told): string | null => {
-    const operation = document.paths[path]?.[method.toLowerCase()] as Operation | undefined
+    const operation = document.paths[path]?.[method.toLowerCase()] as OpenApiOperation | undefined
     if (operation === undefined) return `${method} ${path} is not in the document`
     const response = operation.responses[status]
     if (response === undefined) return `${method} ${path} does not announce ${status}: ${text}`

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
-import type { AnswerShape, Gate, Route } from '../route.ts'
+import type { Gate, ResponseShape, Route } from '../route.ts'
 import { problem } from '../wire.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
@@ -9,11 +9,11 @@ export type OpenApiDocument = {
   openapi: '3.1.1'
   info: { title: string; version: string; description: string }
   servers: { url: string }[]
-  paths: Record<string, Record<string, Operation>>
+  paths: Record<string, Record<string, OpenApiOperation>>
   components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, JsonSchema> }
 }
 
-export type Operation = {
+export type OpenApiOperation = {
   summary: string
   description?: string
   'x-gate': Gate
@@ -70,10 +70,10 @@ function convertSchemas(routes: readonly Route[]): {
   return { schemaOf: (schema) => properties[schemas.indexOf(schema)], components: $defs }
 }
 
-const schemasOf = ({ body, answers }: Route): z.ZodType[] =>
-  [body, ...Object.values(answers).map(({ schema }) => schema)].filter((schema) => schema !== undefined)
+const schemasOf = ({ body, responses }: Route): z.ZodType[] =>
+  [body, ...Object.values(responses).map(({ schema }) => schema)].filter((schema) => schema !== undefined)
 
-const operation = (route: Route, schemaOf: SchemaOf): Operation => ({
+const operation = (route: Route, schemaOf: SchemaOf): OpenApiOperation => ({
   summary: route.summary,
   ...(route.description === undefined ? {} : { description: route.description }),
   'x-gate': route.gate,
@@ -86,7 +86,7 @@ const operation = (route: Route, schemaOf: SchemaOf): Operation => ({
     : { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(route.body) } } } }),
   responses: {
     ...Object.fromEntries(
-      Object.entries(route.answers).map(([status, answer]) => [status, response(answer, schemaOf)]),
+      Object.entries(route.responses).map(([status, answer]) => [status, response(answer, schemaOf)]),
     ),
     ...Object.fromEntries(
       problemStatuses(route).map((status) => [status, problemResponse(status, schemaOf(problem))]),
@@ -102,7 +102,7 @@ const SECURITY: Readonly<Record<Gate, Record<string, string[]>[]>> = {
   admin: [{ adminKey: [] }],
 }
 
-const response = ({ description, schema, type = 'application/json' }: AnswerShape, schemaOf: SchemaOf) => ({
+const response = ({ description, schema, type = 'application/json' }: ResponseShape, schemaOf: SchemaOf) => ({
   description,
   ...(schema === undefined ? {} : { content: { [type]: { schema: schemaOf(schema) } } }),
 })
@@ -121,8 +121,8 @@ const GATE_REFUSALS: Readonly<Record<Gate, readonly number[]>> = {
 const BODY_REFUSALS = [400, 413, 415, 422]
 
 /** Path parameters may be malformed (400), and writes may fail in the store (503). */
-function problemStatuses({ method, path, gate, body, refusals = [] }: Route): number[] {
-  const statuses = new Set([...GATE_REFUSALS[gate], ...refusals])
+function problemStatuses({ method, path, gate, body, problems = [] }: Route): number[] {
+  const statuses = new Set([...GATE_REFUSALS[gate], ...problems])
   for (const status of body === undefined ? [] : BODY_REFUSALS) statuses.add(status)
   if (path.includes(':')) statuses.add(400)
   if (method !== 'GET') statuses.add(503)

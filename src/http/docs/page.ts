@@ -21,7 +21,7 @@ export const DOCS_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-export const renderPage = (document: OpenApiDocument): string =>
+export const renderDocsPage = (document: OpenApiDocument): string =>
   `<!doctype html>
 <html lang="en">
 <head>

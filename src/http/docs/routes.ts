@@ -3,21 +3,21 @@ import { version } from '../../config/version.ts'
 import { lazy } from '../lazy.ts'
 import type { Route } from '../route.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi.ts'
-import { DOCS_POLICY, renderPage } from './page.ts'
+import { DOCS_POLICY, renderDocsPage } from './page.ts'
 
 /** Paths of the deployed protocol, with the same page as `/docs`. */
 const OTHER_PATHS = ['/docs/oauth2-redirect', '/redoc']
 
 export function docsRoutes(routes: readonly Route[]): Route[] {
-  const document = lazy((): OpenApiDocument => describe([...routes, openApi, docs]))
+  const document = lazy((): OpenApiDocument => describeRoutes([...routes, openApi, docs]))
   const json = lazy(() => JSON.stringify(document()))
-  const html = lazy(() => renderPage(document()))
+  const html = lazy(() => renderDocsPage(document()))
   const openApi: Route = {
     method: 'GET',
     path: '/openapi.json',
     gate: 'none',
     summary: 'This interface as OpenAPI 3.1',
-    answers: { 200: { description: 'The document', schema: z.looseObject({ openapi: z.string() }) } },
+    responses: { 200: { description: 'The document', schema: z.looseObject({ openapi: z.string() }) } },
     handle: () => ({ body: json() }),
   }
   const docs: Route = {
@@ -25,7 +25,7 @@ export function docsRoutes(routes: readonly Route[]): Route[] {
     path: '/docs',
     gate: 'none',
     summary: 'This interface as a page',
-    answers: { 200: { description: 'The page', schema: z.string(), type: 'text/html' } },
+    responses: { 200: { description: 'The page', schema: z.string(), type: 'text/html' } },
     handle: () => ({
       body: html(),
       type: 'text/html; charset=utf-8',
@@ -35,7 +35,7 @@ export function docsRoutes(routes: readonly Route[]): Route[] {
   return [openApi, docs, ...OTHER_PATHS.map((path) => ({ ...docs, path, isUnlisted: true }))]
 }
 
-export const describe = (routes: readonly Route[]): OpenApiDocument =>
+export const describeRoutes = (routes: readonly Route[]): OpenApiDocument =>
   openApiDocument(
     routes.filter(({ isUnlisted }) => isUnlisted !== true),
     version(),

@@ -1,4 +1,4 @@
-import type { JsonSchema, OpenApiDocument, Operation } from './openapi.ts'
+import type { JsonSchema, OpenApiDocument, OpenApiOperation } from './openapi.ts'
 
 export type DocsRow = {
   method: string
@@ -36,7 +36,7 @@ export const docsSchemas = ({ components }: OpenApiDocument): DocsSchema[] =>
     })),
   }))
 
-function row(method: string, path: string, operation: Operation): DocsRow {
+function row(method: string, path: string, operation: OpenApiOperation): DocsRow {
   const answers = Object.entries(operation.responses).map(([status, { description, content }]) => {
     const [type, media] = Object.entries(content ?? {})[0] ?? []
     return { status, description, type: media ? mediaText(type!, media.schema) : '', media: type ?? '' }

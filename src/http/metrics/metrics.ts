@@ -1,11 +1,11 @@
 import { Counter, Gauge, Registry as MetricsRegistry } from 'prom-client'
 import { z } from 'zod'
 import type { Route } from '../route.ts'
-import type { SourceBook } from '../routes/sources.ts'
+import type { SourceList } from '../routes/sources.ts'
 import { registerSourceMetrics } from './source-metrics.ts'
 
 /** `sources` is read at every scrape. */
-export function createMetrics(sources: () => SourceBook['sources']): MetricsRegistry {
+export function createMetrics(sources: () => SourceList['sources']): MetricsRegistry {
   const registry = new MetricsRegistry()
   registerProcess(registry)
   registerSourceMetrics(registry, sources)
@@ -47,7 +47,7 @@ export type MetricsOptions = {
   /** Readable without a key, except for the series of private sources. */
   metricsPublic: boolean
   isOperator?: (authorization: string | undefined) => boolean
-  gateway: SourceBook | null
+  gateway: SourceList | null
 }
 
 export function getMetrics({
@@ -61,20 +61,20 @@ export function getMetrics({
     path: '/metrics',
     gate: metricsPublic ? 'none' : 'admin',
     summary: 'Prometheus metrics',
-    answers: { 200: { description: 'Prometheus text format', schema: z.string(), type: 'text/plain' } },
+    responses: { 200: { description: 'Prometheus text format', schema: z.string(), type: 'text/plain' } },
     handle: async ({ header }) => {
       const text = await metrics.metrics()
       const isWhole = !metricsPublic || isOperator(header('authorization'))
       return {
         type: metrics.contentType,
-        body: isWhole ? text : withoutPrivate(text, gateway?.sources ?? []),
+        body: isWhole ? text : omitPrivateSeries(text, gateway?.sources ?? []),
         headers: { 'Cache-Control': 'no-store' },
       }
     },
   }
 }
 
-function withoutPrivate(text: string, sources: SourceBook['sources']): string {
+function omitPrivateSeries(text: string, sources: SourceList['sources']): string {
   const labels = sources
     .map(({ status }) => status())
     .filter(({ visibility }) => visibility === 'private')
@@ -113,7 +113,7 @@ export function registerHealthMetrics(
 }
 
 /** `at`: the last successful load, in ms since the Unix epoch. */
-type ReloadState = { wentWell: boolean; at: number }
+type ReloadState = { succeeded: boolean; at: number }
 
 export function registerReloadMetrics(registry: MetricsRegistry, state: () => ReloadState): void {
   const registers = [registry]
@@ -122,7 +122,7 @@ export function registerReloadMetrics(registry: MetricsRegistry, state: () => Re
     help: '1 where the latest reload of the configuration went well, the start included; else 0',
     registers,
     collect() {
-      this.set(state().wentWell ? 1 : 0)
+      this.set(state().succeeded ? 1 : 0)
     },
   })
   new Gauge({

@@ -8,13 +8,13 @@ const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10]
 /** Plain numbers: counting a request is part of answering it from memory. */
 type Tally = {
   path: string
-  counts: Map<string, { method: string; status: number; count: number; add: CountAnswer }>
+  counts: Map<string, { method: string; status: number; count: number; add: CountResponse }>
   seconds: number
   buckets: number[]
 }
 
 /** `started`: `performance.now()`, in ms. */
-export type CountAnswer = (started: number) => void
+export type CountResponse = (started: number) => void
 
 export class RequestMetrics {
   readonly #fixed = new Map<string, Tally>()
@@ -25,7 +25,7 @@ export class RequestMetrics {
     this.#register(registry)
   }
 
-  cover(routes: readonly Pick<Route, 'path'>[]): void {
+  addRoutes(routes: readonly Pick<Route, 'path'>[]): void {
     for (const { path } of routes) {
       const [prefix = '', suffix] = path.split(/[:*]\w+/)
       const isCovered = this.#fixed.has(path) || this.#open.some(({ tally }) => tally.path === path)
@@ -47,13 +47,13 @@ export class RequestMetrics {
   }
 
   /** The function that counts such an answer, valid for the life of the process. */
-  readonly counter = ({ url = '', method: sent }: IncomingMessage, status: number): CountAnswer => {
+  readonly counter = ({ url = '', method: sent }: IncomingMessage, status: number): CountResponse => {
     const tally = this.#tallyOf(url)
     const method = METHODS.has(sent) ? sent! : 'other'
     const key = method + status
     const known = tally.counts.get(key)
     if (known !== undefined) return known.add
-    const add: CountAnswer = (started) => {
+    const add: CountResponse = (started) => {
       const seconds = (performance.now() - started) / 1000
       let bucket = 0
       while (seconds > BUCKETS[bucket]!) bucket++

@@ -1,8 +1,8 @@
 import { Counter, Gauge, type Registry as MetricsRegistry } from 'prom-client'
 import type { SourceDetails, SourceStatus } from '../../domain/source-status.ts'
-import type { SourceBook } from '../routes/sources.ts'
+import type { SourceList } from '../routes/sources.ts'
 
-export function registerSourceMetrics(registry: MetricsRegistry, sources: () => SourceBook['sources']): void {
+export function registerSourceMetrics(registry: MetricsRegistry, sources: () => SourceList['sources']): void {
   const all = (): Status[] => sources().map(({ status }) => status())
   const called = (): SourceDetails[] => all().filter((status) => 'calls' in status)
   const registers = [registry]

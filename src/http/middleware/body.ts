@@ -3,7 +3,7 @@ import getRawBody from 'raw-body'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../domain/json.ts'
 import { depthProblem, sizeProblem } from '../../domain/json-limits.ts'
 import { EntrepotError } from '../../errors.ts'
-import type { Exchange } from '../route.ts'
+import type { RequestContext } from '../route.ts'
 
 export const MAX_BODY_BYTES = 256 * 1024
 
@@ -13,7 +13,7 @@ const JSON_TYPE = /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i
  * Reads and parses JSON; `null` for an empty body.
  * @throws EntrepotError `too_large`, `unsupported_media_type`, `bad_request` (cut off) or `invalid`
  */
-export async function readJsonBody(request: IncomingMessage): Promise<Exchange['body']> {
+export async function readJsonBody(request: IncomingMessage): Promise<RequestContext['body']> {
   const bytes = await readBytes(request)
   if (bytes.length === 0) return null
   const type = request.headers['content-type']
@@ -25,7 +25,7 @@ export async function readJsonBody(request: IncomingMessage): Promise<Exchange['
 }
 
 /** @throws EntrepotError `invalid` (422), in the deployed protocol's words */
-export function objectBody({ body }: Exchange): { bytes: Buffer; value: JsonObject } {
+export function objectBody({ body }: RequestContext): { bytes: Buffer; value: JsonObject } {
   if (body === null || body.value === null) throw invalid('Field required')
   if (!isJsonObject(body.value)) throw invalid('Input should be a valid dictionary')
   return { bytes: body.bytes, value: body.value }

@@ -4,9 +4,9 @@ import { EntrepotError } from '../../errors.ts'
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
 /** RFC 9457; `detail` is always a string. */
-export type Problem = { status: number; headers: Record<string, string>; body: string }
+export type ProblemResponse = { status: number; headers: Record<string, string>; body: string }
 
-export function problemOf(cause: unknown): Problem {
+export function toProblem(cause: unknown): ProblemResponse {
   if (cause instanceof EntrepotError) return render(cause)
   // Koa and Node refuse some requests with a 4xx, such as those with a broken percent-encoding.
   const status = (cause as { status?: unknown }).status
@@ -15,7 +15,7 @@ export function problemOf(cause: unknown): Problem {
   return render(new EntrepotError('internal', 'Internal Server Error'))
 }
 
-const render = ({ code, status, message, errors, members, headers }: EntrepotError): Problem => ({
+const render = ({ code, status, message, errors, members, headers }: EntrepotError): ProblemResponse => ({
   status,
   // Errors may be temporary, and caches would keep some of them (RFC 9110 section 15.1).
   headers: {

@@ -6,24 +6,24 @@ import { rateLimited } from '../../registry/refusals.ts'
 import type { Gate } from '../route.ts'
 
 /** Rate limit headers of the answer; `null` if nothing is counted. */
-export type Admission = (
+export type RateLimit = (
   request: IncomingMessage,
   gate: Gate,
   reader: Reader,
 ) => Promise<Record<string, string>> | null
 
 /** Counts by API key, else by client address. Rejects with `rate_limited` (429) over the limit. */
-export const createAdmission =
-  (limiter: Limiter, clientAddress: (request: IncomingMessage) => string): Admission =>
+export const createRateLimit =
+  (limiter: Limiter, clientAddress: (request: IncomingMessage) => string): RateLimit =>
   (request, gate, reader) => {
     if (gate !== 'read' && gate !== 'write') return null
     const kind = gate === 'write' ? 'publish' : reader.kind === 'key' ? 'read_key' : 'anonymous'
     const who = () => (reader.kind === 'key' ? `key:${reader.key.id}` : `address:${clientAddress(request)}`)
-    return limiter(kind, who)?.then((state) => admit(kind, state)) ?? null
+    return limiter(kind, who)?.then((state) => rateLimitHeaders(kind, state)) ?? null
   }
 
 /** `draft-ietf-httpapi-ratelimit-headers`: policy, remaining requests, seconds until the reset. */
-function admit(policy: string, state: LimitState): Record<string, string> {
+function rateLimitHeaders(policy: string, state: LimitState): Record<string, string> {
   const headers = {
     'RateLimit-Policy': `"${policy}";q=${state.limit};w=60`,
     RateLimit: `"${policy}";r=${state.remaining};t=${state.resetSeconds}`,
@@ -46,27 +46,27 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
     isIP(address) !== 0 && trusted.check(address, family(address))
 
   return ({ socket, headersDistinct }) => {
-    let address = plain(socket.remoteAddress ?? '')
-    if (trustedProxies.length === 0 || !isTrusted(address)) return counted(address)
+    let address = unmapped(socket.remoteAddress ?? '')
+    if (trustedProxies.length === 0 || !isTrusted(address)) return countedAddress(address)
     const hops = (headersDistinct['x-forwarded-for'] ?? [])
       .join(',')
       .split(',')
-      .map((hop) => plain(hop.trim()))
+      .map((hop) => unmapped(hop.trim()))
     while (isTrusted(address) && hops.length > 0) {
       const previous = hops.pop()!
       if (isIP(previous) === 0) break
       address = previous
     }
-    return counted(address)
+    return countedAddress(address)
   }
 }
 
 const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
 /** Unmaps an IPv4-mapped IPv6 address. */
-const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
+const unmapped = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
 
-function counted(address: string): string {
+function countedAddress(address: string): string {
   if (isIP(address) !== 6) return address
   const [head = '', tail] = address.toLowerCase().split('%')[0]!.split('::')
   const groups = head.split(':').filter(Boolean)

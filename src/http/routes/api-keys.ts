@@ -55,7 +55,7 @@ export const mintKey = (keys: ApiKeys): Route => ({
   summary: 'Mint an API key',
   description: 'A read key satisfies the read routes, a write key both. The raw key is shown this once.',
   body: mintRequest,
-  answers: { 201: { description: 'The key', schema: mintedKey } },
+  responses: { 201: { description: 'The key', schema: mintedKey } },
   handle: async (exchange) => {
     const request = mintRequest.safeParse(objectBody(exchange).value)
     if (!request.success) throw invalidBody(request.error)
@@ -72,7 +72,7 @@ export const listKeys = (keys: ApiKeys): Route => ({
   gate: 'admin',
   summary: 'List the API keys',
   description: 'Newest first, revoked ones included, never a key itself.',
-  answers: { 200: { description: 'Their metadata', schema: z.array(apiKey) } },
+  responses: { 200: { description: 'Their metadata', schema: z.array(apiKey) } },
   handle: () => json(keys.list().map(onWire)),
 })
 
@@ -90,8 +90,8 @@ export const revokeKey = (keys: ApiKeys): Route => ({
   summary: 'Revoke an API key',
   description: 'Again on a revoked key it changes nothing and succeeds.',
   parameters: [KEY_ID],
-  answers: { 204: { description: 'Revoked' } },
-  refusals: [404, 422],
+  responses: { 204: { description: 'Revoked' } },
+  problems: [404, 422],
   handle: async ({ params }) => {
     const id = readIntegerParameter(KEY_ID, params.key_id)!
     if (await keys.revoke(id)) return { status: 204 }

@@ -36,7 +36,7 @@ export const getFilterSpec = (vocabulary: Vocabulary): Route => ({
   description:
     'At a gateway: our own spec, and behind it the filters that only upstreams declare, each with their names.',
   parameters: [IF_NONE_MATCH],
-  answers: {
+  responses: {
     200: { description: 'The filter vocabulary and the listing shape', schema: filterSpec },
     304: { description: 'It is the one that you know' },
   },

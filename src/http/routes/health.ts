@@ -16,7 +16,7 @@ export const getLive = (): Route => ({
   path: '/live',
   gate: 'none',
   summary: 'Whether the process responds',
-  answers: { 200: { description: 'The process responds', schema: liveness } },
+  responses: { 200: { description: 'The process responds', schema: liveness } },
   handle: () => json({ status: 'live' }),
 })
 
@@ -25,7 +25,7 @@ export const getHealth = (store: { ping(): Promise<void> }): Route => ({
   path: '/health',
   gate: 'none',
   summary: 'Whether the store can be written',
-  answers: {
+  responses: {
     200: { description: 'A row was written within the last second', schema: health },
     503: { description: 'Nothing can be written; reads go on from memory', schema: health },
   },
@@ -43,20 +43,20 @@ export const getHealth = (store: { ping(): Promise<void> }): Route => ({
 const readiness = z.object({ status: z.literal('ready') }).meta({ id: 'Readiness' })
 
 type Readiness = {
-  areTried: () => boolean
+  isReady: () => boolean
   keys: { areVerifiable: () => Promise<boolean> }
 }
 
 /** The service listens only after its own index is loaded. */
-export const getReady = ({ areTried, keys }: Readiness): Route => ({
+export const getReady = ({ isReady, keys }: Readiness): Route => ({
   method: 'GET',
   path: '/ready',
   gate: 'none',
   summary: 'Whether every snapshot upstream was pulled once, and API keys can be verified',
-  answers: { 200: { description: 'Ready', schema: readiness } },
-  refusals: [503],
+  responses: { 200: { description: 'Ready', schema: readiness } },
+  problems: [503],
   handle: async () => {
-    if (!areTried())
+    if (!isReady())
       throw new EntrepotError('unavailable', 'Not every snapshot upstream was pulled once: wait a moment')
     if (!(await keys.areVerifiable()))
       throw new EntrepotError(

@@ -27,12 +27,12 @@ import {
   STATUS,
 } from '../parameters.ts'
 import {
-  type Answer,
-  type Exchange,
+  type HandlerResponse,
   type IntegerParameter,
   json,
-  type Parameter,
+  type RequestContext,
   type Route,
+  type RouteParameter,
 } from '../route.ts'
 import { envelope, listing, status, timestamp, violation } from '../wire.ts'
 
@@ -44,12 +44,12 @@ export const listLocalListings = (spec: FilterSpec, replica: Replica): Route => 
   description:
     'Newest first. Every further query parameter is a filter of the filter spec; all have to match.',
   parameters: listingParameters(spec),
-  answers: { 200: { description: 'A page of listings', schema: envelope } },
-  refusals: [400, 412, 422],
+  responses: { 200: { description: 'A page of listings', schema: envelope } },
+  problems: [400, 412, 422],
   handle: (exchange) => readLocal(exchange, spec, replica),
 })
 
-export const listingParameters = (spec: FilterSpec): Parameter[] => [
+export const listingParameters = (spec: FilterSpec): RouteParameter[] => [
   STATUS,
   PUBLISHER,
   LIMIT,
@@ -58,7 +58,11 @@ export const listingParameters = (spec: FilterSpec): Parameter[] => [
   ...filterParameters(spec),
 ]
 
-function readLocal({ queryString, header }: Exchange, spec: FilterSpec, replica: Replica): Answer {
+function readLocal(
+  { queryString, header }: RequestContext,
+  spec: FilterSpec,
+  replica: Replica,
+): HandlerResponse {
   const parameters = readListingParameters(queryString)
   requireEtag(header('if-match'), spec.etag)
   const status = readStatusParameter(parameters.status)
@@ -83,8 +87,8 @@ export const getListing = (replica: Replica): Route => ({
   gate: 'read',
   summary: 'One listing, whatever its status',
   parameters: [LISTING_ID],
-  answers: { 200: { description: 'The listing', schema: z.object({ listing }) } },
-  refusals: [404],
+  responses: { 200: { description: 'The listing', schema: z.object({ listing }) } },
+  problems: [404],
   handle: ({ params }) => {
     const row = replica.projection.listings.get(params.id ?? '')
     if (row === undefined) throw new EntrepotError('not_found', 'Listing not found')
@@ -116,8 +120,8 @@ export const postListing = (publishing: Publishing): Route => ({
     'and keeps the others, its status and its place included. The very same request again is answered as the first ' +
     'time while the listing is unchanged; after that, or with another body for the listing, the signature is refused.',
   body: publishRequest,
-  answers: { 201: { description: 'Published, for the first time or again', schema: receipt } },
-  refusals: [400, 409],
+  responses: { 201: { description: 'Published, for the first time or again', schema: receipt } },
+  problems: [400, 409],
   handle: async (exchange) => {
     const { receipt, warnings } = await publishListing(objectBody(exchange), publishing)
     return json({ ...onWire(receipt), ...(warnings.length > 0 ? { warnings } : {}) }, 201)
@@ -136,8 +140,8 @@ export const putListing = (publishing: Publishing): Route => ({
   description: 'Signed by its publisher.',
   parameters: [LISTING_ID],
   body: updateRequest,
-  answers: { 200: { description: 'Changed', schema: updated } },
-  refusals: [400, 404, 409],
+  responses: { 200: { description: 'Changed', schema: updated } },
+  problems: [400, 404, 409],
   handle: async (exchange) => {
     const changed = await updateListing(exchange.params.id ?? '', objectBody(exchange), publishing)
     const { listingId, status, updatedAt } = changed
@@ -163,8 +167,8 @@ export const deleteListing = (publishing: Publishing): Route => ({
     { name: 'signature', in: 'query', description: '65 bytes in hex', schema: { type: 'string' } },
     TIMESTAMP,
   ],
-  answers: { 204: { description: 'Deleted' } },
-  refusals: [404, 409, 422],
+  responses: { 204: { description: 'Deleted' } },
+  problems: [404, 409, 422],
   handle: async ({ params, query }) => {
     const timestamp = readIntegerParameter(TIMESTAMP, query.get('timestamp'))
     await removeListing(params.id ?? '', { signature: query.get('signature'), timestamp }, publishing)
@@ -179,7 +183,7 @@ export const validatePublish = ({ shape }: Publishing): Route => ({
   summary: 'Try a listing against the listing shape',
   description: 'Writes nothing and asks for no signature.',
   body: validateRequest,
-  answers: { 200: { description: 'What a publish would find, be it good or bad', schema: validation } },
+  responses: { 200: { description: 'What a publish would find, be it good or bad', schema: validation } },
   handle: (exchange) => json(validateListing(objectBody(exchange).value, shape.check)),
 })
 

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { EntrepotError, type ErrorCode } from '../../errors.ts'
 import { objectBody } from '../middleware/body.ts'
-import type { Answer, Exchange, Route } from '../route.ts'
+import type { HandlerResponse, RequestContext, Route } from '../route.ts'
 
-export type AgentsDoor = (
+export type McpHandler = (
   request: Request,
-  asker: Pick<Exchange, 'reader' | 'signal' | 'trace'>,
+  asker: Pick<RequestContext, 'reader' | 'signal' | 'trace'>,
 ) => Promise<Response>
 
 const message = z
@@ -20,7 +20,7 @@ const message = z
   .meta({ id: 'McpMessage', description: 'JSON-RPC 2.0, one message; there are no batches' })
 
 /** MCP's streamable HTTP transport (2025-11-25), stateless, behind the read gate. */
-export const postMcp = (door: AgentsDoor): Route => ({
+export const postMcp = (door: McpHandler): Route => ({
   method: 'POST',
   path: '/mcp',
   gate: 'read',
@@ -31,26 +31,30 @@ export const postMcp = (door: AgentsDoor): Route => ({
     '`list_sources`. 403 for a request with an `Origin`: pages use the routes above, and none is to reach a ' +
     'gateway on its reader’s own network by a name of its own.',
   body: message,
-  answers: {
+  responses: {
     200: { description: 'The answer to a request', schema: message },
     202: { description: 'A notification was taken' },
   },
-  refusals: [403, 406],
-  handle: (exchange) => answerAgent(exchange, door),
+  problems: [403, 406],
+  handle: (exchange) => handleMessage(exchange, door),
 })
 
-async function answerAgent(exchange: Exchange, door: AgentsDoor): Promise<Answer> {
+async function handleMessage(exchange: RequestContext, door: McpHandler): Promise<HandlerResponse> {
   const { header, listHeader, reader, signal, trace } = exchange
-  refusePages(header('origin'))
+  rejectBrowsers(header('origin'))
   const { bytes } = objectBody(exchange)
   const headers = FORWARDED.flatMap((name) => {
     const value = listHeader(name)
     return value === undefined ? [] : [[name, value] as const]
   })
-  const request = new Request(NOWHERE, { method: 'POST', headers: Object.fromEntries(headers), body: bytes })
+  const request = new Request(UNUSED_URL, {
+    method: 'POST',
+    headers: Object.fromEntries(headers),
+    body: bytes,
+  })
   const response = await door(request, { reader, signal, trace })
   const body = await response.text()
-  if (response.status >= 400) throw refusalOf(response.status, body)
+  if (response.status >= 400) throw toError(response.status, body)
   const unkept = { 'Cache-Control': 'no-store' }
   return body === ''
     ? { status: response.status, headers: unkept }
@@ -58,7 +62,7 @@ async function answerAgent(exchange: Exchange, door: AgentsDoor): Promise<Answer
 }
 
 /** DNS rebinding (MCP, Transports, Security Warning): a page could resolve its own name to this server. */
-function refusePages(origin: string | undefined): void {
+function rejectBrowsers(origin: string | undefined): void {
   if (origin !== undefined)
     throw new EntrepotError(
       'forbidden',
@@ -67,10 +71,10 @@ function refusePages(origin: string | undefined): void {
 }
 
 /** A `Request` needs a URL, which the transport ignores. */
-const NOWHERE = 'http://localhost/mcp'
+const UNUSED_URL = 'http://localhost/mcp'
 const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version']
 
-function refusalOf(status: number, body: string): EntrepotError {
+function toError(status: number, body: string): EntrepotError {
   const { error } = JSON.parse(body) as { error: { message: string } }
   return new EntrepotError(CODES[status] ?? 'bad_request', error.message)
 }

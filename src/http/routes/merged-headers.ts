@@ -94,7 +94,7 @@ function cursorPeriod({ cursorKeyId, clock }: CursorOptions): string {
 
 /** https://www.w3.org/TR/server-timing/: names are tokens. */
 const serverTiming = (outcomes: readonly Outcome[]): string =>
-  joinWithin(
+  joinUpTo(
     MAX_SERVER_TIMING,
     outcomes.map(({ source, elapsedMs }) => timing(source.name, elapsedMs)),
     (left) =>
@@ -106,7 +106,7 @@ const timing = (name: string, elapsedMs: number): string =>
 
 /** `Cache-Status` (RFC 9211), one member a source. Beyond `max` characters, the rest share one. */
 const cacheStatus = (outcomes: readonly Outcome[], max: number): string =>
-  joinWithin(
+  joinUpTo(
     max,
     outcomes.map((outcome) => serializeList([member(outcome)])),
     (left) => serializeList([[`and ${left} more`, new Map()]]),
@@ -160,7 +160,7 @@ const identifier = (name: string): BareItem =>
 const SUMMARY_LENGTH = 40
 
 /** Members that fit into `max` (RFC 9110 section 5.6.1), then `summary` (at most 40 characters) if needed. */
-function joinWithin(max: number, members: readonly string[], summary: (left: number) => string): string {
+function joinUpTo(max: number, members: readonly string[], summary: (left: number) => string): string {
   const whole = members.join(', ')
   if (whole.length <= max) return whole
   let shown = 0

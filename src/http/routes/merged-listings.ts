@@ -26,7 +26,7 @@ import {
   readGatewayParameters,
   readStatusParameter,
 } from '../parameters.ts'
-import type { Answer, Exchange, Parameter, Route } from '../route.ts'
+import type { HandlerResponse, RequestContext, Route, RouteParameter } from '../route.ts'
 import { listingParameters } from './listings.ts'
 import {
   type MergedHeaderOptions,
@@ -57,15 +57,15 @@ export const listMergedListings = (gateway: MergedListings): Route => ({
     'publisher. `Accept: application/x-ndjson` streams the whole sequence, one listing a line and none twice; its last ' +
     'line holds `_meta` with `complete` and `sources`.',
   parameters: [...listingParameters(gateway.spec), ...GATEWAY_ONLY, IF_NONE_MATCH],
-  answers: {
+  responses: {
     200: { description: 'A page of listings, and how each source answered', schema: mergedEnvelope },
     304: { description: 'Not modified' },
   },
-  refusals: [400, 412, 422, 502, 503, 504, 508],
-  handle: (exchange) => readMerged(exchange, gateway),
+  problems: [400, 412, 422, 502, 503, 504, 508],
+  handle: (exchange) => readPage(exchange, gateway),
 })
 
-async function readMerged(exchange: Exchange, gateway: MergedListings): Promise<Answer> {
+async function readPage(exchange: RequestContext, gateway: MergedListings): Promise<HandlerResponse> {
   const { queryString, header, listHeader, reader, signal, trace } = exchange
   const parameters = readGatewayParameters(queryString)
   const { vocabulary, leftMs } = await readVocabulary(exchange, gateway, parameters)
@@ -95,7 +95,7 @@ async function readMerged(exchange: Exchange, gateway: MergedListings): Promise<
 
 /** Waiting for the filters is part of the budget. */
 async function readVocabulary(
-  { header, reader, signal: caller }: Exchange,
+  { header, reader, signal: caller }: RequestContext,
   { vocabulary, spec, budgetMs }: MergedListings,
   parameters: GatewayParameters,
 ): Promise<{ vocabulary: CurrentSpec; leftMs: number }> {
@@ -139,7 +139,7 @@ async function streamMerged(
   gateway: MergedListings,
   query: ListingQuery,
   asking: { reader: Reader; signal: AbortSignal; options: FanOutOptions },
-): Promise<Answer> {
+): Promise<HandlerResponse> {
   const { outcomes, lines } = await gateway.stream(query, asking)
   return {
     type: NDJSON_TYPE,
@@ -152,7 +152,7 @@ const etagIn = ({ ETag: etag = '' }: Record<string, string>): string => etag.rep
 
 export type MergedListing = MergedHeaderOptions & { find: FindListing }
 
-const REGISTRY: Parameter = {
+const REGISTRY: RouteParameter = {
   name: 'registry',
   in: 'query',
   description:
@@ -170,7 +170,7 @@ export const getMergedListing = (gateway: MergedListing): Route => ({
     'did not, `complete` is false, `sources` says why, and the answer is not to be cached. 404 only if every source ' +
     'answered that it has no such listing.',
   parameters: [LISTING_ID, REGISTRY],
-  answers: {
+  responses: {
     200: {
       description: 'The listing',
       schema: z.object({
@@ -180,16 +180,16 @@ export const getMergedListing = (gateway: MergedListing): Route => ({
       }),
     },
   },
-  refusals: [400, 404, 502, 503, 504, 508],
+  problems: [400, 404, 502, 503, 504, 508],
   handle: (exchange) => readOne(exchange, gateway),
 })
 
-async function readOne(exchange: Exchange, gateway: MergedListing): Promise<Answer> {
+async function readOne(exchange: RequestContext, gateway: MergedListing): Promise<HandlerResponse> {
   const { params, query, listHeader, reader, signal, trace } = exchange
   const { via, isLoop } = parseCdnLoop(listHeader('cdn-loop'), gateway.gatewayId)
   const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))
   const asked = {
-    ...ONE,
+    ...ANY_LISTING,
     listingId: params.id ?? '',
     via,
     ...(caching === undefined ? {} : { caching }),
@@ -207,7 +207,7 @@ async function readOne(exchange: Exchange, gateway: MergedListing): Promise<Answ
   }
 }
 
-const ONE = { status: null, publisher: null, criteria: [], filters: [] }
+const ANY_LISTING = { status: null, publisher: null, criteria: [], filters: [] }
 
 const OPEN_LISTING = Buffer.from('{"listing":')
 

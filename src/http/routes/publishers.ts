@@ -23,8 +23,8 @@ export const listPublishers = (replica: Replica): Route => ({
     LIMIT,
     OFFSET,
   ],
-  answers: { 200: { description: 'A page of publishers', schema: publisherEnvelope } },
-  refusals: [422],
+  responses: { 200: { description: 'A page of publishers', schema: publisherEnvelope } },
+  problems: [422],
   handle: ({ query }) => {
     const { limit, offset } = readPaging(query)
     const identifier = query.get('identifier')
@@ -49,8 +49,8 @@ export const getPublisher = (replica: Replica): Route => ({
   gate: 'read',
   summary: 'One publisher',
   parameters: [PUBLISHER_ID],
-  answers: { 200: { description: 'The publisher', schema: publisher } },
-  refusals: [404, 422],
+  responses: { 200: { description: 'The publisher', schema: publisher } },
+  problems: [404, 422],
   handle: ({ params }) => {
     const found = replica.projection.publisher(readIntegerParameter(PUBLISHER_ID, params.publisher_id)!)
     if (found === null) throw new EntrepotError('not_found', 'Publisher not found')

@@ -3,9 +3,9 @@ import type { SourceDetails, SourceStatus } from '../../domain/source-status.ts'
 import { EntrepotError } from '../../errors.ts'
 import { reportStatus, timeOf } from '../../gateway/source-report.ts'
 import { maySee } from '../../gateway/sources.ts'
-import { json, type Parameter, type Route } from '../route.ts'
+import { json, type Route, type RouteParameter } from '../route.ts'
 
-export type SourceBook = {
+export type SourceList = {
   /** In configuration order. */
   sources: readonly { status: () => SourceStatus | SourceDetails; refresh?: () => void }[]
 }
@@ -61,12 +61,12 @@ const sourceDetails = sourceStatus
   })
   .meta({ id: 'SourceDetails' })
 
-export const listSources = ({ sources }: SourceBook): Route => ({
+export const listSources = ({ sources }: SourceList): Route => ({
   method: 'GET',
   path: '/sources',
   gate: 'read',
   summary: 'How the sources behind the gateway are doing',
-  answers: {
+  responses: {
     200: {
       description: 'Those that the reader may see',
       schema: z.object({ sources: z.array(sourceStatus) }),
@@ -79,33 +79,33 @@ export const listSources = ({ sources }: SourceBook): Route => ({
   },
 })
 
-export const listSourceDetails = ({ sources }: SourceBook): Route => ({
+export const listSourceDetails = ({ sources }: SourceList): Route => ({
   method: 'GET',
   path: '/admin/sources',
   gate: 'admin',
   summary: 'How all sources are doing, with breakers, caches and calls',
-  answers: { 200: { description: 'All of them', schema: z.object({ sources: z.array(sourceDetails) }) } },
+  responses: { 200: { description: 'All of them', schema: z.object({ sources: z.array(sourceDetails) }) } },
   handle: () => ({
     ...json({ sources: sources.map(({ status }) => detailsOnWire(status())) }),
     headers: { 'Cache-Control': 'no-store' },
   }),
 })
 
-const NAME: Parameter = {
+const NAME: RouteParameter = {
   name: 'name',
   in: 'path',
   description: 'Name of the upstream',
   schema: { type: 'string' },
 }
 
-export const refreshSource = ({ sources }: SourceBook): Route => ({
+export const refreshSource = ({ sources }: SourceList): Route => ({
   method: 'POST',
   path: '/admin/sources/:name/refresh',
   gate: 'admin',
   summary: 'Forget what an upstream has said, and ask it anew',
   parameters: [NAME],
-  answers: { 202: { description: 'Its pages are dropped; its filter spec and snapshot are on their way' } },
-  refusals: [404],
+  responses: { 202: { description: 'Its pages are dropped; its filter spec and snapshot are on their way' } },
+  problems: [404],
   handle: ({ params }) => {
     const source = sources.find(({ status }) => status().name === params.name)
     if (source?.refresh === undefined)

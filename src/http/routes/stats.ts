@@ -17,7 +17,7 @@ export const getStats = (replica: Replica): Route => ({
   path: '/api/v1/system/stats',
   gate: 'read',
   summary: 'How many publishers and listings there are',
-  answers: { 200: { description: 'Counts', schema: stats } },
+  responses: { 200: { description: 'Counts', schema: stats } },
   handle: () => {
     const { listings, publishers } = replica.projection
     return json({

@@ -5,7 +5,7 @@ import { gzip } from 'node:zlib'
 
 export type Asset = { type: string; body: Buffer; gzipped: Buffer; etag: string }
 
-export async function assetOf(path: string, text: string): Promise<Asset> {
+export async function createAsset(path: string, text: string): Promise<Asset> {
   const body = Buffer.from(text)
   return {
     type: TYPES[path.slice(path.lastIndexOf('.'))] ?? 'text/plain; charset=utf-8',
@@ -30,7 +30,7 @@ const TYPES: Readonly<Record<string, string>> = {
 export async function readLibraries(): Promise<Map<string, Asset>> {
   const read = async ([path, url]: [string, URL]): Promise<[string, Asset]> => {
     const text = (await readFile(url, 'utf8')).replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n')
-    return [path, await assetOf(path, text)]
+    return [path, await createAsset(path, text)]
   }
   return new Map(await Promise.all([...LIBRARY_FILES].map(read)))
 }

@@ -53,7 +53,7 @@ export const PAGE_POLICY = [
 ].join('; ')
 
 /** URLs are relative, so that a proxy may serve the pages below a path. `modules` starts with the entry. */
-export const renderPage = ({ title, withoutScript, styles }: Page, modules: readonly string[]): string =>
+export const renderShell = ({ title, withoutScript, styles }: Page, modules: readonly string[]): string =>
   `<!doctype html>
 <html lang="en">
 <head>

@@ -3,13 +3,13 @@ import { EntrepotError } from '../../errors.ts'
 import { wantsHtml } from '../accept.ts'
 import { namesEtag } from '../etag.ts'
 import { lazy } from '../lazy.ts'
-import type { Answer, Exchange, Route } from '../route.ts'
-import { type Asset, assetOf, readLibraries } from './assets.ts'
+import type { HandlerResponse, RequestContext, Route } from '../route.ts'
+import { type Asset, createAsset, readLibraries } from './assets.ts'
 import { moduleGraph, readPlain } from './module-graph.ts'
-import { ICON, PAGE_POLICY, PAGES, type Page, renderPage } from './pages.ts'
+import { ICON, PAGE_POLICY, PAGES, type Page, renderShell } from './pages.ts'
 
 export function webRoutes(): Route[] {
-  const site = lazy(() => readSite(PAGES, [ICON]))
+  const site = lazy(() => loadSite(PAGES, [ICON]))
   return [...PAGES.map((page) => pageRoute(page, site)), assetRoute(site)]
 }
 
@@ -21,12 +21,12 @@ const pageRoute = ({ path, summary }: Page, site: () => Promise<Site>): Route =>
   summary,
   description:
     'Only for an `Accept` that names `text/html`. Holds no data: its script asks the other routes.',
-  answers: {
+  responses: {
     200: { description: 'The page', schema: z.string(), type: 'text/html' },
     304: { description: 'It is the one that you know' },
     ...(path === '/' ? {} : { 308: { description: 'It is there without the slash at the end' } }),
   },
-  refusals: [404],
+  problems: [404],
   handle: async (exchange) => {
     const page = wantsHtml(exchange.header('accept')) ? (await site()).pages.get(path) : undefined
     if (page === undefined) throw new EntrepotError('not_found', 'Not Found', { headers: VARY_ACCEPT })
@@ -46,8 +46,8 @@ const assetRoute = (site: () => Promise<Site>): Route => ({
   path: '/assets/*file',
   gate: 'none',
   summary: 'What the pages load',
-  answers: { 200: { description: 'The file' }, 304: { description: 'It is the one that you know' } },
-  refusals: [404],
+  responses: { 200: { description: 'The file' }, 304: { description: 'It is the one that you know' } },
+  problems: [404],
   isUnlisted: true,
   handle: async (exchange) => {
     const asset = (await site()).files.get(exchange.params.file ?? '')
@@ -59,9 +59,9 @@ const assetRoute = (site: () => Promise<Site>): Route => ({
 /** Revalidated on every load, so that a page and its modules are of one version; mostly a 304. */
 function send(
   { type, body, gzipped, etag }: Asset,
-  { header, listHeader }: Exchange,
+  { header, listHeader }: RequestContext,
   more: Readonly<Record<string, string>>,
-): Answer {
+): HandlerResponse {
   // Weak: the same whether compressed or not (RFC 9110 section 8.8.1).
   const headers = { ...more, ETag: `W/"${etag}"`, 'Cache-Control': 'no-cache' }
   if (namesEtag(header('if-none-match'), etag)) return { status: 304, headers }
@@ -76,18 +76,18 @@ type Site = {
   files: ReadonlyMap<string, Asset>
 }
 
-async function readSite(pages: readonly Page[], plain: readonly string[]): Promise<Site> {
+async function loadSite(pages: readonly Page[], plain: readonly string[]): Promise<Site> {
   const files = await readLibraries()
   const shells = new Map<string, Asset>()
   const add = async (path: string, read: () => string | Promise<string>): Promise<void> => {
-    if (!files.has(path)) files.set(path, await assetOf(path, await read()))
+    if (!files.has(path)) files.set(path, await createAsset(path, await read()))
   }
   for (const path of plain) await add(path, () => readPlain(path))
   for (const page of pages) {
     const modules = await moduleGraph(page.entry)
     for (const [path, text] of modules) await add(path, () => text)
     for (const path of page.styles) await add(path, () => readPlain(path))
-    shells.set(page.path, await assetOf('.html', renderPage(page, [...modules.keys()])))
+    shells.set(page.path, await createAsset('.html', renderShell(page, [...modules.keys()])))
   }
   return { pages: shells, files }
 }

@@ -4,7 +4,7 @@ import type { KnownFilter } from '../../gateway/discovery.ts'
 import { describeCompleteness } from '../notices.ts'
 import { COMPLETENESS, defineTool } from '../tool.ts'
 
-export const describeFilters = defineTool({
+export const describeFiltersTool = defineTool({
   name: 'describe_filters',
   title: 'Describe filters',
   description:
@@ -23,7 +23,7 @@ export const describeFilters = defineTool({
       }),
     ),
   },
-  answer: async (discovery, _input, signal) => {
+  run: async (discovery, _input, signal) => {
     const { filters, ...completeness } = await discovery.filters(signal)
     return {
       notice: `${describeCompleteness(completeness)} ${filters.length} filters.`,

@@ -2,18 +2,18 @@ import { z } from 'zod'
 import { parseJson } from '../../domain/json.ts'
 import { at, textAt } from '../../domain/json-at.ts'
 import { describeCompleteness, describeFound } from '../notices.ts'
-import { COMPLETENESS, defineTool, listing, SELLERS_WORDS } from '../tool.ts'
+import { COMPLETENESS, defineTool, listingItem, UNTRUSTED_TEXT } from '../tool.ts'
 
 const MAX_NAME = 1000
 
-export const getListing = defineTool({
+export const getListingTool = defineTool({
   name: 'get_listing',
   title: 'Get a listing',
   description:
     'One listing by its id, whatever its status: the best copy of all sources. Ask for it before a listing is acted ' +
     'on. `listing` is null only where every source answered that it has none; where one that might have it could not ' +
     'be asked, the call is an error. Where `complete` is false, a source that may have a better copy did not answer. ' +
-    `_meta.disputed names better sources that have the publisher at another storefront. ${SELLERS_WORDS}`,
+    `_meta.disputed names better sources that have the publisher at another storefront. ${UNTRUSTED_TEXT}`,
   input: {
     listing_id: z.string().min(1).max(MAX_NAME),
     registry: z
@@ -23,21 +23,21 @@ export const getListing = defineTool({
       .optional()
       .describe('Only this source: a name of list_sources, or _meta.registry of an item. Default: all'),
   },
-  output: { ...COMPLETENESS, listing: listing.nullable() },
-  answer: async (discovery, { listing_id: id, registry }, signal) => {
+  output: { ...COMPLETENESS, listing: listingItem.nullable() },
+  run: async (discovery, { listing_id: id, registry }, signal) => {
     const { item, complete, sources } = await discovery.find(id, registry ?? null, signal)
     const completeness = { complete, sources }
     return {
       notice:
         item === null
           ? `${describeCompleteness(completeness)} There is no such listing.`
-          : describeFound(completeness, ...whose(item)),
+          : describeFound(completeness, ...provenanceOf(item)),
       json: `${JSON.stringify(completeness).slice(0, -1)},"listing":${item ?? 'null'}}`,
     }
   },
 })
 
-function whose(item: string): [registry: string, disputed: readonly string[]] {
+function provenanceOf(item: string): [registry: string, disputed: readonly string[]] {
   const meta = at(parseJson(item), '_meta')
   const disputed = at(meta, 'disputed')
   const registry = textAt(meta, 'registry') ?? ''

@@ -1,7 +1,7 @@
 import { describeCompleteness } from '../notices.ts'
 import { COMPLETENESS, defineTool } from '../tool.ts'
 
-export const listSources = defineTool({
+export const listSourcesTool = defineTool({
   name: 'list_sources',
   title: 'List sources',
   description:
@@ -10,7 +10,7 @@ export const listSources = defineTool({
     'be others that you are not allowed to see.',
   input: {},
   output: COMPLETENESS,
-  answer: async (discovery, _input, signal) => {
+  run: async (discovery, _input, signal) => {
     const { complete, sources } = await discovery.sources(signal)
     return {
       notice: `${describeCompleteness({ complete, sources })} ${sources.length} sources.`,

@@ -4,7 +4,7 @@ import { MAX_LIMIT } from '../../domain/query.ts'
 import { MAX_CURSOR_LENGTH } from '../../gateway/cursor.ts'
 import type { FoundListings } from '../../gateway/discovery.ts'
 import { describeCompleteness } from '../notices.ts'
-import { COMPLETENESS, defineTool, listing, SELLERS_WORDS } from '../tool.ts'
+import { COMPLETENESS, defineTool, listingItem, UNTRUSTED_TEXT } from '../tool.ts'
 
 /** A listing takes about 300 tokens of an agent's context. */
 const DEFAULT_LIMIT = 20
@@ -12,14 +12,14 @@ const MAX_FILTERS = 50
 const MAX_TEXT = 1000
 const MAX_SOURCES = 100
 
-export const searchListings = defineTool({
+export const searchListingsTool = defineTool({
   name: 'search_listings',
   title: 'Search listings',
   description:
     'Listings of an open compute market (GPU machines, API credits) from every Registry within reach, merged, newest ' +
     'first, each once. All filters have to match; describe_filters says which there are. Read `complete` before you ' +
     'conclude anything: where it is false, the notice and `sources` say what is missing and why, and neither a short ' +
-    `nor an empty answer means that nothing else exists. ${SELLERS_WORDS}`,
+    `nor an empty answer means that nothing else exists. ${UNTRUSTED_TEXT}`,
   input: {
     filters: z
       .record(z.string().min(1).max(MAX_TEXT), z.union([z.string().max(MAX_TEXT), z.number(), z.boolean()]))
@@ -53,9 +53,9 @@ export const searchListings = defineTool({
     count: z.int().describe('Listings on this page'),
     total_after_filter: z.int().describe('Matches before paging, in the sources that answered'),
     next_cursor: z.string().optional().describe('Where there is more: pass it as cursor'),
-    items: z.array(listing),
+    items: z.array(listingItem),
   },
-  answer: async (discovery, { filters, status, publisher, sources, limit, cursor }, signal) => {
+  run: async (discovery, { filters, status, publisher, sources, limit, cursor }, signal) => {
     const found = await discovery.search(
       {
         filters: Object.entries(filters).map(([name, value]) => [name, String(value)] as const),

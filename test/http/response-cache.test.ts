@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava'
 import { ANONYMOUS } from '../../src/domain/api-key.ts'
 import { EntrepotError } from '../../src/errors.ts'
 import { createApp } from '../../src/http/app.ts'
-import { HotAnswers } from '../../src/http/response-cache.ts'
+import { ResponseCache } from '../../src/http/response-cache.ts'
 import type { Route } from '../../src/http/route.ts'
 import { createLogger } from '../../src/log.ts'
 import { listingTexts } from '../helpers/fake-registry.ts'
@@ -57,7 +57,7 @@ test('a condition on the request is still looked at', async (t) => {
 
 /** Kept answers in front of an application that answers when the test lets it, with its count of requests. */
 async function startHeld(t: ExecutionContext) {
-  const hot = new HotAnswers()
+  const hot = new ResponseCache()
   const asked: ServerResponse[] = []
   let version = 0
   const fallback: RequestListener = (request, response) => {
@@ -65,13 +65,13 @@ async function startHeld(t: ExecutionContext) {
     const made = version
     response.once('release', () => {
       const body = Buffer.from(String(made))
-      hot.keep(request, ANONYMOUS, { headers: {}, body, isCurrent: () => version === made })
+      hot.store(request, ANONYMOUS, { headers: {}, body, isCurrent: () => version === made })
       response.end(body)
     })
   }
   const authorize = () => ANONYMOUS
   const server = createServer(
-    hot.listener({ authorize, admit: () => null, counter: () => () => {} }, fallback),
+    hot.listener({ authorize, rateLimit: () => null, counter: () => () => {} }, fallback),
   )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -184,18 +184,18 @@ test('kept answers have the head of the first, and close a connection where that
 })
 
 test('a request over its limit is counted once, also where the answer is kept', async (t) => {
-  const hot = new HotAnswers()
+  const responseCache = new ResponseCache()
   let counted = 0
-  const admit = async () => {
+  const rateLimit = async () => {
     counted++
     if (counted > 2) throw new EntrepotError('rate_limited', 'Too many')
     return { RateLimit: '"all";r=1;t=1' }
   }
   const handle = () => ({ body: Buffer.from('{}'), isCurrent: () => true })
-  const route: Route = { method: 'GET', path: '/listings', gate: 'read', summary: '', answers: {}, handle }
+  const route: Route = { method: 'GET', path: '/listings', gate: 'read', summary: '', responses: {}, handle }
   const authorize = () => ANONYMOUS
-  const app = createApp({ routes: [route], authorize, log: createLogger('silent'), hot, admit })
-  const listener = hot.listener({ authorize, admit, counter: () => () => {} }, app.callback())
+  const app = createApp({ routes: [route], authorize, log: createLogger('silent'), responseCache, rateLimit })
+  const listener = responseCache.listener({ authorize, rateLimit, counter: () => () => {} }, app.callback())
   const statuses = []
   for (let n = 0; n < 3; n++) statuses.push((await inject(listener, '/listings')).status)
   t.deepEqual(statuses, [200, 200, 429])
