@@ -2,7 +2,7 @@ import { ANONYMOUS } from '../domain/api-key.ts'
 import { systemClock } from '../domain/clock.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { EntrepotError } from '../errors.ts'
-import { createFindListing, type FoundListing } from '../gateway/find-listing.ts'
+import { createFindListing, type MergedLookup } from '../gateway/find-listing.ts'
 import type { SourceReport } from '../gateway/source-report.ts'
 import { inTime, namedSources } from './ask-registries.ts'
 import type { Market } from './market.ts'
@@ -68,9 +68,9 @@ export async function findEverywhere(
 
 const ANY_STATUS = { status: null, publisher: null, criteria: [], filters: [] }
 
-type Found = Pick<FoundListing, 'merged' | 'complete'> & { reports: readonly SourceReport[] }
+type Found = Pick<MergedLookup, 'merged' | 'complete'> & { reports: readonly SourceReport[] }
 
-const toFound = ({ merged, complete, sources }: FoundListing): Found => ({
+const toFound = ({ merged, complete, sources }: MergedLookup): Found => ({
   merged,
   complete,
   reports: sources,

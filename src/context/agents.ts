@@ -1,15 +1,15 @@
 import { version } from '../config/version.ts'
-import { type DiscoverableFederation, discoverFederation } from '../gateway/discover-federation.ts'
+import { createDiscovery, type Federation } from '../gateway/discover-federation.ts'
 import type { McpHandler } from '../http/routes/mcp.ts'
 import type { Logger } from '../log.ts'
 import { RepeatFilter } from '../mcp/earlier-pages.ts'
 
 /** The agents' tools over what a reader sees. Loads the protocol with the first request. */
-export function openAgentsDoor(federation: DiscoverableFederation, log: Logger): McpHandler {
+export function openAgentsDoor(federation: Federation, log: Logger): McpHandler {
   const earlier = new RepeatFilter()
   return async (request, { reader, signal, trace }) => {
     const { handleHttp } = await import('../mcp/server.ts')
-    const discovery = earlier.dropRepeats(discoverFederation(federation, reader, trace))
+    const discovery = earlier.dropRepeats(createDiscovery(federation, reader, trace))
     return handleHttp(request, discovery, {
       version: version(),
       signal,

@@ -8,7 +8,7 @@ import { createFindListing } from '../gateway/find-listing.ts'
 import { createStreamListings } from '../gateway/ndjson.ts'
 import { createReadPage } from '../gateway/pages.ts'
 import { traceSource } from '../gateway/sources.ts'
-import { federatedVocabulary } from '../gateway/vocabulary.ts'
+import { createReadVocabulary } from '../gateway/vocabulary.ts'
 import type { RouteOptions } from '../http/routes.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
@@ -40,7 +40,7 @@ export function openFederation({
     freshSeconds: config.cache.freshSeconds,
     clock,
     sources: [...(local === null ? [] : [local]), ...upstreams],
-    vocabulary: federatedVocabulary(
+    vocabulary: createReadVocabulary(
       spec,
       upstreams.map((upstream) => upstream.spec),
     ),

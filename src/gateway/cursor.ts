@@ -8,7 +8,7 @@ export const MAX_CURSOR_LENGTH = 16_384
 /** Without the cursor of an upstream gateway, that gateway is read from the top. */
 const MAX_CARRIED_LENGTH = 4096
 
-export type Position = ResumePoint & {
+export type CursorContent = ResumePoint & {
   /** As counted for the first page. */
   total: number
 }
@@ -29,7 +29,7 @@ export class Cursors {
     this.#nowSeconds = nowSeconds
   }
 
-  seal({ after, cap, hints, total }: Position, question: string): string {
+  seal({ after, cap, hints, total }: CursorContent, question: string): string {
     const { position, rank, listingId } = after
     const sources = Object.entries(hints).map(([name, hint]) => packHint(name, hint))
     const expiresAt = this.#nowSeconds() + CURSOR_SECONDS
@@ -41,7 +41,7 @@ export class Cursors {
   }
 
   /** @throws EntrepotError `bad_request` for a cursor that was changed, is of another question, or expired */
-  open(cursor: string, question: string): Position {
+  open(cursor: string, question: string): CursorContent {
     const parts = this.#decipher(cursor, question)
     if (parts === null)
       throw new EntrepotError(

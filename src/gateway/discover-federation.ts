@@ -8,21 +8,17 @@ import type { FindListing } from './find-listing.ts'
 import type { ReadPage } from './pages.ts'
 import { reportStatus } from './source-report.ts'
 import { maySee } from './sources.ts'
-import type { Vocabulary } from './vocabulary.ts'
+import type { ReadVocabulary } from './vocabulary.ts'
 
-export type DiscoverableFederation = {
+export type Federation = {
   gatewayId: string
-  vocabulary: Vocabulary
+  vocabulary: ReadVocabulary
   readPage: ReadPage
   find: FindListing
   sources: readonly { status: () => SourceStatus }[]
 }
 
-export function discoverFederation(
-  gateway: DiscoverableFederation,
-  reader: Reader,
-  trace?: Trace,
-): Discovery {
+export function createDiscovery(gateway: Federation, reader: Reader, trace?: Trace): Discovery {
   // No gateway calls these tools, so no earlier gateway is in `via`.
   const path = { via: [gateway.gatewayId], ...(trace === undefined ? {} : { trace }) }
   const visible = (): SourceStatus[] =>

@@ -3,9 +3,9 @@ import type { FilterDefinition } from '../filter-spec/filter.ts'
 
 /** Rejects with an `EntrepotError`: `bad_request`, `unavailable`, `timeout` or `source_incomplete`. */
 export type Discovery = {
-  search: (search: Search, signal: AbortSignal) => Promise<FoundListings>
+  search: (search: Search, signal: AbortSignal) => Promise<SearchResult>
   /** Any status. `source` as in an item's `_meta.registry`; `null`: all. */
-  find: (listingId: string, source: string | null, signal: AbortSignal) => Promise<FoundListing>
+  find: (listingId: string, source: string | null, signal: AbortSignal) => Promise<LookupResult>
   filters: (signal: AbortSignal) => Promise<FoundFilters>
   sources: (signal: AbortSignal) => Promise<Completeness>
 }
@@ -35,7 +35,7 @@ export type SourceNote = {
 }
 
 /** Items are JSON text: the original bytes, with `_meta` as the last member. */
-export type FoundListings = Completeness & {
+export type SearchResult = Completeness & {
   items: readonly string[]
   /** Matches before paging. */
   total: number
@@ -43,7 +43,7 @@ export type FoundListings = Completeness & {
 }
 
 /** `item` is `null` where every source answered that it has no such listing. */
-export type FoundListing = Completeness & { item: string | null }
+export type LookupResult = Completeness & { item: string | null }
 
 /** `registries`: those that declare the filter, where not all do. */
 export type KnownFilter = FilterDefinition & { registries?: readonly string[] }

@@ -4,7 +4,7 @@ import { formatTimestamp } from '../domain/timestamp.ts'
 import { type MergedItem, qualifiedName } from './merged-item.ts'
 import type { MergedPage } from './pages.ts'
 
-export function renderPage(rows: readonly Uint8Array[], total: number): Buffer {
+export function renderEnvelope(rows: readonly Uint8Array[], total: number): Buffer {
   const parts: Uint8Array[] = [OPENING]
   for (const [n, row] of rows.entries()) parts.push(...(n === 0 ? [] : [COMMA]), row)
   return Buffer.concat([...parts, Buffer.from(closing(rows.length, total, ''))])

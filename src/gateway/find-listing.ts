@@ -8,17 +8,17 @@ import { EntrepotError } from '../errors.ts'
 import { type MergedItem, mergeCopies } from './merged-item.ts'
 import {
   countReturned,
-  describeOutcomes,
   isComplete,
-  nothingUsable,
+  noSourceError,
+  reportOutcomes,
   type SourceReport,
 } from './source-report.ts'
-import { type FanOutOptions, type Outcome, rankSources, skipAsLoop, visibleSources } from './sources.ts'
+import { type MergeOptions, type Outcome, rankSources, skipAsLoop, visibleSources } from './sources.ts'
 
 type FindListingOptions = { sources: readonly NamedSource[]; budgetMs: number; clock: Clock }
 
 /** `merged` is `null` only where every visible source has no such listing. */
-export type FoundListing = {
+export type MergedLookup = {
   merged: MergedItem | null
   /** Whether every source that could have a better copy has answered. */
   complete: boolean
@@ -28,8 +28,8 @@ export type FoundListing = {
 
 export type FindListing = (
   query: ListingQuery & { listingId: string },
-  asking: { reader: Reader; signal: AbortSignal; options?: Pick<FanOutOptions, 'named' | 'isLoop'> },
-) => Promise<FoundListing>
+  asking: { reader: Reader; signal: AbortSignal; options?: Pick<MergeOptions, 'named' | 'isLoop'> },
+) => Promise<MergedLookup>
 
 const ONE: Range = { after: null, offsetHint: 0, count: 50 }
 
@@ -43,7 +43,7 @@ export function createFindListing({ sources, budgetMs, clock }: FindListingOptio
     const ranked = rankSources(isLoop ? visible.map(skipAsLoop) : visible)
     const late = () => new SourceError('timeout', `no answer within the budget of ${budgetMs} ms`)
     const answers = await withDeadline({ ms: budgetMs, late, caller }, (signal) =>
-      askUntilFound(ranked, query, signal),
+      readUntilFound(ranked, query, signal),
     )
     const byRank = answers.map(({ outcome }) => outcome)
     const outcomes = visible.flatMap(({ name }) => byRank.filter(({ source }) => source.name === name))
@@ -54,7 +54,7 @@ export function createFindListing({ sources, budgetMs, clock }: FindListingOptio
         isStale: !(result instanceof SourceError) && result.stale,
       })),
     )
-    const described = describeOutcomes(outcomes, countReturned(merged === null ? [] : [merged]), clock.now())
+    const described = reportOutcomes(outcomes, countReturned(merged === null ? [] : [merged]), clock.now())
     if (merged === null && !isLoop) refuseUnknown(outcomes, described.sources)
     const rank = ranked.findIndex(({ name }) => name === merged?.registry)
     const better = merged === null ? byRank : byRank.slice(0, rank + 1)
@@ -65,7 +65,7 @@ export function createFindListing({ sources, budgetMs, clock }: FindListingOptio
 type Answer = { outcome: Outcome; items: readonly Item[] }
 
 /** All answers by rank up to the first with the listing, and those of worse sources so far. */
-async function askUntilFound(
+async function readUntilFound(
   ranked: readonly NamedSource[],
   query: ListingQuery,
   signal: AbortSignal,
@@ -74,21 +74,21 @@ async function askUntilFound(
   const [first] = ranked
   // Read from memory; as the best source, its copy needs no other.
   if (first !== undefined && isLocal(first)) {
-    const answer = await ask(first, query, signal)
+    const answer = await readSource(first, query, signal)
     if (answer.items.length > 0) return [answer]
-    return [answer, ...(await askAll(ranked.slice(1), query, signal))]
+    return [answer, ...(await readAll(ranked.slice(1), query, signal))]
   }
-  return askAll(ranked, query, signal)
+  return readAll(ranked, query, signal)
 }
 
-async function askAll(
+async function readAll(
   ranked: readonly NamedSource[],
   query: ListingQuery,
   signal: AbortSignal,
 ): Promise<Answer[]> {
   const settled = new Map<number, Answer>()
   const asked = ranked.map(async (source, rank) => {
-    const answer = await ask(source, query, signal)
+    const answer = await readSource(source, query, signal)
     settled.set(rank, answer)
     return answer
   })
@@ -98,7 +98,7 @@ async function askAll(
 }
 
 /** Anything but a `SourceError` is a fault of ours and ends the request. */
-async function ask(source: NamedSource, query: ListingQuery, signal: AbortSignal): Promise<Answer> {
+async function readSource(source: NamedSource, query: ListingQuery, signal: AbortSignal): Promise<Answer> {
   const started = performance.now()
   const elapsedMs = (): number => performance.now() - started
   try {
@@ -113,7 +113,7 @@ async function ask(source: NamedSource, query: ListingQuery, signal: AbortSignal
 function refuseUnknown(outcomes: readonly Outcome[], sources: readonly SourceReport[]): void {
   const failed = outcomes.filter((outcome) => !isComplete(outcome))
   if (failed.length === 0 && outcomes.length > 0) return
-  if (failed.length === outcomes.length) throw nothingUsable(failed, sources, false)
+  if (failed.length === outcomes.length) throw noSourceError(failed, sources, false)
   const names = sources
     .filter(({ state }) => state !== 'loaded' && state !== 'stale')
     .map(({ registry }) => registry)

@@ -72,7 +72,7 @@ export class MergedSequence {
     this.#readers = sources.map((source) => {
       const rank = this.#sources.indexOf(source)
       const hint = from?.hints[source.name] ?? { offset: 0 }
-      return new SourceReader(source, rank, { cap: this.#cap, after: startIn(from, rank), hint })
+      return new SourceReader(source, rank, { cap: this.#cap, after: startOf(from, rank), hint })
     })
     this.#ranked = this.#readers.toSorted((a, b) => a.rank - b.rank)
   }
@@ -314,7 +314,7 @@ function byPlace(a: Copy, b: Copy): number {
 }
 
 /** Ties of better sources precede the resume point; ties of worse sources follow it. */
-function startIn(from: ResumePoint | null, rank: number) {
+function startOf(from: ResumePoint | null, rank: number) {
   if (from === null) return null
   const { position, listingId, rank: last } = from.after
   return { position, listingId: rank === last ? listingId : rank < last ? null : '' }

@@ -8,8 +8,8 @@ import { endOfMs } from '../domain/timestamp.ts'
 import { renderItem } from './envelope.ts'
 import { MergedSequence } from './merge.ts'
 import type { MergedItem } from './merged-item.ts'
-import { assertAnswerable, countReturned, describeOutcomes } from './source-report.ts'
-import { type FanOutOptions, type Outcome, skipAsLoop, visibleSources } from './sources.ts'
+import { assertAnswerable, countReturned, reportOutcomes } from './source-report.ts'
+import { type MergeOptions, type Outcome, skipAsLoop, visibleSources } from './sources.ts'
 
 const CHUNK_BYTES = 64 * 1024
 
@@ -19,7 +19,7 @@ type MergedStream = { outcomes: readonly Outcome[]; lines: AsyncGenerator<Buffer
 
 export type StreamListings = (
   query: ListingQuery,
-  asking: { reader: Reader; signal: AbortSignal; options?: FanOutOptions },
+  asking: { reader: Reader; signal: AbortSignal; options?: MergeOptions },
 ) => Promise<MergedStream>
 
 /**
@@ -38,7 +38,7 @@ export function createStreamListings({ sources, budgetMs, clock }: StreamOptions
     }
     const first = await next()
     const { outcomes } = sequence
-    const described = describeOutcomes(outcomes, new Map(), clock.now())
+    const described = reportOutcomes(outcomes, new Map(), clock.now())
     assertAnswerable({ ...described, outcomes, total: first.length }, options)
     return { outcomes, lines: renderLines({ sequence, first, next, clock, explain: query.explain }) }
   }
@@ -58,7 +58,7 @@ async function* renderLines({ sequence, first, next, clock, explain }: LinesOpti
     countReturned(items, returned)
     yield* renderChunks(items)
   }
-  const { complete, sources } = describeOutcomes(sequence.outcomes, returned, clock.now(), explain)
+  const { complete, sources } = reportOutcomes(sequence.outcomes, returned, clock.now(), explain)
   yield Buffer.from(`${JSON.stringify({ _meta: { complete, sources } })}\n`)
 }
 

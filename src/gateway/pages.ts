@@ -9,8 +9,8 @@ import { EntrepotError } from '../errors.ts'
 import type { Cursors } from './cursor.ts'
 import { MergedSequence } from './merge.ts'
 import type { MergedItem } from './merged-item.ts'
-import { assertAnswerable, countReturned, describeOutcomes, type SourceReport } from './source-report.ts'
-import { type FanOutOptions, type Outcome, rankSources, skipAsLoop, visibleSources } from './sources.ts'
+import { assertAnswerable, countReturned, reportOutcomes, type SourceReport } from './source-report.ts'
+import { type MergeOptions, type Outcome, rankSources, skipAsLoop, visibleSources } from './sources.ts'
 
 /** Last listing for pages by offset with a live source, of which all listings before have to be read. */
 const MAX_LIVE_PREFIX = 2000
@@ -40,7 +40,7 @@ type PagesOptions = {
 export type ReadPage = (
   query: PageQuery,
   cursor: string | null,
-  asking: { reader: Reader; signal: AbortSignal; options?: FanOutOptions },
+  asking: { reader: Reader; signal: AbortSignal; options?: MergeOptions },
 ) => Promise<MergedPage>
 
 /**
@@ -67,7 +67,7 @@ export function createReadPage(options: PagesOptions): ReadPage {
     const items = merged.slice(skipped)
     const hasMore = items.length > 0 && cursors !== null && !fanOut.isLoop && sequence.hasMore()
     const { outcomes } = sequence
-    const described = describeOutcomes(outcomes, countReturned(items), clock.now(), query.explain)
+    const described = reportOutcomes(outcomes, countReturned(items), clock.now(), query.explain)
     assertAnswerable({ ...described, outcomes, total: from === null ? total : items.length }, fanOut)
     const nextCursor =
       hasMore && resumePoint !== null ? cursors.seal({ ...resumePoint, total }, question) : undefined

@@ -6,7 +6,7 @@ import type { SourceReason } from '../domain/source-reason.ts'
 import type { SourceDetails, SourceStatus } from '../domain/source-status.ts'
 import { EntrepotError } from '../errors.ts'
 import type { MergedItem } from './merged-item.ts'
-import type { FanOutOptions, Outcome } from './sources.ts'
+import type { MergeOptions, Outcome } from './sources.ts'
 
 /** `skipped`: the source works, but cannot answer this question. */
 type SourceState = 'loaded' | 'stale' | 'unavailable' | 'not_yet_loaded' | 'skipped'
@@ -40,7 +40,7 @@ type ReportedExplanation = {
 }
 
 /** @param now ms since the Unix epoch */
-export function describeOutcomes(
+export function reportOutcomes(
   outcomes: readonly Outcome[],
   returned: ReadonlyMap<string, number>,
   now: number,
@@ -196,19 +196,19 @@ export function assertAnswerable(
     sources,
     outcomes,
   }: { total: number; sources: readonly SourceReport[]; outcomes: readonly Outcome[] },
-  { requireAll = false, isLoop = false }: FanOutOptions,
+  { requireAll = false, isLoop = false }: MergeOptions,
 ): void {
   if (requireAll && sources.some(({ state }) => state !== 'loaded'))
     throw new EntrepotError('source_incomplete', 'Not every Registry has a current answer: see sources', {
       members: { sources },
     })
-  if (!outcomes.some(hasAnswered)) throw nothingUsable(outcomes, sources, isLoop)
+  if (!outcomes.some(hasAnswered)) throw noSourceError(outcomes, sources, isLoop)
   const upstreams = outcomes.filter((outcome) => outcome.source.mode !== 'local' && !isLoopSkip(outcome))
   if (total === 0 && upstreams.length > 0 && !upstreams.some(hasAnswered) && !isLoop)
-    throw nothingUsable(upstreams, sources, isLoop)
+    throw noSourceError(upstreams, sources, isLoop)
 }
 
-export function nothingUsable(
+export function noSourceError(
   failed: readonly Outcome[],
   sources: readonly SourceReport[],
   isLoop: boolean,

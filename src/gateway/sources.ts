@@ -7,7 +7,7 @@ import { EntrepotError } from '../errors.ts'
 
 export type Outcome = { source: NamedSource; elapsedMs: number; result: ReadingInfo | SourceError }
 
-export type FanOutOptions = {
+export type MergeOptions = {
   /** Default: all visible sources. */
   named?: readonly string[] | null
   /** Default: the gateway's. */

@@ -19,7 +19,7 @@ export type SpecSource = {
 }
 
 /** Waits for upstreams that have not answered yet, unless all of `asked` (absent: any) are local filters. */
-export type Vocabulary = (
+export type ReadVocabulary = (
   reader: Reader,
   deadline: { ms: number; caller: AbortSignal },
   asked?: readonly (readonly [parameter: string, value: string])[],
@@ -27,7 +27,7 @@ export type Vocabulary = (
 
 export type CurrentSpec = FederatedSpec & { isCurrent: () => boolean }
 
-export function federatedVocabulary(own: FilterSpec, upstreams: readonly SpecSource[]): Vocabulary {
+export function createReadVocabulary(own: FilterSpec, upstreams: readonly SpecSource[]): ReadVocabulary {
   const forAll = memoized(own)
   const forPublic = memoized(own)
   const isLoaded = new Set<SpecSource>()
@@ -62,6 +62,6 @@ function memoized(own: FilterSpec): (upstreams: readonly SpecSource[]) => Curren
   }
 }
 
-export function ownVocabulary(own: FilterSpec): Vocabulary {
-  return federatedVocabulary(own, [])
+export function readOwnVocabulary(own: FilterSpec): ReadVocabulary {
+  return createReadVocabulary(own, [])
 }

@@ -1,6 +1,6 @@
 import { EntrepotError } from '../errors.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
-import { ownVocabulary } from '../gateway/vocabulary.ts'
+import { readOwnVocabulary } from '../gateway/vocabulary.ts'
 import type { ApiKeys } from '../registry/api-keys.ts'
 import type { Publishing } from '../registry/publish.ts'
 import { docsRoutes } from './docs/routes.ts'
@@ -46,7 +46,7 @@ export function createRoutes(service: RouteOptions): Route[] {
   const routes = [
     ...listingRoutes(service),
     ...(gateway === null ? [] : [listSources(gateway), listSourceDetails(gateway), refreshSource(gateway)]),
-    getFilterSpec(gateway?.vocabulary ?? ownVocabulary(spec)),
+    getFilterSpec(gateway?.vocabulary ?? readOwnVocabulary(spec)),
     postMcp(service.mcp),
     mintKey(keys),
     listKeys(keys),

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { parseJson } from '../domain/json.ts'
 import { at, textAt } from '../domain/json-at.ts'
-import type { Discovery, FoundListings, Search } from '../gateway/discovery.ts'
+import type { Discovery, Search, SearchResult } from '../gateway/discovery.ts'
 
 /** Remembered cursors, and listings of each: at most 16 MB together. */
 const MAX_CURSORS = 500
@@ -23,7 +23,7 @@ export class RepeatFilter {
     }
   }
 
-  #drop(search: Search, found: FoundListings): FoundListings {
+  #drop(search: Search, found: SearchResult): SearchResult {
     const earlier = search.cursor === null ? undefined : this.#digests.get(this.#keyOf(search, search.cursor))
     const seen = new Set(earlier)
     const items = found.items.filter((item) => this.#add(seen, item))

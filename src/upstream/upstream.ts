@@ -29,7 +29,11 @@ import { SnapshotSource } from './snapshot/snapshot-source.ts'
 
 export type Upstream = {
   source: NamedSource
-  spec: SpecSource
+  spec: Pick<UpstreamOptions, 'name' | 'kind' | 'visibility' | 'priority'> & {
+    spec: () => UpstreamSpec | null
+    /** Settles after the first request for it. Never rejects. */
+    loaded: Promise<unknown>
+  }
   status: () => SourceDetails
   refresh: () => void
   /** Whether the first pull of its snapshot ended, with any outcome. */
@@ -38,12 +42,6 @@ export type Upstream = {
   /** For another configuration to take over. */
   snapshot: SnapshotPuller | null
   close: () => Promise<void>
-}
-
-export type SpecSource = Pick<UpstreamOptions, 'name' | 'kind' | 'visibility' | 'priority'> & {
-  spec: () => UpstreamSpec | null
-  /** Settles after the first request for it. Never rejects. */
-  loaded: Promise<unknown>
 }
 
 export type UpstreamParts = {

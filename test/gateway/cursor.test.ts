@@ -1,9 +1,9 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { EntrepotError } from '../../src/errors.ts'
-import { Cursors, type Position } from '../../src/gateway/cursor.ts'
+import { type CursorContent, Cursors } from '../../src/gateway/cursor.ts'
 
-const POSITION: Position = {
+const POSITION: CursorContent = {
   after: { position: 1_763_652_824_792_803, rank: 1, listingId: 'a"\u0000b' },
   cap: 1_763_652_824_792_900,
   hints: { local: { offset: 0, resume: undefined }, secret: { offset: 398, resume: 'sealed by another' } },

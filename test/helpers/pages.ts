@@ -6,7 +6,7 @@ import { renderItem } from '../../src/gateway/envelope.ts'
 import type { MergedItem } from '../../src/gateway/merged-item.ts'
 import { createStreamListings } from '../../src/gateway/ndjson.ts'
 import { createReadPage, type MergedPage } from '../../src/gateway/pages.ts'
-import type { FanOutOptions } from '../../src/gateway/sources.ts'
+import type { MergeOptions } from '../../src/gateway/sources.ts'
 import { manualClock } from './manual-clock.ts'
 import { listingQuery } from './upstream.ts'
 
@@ -15,7 +15,7 @@ export const KEY_READER: Reader = {
   key: { id: 1, name: 'reader', scope: 'read', hash: '00', createdAt: 0, revokedAt: null },
 }
 
-export type AskOptions = FanOutOptions & { reader?: Reader; signal?: AbortSignal; cursor?: string | null }
+export type AskOptions = MergeOptions & { reader?: Reader; signal?: AbortSignal; cursor?: string | null }
 
 /** One gateway over these sources; another one over the same is a replica of it. */
 export function gatewayOver(

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ALIAS_KINDS, OPS, VALUE_TYPES } from '../../filter-spec/filter.ts'
-import type { Vocabulary } from '../../gateway/vocabulary.ts'
+import type { ReadVocabulary } from '../../gateway/vocabulary.ts'
 import { namesEtag } from '../etag.ts'
 import { IF_NONE_MATCH } from '../parameters.ts'
 import type { Route } from '../route.ts'
@@ -28,7 +28,7 @@ const filterSpec = z
 
 const MAX_WAIT_MS = 4000
 
-export const getFilterSpec = (vocabulary: Vocabulary): Route => ({
+export const getFilterSpec = (vocabulary: ReadVocabulary): Route => ({
   method: 'GET',
   path: '/filter-spec',
   gate: 'read',

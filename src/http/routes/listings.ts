@@ -3,7 +3,7 @@ import type { PublishReceipt } from '../../domain/listing.ts'
 import { formatTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { FilterSpec } from '../../filter-spec/filter.ts'
-import { renderPage } from '../../gateway/envelope.ts'
+import { renderEnvelope } from '../../gateway/envelope.ts'
 import { queryLocal } from '../../registry/local-source.ts'
 import { type Publishing, publishListing } from '../../registry/publish.ts'
 import { publishRequest } from '../../registry/publish-request.ts'
@@ -70,9 +70,9 @@ function readLocal(
   const { publisher } = parameters
   const { projection } = replica
   const { version } = projection.listings
-  if (publisher !== null && projection.publisherOf(publisher) === null) return { body: renderPage([], 0) }
+  if (publisher !== null && projection.publisherOf(publisher) === null) return { body: renderEnvelope([], 0) }
   const { rows, total } = queryLocal(projection, queryOf(spec, status, parameters))
-  const body = renderPage(
+  const body = renderEnvelope(
     rows.map(({ bytes }) => bytes),
     total,
   )

@@ -5,7 +5,7 @@ import type { Clock } from '../../domain/clock.ts'
 import type { CacheDecision } from '../../domain/freshness.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { CURSOR_SECONDS } from '../../gateway/cursor.ts'
-import type { FoundListing } from '../../gateway/find-listing.ts'
+import type { MergedLookup } from '../../gateway/find-listing.ts'
 import type { MergedPage } from '../../gateway/pages.ts'
 import type { Outcome } from '../../gateway/sources.ts'
 
@@ -39,7 +39,7 @@ export const mergedHeaders = (
 })
 
 export const oneListingHeaders = (
-  { outcomes, complete }: Pick<FoundListing, 'outcomes' | 'complete'>,
+  { outcomes, complete }: Pick<MergedLookup, 'outcomes' | 'complete'>,
   reader: Reader,
   { gatewayId, freshSeconds }: Pick<MergedHeaderOptions, 'gatewayId' | 'freshSeconds'>,
 ): Record<string, string> => ({

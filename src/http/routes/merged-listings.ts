@@ -12,8 +12,8 @@ import { renderItem, renderMerged } from '../../gateway/envelope.ts'
 import type { FindListing } from '../../gateway/find-listing.ts'
 import type { StreamListings } from '../../gateway/ndjson.ts'
 import type { MergedPage, ReadPage } from '../../gateway/pages.ts'
-import type { FanOutOptions } from '../../gateway/sources.ts'
-import type { CurrentSpec, Vocabulary } from '../../gateway/vocabulary.ts'
+import type { MergeOptions } from '../../gateway/sources.ts'
+import type { CurrentSpec, ReadVocabulary } from '../../gateway/vocabulary.ts'
 import { NDJSON_TYPE, wantsNdjson } from '../accept.ts'
 import { namesEtag, requireEtag } from '../etag.ts'
 import { mergedEnvelope, mergedListing, sourceReport } from '../merged-wire.ts'
@@ -37,7 +37,7 @@ import {
 
 export type MergedListings = MergedHeaderOptions & {
   spec: FilterSpec
-  vocabulary: Vocabulary
+  vocabulary: ReadVocabulary
   readPage: ReadPage
   stream: StreamListings
   budgetMs: number
@@ -138,7 +138,7 @@ const whileCurrent =
 async function streamMerged(
   gateway: MergedListings,
   query: ListingQuery,
-  asking: { reader: Reader; signal: AbortSignal; options: FanOutOptions },
+  asking: { reader: Reader; signal: AbortSignal; options: MergeOptions },
 ): Promise<HandlerResponse> {
   const { outcomes, lines } = await gateway.stream(query, asking)
   return {

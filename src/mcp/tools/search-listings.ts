@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { LISTING_STATUSES } from '../../domain/listing.ts'
 import { MAX_LIMIT } from '../../domain/query.ts'
 import { MAX_CURSOR_LENGTH } from '../../gateway/cursor.ts'
-import type { FoundListings } from '../../gateway/discovery.ts'
+import type { SearchResult } from '../../gateway/discovery.ts'
 import { describeCompleteness } from '../notices.ts'
 import { COMPLETENESS, defineTool, listingItem, UNTRUSTED_TEXT } from '../tool.ts'
 
@@ -71,7 +71,7 @@ export const searchListingsTool = defineTool({
   },
 })
 
-function describe(found: FoundListings): string {
+function describe(found: SearchResult): string {
   const { items, total, complete, nextCursor } = found
   const where = complete ? '' : ' in the sources that answered'
   const count =
@@ -83,7 +83,7 @@ function describe(found: FoundListings): string {
 }
 
 /** Clients may cut the end, so completeness comes first. */
-function render({ items, total, complete, sources, nextCursor }: FoundListings): string {
+function render({ items, total, complete, sources, nextCursor }: SearchResult): string {
   const head = JSON.stringify({
     complete,
     sources,

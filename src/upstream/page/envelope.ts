@@ -21,7 +21,7 @@ type Envelope = { members: JsonObject; total: number; nextCursor: string | undef
  * @param scanItems returns the end of the array that begins at `start`
  * @throws SourceError `not_json` | `bad_envelope`
  */
-export function readEnvelope(bytes: Buffer, scanItems: (row: RowText, start: number) => number): Envelope {
+export function parseEnvelope(bytes: Buffer, scanItems: (row: RowText, start: number) => number): Envelope {
   if (!isUtf8(bytes)) throw notJson()
   const row = bytes.length <= MAX_ENVELOPE_BYTES ? SHARED_ROW : new RowText(bytes.length)
   row.load(bytes)

@@ -72,7 +72,7 @@ export function createFetchPage(upstream: UpstreamOptions, agent: Dispatcher): F
       offset: request.offset,
       resume: request.resume,
       directives,
-      ...aboutGateway(query, response.headers, upstream),
+      ...readVia(query, response.headers, upstream),
     })
   }
 }
@@ -125,7 +125,7 @@ function onePage(
  * Sources that a gateway skipped as a loop were read by the gateways before it, and are not missing; except
  * where the question begins here, or the gateway has our own id (`Via`, RFC 9110 7.6.3).
  */
-export function aboutGateway(
+export function readVia(
   { via }: ListingQuery,
   headers: IncomingHttpHeaders,
   { kind }: Pick<UpstreamOptions, 'kind'>,

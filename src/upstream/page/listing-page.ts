@@ -9,7 +9,7 @@ import type { Micros } from '../../domain/timestamp.ts'
 import type { UpstreamKind } from '../../domain/upstream.ts'
 import type { RowText } from '../../listing-index/row-text.ts'
 import { skipSpace } from '../../listing-index/skip-json.ts'
-import { badEnvelope, type Meta, NO_META, notJson, readEnvelope, readMeta } from './envelope.ts'
+import { badEnvelope, type Meta, NO_META, notJson, parseEnvelope, readMeta } from './envelope.ts'
 import type { ItemScanner } from './item-scanner.ts'
 
 export const MAX_PAGE_ITEMS = 200
@@ -58,7 +58,7 @@ export class ListingPage {
     this.resume = options.resume
     this.directives = options.directives ?? NO_DIRECTIVES
     this.gatewayId = options.gatewayId
-    const envelope = readEnvelope(bytes, (row, start) => this.#scanItems(row, start, kind, scanner))
+    const envelope = parseEnvelope(bytes, (row, start) => this.#scanItems(row, start, kind, scanner))
     const { members } = envelope
     this.#bounds = BOUNDS.slice(0, 2 * this.received)
     this.#times = TIMES.slice(0, 2 * this.received)

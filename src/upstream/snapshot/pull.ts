@@ -8,7 +8,7 @@ import type { UpstreamOptions } from '../../domain/upstream.ts'
 import { sendForLines } from '../http/client.ts'
 import { parseRetryAfter, reasonOfStatus } from '../http/errors.ts'
 import { loopHeaders, rejectKeyEcho, requestHeaders } from '../http/get.ts'
-import { aboutGateway, queryParameters } from '../page/fetch-page.ts'
+import { queryParameters, readVia } from '../page/fetch-page.ts'
 import { scannerOf } from '../page/item-scanner.ts'
 import {
   ListingPage,
@@ -145,7 +145,7 @@ async function pullStream(
       retryAfterMs: parseRetryAfter(headers['retry-after']?.toString(), Date.now()),
     })
   if (!/ndjson/i.test(headers['content-type'] ?? '')) return null
-  const { missing: options, gatewayId } = aboutGateway(query, headers, upstream)
+  const { missing: options, gatewayId } = readVia(query, headers, upstream)
   const end = stream.end()
   return withReporter(readMissing(end, options) ?? undefined, gatewayId, stream)
 }

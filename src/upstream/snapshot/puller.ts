@@ -31,7 +31,7 @@ type PullerOptions = {
 }
 
 /** `takenAt`: start of the pull, in ms since the Unix epoch. `isRestored`: pulled by another process. */
-export type Held = {
+export type HeldSnapshot = {
   snapshot: Snapshot
   takenAt: number
   invalid: number
@@ -51,7 +51,7 @@ export class SnapshotPuller {
   #cancelTimer: () => void = () => {}
   #savedAt: number | null = null
 
-  current: Held | null = null
+  current: HeldSnapshot | null = null
   /** Of the latest pull. */
   failure: SourceError | null = null
   lastError: SourceStatus['lastError'] = null
@@ -107,7 +107,7 @@ export class SnapshotPuller {
     this.#hold(null)
   }
 
-  #hold(held: Held | null): void {
+  #hold(held: HeldSnapshot | null): void {
     this.current = held
     this.#options.onResize(held?.snapshot.retainedBytes ?? 0)
   }

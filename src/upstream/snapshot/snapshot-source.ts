@@ -6,7 +6,7 @@ import { SourceError } from '../../domain/source-error.ts'
 import { isRefusal } from '../../domain/source-reason.ts'
 import type { SourceDetails } from '../../domain/source-status.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
-import type { Held, SnapshotPuller } from './puller.ts'
+import type { HeldSnapshot, SnapshotPuller } from './puller.ts'
 
 /** An older snapshot has missed a whole pull. */
 const STALE_PERIODS = 2
@@ -98,7 +98,7 @@ export class SnapshotSource {
     return gatewayId !== undefined && via?.includes(gatewayId) === true
   }
 
-  #missing({ missing }: Held): { missing?: readonly MissingSource[] } {
+  #missing({ missing }: HeldSnapshot): { missing?: readonly MissingSource[] } {
     if (missing === undefined) return {}
     const now = this.#options.clock.now()
     return {
@@ -109,19 +109,19 @@ export class SnapshotSource {
   }
 
   /** 0 for a snapshot of the future: the clock was set back. */
-  #ageSeconds({ takenAt }: Held): number {
+  #ageSeconds({ takenAt }: HeldSnapshot): number {
     return Math.max(0, this.#options.clock.now() - takenAt) / 1000
   }
 
-  #staleAt({ takenAt }: Held): number {
+  #staleAt({ takenAt }: HeldSnapshot): number {
     return takenAt + STALE_PERIODS * this.#options.upstream.refreshSeconds * 1000
   }
 
-  #ttlSeconds(held: Held): number {
+  #ttlSeconds(held: HeldSnapshot): number {
     return (this.#staleAt(held) - this.#options.clock.now()) / 1000
   }
 
-  #isStale(held: Held): boolean {
+  #isStale(held: HeldSnapshot): boolean {
     const now = this.#options.clock.now()
     return held.isRestored || now < held.takenAt || now > this.#staleAt(held)
   }
@@ -130,7 +130,7 @@ export class SnapshotSource {
 /** Outside of the class: a closure in a method would keep the query alive. */
 function currency(
   puller: SnapshotPuller,
-  held: Held,
+  held: HeldSnapshot,
   stale: boolean,
   staleAt: number,
 ): (now?: number) => boolean {
