@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import { raceAbort, withDeadline } from '../domain/deadline.ts'
+import { SingleFlight } from '../domain/single-flight.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
 import { registerReloadMetrics } from '../http/metrics/metrics.ts'
 import { type Configuration, openConfiguration } from './configuration.ts'
@@ -25,8 +26,7 @@ export class Reloading {
   readonly #closing = new AbortController()
   readonly #retiring = new Set<Promise<void>>()
   #current: Configuration
-  #running: Promise<void> | null = null
-  #next: Promise<void> | null = null
+  readonly #reloads = new SingleFlight((load: () => Config) => this.#reload(load))
   /** Outcome of the latest reload, and time of the last success; the start counts. */
   #wentWell = true
   #wentWellAt: number
@@ -44,22 +44,12 @@ export class Reloading {
 
   /** Never rejects. Calls during a reload share one more: the files may have changed. */
   reload(load: () => Config): Promise<void> {
-    if (this.#running === null) {
-      this.#running = this.#reload(load).finally(() => {
-        this.#running = null
-      })
-      return this.#running
-    }
-    this.#next ??= this.#running.then(() => {
-      this.#next = null
-      return this.reload(load)
-    })
-    return this.#next
+    return this.#reloads.joinNext(load)
   }
 
   async close(): Promise<void> {
     this.#closing.abort(new Error('closed'))
-    await this.#running
+    await this.#reloads.current
     await Promise.all(this.#retiring)
     await this.#current.close()
   }
@@ -92,14 +82,14 @@ export class Reloading {
       await this.#untilReady(next)
       if (next.replica !== before) {
         // From here on, what either replica acknowledges is readable through both.
-        next.replica.alsoCatchUp(null)
-        before.alsoCatchUp(next.replica)
+        next.replica.linkCatchUp(null)
+        before.linkCatchUp(next.replica)
         await next.replica.catchUp()
       }
       this.#closing.signal.throwIfAborted()
       return next
     } catch (cause) {
-      before.alsoCatchUp(null)
+      before.linkCatchUp(null)
       await next.close()
       throw cause
     }

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../domain/clock.ts'
 import type { Publisher } from '../domain/publisher.ts'
+import { SingleFlight } from '../domain/single-flight.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { Position, Store } from '../store/store.ts'
 import { type Loaded, loadProjection } from './load-projection.ts'
@@ -31,14 +32,13 @@ export class Replica {
   readonly #clock: Clock
   readonly #stopListening: () => void
   #position: Position
-  #running: Promise<void> | null = null
-  #next: Promise<void> | null = null
+  readonly #reads = new SingleFlight(() => this.#follow())
   #failures = 0
   #cancelReading: (() => void) | null = null
   /** Start of the latest successful read. */
   #heardAt: number
   #closed = false
-  #other: Replica | null = null
+  #linked: Replica | null = null
 
   /** Loads everything, then follows. Rejects when the load fails or the signal aborts. */
   static async open(store: Store, options: ReplicaOptions, signal?: AbortSignal): Promise<Replica> {
@@ -60,13 +60,13 @@ export class Replica {
     this.projection = projection
     this.#position = position
     this.#heardAt = begun
-    this.#stopListening = store.onChange(() => this.#catchUpUnasked())
-    this.#catchUpUnasked() // a long load is outdated
+    this.#stopListening = store.onChange(() => this.#catchUpInBackground())
+    this.#catchUpInBackground() // a long load is outdated
   }
 
   /** From now on `catchUp` waits for `other` as well; `null` ends that. */
-  alsoCatchUp(other: Replica | null): void {
-    this.#other = other
+  linkCatchUp(other: Replica | null): void {
+    this.#linked = other
   }
 
   /** Whether revocations of keys older than `MAX_UNHEARD` are known here. */
@@ -77,24 +77,7 @@ export class Replica {
 
   /** Resolves when every change before this call is readable here. Concurrent callers share a read. */
   async catchUp(): Promise<void> {
-    await Promise.all([this.#catchUp(), this.#other?.catchUp()])
-  }
-
-  #catchUp(): Promise<void> {
-    if (this.#running === null) {
-      this.#running = this.#follow().finally(() => {
-        this.#running = null
-      })
-      return this.#running
-    }
-    // The running read may be past their changes, so these callers share the next one.
-    this.#next ??= this.#running
-      .catch(() => {}) // its own callers get the failure
-      .then(() => {
-        this.#next = null
-        return this.#catchUp()
-      })
-    return this.#next
+    await Promise.all([this.#reads.joinNext(), this.#linked?.catchUp()])
   }
 
   /** Catches up before it answers `null`: the store may know more. */
@@ -109,7 +92,7 @@ export class Replica {
     this.#closed = true
     this.#stopListening()
     this.#cancelReading?.()
-    this.#other = null
+    this.#linked = null
   }
 
   async #follow(): Promise<void> {
@@ -156,10 +139,10 @@ export class Replica {
 
   #readAfter(ms: number): void {
     this.#cancelReading?.()
-    this.#cancelReading = this.#closed ? null : this.#clock.after(ms, () => this.#catchUpUnasked())
+    this.#cancelReading = this.#closed ? null : this.#clock.after(ms, () => this.#catchUpInBackground())
   }
 
-  #catchUpUnasked(): void {
-    this.#catchUp().catch(() => {}) // the failure is reported and retried
+  #catchUpInBackground(): void {
+    this.#reads.joinNext().catch(() => {}) // the failure is reported and retried
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../domain/clock.ts'
+import { SingleFlight } from '../domain/single-flight.ts'
 import { SourceError } from '../domain/source-error.ts'
 import { readUpstreamSpec, type UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import type { Get } from './http/get.ts'
@@ -15,7 +16,7 @@ export class FilterSpecCache {
   readonly loaded: Promise<void>
   #spec: UpstreamSpec | null = null
   #hasAnswered = false
-  #running: Promise<void> | null = null
+  readonly #fetches = new SingleFlight(() => this.#fetch())
   #isFresh = false
   #cancel: () => void = () => {}
 
@@ -51,10 +52,7 @@ export class FilterSpecCache {
   }
 
   #refresh(): Promise<void> {
-    this.#running ??= this.#fetch().finally(() => {
-      this.#running = null
-    })
-    return this.#running
+    return this.#fetches.join()
   }
 
   async #fetch(): Promise<void> {

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Clock } from '../domain/clock.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'
 import { nestingDepth } from '../domain/json-walk.ts'
+import { SingleFlight } from '../domain/single-flight.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { Get } from './http/get.ts'
 import { asAddress } from './page/envelope.ts'
@@ -30,7 +31,7 @@ export class PublisherDirectory {
   readonly #clock: Clock
   readonly #publishers = new Map<number, { publisher: Publisher; until: number }>()
   readonly #storefronts = new Map<string, string | null>()
-  #search: Promise<void> | null = null
+  readonly #searches = new SingleFlight((wanted: Set<number>) => this.#find(wanted))
   #pause = { from: 0, until: 0 }
   #hasFailed = false
 
@@ -69,12 +70,8 @@ export class PublisherDirectory {
       if (known === undefined || known.until <= now || known.until > now + PUBLISHER_FRESH_MS)
         wanted.add(publisherId)
     }
-    if (wanted.size > 0) {
-      this.#search ??= this.#find(wanted).finally(() => {
-        this.#search = null
-      })
-    }
-    return isUnknown && !this.#hasFailed ? this.#search : null
+    const search = wanted.size > 0 ? this.#searches.join(wanted) : null
+    return isUnknown && !this.#hasFailed ? search : null
   }
 
   #endsInTime(search: Promise<void>): Promise<boolean> {

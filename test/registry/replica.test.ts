@@ -226,7 +226,7 @@ test('who catches up with another as well waits until both can be read', async (
   await published(store, publishOf('before'))
   await replica.catchUp()
   t.deepEqual(idsOf(other), [])
-  replica.alsoCatchUp(other)
+  replica.linkCatchUp(other)
   await published(store, publishOf('after'))
   await replica.catchUp()
   t.deepEqual(idsOf(other).sort(), ['after', 'before'])

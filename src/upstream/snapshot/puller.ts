@@ -4,6 +4,7 @@ import { isSameListing } from '../../domain/listing-identity.ts'
 import { describeMissing, includes, type MissingSource } from '../../domain/missing-source.ts'
 import type { Item, Origin } from '../../domain/reading.ts'
 import type { PersistedMissing, SavedSnapshot, SnapshotStorage } from '../../domain/saved-snapshot.ts'
+import { SingleFlight } from '../../domain/single-flight.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import type { SourceLog } from '../../domain/source-log.ts'
 import type { SourceStatus } from '../../domain/source-status.ts'
@@ -46,8 +47,11 @@ export class SnapshotPuller {
   readonly #options: PullerOptions
   readonly #firstPull = Promise.withResolvers<void>()
   readonly #closing = new AbortController()
-  #running: Promise<void> | null = null
-  #isWantedAgain = false
+  readonly #pulls = new SingleFlight(async () => {
+    this.#cancelTimer()
+    await this.#pull()
+    this.#scheduleNext()
+  })
   #cancelTimer: () => void = () => {}
   #savedAt: number | null = null
 
@@ -89,20 +93,14 @@ export class SnapshotPuller {
 
   /** A running pull may have missed the reason, so another one follows it. */
   pull(): void {
-    this.#isWantedAgain = this.#running !== null
-    if (this.#isWantedAgain) return
-    this.#cancelTimer()
-    this.#running = this.#pull().finally(() => {
-      this.#running = null
-      this.#scheduleNext()
-    })
+    void this.#pulls.joinNext()
   }
 
   /** Resolves when the snapshot is saved. */
   async close(): Promise<void> {
     this.#cancelTimer()
     this.#closing.abort(new Error('closed'))
-    await this.#running
+    await this.#pulls.current
     await this.#save()
     this.#hold(null)
   }
@@ -114,10 +112,6 @@ export class SnapshotPuller {
 
   #scheduleNext(): void {
     if (this.#closing.signal.aborted) return
-    if (this.#isWantedAgain) {
-      this.pull()
-      return
-    }
     const { upstream, clock, random } = this.#options
     const period = upstream.refreshSeconds * 1000 * (1 + PULL_JITTER * (2 * random() - 1))
     const wait = this.failure === null ? period : Math.min(period, PULL_AGAIN_SECONDS * 1000)
@@ -125,6 +119,7 @@ export class SnapshotPuller {
   }
 
   async #pull(): Promise<void> {
+    if (this.#closing.signal.aborted) return
     const { pull, clock } = this.#options
     const takenAt = clock.now()
     try {

@@ -1,4 +1,5 @@
 import { type Identity, SeenListings } from '../../../domain/listing-identity.ts'
+import { SingleFlight } from '../../../domain/single-flight.ts'
 import { RequestFault } from '../../common/request-fault.ts'
 import type { SourceReport } from '../../common/source-report.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
@@ -44,7 +45,7 @@ export class Walk {
   #state = NOTHING_READ
   #received = 0
   #cursor: string | null = null
-  #reading: Promise<void> | null = null
+  readonly #reads = new SingleFlight((limit: number) => this.#read(limit))
 
   constructor(options: WalkOptions) {
     this.#options = options
@@ -52,15 +53,12 @@ export class Walk {
 
   /** The next page, or the failed one again. Concurrent callers share one request. */
   more(limit = PAGE_ROWS): Promise<void> {
-    this.#reading ??= this.#read(limit).finally(() => {
-      this.#reading = null
-    })
-    return this.#reading
+    return this.#reads.join(limit)
   }
 
   /** Reads until `enough` rows, the end or a failure. Resolves to the rows held. */
   async until(enough: number): Promise<number> {
-    await this.#reading
+    await this.#reads.current
     while (this.#state.phase === 'more' && this.#state.rows.length < Math.min(enough, MAX_ROWS)) {
       await this.more(Math.min(MAX_LIMIT, Math.max(PAGE_ROWS, enough - this.#state.rows.length)))
       await breath()
