@@ -30,7 +30,7 @@ await createProgram(
     serveAgents: async (discovery, terminal) => {
       const [{ serveStdio }, { tell }] = await Promise.all([
         import('./mcp/stdio.ts'),
-        import('./cli/terminal.ts'),
+        import('./cli/output/terminal.ts'),
       ])
       const onError = (cause: unknown): void => tell(terminal, `entrepot: ${String(cause)}`)
       await serveStdio(discovery, terminal, { version, onError })

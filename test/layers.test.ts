@@ -36,7 +36,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@koa/router': ['http/'],
   'raw-body': ['http/'],
   helmet: ['http/'],
-  undici: ['upstream/', 'cli/client.ts'],
+  undici: ['upstream/'],
   ioredis: ['store/redis', 'cache/redis'],
   'node:sqlite': ['store/sqlite'],
   pino: ['log.ts'],

@@ -1,10 +1,10 @@
 import { Option } from 'commander'
-import type { ListingOptions } from './listing.ts'
-import type { ListingsOptions } from './listings.ts'
-import { withExample } from './manual.ts'
+import type { ListingOptions } from './commands/listing.ts'
+import type { ListingsOptions } from './commands/listings.ts'
+import { withExample } from './commands/manual.ts'
 import { addDiscovery, addRegistries, collect, count, seconds } from './options.ts'
 import type { AddCommands } from './program.ts'
-import type { RegistryOptions } from './select-registries.ts'
+import type { RegistryOptions } from './registries/select-registries.ts'
 
 export const addBuyerCommands: AddCommands = (program, { terminal, onMarket }) => {
   withExample(
@@ -29,7 +29,7 @@ export const addBuyerCommands: AddCommands = (program, { terminal, onMarket }) =
     "entrepot listings -r http://127.0.0.1:8080 --filter gpu_model=H200 --filter 'vcpu_count_min=64' --policy cheapest",
   ).action(
     onMarket(async (market, options: ListingsOptions) =>
-      (await import('./listings.ts')).listings(terminal, market, options),
+      (await import('./commands/listings.ts')).listings(terminal, market, options),
     ),
   )
 
@@ -41,7 +41,7 @@ export const addBuyerCommands: AddCommands = (program, { terminal, onMarket }) =
     'entrepot listing 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01',
   ).action(
     onMarket(async (market, options: ListingOptions, [id = '']) =>
-      (await import('./listing.ts')).listing(terminal, market, id, options),
+      (await import('./commands/listing.ts')).listing(terminal, market, id, options),
     ),
   )
 
@@ -54,7 +54,7 @@ export const addBuyerCommands: AddCommands = (program, { terminal, onMarket }) =
     'entrepot review weather-0001 -r http://127.0.0.1:8080',
   ).action(
     onMarket(async (market, options: RegistryOptions, [id = '']) =>
-      (await import('./review.ts')).review(terminal, market, id, options),
+      (await import('./commands/review.ts')).review(terminal, market, id, options),
     ),
   )
 }

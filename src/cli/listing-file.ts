@@ -4,8 +4,8 @@ import type { Document, Scalar } from 'yaml'
 import { isJsonObject, type JsonObject, parseJson } from '../domain/json.ts'
 import { objectMembers } from '../domain/json-members.ts'
 import { arrayElements } from '../domain/json-walk.ts'
-import { CliError, EXIT, usageError } from './exit.ts'
-import { type Terminal, tell } from './terminal.ts'
+import { CliError, EXIT, usageError } from './exit-codes.ts'
+import { type Terminal, tell } from './output/terminal.ts'
 
 const MAX_LISTING_FILE_BYTES = 32 * 1024 * 1024
 

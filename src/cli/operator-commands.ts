@@ -1,11 +1,11 @@
 import { Option } from 'commander'
-import { EXIT } from './exit.ts'
-import type { MintOptions, OperatorOptions } from './keys.ts'
-import { withExample } from './manual.ts'
+import type { MintOptions, OperatorOptions } from './commands/keys.ts'
+import { withExample } from './commands/manual.ts'
+import { EXIT } from './exit-codes.ts'
 import { addDiscovery, addOperator, addRegistries, JSON_OPTION } from './options.ts'
+import { print } from './output/terminal.ts'
 import type { AddCommands } from './program.ts'
-import type { JsonOptions } from './select-registries.ts'
-import { print } from './terminal.ts'
+import type { JsonOptions } from './registries/select-registries.ts'
 
 export const addOperatorCommands: AddCommands = (program, { terminal, onMarket, guard }) => {
   const keys = program.command('keys').description('API keys of a Registry that you operate')
@@ -17,7 +17,7 @@ export const addOperatorCommands: AddCommands = (program, { terminal, onMarket, 
     'REGISTRY_ADMIN_API_KEY=… entrepot keys mint alice --scope write',
   ).action(
     onMarket(async (market, options: MintOptions, [name = '']) =>
-      (await import('./keys.ts')).mintKey(terminal, market, name, options),
+      (await import('./commands/keys.ts')).mintKey(terminal, market, name, options),
     ),
   )
   withExample(
@@ -27,7 +27,7 @@ export const addOperatorCommands: AddCommands = (program, { terminal, onMarket, 
     'entrepot keys list -r http://127.0.0.1:8080',
   ).action(
     onMarket(async (market, options: OperatorOptions) =>
-      (await import('./keys.ts')).listKeys(terminal, market, options),
+      (await import('./commands/keys.ts')).listKeys(terminal, market, options),
     ),
   )
   withExample(
@@ -35,7 +35,7 @@ export const addOperatorCommands: AddCommands = (program, { terminal, onMarket, 
     'entrepot keys revoke 3',
   ).action(
     onMarket(async (market, options: OperatorOptions, [id = '']) =>
-      (await import('./keys.ts')).revokeKey(terminal, market, id, options),
+      (await import('./commands/keys.ts')).revokeKey(terminal, market, id, options),
     ),
   )
 
@@ -46,7 +46,7 @@ export const addOperatorCommands: AddCommands = (program, { terminal, onMarket, 
     'entrepot sources -r http://127.0.0.1:8080',
   ).action(
     onMarket(async (market, options: JsonOptions) =>
-      (await import('./sources.ts')).sources(terminal, market, options),
+      (await import('./commands/sources.ts')).sources(terminal, market, options),
     ),
   )
 
@@ -57,7 +57,7 @@ export const addOperatorCommands: AddCommands = (program, { terminal, onMarket, 
     'entrepot doctor',
   ).action(
     onMarket(async (market, options: JsonOptions) =>
-      (await import('./doctor.ts')).doctor(terminal, market, options),
+      (await import('./commands/doctor.ts')).doctor(terminal, market, options),
     ),
   )
 
@@ -78,5 +78,5 @@ export const addOperatorCommands: AddCommands = (program, { terminal, onMarket, 
       .description('write a commented gateway.toml and example.env into an empty folder')
       .argument('[folder]', 'made if it is not there', '.'),
     'entrepot init gateway',
-  ).action((folder: string) => guard(async () => (await import('./init.ts')).init(terminal, folder)))
+  ).action((folder: string) => guard(async () => (await import('./commands/init.ts')).init(terminal, folder)))
 }

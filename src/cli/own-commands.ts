@@ -1,7 +1,7 @@
-import { EXIT } from './exit.ts'
-import { withExample } from './manual.ts'
+import { withExample } from './commands/manual.ts'
+import { EXIT } from './exit-codes.ts'
+import { print } from './output/terminal.ts'
 import type { AddCommands } from './program.ts'
-import { print } from './terminal.ts'
 
 export const addOwnCommands: AddCommands = (program, { terminal, guard }) => {
   withExample(
@@ -12,7 +12,7 @@ export const addOwnCommands: AddCommands = (program, { terminal, guard }) => {
     'eval "$(entrepot completion bash)"',
   ).action((shell: string) =>
     guard(async () => {
-      const { completionScript } = await import('./completion.ts')
+      const { completionScript } = await import('./commands/completion.ts')
       await print(terminal, completionScript(program, shell))
       return EXIT.ok
     }),
@@ -23,7 +23,7 @@ export const addOwnCommands: AddCommands = (program, { terminal, guard }) => {
     'entrepot manual > docs/cli.md',
   ).action(() =>
     guard(async () => {
-      const { renderManual } = await import('./manual.ts')
+      const { renderManual } = await import('./commands/manual.ts')
       await print(terminal, renderManual(program))
       return EXIT.ok
     }),

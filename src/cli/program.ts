@@ -1,16 +1,16 @@
 import { Command } from 'commander'
 import { EntrepotError } from '../errors.ts'
-import type { ServeAgents } from './agents.ts'
 import { addBuyerCommands } from './buyer-commands.ts'
-import { CliError, EXIT, type ExitCode } from './exit.ts'
-import { withExample } from './manual.ts'
-import type { Market } from './market.ts'
+import { withExample } from './commands/manual.ts'
+import type { ServeAgents } from './commands/mcp.ts'
+import { CliError, EXIT, type ExitCode } from './exit-codes.ts'
 import { addOperatorCommands } from './operator-commands.ts'
 import { addDiscovery, addRegistries } from './options.ts'
+import { type Terminal, tell } from './output/terminal.ts'
 import { addOwnCommands } from './own-commands.ts'
-import type { RegistryOptions } from './select-registries.ts'
+import type { Market } from './registries/registry-client.ts'
+import type { RegistryOptions } from './registries/select-registries.ts'
 import { addSellerCommands } from './seller-commands.ts'
-import { type Terminal, tell } from './terminal.ts'
 
 type Services = {
   openMarket: () => Promise<Market>
@@ -52,7 +52,7 @@ export function createProgram(terminal: Terminal, services: Services): Command {
     'entrepot mcp -r https://registry.example',
   ).action(
     runner.onMarket(async (market, options: RegistryOptions) =>
-      (await import('./agents.ts')).agents(terminal, market, options, services.serveAgents),
+      (await import('./commands/mcp.ts')).agents(terminal, market, options, services.serveAgents),
     ),
   )
   for (const add of [addBuyerCommands, addSellerCommands, addOperatorCommands, addOwnCommands])

@@ -1,9 +1,9 @@
-import { withExample } from './manual.ts'
+import { withExample } from './commands/manual.ts'
+import type { UpdateOptions } from './commands/update.ts'
 import { addDiscovery, addRegistries, addSigning, JSON_OPTION } from './options.ts'
 import type { AddCommands } from './program.ts'
-import type { WriteOptions } from './registry-writer.ts'
-import type { JsonOptions } from './select-registries.ts'
-import type { UpdateOptions } from './update.ts'
+import type { WriteOptions } from './registries/registry-writer.ts'
+import type { JsonOptions } from './registries/select-registries.ts'
 
 export const addSellerCommands: AddCommands = (program, { terminal, onMarket }) => {
   withExample(
@@ -13,7 +13,7 @@ export const addSellerCommands: AddCommands = (program, { terminal, onMarket }) 
     'entrepot publish listings.yaml --key-file seller.key -r https://open.example,https://curated.example',
   ).action(
     onMarket(async (market, options: WriteOptions, [file = '']) =>
-      (await import('./publish.ts')).publish(terminal, market, file, options),
+      (await import('./commands/publish.ts')).publish(terminal, market, file, options),
     ),
   )
 
@@ -26,7 +26,7 @@ export const addSellerCommands: AddCommands = (program, { terminal, onMarket }) 
     'entrepot update 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01 --status closed --key-file seller.key',
   ).action(
     onMarket(async (market, options: UpdateOptions, [id = '']) =>
-      (await import('./update.ts')).update(terminal, market, id, options),
+      (await import('./commands/update.ts')).update(terminal, market, id, options),
     ),
   )
 
@@ -37,7 +37,7 @@ export const addSellerCommands: AddCommands = (program, { terminal, onMarket }) 
     'entrepot delete 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01 --key-file seller.key',
   ).action(
     onMarket(async (market, options: WriteOptions, [id = '']) =>
-      (await import('./remove.ts')).remove(terminal, market, id, options),
+      (await import('./commands/delete.ts')).remove(terminal, market, id, options),
     ),
   )
 
@@ -49,7 +49,7 @@ export const addSellerCommands: AddCommands = (program, { terminal, onMarket }) 
     'entrepot validate listings.yaml -r https://curated.example',
   ).action(
     onMarket(async (market, options: JsonOptions, [file = '']) =>
-      (await import('./validate.ts')).validate(terminal, market, file, options),
+      (await import('./commands/validate.ts')).validate(terminal, market, file, options),
     ),
   )
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'ava'
-import { DEFAULT_URLS, readBuyerConfig } from '../../src/cli/buyer-config.ts'
+import { DEFAULT_URLS, readBuyerConfig } from '../../src/cli/registries/buyer-config.ts'
 import { temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
 
 test('buyer.secrets.toml is merged deeply over buyer.toml', (t) => {

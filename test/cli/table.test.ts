@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import stringWidth from 'string-width'
-import { renderTable } from '../../src/cli/table.ts'
+import { renderTable } from '../../src/cli/output/table.ts'
 
 const cell = fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll(/\p{Cc}/gu, ''))
 

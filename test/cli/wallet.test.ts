@@ -1,6 +1,6 @@
 import test from 'ava'
-import { decryptKeystore, parseKeystore } from '../../src/cli/keystore.ts'
-import { openWallet } from '../../src/cli/wallet.ts'
+import { decryptKeystore, parseKeystore } from '../../src/cli/signing/keystore.ts'
+import { openWallet } from '../../src/cli/signing/wallet.ts'
 
 const terminal = {
   env: { ENTREPOT_PRIVATE_KEY: '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a' },

@@ -1,0 +1,136 @@
+import type { Command } from 'commander'
+import { usageError } from '../exit-codes.ts'
+
+const SHELLS = ['bash', 'zsh', 'fish'] as const
+export type Shell = (typeof SHELLS)[number]
+
+/** @throws CliError for an unknown shell */
+export function completionScript(program: Command, shell: string): string {
+  const words = describe(program)
+  if (shell === 'bash') return bash(words)
+  if (shell === 'zsh') return zsh(words)
+  if (shell === 'fish') return fish(words)
+  throw usageError(`no completion for '${shell}': name one of ${SHELLS.join(', ')}`)
+}
+
+type Entry = { name: string; description: string }
+/** What may follow `path`: `''` for the program, `keys`, `keys mint`. */
+type Level = { path: string; commands: Entry[]; options: Entry[] }
+
+function describe(command: Command, path = ''): Level[] {
+  const commands = command.commands.filter(({ hidden }: Command & { hidden?: boolean }) => !hidden)
+  const level: Level = {
+    path,
+    commands: commands.map((one) => ({ name: one.name(), description: firstSentence(one.description()) })),
+    options: [...globalOptions(command), ...command.options, HELP].map((option) => ({
+      name: option.long ?? option.short ?? '',
+      description: firstSentence(option.description),
+    })),
+  }
+  return [level, ...commands.flatMap((one) => describe(one, `${path} ${one.name()}`.trim()))]
+}
+
+const HELP = { long: '--help', short: '-h', description: 'display help for command' }
+
+const globalOptions = ({ parent }: Command): readonly Command['options'][number][] =>
+  parent === null
+    ? []
+    : [...globalOptions(parent), ...parent.options.filter(({ long }) => long !== '--version')]
+
+const firstSentence = (text: string): string =>
+  text
+    .split(/[.;:(]/)[0]
+    ?.trim()
+    .replaceAll("'", '’') ?? ''
+
+const names = (entries: readonly Entry[]): string => entries.map(({ name }) => name).join(' ')
+
+const bash = (
+  levels: readonly Level[],
+): string => `# entrepot completion for bash: eval "$(entrepot completion bash)"
+_entrepot() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" level="" word
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$level $word" in
+${levels
+  .filter(({ path }) => path !== '')
+  .map(({ path }) => `      "${parent(path)} ${last(path)}") level="${path}" ;;`)
+  .join('\n')}
+    esac
+  done
+  local commands="" options=""
+  case "$level" in
+${levels.map(({ path, commands, options }) => `    "${path}") commands="${names(commands)}" options="${names(options)}" ;;`).join('\n')}
+  esac
+  if [[ "$current" == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
+  elif [[ -n "$commands" ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$current")
+  else
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+  fi
+}
+complete -o filenames -F _entrepot entrepot
+`
+
+const parent = (path: string): string => path.split(' ').slice(0, -1).join(' ')
+const last = (path: string): string => path.split(' ').at(-1) ?? ''
+
+/** `path`, `commands` and `options` are zsh's own. */
+const zsh = (levels: readonly Level[]): string => `#compdef entrepot
+# entrepot completion for zsh: eval "$(entrepot completion zsh)"
+_entrepot() {
+  local level="" word
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    case "$level $word" in
+${levels
+  .filter(({ path }) => path !== '')
+  .map(({ path }) => `      "${parent(path)} ${last(path)}") level="${path}" ;;`)
+  .join('\n')}
+    esac
+  done
+  local -a verbs flags
+  case "$level" in
+${levels.map(zshLevel).join('\n')}
+  esac
+  if [[ "\${words[CURRENT]}" == -* ]]; then
+    _describe option flags
+  elif (( \${#verbs} )); then
+    _describe command verbs
+  else
+    _files
+  fi
+}
+compdef _entrepot entrepot
+`
+
+function zshLevel({ path, commands, options }: Level): string {
+  const list = (entries: readonly Entry[]): string =>
+    entries.map(({ name, description }) => `'${name}:${description}'`).join(' ')
+  return `    "${path}") verbs=(${list(commands)}) flags=(${list(options)}) ;;`
+}
+
+const fish = (levels: readonly Level[]): string =>
+  [
+    '# entrepot completion for fish: entrepot completion fish | source',
+    ...levels.flatMap(({ path, commands, options }) => {
+      const condition = fishCondition(path, commands)
+      return [
+        ...commands.map(
+          ({ name, description }) =>
+            `complete -c entrepot -f -n '${condition}' -a ${name} -d '${description}'`,
+        ),
+        ...options.map(
+          ({ name, description }) =>
+            `complete -c entrepot -n '${condition}' -l ${name.replace(/^--/, '')} -d '${description}'`,
+        ),
+      ]
+    }),
+    '',
+  ].join('\n')
+
+function fishCondition(path: string, commands: readonly Entry[]): string {
+  const seen = path === '' ? [] : path.split(' ').map((word) => `__fish_seen_subcommand_from ${word}`)
+  const further = commands.length > 0 ? [`not __fish_seen_subcommand_from ${names(commands)}`] : []
+  return [...seen, ...further].join('; and ') || 'true'
+}

@@ -1,0 +1,103 @@
+import { readSecretFile } from '../../config/secret-files.ts'
+import type { Environment } from '../../config/settings.ts'
+import { isJsonObject, type JsonObject } from '../../domain/json.ts'
+import { textAt } from '../../domain/json-at.ts'
+import { safeText } from '../../domain/safe-text.ts'
+import { ConfigError, type Violation } from '../../errors.ts'
+import { CliError, EXIT, type ExitCode, usageError } from '../exit-codes.ts'
+import { renderTable } from '../output/table.ts'
+import { print, printJson, type Terminal, tell } from '../output/terminal.ts'
+import { type Call, type Market, readJson, readObject, sendOrFail } from '../registries/registry-client.ts'
+import { splitUrls, urlFault } from '../registries/select-registries.ts'
+
+export type OperatorOptions = {
+  /** Default: `HOST` and `PORT`. */
+  registries?: readonly string[]
+  json?: boolean
+}
+
+export type MintOptions = OperatorOptions & { scope: string }
+
+const OPERATOR_TIMEOUT_MS = 10_000
+
+/** The raw key is only shown here. */
+export async function mintKey(
+  terminal: Terminal,
+  market: Market,
+  name: string,
+  options: MintOptions,
+): Promise<ExitCode> {
+  const body = JSON.stringify({ name, scope: options.scope })
+  const reply = await sendOrFail(market, { ...adminCall(terminal, options), method: 'POST', body })
+  const minted = readObject(reply)
+  if (options.json || !terminal.stdout.isTTY) {
+    await printJson(terminal, minted)
+    return EXIT.ok
+  }
+  tell(terminal, `key ${textAt(minted, 'id')} '${name}' (${options.scope}); it is not shown again:`)
+  await print(terminal, `${safeText(textAt(minted, 'key') ?? '')}\n`)
+  return EXIT.ok
+}
+
+export async function listKeys(
+  terminal: Terminal,
+  market: Market,
+  options: OperatorOptions,
+): Promise<ExitCode> {
+  const value = readJson(await sendOrFail(market, { ...adminCall(terminal, options), method: 'GET' }))
+  const keys = Array.isArray(value) ? value.filter(isJsonObject) : []
+  if (options.json || !terminal.stdout.isTTY) await printJson(terminal, keys)
+  else await print(terminal, `${keyTable(keys, terminal.stdout.columns).join('\n')}\n`)
+  return EXIT.ok
+}
+
+export async function revokeKey(
+  terminal: Terminal,
+  market: Market,
+  id: string,
+  options: OperatorOptions,
+): Promise<ExitCode> {
+  if (!/^\d{1,15}$/.test(id)) throw usageError(`ID must be the number of a key, not '${id}'`)
+  const call = adminCall(terminal, options)
+  await sendOrFail(market, { ...call, url: `${call.url}/${id}`, method: 'DELETE' })
+  tell(terminal, `key ${id} is revoked`)
+  return EXIT.ok
+}
+
+/** The admin key goes to one Registry, and never to those that a buyer has configured. */
+function adminCall({ env }: Terminal, { registries }: OperatorOptions): Omit<Call, 'method'> {
+  const urls = splitUrls(registries)
+  if (urls.length > 1) throw usageError('name one Registry: the operator key belongs to one')
+  const url = urls[0] ?? `http://${env.HOST || '127.0.0.1'}:${env.PORT || '8080'}`
+  const fault = urlFault(url)
+  if (fault !== null) throw usageError(`${url} ${fault}`)
+  const key = operatorKey(env)
+  return { url: `${url.replace(/\/+$/, '')}/admin/api-keys`, key, timeoutMs: OPERATOR_TIMEOUT_MS }
+}
+
+/** As the service finds it: in the variable, or in the file that it names. */
+function operatorKey(env: Environment): string {
+  const problems: Violation[] = []
+  const key = readSecretFile('REGISTRY_ADMIN_API_KEY', env, problems) ?? env.REGISTRY_ADMIN_API_KEY?.trim()
+  if (problems.length > 0) throw new CliError(EXIT.badConfig, new ConfigError(problems).message)
+  if (!key)
+    throw new CliError(EXIT.notAuthorized, 'REGISTRY_ADMIN_API_KEY is not set: it is the key of the operator')
+  return key
+}
+
+const COLUMNS = [
+  { title: 'ID', align: 'right' },
+  { title: 'NAME' },
+  { title: 'SCOPE' },
+  { title: 'CREATED' },
+  { title: 'REVOKED' },
+] as const
+
+const keyTable = (keys: readonly JsonObject[], width: number): string[] =>
+  renderTable(
+    COLUMNS,
+    keys.map((key) =>
+      ['id', 'name', 'scope', 'created_at', 'revoked_at'].map((name) => safeText(textAt(key, name) ?? '-')),
+    ),
+    width || 80,
+  )

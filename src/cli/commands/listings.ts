@@ -1,0 +1,125 @@
+import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../../domain/listing.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import { EntrepotError } from '../../errors.ts'
+import type { MergedPage } from '../../gateway/pages.ts'
+import type { SourceReport } from '../../gateway/source-report.ts'
+import { type ExitCode, usageError } from '../exit-codes.ts'
+import { type OutputOptions, printListings } from '../output/print-listings.ts'
+import { startProgress } from '../output/progress.ts'
+import { exitCodeOf, tellOutcomes } from '../output/source-reports.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { applyPolicy, type PolicyOptions } from '../policy/apply-policy.ts'
+import { askRegistries, type Deadlines, type Question } from '../registries/query-registries.ts'
+import type { Market } from '../registries/registry-client.ts'
+import { type RegistryOptions, type Selection, selectRegistries } from '../registries/select-registries.ts'
+
+export type ListingsOptions = RegistryOptions &
+  OutputOptions &
+  PolicyOptions & {
+    /** `name=value` each. */
+    filter?: readonly string[]
+    /** `all` for every status. */
+    status?: string
+    publisher?: string
+    limit?: number
+    offset?: number
+    all?: boolean
+    /** Seconds, for the whole command. */
+    deadline?: number
+  }
+
+const DEFAULT_LIMIT = 50
+export const MAX_LIMIT = 2000
+const OVERALL_SECONDS = 10
+const OVERALL_SECONDS_FOR_ALL = 120
+
+export async function listings(
+  terminal: Terminal,
+  market: Market,
+  options: ListingsOptions,
+): Promise<ExitCode> {
+  const question = readQuestion(options)
+  const selection = selectRegistries(terminal, options)
+  const { answer, reports } = await ask(terminal, market, selection, question, options)
+  if (answer !== null) {
+    const items = await applyPolicy(terminal, answer.items, options)
+    await printListings(terminal, items, options)
+  }
+  return exitCodeOf(reports)
+}
+
+function readQuestion(options: ListingsOptions): Question {
+  const filters = (options.filter ?? []).map(readFilter)
+  const named = new Map(filters)
+  for (const name of ['limit', 'offset'])
+    if (named.has(name)) throw usageError(`--filter ${name}=… is no filter: use --${name}`)
+  const { all = false, offset = 0 } = options
+  const limit = all ? Number.MAX_SAFE_INTEGER - offset : (options.limit ?? DEFAULT_LIMIT)
+  if (!all && limit > MAX_LIMIT)
+    throw usageError(`--limit is at most ${MAX_LIMIT}: use --all to read everything`)
+  return {
+    // As in the deployed command line, a filter named status is the status.
+    status: readStatus(named.get('status') ?? options.status ?? 'open'),
+    publisher: (named.get('publisher') ?? options.publisher)?.toLowerCase() || null,
+    filters: filters.filter(([name]) => name !== 'status' && name !== 'publisher'),
+    limit,
+    offset,
+  }
+}
+
+function readFilter(text: string): [name: string, value: string] {
+  const [name = '', ...rest] = text.split('=')
+  const value = rest.join('=').trim()
+  if (name.trim() === '' || value === '') throw usageError(`Invalid --filter '${text}'; expected name=value.`)
+  return [name.trim(), value]
+}
+
+function readStatus(status: string): ListingStatus | null {
+  if (status === 'all' || status === '') return null
+  if (isListingStatus(status)) return status
+  throw usageError(`--status must be one of ${LISTING_STATUSES.join(', ')} or all, not '${status}'`)
+}
+
+async function ask(
+  terminal: Terminal,
+  market: Market,
+  { registries, discoveryTimeoutMs }: Selection,
+  question: Question,
+  options: ListingsOptions,
+): Promise<{ answer: MergedPage | null; reports: readonly SourceReport[] }> {
+  const faults = new Map<string, SourceError>()
+  const progress = startProgress(
+    terminal,
+    registries.map(({ url }) => url),
+  )
+  try {
+    const answer = await askRegistries(
+      market,
+      registries,
+      question,
+      deadlines(discoveryTimeoutMs, options),
+      ({ url }, outcome) => {
+        if (outcome instanceof SourceError) faults.set(url, outcome)
+        progress.settle(url, outcome instanceof SourceError ? '✗' : '✓')
+      },
+    )
+    progress.stop()
+    tellOutcomes(terminal, answer.sources, faults)
+    return { answer, reports: answer.sources }
+  } catch (error) {
+    progress.stop()
+    const reports = reportsOf(error)
+    if (reports === null) throw error
+    tellOutcomes(terminal, reports, faults)
+    return { answer: null, reports }
+  }
+}
+
+function deadlines(discoveryTimeoutMs: number, { all = false, deadline }: ListingsOptions): Deadlines {
+  const seconds = deadline ?? (all ? OVERALL_SECONDS_FOR_ALL : OVERALL_SECONDS)
+  const overallMs = deadline === undefined ? Math.max(seconds * 1000, discoveryTimeoutMs) : seconds * 1000
+  return { registryMs: all ? overallMs : Math.min(discoveryTimeoutMs, overallMs), overallMs }
+}
+
+const reportsOf = (error: unknown): readonly SourceReport[] | null =>
+  error instanceof EntrepotError && Array.isArray(error.members.sources) ? error.members.sources : null

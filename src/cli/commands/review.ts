@@ -1,0 +1,77 @@
+import { textAt } from '../../domain/json-at.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
+import { NOTHING_SHOWN, type StorefrontView } from '../../presentation/observation.ts'
+import { CliError, EXIT, type ExitCode } from '../exit-codes.ts'
+import { readRow } from '../listing-json.ts'
+import { exitCodeOf } from '../output/source-reports.ts'
+import { printJson, type Terminal, tell } from '../output/terminal.ts'
+import { find } from '../registries/query-registries.ts'
+import { faultOf, type Market, readObject } from '../registries/registry-client.ts'
+import { type Registry, type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
+
+export async function review(
+  terminal: Terminal,
+  market: Market,
+  id: string,
+  options: RegistryOptions,
+): Promise<ExitCode> {
+  const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
+  const { row, registry, reports } = await find(terminal, market, registries, id, discoveryTimeoutMs)
+  const exitCode = exitCodeOf(reports)
+  if (row === null || registry === null) {
+    if (exitCode !== EXIT.ok) return exitCode
+    throw new CliError(EXIT.failure, `Listing '${id}' not found in any of ${registries.length} registries.`)
+  }
+  const listing = readRow(row)
+  const storefront = textAt(listing, 'storefront_url')
+  const view = await visit(terminal, market, { storefront, id, registry, timeoutMs: discoveryTimeoutMs })
+  const publisher = textAt(listing, '_meta', 'publisher')
+  try {
+    const record = buildRecord({ listing, registry: registry.url, publisher }, view)
+    await printJson(terminal, record)
+    return exitCode
+  } catch (cause) {
+    if (!(cause instanceof UnpresentableError)) throw cause
+    throw new CliError(EXIT.badData, `listing ${id} cannot be reviewed: ${cause.message}`, { cause })
+  }
+}
+
+type Visit = { storefront: string | null; id: string; registry: Registry; timeoutMs: number }
+
+/** Steps that the storefront does not show stay `not-started`. */
+async function visit(
+  terminal: Terminal,
+  market: Market,
+  { storefront, id, registry, timeoutMs }: Visit,
+): Promise<StorefrontView> {
+  const base = URL.parse(storefront ?? '')
+  if (base === null || !['http:', 'https:'].includes(base.protocol)) {
+    tell(
+      terminal,
+      `[storefront] ${storefront ?? 'none named'}: not an http URL; the steps it would fill are not-started`,
+    )
+    return NOTHING_SHOWN
+  }
+  const root = `${base.origin}${base.pathname.replace(/\/+$/, '')}/api/v1`
+  const look = async (path: string) => {
+    try {
+      const call = { method: 'GET', url: `${root}${path}`, key: null, timeoutMs, toldBy: registry } as const
+      const reply = await market.send(call)
+      if (reply.status === 200) return readObject(reply)
+      tell(
+        terminal,
+        `[storefront] ${root}${path}: ${faultOf(reply)}; the steps it would fill are not-started`,
+      )
+    } catch (cause) {
+      if (!(cause instanceof SourceError)) throw cause
+      tell(terminal, `[storefront] ${root}${path}: ${cause.reason}; the steps it would fill are not-started`)
+    }
+    return null
+  }
+  const [status, listing] = await Promise.all([
+    look('/system/status'),
+    look(`/listings/${encodeURIComponent(id)}`),
+  ])
+  return { status, listing }
+}

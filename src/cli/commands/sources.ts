@@ -1,0 +1,61 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json.ts'
+import { textAt } from '../../domain/json-at.ts'
+import { safeText } from '../../domain/safe-text.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import { renderTable } from '../output/table.ts'
+import { print, printJson, type Terminal, tell } from '../output/terminal.ts'
+import { type Failure, type Inspection, inspectRegistry } from '../registries/inspect-registry.ts'
+import type { Market } from '../registries/registry-client.ts'
+import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
+
+export async function sources(terminal: Terminal, market: Market, options: JsonOptions): Promise<ExitCode> {
+  const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
+  const reports = await Promise.all(
+    registries.map((registry) => inspectRegistry(market, registry, discoveryTimeoutMs)),
+  )
+  const answers = reports.filter((report) => 'sources' in report)
+  if (answers.length > 0) {
+    if (options.json || !terminal.stdout.isTTY) await printJson(terminal, answers)
+    else await print(terminal, `${sourceTable(answers, terminal.stdout.columns).join('\n')}\n`)
+  }
+  const failures = reports.filter((report) => 'error' in report)
+  for (const { registry, error } of failures) tell(terminal, `[registry] ${registry}: ${error}`)
+  if (failures.length === 0) return EXIT.ok
+  if (answers.length > 0) return EXIT.partial
+  return failures.every(({ unauthorized }) => unauthorized) ? EXIT.notAuthorized : EXIT.noAnswer
+}
+
+const COLUMNS = [
+  { title: 'AT' },
+  { title: 'SOURCE' },
+  { title: 'MODE' },
+  { title: 'STATE' },
+  { title: 'AGE', align: 'right' },
+  { title: 'LAST ERROR' },
+] as const
+
+const sourceTable = (reports: readonly Exclude<Inspection, Failure>[], width: number): string[] =>
+  renderTable(
+    COLUMNS,
+    reports.flatMap(({ registry, sources }) =>
+      objectsOf(sources)
+        .flatMap(withGaps)
+        .map((source) =>
+          [
+            registry,
+            textAt(source, 'registry') ?? textAt(source, 'name'),
+            textAt(source, 'mode'),
+            textAt(source, 'state'),
+            textAt(source, 'age_seconds'),
+            textAt(source, 'last_error', 'reason') ??
+              textAt(source, 'last_error') ??
+              textAt(source, 'reason'),
+          ].map((cell) => safeText(cell ?? '-')),
+        ),
+    ),
+    width || 80,
+  )
+
+const withGaps = (source: JsonObject): JsonObject[] => [source, ...objectsOf(source.gaps ?? null)]
+
+const objectsOf = (value: JsonValue): JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : [])

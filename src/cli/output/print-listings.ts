@@ -1,0 +1,122 @@
+import { showAge } from '../../domain/age.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json.ts'
+import { textAt } from '../../domain/json-at.ts'
+import { grouped, priceOf, showPrice } from '../../domain/price.ts'
+import { safeText } from '../../domain/safe-text.ts'
+import { type Row, readRow } from '../listing-json.ts'
+import { type Column, renderTable } from './table.ts'
+import { bold, isLively, jsonFor, print, type Terminal } from './terminal.ts'
+
+export type OutputOptions = { table?: boolean; json?: boolean; ndjson?: boolean }
+
+export async function printListings(
+  terminal: Terminal,
+  rows: readonly Row[],
+  options: OutputOptions,
+): Promise<void> {
+  if (isForPeople(terminal, options)) await printTable(terminal, rows)
+  else if (options.ndjson) await print(terminal, rows.map((row) => `${lineOf(terminal, row)}\n`).join(''))
+  else if (rows.length === 0) await print(terminal, '[]\n')
+  else await print(terminal, `[\n${rows.map((row) => jsonFor(terminal, row)).join(',\n')}\n]\n`)
+}
+
+export const isForPeople = ({ stdout }: Terminal, { table, json, ndjson }: OutputOptions): boolean =>
+  table === true || (stdout.isTTY === true && !json && !ndjson)
+
+/** Line breaks in JSON text are whitespace between tokens. */
+const lineOf = (terminal: Terminal, row: Row): string => jsonFor(terminal, row).replace(/[\r\n]+/g, ' ')
+
+async function printTable(terminal: Terminal, rows: readonly Row[]): Promise<void> {
+  if (rows.length === 0) {
+    await print(terminal, 'no listings matched\n')
+    return
+  }
+  const width = terminal.stdout.isTTY ? terminal.stdout.columns || 80 : null
+  const [titles = '', ...lines] = listingTable(rows, width)
+  const head = isLively(terminal, terminal.stdout) ? bold(titles) : titles
+  await print(terminal, `${[head, ...lines].join('\n')}\n`)
+}
+
+type Cell = Column & { show: (listing: JsonObject) => string | null }
+
+const offer =
+  (...names: readonly string[]) =>
+  (listing: JsonObject): string | null =>
+    names.map((name) => textAt(listing, 'offer_resource', name)).find((text) => text !== null) ?? null
+
+const COLUMNS: readonly Cell[] = [
+  { title: 'ID', least: 8, show: (listing) => textAt(listing, 'listing_id') },
+  // Wide enough for every price, except those that are meant to break the table.
+  { title: 'PRICE/H', align: 'right', least: 14, show: (listing) => showPrice(priceOf(listing)) },
+  { title: 'TOKEN', least: 11, show: (listing) => shortAddress(priceOf(listing)?.token ?? null) },
+  { title: 'GPU/SERVICE', least: 7, show: offer('gpu_model', 'service_name') },
+  { title: 'COUNT', align: 'right', least: 5, show: offer('gpu_count') },
+  { title: 'REGION', least: 6, show: offer('region') },
+  {
+    title: 'REGISTRY',
+    least: 10,
+    show: (listing) => textAt(listing, '_meta', 'registry')?.replace(/^https?:\/\//, '') ?? null,
+  },
+  {
+    title: 'PUBLISHER',
+    least: 8,
+    show: (listing) => shortAddress(textAt(listing, '_meta', 'publisher') ?? textAt(listing, 'publisher_id')),
+  },
+  { title: 'AGE', align: 'right', least: 3, show: (listing) => showAge(textAt(listing, 'created_at')) },
+]
+
+const WIDE = 100
+
+/** Prices are in base units (`price.ts`). `width`: `null` without a terminal. */
+function listingTable(rows: readonly Row[], width: number | null): string[] {
+  const columns = COLUMNS.filter(({ title }) => width === null || width >= WIDE || title !== 'TOKEN')
+  const cells = rows.map((row) => {
+    const listing = readRow(row)
+    return columns.map(({ show }) => safeText(show(listing) ?? '-'))
+  })
+  return renderTable(columns, cells, width)
+}
+
+const shortAddress = (text: string | null): string | null =>
+  text !== null && /^0x[0-9a-f]{40}$/i.test(text) ? `${text.slice(0, 6)}…${text.slice(-4)}` : text
+
+export function listingSheet(row: Row): string[] {
+  const listing = readRow(row)
+  const { _meta, ...members } = listing
+  return [
+    ...headline(listing),
+    ...section(members, ''),
+    ...(isJsonObject(_meta) ? ['', 'as found', ...section(_meta, '  ')] : []),
+  ]
+}
+
+function headline(listing: JsonObject): string[] {
+  const price = priceOf(listing)
+  const age = showAge(textAt(listing, 'created_at'))
+  const asked =
+    price === null
+      ? 'no price advertised'
+      : `${grouped(price.value)} base units of ${price.token ?? 'an unnamed token'} per ${price.per}`
+  return [safeText(`${textAt(listing, 'listing_id') ?? ''}  ${asked}  published ${age} ago`), '']
+}
+
+function section(members: JsonObject, indent: string): string[] {
+  const width = Math.max(0, ...Object.keys(members).map((name) => name.length))
+  return Object.entries(members).flatMap(([name, value]) => field(name.padEnd(width), value, indent))
+}
+
+function field(name: string, value: JsonValue, indent: string): string[] {
+  if (Array.isArray(value) && value.length > 0 && value.some(isNested))
+    return value.flatMap((item, n) => field(`${name.trimEnd()}[${n}]`, item, indent))
+  if (isJsonObject(value) && Object.keys(value).length > 0)
+    return [safeText(`${indent}${name.trimEnd()}`), ...section(value, `${indent}  `)]
+  return [safeText(`${indent}${name}  ${plain(value)}`)]
+}
+
+const isNested = (value: JsonValue): boolean => typeof value === 'object' && value !== null
+
+function plain(value: JsonValue): string {
+  if (value === null) return '-'
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(plain).join(', ')
+  return isJsonObject(value) ? 'none' : String(value)
+}

@@ -1,0 +1,43 @@
+import type { SourceError } from '../../domain/source-error.ts'
+import type { SourceReport } from '../../gateway/source-report.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import { type Terminal, tell } from './terminal.ts'
+
+/** `faults` by the Registry's URL. */
+export function tellOutcomes(
+  terminal: Terminal,
+  reports: readonly SourceReport[],
+  faults: ReadonlyMap<string, SourceError>,
+): void {
+  for (const report of reports) {
+    const outcome = isGood(report) ? describeAnswer(report) : describeFailure(report, faults)
+    tell(terminal, `[registry] ${report.registry}: ${outcome}`)
+  }
+}
+
+export function exitCodeOf(reports: readonly SourceReport[]): ExitCode {
+  const failed = reports.filter((report) => !isGood(report))
+  if (failed.length === 0) return EXIT.ok
+  if (failed.length < reports.length) return EXIT.partial
+  return failed.every(({ reason }) => reason === 'unauthorized') ? EXIT.notAuthorized : EXIT.noAnswer
+}
+
+const isGood = ({ state }: SourceReport): boolean => state === 'loaded' || state === 'stale'
+
+function describeAnswer({ matched, returned, elapsed_ms, invalid }: SourceReport): string {
+  const dropped = invalid === undefined ? '' : `, ${invalid} invalid dropped`
+  return `ok, ${matched} matched, ${returned} shown${dropped} (${elapsed_ms} ms)`
+}
+
+function describeFailure(
+  { registry, state, reason, filters }: SourceReport,
+  faults: ReadonlyMap<string, SourceError>,
+): string {
+  const fault = faults.get(registry)?.message.replace(`${registry}: `, '')
+  const named = filters === undefined ? '' : ` ${filters.join(', ')}`
+  const hint =
+    reason === 'unauthorized' && fault !== undefined
+      ? `; it wants a key: [registry.auth] "${registry}" = "…" in buyer.secrets.toml`
+      : ''
+  return `failed, ${reason ?? state}${named}${fault === undefined ? '' : `: ${fault}`}${hint}`
+}

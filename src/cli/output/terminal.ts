@@ -1,0 +1,40 @@
+import type { Readable } from 'node:stream'
+import type { Environment } from '../../config/settings.ts'
+import { safeJson, safeText } from '../../domain/safe-text.ts'
+
+export type Terminal = {
+  env: Environment
+  stdin: NodeJS.ReadStream
+  stdout: NodeJS.WriteStream
+  stderr: NodeJS.WriteStream
+}
+
+/** no-color.org; CI logs are not terminals. */
+export const isLively = ({ env }: Terminal, stream: NodeJS.WriteStream): boolean =>
+  stream.isTTY === true && !env.NO_COLOR && !env.CI && env.TERM !== 'dumb'
+
+/** Escapes control characters. */
+export function tell({ stderr }: Terminal, line: string): void {
+  stderr.write(`${safeText(line)}\n`)
+}
+
+/** Escapes control characters: the output of a policy may quote listings. */
+export function showOutput({ stderr }: Terminal, output: Readable): void {
+  output.setEncoding('utf8')
+  output.on('data', (text: string) => stderr.write(text.split('\n').map(safeText).join('\n')))
+}
+
+export const bold = (text: string): string => `\u001b[1m${text}\u001b[22m`
+
+/** Resolves when the reader took the data. */
+export const print = ({ stdout }: Terminal, data: string | Uint8Array): Promise<void> =>
+  new Promise((resolve, reject) => stdout.write(data, (error) => (error ? reject(error) : resolve())))
+
+/** On a terminal, escapes control and hidden characters. */
+export function jsonFor({ stdout }: Terminal, json: string): string {
+  return stdout.isTTY ? safeJson(json) : json
+}
+
+export function printJson(terminal: Terminal, value: unknown): Promise<void> {
+  return print(terminal, `${jsonFor(terminal, JSON.stringify(value, null, 2))}\n`)
+}

@@ -1,0 +1,67 @@
+import { isJsonObject, type JsonObject } from '../../domain/json.ts'
+import { safeText } from '../../domain/safe-text.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import { faultOf, type Reply, readObject } from '../registries/registry-client.ts'
+import { print, printJson, type Terminal, tell } from './terminal.ts'
+
+export type WriteResult = {
+  registry: string
+  listing_id: string
+  outcome: 'accepted' | 'refused' | 'no_answer'
+  /** `null` without an answer. */
+  status: number | null
+  error?: string
+  answer?: JsonObject
+}
+
+type Subject = Pick<WriteResult, 'registry' | 'listing_id'>
+
+export const resultOf = (subject: Subject, reply: Reply): WriteResult =>
+  reply.status < 300
+    ? { ...subject, outcome: 'accepted', status: reply.status, answer: readObject(reply) }
+    : { ...subject, outcome: 'refused', status: reply.status, error: faultOf(reply) }
+
+/** @throws `cause` unless it is a SourceError: a fault of this program is not a result */
+export function resultOfFailure(subject: Subject, cause: unknown): WriteResult {
+  if (!(cause instanceof SourceError)) throw cause
+  const error = `${cause.reason}: ${cause.message}`
+  return { ...subject, outcome: 'no_answer', status: null, error }
+}
+
+export async function reportResults(
+  terminal: Terminal,
+  results: readonly WriteResult[],
+  { verb, json }: { verb: string; json: boolean },
+): Promise<ExitCode> {
+  if (json || !terminal.stdout.isTTY) await printJson(terminal, results)
+  else await print(terminal, results.map((result) => line(result, verb)).join(''))
+  for (const { registry, listing_id, error } of results)
+    if (error !== undefined) tell(terminal, `[registry] ${registry}: ${listing_id}: ${error}`)
+  for (const { registry, listing_id, answer } of results)
+    for (const warning of warningsOf(answer))
+      tell(terminal, `[registry] ${registry}: ${listing_id}: accepted, but ${warning}`)
+  return exitCodeOf(results)
+}
+
+function warningsOf(answer: JsonObject | undefined): string[] {
+  const warnings = answer?.warnings
+  if (!Array.isArray(warnings)) return []
+  return warnings.filter(isJsonObject).map(({ path, message }) => `${String(path)}: ${String(message)}`)
+}
+
+const line = ({ registry, listing_id, outcome, error }: WriteResult, verb: string): string =>
+  safeText(`${registry}  ${listing_id}  ${outcome === 'accepted' ? verb : `failed: ${error}`}`).concat('\n')
+
+/** With no success, the code of the reason that all failures share. */
+function exitCodeOf(results: readonly WriteResult[]): ExitCode {
+  const failed = results.filter(({ outcome }) => outcome !== 'accepted')
+  if (failed.length === 0) return EXIT.ok
+  if (failed.length < results.length) return EXIT.partial
+  if (failed.every(({ status }) => status === null)) return EXIT.noAnswer
+  if (failed.every(({ status }) => status === 401 || status === 403)) return EXIT.notAuthorized
+  if (failed.every(({ status }) => BAD_DATA.has(status ?? 0))) return EXIT.badData
+  return EXIT.failure
+}
+
+const BAD_DATA: ReadonlySet<number> = new Set([400, 409, 413, 422])

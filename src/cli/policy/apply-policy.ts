@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { sameJson } from '../../domain/json.ts'
+import { textAt } from '../../domain/json-at.ts'
+import { priceOf } from '../../domain/price.ts'
+import { parseTimestamp } from '../../domain/timestamp.ts'
+import type { MergedItem } from '../../gateway/merged-item.ts'
+import { CliError, EXIT, usageError } from '../exit-codes.ts'
+import { type Row, readRow, toRow } from '../listing-json.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { type RunPolicy, runCommand, runModule } from './external-policy.ts'
+
+export type PolicyOptions = {
+  /** A built-in's name, or a module whose default export takes the array and returns one. */
+  policy?: string
+  /** Any program: JSON array on stdin, JSON array on stdout. */
+  policyCmd?: string
+  /** Seconds. */
+  policyTimeout?: number
+}
+
+const DEFAULT_POLICY_SECONDS = 10
+const MAX_POLICY_BYTES = 64 * 1024 * 1024
+
+/** @throws CliError for a policy that fails, is late or returns no array */
+export async function applyPolicy(
+  terminal: Terminal,
+  items: readonly MergedItem[],
+  { policy, policyCmd, policyTimeout = DEFAULT_POLICY_SECONDS }: PolicyOptions,
+): Promise<Row[]> {
+  let rows = items.map(toRow)
+  const limits = { timeoutMs: policyTimeout * 1000, maxBytes: MAX_POLICY_BYTES }
+  const run = async (runner: RunPolicy, name: string): Promise<Row[]> =>
+    restore(await runner(`[${rows.join()}]`, limits, terminal), rows, name)
+  if (policy !== undefined && isBuiltIn(policy)) rows = BUILT_IN_POLICIES[policy](rows)
+  else if (policy !== undefined) {
+    rows = await run(runModule(resolvePolicy(policy)), policy)
+  }
+  if (policyCmd !== undefined) {
+    rows = await run(runCommand(policyCmd), policyCmd)
+  }
+  return rows
+}
+
+const isBuiltIn = (name: string): name is PolicyName => Object.hasOwn(BUILT_IN_POLICIES, name)
+
+function resolvePolicy(file: string): string {
+  const path = resolve(file)
+  if (existsSync(path)) return path
+  const names = Object.keys(BUILT_IN_POLICIES).join(', ')
+  throw usageError(`--policy ${file}: no such file, and no built-in policy (${names})`)
+}
+
+/** Unchanged rows stay the same to the byte: JSON libraries rewrite numbers. */
+function restore(output: string, rows: readonly Row[], name: string): Row[] {
+  const returned = parseArray(output, name)
+  const originals = new Map(rows.map((row) => [identity(row), row]))
+  return returned.map((value) => {
+    const row = JSON.stringify(value)
+    const original = originals.get(identity(row))
+    return original !== undefined && sameJson(JSON.parse(original), JSON.parse(row)) ? original : row
+  })
+}
+
+function identity(row: Row): string {
+  const listing = readRow(row)
+  return `${textAt(listing, 'listing_id')}\n${textAt(listing, '_meta', 'registry')}\n${textAt(listing, '_meta', 'publisher')}`
+}
+
+function parseArray(output: string, name: string): unknown[] {
+  let value: unknown
+  try {
+    value = JSON.parse(output)
+  } catch {
+    throw new CliError(EXIT.failure, `policy ${name} did not return JSON`)
+  }
+  if (!Array.isArray(value)) throw new CliError(EXIT.failure, `policy ${name} did not return an array`)
+  return value
+}
+
+type PolicyName = 'cheapest' | 'newest' | 'registry-order'
+
+const BUILT_IN_POLICIES: Readonly<Record<PolicyName, (rows: readonly Row[]) => Row[]>> = {
+  /** In base units, across tokens. Missing prices and 0 come last, as in the deployed protocol. */
+  cheapest: (rows) => sortedBy(rows, priceRank, compare),
+  newest: (rows) => sortedBy(rows, createdAt, (a, b) => b - a),
+  /** Newest first within a Registry. */
+  'registry-order': (rows) => [...Map.groupBy(rows, registryOf).values()].flat(),
+}
+
+const sortedBy = <Key>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => Key,
+  order: (a: Key, b: Key) => number,
+): Row[] =>
+  rows
+    .map((row) => ({ row, key: keyOf(row) }))
+    .sort((a, b) => order(a.key, b.key))
+    .map(({ row }) => row)
+
+function priceRank(row: Row): bigint | null {
+  const price = priceOf(readRow(row))
+  return price === null || price.value === 0n ? null : price.value
+}
+
+function compare(a: bigint | null, b: bigint | null): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null)
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+const createdAt = (row: Row): number => parseTimestamp(textAt(readRow(row), 'created_at') ?? '') ?? 0
+
+const registryOf = (row: Row): string | null => textAt(readRow(row), '_meta', 'registry')

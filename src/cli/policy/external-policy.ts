@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process'
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { SECRETS } from '../../config/secret-files.ts'
+import { CliError, EXIT } from '../exit-codes.ts'
+import { showOutput, type Terminal } from '../output/terminal.ts'
+
+/** For children of a policy that keep its stdout open. */
+const LINGER_MS = 500
+
+export function runCommand(command: string): RunPolicy {
+  return (array, { timeoutMs, maxBytes }, terminal) =>
+    new Promise((resolve, reject) => {
+      const isWindows = process.platform === 'win32'
+      const child = spawn(command, {
+        shell: true,
+        // A process group, so that the shell's children can be killed.
+        detached: !isWindows,
+        stdio: 'pipe',
+        env: policyEnvironment(terminal),
+      })
+      const fail = (what: string): void => {
+        kill(child.pid, isWindows)
+        reject(new CliError(EXIT.failure, `policy '${command}' ${what}`))
+      }
+      const timer = setTimeout(() => fail(`took longer than ${timeoutMs} ms`), timeoutMs)
+      let linger: NodeJS.Timeout | undefined
+      const chunks: Buffer[] = []
+      let size = 0
+      child.stdout.on('data', (chunk: Buffer) => {
+        size += chunk.length
+        if (size > maxBytes) fail(`printed more than ${maxBytes} bytes`)
+        else chunks.push(chunk)
+      })
+      showOutput(terminal, child.stderr)
+      child.on('error', (error) => fail(`could not be started: ${error.message}`))
+      child.on('exit', () => {
+        linger = setTimeout(() => kill(child.pid, isWindows), LINGER_MS)
+      })
+      child.on('close', (code, signal) => {
+        clearTimeout(timer)
+        clearTimeout(linger)
+        if (code === 0) resolve(Buffer.concat(chunks).toString('utf8'))
+        else fail(`ended with ${signal ?? `exit code ${code}`}`)
+      })
+      child.stdin.on('error', () => {}) // a policy may end without reading everything
+      child.stdin.end(array)
+    })
+}
+
+function kill(pid: number | undefined, isWindows: boolean): void {
+  if (pid === undefined) return
+  try {
+    process.kill(isWindows ? pid : -pid, 'SIGKILL')
+  } catch {
+    // already ended
+  }
+}
+
+/** In a thread, so that an endless loop can be ended. */
+export function runModule(file: string): RunPolicy {
+  return (array, { timeoutMs, maxBytes }, terminal) =>
+    new Promise((resolve, reject) => {
+      const worker = new Worker(new URL(`./policy-worker${extname(import.meta.filename)}`, import.meta.url), {
+        workerData: { file, array },
+        env: policyEnvironment(terminal),
+        // stdout of this process is for listings.
+        stdout: true,
+        stderr: true,
+      })
+      showOutput(terminal, worker.stdout)
+      showOutput(terminal, worker.stderr)
+      const fail = (what: string): void => {
+        void worker.terminate()
+        reject(new CliError(EXIT.failure, `policy ${file} ${what}`))
+      }
+      const timer = setTimeout(() => fail(`took longer than ${timeoutMs} ms`), timeoutMs)
+      worker.on('message', (result: string) => {
+        clearTimeout(timer)
+        if (result.length > maxBytes) fail(`returned more than ${maxBytes} bytes`)
+        else resolve(result)
+        void worker.terminate()
+      })
+      worker.on('error', (error) => {
+        clearTimeout(timer)
+        fail(`failed: ${error instanceof Error ? error.message : String(error)}`)
+      })
+      worker.on('exit', () => {
+        clearTimeout(timer)
+        fail('ended without a result')
+      })
+    })
+}
+
+/** From JSON array to JSON array. */
+export type RunPolicy = (
+  array: string,
+  limits: { timeoutMs: number; maxBytes: number },
+  terminal: Terminal,
+) => Promise<string>
+
+const WITHHELD: ReadonlySet<string> = new Set([
+  ...SECRETS,
+  'ENTREPOT_PRIVATE_KEY',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+])
+
+/** Without the secrets of this program. */
+function policyEnvironment({ env }: Pick<Terminal, 'env'>): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !WITHHELD.has(name)))
+}

@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto'
+import { isJsonObject, type JsonValue } from '../../domain/json.ts'
+import { at, textAt } from '../../domain/json-at.ts'
+import { missingAmong } from '../../domain/missing-source.ts'
+import { isRegistryName } from '../../domain/registry-name.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import { EntrepotError } from '../../errors.ts'
+import { type Declaring, federate } from '../../filter-spec/federated.ts'
+import type { FilterSpec } from '../../filter-spec/filter.ts'
+import { Cursors } from '../../gateway/cursor.ts'
+import type { Discovery, KnownFilter, SourceNote } from '../../gateway/discovery.ts'
+import { toRow } from '../listing-json.ts'
+import { fetchVocabulary } from './filter-specs.ts'
+import { type Inspection, inspectRegistry } from './inspect-registry.ts'
+import { askRegistries, findEverywhere } from './query-registries.ts'
+import type { Market } from './registry-client.ts'
+import type { Registry } from './select-registries.ts'
+
+const OVERALL_MS = 10_000
+
+/** Cursors are valid for as long as the process runs. */
+export const discoverRegistries = (
+  market: Market,
+  registries: readonly Registry[],
+  registryMs: number,
+  cursors: Cursors = new Cursors(randomBytes(16).toString('hex'), () => Date.now() / 1000),
+): Discovery => ({
+  search: async ({ sources: named, cursor, ...search }, signal) => {
+    const asked = named === null ? registries : named.map((name) => registryOf(registries, name))
+    const faults = new Map<string, string>()
+    const { items, total, complete, sources, nextCursor } = await askRegistries(
+      market,
+      [...new Set(asked)],
+      { ...search, offset: 0 },
+      { registryMs: Math.min(registryMs, OVERALL_MS), overallMs: OVERALL_MS },
+      ({ url }, outcome) => {
+        if (outcome instanceof SourceError) faults.set(url, outcome.message)
+      },
+      { signal, cursors, cursor },
+    ).catch((cause: unknown) => {
+      throw withDetails(cause, faults)
+    })
+    return {
+      items: items.map(toRow),
+      total,
+      complete,
+      sources: sources.map((source) => detailed(source, faults)),
+      nextCursor,
+    }
+  },
+  find: async (id, source) => {
+    const asked = source === null ? registries : [registryOf(registries, source)]
+    const { row, complete, reports, faults } = await findEverywhere(market, asked, id, registryMs)
+    const details = new Map([...faults].map(([url, { message }]) => [url, message]))
+    const sources = reports.map((report) => detailed(report, details))
+    if (row === null && !complete)
+      throw new EntrepotError('source_incomplete', 'Not found where it could be asked for', {
+        members: { sources },
+      })
+    return { item: row, complete, sources }
+  },
+  filters: async () => {
+    const known = await Promise.all(registries.map((registry) => vocabularyOf(market, registry, registryMs)))
+    const declaring = known.flatMap(({ declared }) => (declared === null ? [] : [declared]))
+    const { filters } = JSON.parse(federate(NO_SPEC, declaring).body) as { filters: KnownFilter[] }
+    return {
+      filters,
+      sources: known.map(({ note }) => note),
+      complete: declaring.length === registries.length,
+    }
+  },
+  sources: async () => {
+    const inspections = registries.map((registry) => inspectRegistry(market, registry, registryMs))
+    const sources = (await Promise.all(inspections)).flatMap(notesOn)
+    return { sources, complete: sources.every(({ state }) => state === 'loaded') }
+  },
+})
+
+/** By URL, also of a source behind it: `https://gateway.example/curated`. */
+function registryOf(registries: readonly Registry[], name: string): Registry {
+  const found = registries
+    .filter(({ url }) => name === url || name.startsWith(`${url}/`))
+    .toSorted((a, b) => b.url.length - a.url.length)[0]
+  if (found !== undefined) return found
+  throw new EntrepotError('bad_request', `There is no source ${JSON.stringify(name)}: see list_sources`)
+}
+
+function withDetails(cause: unknown, faults: ReadonlyMap<string, string>): unknown {
+  if (!(cause instanceof EntrepotError) || !Array.isArray(cause.members.sources)) return cause
+  const sources = (cause.members.sources as SourceNote[]).map((source) => detailed(source, faults))
+  return new EntrepotError(cause.code, cause.message, { cause, members: { sources } })
+}
+
+async function vocabularyOf(
+  market: Market,
+  registry: Registry,
+  timeoutMs: number,
+): Promise<{ declared: Declaring | null; note: SourceNote }> {
+  const { url } = registry
+  try {
+    const spec = await fetchVocabulary(market, registry, timeoutMs)
+    return {
+      declared: { name: url, kind: 'gateway', priority: 0, spec },
+      note: { registry: url, state: 'loaded' },
+    }
+  } catch (cause) {
+    if (!(cause instanceof SourceError)) throw cause
+    const { reason, message: detail } = cause
+    return { declared: null, note: { registry: url, state: 'unavailable', reason, detail } }
+  }
+}
+
+const NO_SPEC: FilterSpec = { version: 1, etag: '', schema: null, listingShape: {}, filters: new Map() }
+
+/** Per gateway. */
+const MAX_BEHIND = 100
+
+function notesOn(inspection: Inspection): SourceNote[] {
+  const { registry } = inspection
+  if ('error' in inspection)
+    return [
+      {
+        registry,
+        state: 'unavailable',
+        ...(inspection.unauthorized ? { reason: 'unauthorized' } : {}),
+        detail: inspection.error,
+      },
+    ]
+  const { kind, sources } = inspection
+  if (kind === 'registry') return [{ registry, kind, state: textAt(sources, 0, 'state') ?? 'unavailable' }]
+  const gaps = missingAmong(toldInFull(sources)).map((gap) => ({
+    ...gap,
+    registry: `${registry}/${gap.registry}`,
+  }))
+  return [{ registry, kind, state: 'loaded', behind: namesOf(sources) }, ...gaps]
+}
+
+/** Each source is followed by its missing sources. */
+const toldInFull = (sources: JsonValue): JsonValue =>
+  Array.isArray(sources)
+    ? sources.flatMap((source) => {
+        const gaps = at(source, 'gaps')
+        const reason = textAt(source, 'reason') ?? textAt(source, 'last_error', 'reason')
+        return [
+          isJsonObject(source) && reason !== null ? { ...source, reason } : source,
+          ...(Array.isArray(gaps) ? gaps : []),
+        ]
+      })
+    : sources
+
+/** Only the names, since the gateway is not trusted. */
+const namesOf = (sources: JsonValue): string[] =>
+  Array.isArray(sources)
+    ? sources
+        .map((source) => textAt(source, 'registry'))
+        .filter(isRegistryName)
+        .slice(0, MAX_BEHIND)
+    : []
+
+/** `faults` by the Registry's URL. */
+function detailed(source: SourceNote, faults: ReadonlyMap<string, string>): SourceNote {
+  const detail = faults.get(source.registry)
+  return detail === undefined ? source : { ...source, detail }
+}

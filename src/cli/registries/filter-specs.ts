@@ -1,0 +1,72 @@
+import { SourceError } from '../../domain/source-error.ts'
+import { EntrepotError } from '../../errors.ts'
+import type { Criterion } from '../../filter-spec/criteria.ts'
+import type { Filter } from '../../filter-spec/filter.ts'
+import { parseCriteria } from '../../filter-spec/parameters.ts'
+import { filterNameOf } from '../../filter-spec/reserved.ts'
+import type { UpstreamSpec } from '../../filter-spec/upstream-spec.ts'
+import { faultOf, type Market, routeOf } from './registry-client.ts'
+import type { Registry } from './select-registries.ts'
+
+/** Empty for a Registry without `GET /filter-spec`. @throws SourceError */
+export async function fetchVocabulary(
+  market: Market,
+  registry: Registry,
+  timeoutMs: number,
+): Promise<UpstreamSpec> {
+  const [reply, { readUpstreamSpec }] = await Promise.all([
+    getFilterSpec(market, registry, timeoutMs),
+    import('../../filter-spec/upstream-spec.ts'),
+  ])
+  if (reply.status === 404) return NO_FILTERS
+  if (reply.status === 401 || reply.status === 403)
+    throw new SourceError('unauthorized', `${registry.url}: ${faultOf(reply)}`)
+  if (reply.status !== 200)
+    throw new SourceError(`http_${reply.status}`, `${registry.url}: ${faultOf(reply)}`)
+  try {
+    return readUpstreamSpec(reply.body)
+  } catch (cause) {
+    throw new SourceError('bad_envelope', `${registry.url}: ${(cause as Error).message}`, { cause })
+  }
+}
+
+const NO_FILTERS: UpstreamSpec = { etag: null, schemaId: null, filters: new Map(), registries: new Map() }
+
+/**
+ * Uses a Registry's own definition of a filter, or else that of the first other Registry with it.
+ * @throws EntrepotError `bad_request` for an unknown filter or an invalid value
+ */
+export async function criteriaFor(
+  own: UpstreamSpec,
+  others: readonly Promise<UpstreamSpec>[],
+  pairs: readonly (readonly [name: string, value: string])[],
+): Promise<Criterion[]> {
+  const filters = new Map<string, Filter>()
+  for (const name of filterNames(pairs)) {
+    const filter = own.filters.get(name) ?? (await firstDefinition(others, name))
+    if (filter === undefined) throw new EntrepotError('bad_request', `no Registry has a filter '${name}'`)
+    filters.set(name, filter)
+  }
+  return parseCriteria({ filters }, pairs)
+}
+
+const filterNames = (pairs: readonly (readonly [name: string, value: string])[]): Set<string> =>
+  new Set(pairs.map(([name]) => filterNameOf(name)))
+
+async function firstDefinition(
+  vocabularies: readonly Promise<UpstreamSpec>[],
+  name: string,
+): Promise<Filter | undefined> {
+  for (const settled of await Promise.allSettled(vocabularies)) {
+    const filter = settled.status === 'fulfilled' ? settled.value.filters.get(name) : undefined
+    if (filter !== undefined) return filter
+  }
+  return undefined
+}
+
+export const getFilterSpec = (
+  market: Market,
+  registry: Registry,
+  timeoutMs: number,
+): ReturnType<Market['send']> =>
+  market.send({ method: 'GET', url: routeOf(registry, '/filter-spec'), key: registry.key, timeoutMs })

@@ -1,0 +1,57 @@
+import { isJsonObject, type JsonValue } from '../../domain/json.ts'
+import { textAt } from '../../domain/json-at.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import { faultOf, type Market, type Reply, readJson, readObject, routeOf } from './registry-client.ts'
+import type { Registry } from './select-registries.ts'
+
+export type Inspection = { registry: string; kind: 'gateway' | 'registry'; sources: JsonValue } | Failure
+export type Failure = { registry: string; error: string; unauthorized?: boolean }
+
+/** A plain Registry has no `/sources`: checks its health and one read. */
+export async function inspectRegistry(
+  market: Market,
+  registry: Registry,
+  timeoutMs: number,
+): Promise<Inspection> {
+  const { url, key } = registry
+  const get = (path: string) => market.send({ method: 'GET', url: routeOf(registry, path), key, timeoutMs })
+  try {
+    const reply = await get('/sources')
+    if (reply.status === 200) {
+      const sources = sourcesIn(readJson(reply))
+      if (sources !== null) return { registry: url, kind: 'gateway', sources }
+      return { registry: url, error: 'GET /sources: not a list of sources' }
+    }
+    if (reply.status !== 404)
+      return { registry: url, error: faultOf(reply), unauthorized: isUnauthorized(reply) }
+    const [health, read] = await Promise.all([get('/health'), get(READ_PROBE)])
+    const error = readFault(read)
+    if (error !== null) return { registry: url, error, unauthorized: isUnauthorized(read) }
+    if (health.status !== 200 && health.status !== 503) return { registry: url, error: faultOf(health) }
+    const state = health.status === 200 ? 'loaded' : 'unavailable'
+    return { registry: url, kind: 'registry', sources: [{ registry: url, mode: 'local', state }] }
+  } catch (cause) {
+    if (!(cause instanceof SourceError)) throw cause
+    return { registry: url, error: `${cause.reason}: ${cause.message}` }
+  }
+}
+
+export const READ_PROBE = '/listings?status=open&limit=1'
+
+/** `null` for a page of listings. */
+export function readFault(reply: Reply): string | null {
+  if (reply.status !== 200) return `GET /listings: ${faultOf(reply)}`
+  const page = readObject(reply)
+  const isPage = Array.isArray(page.items) && textAt(page, 'total_after_filter') !== null
+  return isPage ? null : 'GET /listings: not a page of listings'
+}
+
+export function isUnauthorized({ status }: Reply): boolean {
+  return status === 401 || status === 403
+}
+
+/** `{"sources": […]}`, or a bare array. */
+function sourcesIn(body: JsonValue): JsonValue[] | null {
+  const sources = isJsonObject(body) ? body.sources : body
+  return Array.isArray(sources) ? sources : null
+}

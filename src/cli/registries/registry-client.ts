@@ -1,0 +1,74 @@
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../domain/json.ts'
+import type { Source } from '../../domain/reading.ts'
+import { SourceError } from '../../domain/source-error.ts'
+import type { KnownSpec } from '../../filter-spec/upstream-spec.ts'
+import { CliError, EXIT, type ExitCode } from '../exit-codes.ts'
+import type { Registry } from './select-registries.ts'
+
+export type Call = {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  url: string
+  key: string | null
+  /** JSON text. */
+  body?: string | Uint8Array
+  timeoutMs: number
+  /** Set for URLs from a Registry: they may lead to public addresses only. */
+  toldBy?: Registry
+}
+
+export type Reply = { status: number; headers: Readonly<Record<string, string>>; body: Buffer }
+
+/** Does not follow redirects, bounds the size of answers, and rejects with `SourceError`s. */
+export type Market = {
+  /** `timeoutMs` is per request. Without `spec`, no filters are sent. */
+  source: (registry: Registry, timeoutMs: number, spec?: KnownSpec) => Source
+  send: (call: Call) => Promise<Reply>
+  close: () => Promise<void>
+}
+
+/** The base URL may have a path and a trailing slash. */
+export const routeOf = ({ url }: Pick<Registry, 'url'>, path: string): string =>
+  `${url.replace(/\/+$/, '')}${path}`
+
+/** `null` for a body that is not JSON. */
+export function readJson({ body }: Pick<Reply, 'body'>): JsonValue {
+  try {
+    return parseJson(body.toString('utf8'))
+  } catch {
+    return null // not JSON: callers report the status
+  }
+}
+
+export function readObject(reply: Pick<Reply, 'body'>): JsonObject {
+  const value = readJson(reply)
+  return isJsonObject(value) ? value : {}
+}
+
+const MAX_QUOTED_CHARACTERS = 300
+
+export function faultOf(reply: Reply): string {
+  const { detail, errors } = readObject(reply)
+  const listed = Array.isArray(errors) ? errors.filter(isJsonObject) : []
+  const lines = listed.map(({ path, message }) => `${String(path)}: ${String(message)}`)
+  const said = typeof detail === 'string' ? detail : detail === undefined ? '' : JSON.stringify(detail)
+  const text = lines.length > 0 ? lines.join('; ') : said || reply.body.toString('utf8')
+  return `HTTP ${reply.status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`.trim()
+}
+
+/** @throws CliError also for a status that is not a success */
+export async function sendOrFail(market: Market, call: Call): Promise<Reply> {
+  const reply = await market.send(call).catch((cause: unknown) => {
+    if (!(cause instanceof SourceError)) throw cause
+    throw new CliError(EXIT.noAnswer, cause.message, { cause })
+  })
+  if (reply.status < 300) return reply
+  throw new CliError(EXIT_OF_STATUS[reply.status] ?? EXIT.failure, faultOf(reply))
+}
+
+const EXIT_OF_STATUS: Readonly<Record<number, ExitCode>> = {
+  400: EXIT.badData,
+  401: EXIT.notAuthorized,
+  403: EXIT.notAuthorized,
+  413: EXIT.badData,
+  422: EXIT.badData,
+}

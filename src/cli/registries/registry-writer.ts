@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SourceError } from '../../domain/source-error.ts'
+import type { SourceReason } from '../../domain/source-reason.ts'
+import { type Terminal, tell } from '../output/terminal.ts'
+import { resultOf, resultOfFailure, type WriteResult } from '../output/write-results.ts'
+import { type Call, faultOf, type Market, type Reply } from './registry-client.ts'
+import type { Registry, RegistryOptions } from './select-registries.ts'
+
+export type WriteOptions = RegistryOptions & {
+  keyFile?: string
+  json?: boolean
+  deadline?: number
+}
+
+type WriterOptions = { terminal: Terminal; market: Market; deadline?: number | undefined }
+
+/** 10,000 listings take 33 minutes at a limit of 300 a minute. */
+const DEFAULT_DEADLINE_SECONDS = 3600
+
+export type Signed = { timestamp: number; call: Omit<Call, 'key' | 'timeoutMs'> }
+
+type Write = {
+  listingId: string
+  /** With the current second. */
+  sign: () => Promise<Signed>
+  /** Whether a refusal proves that an earlier attempt succeeded. */
+  isDoneBy?: (reply: Reply) => boolean
+}
+
+/** The Registry recovers a signature and makes the write durable. */
+const ATTEMPT_MS = 10_000
+/** After no answer or a server error. */
+const MAX_REPETITIONS = 2
+const FIRST_WAIT_MS = 250
+const MAX_WAIT_MS = 60_000
+/** Registries accept a signature for five minutes. */
+const MAX_SIGNATURE_AGE_MS = 240_000
+const LONG_WAIT_MS = 10_000
+const REPORT_EVERY_MS = 60_000
+
+/**
+ * Repeats a request byte for byte after a lost answer, and gets the first one's answer. Signs it again after
+ * a 429 or four minutes. `Retry-After` (RFC 9110 10.2.3) delays all writes to the Registry.
+ */
+export class RegistryWriter {
+  readonly #terminal: Terminal
+  readonly #market: Market
+  readonly #registry: Registry
+  readonly #total: number
+  readonly #deadlineAt: number
+  readonly #deadlineNote: string
+  #resumeAt = 0
+  #isOver = false
+  #done = 0
+  #reportedAt = Number.NEGATIVE_INFINITY
+
+  constructor(
+    { terminal, market, deadline = DEFAULT_DEADLINE_SECONDS }: WriterOptions,
+    registry: Registry,
+    total: number,
+  ) {
+    this.#terminal = terminal
+    this.#market = market
+    this.#registry = registry
+    this.#total = total
+    this.#deadlineAt = Date.now() + deadline * 1000
+    this.#deadlineNote = `the --deadline of ${deadline} s does not allow a later attempt`
+  }
+
+  async write({ listingId, sign, isDoneBy }: Write): Promise<WriteResult> {
+    const subject = { registry: this.#registry.url, listing_id: listingId }
+    try {
+      const { reply, isRepetition, note } = await this.#send(sign)
+      if (isRepetition && isDoneBy?.(reply)) return resultOf(subject, { ...reply, status: 204 })
+      const result = resultOf(subject, reply)
+      return note === undefined ? result : { ...result, error: `${result.error}; ${note}` }
+    } catch (cause) {
+      return resultOfFailure(subject, cause)
+    } finally {
+      this.#done++
+    }
+  }
+
+  async #send(sign: Write['sign']): Promise<Sent> {
+    let signed: Signed | null = null
+    let outcome: Reply | SourceError = new SourceError('timeout', `not sent: ${this.#deadlineNote}`)
+    let failures = 0
+    for (let attempt = 0; ; attempt++) {
+      if (!(await this.#isTurn())) return sent(outcome, failures, this.#deadlineNote)
+      if (signed === null || Date.now() - signed.timestamp * 1000 > MAX_SIGNATURE_AGE_MS)
+        signed = await sign()
+      outcome = await this.#attempt(signed.call)
+      const isLimited = statusOf(outcome) === 429
+      if (!isLimited && (!mayPass(outcome) || failures === MAX_REPETITIONS)) return sent(outcome, failures)
+      const asked = retryAfterMs(outcome)
+      const waitMs = asked ?? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS)
+      if (Date.now() + waitMs > this.#deadlineAt) {
+        this.#isOver = true
+        return sent(outcome, failures, this.#deadlineNote)
+      }
+      if (isLimited) signed = null
+      else failures++
+      if (outcome instanceof SourceError || (asked === null && !isLimited)) await sleep(waitMs)
+      else this.#hold(waitMs, outcome)
+    }
+  }
+
+  /** After the deadline, or when `Retry-After` exceeds it. */
+  get isOver(): boolean {
+    return this.#isOver || Date.now() >= this.#deadlineAt
+  }
+
+  async #isTurn(): Promise<boolean> {
+    while (!this.isOver && Date.now() < this.#resumeAt) await sleep(this.#resumeAt - Date.now())
+    return !this.isOver
+  }
+
+  async #attempt(call: Signed['call']): Promise<Reply | SourceError> {
+    const { key } = this.#registry
+    return this.#market.send({ ...call, key, timeoutMs: ATTEMPT_MS }).catch((cause: unknown) => {
+      if (cause instanceof SourceError) return cause
+      throw cause
+    })
+  }
+
+  #hold(waitMs: number, reply: Reply): void {
+    const now = Date.now()
+    this.#resumeAt = Math.max(this.#resumeAt, now + waitMs)
+    if (waitMs < LONG_WAIT_MS && now - this.#reportedAt < REPORT_EVERY_MS) return
+    this.#reportedAt = now
+    const progress = `${this.#done} of ${this.#total} done`
+    tell(
+      this.#terminal,
+      `[registry] ${this.#registry.url}: waiting ${Math.ceil(waitMs / 1000)} s, ${progress}: ${faultOf(reply)}`,
+    )
+  }
+}
+
+type Sent = { reply: Reply; isRepetition: boolean; note?: string | undefined }
+
+function sent(outcome: Reply | SourceError, failures: number, note?: string): Sent {
+  if (outcome instanceof SourceError) throw outcome
+  return { reply: outcome, isRepetition: failures > 0, note }
+}
+
+function statusOf(outcome: Reply | SourceError): number | null {
+  return outcome instanceof SourceError ? null : outcome.status
+}
+
+const PASSING: ReadonlySet<SourceReason> = new Set([
+  'timeout',
+  'connection_refused',
+  'connection_reset',
+  'dns',
+])
+
+function mayPass(outcome: Reply | SourceError): boolean {
+  return outcome instanceof SourceError ? PASSING.has(outcome.reason) : outcome.status >= 500
+}
+
+function retryAfterMs(outcome: Reply | SourceError): number | null {
+  if (outcome instanceof SourceError) return null
+  const value = outcome.headers['retry-after']?.trim() ?? ''
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
+  return Number.isNaN(ms) ? null : Math.max(ms, FIRST_WAIT_MS)
+}
