@@ -1,4 +1,4 @@
-import { objectMembers } from '../src/domain/json-members.ts'
+import { objectMembers } from '../src/json/members.ts'
 import { openRedisStore } from '../src/store/redis.ts'
 import { openSqliteStore } from '../src/store/sqlite.ts'
 import type { PublishCommand, Store } from '../src/store/store.ts'

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
 import type { Document, Scalar } from 'yaml'
-import { isJsonObject, type JsonObject, parseJson } from '../domain/json.ts'
-import { objectMembers } from '../domain/json-members.ts'
-import { arrayElements } from '../domain/json-walk.ts'
+import { objectMembers } from '../json/members.ts'
+import { JsonScanner } from '../json/scanner.ts'
+import { isJsonObject, type JsonObject, parseJson, rawJSON } from '../json/value.ts'
 import { CliError, EXIT, usageError } from './exit-codes.ts'
 import { type Terminal, tell } from './output/terminal.ts'
 
@@ -127,10 +127,10 @@ function exactScalar(
   { value, source = '', range }: Scalar,
   refuse: (offset: number, message: string) => never,
 ): unknown {
-  if (typeof value === 'bigint') return rawJson(String(value))
+  if (typeof value === 'bigint') return rawJSON(String(value))
   if (typeof value !== 'number') return value
   const digits = source.replace(/^\+/, '')
-  if (JSON_NUMBER.test(digits)) return rawJson(digits)
+  if (JSON_NUMBER.test(digits)) return rawJSON(digits)
   return Number.isFinite(value) ? value : refuse(range?.[0] ?? 0, `${source} is not a number of JSON`)
 }
 
@@ -142,9 +142,6 @@ function jsonOf(document: Document, name: string): string {
   }
 }
 
-/** TypeScript's library does not declare it yet (ECMAScript 2026, JSON.parse source text). */
-const rawJson = (JSON as typeof JSON & { rawJSON: (text: string) => unknown }).rawJSON
-
 function splitListings(bytes: Buffer, json: string, file: string): Buffer[] {
   try {
     const value: unknown = JSON.parse(json)
@@ -152,7 +149,7 @@ function splitListings(bytes: Buffer, json: string, file: string): Buffer[] {
   } catch (cause) {
     throw badData(`${file} is not JSON: ${(cause as Error).message}`)
   }
-  const elements = arrayElements(bytes) ?? []
+  const elements = new JsonScanner(bytes).arrayAt(0)?.elements ?? []
   if (elements.length === 0) throw badData(`${file} holds no listing`)
   return elements.map(({ start, end }) => bytes.subarray(start, end))
 }

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject, parseJson } from '../domain/json.ts'
 import { renderItem } from '../gateway/envelope.ts'
 import type { MergedItem } from '../gateway/merged-item.ts'
+import { isJsonObject, type JsonObject, parseJson } from '../json/value.ts'
 
 /** JSON text of a listing, with `_meta`, or as a policy made it. */
 export type Row = string

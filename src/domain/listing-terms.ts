@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, parseJson, sameJson } from './json.ts'
+import { isJsonObject, type JsonObject, parseJson, sameJson } from '../json/value.ts'
 import type { Item } from './reading.ts'
 
 /** Whether two copies of a listing have different offers or escrows. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../json/value.ts'
 import { isPseudonym } from './pseudonym.ts'
 import { isSourceReason, type SourceReason } from './source-reason.ts'
 

@@ -1,5 +1,4 @@
-import type { JsonObject } from './json.ts'
-import { textAt } from './json-at.ts'
+import { type JsonObject, textAt } from '../json/value.ts'
 
 /** The first rate of the first escrow, in base units; the token's decimals are on its chain. */
 export type Price = { value: bigint; per: string; token: string | null; chain: string | null }

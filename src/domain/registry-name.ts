@@ -1,4 +1,4 @@
-import type { JsonValue } from './json.ts'
+import type { JsonValue } from '../json/value.ts'
 
 /** As many gateways before the name as a question may pass. */
 const REGISTRY_NAME = /^[a-z0-9-]{1,64}(?:\/[a-z0-9-]{1,64}){0,3}$/

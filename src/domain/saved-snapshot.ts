@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts'
-import { objectMembers } from './json-members.ts'
-import { arrayElements, type Slice } from './json-walk.ts'
+import { objectMembers } from '../json/members.ts'
+import { JsonScanner, type Slice } from '../json/scanner.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../json/value.ts'
 import { type MissingSource, missingAmong } from './missing-source.ts'
 import type { Item } from './reading.ts'
 
@@ -46,7 +46,8 @@ export function readSnapshot(bytes: Buffer, identity: string): SavedSnapshot | n
   const members = membersAt(bytes, 0)
   const takenAt = valueAt(bytes, members.get('taken_at'))
   const listings = members.get('listings')
-  const elements = listings === undefined ? null : arrayElements(bytes, listings.start)
+  const elements =
+    listings === undefined ? null : (new JsonScanner(bytes).arrayAt(listings.start)?.elements ?? null)
   if (typeof takenAt !== 'number' || elements === null) throw new SyntaxError('it is not a snapshot')
   if (valueAt(bytes, members.get('identity')) !== identity) return null
   const missing = members.get('missing')

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../domain/json.ts'
+import type { JsonValue } from '../json/value.ts'
 import type { Bound, Criterion, Scalar, Test } from './criteria.ts'
 import { resolvePath } from './path.ts'
 import { toScalar } from './scalar.ts'

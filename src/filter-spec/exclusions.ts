@@ -1,5 +1,5 @@
-import type { JsonValue } from '../domain/json.ts'
 import type { Exclusion } from '../domain/reading.ts'
+import type { JsonValue } from '../json/value.ts'
 import type { Criterion } from './criteria.ts'
 import { failureOf } from './evaluate.ts'
 

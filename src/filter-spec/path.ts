@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from '../domain/json.ts'
+import { isJsonObject, type JsonValue } from '../json/value.ts'
 
 /** A negative index counts from the end. */
 export type Step = { kind: 'member'; name: string } | { kind: 'index'; index: number } | { kind: 'every' }

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../domain/json.ts'
+import type { JsonValue } from '../json/value.ts'
 import type { Scalar } from './criteria.ts'
 
 /** `null` for arrays, objects and null, which equal nothing. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../domain/json.ts'
-import { nestingDepth } from '../domain/json-walk.ts'
+import { nestingDepth } from '../json/limits.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../json/value.ts'
 import { compileFilter } from './compile-filter.ts'
 import type { Filter } from './filter.ts'
 import { filterEntry, MAX_FILTERS } from './spec-file.ts'

@@ -1,6 +1,6 @@
-import { withMember } from '../domain/json-members.ts'
-import { CLOSE_BRACE } from '../domain/json-walk.ts'
 import { formatTimestamp } from '../domain/timestamp.ts'
+import { CLOSE_BRACE } from '../json/bytes.ts'
+import { withMember } from '../json/members.ts'
 import { type MergedItem, qualifiedName } from './merged-item.ts'
 import type { MergedPage } from './pages.ts'
 

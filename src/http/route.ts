@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 import type { Reader } from '../domain/api-key.ts'
-import type { JsonValue } from '../domain/json.ts'
 import type { Trace } from '../domain/trace.ts'
+import type { JsonValue } from '../json/value.ts'
 
 export type Route = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'

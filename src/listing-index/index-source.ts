@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises'
-import { parseJson } from '../domain/json.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import {
   type Exclusion,
@@ -14,6 +13,7 @@ import type { Criterion } from '../filter-spec/criteria.ts'
 import { Exclusions } from '../filter-spec/exclusions.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { pathKey } from '../filter-spec/path-key.ts'
+import { parseJson } from '../json/value.ts'
 import { rowConditions } from './row-conditions.ts'
 
 /** Most listings scanned for a filter without an index. */

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonValue } from '../domain/json.ts'
 import type { Path, Step } from '../filter-spec/path.ts'
+import { isJsonObject, type JsonValue } from '../json/value.ts'
 
 /** Paths merged by common prefixes, which are walked once. */
 export type PathTree = {

@@ -1,6 +1,6 @@
-import { parseJson } from '../domain/json.ts'
 import type { Scalar } from '../filter-spec/criteria.ts'
 import { toScalar } from '../filter-spec/scalar.ts'
+import { parseJson } from '../json/value.ts'
 
 const ZERO = 0x30
 const MINUS = 0x2d

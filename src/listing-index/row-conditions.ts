@@ -1,6 +1,6 @@
-import type { JsonValue } from '../domain/json.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import { passes } from '../filter-spec/evaluate.ts'
+import type { JsonValue } from '../json/value.ts'
 import type { FoundValues } from './found-values.ts'
 import { RowReader } from './row-reader.ts'
 import { Vocabulary } from './vocabulary.ts'

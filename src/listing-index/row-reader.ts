@@ -1,5 +1,5 @@
-import { parseJson } from '../domain/json.ts'
 import { toScalar } from '../filter-spec/scalar.ts'
+import { parseJson } from '../json/value.ts'
 import { FoundValues } from './found-values.ts'
 import { type PathTree, walkPaths } from './path-tree.ts'
 import { RowScanner } from './row-scanner.ts'

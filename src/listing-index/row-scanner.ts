@@ -1,19 +1,10 @@
 import type { Scalar } from '../filter-spec/criteria.ts'
+import { CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../json/bytes.ts'
 import type { FoundValues } from './found-values.ts'
 import type { PathTree } from './path-tree.ts'
 import { readScalar } from './read-scalar.ts'
-import { QUOTE, RowText } from './row-text.ts'
+import { RowText } from './row-text.ts'
 import { isNameAt, type Members, type ScanNode, scanTree, type WantedMember } from './scan-tree.ts'
-import {
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  skipScalar,
-  skipSpace,
-  skipValue,
-} from './skip-json.ts'
 import { TextPool } from './text-pool.ts'
 
 /** Longer texts are rare and go to the parser. */
@@ -38,7 +29,7 @@ export class RowScanner {
   scan(bytes: Uint8Array, found: FoundValues): boolean {
     if (bytes.length > MAX_SCANNED_BYTES) return false
     SHARED_ROW.load(bytes)
-    return this.scanAt(SHARED_ROW, skipSpace(SHARED_ROW, 0), found) !== -1
+    return this.scanAt(SHARED_ROW, SHARED_ROW.skipSpace(0), found) !== -1
   }
 
   /** As `scan`, for the value at `at`: returns its end, or -1 when it gave up. */
@@ -57,7 +48,7 @@ export class RowScanner {
     if (at >= this.#row.length) return this.#giveUp()
     const first = this.#row.bytes[at]
     if (node.every !== null && first !== OPEN_BRACKET) this.#readValue(node.every, at)
-    if (first === QUOTE) return node.path < 0 ? skipValue(this.#row, at) : this.#readText(node.path, at)
+    if (first === QUOTE) return node.path < 0 ? this.#row.valueEnd(at) : this.#readText(node.path, at)
     if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return this.#readScalar(node.path, at)
     if (node.path >= 0) this.#found.add(node.path, null)
     if (first === OPEN_BRACE && node.members !== null) return this.#readObject(node.members, at)
@@ -65,7 +56,7 @@ export class RowScanner {
       for (const { index, node: element } of node.indexes) this.#readElement(element, index, at)
       if (node.every !== null) return this.#readEvery(node.every, at)
     }
-    return skipValue(this.#row, at)
+    return this.#row.valueEnd(at)
   }
 
   #readObject(members: Members, at: number): number {
@@ -74,7 +65,7 @@ export class RowScanner {
     const object = this.#nextObject()
     let guess = members.first
     let previous: WantedMember | null = null
-    let position = skipSpace(row, at + 1)
+    let position = row.skipSpace(at + 1)
     while (bytes[position] === QUOTE) {
       let member = guess
       let end: number
@@ -85,7 +76,7 @@ export class RowScanner {
         member = members.find(row, position, end)
       }
       const value = valueStart(row, end)
-      if (member === null) position = skipValue(row, value)
+      if (member === null) position = row.valueEnd(value)
       else {
         if (member.seenIn === object) return this.#giveUp()
         member.seenIn = object
@@ -95,8 +86,8 @@ export class RowScanner {
         guess = member.next
         position = this.#readValue(member.node, value)
       }
-      if (bytes[position] !== COMMA) position = skipSpace(row, position)
-      if (bytes[position] === COMMA) position = skipSpace(row, position + 1)
+      if (bytes[position] !== COMMA) position = row.skipSpace(position)
+      if (bytes[position] === COMMA) position = row.skipSpace(position + 1)
     }
     return position + 1
   }
@@ -104,12 +95,12 @@ export class RowScanner {
   #readEvery(node: ScanNode, at: number): number {
     const row = this.#row
     const { bytes } = row
-    let position = skipSpace(row, at + 1)
+    let position = row.skipSpace(at + 1)
     while (position < row.length && bytes[position] !== CLOSE_BRACKET) {
       const end = this.#readValue(node, position)
       if (end === position) return this.#giveUp()
-      position = skipSpace(row, end)
-      if (bytes[position] === COMMA) position = skipSpace(row, position + 1)
+      position = row.skipSpace(end)
+      if (bytes[position] === COMMA) position = row.skipSpace(position + 1)
     }
     return position + 1
   }
@@ -127,14 +118,14 @@ export class RowScanner {
   }
 
   #readOddText(path: number, at: number): number {
-    const end = skipValue(this.#row, at)
+    const end = this.#row.valueEnd(at)
     const text: string = JSON.parse(this.#row.bytes.toString('utf8', at, end))
     this.#found.add(path, text)
     return end
   }
 
   #readScalar(path: number, at: number): number {
-    const end = skipScalar(this.#row, at)
+    const end = this.#row.scalarEnd(at)
     if (path < 0) return end
     const scalar: Scalar | null = readScalar(this.#row.bytes, at, end)
     if (scalar !== null) this.#found.add(path, scalar)
@@ -159,18 +150,18 @@ const MAX_OBJECT = 2 ** 30
 function elementStarts(row: RowText, at: number): number[] {
   const { bytes, length } = row
   const starts: number[] = []
-  let position = skipSpace(row, at + 1)
+  let position = row.skipSpace(at + 1)
   while (position < length && bytes[position] !== CLOSE_BRACKET) {
     starts.push(position)
-    const end = skipValue(row, position)
+    const end = row.valueEnd(position)
     if (end === position) return starts
-    position = skipSpace(row, end)
-    if (bytes[position] === COMMA) position = skipSpace(row, position + 1)
+    position = row.skipSpace(end)
+    if (bytes[position] === COMMA) position = row.skipSpace(position + 1)
   }
   return starts
 }
 
 function valueStart(row: RowText, end: number): number {
-  const colon = row.bytes[end] === COLON ? end : skipSpace(row, end)
-  return skipSpace(row, colon + 1)
+  const colon = row.bytes[end] === COLON ? end : row.skipSpace(end)
+  return row.skipSpace(colon + 1)
 }

@@ -1,24 +1,24 @@
-export const QUOTE = 0x22
-export const BACKSLASH = 0x5c
+import { QUOTE } from '../json/bytes.ts'
+import { firstMark, JsonScanner, quotesIn } from '../json/scanner.ts'
 
 /** So that four-byte words can be read to the end of the text. */
 const MARGIN_BYTES = 4
 
-/** A reused buffer. Strings are scanned four bytes at a time, more than twice as fast as byte by byte. */
-export class RowText {
-  length = 0
-  /** Beyond `length` it holds older text. */
-  readonly bytes: Buffer
+/** A reused buffer. */
+export class RowText extends JsonScanner {
+  declare readonly bytes: Buffer
   readonly #view: DataView
 
   constructor(most: number) {
-    this.bytes = Buffer.alloc(most + MARGIN_BYTES)
-    this.#view = new DataView(this.bytes.buffer, this.bytes.byteOffset, this.bytes.byteLength)
+    const bytes = Buffer.alloc(most + MARGIN_BYTES)
+    super(bytes, 0)
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
 
   load(text: Uint8Array): void {
     this.length = text.length
     this.bytes.set(text)
+    this.bytes[text.length] = 0
   }
 
   /** Four bytes; up to three may lie beyond the end. */
@@ -29,9 +29,10 @@ export class RowText {
   /** The closing quote of the string at `at`; -1 where it has an escape or is not ASCII. */
   plainStringEnd(at: number): number {
     for (let position = at + 1; position < this.length; position += 4) {
-      const marks = marksIn(this.#view.getInt32(position, true))
+      const word = this.#view.getInt32(position, true)
+      const marks = (quotesIn(word) | word) & 0x80808080
       if (marks === 0) continue
-      const end = position + ((31 - Math.clz32(marks & -marks)) >> 3)
+      const end = position + firstMark(marks)
       return end < this.length && this.bytes[end] === QUOTE ? end : -1
     }
     return -1
@@ -50,12 +51,4 @@ export class RowText {
   tail(at: number, length: number): number {
     return this.#view.getInt32(at + (length & ~3), true) & ((1 << ((length & 3) * 8)) - 1)
   }
-}
-
-/** The lowest set bit marks a byte: https://graphics.stanford.edu/~seander/bithacks.html#ZeroInWord */
-function marksIn(word: number): number {
-  const quotes = word ^ 0x22222222
-  const backslashes = word ^ 0x5c5c5c5c
-  const zeros = ((quotes - 0x01010101) & ~quotes) | ((backslashes - 0x01010101) & ~backslashes)
-  return (zeros | word) & 0x80808080
 }

@@ -1,8 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { parseJson } from '../domain/json.ts'
-import { at, textAt } from '../domain/json-at.ts'
 import type { Discovery, Search, SearchResult } from '../gateway/discovery.ts'
+import { at, parseJson, textAt } from '../json/value.ts'
 
 /** Remembered cursors, and listings of each: at most 16 MB together. */
 const MAX_CURSORS = 500

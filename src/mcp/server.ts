@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { safeJson, safeText } from '../domain/safe-text.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Discovery, SourceNote } from '../gateway/discovery.ts'
+import { parseWithSource, rawJSON } from '../json/value.ts'
 import { describeCompleteness } from './notices.ts'
 import type { Tool, ToolOutput } from './tool.ts'
 import { describeFiltersTool } from './tools/describe-filters.ts'
@@ -107,13 +108,6 @@ function errorResult({ message, errors, members }: EntrepotError): CallToolResul
 function text(words: string): { type: 'text'; text: string } {
   return { type: 'text', text: safeText(words) }
 }
-
-/** TypeScript's library lacks these (ECMAScript 2026, JSON.parse source text access). */
-const parseWithSource = JSON.parse as (
-  text: string,
-  reviver: (name: string, value: unknown, context: { source: string }) => unknown,
-) => unknown
-const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown }
 
 /**
  * For output only: hidden characters become visible escapes, and numbers keep their digits (`1.0`).

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../domain/json.ts'
+import type { JsonObject } from '../json/value.ts'
 import { textOf } from './observation.ts'
 import type { PresentationRecord, Step } from './record.ts'
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../json/value.ts'
 
 export type FoundListing = {
   listing: JsonObject

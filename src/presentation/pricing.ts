@@ -1,4 +1,4 @@
-import type { JsonObject } from '../domain/json.ts'
+import type { JsonObject } from '../json/value.ts'
 import { countOf, firstOf, membersOf, type StorefrontView, textOf } from './observation.ts'
 import type { Money, PresentationRecord, Quantity } from './record.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../domain/json.ts'
+import type { JsonObject } from '../json/value.ts'
 import type { RecordDetails } from './details.ts'
 import { notStarted } from './lifecycle.ts'
 import { counted, countOf, joined, type StorefrontView, textOf } from './observation.ts'

@@ -1,7 +1,7 @@
-import { type JsonObject, parseJson } from '../domain/json.ts'
 import type { ListingFields } from '../domain/listing.ts'
 import { parseTimestamp } from '../domain/timestamp.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
+import { type JsonObject, parseJson } from '../json/value.ts'
 import type { Expected, Identity } from '../store/store.ts'
 import { candidateOf } from './listing-shape.ts'
 import type { Publishing } from './publish.ts'

@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv'
-import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'
 import type { Violation } from '../errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../json/value.ts'
 
 const MAX_VIOLATIONS = 1000
 const MAX_SHOWN_CHARACTERS = 200

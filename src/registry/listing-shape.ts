@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../domain/json.ts'
 import { type ListingFields, NEW_LISTING_FIELDS } from '../domain/listing.ts'
 import type { Violation } from '../errors.ts'
 import { compileListingShape } from '../filter-spec/listing-shape.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../json/value.ts'
 import { describeViolations } from './listing-shape-messages.ts'
 
 export type ShapeCheck = (candidate: Candidate) => Violation[]

@@ -1,8 +1,8 @@
 import type { ApiKey } from '../domain/api-key.ts'
-import { walkValue } from '../domain/json-walk.ts'
 import { type ListingRecord, rowHead } from '../domain/listing.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import type { Filter } from '../filter-spec/filter.ts'
+import { JsonScanner } from '../json/scanner.ts'
 import { type IndexRow, ListingIndex } from '../listing-index/listing-index.ts'
 import type { Change } from '../store/store.ts'
 import type { BlockSetting } from './build-block.ts'
@@ -113,7 +113,7 @@ const identityKey = (scheme: string, identifier: string): string => `${scheme}:$
 function withStorefrontUrl(row: IndexRow, storefrontUrl: string | null): Uint8Array | null {
   const { bytes } = row
   const start = Buffer.byteLength(rowHead(row))
-  const { end } = walkValue(bytes, start)
+  const end = new JsonScanner(bytes).valueEnd(start)
   const url = Buffer.from(JSON.stringify(storefrontUrl))
   return url.equals(bytes.subarray(start, end))
     ? null

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'
 import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import { EntrepotError } from '../errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../json/value.ts'
 import { invalid } from './refusals.ts'
 
 export type JsonBody = { bytes: Uint8Array; value: JsonObject }

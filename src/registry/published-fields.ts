@@ -1,7 +1,7 @@
-import { type JsonValue, parseJson } from '../domain/json.ts'
-import { memberDepthProblem, sizeProblem } from '../domain/json-limits.ts'
-import { objectMembers } from '../domain/json-members.ts'
 import { type ListingFields, NEW_LISTING_FIELDS } from '../domain/listing.ts'
+import { memberDepthProblem, sizeProblem } from '../json/limits.ts'
+import { objectMembers } from '../json/members.ts'
+import { type JsonValue, parseJson } from '../json/value.ts'
 import { invalid } from './refusals.ts'
 
 type Field = keyof ListingFields

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { JsonValue } from '../domain/json.ts'
 import type { Limiter } from '../domain/limiter.ts'
 import { EntrepotError } from '../errors.ts'
+import type { JsonValue } from '../json/value.ts'
 import type { Identity, SignatureUse } from '../store/store.ts'
 import { rateLimited } from './refusals.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { objectMembers } from '../domain/json-members.ts'
 import type { EntrepotError } from '../errors.ts'
+import { objectMembers } from '../json/members.ts'
 import type { UpdateReceipt } from '../store/store.ts'
 import { writeChecked } from './checked-write.ts'
 import { verifyOwnerClaim } from './owner-claim.ts'

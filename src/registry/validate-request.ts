@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../json/value.ts'
 import type { ShapeCheck } from './listing-shape.ts'
 import { invalidBody } from './refusals.ts'
 

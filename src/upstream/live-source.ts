@@ -1,4 +1,3 @@
-import { parseJson } from '../domain/json.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import {
   compareSortKeys,
@@ -13,6 +12,7 @@ import type { UpstreamOptions } from '../domain/upstream.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import { Exclusions } from '../filter-spec/exclusions.ts'
 import { unsentFilters } from '../filter-spec/unsent-filters.ts'
+import { parseJson } from '../json/value.ts'
 import { rowConditions } from '../listing-index/row-conditions.ts'
 import { queryParameters } from './page/fetch-page.ts'
 import type { PageItem } from './page/listing-page.ts'

@@ -1,6 +1,5 @@
 import test from 'ava'
 import fc from 'fast-check'
-import type { JsonValue } from '../../src/domain/json.ts'
 import {
   addReporter,
   includes,
@@ -10,6 +9,7 @@ import {
   readMissing,
   UNNAMED,
 } from '../../src/domain/missing-source.ts'
+import type { JsonValue } from '../../src/json/value.ts'
 
 const LOADED = source('well', 'loaded')
 const LOOP = source('ours', 'skipped', 'loop')

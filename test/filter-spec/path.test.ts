@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
-import type { JsonValue } from '../../src/domain/json.ts'
 import { compilePath, MAX_PATH_CHARACTERS, resolvePath } from '../../src/filter-spec/path.ts'
+import type { JsonValue } from '../../src/json/value.ts'
 
 const find = (path: string, document: JsonValue) => resolvePath(compilePath(path), document)
 

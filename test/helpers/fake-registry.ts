@@ -4,13 +4,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
-import type { JsonObject } from '../../src/domain/json.ts'
 import type { UpstreamKind } from '../../src/domain/upstream.ts'
 import { EntrepotError } from '../../src/errors.ts'
 import { matchesAll } from '../../src/filter-spec/evaluate.ts'
 import { parseCriteria } from '../../src/filter-spec/parameters.ts'
 import { REGISTRY_PARAMETERS } from '../../src/filter-spec/reserved.ts'
 import { readUpstreamSpec } from '../../src/filter-spec/upstream-spec.ts'
+import type { JsonObject } from '../../src/json/value.ts'
 
 /** What a scripted Registry does with one request. Declared as data, so that a matrix of faults is a table. */
 export type Behaviour =

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { type JsonValue, parseJson } from '../../src/domain/json.ts'
 import { compileFilter } from '../../src/filter-spec/compile-filter.ts'
 import type { Filter, FilterDefinition, FilterSpec } from '../../src/filter-spec/filter.ts'
 import { decodeQuery } from '../../src/filter-spec/query-string.ts'
+import { type JsonValue, parseJson } from '../../src/json/value.ts'
 
 /** One executed case of the deployed protocol, ready to be put to an evaluator of ours. */
 export type FilterVector = {

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
-import { parseJson } from '../../src/domain/json.ts'
 import { LISTING_STATUSES } from '../../src/domain/listing.ts'
 import { compileFilter } from '../../src/filter-spec/compile-filter.ts'
 import type { Bound, Criterion, Scalar, Test } from '../../src/filter-spec/criteria.ts'
 import { matchesAll } from '../../src/filter-spec/evaluate.ts'
 import type { Filter } from '../../src/filter-spec/filter.ts'
 import { toScalar } from '../../src/filter-spec/scalar.ts'
+import { parseJson } from '../../src/json/value.ts'
 import type { IndexConditions, IndexEntry, ListingIndex } from '../../src/listing-index/listing-index.ts'
 
 /** What the index must do, by the plainest means: a map, the evaluator, and a sort. */

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { type JsonValue, parseJson } from '../../src/domain/json.ts'
 import { resolvePath } from '../../src/filter-spec/path.ts'
+import { type JsonValue, parseJson } from '../../src/json/value.ts'
 import { pathTree, walkPaths } from '../../src/listing-index/path-tree.ts'
 import { documentText, FILTERS } from './model.ts'
 

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { API_CREDIT_EXAMPLES, VM_EXAMPLES } from '../../demo/offers.ts'
-import { isJsonObject, type JsonObject, parseJson } from '../../src/domain/json.ts'
+import { isJsonObject, type JsonObject, parseJson } from '../../src/json/value.ts'
 import { buildRecord, UnpresentableError } from '../../src/presentation/build-record.ts'
 import { NOTHING_SHOWN, type StorefrontView } from '../../src/presentation/observation.ts'
 import { presentationRecord } from '../../src/presentation/record.ts'

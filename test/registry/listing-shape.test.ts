@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { type JsonObject, parseJson } from '../../src/domain/json.ts'
+import { type JsonObject, parseJson } from '../../src/json/value.ts'
 import { type Candidate, createShapeCheck } from '../../src/registry/listing-shape.ts'
 import { jsonText } from '../helpers/json-text.ts'
 

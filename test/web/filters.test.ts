@@ -1,9 +1,9 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { parseJson } from '../../src/domain/json.ts'
 import { readFilterSpec } from '../../src/filter-spec/load.ts'
 import { parseTest } from '../../src/filter-spec/parse-test.ts'
 import { renderFilterSpec } from '../../src/filter-spec/wire.ts'
+import { parseJson } from '../../src/json/value.ts'
 import { type Control, controlsOf } from '../../src/web/board/filters/controls.ts'
 import {
   isShowable,

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { parseJson } from '../../src/domain/json.ts'
+import { parseJson } from '../../src/json/value.ts'
 import { readRow } from '../../src/web/board/data/listing-row.ts'
 import { joinSources, readStatuses } from '../../src/web/board/data/sources.ts'
 import { suggestionsAt } from '../../src/web/board/filters/suggestions.ts'

@@ -1,6 +1,6 @@
 import test from 'ava'
-import { parseJson } from '../../src/domain/json.ts'
 import { REASONS } from '../../src/domain/source-reason.ts'
+import { parseJson } from '../../src/json/value.ts'
 import { readOneListing, readRow, textOf } from '../../src/web/board/data/listing-row.ts'
 import { priceGroups } from '../../src/web/board/plots/price-groups.ts'
 import { orderedRows } from '../../src/web/board/table/ordered-rows.ts'

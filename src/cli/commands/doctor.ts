@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
-import { textAt } from '../../domain/json-at.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source-error.ts'
+import { textAt } from '../../json/value.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { bold, isLively, print, printJson, type Terminal } from '../output/terminal.ts'
 import { type BuyerConfig, defaultFiles, readBuyerConfig } from '../registries/buyer-config.ts'

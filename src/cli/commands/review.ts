@@ -1,5 +1,5 @@
-import { textAt } from '../../domain/json-at.ts'
 import { SourceError } from '../../domain/source-error.ts'
+import { textAt } from '../../json/value.ts'
 import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
 import { NOTHING_SHOWN, type StorefrontView } from '../../presentation/observation.ts'
 import { CliError, EXIT, type ExitCode } from '../exit-codes.ts'

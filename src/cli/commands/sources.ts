@@ -1,6 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json.ts'
-import { textAt } from '../../domain/json-at.ts'
 import { safeText } from '../../domain/safe-text.ts'
+import { isJsonObject, type JsonObject, type JsonValue, textAt } from '../../json/value.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { renderTable } from '../output/table.ts'
 import { print, printJson, type Terminal, tell } from '../output/terminal.ts'

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../domain/json.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source-error.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import { createShapeCheck, type ShapeCheck } from '../../registry/listing-shape.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type DraftListing, readListingFile } from '../listing-file.ts'

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from '../../domain/json.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source-error.ts'
+import { isJsonObject, type JsonObject } from '../../json/value.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { faultOf, type Reply, readObject } from '../registries/registry-client.ts'
 import { print, printJson, type Terminal, tell } from './terminal.ts'

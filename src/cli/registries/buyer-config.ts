@@ -3,8 +3,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'smol-toml'
 import type { Environment } from '../../config/settings.ts'
-import { isJsonObject } from '../../domain/json.ts'
 import type { Violation } from '../../errors.ts'
+import { isJsonObject } from '../../json/value.ts'
 
 /** As buyers of the deployed protocol have it. */
 export type BuyerConfig = {

@@ -1,6 +1,5 @@
-import { isJsonObject, type JsonValue } from '../../domain/json.ts'
-import { textAt } from '../../domain/json-at.ts'
 import { SourceError } from '../../domain/source-error.ts'
+import { isJsonObject, type JsonValue, textAt } from '../../json/value.ts'
 import { faultOf, type Market, type Reply, readJson, readObject, routeOf } from './registry-client.ts'
 import type { Registry } from './select-registries.ts'
 

@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../domain/json.ts'
 import type { Source } from '../../domain/reading.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import type { KnownSpec } from '../../filter-spec/upstream-spec.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import { CliError, EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Registry } from './select-registries.ts'
 

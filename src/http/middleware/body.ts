@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import getRawBody from 'raw-body'
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../domain/json.ts'
-import { depthProblem, sizeProblem } from '../../domain/json-limits.ts'
 import { EntrepotError } from '../../errors.ts'
+import { depthProblem, sizeProblem } from '../../json/limits.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import type { RequestContext } from '../route.ts'
 
 export const MAX_BODY_BYTES = 256 * 1024

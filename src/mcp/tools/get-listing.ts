@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { parseJson } from '../../domain/json.ts'
-import { at, textAt } from '../../domain/json-at.ts'
+import { at, parseJson, textAt } from '../../json/value.ts'
 import { describeCompleteness, describeFound } from '../notices.ts'
 import { COMPLETENESS, defineTool, listingItem, UNTRUSTED_TEXT } from '../tool.ts'
 

@@ -1,12 +1,11 @@
 import { isUtf8 } from 'node:buffer'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json.ts'
-import { CLOSE_BRACE, COMMA, OPEN_BRACE, QUOTE } from '../../domain/json-walk.ts'
 import type { Origin } from '../../domain/reading.ts'
 import { isRegistryName } from '../../domain/registry-name.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
+import { CLOSE_BRACE, COMMA, OPEN_BRACE, QUOTE } from '../../json/bytes.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json/value.ts'
 import { RowText } from '../../listing-index/row-text.ts'
-import { skipSpace, skipValue } from '../../listing-index/skip-json.ts'
 
 /** Limits of an envelope, without its items. */
 const MAX_MEMBERS = 256
@@ -41,23 +40,23 @@ const SHARED_ROW = new RowText(MAX_ENVELOPE_BYTES)
 function findItems(row: RowText, scanItems: (row: RowText, start: number) => number): Span {
   const { bytes } = row
   let found: Span | null = null
-  let at = skipSpace(row, 0)
+  let at = row.skipSpace(0)
   if (at >= row.length) throw notJson()
   if (bytes[at] !== OPEN_BRACE)
     throw OTHER_JSON.test(bytes.toString('latin1', at, Math.min(at + 6, row.length)))
       ? badEnvelope('it is not an object')
       : notJson()
-  at = skipSpace(row, at + 1)
+  at = row.skipSpace(at + 1)
   for (let members = 0; bytes[at] === QUOTE && at < row.length; members++) {
     if (members === MAX_MEMBERS) throw badEnvelope(`it has more than ${MAX_MEMBERS} members`)
-    const nameEnd = skipValue(row, at)
-    const start = skipSpace(row, skipSpace(row, nameEnd) + 1)
+    const nameEnd = row.valueEnd(at)
+    const start = row.skipSpace(row.skipSpace(nameEnd) + 1)
     const isArray = isItems(bytes, at, nameEnd)
     if (isArray && found !== null) throw badEnvelope('it has items twice')
-    const end = isArray ? scanItems(row, start) : skipValue(row, start)
+    const end = isArray ? scanItems(row, start) : row.valueEnd(start)
     if (isArray) found = { start, end }
-    at = skipSpace(row, end)
-    if (bytes[at] === COMMA) at = skipSpace(row, at + 1)
+    at = row.skipSpace(end)
+    if (bytes[at] === COMMA) at = row.skipSpace(at + 1)
   }
   if (bytes[at] !== CLOSE_BRACE || at >= row.length) throw notJson()
   if (found === null) throw badEnvelope('it has no items')

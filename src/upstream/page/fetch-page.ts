@@ -1,7 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { isJsonObject, type JsonValue, parseJson } from '../../domain/json.ts'
-import { objectMembers } from '../../domain/json-members.ts'
 import {
   describeMissing,
   type MissingOptions,
@@ -13,6 +11,8 @@ import type { ListingQuery } from '../../domain/query.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { traceHeaders } from '../../domain/trace.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
+import { objectMembers } from '../../json/members.ts'
+import { isJsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import { type HttpResponse, send } from '../http/client.ts'
 import { parseRetryAfter, reasonOfStatus } from '../http/errors.ts'
 import { cacheDirectives, loopHeaders, rejectKeyEcho, requestHeaders } from '../http/get.ts'

@@ -1,5 +1,3 @@
-import { isJsonObject, type JsonValue, parseJson } from '../../domain/json.ts'
-import { walkValue } from '../../domain/json-walk.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
 import type { Criterion } from '../../filter-spec/criteria.ts'
@@ -8,6 +6,7 @@ import type { Path } from '../../filter-spec/path.ts'
 import { pathKey } from '../../filter-spec/path-key.ts'
 import { toScalar } from '../../filter-spec/scalar.ts'
 import { unsentFilters } from '../../filter-spec/unsent-filters.ts'
+import { isJsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import { FoundValues } from '../../listing-index/found-values.ts'
 import { type PathTree, pathTree, walkPaths } from '../../listing-index/path-tree.ts'
 import { RowScanner } from '../../listing-index/row-scanner.ts'
@@ -101,7 +100,7 @@ export class ItemScanner {
   }
 
   #parse(row: RowText, at: number): number {
-    const { end } = walkValue(row.bytes.subarray(0, row.length), at)
+    const end = row.valueEnd(at)
     this.#found.count = 0
     this.#found.hasNull = true
     try {

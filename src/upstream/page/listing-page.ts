@@ -1,14 +1,13 @@
 import { type Directives, NO_DIRECTIVES } from '../../domain/freshness.ts'
-import { isJsonObject, type JsonValue } from '../../domain/json.ts'
-import { JsonCheck } from '../../domain/json-check.ts'
-import { withoutMember } from '../../domain/json-members.ts'
-import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../../domain/json-walk.ts'
 import { type MissingOptions, type MissingSource, readMissing } from '../../domain/missing-source.ts'
 import type { Item, Origin } from '../../domain/reading.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import type { UpstreamKind } from '../../domain/upstream.ts'
+import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../../json/bytes.ts'
+import { withoutMember } from '../../json/members.ts'
+import { JsonScanner } from '../../json/scanner.ts'
+import { isJsonObject, type JsonValue } from '../../json/value.ts'
 import type { RowText } from '../../listing-index/row-text.ts'
-import { skipSpace } from '../../listing-index/skip-json.ts'
 import { badEnvelope, type Meta, NO_META, notJson, parseEnvelope, readMeta } from './envelope.ts'
 import type { ItemScanner } from './item-scanner.ts'
 
@@ -49,7 +48,7 @@ export class ListingPage {
   readonly #bounds: Int32Array
   /** `created_at` and position of each item. */
   readonly #times: Float64Array
-  #check: JsonCheck | null = null
+  #scanner: JsonScanner | null = null
 
   /** @throws SourceError `not_json` | `bad_envelope`, the latter also where all items are unreadable */
   constructor(bytes: Buffer, { kind, scanner, missing, ...options }: PageOptions) {
@@ -85,15 +84,15 @@ export class ListingPage {
   bytesOf(index: number): Buffer {
     const start = this.#bounds[2 * index]!
     const end = this.#bounds[2 * index + 1]!
-    this.#check ??= new JsonCheck(this.bytes)
-    if (end - start > MAX_ITEM_BYTES || this.#check.valueEnd(start, MAX_ITEM_DEPTH) !== end)
+    this.#scanner ??= new JsonScanner(this.bytes)
+    if (end - start > MAX_ITEM_BYTES || this.#scanner.validValueEnd(start, MAX_ITEM_DEPTH) !== end)
       throw new SyntaxError('the listing is too long, nested too deep, or not JSON')
     return this.bytes.subarray(start, end)
   }
 
   #scanItems(row: RowText, start: number, kind: UpstreamKind, scanner: ItemScanner): number {
     if (row.bytes[start] !== OPEN_BRACKET) throw badEnvelope('items is not an array')
-    let at = skipSpace(row, start + 1)
+    let at = row.skipSpace(start + 1)
     if (row.bytes[at] === CLOSE_BRACKET) return at + 1
     for (;;) {
       if (this.received === MAX_PAGE_ITEMS) throw badEnvelope(`it holds more than ${MAX_PAGE_ITEMS} items`)
@@ -107,10 +106,10 @@ export class ListingPage {
       BOUNDS[slot + 1] = end
       TIMES[slot] = createdAt
       TIMES[slot + 1] = meta?.position ?? createdAt
-      at = skipSpace(row, end)
+      at = row.skipSpace(end)
       if (row.bytes[at] === CLOSE_BRACKET) return at + 1
       if (row.bytes[at] !== COMMA) throw notJson()
-      at = skipSpace(row, at + 1)
+      at = row.skipSpace(at + 1)
     }
   }
 

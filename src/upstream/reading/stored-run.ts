@@ -1,7 +1,7 @@
 import { type Directives, NO_DIRECTIVES } from '../../domain/freshness.ts'
-import { isJsonObject } from '../../domain/json.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import type { Range } from '../../domain/reading.ts'
+import { isJsonObject } from '../../json/value.ts'
 import { scannerOf } from '../page/item-scanner.ts'
 import { ListingPage } from '../page/listing-page.ts'
 import { Run, type RunUpstream } from './run.ts'

@@ -1,5 +1,4 @@
-import { parseJson } from '../../domain/json.ts'
-import { textAt } from '../../domain/json-at.ts'
+import { parseJson, textAt } from '../../json/value.ts'
 import { readReports, type SourceReport } from './source-report.ts'
 
 export type Problem = {

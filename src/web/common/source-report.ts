@@ -1,5 +1,4 @@
-import type { JsonValue } from '../../domain/json.ts'
-import { at, textAt } from '../../domain/json-at.ts'
+import { at, type JsonValue, textAt } from '../../json/value.ts'
 
 export type SourceReport = {
   /** `eu/curated` is what the gateway `eu` misses; `eu/*` if it does not name it. */

@@ -1,6 +1,5 @@
-import { parseJson } from '../../../domain/json.ts'
-import { at, textAt } from '../../../domain/json-at.ts'
-import { arrayAt } from '../../../domain/json-walk.ts'
+import { JsonScanner } from '../../../json/scanner.ts'
+import { at, parseJson, textAt } from '../../../json/value.ts'
 import { numberAt, readReports, type SourceReport } from '../../common/source-report.ts'
 
 export type Envelope = {
@@ -17,7 +16,7 @@ const OPENING = '{"items":'
 
 /** @throws SyntaxError */
 export function readEnvelope(bytes: Uint8Array): Envelope {
-  const array = startsWith(bytes, OPENING) ? arrayAt(bytes, OPENING.length) : null
+  const array = startsWith(bytes, OPENING) ? new JsonScanner(bytes).arrayAt(OPENING.length) : null
   if (array === null) throw new SyntaxError('not a list of listings')
   const rest = parseJson(`${OPENING}[]${new TextDecoder().decode(bytes.subarray(array.end))}`)
   return {

@@ -1,7 +1,6 @@
-import { type JsonValue, parseJson } from '../../../domain/json.ts'
-import { at, textAt } from '../../../domain/json-at.ts'
-import { walkValue } from '../../../domain/json-walk.ts'
 import { type Price, priceOf } from '../../../domain/price.ts'
+import { JsonScanner } from '../../../json/scanner.ts'
+import { at, type JsonValue, parseJson, textAt } from '../../../json/value.ts'
 import { membersOf } from '../../../presentation/observation.ts'
 import { listAt } from '../../common/source-report.ts'
 
@@ -64,7 +63,7 @@ const OPENING = '{"listing":'
 
 /** @throws SyntaxError */
 export function readOneListing(bytes: Uint8Array): Row {
-  const { end } = walkValue(bytes, OPENING.length)
+  const end = new JsonScanner(bytes).valueEnd(OPENING.length)
   const rest = parseJson(`${OPENING}null${textOf(bytes.subarray(end))}`)
   return { ...readRow(bytes.subarray(OPENING.length, end)), isIncomplete: at(rest, 'complete') === false }
 }

@@ -1,5 +1,5 @@
-import type { JsonValue } from '../../../domain/json.ts'
-import { textAt } from '../../../domain/json-at.ts'
+import type { JsonValue } from '../../../json/value.ts'
+import { textAt } from '../../../json/value.ts'
 import { listAt, numberAt, type SourceReport } from '../../common/source-report.ts'
 
 export type SourceStatus = {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { JsonValue } from '../../../domain/json.ts'
-import { parseJson } from '../../../domain/json.ts'
+import type { JsonValue } from '../../../json/value.ts'
+import { parseJson } from '../../../json/value.ts'
 import { ask } from '../../common/request.ts'
 
 /** `null` while loading, after a failure, and without an address. */

@@ -2,8 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 import { ask } from '../../common/request.ts'
 import { RequestFault } from '../../common/request-fault.ts'
 import { sourceOf } from '../commands.ts'
-import { type Row, readOneListing } from './listing-row.ts'
 import type { OpenListing } from '../view.ts'
+import { type Row, readOneListing } from './listing-row.ts'
 
 /** Loaded, else fetched: views can be shared. A text is the failure; `null`: pending, or none open. */
 export function useOpenRow(

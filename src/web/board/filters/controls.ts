@@ -1,5 +1,5 @@
-import type { JsonValue } from '../../../domain/json.ts'
-import { at, textAt } from '../../../domain/json-at.ts'
+import type { JsonValue } from '../../../json/value.ts'
+import { at, textAt } from '../../../json/value.ts'
 import { listAt } from '../../common/source-report.ts'
 
 export type Control = {

@@ -1,4 +1,4 @@
-import { textAt } from '../../../domain/json-at.ts'
+import { textAt } from '../../../json/value.ts'
 import { strangerText } from '../../common/untrusted-text.ts'
 import { parseListing, type Row } from '../data/listing-row.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../domain/json.ts'
+import type { JsonValue } from '../../../json/value.ts'
 import { linkTarget, MAX_LINE_CHARS, strangerText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../domain/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../json/value.ts'
 import { strangerText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../domain/json.ts'
+import type { JsonObject } from '../../../json/value.ts'
 import { buildRecord, UnpresentableError } from '../../../presentation/build-record.ts'
 import { NOTHING_SHOWN } from '../../../presentation/observation.ts'
 import type { PresentationRecord, Step } from '../../../presentation/record.ts'

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
-import type { JsonObject } from '../../../domain/json.ts'
 import { grouped } from '../../../domain/price.ts'
+import type { JsonObject } from '../../../json/value.ts'
 import { membersOf } from '../../../presentation/observation.ts'
 import { strangerText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'

@@ -1,17 +1,17 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { JsonCheck } from '../../src/domain/json-check.ts'
-import { nestingDepth } from '../../src/domain/json-walk.ts'
+import { nestingDepth } from '../../src/json/limits.ts'
+import { JsonScanner } from '../../src/json/scanner.ts'
 import { jsonText } from '../helpers/json-text.ts'
 
 const MAX_DEPTH = 4
 
-/** Whether the whole text is one value, by the check. */
+/** Whether the whole text is one value, by the scanner. */
 function isValue(text: string, depth = MAX_DEPTH): boolean {
   const bytes = Buffer.from(text)
-  const check = new JsonCheck(bytes)
-  const end = check.valueEnd(check.space(0), depth)
-  return end !== -1 && check.space(end) === bytes.length
+  const scanner = new JsonScanner(bytes)
+  const end = scanner.validValueEnd(scanner.skipSpace(0), depth)
+  return end !== -1 && scanner.skipSpace(end) === bytes.length
 }
 
 function isParsed(text: string): boolean {
@@ -31,8 +31,8 @@ test('what the parser takes is a value that ends where it ends, unless it nests 
     fc.property(jsonText(), fc.constantFrom('', ',', ']', ' 1', '\n'), (text, behind) => {
       const bytes = Buffer.from(text + behind)
       const depth = nestingDepth(Buffer.from(text))
-      const check = new JsonCheck(bytes)
-      const end = check.valueEnd(check.space(0), MAX_DEPTH)
+      const scanner = new JsonScanner(bytes)
+      const end = scanner.validValueEnd(scanner.skipSpace(0), MAX_DEPTH)
       if (depth > MAX_DEPTH) t.is(end, -1)
       else t.deepEqual(JSON.parse(bytes.toString('utf8', 0, end)), JSON.parse(text))
       t.is(isValue(text, depth), true)

@@ -21,11 +21,14 @@ export const parseJson = (text: string): JsonValue =>
 
 const mayHoldLongInteger = (text: string): boolean => LONG_INTEGER.test(text) || LONG_INTEGER_ALONE.test(text)
 
-/** TypeScript lacks the reviver's third argument (ECMAScript 2026, JSON.parse source text). */
-const parseWithSource = JSON.parse as (
+/** TypeScript's library lacks the reviver's third argument and `rawJSON` (ECMAScript 2026, JSON.parse source text). */
+export const parseWithSource = JSON.parse as (
   text: string,
   reviver: (name: string, value: unknown, context: { source: string }) => unknown,
 ) => JsonValue
+
+/** A number that `JSON.stringify` writes with the digits of `text`. */
+export const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown }
 
 const keepInteger = (_name: string, value: unknown, context: { source: string }): unknown =>
   typeof value === 'number' && !Number.isSafeInteger(value) && INTEGER.test(context.source)
@@ -52,3 +55,23 @@ export function sameJson(one: JsonValue | undefined, other: JsonValue | undefine
 
 const isNumeric = (value: unknown): value is number | bigint =>
   typeof value === 'number' || typeof value === 'bigint'
+
+/** `null` where the path leads nowhere. */
+export function at(value: JsonValue | undefined, ...path: readonly (string | number)[]): JsonValue {
+  let found: JsonValue = value ?? null
+  for (const step of path) {
+    if (typeof step === 'number') found = Array.isArray(found) ? (found[step] ?? null) : null
+    else found = isJsonObject(found) && Object.hasOwn(found, step) ? (found[step] ?? null) : null
+  }
+  return found
+}
+
+export function textAt(value: JsonValue | undefined, ...path: readonly (string | number)[]): string | null {
+  const found = at(value, ...path)
+  return typeof found === 'string' ||
+    typeof found === 'number' ||
+    typeof found === 'bigint' ||
+    typeof found === 'boolean'
+    ? String(found)
+    : null
+}

@@ -1,11 +1,16 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { isJsonObject, parseJson, sameJson } from '../../src/domain/json.ts'
-import { objectMembers, withMember, withoutMember } from '../../src/domain/json-members.ts'
-import { arrayElements, hasLongerArray, nestingDepth } from '../../src/domain/json-walk.ts'
+import { hasLongerArray, nestingDepth } from '../../src/json/limits.ts'
+import { objectMembers, withMember, withoutMember } from '../../src/json/members.ts'
+import { JsonScanner } from '../../src/json/scanner.ts'
+import { isJsonObject, parseJson, sameJson } from '../../src/json/value.ts'
 import { jsonObjectText, jsonText } from '../helpers/json-text.ts'
 
 const utf8 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
+
+function elementsOf(bytes: Uint8Array) {
+  return new JsonScanner(bytes).arrayAt(0)?.elements ?? null
+}
 
 test('integers of any size stay exact, and everything else parses as JSON.parse does', (t) => {
   t.deepEqual(
@@ -28,13 +33,13 @@ test('elements of an array, joined again, are the array, and each knows its own 
   fc.assert(
     fc.property(fc.array(jsonText(), { maxLength: 8 }), fc.constantFrom('', ' ', '\n\t'), (texts, space) => {
       const bytes = Buffer.from(`${space}[${texts.map((text) => space + text + space).join(',')}]${space}`)
-      const elements = arrayElements(bytes)
+      const elements = elementsOf(bytes)
       t.deepEqual(
         elements?.map(({ start, end }) => utf8(bytes.subarray(start, end))),
         texts.map((text) => text.trim()),
       )
       t.deepEqual(
-        elements?.map(({ depth }) => depth),
+        elements?.map(({ start, end }) => nestingDepth(bytes.subarray(start, end))),
         texts.map(depthOf),
       )
     }),
@@ -62,7 +67,7 @@ test('bytes that are cut off, or joined by anything but commas, are no array', (
     '{"a":1}',
     '7',
   ]) {
-    t.is(arrayElements(Buffer.from(text)), null, text)
+    t.is(elementsOf(Buffer.from(text)), null, text)
   }
 })
 
@@ -74,7 +79,7 @@ test('whatever the bytes, the scanners end', (t) => {
       (junk, opening) => {
         const bytes = Buffer.concat([Buffer.from(opening), junk])
         t.true(nestingDepth(bytes) <= bytes.length)
-        for (const { start, end } of arrayElements(bytes) ?? []) t.true(start < end && end <= bytes.length)
+        for (const { start, end } of elementsOf(bytes) ?? []) t.true(start < end && end <= bytes.length)
       },
     ),
   )

@@ -1,36 +1,21 @@
-import {
-  CLOSE_BRACE,
-  COMMA,
-  isSpace,
-  OPEN_BRACE,
-  QUOTE,
-  type Slice,
-  skipSpace,
-  stringEnd,
-  walkValue,
-} from './json-walk.ts'
+import { CLOSE_BRACE, COMMA, isSpace, OPEN_BRACE, QUOTE } from './bytes.ts'
+import { JsonScanner, type Slice } from './scanner.ts'
 
 /** `start` is the opening quote of its name. */
 export type Member = Slice & { name: string; value: Slice }
-/**
- * Members in order, repeated names included, of valid JSON. `endOf` may save a second scan of a value.
- * @throws SyntaxError for a name that is not a JSON string
- */
-export function objectMembers(
-  bytes: Uint8Array,
-  at = 0,
-  endOf: (name: string, start: number) => number | null = () => null,
-): Member[] {
+
+/** Members in order, repeated names included, of valid JSON. @throws SyntaxError for a name that is not a JSON string */
+export function objectMembers(bytes: Uint8Array, at = 0): Member[] {
+  const scanner = new JsonScanner(bytes)
   const members: Member[] = []
-  let position = skipSpace(bytes, skipSpace(bytes, at) + 1)
+  let position = scanner.skipSpace(scanner.skipSpace(at) + 1)
   while (bytes[position] === QUOTE) {
-    const nameEnd = stringEnd(bytes, position)
-    const start = skipSpace(bytes, skipSpace(bytes, nameEnd) + 1)
-    const name = stringAt(bytes, position, nameEnd)
-    const end = endOf(name, start) ?? walkValue(bytes, start).end
-    members.push({ name, start: position, end, value: { start, end } })
-    position = skipSpace(bytes, end)
-    if (bytes[position] === COMMA) position = skipSpace(bytes, position + 1)
+    const nameEnd = scanner.stringEnd(position)
+    const start = scanner.skipSpace(scanner.skipSpace(nameEnd) + 1)
+    const end = scanner.valueEnd(start)
+    members.push({ name: stringAt(bytes, position, nameEnd), start: position, end, value: { start, end } })
+    position = scanner.skipSpace(end)
+    if (bytes[position] === COMMA) position = scanner.skipSpace(position + 1)
   }
   return members
 }
