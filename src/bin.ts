@@ -26,13 +26,13 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 await createProgram(
   { env: environment, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
   {
-    openMarket: async () => (await import('./context/buyer.ts')).openMarket(),
+    openRegistryClient: async () => (await import('./context/buyer.ts')).openRegistryClient(),
     serveAgents: async (discovery, terminal) => {
-      const [{ serveStdio }, { tell }] = await Promise.all([
+      const [{ serveStdio }, { printStatus }] = await Promise.all([
         import('./mcp/stdio.ts'),
         import('./cli/output/terminal.ts'),
       ])
-      const onError = (cause: unknown): void => tell(terminal, `entrepot: ${String(cause)}`)
+      const onError = (cause: unknown): void => printStatus(terminal, `entrepot: ${String(cause)}`)
       await serveStdio(discovery, terminal, { version, onError })
     },
     serve: async () => (await import('./main.ts')).serve(),

@@ -28,8 +28,8 @@ export const addBuyerCommands: AddCommands = (program, { terminal, onMarket }) =
       .option('--ndjson', 'one JSON object a line'),
     "entrepot listings -r http://127.0.0.1:8080 --filter gpu_model=H200 --filter 'vcpu_count_min=64' --policy cheapest",
   ).action(
-    onMarket(async (market, options: ListingsOptions) =>
-      (await import('./commands/listings.ts')).listings(terminal, market, options),
+    onMarket(async (client, options: ListingsOptions) =>
+      (await import('./commands/listings.ts')).listings(terminal, client, options),
     ),
   )
 
@@ -40,8 +40,8 @@ export const addBuyerCommands: AddCommands = (program, { terminal, onMarket }) =
       .addOption(new Option('--json', 'JSON, on a terminal too')),
     'entrepot listing 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01',
   ).action(
-    onMarket(async (market, options: ListingOptions, [id = '']) =>
-      (await import('./commands/listing.ts')).listing(terminal, market, id, options),
+    onMarket(async (client, options: ListingOptions, [id = '']) =>
+      (await import('./commands/listing.ts')).listing(terminal, client, id, options),
     ),
   )
 
@@ -53,8 +53,8 @@ export const addBuyerCommands: AddCommands = (program, { terminal, onMarket }) =
       .argument('<id>', 'listing_id'),
     'entrepot review weather-0001 -r http://127.0.0.1:8080',
   ).action(
-    onMarket(async (market, options: RegistryOptions, [id = '']) =>
-      (await import('./commands/review.ts')).review(terminal, market, id, options),
+    onMarket(async (client, options: RegistryOptions, [id = '']) =>
+      (await import('./commands/review.ts')).review(terminal, client, id, options),
     ),
   )
 }

@@ -5,7 +5,7 @@ import { objectMembers } from '../json/members.ts'
 import { JsonScanner } from '../json/scanner.ts'
 import { isJsonObject, type JsonObject, parseJson, rawJSON } from '../json/value.ts'
 import { CliError, EXIT, usageError } from './exit-codes.ts'
-import { type Terminal, tell } from './output/terminal.ts'
+import { printStatus, type Terminal } from './output/terminal.ts'
 
 const MAX_LISTING_FILE_BYTES = 32 * 1024 * 1024
 
@@ -167,7 +167,8 @@ function readDraft(bytes: Buffer, place: string, terminal: Terminal): DraftListi
   for (const name of members.keys()) {
     if (PUBLISHED.has(name)) continue
     members.delete(name)
-    if (!READ_ONLY.has(name)) tell(terminal, `${place} (${listingId}): Registries do not read '${name}'`)
+    if (!READ_ONLY.has(name))
+      printStatus(terminal, `${place} (${listingId}): Registries do not read '${name}'`)
   }
   return { listingId, storefrontUrl, members }
 }

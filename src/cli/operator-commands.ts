@@ -16,8 +16,8 @@ export const addOperatorCommands: AddCommands = (program, { terminal, onMarket, 
       .addOption(new Option('--scope <scope>', 'what it opens').choices(['read', 'write']).default('read')),
     'REGISTRY_ADMIN_API_KEY=… entrepot keys mint alice --scope write',
   ).action(
-    onMarket(async (market, options: MintOptions, [name = '']) =>
-      (await import('./commands/keys.ts')).mintKey(terminal, market, name, options),
+    onMarket(async (client, options: MintOptions, [name = '']) =>
+      (await import('./commands/keys.ts')).mintKey(terminal, client, name, options),
     ),
   )
   withExample(
@@ -26,16 +26,16 @@ export const addOperatorCommands: AddCommands = (program, { terminal, onMarket, 
     ),
     'entrepot keys list -r http://127.0.0.1:8080',
   ).action(
-    onMarket(async (market, options: OperatorOptions) =>
-      (await import('./commands/keys.ts')).listKeys(terminal, market, options),
+    onMarket(async (client, options: OperatorOptions) =>
+      (await import('./commands/keys.ts')).listKeys(terminal, client, options),
     ),
   )
   withExample(
     addOperator(keys.command('revoke')).description('revoke a key for good').argument('<id>', 'its number'),
     'entrepot keys revoke 3',
   ).action(
-    onMarket(async (market, options: OperatorOptions, [id = '']) =>
-      (await import('./commands/keys.ts')).revokeKey(terminal, market, id, options),
+    onMarket(async (client, options: OperatorOptions, [id = '']) =>
+      (await import('./commands/keys.ts')).revokeKey(terminal, client, id, options),
     ),
   )
 
@@ -45,8 +45,8 @@ export const addOperatorCommands: AddCommands = (program, { terminal, onMarket, 
       .option(...JSON_OPTION),
     'entrepot sources -r http://127.0.0.1:8080',
   ).action(
-    onMarket(async (market, options: JsonOptions) =>
-      (await import('./commands/sources.ts')).sources(terminal, market, options),
+    onMarket(async (client, options: JsonOptions) =>
+      (await import('./commands/sources.ts')).sources(terminal, client, options),
     ),
   )
 
@@ -56,8 +56,8 @@ export const addOperatorCommands: AddCommands = (program, { terminal, onMarket, 
       .option(...JSON_OPTION),
     'entrepot doctor',
   ).action(
-    onMarket(async (market, options: JsonOptions) =>
-      (await import('./commands/doctor.ts')).doctor(terminal, market, options),
+    onMarket(async (client, options: JsonOptions) =>
+      (await import('./commands/doctor.ts')).doctor(terminal, client, options),
     ),
   )
 

@@ -6,14 +6,14 @@ import type { ServeAgents } from './commands/mcp.ts'
 import { CliError, EXIT, type ExitCode } from './exit-codes.ts'
 import { addOperatorCommands } from './operator-commands.ts'
 import { addDiscovery, addRegistries } from './options.ts'
-import { type Terminal, tell } from './output/terminal.ts'
+import { printStatus, type Terminal } from './output/terminal.ts'
 import { addOwnCommands } from './own-commands.ts'
-import type { Market } from './registries/registry-client.ts'
+import type { RegistryClient } from './registries/registry-client.ts'
 import type { RegistryOptions } from './registries/select-registries.ts'
 import { addSellerCommands } from './seller-commands.ts'
 
 type Services = {
-  openMarket: () => Promise<Market>
+  openRegistryClient: () => Promise<RegistryClient>
   serveAgents: ServeAgents
   serve: () => Promise<number>
   setExitCode: (code: number) => void
@@ -25,7 +25,7 @@ type Runner = {
   terminal: Terminal
   guard: (work: () => Promise<number>) => Promise<void>
   onMarket: <Options>(
-    run: (market: Market, options: Options, args: readonly string[]) => Promise<ExitCode>,
+    run: (client: RegistryClient, options: Options, args: readonly string[]) => Promise<ExitCode>,
   ) => (...given: unknown[]) => Promise<void>
 }
 
@@ -51,8 +51,8 @@ export function createProgram(terminal: Terminal, services: Services): Command {
     ),
     'entrepot mcp -r https://registry.example',
   ).action(
-    runner.onMarket(async (market, options: RegistryOptions) =>
-      (await import('./commands/mcp.ts')).agents(terminal, market, options, services.serveAgents),
+    runner.onMarket(async (client, options: RegistryOptions) =>
+      (await import('./commands/mcp.ts')).agents(terminal, client, options, services.serveAgents),
     ),
   )
   for (const add of [addBuyerCommands, addSellerCommands, addOperatorCommands, addOwnCommands])
@@ -72,16 +72,18 @@ function createRunner(terminal: Terminal, services: Services): Runner {
     terminal,
     guard,
     onMarket:
-      <Options>(run: (market: Market, options: Options, args: readonly string[]) => Promise<ExitCode>) =>
+      <Options>(
+        run: (client: RegistryClient, options: Options, args: readonly string[]) => Promise<ExitCode>,
+      ) =>
       (...given) =>
         guard(async () => {
           // Commander passes the arguments, the options and, last, the command itself.
           const command = given.at(-1) as Command
-          const market = await services.openMarket()
+          const client = await services.openRegistryClient()
           try {
-            return await run(market, command.optsWithGlobals() as Options, command.args)
+            return await run(client, command.optsWithGlobals() as Options, command.args)
           } finally {
-            await market.close()
+            await client.close()
           }
         }),
   }
@@ -89,9 +91,9 @@ function createRunner(terminal: Terminal, services: Services): Runner {
 
 function report(terminal: Terminal, cause: unknown): ExitCode {
   if (cause instanceof CliError || cause instanceof EntrepotError) {
-    tell(terminal, `entrepot: ${cause.message}`)
+    printStatus(terminal, `entrepot: ${cause.message}`)
     return cause instanceof CliError ? cause.exitCode : EXIT.failure
   }
-  tell(terminal, `entrepot: unexpected: ${cause instanceof Error ? cause.message : String(cause)}`)
+  printStatus(terminal, `entrepot: unexpected: ${cause instanceof Error ? cause.message : String(cause)}`)
   return EXIT.failure
 }

@@ -12,8 +12,8 @@ export const addSellerCommands: AddCommands = (program, { terminal, onMarket }) 
       .argument('<file>', 'one listing or an array of them, JSON or YAML; - for stdin'),
     'entrepot publish listings.yaml --key-file seller.key -r https://open.example,https://curated.example',
   ).action(
-    onMarket(async (market, options: WriteOptions, [file = '']) =>
-      (await import('./commands/publish.ts')).publish(terminal, market, file, options),
+    onMarket(async (client, options: WriteOptions, [file = '']) =>
+      (await import('./commands/publish.ts')).publish(terminal, client, file, options),
     ),
   )
 
@@ -25,8 +25,8 @@ export const addSellerCommands: AddCommands = (program, { terminal, onMarket }) 
       .option('--oracle-address <address>', 'none takes it away'),
     'entrepot update 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01 --status closed --key-file seller.key',
   ).action(
-    onMarket(async (market, options: UpdateOptions, [id = '']) =>
-      (await import('./commands/update.ts')).update(terminal, market, id, options),
+    onMarket(async (client, options: UpdateOptions, [id = '']) =>
+      (await import('./commands/update.ts')).update(terminal, client, id, options),
     ),
   )
 
@@ -36,8 +36,8 @@ export const addSellerCommands: AddCommands = (program, { terminal, onMarket }) 
       .argument('<id>', 'listing_id'),
     'entrepot delete 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01 --key-file seller.key',
   ).action(
-    onMarket(async (market, options: WriteOptions, [id = '']) =>
-      (await import('./commands/delete.ts')).remove(terminal, market, id, options),
+    onMarket(async (client, options: WriteOptions, [id = '']) =>
+      (await import('./commands/delete.ts')).remove(terminal, client, id, options),
     ),
   )
 
@@ -48,8 +48,8 @@ export const addSellerCommands: AddCommands = (program, { terminal, onMarket }) 
       .option(...JSON_OPTION),
     'entrepot validate listings.yaml -r https://curated.example',
   ).action(
-    onMarket(async (market, options: JsonOptions, [file = '']) =>
-      (await import('./commands/validate.ts')).validate(terminal, market, file, options),
+    onMarket(async (client, options: JsonOptions, [file = '']) =>
+      (await import('./commands/validate.ts')).validate(terminal, client, file, options),
     ),
   )
 }

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
-import type { Call, Market, Reply } from '../cli/registries/registry-client.ts'
+import type { ApiRequest, ApiResponse, RegistryClient } from '../cli/registries/registry-client.ts'
 import type { Registry } from '../cli/registries/select-registries.ts'
 import { systemClock } from '../domain/clock.ts'
 import type { Source } from '../domain/reading.ts'
@@ -17,7 +17,7 @@ import { readRun } from '../upstream/reading/read-run.ts'
 
 type Agent = ReturnType<typeof createAgent>
 
-export function openMarket(): Market {
+export function openRegistryClient(): RegistryClient {
   const agents: Agent[] = []
   const agentFor = (allowPrivateAddresses: boolean): Agent => {
     const agent = createAgent(
@@ -30,8 +30,8 @@ export function openMarket(): Market {
   // Users name their Registries; storefront URLs come from sellers and are not trusted.
   const registries = agentFor(true)
   const strangers = agentFor(false)
-  const agentOf = ({ toldBy }: Call): Agent =>
-    toldBy === undefined || isLocal(toldBy) ? registries : strangers
+  const agentOf = ({ referredBy }: ApiRequest): Agent =>
+    referredBy === undefined || isLocal(referredBy) ? registries : strangers
   return {
     source: (registry, timeoutMs, spec) => {
       const source = openSource(upstreamOptions(registry, timeoutMs), registries)
@@ -91,7 +91,10 @@ const UNCACHED = {
   isCurrent: () => false,
 } as const
 
-async function sendCall(agent: Agent, { method, url, key, body, timeoutMs }: Call): Promise<Reply> {
+async function sendCall(
+  agent: Agent,
+  { method, url, key, body, timeoutMs }: ApiRequest,
+): Promise<ApiResponse> {
   const { origin, pathname, search } = new URL(url)
   const headers = {
     accept: 'application/json',

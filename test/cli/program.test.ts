@@ -10,7 +10,7 @@ function unused(): never {
 }
 const program = createProgram(
   { env: {}, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
-  { openMarket: unused, serve: unused, serveAgents: unused, setExitCode: unused, version: '0.0.0' },
+  { openRegistryClient: unused, serve: unused, serveAgents: unused, setExitCode: unused, version: '0.0.0' },
 )
 
 const leaves = (command: Command): Command[] =>

@@ -3,10 +3,15 @@ import { safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { textAt } from '../../json/value.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
-import { bold, isLively, print, printJson, type Terminal } from '../output/terminal.ts'
+import { bold, isInteractive, print, printJson, type Terminal } from '../output/terminal.ts'
 import { type BuyerConfig, defaultFiles, readBuyerConfig } from '../registries/buyer-config.ts'
-import { isUnauthorized, READ_PROBE, readFault } from '../registries/inspect-registry.ts'
-import { faultOf, type Market, readObject, routeOf } from '../registries/registry-client.ts'
+import { isUnauthorized, READ_PROBE, readProbeFault } from '../registries/inspect-registry.ts'
+import {
+  describeErrorResponse,
+  endpointUrl,
+  type RegistryClient,
+  readJsonObject,
+} from '../registries/registry-client.ts'
 import {
   describeNearMiss,
   type JsonOptions,
@@ -26,16 +31,24 @@ type Check = {
 }
 
 /** Exits with 78 for a wrong configuration. */
-export async function doctor(terminal: Terminal, market: Market, options: JsonOptions): Promise<ExitCode> {
+export async function doctor(
+  terminal: Terminal,
+  client: RegistryClient,
+  options: JsonOptions,
+): Promise<ExitCode> {
   const config = readBuyerConfig(terminal.env, options.config)
   const named = splitUrls(options.registries)
   const urls = named.length > 0 ? named : config.urls
   const timeoutMs = (options.discoveryTimeout ?? 0) * 1000 || config.discoveryTimeoutMs
   const usable = urls.filter((url) => urlFault(url) === null)
-  const visits = usable.map((url) => visit(market, { url, key: config.auth.get(url) ?? null }, timeoutMs))
+  const visits = usable.map((url) => visit(client, { url, key: config.auth.get(url) ?? null }, timeoutMs))
   const checks = [...checkConfig(terminal, config, urls, options.config), ...(await Promise.all(visits))]
   if (options.json || !terminal.stdout.isTTY) await printJson(terminal, checks)
-  else await print(terminal, checks.map((check) => line(check, isLively(terminal, terminal.stdout))).join(''))
+  else
+    await print(
+      terminal,
+      checks.map((check) => line(check, isInteractive(terminal, terminal.stdout))).join(''),
+    )
   return exitCodeOf(checks)
 }
 
@@ -81,14 +94,15 @@ const isReadableByOthers = (file: string): boolean =>
   process.platform !== 'win32' && ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0
 
 /** Only a failed read is an error; the others are warnings. */
-async function visit(market: Market, registry: Registry, timeoutMs: number): Promise<Check> {
+async function visit(client: RegistryClient, registry: Registry, timeoutMs: number): Promise<Check> {
   const { url, key } = registry
   const about = { area: 'registry', subject: url } as const
   const started = performance.now()
-  const get = (path: string) => market.send({ method: 'GET', url: routeOf(registry, path), key, timeoutMs })
+  const get = (path: string) =>
+    client.send({ method: 'GET', url: endpointUrl(registry, path), key, timeoutMs })
   try {
     const [health, spec, read] = await Promise.all([get('/health'), get('/filter-spec'), get(READ_PROBE)])
-    const fault = readFault(read)
+    const fault = readProbeFault(read)
     if (fault !== null && isUnauthorized(read)) {
       const hint =
         key === null ? `no key is configured: [registry.auth] "${url}" = "…"` : 'the key was refused'
@@ -96,14 +110,14 @@ async function visit(market: Market, registry: Registry, timeoutMs: number): Pro
     }
     if (fault !== null) return { ...about, state: 'wrong', finding: fault }
     const finding = [
-      `${textAt(readObject(read), 'total_after_filter')} open listings`,
-      `schema ${textAt(readObject(spec), 'schema', 'id') ?? 'not declared'}`,
+      `${textAt(readJsonObject(read), 'total_after_filter')} open listings`,
+      `schema ${textAt(readJsonObject(spec), 'schema', 'id') ?? 'not declared'}`,
       `${key === null ? 'without' : 'with'} a key`,
       `${Math.round(performance.now() - started)} ms`,
     ].join(', ')
     const doubts = [
-      ...(health.status === 200 ? [] : [`GET /health: ${faultOf(health)}`]),
-      ...(spec.status === 200 ? [] : [`GET /filter-spec: ${faultOf(spec)}`]),
+      ...(health.status === 200 ? [] : [`GET /health: ${describeErrorResponse(health)}`]),
+      ...(spec.status === 200 ? [] : [`GET /filter-spec: ${describeErrorResponse(spec)}`]),
     ]
     return {
       ...about,

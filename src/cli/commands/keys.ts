@@ -5,8 +5,14 @@ import { ConfigError, type Violation } from '../../errors.ts'
 import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
 import { CliError, EXIT, type ExitCode, usageError } from '../exit-codes.ts'
 import { renderTable } from '../output/table.ts'
-import { print, printJson, type Terminal, tell } from '../output/terminal.ts'
-import { type Call, type Market, readJson, readObject, sendOrFail } from '../registries/registry-client.ts'
+import { print, printJson, printStatus, type Terminal } from '../output/terminal.ts'
+import {
+  type ApiRequest,
+  type RegistryClient,
+  readJson,
+  readJsonObject,
+  sendOrFail,
+} from '../registries/registry-client.ts'
 import { splitUrls, urlFault } from '../registries/select-registries.ts'
 
 export type OperatorOptions = {
@@ -22,28 +28,28 @@ const OPERATOR_TIMEOUT_MS = 10_000
 /** The raw key is only shown here. */
 export async function mintKey(
   terminal: Terminal,
-  market: Market,
+  client: RegistryClient,
   name: string,
   options: MintOptions,
 ): Promise<ExitCode> {
   const body = JSON.stringify({ name, scope: options.scope })
-  const reply = await sendOrFail(market, { ...adminCall(terminal, options), method: 'POST', body })
-  const minted = readObject(reply)
+  const reply = await sendOrFail(client, { ...adminCall(terminal, options), method: 'POST', body })
+  const minted = readJsonObject(reply)
   if (options.json || !terminal.stdout.isTTY) {
     await printJson(terminal, minted)
     return EXIT.ok
   }
-  tell(terminal, `key ${textAt(minted, 'id')} '${name}' (${options.scope}); it is not shown again:`)
+  printStatus(terminal, `key ${textAt(minted, 'id')} '${name}' (${options.scope}); it is not shown again:`)
   await print(terminal, `${safeText(textAt(minted, 'key') ?? '')}\n`)
   return EXIT.ok
 }
 
 export async function listKeys(
   terminal: Terminal,
-  market: Market,
+  client: RegistryClient,
   options: OperatorOptions,
 ): Promise<ExitCode> {
-  const value = readJson(await sendOrFail(market, { ...adminCall(terminal, options), method: 'GET' }))
+  const value = readJson(await sendOrFail(client, { ...adminCall(terminal, options), method: 'GET' }))
   const keys = Array.isArray(value) ? value.filter(isJsonObject) : []
   if (options.json || !terminal.stdout.isTTY) await printJson(terminal, keys)
   else await print(terminal, `${keyTable(keys, terminal.stdout.columns).join('\n')}\n`)
@@ -52,19 +58,19 @@ export async function listKeys(
 
 export async function revokeKey(
   terminal: Terminal,
-  market: Market,
+  client: RegistryClient,
   id: string,
   options: OperatorOptions,
 ): Promise<ExitCode> {
   if (!/^\d{1,15}$/.test(id)) throw usageError(`ID must be the number of a key, not '${id}'`)
   const call = adminCall(terminal, options)
-  await sendOrFail(market, { ...call, url: `${call.url}/${id}`, method: 'DELETE' })
-  tell(terminal, `key ${id} is revoked`)
+  await sendOrFail(client, { ...call, url: `${call.url}/${id}`, method: 'DELETE' })
+  printStatus(terminal, `key ${id} is revoked`)
   return EXIT.ok
 }
 
 /** The admin key goes to one Registry, and never to those that a buyer has configured. */
-function adminCall({ env }: Terminal, { registries }: OperatorOptions): Omit<Call, 'method'> {
+function adminCall({ env }: Terminal, { registries }: OperatorOptions): Omit<ApiRequest, 'method'> {
   const urls = splitUrls(registries)
   if (urls.length > 1) throw usageError('name one Registry: the operator key belongs to one')
   const url = urls[0] ?? `http://${env.HOST || '127.0.0.1'}:${env.PORT || '8080'}`

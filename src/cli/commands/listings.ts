@@ -6,11 +6,11 @@ import type { SourceReport } from '../../gateway/source-report.ts'
 import { type ExitCode, usageError } from '../exit-codes.ts'
 import { type OutputOptions, printListings } from '../output/print-listings.ts'
 import { startProgress } from '../output/progress.ts'
-import { exitCodeOf, tellOutcomes } from '../output/source-reports.ts'
+import { exitCodeOf, printSourceReports } from '../output/source-reports.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { applyPolicy, type PolicyOptions } from '../policy/apply-policy.ts'
-import { askRegistries, type Deadlines, type Question } from '../registries/query-registries.ts'
-import type { Market } from '../registries/registry-client.ts'
+import { type Deadlines, queryRegistries, type RegistryQuery } from '../registries/query-registries.ts'
+import type { RegistryClient } from '../registries/registry-client.ts'
 import { type RegistryOptions, type Selection, selectRegistries } from '../registries/select-registries.ts'
 
 export type ListingsOptions = RegistryOptions &
@@ -35,12 +35,12 @@ const OVERALL_SECONDS_FOR_ALL = 120
 
 export async function listings(
   terminal: Terminal,
-  market: Market,
+  client: RegistryClient,
   options: ListingsOptions,
 ): Promise<ExitCode> {
   const question = readQuestion(options)
   const selection = selectRegistries(terminal, options)
-  const { answer, reports } = await ask(terminal, market, selection, question, options)
+  const { answer, reports } = await ask(terminal, client, selection, question, options)
   if (answer !== null) {
     const items = await applyPolicy(terminal, answer.items, options)
     await printListings(terminal, items, options)
@@ -48,7 +48,7 @@ export async function listings(
   return exitCodeOf(reports)
 }
 
-function readQuestion(options: ListingsOptions): Question {
+function readQuestion(options: ListingsOptions): RegistryQuery {
   const filters = (options.filter ?? []).map(readFilter)
   const named = new Map(filters)
   for (const name of ['limit', 'offset'])
@@ -82,9 +82,9 @@ function readStatus(status: string): ListingStatus | null {
 
 async function ask(
   terminal: Terminal,
-  market: Market,
+  client: RegistryClient,
   { registries, discoveryTimeoutMs }: Selection,
-  question: Question,
+  question: RegistryQuery,
   options: ListingsOptions,
 ): Promise<{ answer: MergedPage | null; reports: readonly SourceReport[] }> {
   const faults = new Map<string, SourceError>()
@@ -93,8 +93,8 @@ async function ask(
     registries.map(({ url }) => url),
   )
   try {
-    const answer = await askRegistries(
-      market,
+    const answer = await queryRegistries(
+      client,
       registries,
       question,
       deadlines(discoveryTimeoutMs, options),
@@ -104,13 +104,13 @@ async function ask(
       },
     )
     progress.stop()
-    tellOutcomes(terminal, answer.sources, faults)
+    printSourceReports(terminal, answer.sources, faults)
     return { answer, reports: answer.sources }
   } catch (error) {
     progress.stop()
     const reports = reportsOf(error)
     if (reports === null) throw error
-    tellOutcomes(terminal, reports, faults)
+    printSourceReports(terminal, reports, faults)
     return { answer: null, reports }
   }
 }

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import type { ExitCode } from '../exit-codes.ts'
 import { type DraftListing, readListingFile } from '../listing-file.ts'
-import { type Terminal, tell } from '../output/terminal.ts'
-import { reportResults, type WriteResult } from '../output/write-results.ts'
-import { type Market, routeOf } from '../registries/registry-client.ts'
+import { printStatus, type Terminal } from '../output/terminal.ts'
+import { printWriteResults, type WriteResult } from '../output/write-results.ts'
+import { endpointUrl, type RegistryClient } from '../registries/registry-client.ts'
 import { RegistryWriter, type Signed, type WriteOptions } from '../registries/registry-writer.ts'
 import { type Registry, selectRegistries } from '../registries/select-registries.ts'
 import { nowSeconds, openWallet, type Wallet } from '../signing/wallet.ts'
@@ -14,23 +14,26 @@ const WRITES_IN_FLIGHT = 4
 
 export async function publish(
   terminal: Terminal,
-  market: Market,
+  client: RegistryClient,
   file: string,
   options: WriteOptions,
 ): Promise<ExitCode> {
   const { registries } = selectRegistries(terminal, options)
   const drafts = await readListingFile(terminal, file)
   if (new Set(drafts.map(({ storefrontUrl }) => storefrontUrl ?? '')).size > 1)
-    tell(terminal, `${file} names several storefronts; a wallet has one, and the last listing's becomes it`)
+    printStatus(
+      terminal,
+      `${file} names several storefronts; a wallet has one, and the last listing's becomes it`,
+    )
   const wallet = await openWallet(terminal, options.keyFile)
   const { deadline } = options
   const results = await Promise.all(
     registries.map((registry) => {
-      const writer = new RegistryWriter({ terminal, market, deadline }, registry, drafts.length)
+      const writer = new RegistryWriter({ terminal, client, deadline }, registry, drafts.length)
       return publishTo(registry, writer, drafts, new PublishSigner(wallet))
     }),
   )
-  return reportResults(terminal, results.flat(), { verb: 'published', json: options.json ?? false })
+  return printWriteResults(terminal, results.flat(), { verb: 'published', json: options.json ?? false })
 }
 
 /** One storefront after the other, that of the last listing last. Results are in the order of the drafts. */
@@ -41,7 +44,7 @@ async function publishTo(
   signer: PublishSigner,
 ): Promise<WriteResult[]> {
   const inTurn = pLimit(WRITES_IN_FLIGHT)
-  const url = routeOf(registry, '/listings')
+  const url = endpointUrl(registry, '/listings')
   const results = new Map<DraftListing, WriteResult>()
   const publishOne = async (draft: DraftListing): Promise<void> => {
     const sign = () => signer.sign(draft, url)

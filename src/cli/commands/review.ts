@@ -3,29 +3,29 @@ import { textAt } from '../../json/value.ts'
 import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
 import { NOTHING_SHOWN, type StorefrontView } from '../../presentation/observation.ts'
 import { CliError, EXIT, type ExitCode } from '../exit-codes.ts'
-import { readRow } from '../listing-json.ts'
+import { parseListingJson } from '../listing-json.ts'
 import { exitCodeOf } from '../output/source-reports.ts'
-import { printJson, type Terminal, tell } from '../output/terminal.ts'
-import { find } from '../registries/query-registries.ts'
-import { faultOf, type Market, readObject } from '../registries/registry-client.ts'
+import { printJson, printStatus, type Terminal } from '../output/terminal.ts'
+import { findAndReport } from '../registries/query-registries.ts'
+import { describeErrorResponse, type RegistryClient, readJsonObject } from '../registries/registry-client.ts'
 import { type Registry, type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
 export async function review(
   terminal: Terminal,
-  market: Market,
+  client: RegistryClient,
   id: string,
   options: RegistryOptions,
 ): Promise<ExitCode> {
   const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
-  const { row, registry, reports } = await find(terminal, market, registries, id, discoveryTimeoutMs)
+  const { row, registry, reports } = await findAndReport(terminal, client, registries, id, discoveryTimeoutMs)
   const exitCode = exitCodeOf(reports)
   if (row === null || registry === null) {
     if (exitCode !== EXIT.ok) return exitCode
     throw new CliError(EXIT.failure, `Listing '${id}' not found in any of ${registries.length} registries.`)
   }
-  const listing = readRow(row)
+  const listing = parseListingJson(row)
   const storefront = textAt(listing, 'storefront_url')
-  const view = await visit(terminal, market, { storefront, id, registry, timeoutMs: discoveryTimeoutMs })
+  const view = await visit(terminal, client, { storefront, id, registry, timeoutMs: discoveryTimeoutMs })
   const publisher = textAt(listing, '_meta', 'publisher')
   try {
     const record = buildRecord({ listing, registry: registry.url, publisher }, view)
@@ -42,12 +42,12 @@ type Visit = { storefront: string | null; id: string; registry: Registry; timeou
 /** Steps that the storefront does not show stay `not-started`. */
 async function visit(
   terminal: Terminal,
-  market: Market,
+  client: RegistryClient,
   { storefront, id, registry, timeoutMs }: Visit,
 ): Promise<StorefrontView> {
   const base = URL.parse(storefront ?? '')
   if (base === null || !['http:', 'https:'].includes(base.protocol)) {
-    tell(
+    printStatus(
       terminal,
       `[storefront] ${storefront ?? 'none named'}: not an http URL; the steps it would fill are not-started`,
     )
@@ -56,16 +56,19 @@ async function visit(
   const root = `${base.origin}${base.pathname.replace(/\/+$/, '')}/api/v1`
   const look = async (path: string) => {
     try {
-      const call = { method: 'GET', url: `${root}${path}`, key: null, timeoutMs, toldBy: registry } as const
-      const reply = await market.send(call)
-      if (reply.status === 200) return readObject(reply)
-      tell(
+      const url = `${root}${path}`
+      const reply = await client.send({ method: 'GET', url, key: null, timeoutMs, referredBy: registry })
+      if (reply.status === 200) return readJsonObject(reply)
+      printStatus(
         terminal,
-        `[storefront] ${root}${path}: ${faultOf(reply)}; the steps it would fill are not-started`,
+        `[storefront] ${root}${path}: ${describeErrorResponse(reply)}; the steps it would fill are not-started`,
       )
     } catch (cause) {
       if (!(cause instanceof SourceError)) throw cause
-      tell(terminal, `[storefront] ${root}${path}: ${cause.reason}; the steps it would fill are not-started`)
+      printStatus(
+        terminal,
+        `[storefront] ${root}${path}: ${cause.reason}; the steps it would fill are not-started`,
+      )
     }
     return null
   }

@@ -2,15 +2,19 @@ import { safeText } from '../../domain/safe-text.ts'
 import { isJsonObject, type JsonObject, type JsonValue, textAt } from '../../json/value.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { renderTable } from '../output/table.ts'
-import { print, printJson, type Terminal, tell } from '../output/terminal.ts'
-import { type Failure, type Inspection, inspectRegistry } from '../registries/inspect-registry.ts'
-import type { Market } from '../registries/registry-client.ts'
+import { print, printJson, printStatus, type Terminal } from '../output/terminal.ts'
+import { type Inspection, type InspectionFailure, inspectRegistry } from '../registries/inspect-registry.ts'
+import type { RegistryClient } from '../registries/registry-client.ts'
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
 
-export async function sources(terminal: Terminal, market: Market, options: JsonOptions): Promise<ExitCode> {
+export async function sources(
+  terminal: Terminal,
+  client: RegistryClient,
+  options: JsonOptions,
+): Promise<ExitCode> {
   const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
   const reports = await Promise.all(
-    registries.map((registry) => inspectRegistry(market, registry, discoveryTimeoutMs)),
+    registries.map((registry) => inspectRegistry(client, registry, discoveryTimeoutMs)),
   )
   const answers = reports.filter((report) => 'sources' in report)
   if (answers.length > 0) {
@@ -18,7 +22,7 @@ export async function sources(terminal: Terminal, market: Market, options: JsonO
     else await print(terminal, `${sourceTable(answers, terminal.stdout.columns).join('\n')}\n`)
   }
   const failures = reports.filter((report) => 'error' in report)
-  for (const { registry, error } of failures) tell(terminal, `[registry] ${registry}: ${error}`)
+  for (const { registry, error } of failures) printStatus(terminal, `[registry] ${registry}: ${error}`)
   if (failures.length === 0) return EXIT.ok
   if (answers.length > 0) return EXIT.partial
   return failures.every(({ unauthorized }) => unauthorized) ? EXIT.notAuthorized : EXIT.noAnswer
@@ -33,7 +37,7 @@ const COLUMNS = [
   { title: 'LAST ERROR' },
 ] as const
 
-const sourceTable = (reports: readonly Exclude<Inspection, Failure>[], width: number): string[] =>
+const sourceTable = (reports: readonly Exclude<Inspection, InspectionFailure>[], width: number): string[] =>
   renderTable(
     COLUMNS,
     reports.flatMap(({ registry, sources }) =>

@@ -1,8 +1,8 @@
 import { isListingStatus, LISTING_STATUSES } from '../../domain/listing.ts'
 import { type ExitCode, usageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { reportResults } from '../output/write-results.ts'
-import { type Market, routeOf } from '../registries/registry-client.ts'
+import { printWriteResults } from '../output/write-results.ts'
+import { endpointUrl, type RegistryClient } from '../registries/registry-client.ts'
 import { RegistryWriter, type WriteOptions } from '../registries/registry-writer.ts'
 import { selectRegistries } from '../registries/select-registries.ts'
 import { nowSeconds, openWallet } from '../signing/wallet.ts'
@@ -15,7 +15,7 @@ export type UpdateOptions = WriteOptions & {
 
 export async function update(
   terminal: Terminal,
-  market: Market,
+  client: RegistryClient,
   listingId: string,
   options: UpdateOptions,
 ): Promise<ExitCode> {
@@ -24,8 +24,8 @@ export async function update(
   const wallet = await openWallet(terminal, options.keyFile)
   const { deadline } = options
   const results = registries.map((registry) => {
-    const url = routeOf(registry, `/listings/${encodeURIComponent(listingId)}`)
-    return new RegistryWriter({ terminal, market, deadline }, registry, 1).write({
+    const url = endpointUrl(registry, `/listings/${encodeURIComponent(listingId)}`)
+    return new RegistryWriter({ terminal, client, deadline }, registry, 1).write({
       listingId,
       sign: async () => {
         const timestamp = nowSeconds()
@@ -35,7 +35,10 @@ export async function update(
       },
     })
   })
-  return reportResults(terminal, await Promise.all(results), { verb: 'updated', json: options.json ?? false })
+  return printWriteResults(terminal, await Promise.all(results), {
+    verb: 'updated',
+    json: options.json ?? false,
+  })
 }
 
 function readChanges({ status, oracleAddress }: UpdateOptions): Record<string, string | null> {

@@ -4,9 +4,14 @@ import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../
 import { createShapeCheck, type ShapeCheck } from '../../registry/listing-shape.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type DraftListing, readListingFile } from '../listing-file.ts'
-import { print, printJson, type Terminal, tell } from '../output/terminal.ts'
-import { getFilterSpec } from '../registries/filter-specs.ts'
-import { faultOf, type Market, readObject, routeOf } from '../registries/registry-client.ts'
+import { print, printJson, printStatus, type Terminal } from '../output/terminal.ts'
+import { requestFilterSpec } from '../registries/filter-specs.ts'
+import {
+  describeErrorResponse,
+  endpointUrl,
+  type RegistryClient,
+  readJsonObject,
+} from '../registries/registry-client.ts'
 import { type JsonOptions, type Registry, selectRegistries } from '../registries/select-registries.ts'
 
 /** `valid` is `null` without a verdict. */
@@ -20,7 +25,7 @@ type Finding = {
 
 export async function validate(
   terminal: Terminal,
-  market: Market,
+  client: RegistryClient,
   file: string,
   options: JsonOptions,
 ): Promise<ExitCode> {
@@ -28,33 +33,33 @@ export async function validate(
   const drafts = await readListingFile(terminal, file)
   const pairs = registries.flatMap((registry) => drafts.map((draft) => ({ registry, draft })))
   const findings = await Promise.all(
-    pairs.map(({ registry, draft }) => judge(market, registry, draft, discoveryTimeoutMs)),
+    pairs.map(({ registry, draft }) => judge(client, registry, draft, discoveryTimeoutMs)),
   )
   if (options.json || !terminal.stdout.isTTY) await printJson(terminal, findings)
   else await print(terminal, findings.map(lines).join(''))
   for (const { registry, listing_id, failure } of findings)
-    if (failure !== undefined) tell(terminal, `[registry] ${registry}: ${listing_id}: ${failure}`)
+    if (failure !== undefined) printStatus(terminal, `[registry] ${registry}: ${listing_id}: ${failure}`)
   return exitCodeOf(findings)
 }
 
 async function judge(
-  market: Market,
+  client: RegistryClient,
   registry: Registry,
   { listingId, members }: DraftListing,
   timeoutMs: number,
 ): Promise<Finding> {
   const about = { registry: registry.url, listing_id: listingId }
-  const url = routeOf(registry, '/api/v1/listings/validate-publish')
+  const url = endpointUrl(registry, '/api/v1/listings/validate-publish')
   const body = `{${[...members].map(([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`
   try {
-    const reply = await market.send({ method: 'POST', url, key: registry.key, body, timeoutMs })
-    const { valid, errors } = readObject(reply)
+    const reply = await client.send({ method: 'POST', url, key: registry.key, body, timeoutMs })
+    const { valid, errors } = readJsonObject(reply)
     if (reply.status === 200 && typeof valid === 'boolean')
       return { ...about, valid, errors: Array.isArray(errors) ? errors : [] }
-    if (reply.status === 404) return { ...about, ...(await judgeHere(market, registry, members, timeoutMs)) }
+    if (reply.status === 404) return { ...about, ...(await judgeHere(client, registry, members, timeoutMs)) }
     // Refusing the body's form is a verdict too.
-    if (reply.status === 422) return { ...about, valid: false, errors: [faultOf(reply)] }
-    return { ...about, valid: null, errors: [], failure: faultOf(reply) }
+    if (reply.status === 422) return { ...about, valid: false, errors: [describeErrorResponse(reply)] }
+    return { ...about, valid: null, errors: [], failure: describeErrorResponse(reply) }
   } catch (cause) {
     if (!(cause instanceof SourceError)) throw cause
     return { ...about, valid: null, errors: [], failure: `${cause.reason}: ${cause.message}` }
@@ -65,15 +70,15 @@ type Verdict = Pick<Finding, 'valid' | 'errors' | 'failure'>
 
 /** For a Registry without the route. */
 async function judgeHere(
-  market: Market,
+  client: RegistryClient,
   registry: Registry,
   members: DraftListing['members'],
   timeoutMs: number,
 ): Promise<Verdict> {
-  const reply = await getFilterSpec(market, registry, timeoutMs)
-  const { listing_shape: shape } = readObject(reply)
+  const reply = await requestFilterSpec(client, registry, timeoutMs)
+  const { listing_shape: shape } = readJsonObject(reply)
   if (reply.status !== 200 || !isJsonObject(shape))
-    return { valid: null, errors: [], failure: `tells no listing shape: ${faultOf(reply)}` }
+    return { valid: null, errors: [], failure: `tells no listing shape: ${describeErrorResponse(reply)}` }
   const errors = violationsOf(shape, members)
   return { valid: errors.length === 0, errors }
 }

@@ -2,41 +2,42 @@ import { showAge } from '../../domain/age.ts'
 import { grouped, priceOf, showPrice } from '../../domain/price.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { isJsonObject, type JsonObject, type JsonValue, textAt } from '../../json/value.ts'
-import { type Row, readRow } from '../listing-json.ts'
-import { type Column, renderTable } from './table.ts'
-import { bold, isLively, jsonFor, print, type Terminal } from './terminal.ts'
+import { type ListingJson, parseListingJson } from '../listing-json.ts'
+import { renderTable, type TableColumn } from './table.ts'
+import { bold, escapeForTerminal, isInteractive, print, type Terminal } from './terminal.ts'
 
 export type OutputOptions = { table?: boolean; json?: boolean; ndjson?: boolean }
 
 export async function printListings(
   terminal: Terminal,
-  rows: readonly Row[],
+  rows: readonly ListingJson[],
   options: OutputOptions,
 ): Promise<void> {
-  if (isForPeople(terminal, options)) await printTable(terminal, rows)
+  if (isHumanOutput(terminal, options)) await printTable(terminal, rows)
   else if (options.ndjson) await print(terminal, rows.map((row) => `${lineOf(terminal, row)}\n`).join(''))
   else if (rows.length === 0) await print(terminal, '[]\n')
-  else await print(terminal, `[\n${rows.map((row) => jsonFor(terminal, row)).join(',\n')}\n]\n`)
+  else await print(terminal, `[\n${rows.map((row) => escapeForTerminal(terminal, row)).join(',\n')}\n]\n`)
 }
 
-export const isForPeople = ({ stdout }: Terminal, { table, json, ndjson }: OutputOptions): boolean =>
+export const isHumanOutput = ({ stdout }: Terminal, { table, json, ndjson }: OutputOptions): boolean =>
   table === true || (stdout.isTTY === true && !json && !ndjson)
 
 /** Line breaks in JSON text are whitespace between tokens. */
-const lineOf = (terminal: Terminal, row: Row): string => jsonFor(terminal, row).replace(/[\r\n]+/g, ' ')
+const lineOf = (terminal: Terminal, row: ListingJson): string =>
+  escapeForTerminal(terminal, row).replace(/[\r\n]+/g, ' ')
 
-async function printTable(terminal: Terminal, rows: readonly Row[]): Promise<void> {
+async function printTable(terminal: Terminal, rows: readonly ListingJson[]): Promise<void> {
   if (rows.length === 0) {
     await print(terminal, 'no listings matched\n')
     return
   }
   const width = terminal.stdout.isTTY ? terminal.stdout.columns || 80 : null
   const [titles = '', ...lines] = listingTable(rows, width)
-  const head = isLively(terminal, terminal.stdout) ? bold(titles) : titles
+  const head = isInteractive(terminal, terminal.stdout) ? bold(titles) : titles
   await print(terminal, `${[head, ...lines].join('\n')}\n`)
 }
 
-type Cell = Column & { show: (listing: JsonObject) => string | null }
+type Cell = TableColumn & { show: (listing: JsonObject) => string | null }
 
 const offer =
   (...names: readonly string[]) =>
@@ -44,33 +45,33 @@ const offer =
     names.map((name) => textAt(listing, 'offer_resource', name)).find((text) => text !== null) ?? null
 
 const COLUMNS: readonly Cell[] = [
-  { title: 'ID', least: 8, show: (listing) => textAt(listing, 'listing_id') },
+  { title: 'ID', minWidth: 8, show: (listing) => textAt(listing, 'listing_id') },
   // Wide enough for every price, except those that are meant to break the table.
-  { title: 'PRICE/H', align: 'right', least: 14, show: (listing) => showPrice(priceOf(listing)) },
-  { title: 'TOKEN', least: 11, show: (listing) => shortAddress(priceOf(listing)?.token ?? null) },
-  { title: 'GPU/SERVICE', least: 7, show: offer('gpu_model', 'service_name') },
-  { title: 'COUNT', align: 'right', least: 5, show: offer('gpu_count') },
-  { title: 'REGION', least: 6, show: offer('region') },
+  { title: 'PRICE/H', align: 'right', minWidth: 14, show: (listing) => showPrice(priceOf(listing)) },
+  { title: 'TOKEN', minWidth: 11, show: (listing) => shortAddress(priceOf(listing)?.token ?? null) },
+  { title: 'GPU/SERVICE', minWidth: 7, show: offer('gpu_model', 'service_name') },
+  { title: 'COUNT', align: 'right', minWidth: 5, show: offer('gpu_count') },
+  { title: 'REGION', minWidth: 6, show: offer('region') },
   {
     title: 'REGISTRY',
-    least: 10,
+    minWidth: 10,
     show: (listing) => textAt(listing, '_meta', 'registry')?.replace(/^https?:\/\//, '') ?? null,
   },
   {
     title: 'PUBLISHER',
-    least: 8,
+    minWidth: 8,
     show: (listing) => shortAddress(textAt(listing, '_meta', 'publisher') ?? textAt(listing, 'publisher_id')),
   },
-  { title: 'AGE', align: 'right', least: 3, show: (listing) => showAge(textAt(listing, 'created_at')) },
+  { title: 'AGE', align: 'right', minWidth: 3, show: (listing) => showAge(textAt(listing, 'created_at')) },
 ]
 
 const WIDE = 100
 
 /** Prices are in base units (`price.ts`). `width`: `null` without a terminal. */
-function listingTable(rows: readonly Row[], width: number | null): string[] {
+function listingTable(rows: readonly ListingJson[], width: number | null): string[] {
   const columns = COLUMNS.filter(({ title }) => width === null || width >= WIDE || title !== 'TOKEN')
   const cells = rows.map((row) => {
-    const listing = readRow(row)
+    const listing = parseListingJson(row)
     return columns.map(({ show }) => safeText(show(listing) ?? '-'))
   })
   return renderTable(columns, cells, width)
@@ -79,8 +80,8 @@ function listingTable(rows: readonly Row[], width: number | null): string[] {
 const shortAddress = (text: string | null): string | null =>
   text !== null && /^0x[0-9a-f]{40}$/i.test(text) ? `${text.slice(0, 6)}…${text.slice(-4)}` : text
 
-export function listingSheet(row: Row): string[] {
-  const listing = readRow(row)
+export function listingSheet(row: ListingJson): string[] {
+  const listing = parseListingJson(row)
   const { _meta, ...members } = listing
   return [
     ...headline(listing),

@@ -1,5 +1,5 @@
 import { safeText } from '../../domain/safe-text.ts'
-import { isLively, type Terminal } from './terminal.ts'
+import { isInteractive, type Terminal } from './terminal.ts'
 
 /** Only on a terminal. */
 type Progress = { settle: (name: string, outcome: string) => void; stop: () => void }
@@ -10,7 +10,7 @@ const CLEAR_LINE = '\u001b[2K\r'
 const LINE_UP = '\u001b[1A'
 
 export function startProgress(terminal: Terminal, names: readonly string[]): Progress {
-  if (!isLively(terminal, terminal.stderr)) return { settle: () => {}, stop: () => {} }
+  if (!isInteractive(terminal, terminal.stderr)) return { settle: () => {}, stop: () => {} }
   const { stderr } = terminal
   const outcomes = new Map<string, string>()
   let frame = 0

@@ -1,17 +1,17 @@
 import type { SourceError } from '../../domain/source-error.ts'
 import type { SourceReport } from '../../gateway/source-report.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
-import { type Terminal, tell } from './terminal.ts'
+import { printStatus, type Terminal } from './terminal.ts'
 
 /** `faults` by the Registry's URL. */
-export function tellOutcomes(
+export function printSourceReports(
   terminal: Terminal,
   reports: readonly SourceReport[],
   faults: ReadonlyMap<string, SourceError>,
 ): void {
   for (const report of reports) {
     const outcome = isGood(report) ? describeAnswer(report) : describeFailure(report, faults)
-    tell(terminal, `[registry] ${report.registry}: ${outcome}`)
+    printStatus(terminal, `[registry] ${report.registry}: ${outcome}`)
   }
 }
 

@@ -1,16 +1,16 @@
 import stringWidth from 'string-width'
 
-export type Column = {
+export type TableColumn = {
   title: string
   align?: 'left' | 'right' /** Narrowest it may become. Default 4. */
-  least?: number
+  minWidth?: number
 }
 
 const GAP = '  '
 
 /** Cuts the widest columns to fit `width`. Cells must hold no control characters. */
 export function renderTable(
-  columns: readonly Column[],
+  columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
   width: number | null,
 ): string[] {
@@ -30,11 +30,11 @@ export function renderTable(
 const measure = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text))
 
 /** Takes from the widest column, one character at a time. */
-function shrink(widths: number[], columns: readonly Column[], width: number): void {
+function shrink(widths: number[], columns: readonly TableColumn[], width: number): void {
   let excess = widths.reduce((sum, one) => sum + one, GAP.length * (widths.length - 1)) - width
   while (excess > 0) {
     const widest = widths.reduce(
-      (best, one, n) => (one > (columns[n]?.least ?? 4) && one > (widths[best] ?? 0) ? n : best),
+      (best, one, n) => (one > (columns[n]?.minWidth ?? 4) && one > (widths[best] ?? 0) ? n : best),
       -1,
     )
     if (widest < 0) return

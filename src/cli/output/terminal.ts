@@ -10,16 +10,16 @@ export type Terminal = {
 }
 
 /** no-color.org; CI logs are not terminals. */
-export const isLively = ({ env }: Terminal, stream: NodeJS.WriteStream): boolean =>
+export const isInteractive = ({ env }: Terminal, stream: NodeJS.WriteStream): boolean =>
   stream.isTTY === true && !env.NO_COLOR && !env.CI && env.TERM !== 'dumb'
 
 /** Escapes control characters. */
-export function tell({ stderr }: Terminal, line: string): void {
+export function printStatus({ stderr }: Terminal, line: string): void {
   stderr.write(`${safeText(line)}\n`)
 }
 
 /** Escapes control characters: the output of a policy may quote listings. */
-export function showOutput({ stderr }: Terminal, output: Readable): void {
+export function forwardOutput({ stderr }: Terminal, output: Readable): void {
   output.setEncoding('utf8')
   output.on('data', (text: string) => stderr.write(text.split('\n').map(safeText).join('\n')))
 }
@@ -31,10 +31,10 @@ export const print = ({ stdout }: Terminal, data: string | Uint8Array): Promise<
   new Promise((resolve, reject) => stdout.write(data, (error) => (error ? reject(error) : resolve())))
 
 /** On a terminal, escapes control and hidden characters. */
-export function jsonFor({ stdout }: Terminal, json: string): string {
+export function escapeForTerminal({ stdout }: Terminal, json: string): string {
   return stdout.isTTY ? safeJson(json) : json
 }
 
 export function printJson(terminal: Terminal, value: unknown): Promise<void> {
-  return print(terminal, `${jsonFor(terminal, JSON.stringify(value, null, 2))}\n`)
+  return print(terminal, `${escapeForTerminal(terminal, JSON.stringify(value, null, 2))}\n`)
 }

@@ -2,8 +2,8 @@ import { safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { isJsonObject, type JsonObject } from '../../json/value.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
-import { faultOf, type Reply, readObject } from '../registries/registry-client.ts'
-import { print, printJson, type Terminal, tell } from './terminal.ts'
+import { type ApiResponse, describeErrorResponse, readJsonObject } from '../registries/registry-client.ts'
+import { print, printJson, printStatus, type Terminal } from './terminal.ts'
 
 export type WriteResult = {
   registry: string
@@ -17,19 +17,19 @@ export type WriteResult = {
 
 type Subject = Pick<WriteResult, 'registry' | 'listing_id'>
 
-export const resultOf = (subject: Subject, reply: Reply): WriteResult =>
+export const toWriteResult = (subject: Subject, reply: ApiResponse): WriteResult =>
   reply.status < 300
-    ? { ...subject, outcome: 'accepted', status: reply.status, answer: readObject(reply) }
-    : { ...subject, outcome: 'refused', status: reply.status, error: faultOf(reply) }
+    ? { ...subject, outcome: 'accepted', status: reply.status, answer: readJsonObject(reply) }
+    : { ...subject, outcome: 'refused', status: reply.status, error: describeErrorResponse(reply) }
 
 /** @throws `cause` unless it is a SourceError: a fault of this program is not a result */
-export function resultOfFailure(subject: Subject, cause: unknown): WriteResult {
+export function toFailedWrite(subject: Subject, cause: unknown): WriteResult {
   if (!(cause instanceof SourceError)) throw cause
   const error = `${cause.reason}: ${cause.message}`
   return { ...subject, outcome: 'no_answer', status: null, error }
 }
 
-export async function reportResults(
+export async function printWriteResults(
   terminal: Terminal,
   results: readonly WriteResult[],
   { verb, json }: { verb: string; json: boolean },
@@ -37,10 +37,10 @@ export async function reportResults(
   if (json || !terminal.stdout.isTTY) await printJson(terminal, results)
   else await print(terminal, results.map((result) => line(result, verb)).join(''))
   for (const { registry, listing_id, error } of results)
-    if (error !== undefined) tell(terminal, `[registry] ${registry}: ${listing_id}: ${error}`)
+    if (error !== undefined) printStatus(terminal, `[registry] ${registry}: ${listing_id}: ${error}`)
   for (const { registry, listing_id, answer } of results)
     for (const warning of warningsOf(answer))
-      tell(terminal, `[registry] ${registry}: ${listing_id}: accepted, but ${warning}`)
+      printStatus(terminal, `[registry] ${registry}: ${listing_id}: accepted, but ${warning}`)
   return exitCodeOf(results)
 }
 

@@ -5,9 +5,9 @@ import { parseTimestamp } from '../../domain/timestamp.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
 import { sameJson, textAt } from '../../json/value.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
-import { type Row, readRow, toRow } from '../listing-json.ts'
+import { type ListingJson, parseListingJson, toListingJson } from '../listing-json.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { type RunPolicy, runCommand, runModule } from './external-policy.ts'
+import { type RunPolicy, runPolicyCommand, runPolicyModule } from './external-policy.ts'
 
 export type PolicyOptions = {
   /** A built-in's name, or a module whose default export takes the array and returns one. */
@@ -26,17 +26,17 @@ export async function applyPolicy(
   terminal: Terminal,
   items: readonly MergedItem[],
   { policy, policyCmd, policyTimeout = DEFAULT_POLICY_SECONDS }: PolicyOptions,
-): Promise<Row[]> {
-  let rows = items.map(toRow)
+): Promise<ListingJson[]> {
+  let rows = items.map(toListingJson)
   const limits = { timeoutMs: policyTimeout * 1000, maxBytes: MAX_POLICY_BYTES }
-  const run = async (runner: RunPolicy, name: string): Promise<Row[]> =>
+  const run = async (runner: RunPolicy, name: string): Promise<ListingJson[]> =>
     restore(await runner(`[${rows.join()}]`, limits, terminal), rows, name)
   if (policy !== undefined && isBuiltIn(policy)) rows = BUILT_IN_POLICIES[policy](rows)
   else if (policy !== undefined) {
-    rows = await run(runModule(resolvePolicy(policy)), policy)
+    rows = await run(runPolicyModule(resolvePolicy(policy)), policy)
   }
   if (policyCmd !== undefined) {
-    rows = await run(runCommand(policyCmd), policyCmd)
+    rows = await run(runPolicyCommand(policyCmd), policyCmd)
   }
   return rows
 }
@@ -51,7 +51,7 @@ function resolvePolicy(file: string): string {
 }
 
 /** Unchanged rows stay the same to the byte: JSON libraries rewrite numbers. */
-function restore(output: string, rows: readonly Row[], name: string): Row[] {
+function restore(output: string, rows: readonly ListingJson[], name: string): ListingJson[] {
   const returned = parseArray(output, name)
   const originals = new Map(rows.map((row) => [identity(row), row]))
   return returned.map((value) => {
@@ -61,8 +61,8 @@ function restore(output: string, rows: readonly Row[], name: string): Row[] {
   })
 }
 
-function identity(row: Row): string {
-  const listing = readRow(row)
+function identity(row: ListingJson): string {
+  const listing = parseListingJson(row)
   return `${textAt(listing, 'listing_id')}\n${textAt(listing, '_meta', 'registry')}\n${textAt(listing, '_meta', 'publisher')}`
 }
 
@@ -79,7 +79,7 @@ function parseArray(output: string, name: string): unknown[] {
 
 type PolicyName = 'cheapest' | 'newest' | 'registry-order'
 
-const BUILT_IN_POLICIES: Readonly<Record<PolicyName, (rows: readonly Row[]) => Row[]>> = {
+const BUILT_IN_POLICIES: Readonly<Record<PolicyName, (rows: readonly ListingJson[]) => ListingJson[]>> = {
   /** In base units, across tokens. Missing prices and 0 come last, as in the deployed protocol. */
   cheapest: (rows) => sortedBy(rows, priceRank, compare),
   newest: (rows) => sortedBy(rows, createdAt, (a, b) => b - a),
@@ -88,17 +88,17 @@ const BUILT_IN_POLICIES: Readonly<Record<PolicyName, (rows: readonly Row[]) => R
 }
 
 const sortedBy = <Key>(
-  rows: readonly Row[],
-  keyOf: (row: Row) => Key,
+  rows: readonly ListingJson[],
+  keyOf: (row: ListingJson) => Key,
   order: (a: Key, b: Key) => number,
-): Row[] =>
+): ListingJson[] =>
   rows
     .map((row) => ({ row, key: keyOf(row) }))
     .sort((a, b) => order(a.key, b.key))
     .map(({ row }) => row)
 
-function priceRank(row: Row): bigint | null {
-  const price = priceOf(readRow(row))
+function priceRank(row: ListingJson): bigint | null {
+  const price = priceOf(parseListingJson(row))
   return price === null || price.value === 0n ? null : price.value
 }
 
@@ -107,6 +107,7 @@ function compare(a: bigint | null, b: bigint | null): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-const createdAt = (row: Row): number => parseTimestamp(textAt(readRow(row), 'created_at') ?? '') ?? 0
+const createdAt = (row: ListingJson): number =>
+  parseTimestamp(textAt(parseListingJson(row), 'created_at') ?? '') ?? 0
 
-const registryOf = (row: Row): string | null => textAt(readRow(row), '_meta', 'registry')
+const registryOf = (row: ListingJson): string | null => textAt(parseListingJson(row), '_meta', 'registry')

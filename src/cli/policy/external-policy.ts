@@ -3,12 +3,12 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { SECRETS } from '../../config/secret-files.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
-import { showOutput, type Terminal } from '../output/terminal.ts'
+import { forwardOutput, type Terminal } from '../output/terminal.ts'
 
 /** For children of a policy that keep its stdout open. */
 const LINGER_MS = 500
 
-export function runCommand(command: string): RunPolicy {
+export function runPolicyCommand(command: string): RunPolicy {
   return (array, { timeoutMs, maxBytes }, terminal) =>
     new Promise((resolve, reject) => {
       const isWindows = process.platform === 'win32'
@@ -32,7 +32,7 @@ export function runCommand(command: string): RunPolicy {
         if (size > maxBytes) fail(`printed more than ${maxBytes} bytes`)
         else chunks.push(chunk)
       })
-      showOutput(terminal, child.stderr)
+      forwardOutput(terminal, child.stderr)
       child.on('error', (error) => fail(`could not be started: ${error.message}`))
       child.on('exit', () => {
         linger = setTimeout(() => kill(child.pid, isWindows), LINGER_MS)
@@ -58,7 +58,7 @@ function kill(pid: number | undefined, isWindows: boolean): void {
 }
 
 /** In a thread, so that an endless loop can be ended. */
-export function runModule(file: string): RunPolicy {
+export function runPolicyModule(file: string): RunPolicy {
   return (array, { timeoutMs, maxBytes }, terminal) =>
     new Promise((resolve, reject) => {
       const worker = new Worker(new URL(`./policy-worker${extname(import.meta.filename)}`, import.meta.url), {
@@ -68,8 +68,8 @@ export function runModule(file: string): RunPolicy {
         stdout: true,
         stderr: true,
       })
-      showOutput(terminal, worker.stdout)
-      showOutput(terminal, worker.stderr)
+      forwardOutput(terminal, worker.stdout)
+      forwardOutput(terminal, worker.stderr)
       const fail = (what: string): void => {
         void worker.terminate()
         reject(new CliError(EXIT.failure, `policy ${file} ${what}`))

@@ -8,18 +8,18 @@ import type { FilterSpec } from '../../filter-spec/filter.ts'
 import { Cursors } from '../../gateway/cursor.ts'
 import type { Discovery, KnownFilter, SourceNote } from '../../gateway/discovery.ts'
 import { at, isJsonObject, type JsonValue, textAt } from '../../json/value.ts'
-import { toRow } from '../listing-json.ts'
-import { fetchVocabulary } from './filter-specs.ts'
+import { toListingJson } from '../listing-json.ts'
+import { fetchFilterSpec } from './filter-specs.ts'
 import { type Inspection, inspectRegistry } from './inspect-registry.ts'
-import { askRegistries, findEverywhere } from './query-registries.ts'
-import type { Market } from './registry-client.ts'
+import { findInRegistries, queryRegistries } from './query-registries.ts'
+import type { RegistryClient } from './registry-client.ts'
 import type { Registry } from './select-registries.ts'
 
 const OVERALL_MS = 10_000
 
 /** Cursors are valid for as long as the process runs. */
 export const discoverRegistries = (
-  market: Market,
+  client: RegistryClient,
   registries: readonly Registry[],
   registryMs: number,
   cursors: Cursors = new Cursors(randomBytes(16).toString('hex'), () => Date.now() / 1000),
@@ -27,8 +27,8 @@ export const discoverRegistries = (
   search: async ({ sources: named, cursor, ...search }, signal) => {
     const asked = named === null ? registries : named.map((name) => registryOf(registries, name))
     const faults = new Map<string, string>()
-    const { items, total, complete, sources, nextCursor } = await askRegistries(
-      market,
+    const { items, total, complete, sources, nextCursor } = await queryRegistries(
+      client,
       [...new Set(asked)],
       { ...search, offset: 0 },
       { registryMs: Math.min(registryMs, OVERALL_MS), overallMs: OVERALL_MS },
@@ -40,18 +40,18 @@ export const discoverRegistries = (
       throw withDetails(cause, faults)
     })
     return {
-      items: items.map(toRow),
+      items: items.map(toListingJson),
       total,
       complete,
-      sources: sources.map((source) => detailed(source, faults)),
+      sources: sources.map((source) => withDetail(source, faults)),
       nextCursor,
     }
   },
   find: async (id, source) => {
     const asked = source === null ? registries : [registryOf(registries, source)]
-    const { row, complete, reports, faults } = await findEverywhere(market, asked, id, registryMs)
+    const { row, complete, reports, faults } = await findInRegistries(client, asked, id, registryMs)
     const details = new Map([...faults].map(([url, { message }]) => [url, message]))
-    const sources = reports.map((report) => detailed(report, details))
+    const sources = reports.map((report) => withDetail(report, details))
     if (row === null && !complete)
       throw new EntrepotError('source_incomplete', 'Not found where it could be asked for', {
         members: { sources },
@@ -59,7 +59,7 @@ export const discoverRegistries = (
     return { item: row, complete, sources }
   },
   filters: async () => {
-    const known = await Promise.all(registries.map((registry) => vocabularyOf(market, registry, registryMs)))
+    const known = await Promise.all(registries.map((registry) => filterSpecOf(client, registry, registryMs)))
     const declaring = known.flatMap(({ declared }) => (declared === null ? [] : [declared]))
     const { filters } = JSON.parse(federate(NO_SPEC, declaring).body) as { filters: KnownFilter[] }
     return {
@@ -69,8 +69,8 @@ export const discoverRegistries = (
     }
   },
   sources: async () => {
-    const inspections = registries.map((registry) => inspectRegistry(market, registry, registryMs))
-    const sources = (await Promise.all(inspections)).flatMap(notesOn)
+    const inspections = registries.map((registry) => inspectRegistry(client, registry, registryMs))
+    const sources = (await Promise.all(inspections)).flatMap(sourceNotesOf)
     return { sources, complete: sources.every(({ state }) => state === 'loaded') }
   },
 })
@@ -86,18 +86,18 @@ function registryOf(registries: readonly Registry[], name: string): Registry {
 
 function withDetails(cause: unknown, faults: ReadonlyMap<string, string>): unknown {
   if (!(cause instanceof EntrepotError) || !Array.isArray(cause.members.sources)) return cause
-  const sources = (cause.members.sources as SourceNote[]).map((source) => detailed(source, faults))
+  const sources = (cause.members.sources as SourceNote[]).map((source) => withDetail(source, faults))
   return new EntrepotError(cause.code, cause.message, { cause, members: { sources } })
 }
 
-async function vocabularyOf(
-  market: Market,
+async function filterSpecOf(
+  client: RegistryClient,
   registry: Registry,
   timeoutMs: number,
 ): Promise<{ declared: Declaring | null; note: SourceNote }> {
   const { url } = registry
   try {
-    const spec = await fetchVocabulary(market, registry, timeoutMs)
+    const spec = await fetchFilterSpec(client, registry, timeoutMs)
     return {
       declared: { name: url, kind: 'gateway', priority: 0, spec },
       note: { registry: url, state: 'loaded' },
@@ -112,9 +112,9 @@ async function vocabularyOf(
 const NO_SPEC: FilterSpec = { version: 1, etag: '', schema: null, listingShape: {}, filters: new Map() }
 
 /** Per gateway. */
-const MAX_BEHIND = 100
+const MAX_SOURCE_NAMES = 100
 
-function notesOn(inspection: Inspection): SourceNote[] {
+function sourceNotesOf(inspection: Inspection): SourceNote[] {
   const { registry } = inspection
   if ('error' in inspection)
     return [
@@ -127,7 +127,7 @@ function notesOn(inspection: Inspection): SourceNote[] {
     ]
   const { kind, sources } = inspection
   if (kind === 'registry') return [{ registry, kind, state: textAt(sources, 0, 'state') ?? 'unavailable' }]
-  const gaps = missingAmong(toldInFull(sources)).map((gap) => ({
+  const gaps = missingAmong(withMissingSources(sources)).map((gap) => ({
     ...gap,
     registry: `${registry}/${gap.registry}`,
   }))
@@ -135,7 +135,7 @@ function notesOn(inspection: Inspection): SourceNote[] {
 }
 
 /** Each source is followed by its missing sources. */
-const toldInFull = (sources: JsonValue): JsonValue =>
+const withMissingSources = (sources: JsonValue): JsonValue =>
   Array.isArray(sources)
     ? sources.flatMap((source) => {
         const gaps = at(source, 'gaps')
@@ -153,11 +153,11 @@ const namesOf = (sources: JsonValue): string[] =>
     ? sources
         .map((source) => textAt(source, 'registry'))
         .filter(isRegistryName)
-        .slice(0, MAX_BEHIND)
+        .slice(0, MAX_SOURCE_NAMES)
     : []
 
 /** `faults` by the Registry's URL. */
-function detailed(source: SourceNote, faults: ReadonlyMap<string, string>): SourceNote {
+function withDetail(source: SourceNote, faults: ReadonlyMap<string, string>): SourceNote {
   const detail = faults.get(source.registry)
   return detail === undefined ? source : { ...source, detail }
 }

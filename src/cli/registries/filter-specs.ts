@@ -5,24 +5,24 @@ import type { Filter } from '../../filter-spec/filter.ts'
 import { parseCriteria } from '../../filter-spec/parameters.ts'
 import { filterNameOf } from '../../filter-spec/reserved.ts'
 import type { UpstreamSpec } from '../../filter-spec/upstream-spec.ts'
-import { faultOf, type Market, routeOf } from './registry-client.ts'
+import { describeErrorResponse, endpointUrl, type RegistryClient } from './registry-client.ts'
 import type { Registry } from './select-registries.ts'
 
 /** Empty for a Registry without `GET /filter-spec`. @throws SourceError */
-export async function fetchVocabulary(
-  market: Market,
+export async function fetchFilterSpec(
+  client: RegistryClient,
   registry: Registry,
   timeoutMs: number,
 ): Promise<UpstreamSpec> {
   const [reply, { readUpstreamSpec }] = await Promise.all([
-    getFilterSpec(market, registry, timeoutMs),
+    requestFilterSpec(client, registry, timeoutMs),
     import('../../filter-spec/upstream-spec.ts'),
   ])
   if (reply.status === 404) return NO_FILTERS
   if (reply.status === 401 || reply.status === 403)
-    throw new SourceError('unauthorized', `${registry.url}: ${faultOf(reply)}`)
+    throw new SourceError('unauthorized', `${registry.url}: ${describeErrorResponse(reply)}`)
   if (reply.status !== 200)
-    throw new SourceError(`http_${reply.status}`, `${registry.url}: ${faultOf(reply)}`)
+    throw new SourceError(`http_${reply.status}`, `${registry.url}: ${describeErrorResponse(reply)}`)
   try {
     return readUpstreamSpec(reply.body)
   } catch (cause) {
@@ -64,9 +64,9 @@ async function firstDefinition(
   return undefined
 }
 
-export const getFilterSpec = (
-  market: Market,
+export const requestFilterSpec = (
+  client: RegistryClient,
   registry: Registry,
   timeoutMs: number,
-): ReturnType<Market['send']> =>
-  market.send({ method: 'GET', url: routeOf(registry, '/filter-spec'), key: registry.key, timeoutMs })
+): ReturnType<RegistryClient['send']> =>
+  client.send({ method: 'GET', url: endpointUrl(registry, '/filter-spec'), key: registry.key, timeoutMs })

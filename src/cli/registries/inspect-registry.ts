@@ -1,19 +1,29 @@
 import { SourceError } from '../../domain/source-error.ts'
 import { isJsonObject, type JsonValue, textAt } from '../../json/value.ts'
-import { faultOf, type Market, type Reply, readJson, readObject, routeOf } from './registry-client.ts'
+import {
+  type ApiResponse,
+  describeErrorResponse,
+  endpointUrl,
+  type RegistryClient,
+  readJson,
+  readJsonObject,
+} from './registry-client.ts'
 import type { Registry } from './select-registries.ts'
 
-export type Inspection = { registry: string; kind: 'gateway' | 'registry'; sources: JsonValue } | Failure
-export type Failure = { registry: string; error: string; unauthorized?: boolean }
+export type Inspection =
+  | { registry: string; kind: 'gateway' | 'registry'; sources: JsonValue }
+  | InspectionFailure
+export type InspectionFailure = { registry: string; error: string; unauthorized?: boolean }
 
 /** A plain Registry has no `/sources`: checks its health and one read. */
 export async function inspectRegistry(
-  market: Market,
+  client: RegistryClient,
   registry: Registry,
   timeoutMs: number,
 ): Promise<Inspection> {
   const { url, key } = registry
-  const get = (path: string) => market.send({ method: 'GET', url: routeOf(registry, path), key, timeoutMs })
+  const get = (path: string) =>
+    client.send({ method: 'GET', url: endpointUrl(registry, path), key, timeoutMs })
   try {
     const reply = await get('/sources')
     if (reply.status === 200) {
@@ -22,11 +32,12 @@ export async function inspectRegistry(
       return { registry: url, error: 'GET /sources: not a list of sources' }
     }
     if (reply.status !== 404)
-      return { registry: url, error: faultOf(reply), unauthorized: isUnauthorized(reply) }
+      return { registry: url, error: describeErrorResponse(reply), unauthorized: isUnauthorized(reply) }
     const [health, read] = await Promise.all([get('/health'), get(READ_PROBE)])
-    const error = readFault(read)
+    const error = readProbeFault(read)
     if (error !== null) return { registry: url, error, unauthorized: isUnauthorized(read) }
-    if (health.status !== 200 && health.status !== 503) return { registry: url, error: faultOf(health) }
+    if (health.status !== 200 && health.status !== 503)
+      return { registry: url, error: describeErrorResponse(health) }
     const state = health.status === 200 ? 'loaded' : 'unavailable'
     return { registry: url, kind: 'registry', sources: [{ registry: url, mode: 'local', state }] }
   } catch (cause) {
@@ -38,14 +49,14 @@ export async function inspectRegistry(
 export const READ_PROBE = '/listings?status=open&limit=1'
 
 /** `null` for a page of listings. */
-export function readFault(reply: Reply): string | null {
-  if (reply.status !== 200) return `GET /listings: ${faultOf(reply)}`
-  const page = readObject(reply)
+export function readProbeFault(reply: ApiResponse): string | null {
+  if (reply.status !== 200) return `GET /listings: ${describeErrorResponse(reply)}`
+  const page = readJsonObject(reply)
   const isPage = Array.isArray(page.items) && textAt(page, 'total_after_filter') !== null
   return isPage ? null : 'GET /listings: not a page of listings'
 }
 
-export function isUnauthorized({ status }: Reply): boolean {
+export function isUnauthorized({ status }: ApiResponse): boolean {
   return status === 401 || status === 403
 }
 

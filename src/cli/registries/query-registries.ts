@@ -10,14 +10,14 @@ import type { Cursors } from '../../gateway/cursor.ts'
 import { createFindListing, type MergedLookup } from '../../gateway/find-listing.ts'
 import { createReadPage, type MergedPage } from '../../gateway/pages.ts'
 import type { SourceReport } from '../../gateway/source-report.ts'
-import { type Row, toRow } from '../listing-json.ts'
-import { tellOutcomes } from '../output/source-reports.ts'
-import { type Terminal, tell } from '../output/terminal.ts'
-import { criteriaFor, fetchVocabulary } from './filter-specs.ts'
-import type { Market } from './registry-client.ts'
+import { type ListingJson, toListingJson } from '../listing-json.ts'
+import { printSourceReports } from '../output/source-reports.ts'
+import { printStatus, type Terminal } from '../output/terminal.ts'
+import { criteriaFor, fetchFilterSpec } from './filter-specs.ts'
+import type { RegistryClient } from './registry-client.ts'
 import type { Registry } from './select-registries.ts'
 
-export type Question = {
+export type RegistryQuery = {
   status: ListingStatus | null
   publisher: string | null
   filters: readonly (readonly [name: string, value: string])[]
@@ -33,7 +33,7 @@ export type Deadlines = {
 
 type Watcher = (registry: Registry, outcome: ReadingInfo | SourceError) => void
 
-type AskOptions = {
+type QueryOptions = {
   signal?: AbortSignal
   /** `null`: no cursors. */
   cursors?: Cursors | null
@@ -41,20 +41,20 @@ type AskOptions = {
 }
 
 /** A filter that a Registry lacks is applied here. @throws EntrepotError */
-export function askRegistries(
-  market: Market,
+export function queryRegistries(
+  client: RegistryClient,
   registries: readonly Registry[],
-  question: Question,
+  question: RegistryQuery,
   deadlines: Deadlines,
   watch: Watcher,
-  { signal = new AbortController().signal, cursors = null, cursor = null }: AskOptions = {},
+  { signal = new AbortController().signal, cursors = null, cursor = null }: QueryOptions = {},
 ): Promise<MergedPage> {
   const open =
     question.filters.length === 0
-      ? (registry: Registry) => market.source(registry, deadlines.registryMs)
-      : withFilters(market, registries, question, deadlines)
+      ? (registry: Registry) => client.source(registry, deadlines.registryMs)
+      : withFilters(client, registries, question, deadlines)
   const sources = namedSources(registries, (registry, n) =>
-    watched(registry, inTime(registry, deadlines.registryMs, open(registry, n)), watch),
+    observe(registry, withTimeout(registry, deadlines.registryMs, open(registry, n)), watch),
   )
   const readPage = createReadPage({
     sources,
@@ -83,12 +83,12 @@ const namedSources = (
 
 /** All filter specs are fetched at once. A Registry waits for another's only where it lacks a filter. */
 function withFilters(
-  market: Market,
+  client: RegistryClient,
   registries: readonly Registry[],
-  { filters }: Question,
+  { filters }: RegistryQuery,
   { registryMs }: Deadlines,
 ): (registry: Registry, n: number) => Source {
-  const vocabularies = registries.map((registry) => fetchVocabulary(market, registry, registryMs))
+  const vocabularies = registries.map((registry) => fetchFilterSpec(client, registry, registryMs))
   // Reported by the source that it belongs to, perhaps later.
   for (const vocabulary of vocabularies) vocabulary.catch(() => {})
   return (registry, n) => {
@@ -97,9 +97,9 @@ function withFilters(
       current = spec
     })
     loaded.catch(() => {})
-    const source = market.source(registry, registryMs, {
+    const source = client.source(registry, registryMs, {
       loaded,
-      recheck: () => fetchVocabulary(market, registry, registryMs),
+      recheck: () => fetchFilterSpec(client, registry, registryMs),
       get current() {
         return current
       },
@@ -111,14 +111,14 @@ function withFilters(
   }
 }
 
-const inTime =
+const withTimeout =
   ({ url }: Registry, ms: number, source: Source): Source =>
   (query, range, caller) => {
     const late = () => new SourceError('timeout', `${url}: no answer within ${ms} ms`)
     return withDeadline({ ms, late, caller }, (signal) => raceAbort(source(query, range, signal), signal))
   }
 
-const watched =
+const observe =
   (registry: Registry, source: Source, watch: Watcher): Source =>
   async (query, range, signal) => {
     try {
@@ -132,7 +132,7 @@ const watched =
   }
 
 type FoundRow = {
-  row: Row | null
+  row: ListingJson | null
   registry: Registry | null
   /** Whether every Registry that could have a better copy answered. */
   complete: boolean
@@ -141,29 +141,29 @@ type FoundRow = {
   faults: ReadonlyMap<string, SourceError>
 }
 
-export async function find(
+export async function findAndReport(
   terminal: Terminal,
-  market: Market,
+  client: RegistryClient,
   registries: readonly Registry[],
   id: string,
   timeoutMs: number,
 ): Promise<FoundRow> {
-  const found = await findEverywhere(market, registries, id, timeoutMs)
-  tellOutcomes(terminal, found.reports, found.faults)
-  for (const warning of warningsOf(found)) tell(terminal, warning)
+  const found = await findInRegistries(client, registries, id, timeoutMs)
+  printSourceReports(terminal, found.reports, found.faults)
+  for (const warning of warningsOf(found)) printStatus(terminal, warning)
   return found
 }
 
 /** The first Registry has the best priority. */
-export async function findEverywhere(
-  market: Market,
+export async function findInRegistries(
+  client: RegistryClient,
   registries: readonly Registry[],
   id: string,
   timeoutMs: number,
 ): Promise<FoundRow & { disputed: readonly string[] }> {
   const faults = new Map<string, SourceError>()
   const sources = namedSources(registries, (registry) => {
-    const source = inTime(registry, timeoutMs, market.source(registry, timeoutMs))
+    const source = withTimeout(registry, timeoutMs, client.source(registry, timeoutMs))
     return (...asked) =>
       source(...asked).catch((error: unknown) => {
         if (error instanceof SourceError) faults.set(registry.url, error)
@@ -177,7 +177,7 @@ export async function findEverywhere(
     { reader: ANONYMOUS, signal },
   ).then(toFound, notFound)
   return {
-    row: merged === null ? null : toRow(merged),
+    row: merged === null ? null : toListingJson(merged),
     registry: registries.find(({ url }) => url === merged?.registry) ?? null,
     complete,
     disputed: merged?.disputed ?? [],

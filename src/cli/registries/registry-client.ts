@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../
 import { CliError, EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Registry } from './select-registries.ts'
 
-export type Call = {
+export type ApiRequest = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   url: string
   key: string | null
@@ -13,25 +13,25 @@ export type Call = {
   body?: string | Uint8Array
   timeoutMs: number
   /** Set for URLs from a Registry: they may lead to public addresses only. */
-  toldBy?: Registry
+  referredBy?: Registry
 }
 
-export type Reply = { status: number; headers: Readonly<Record<string, string>>; body: Buffer }
+export type ApiResponse = { status: number; headers: Readonly<Record<string, string>>; body: Buffer }
 
 /** Does not follow redirects, bounds the size of answers, and rejects with `SourceError`s. */
-export type Market = {
+export type RegistryClient = {
   /** `timeoutMs` is per request. Without `spec`, no filters are sent. */
   source: (registry: Registry, timeoutMs: number, spec?: KnownSpec) => Source
-  send: (call: Call) => Promise<Reply>
+  send: (call: ApiRequest) => Promise<ApiResponse>
   close: () => Promise<void>
 }
 
 /** The base URL may have a path and a trailing slash. */
-export const routeOf = ({ url }: Pick<Registry, 'url'>, path: string): string =>
+export const endpointUrl = ({ url }: Pick<Registry, 'url'>, path: string): string =>
   `${url.replace(/\/+$/, '')}${path}`
 
 /** `null` for a body that is not JSON. */
-export function readJson({ body }: Pick<Reply, 'body'>): JsonValue {
+export function readJson({ body }: Pick<ApiResponse, 'body'>): JsonValue {
   try {
     return parseJson(body.toString('utf8'))
   } catch {
@@ -39,15 +39,15 @@ export function readJson({ body }: Pick<Reply, 'body'>): JsonValue {
   }
 }
 
-export function readObject(reply: Pick<Reply, 'body'>): JsonObject {
+export function readJsonObject(reply: Pick<ApiResponse, 'body'>): JsonObject {
   const value = readJson(reply)
   return isJsonObject(value) ? value : {}
 }
 
 const MAX_QUOTED_CHARACTERS = 300
 
-export function faultOf(reply: Reply): string {
-  const { detail, errors } = readObject(reply)
+export function describeErrorResponse(reply: ApiResponse): string {
+  const { detail, errors } = readJsonObject(reply)
   const listed = Array.isArray(errors) ? errors.filter(isJsonObject) : []
   const lines = listed.map(({ path, message }) => `${String(path)}: ${String(message)}`)
   const said = typeof detail === 'string' ? detail : detail === undefined ? '' : JSON.stringify(detail)
@@ -56,13 +56,13 @@ export function faultOf(reply: Reply): string {
 }
 
 /** @throws CliError also for a status that is not a success */
-export async function sendOrFail(market: Market, call: Call): Promise<Reply> {
-  const reply = await market.send(call).catch((cause: unknown) => {
+export async function sendOrFail(client: RegistryClient, call: ApiRequest): Promise<ApiResponse> {
+  const reply = await client.send(call).catch((cause: unknown) => {
     if (!(cause instanceof SourceError)) throw cause
     throw new CliError(EXIT.noAnswer, cause.message, { cause })
   })
   if (reply.status < 300) return reply
-  throw new CliError(EXIT_OF_STATUS[reply.status] ?? EXIT.failure, faultOf(reply))
+  throw new CliError(EXIT_OF_STATUS[reply.status] ?? EXIT.failure, describeErrorResponse(reply))
 }
 
 const EXIT_OF_STATUS: Readonly<Record<number, ExitCode>> = {

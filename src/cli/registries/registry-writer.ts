@@ -1,9 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SourceError } from '../../domain/source-error.ts'
 import type { SourceReason } from '../../domain/source-reason.ts'
-import { type Terminal, tell } from '../output/terminal.ts'
-import { resultOf, resultOfFailure, type WriteResult } from '../output/write-results.ts'
-import { type Call, faultOf, type Market, type Reply } from './registry-client.ts'
+import { printStatus, type Terminal } from '../output/terminal.ts'
+import { toFailedWrite, toWriteResult, type WriteResult } from '../output/write-results.ts'
+import {
+  type ApiRequest,
+  type ApiResponse,
+  describeErrorResponse,
+  type RegistryClient,
+} from './registry-client.ts'
 import type { Registry, RegistryOptions } from './select-registries.ts'
 
 export type WriteOptions = RegistryOptions & {
@@ -12,19 +17,19 @@ export type WriteOptions = RegistryOptions & {
   deadline?: number
 }
 
-type WriterOptions = { terminal: Terminal; market: Market; deadline?: number | undefined }
+type WriterOptions = { terminal: Terminal; client: RegistryClient; deadline?: number | undefined }
 
 /** 10,000 listings take 33 minutes at a limit of 300 a minute. */
 const DEFAULT_DEADLINE_SECONDS = 3600
 
-export type Signed = { timestamp: number; call: Omit<Call, 'key' | 'timeoutMs'> }
+export type Signed = { timestamp: number; call: Omit<ApiRequest, 'key' | 'timeoutMs'> }
 
 type Write = {
   listingId: string
   /** With the current second. */
   sign: () => Promise<Signed>
   /** Whether a refusal proves that an earlier attempt succeeded. */
-  isDoneBy?: (reply: Reply) => boolean
+  provesSuccess?: (reply: ApiResponse) => boolean
 }
 
 /** The Registry recovers a signature and makes the write durable. */
@@ -44,7 +49,7 @@ const REPORT_EVERY_MS = 60_000
  */
 export class RegistryWriter {
   readonly #terminal: Terminal
-  readonly #market: Market
+  readonly #client: RegistryClient
   readonly #registry: Registry
   readonly #total: number
   readonly #deadlineAt: number
@@ -55,27 +60,27 @@ export class RegistryWriter {
   #reportedAt = Number.NEGATIVE_INFINITY
 
   constructor(
-    { terminal, market, deadline = DEFAULT_DEADLINE_SECONDS }: WriterOptions,
+    { terminal, client, deadline = DEFAULT_DEADLINE_SECONDS }: WriterOptions,
     registry: Registry,
     total: number,
   ) {
     this.#terminal = terminal
-    this.#market = market
+    this.#client = client
     this.#registry = registry
     this.#total = total
     this.#deadlineAt = Date.now() + deadline * 1000
     this.#deadlineNote = `the --deadline of ${deadline} s does not allow a later attempt`
   }
 
-  async write({ listingId, sign, isDoneBy }: Write): Promise<WriteResult> {
+  async write({ listingId, sign, provesSuccess }: Write): Promise<WriteResult> {
     const subject = { registry: this.#registry.url, listing_id: listingId }
     try {
       const { reply, isRepetition, note } = await this.#send(sign)
-      if (isRepetition && isDoneBy?.(reply)) return resultOf(subject, { ...reply, status: 204 })
-      const result = resultOf(subject, reply)
+      if (isRepetition && provesSuccess?.(reply)) return toWriteResult(subject, { ...reply, status: 204 })
+      const result = toWriteResult(subject, reply)
       return note === undefined ? result : { ...result, error: `${result.error}; ${note}` }
     } catch (cause) {
-      return resultOfFailure(subject, cause)
+      return toFailedWrite(subject, cause)
     } finally {
       this.#done++
     }
@@ -83,7 +88,7 @@ export class RegistryWriter {
 
   async #send(sign: Write['sign']): Promise<Sent> {
     let signed: Signed | null = null
-    let outcome: Reply | SourceError = new SourceError('timeout', `not sent: ${this.#deadlineNote}`)
+    let outcome: ApiResponse | SourceError = new SourceError('timeout', `not sent: ${this.#deadlineNote}`)
     let failures = 0
     for (let attempt = 0; ; attempt++) {
       if (!(await this.#isTurn())) return sent(outcome, failures, this.#deadlineNote)
@@ -91,7 +96,8 @@ export class RegistryWriter {
         signed = await sign()
       outcome = await this.#attempt(signed.call)
       const isLimited = statusOf(outcome) === 429
-      if (!isLimited && (!mayPass(outcome) || failures === MAX_REPETITIONS)) return sent(outcome, failures)
+      if (!isLimited && (!isTransient(outcome) || failures === MAX_REPETITIONS))
+        return sent(outcome, failures)
       const asked = retryAfterMs(outcome)
       const waitMs = asked ?? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS)
       if (Date.now() + waitMs > this.#deadlineAt) {
@@ -115,50 +121,50 @@ export class RegistryWriter {
     return !this.isOver
   }
 
-  async #attempt(call: Signed['call']): Promise<Reply | SourceError> {
+  async #attempt(call: Signed['call']): Promise<ApiResponse | SourceError> {
     const { key } = this.#registry
-    return this.#market.send({ ...call, key, timeoutMs: ATTEMPT_MS }).catch((cause: unknown) => {
+    return this.#client.send({ ...call, key, timeoutMs: ATTEMPT_MS }).catch((cause: unknown) => {
       if (cause instanceof SourceError) return cause
       throw cause
     })
   }
 
-  #hold(waitMs: number, reply: Reply): void {
+  #hold(waitMs: number, reply: ApiResponse): void {
     const now = Date.now()
     this.#resumeAt = Math.max(this.#resumeAt, now + waitMs)
     if (waitMs < LONG_WAIT_MS && now - this.#reportedAt < REPORT_EVERY_MS) return
     this.#reportedAt = now
     const progress = `${this.#done} of ${this.#total} done`
-    tell(
+    printStatus(
       this.#terminal,
-      `[registry] ${this.#registry.url}: waiting ${Math.ceil(waitMs / 1000)} s, ${progress}: ${faultOf(reply)}`,
+      `[registry] ${this.#registry.url}: waiting ${Math.ceil(waitMs / 1000)} s, ${progress}: ${describeErrorResponse(reply)}`,
     )
   }
 }
 
-type Sent = { reply: Reply; isRepetition: boolean; note?: string | undefined }
+type Sent = { reply: ApiResponse; isRepetition: boolean; note?: string | undefined }
 
-function sent(outcome: Reply | SourceError, failures: number, note?: string): Sent {
+function sent(outcome: ApiResponse | SourceError, failures: number, note?: string): Sent {
   if (outcome instanceof SourceError) throw outcome
   return { reply: outcome, isRepetition: failures > 0, note }
 }
 
-function statusOf(outcome: Reply | SourceError): number | null {
+function statusOf(outcome: ApiResponse | SourceError): number | null {
   return outcome instanceof SourceError ? null : outcome.status
 }
 
-const PASSING: ReadonlySet<SourceReason> = new Set([
+const TRANSIENT: ReadonlySet<SourceReason> = new Set([
   'timeout',
   'connection_refused',
   'connection_reset',
   'dns',
 ])
 
-function mayPass(outcome: Reply | SourceError): boolean {
-  return outcome instanceof SourceError ? PASSING.has(outcome.reason) : outcome.status >= 500
+function isTransient(outcome: ApiResponse | SourceError): boolean {
+  return outcome instanceof SourceError ? TRANSIENT.has(outcome.reason) : outcome.status >= 500
 }
 
-function retryAfterMs(outcome: Reply | SourceError): number | null {
+function retryAfterMs(outcome: ApiResponse | SourceError): number | null {
   if (outcome instanceof SourceError) return null
   const value = outcome.headers['retry-after']?.trim() ?? ''
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()

@@ -1,5 +1,5 @@
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
-import { type Terminal, tell } from '../output/terminal.ts'
+import { printStatus, type Terminal } from '../output/terminal.ts'
 import { type BuyerConfig, readBuyerConfig } from './buyer-config.ts'
 
 /** `url` is as the user wrote it, since keys are for exact URLs. */
@@ -22,7 +22,7 @@ const MAX_REGISTRIES = 100
 /** Problems of the configuration are only reported. @throws CliError for an invalid URL */
 export function selectRegistries(terminal: Terminal, options: RegistryOptions): Selection {
   const config = readBuyerConfig(terminal.env, options.config)
-  for (const { path, message } of config.problems) tell(terminal, `[config] ${path}: ${message}`)
+  for (const { path, message } of config.problems) printStatus(terminal, `[config] ${path}: ${message}`)
   const named = splitUrls(options.registries)
   const urls = named.length > 0 ? named : config.urls
   for (const url of urls) {
@@ -32,7 +32,8 @@ export function selectRegistries(terminal: Terminal, options: RegistryOptions): 
     throw new CliError(EXIT.badConfig, `[registry] urls: ${withoutCredentials(url)} ${fault}`)
   }
   if (urls.length > MAX_REGISTRIES) throw usageError(`more than ${MAX_REGISTRIES} Registries`)
-  for (const miss of nearMisses(urls, config.auth)) tell(terminal, `[config] ${describeNearMiss(miss)}`)
+  for (const miss of nearMisses(urls, config.auth))
+    printStatus(terminal, `[config] ${describeNearMiss(miss)}`)
   return {
     registries: withKeys(urls, config),
     discoveryTimeoutMs: (options.discoveryTimeout ?? 0) * 1000 || config.discoveryTimeoutMs,
