@@ -38,7 +38,8 @@ const LAYERS: readonly {
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   koa: ['http/'],
   '@koa/router': ['http/'],
-  'raw-body': ['http/'],
+  'koa-body': ['http/middleware/body.ts'],
+  'proxy-addr': ['http/middleware/rate-limit.ts'],
   helmet: ['http/'],
   undici: ['upstream/'],
   ioredis: ['store/redis', 'cache/redis'],

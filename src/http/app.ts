@@ -51,7 +51,7 @@ const createHandler =
     const counted = await (responseCache.counted(req) ?? rateLimit(req, route.gate, reader))
     if (counted !== null) context.set(counted)
     // After gate and limits: reading and parsing the body is the cost of a hostile request.
-    const body = route.body === undefined ? null : await readJsonBody(req)
+    const body = route.body === undefined ? null : await readJsonBody(context)
     const exchange: RequestContext = {
       params: context.params as Record<string, string>,
       path: context.path,

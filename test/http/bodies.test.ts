@@ -62,7 +62,9 @@ test('requests with bad bodies are counted, and beyond the limit no body is read
 
 test('a body that is announced too large is refused before it is read', async (t) => {
   const { url } = await startRegistry(t)
-  for (const path of PATHS.slice(0, 3)) t.is(await statusWithoutBody(url, path, [], 300_000), 413, path)
+  for (const path of PATHS.slice(0, 3))
+    for (const length of [300_000, 2 ** 40])
+      t.is(await statusWithoutBody(url, path, [], length), 413, `${path} ${length}`)
 })
 
 test('an array that is too long is refused before the body is parsed', async (t) => {
@@ -70,4 +72,27 @@ test('an array that is too long is refused before the body is parsed', async (t)
   const refused = await postJson(`${url}/listings`, `{"demands":[${'1,'.repeat(1000)}1] and no JSON`)
   t.is(refused.status, 422)
   t.is(refused.json().detail, 'An array has more than 1000 items')
+})
+
+test('body: a syntax error if it is not UTF-8 or starts with a byte order mark', async (t) => {
+  const { url } = await startRegistry(t)
+  const listing = Buffer.from('{"listing_id":"é"}')
+  const bodies = [
+    Buffer.from(listing.toString(), 'latin1'),
+    Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), listing]),
+    listing.subarray(0, -1),
+  ]
+  for (const body of bodies) {
+    const reply = await fetch(`${url}${PATHS[1]}`, { method: 'POST', body })
+    t.is(reply.status, 422)
+    t.regex(((await reply.json()) as { detail: string }).detail, /^JSON decode error/)
+  }
+})
+
+test('body: JSON without a Content-Type, whatever its members are called', async (t) => {
+  const { url } = await startRegistry(t)
+  const send = (text: string) =>
+    fetch(`${url}${PATHS[1]}`, { method: 'POST', body: Buffer.from(text) }).then(({ status }) => status)
+  t.is(await send('{"listing_id":"a"}'), 200)
+  t.is(await send('{"listing_id":"a","__proto__":{},"constructor":{"prototype":1}}'), 200)
 })

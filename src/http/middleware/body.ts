@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http'
-import getRawBody from 'raw-body'
+import type Koa from 'koa'
+import { koaBody } from 'koa-body'
 import { EntrepotError } from '../../errors.ts'
 import { depthProblem, sizeProblem } from '../../json/limits.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
@@ -9,48 +9,56 @@ export const MAX_BODY_BYTES = 256 * 1024
 
 const JSON_TYPE = /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i
 
+/** One character a byte, so that nothing is parsed, decoded or replaced before the limits are checked. */
+const readText = koaBody({
+  json: false,
+  urlencoded: false,
+  textTypes: ['*/*'],
+  textLimit: MAX_BODY_BYTES,
+  encoding: 'binary',
+})
+
 /**
  * Reads and parses JSON; `null` for an empty body.
  * @throws EntrepotError `too_large`, `unsupported_media_type`, `bad_request` (cut off) or `invalid`
  */
-export async function readJsonBody(request: IncomingMessage): Promise<RequestContext['body']> {
-  const bytes = await readBytes(request)
+export async function readJsonBody(context: Koa.Context): Promise<RequestContext['body']> {
+  const { headers } = context.req
+  // In the deployed protocol, a body without a type is JSON. koa-body would not read it.
+  headers['content-type'] ??= 'application/json'
+  const bytes = await readBytes(context)
   if (bytes.length === 0) return null
-  const type = request.headers['content-type']
-  if (type !== undefined && !JSON_TYPE.test(type))
+  if (!JSON_TYPE.test(headers['content-type']))
     throw invalid('Input should be a valid dictionary: send it as application/json')
   // Before parsing: bodies over these limits are the most expensive to parse.
-  refuse(depthProblem(bytes) ?? sizeProblem(bytes))
+  const problem = depthProblem(bytes) ?? sizeProblem(bytes)
+  if (problem !== null) throw invalid(problem)
   return { bytes, value: decode(bytes) }
 }
 
-/** @throws EntrepotError `invalid` (422), in the deployed protocol's words */
-export function objectBody({ body }: RequestContext): { bytes: Buffer; value: JsonObject } {
-  if (body === null || body.value === null) throw invalid('Field required')
-  if (!isJsonObject(body.value)) throw invalid('Input should be a valid dictionary')
-  return { bytes: body.bytes, value: body.value }
-}
-
-async function readBytes(request: IncomingMessage): Promise<Buffer> {
-  const encoding = request.headers['content-encoding'] ?? 'identity'
+async function readBytes(context: Koa.Context): Promise<Buffer> {
+  const { headers } = context.req
+  const encoding = headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity')
     throw new EntrepotError(
       'unsupported_media_type',
-      `Content-Encoding ${encoding} is not accepted; send it plain`,
+      `Content-Encoding ${encoding} is not accepted: send the body without it`,
     )
+  // koa-body takes the length modulo 2^32.
+  if (Number(headers['content-length']) > MAX_BODY_BYTES) throw tooLarge()
   try {
-    return await getRawBody(request, {
-      limit: MAX_BODY_BYTES,
-      length: request.headers['content-length'] ?? null,
-    })
+    await readText(context, async () => {})
   } catch (cause) {
-    if ((cause as { type?: string }).type === 'entity.too.large')
-      throw new EntrepotError('too_large', `The body is larger than ${MAX_BODY_BYTES} bytes`, {
-        headers: { Connection: 'close' },
-      })
+    if ((cause as { type?: string }).type === 'entity.too.large') throw tooLarge()
     throw new EntrepotError('bad_request', 'The body ended early', { cause })
   }
+  return Buffer.from(String(context.request.body ?? ''), 'binary')
 }
+
+const tooLarge = (): EntrepotError =>
+  new EntrepotError('too_large', `The body is larger than ${MAX_BODY_BYTES} bytes`, {
+    headers: { Connection: 'close' },
+  })
 
 function decode(bytes: Buffer): JsonValue {
   try {
@@ -62,8 +70,11 @@ function decode(bytes: Buffer): JsonValue {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function refuse(problem: string | null): void {
-  if (problem !== null) throw invalid(problem)
+/** @throws EntrepotError `invalid` (422), in the deployed protocol's words */
+export function objectBody({ body }: RequestContext): { bytes: Buffer; value: JsonObject } {
+  if (body === null || body.value === null) throw invalid('Field required')
+  if (!isJsonObject(body.value)) throw invalid('Input should be a valid dictionary')
+  return { bytes: body.bytes, value: body.value }
 }
 
 const invalid = (message: string): EntrepotError =>
