@@ -7,11 +7,11 @@ export type MissingSource = {
   /** `curated`, or `eu/curated` behind a further gateway; `*` ends an unnamed one. */
   registry: string
   state: MissingState
-  reason?: SourceReason
+  reason?: SourceReason | undefined
   /** Age of its older listings, if they are shown. */
-  ageSeconds?: number
+  ageSeconds?: number | undefined
   /** Ids of the gateways that passed the report on. */
-  via?: readonly string[]
+  via?: readonly string[] | undefined
 }
 
 type MissingState = 'unavailable' | 'not_yet_loaded' | 'skipped'

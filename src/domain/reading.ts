@@ -49,7 +49,7 @@ export type Exclusion = { filter: string; byValue: number; missing: number }
 
 export type Explanation = {
   /** The query string that was sent, without paging; absent for a source in memory. */
-  sent?: string
+  sent?: string | undefined
   /** Per criterion; a listing that fails two counts in both. */
   excluded: readonly Exclusion[]
 }
@@ -60,15 +60,15 @@ export type ReadingInfo = {
   /** When its first page was requested, in ms since the Unix epoch; its age counts from here. */
   asOf: number
   stale: boolean
-  reason?: SourceReason
-  cache?: CacheDecision
+  reason?: SourceReason | undefined
+  cache?: CacheDecision | undefined
   /** Whether it may be served again without a request; absent means no. `now`: ms since the epoch. */
-  isCurrent?: (now?: number) => boolean
+  isCurrent?: ((now?: number) => boolean) | undefined
   /** Unreadable items that were dropped. */
-  invalid?: number
+  invalid?: number | undefined
   /** Sources that a gateway reports as missing from its answer. */
-  missing?: readonly MissingSource[]
-  explanation?: Explanation
+  missing?: readonly MissingSource[] | undefined
+  explanation?: Explanation | undefined
 }
 
 /** A contiguous run of one source's answer, newest first, from the start of the range. */

@@ -59,14 +59,11 @@ const ONE = { status: null, publisher: null, criteria: [], filters: [] }
 function notesOnHealth(status: SourceStatus): SourceNote[] {
   const { filters: _, gaps = [], ...report } = reportStatus(status)
   const { state, last_error: error } = report
-  return [state === 'loaded' || error === null ? report : { ...report, reason: error.reason }, ...gaps]
+  return [{ ...report, reason: state === 'loaded' ? undefined : error?.reason }, ...gaps]
 }
 
 function noteOnFilters({ name, filters, lastError }: SourceStatus): SourceNote {
-  if (filters !== null) return { registry: name, state: 'loaded' }
-  return {
-    registry: name,
-    state: 'unavailable',
-    ...(lastError === null ? {} : { reason: lastError.reason }),
-  }
+  return filters === null
+    ? { registry: name, state: 'unavailable', reason: lastError?.reason }
+    : { registry: name, state: 'loaded' }
 }

@@ -30,7 +30,7 @@ export type Completeness = { complete: boolean; sources: readonly SourceNote[] }
 export type SourceNote = {
   registry: string
   state: string
-  reason?: string
+  reason?: string | undefined
   [member: string]: unknown
 }
 

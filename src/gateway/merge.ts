@@ -48,11 +48,11 @@ export class MergedSequence {
   readonly #start: ResumePoint | null
   readonly #cap: Micros
   /** Copies that were read and not visited, by id. */
-  readonly #ahead = new Map<string, Copy | Copy[]>()
+  readonly #lookahead = new Map<string, Copy | Copy[]>()
   /** Ids that had several of them. */
   readonly #repeated = new Set<string>()
   /** Emitted listings by id, while another copy may still come. */
-  readonly #emitted = new Map<string, KnownListing[]>()
+  readonly #emitted = new Map<string, readonly KnownListing[]>()
   /** By `copyKey`. */
   readonly #duplicates = new Set<string>()
   #after: ResumePoint['after'] | null
@@ -92,7 +92,7 @@ export class MergedSequence {
     let reported = 0
     for (const { outcome } of this.#readers)
       if (!(outcome.result instanceof SourceError)) reported += outcome.result.total
-    return Math.max(0, reported - this.#duplicates.size - this.#duplicatesAhead())
+    return Math.max(0, reported - this.#duplicates.size - this.#duplicatesInLookahead())
   }
 
   /** Fewer than `count` only at the end. An abort with a `SourceError` fails the pending sources only. */
@@ -141,28 +141,24 @@ export class MergedSequence {
   }
 
   #index(reader: SourceReader): void {
-    for (const item of reader.ahead) {
+    for (const item of reader.lookahead) {
       const copy = { item, reader }
-      const known = this.#ahead.get(item.listingId)
+      const known = this.#lookahead.get(item.listingId)
       if (known === undefined) {
-        this.#ahead.set(item.listingId, copy)
+        this.#lookahead.set(item.listingId, copy)
         continue
       }
       this.#repeated.add(item.listingId)
       if (Array.isArray(known)) known.push(copy)
-      else this.#ahead.set(item.listingId, [known, copy])
+      else this.#lookahead.set(item.listingId, [known, copy])
     }
   }
 
   #merge(count: number): MergedItem[] {
     const { trace } = this.#query
     if (trace?.begin === undefined || !this.#hasRead) return this.#mergeAll(count)
-    return inSpan(
-      trace,
-      'merge',
-      () => this.#mergeAll(count),
-      ({ length }) => ({ 'entrepot.merge.items': length }),
-    )
+    const attributes = ({ length }: MergedItem[]) => ({ 'entrepot.merge.items': length })
+    return inSpan(trace, 'merge', () => this.#mergeAll(count), attributes)
   }
 
   #mergeAll(count: number): MergedItem[] {
@@ -201,13 +197,9 @@ export class MergedSequence {
     if (this.#hasNoCopies) return this.#emit(copy, [], NO_LISTINGS)
     const others = this.#othersOf(copy)
     const listings = this.#emitted.get(listingId) ?? this.#listingsBefore([copy, ...others])
-    if (others.length === 0 && listings.length === 0) {
-      if (this.#mayCome(reader)) this.#emitted.set(listingId, [newListing(item)])
-      return this.#emit(copy, others, listings)
-    }
     const known = listings.find((listing) => belongs(item, listing))
-    const all = known === undefined ? [...listings, newListingOf(copy, others, listings)] : [...listings]
     if (known !== undefined) addCopy(known, item)
+    const all = known === undefined ? [...listings, newListingOf(copy, others, listings)] : listings
     if (others.length > 0 || this.#mayCome(reader)) this.#emitted.set(listingId, all)
     else this.#emitted.delete(listingId)
     if (known === undefined) return this.#emit(copy, others, listings)
@@ -218,12 +210,12 @@ export class MergedSequence {
   /** Copies that were not visited, as far as they were read or can be looked up. */
   #othersOf({ item, reader }: Copy & { reader: SourceReader }): Copy[] {
     const { listingId } = item
-    const read = this.#ahead.get(listingId)
-    this.#ahead.delete(listingId)
+    const read = this.#lookahead.get(listingId)
+    this.#lookahead.delete(listingId)
     const others = Array.isArray(read) ? read.filter((copy) => copy.item !== item) : []
-    if (others.length > 0) this.#ahead.set(listingId, others.length === 1 ? others[0]! : [...others])
+    if (others.length > 0) this.#lookahead.set(listingId, others.length === 1 ? others[0]! : [...others])
     for (const other of this.#readers) {
-      if (other === reader || !other.isWhole) continue
+      if (other === reader) continue
       for (const found of other.find(listingId))
         if (!others.some((copy) => copy.reader === other && isSameCopy(copy.item, found)))
           others.push({ item: found, reader: other })
@@ -238,7 +230,7 @@ export class MergedSequence {
     const start = this.#start
     if (start === null || copies.length === 1) return NO_LISTINGS
     const before = copies
-      .filter((copy) => this.#compareToStart(copy, start.after) <= 0)
+      .filter((copy) => comparePlaces(placeOf(copy), start.after) <= 0)
       .filter(({ item, reader: { rank } }) => this.#ranked[rank]!.provesVisit(item))
       .sort(byPlace)
     const listings: KnownListing[] = []
@@ -250,10 +242,6 @@ export class MergedSequence {
     return listings
   }
 
-  #compareToStart(copy: Copy, after: ResumePoint['after']): number {
-    return comparePlaces(placeOf(copy), after)
-  }
-
   /** Includes sources that were whole: their next Reading may be of another moment. */
   #mayCome(own: SourceReader): boolean {
     const canBring = (reader: SourceReader): boolean => reader !== own || reader.source.mayRepeat === true
@@ -262,25 +250,24 @@ export class MergedSequence {
 
   #emit(copy: Copy, others: readonly Copy[], listings: readonly KnownListing[]): MergedItem | null {
     const isAlone = others.length === 0 && listings.length === 0
-    const { groups, own } = isAlone ? { groups: ONE_GROUP, own: [copy] } : groupOf(copy, others, listings)
-    const conflict = groups.length > 1 || listings.length > 0
+    const { group, isConflict } = isAlone
+      ? { group: [copy], isConflict: false }
+      : groupOf(copy, others, listings)
     const position = copy.reader.positionOf(copy.item)
-    const merged = mergeGroup(own, { ranked: this.#sources, conflict, position })
+    const merged = mergeGroup(group, { ranked: this.#sources, conflict: isConflict, position })
     if (merged === null) return null
-    for (const other of own) if (other !== copy) this.#noteDuplicate(other)
+    const start = this.#start?.after
+    // Copies before the start were visited on earlier pages.
+    for (const other of group)
+      if (other !== copy && (start === undefined || comparePlaces(placeOf(other), start) > 0))
+        this.#duplicates.add(copyKey(other))
     return merged
   }
 
-  /** Copies before the start were visited on earlier pages. */
-  #noteDuplicate(copy: Copy): void {
-    const start = this.#start
-    if (start === null || this.#compareToStart(copy, start.after) > 0) this.#duplicates.add(copyKey(copy))
-  }
-
-  #duplicatesAhead(): number {
+  #duplicatesInLookahead(): number {
     let count = 0
     for (const listingId of new Set([...this.#repeated, ...this.#emitted.keys()])) {
-      const copies = [this.#ahead.get(listingId) ?? []].flat()
+      const copies = [this.#lookahead.get(listingId) ?? []].flat()
       const emitted = this.#emitted.get(listingId) ?? NO_LISTINGS
       const listings = emitted.map((listing) => ({ ...listing, storefronts: [...listing.storefronts] }))
       for (const copy of copies.sort(byPlace)) {
@@ -295,7 +282,6 @@ export class MergedSequence {
 }
 
 const NO_LISTINGS: readonly KnownListing[] = []
-const ONE_GROUP: readonly Copy[][] = [[]]
 
 type Place = ResumePoint['after']
 

@@ -1,9 +1,10 @@
 import { type Identity, isSameListing } from '../domain/listing-identity.ts'
 import { differ } from '../domain/listing-terms.ts'
 import type { Item, NamedSource } from '../domain/reading.ts'
+import { SourceError } from '../domain/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import type { SourceReader } from './source-reader.ts'
-import { rankSources } from './sources.ts'
+import type { Outcome } from './sources.ts'
 
 export type MergedItem = {
   item: Item
@@ -24,25 +25,30 @@ export type MergedItem = {
   position: Micros
 }
 
+export type Copy = {
+  item: Item
+  reader: Pick<SourceReader, 'source' | 'rank' | 'isStale' | 'positionOf' | 'addInvalid'>
+}
+
+/** Of answers to one id, by rank: the first copy decides which listing is shown. */
 export function mergeCopies(
-  answers: readonly { source: NamedSource; items: readonly Item[]; isStale: boolean }[],
+  answers: readonly { outcome: Outcome; items: readonly Item[] }[],
 ): MergedItem | null {
-  const ranked = rankSources(answers.map(({ source }) => source))
-  const copies = answers.flatMap(({ source, items, isStale }) => {
+  const copies = answers.flatMap(({ outcome: { source, result }, items }, rank) => {
     const reader = {
       source,
-      rank: ranked.indexOf(source),
-      isStale,
+      rank,
+      isStale: !(result instanceof SourceError) && result.stale,
       positionOf: ({ position }: Item) => position,
       addInvalid: () => {},
     }
     return items.map((item) => ({ item, reader }))
   })
-  const [best] = copies.sort((a, b) => a.reader.rank - b.reader.rank)
+  const [best] = copies
   if (best === undefined) return null
-  const groups = groupCopies(copies)
-  const group = groups.find((one) => one.includes(best))!
-  return mergeGroup(group, { ranked, conflict: groups.length > 1 })
+  const { group, isConflict } = groupOf(best, copies, [])
+  const ranked = answers.map(({ outcome }) => outcome.source)
+  return mergeGroup(group, { ranked, conflict: isConflict })
 }
 
 /** `group` is ordered by rank. `null` where no copy is readable. */
@@ -50,49 +56,38 @@ export function mergeGroup(
   group: readonly Copy[],
   known: { ranked: readonly NamedSource[]; conflict: boolean; position?: Micros },
 ): MergedItem | null {
-  const shown = readable(group)
+  const shown = firstReadable(group)
   if (shown === null) return null
   const { copy, bytes } = shown
   const { item, reader } = copy
-  const { source } = reader
   const { origin } = item
   const { ranked, conflict, position = item.position } = known
-  const registry = source.name
+  const { name: registry } = reader.source
+  const others = group.length === 1 ? NONE : group.filter((other) => other !== copy)
   const disputed = disputedBy(ranked, copy)
-  if (group.length === 1 && origin === undefined)
-    return {
-      item,
-      bytes,
-      registry,
-      alsoIn: NO_NAMES,
-      stale: reader.isStale,
-      differs: false,
-      conflict,
-      disputed,
-      position,
-    }
-  const own = qualifiedName(source.name, item)
-  const names = [
-    ...(origin?.alsoIn ?? []).map((name) => `${source.name}/${name}`),
-    ...group
-      .filter((other) => other !== copy)
-      .map((other) => qualifiedName(other.reader.source.name, other.item)),
-  ]
+  const within = (names: readonly string[] = NONE) => names.map((name) => `${registry}/${name}`)
   return {
     item,
     bytes,
     registry,
-    alsoIn: [...new Set(names)].filter((name) => name !== own),
+    alsoIn: others.length === 0 && origin === undefined ? NONE : alsoIn(),
     stale: reader.isStale || origin?.stale === true,
-    differs:
-      origin?.differs === true || group.some((other) => other !== copy && hasOtherTerms(item, other.item)),
+    differs: origin?.differs === true || others.some((other) => hasOtherTerms(item, other.item)),
     conflict,
+    disputed: origin === undefined ? disputed : [...disputed, ...within(origin.disputed)],
     position,
-    disputed: [...disputed, ...(origin?.disputed ?? []).map((name) => `${source.name}/${name}`)],
+  }
+
+  function alsoIn(): string[] {
+    const own = qualifiedName(registry, item)
+    const names = others.map((other) => qualifiedName(other.reader.source.name, other.item))
+    return [...new Set([...within(origin?.alsoIn), ...names])].filter((name) => name !== own)
   }
 }
 
-function readable(copies: readonly Copy[]): Shown | null {
+const NONE: readonly never[] = []
+
+function firstReadable(copies: readonly Copy[]): { copy: Copy; bytes: Uint8Array } | null {
   for (const copy of copies) {
     try {
       return { copy, bytes: copy.item.bytes }
@@ -103,11 +98,9 @@ function readable(copies: readonly Copy[]): Shown | null {
   return null
 }
 
-type Shown = { copy: Copy; bytes: Uint8Array }
-
 function disputedBy(ranked: readonly NamedSource[], { item, reader }: Copy): readonly string[] {
   const { publisher, storefrontUrl } = item
-  if (publisher === null) return NO_NAMES
+  if (publisher === null) return NONE
   const names: string[] = []
   for (const { name, storefrontOf } of ranked.slice(0, reader.rank)) {
     const storefront = storefrontOf?.(publisher)
@@ -129,44 +122,41 @@ export function qualifiedName(source: string, { origin }: Pick<Item, 'origin'>):
   return origin === undefined ? source : `${source}/${origin.registry}`
 }
 
-const NO_NAMES: readonly string[] = []
-
-export type Copy = { item: Item; reader: CopySource }
-type CopySource = Pick<SourceReader, 'source' | 'rank' | 'isStale' | 'positionOf' | 'addInvalid'>
-
+/** An emitted listing. */
 export type KnownListing = { publisher: string | null; storefronts: (string | null)[] }
 
 export function newListing({ publisher, storefrontUrl }: Identity): KnownListing {
   return { publisher, storefronts: [storefrontUrl] }
 }
 
+/** The listing of `copy` with what its other copies add. */
 export function newListingOf(
   copy: Copy,
   others: readonly Copy[],
   listings: readonly KnownListing[],
 ): KnownListing {
   const listing = newListing(copy.item)
-  for (const other of groupOf(copy, others, listings).own) addCopy(listing, other.item)
+  if (others.length === 0) return listing
+  for (const other of groupOf(copy, others, listings).group) addCopy(listing, other.item)
   return listing
 }
 
-/** `own`: the copies of the same listing, without those of `listings`, which were emitted before. */
+/** `group`: the copies of the same listing by rank, without those of `listings`, which were emitted before. */
 export function groupOf(
   copy: Copy,
   others: readonly Copy[],
   listings: readonly KnownListing[],
-): { groups: readonly Copy[][]; own: readonly Copy[] } {
+): { group: readonly Copy[]; isConflict: boolean } {
   const all = [copy, ...others.filter((other) => other !== copy)]
-  const groups = groupCopies(all.sort((a, b) => a.reader.rank - b.reader.rank))
-  const group = groups.find((one) => one.includes(copy))!
+  const groups = groupCopies(all.sort(byRank))
+  const own = groups.find((group) => group.includes(copy))!
   const isFree = (other: Copy): boolean =>
     other === copy || !listings.some((listing) => belongs(other.item, listing))
-  return { groups, own: listings.length === 0 ? group : group.filter(isFree) }
+  return { group: own.filter(isFree), isConflict: groups.length > 1 || listings.length > 0 }
 }
 
 /** Known publishers go first, so that a copy without one never joins the listings of two publishers. */
 function groupCopies(copies: readonly Copy[]): Copy[][] {
-  if (copies.length === 1) return [[copies[0]!]]
   const groups: Copy[][] = []
   const known = copies.filter(({ item }) => item.publisher !== null)
   const unknown = copies.filter(({ item }) => item.publisher === null)
@@ -175,7 +165,11 @@ function groupCopies(copies: readonly Copy[]): Copy[][] {
     if (group === undefined) groups.push([copy])
     else group.push(copy)
   }
-  return groups.map((group) => group.sort((a, b) => a.reader.rank - b.reader.rank))
+  return groups.map((group) => group.sort(byRank))
+}
+
+function byRank(a: Copy, b: Copy): number {
+  return a.reader.rank - b.reader.rank
 }
 
 export function belongs({ publisher, storefrontUrl }: Identity, listing: KnownListing): boolean {

@@ -1,65 +1,44 @@
-import type { Reader } from '../domain/api-key.ts'
-import type { Clock } from '../domain/clock.ts'
-import { withDeadline } from '../domain/deadline.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import type { NamedSource } from '../domain/reading.ts'
-import { SourceError } from '../domain/source-error.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import { renderItem } from './envelope.ts'
 import { MergedSequence } from './merge.ts'
 import type { MergedItem } from './merged-item.ts'
 import { assertAnswerable, countReturned, reportOutcomes } from './source-report.ts'
-import { type MergeOptions, type Outcome, skipAsLoop, visibleSources } from './sources.ts'
+import { type MergeRequest, type MergeSettings, type Outcome, visibleSources, withBudget } from './sources.ts'
 
 const CHUNK_BYTES = 64 * 1024
 
-type StreamOptions = { sources: readonly NamedSource[]; budgetMs: number; clock: Clock }
-
-type MergedStream = { outcomes: readonly Outcome[]; lines: AsyncGenerator<Buffer> }
-
 export type StreamListings = (
   query: ListingQuery,
-  asking: { reader: Reader; signal: AbortSignal; options?: MergeOptions },
-) => Promise<MergedStream>
+  request: MergeRequest,
+) => Promise<{ outcomes: readonly Outcome[]; lines: AsyncGenerator<Buffer> }>
 
 /**
  * Reads while sending. A source that exceeds the budget in one round has failed. Rejects as a page does for
  * failures before the first line.
  */
-export function createStreamListings({ sources, budgetMs, clock }: StreamOptions): StreamListings {
+export function createStreamListings({ sources, budgetMs, clock }: MergeSettings): StreamListings {
   return async (query, { reader, signal: caller, options = {} }) => {
-    const visible = visibleSources(sources, reader, options.named)
-    const asked = options.isLoop ? visible.map(skipAsLoop) : visible
-    const sequence = new MergedSequence(asked, query, { cap: endOfMs(clock.now()) })
-    const ms = options.budgetMs ?? budgetMs
-    const next = (): Promise<MergedItem[]> => {
-      const late = () => new SourceError('timeout', `no answer within the budget of ${ms} ms`)
-      return withDeadline({ ms, late, caller }, (signal) => sequence.takeRound(signal))
-    }
+    const visible = visibleSources(sources, reader, options)
+    const sequence = new MergedSequence(visible, query, { cap: endOfMs(clock.now()) })
+    const next = () =>
+      withBudget(options.budgetMs ?? budgetMs, caller, (signal) => sequence.takeRound(signal))
     const first = await next()
     const { outcomes } = sequence
-    const described = reportOutcomes(outcomes, new Map(), clock.now())
-    assertAnswerable({ ...described, outcomes, total: first.length }, options)
-    return { outcomes, lines: renderLines({ sequence, first, next, clock, explain: query.explain }) }
-  }
-}
+    const reports = reportOutcomes(outcomes, new Map(), clock.now())
+    assertAnswerable({ ...reports, outcomes, total: first.length }, options)
+    return { outcomes, lines: renderLines() }
 
-type LinesOptions = {
-  sequence: MergedSequence
-  first: readonly MergedItem[]
-  next: () => Promise<MergedItem[]>
-  clock: Clock
-  explain: boolean | undefined
-}
-
-async function* renderLines({ sequence, first, next, clock, explain }: LinesOptions): AsyncGenerator<Buffer> {
-  const returned = new Map<string, number>()
-  for (let items = first; items.length > 0; items = await next()) {
-    countReturned(items, returned)
-    yield* renderChunks(items)
+    async function* renderLines(): AsyncGenerator<Buffer> {
+      const returned = new Map<string, number>()
+      for (let items = first; items.length > 0; items = await next()) {
+        countReturned(items, returned)
+        yield* renderChunks(items)
+      }
+      const _meta = reportOutcomes(sequence.outcomes, returned, clock.now(), query.explain)
+      yield Buffer.from(`${JSON.stringify({ _meta })}\n`)
+    }
   }
-  const { complete, sources } = reportOutcomes(sequence.outcomes, returned, clock.now(), explain)
-  yield Buffer.from(`${JSON.stringify({ _meta: { complete, sources } })}\n`)
 }
 
 function* renderChunks(items: readonly MergedItem[]): Generator<Buffer> {

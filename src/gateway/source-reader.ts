@@ -73,13 +73,8 @@ export class SourceReader {
     return this.isEnded && (this.#info?.total ?? 0) === 0 && this.#listings.length === 0
   }
 
-  /** Whether `find` finds every copy. */
-  get isWhole(): boolean {
-    return this.#find !== undefined
-  }
-
   /** Read, and not taken. */
-  get ahead(): readonly Item[] {
+  get lookahead(): readonly Item[] {
     return this.#listings.slice(this.#next)
   }
 
@@ -230,22 +225,17 @@ function changedAt(item: Item): Micros {
 
 /** The first total, the worst of the rest. */
 function joinInfo(before: ReadingInfo, more: ReadingInfo): ReadingInfo {
-  const invalid = (before.invalid ?? 0) + (more.invalid ?? 0)
   const worse = more.stale || before.cache?.outcome === 'hit' ? more : before
-  const missing = joinMissing(before.missing, more.missing)
   const { isCurrent: isBeforeCurrent } = before
   const { isCurrent: isMoreCurrent } = more
   return {
-    total: before.total,
+    ...before,
     asOf: Math.min(before.asOf, more.asOf),
     stale: before.stale || more.stale,
-    ...(worse.reason === undefined ? {} : { reason: worse.reason }),
-    ...(worse.cache === undefined ? {} : { cache: worse.cache }),
-    ...(invalid === 0 ? {} : { invalid }),
-    ...(missing === undefined ? {} : { missing }),
-    ...(before.explanation === undefined ? {} : { explanation: before.explanation }),
-    ...(isBeforeCurrent && isMoreCurrent
-      ? { isCurrent: (now?: number) => isBeforeCurrent(now) && isMoreCurrent(now) }
-      : {}),
+    reason: worse.reason,
+    cache: worse.cache,
+    invalid: (before.invalid ?? 0) + (more.invalid ?? 0) || undefined,
+    missing: joinMissing(before.missing, more.missing),
+    isCurrent: isBeforeCurrent && isMoreCurrent && ((now) => isBeforeCurrent(now) && isMoreCurrent(now)),
   }
 }

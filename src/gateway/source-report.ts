@@ -1,42 +1,38 @@
 import type { CacheDecision } from '../domain/freshness.ts'
 import type { MissingSource } from '../domain/missing-source.ts'
-import type { NamedSource, ReadingInfo } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { SourceReason } from '../domain/source-reason.ts'
 import type { SourceDetails, SourceStatus } from '../domain/source-status.ts'
 import { EntrepotError } from '../errors.ts'
-import type { MergedItem } from './merged-item.ts'
 import type { MergeOptions, Outcome } from './sources.ts'
 
 /** `skipped`: the source works, but cannot answer this question. */
-type SourceState = 'loaded' | 'stale' | 'unavailable' | 'not_yet_loaded' | 'skipped'
+export type SourceState = 'loaded' | 'stale' | 'unavailable' | 'not_yet_loaded' | 'skipped'
 
 export type SourceReport = {
   /** `eu/curated` for a source that the gateway `eu` reports as missing. */
   registry: string
   state: SourceState
-  reason?: SourceReason
+  reason?: SourceReason | undefined
   /** With `unsupported_filter`. */
-  filters?: readonly string[]
+  filters?: readonly string[] | undefined
   /** Before paging and deduplication; `null` where unknown. */
   matched?: number | null
-  /** Items of the page. */
-  returned?: number
-  age_seconds?: number
+  /** Items of the page; not 0 for a source that failed after some pages. */
+  returned?: number | undefined
+  age_seconds?: number | undefined
   elapsed_ms?: number
   /** Unreadable items that were dropped. */
-  invalid?: number
+  invalid?: number | undefined
   /** The gateways that reported a missing source. */
-  via?: readonly string[]
-  explain?: ReportedExplanation
-}
-
-type ReportedExplanation = {
-  /** As sent, without paging. */
-  query?: string
-  cache: CacheDecision['outcome'] | 'none'
-  breaker?: SourceDetails['breaker']['state']
-  excluded: Readonly<Record<string, { by_value: number; missing: number }>>
+  via?: readonly string[] | undefined
+  explain?: {
+    /** As sent, without paging. */
+    query?: string | undefined
+    cache: CacheDecision['outcome'] | 'none'
+    breaker?: SourceDetails['breaker']['state'] | undefined
+    excluded: Readonly<Record<string, { by_value: number; missing: number }>>
+  }
 }
 
 /** @param now ms since the Unix epoch */
@@ -46,19 +42,17 @@ export function reportOutcomes(
   now: number,
   explain = false,
 ): { complete: boolean; sources: SourceReport[] } {
-  const sources = outcomes.flatMap((outcome): SourceReport[] => {
-    const { source, result } = outcome
-    const report = reportOutcome(outcome, returned.get(source.name) ?? 0, now)
-    const entry = explain ? { ...report, explain: explainSource(source, result) } : report
-    return [entry, ...(result.missing ?? []).map((missing) => reportMissing(source.name, missing))]
+  const sources = outcomes.flatMap((outcome) => {
+    const { name } = outcome.source
+    const report = reportOutcome(outcome, returned.get(name) ?? 0, now)
+    if (explain) report.explain = explainOutcome(outcome)
+    const { missing = [] } = outcome.result
+    return [report, ...missing.map((entry) => reportMissing(name, entry))]
   })
   return { complete: outcomes.every(isComplete), sources }
 }
 
-export function countReturned(
-  items: readonly MergedItem[],
-  counts: Map<string, number> = new Map(),
-): Map<string, number> {
+export function countReturned(items: readonly { registry: string }[], counts = new Map<string, number>()) {
   for (const { registry } of items) counts.set(registry, (counts.get(registry) ?? 0) + 1)
   return counts
 }
@@ -67,70 +61,28 @@ export function isComplete({ result }: Outcome): boolean {
   return !(result instanceof SourceError) && result.missing === undefined
 }
 
-/** @param returned not 0 for a source that failed after some pages */
-function reportOutcome(
-  {
-    source: { name },
-    result,
-    elapsedMs,
-  }: Pick<Outcome, 'result' | 'elapsedMs'> & { source: { name: string } },
-  returned: number,
-  now: number,
-): SourceReport {
-  return result instanceof SourceError
-    ? reportFailure(name, result, elapsedMs, returned)
-    : reportReading(name, result, { returned, elapsedMs, now })
-}
-
-function reportReading(
-  registry: string,
-  { stale, total, asOf, reason, invalid }: ReadingInfo,
-  { returned, elapsedMs, now }: { returned: number; elapsedMs: number; now: number },
-): SourceReport {
-  return {
-    registry,
-    state: stale ? 'stale' : 'loaded',
-    matched: total,
-    returned,
-    age_seconds: Math.max(0, Math.floor((now - asOf) / 1000)),
-    elapsed_ms: Math.round(elapsedMs),
-    ...(reason === undefined ? {} : { reason }),
-    ...(invalid === undefined ? {} : { invalid }),
+function reportOutcome({ source, result, elapsedMs }: Outcome, returned: number, now: number): SourceReport {
+  const { name: registry } = source
+  const { reason } = result
+  if (!(result instanceof SourceError)) {
+    const { stale, total: matched, asOf, invalid } = result
+    const age_seconds = Math.max(0, Math.floor((now - asOf) / 1000))
+    const elapsed_ms = Math.round(elapsedMs)
+    const state = stale ? 'stale' : 'loaded'
+    return { registry, state, matched, returned, age_seconds, elapsed_ms, reason, invalid }
   }
-}
-
-function reportMissing(
-  gateway: string,
-  { registry, state, reason, ageSeconds, via }: MissingSource,
-): SourceReport {
-  return {
-    registry: `${gateway}/${registry}`,
-    state,
-    ...(reason === undefined ? {} : { reason }),
-    matched: null,
-    returned: 0,
-    ...(ageSeconds === undefined ? {} : { age_seconds: Math.floor(ageSeconds) }),
-    ...(via === undefined ? {} : { via }),
-  }
-}
-
-function reportFailure(
-  registry: string,
-  { reason, filters }: SourceError,
-  elapsedMs: number,
-  returned: number,
-): SourceReport {
-  if (SKIPPING.has(reason))
+  const { filters } = result
+  if (SKIPPING.has(result.reason))
     return {
       registry,
       state: 'skipped',
       reason,
-      ...(filters.length === 0 ? {} : { filters }),
-      ...(returned === 0 ? {} : { returned }),
+      filters: filters.length === 0 ? undefined : filters,
+      returned: returned || undefined,
     }
   return {
     registry,
-    ...(reason === 'not_yet_loaded' ? { state: 'not_yet_loaded' } : { state: 'unavailable', reason }),
+    ...(reason === 'not_yet_loaded' ? { state: reason } : { state: 'unavailable', reason }),
     matched: null,
     returned,
     elapsed_ms: Math.round(elapsedMs),
@@ -144,46 +96,67 @@ const SKIPPING: ReadonlySet<SourceReason> = new Set([
   'loop',
 ])
 
-function explainSource(
-  { breaker }: Pick<NamedSource, 'breaker'>,
-  result: Outcome['result'],
-): ReportedExplanation {
-  const reading = result instanceof SourceError ? null : result
-  const { sent, excluded = [] } = reading?.explanation ?? {}
+function explainOutcome({ source, result }: Outcome): SourceReport['explain'] & object {
+  const { explanation, cache } = result instanceof SourceError ? {} : result
+  const excluded = explanation?.excluded.map(
+    ({ filter, byValue, missing }) => [filter, { by_value: byValue, missing }] as const,
+  )
   return {
-    ...(sent === undefined ? {} : { query: sent }),
-    cache: reading?.cache?.outcome ?? 'none',
-    ...(breaker === undefined ? {} : { breaker: breaker() }),
-    excluded: Object.fromEntries(
-      excluded.map(({ filter, byValue, missing }) => [filter, { by_value: byValue, missing }]),
-    ),
+    query: explanation?.sent,
+    cache: cache?.outcome ?? 'none',
+    breaker: source.breaker?.(),
+    excluded: Object.fromEntries(excluded ?? []),
+  }
+}
+
+function reportMissing(gateway: string, { ageSeconds, ...missing }: MissingSource): SourceReport {
+  const { state, reason, via } = missing
+  const age_seconds = ageSeconds === undefined ? undefined : Math.floor(ageSeconds)
+  return {
+    registry: `${gateway}/${missing.registry}`,
+    state,
+    reason,
+    matched: null,
+    returned: 0,
+    age_seconds,
+    via,
   }
 }
 
 /** An entry of `GET /sources`. */
-export const reportStatus = ({ name, mode, visibility, state, ...status }: SourceStatus) => ({
-  registry: name,
+export function reportStatus({
+  name,
   mode,
   visibility,
   state,
-  age_seconds: status.ageSeconds === null ? null : Math.floor(status.ageSeconds),
-  last_error:
-    status.lastError === null ? null : { reason: status.lastError.reason, at: timeOf(status.lastError.at) },
-  schema_id: status.schemaId,
-  filters: status.filters,
-  listings: status.listings,
-  ...(status.missing === undefined
-    ? {}
-    : { gaps: status.missing.map((entry) => describeMissingSource(name, entry)) }),
-})
-
-function describeMissingSource(name: string, missing: MissingSource) {
-  const { matched: _, returned: __, ...note } = reportMissing(name, missing)
-  return note
+  ageSeconds,
+  lastError,
+  ...rest
+}: SourceStatus) {
+  const { schemaId, filters, listings, missing } = rest
+  return {
+    registry: name,
+    mode,
+    visibility,
+    state,
+    age_seconds: ageSeconds === null ? null : Math.floor(ageSeconds),
+    last_error: lastError && { reason: lastError.reason, at: timeOf(lastError.at) },
+    schema_id: schemaId,
+    filters,
+    listings,
+    gaps: missing?.map((entry) => {
+      const { matched: _, returned: __, ...gap } = reportMissing(name, entry)
+      return gap
+    }),
+  }
 }
 
 /** ISO 8601, of ms since the Unix epoch. */
-export const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString()
+export function timeOf(milliseconds: number): string {
+  return new Date(milliseconds).toISOString()
+}
+
+type Merged = { total: number; sources: readonly SourceReport[]; outcomes: readonly Outcome[] }
 
 /**
  * Refuses an answer that a reader could mistake for "nothing found": from no source, or empty without any
@@ -191,46 +164,42 @@ export const timeOf = (milliseconds: number): string => new Date(milliseconds).t
  * @throws EntrepotError `source_incomplete`, `unavailable` or `timeout`, with `sources` among its members
  */
 export function assertAnswerable(
-  {
-    total,
-    sources,
-    outcomes,
-  }: { total: number; sources: readonly SourceReport[]; outcomes: readonly Outcome[] },
+  { total, sources, outcomes }: Merged,
   { requireAll = false, isLoop = false }: MergeOptions,
 ): void {
   if (requireAll && sources.some(({ state }) => state !== 'loaded'))
-    throw new EntrepotError('source_incomplete', 'Not every Registry has a current answer: see sources', {
-      members: { sources },
-    })
+    throw incompleteError('Not every Registry has a current answer: see sources', sources)
   if (!outcomes.some(hasAnswered)) throw noSourceError(outcomes, sources, isLoop)
-  const upstreams = outcomes.filter((outcome) => outcome.source.mode !== 'local' && !isLoopSkip(outcome))
+  // The gateway where the question began reads the sources itself that were skipped as a loop.
+  const upstreams = outcomes.filter(
+    (outcome) => outcome.source.mode !== 'local' && failureOf(outcome) !== 'loop',
+  )
   if (total === 0 && upstreams.length > 0 && !upstreams.some(hasAnswered) && !isLoop)
     throw noSourceError(upstreams, sources, isLoop)
+}
+
+export function incompleteError(message: string, sources: readonly SourceReport[]): EntrepotError {
+  return new EntrepotError('source_incomplete', message, { members: { sources } })
 }
 
 export function noSourceError(
   failed: readonly Outcome[],
   sources: readonly SourceReport[],
-  isLoop: boolean,
+  isLoop = false,
 ): EntrepotError {
   const members = { sources }
   if (isLoop)
     return new EntrepotError('loop', 'The question has been through this gateway before', { members })
-  const isLate = failed.length > 0 && failed.every(({ result }) => hasReason(result, 'timeout'))
+  const isLate = failed.length > 0 && failed.every((outcome) => failureOf(outcome) === 'timeout')
   return isLate
     ? new EntrepotError('timeout', 'No Registry answered in time: see sources', { members })
     : new EntrepotError('unavailable', 'No Registry could answer: see sources', { members })
 }
 
-/** The gateway where the question began reads that source itself. */
-function isLoopSkip({ result }: Outcome): boolean {
-  return hasReason(result, 'loop')
+function failureOf({ result }: Outcome): SourceReason | null {
+  return result instanceof SourceError ? result.reason : null
 }
 
-function hasReason(result: Outcome['result'], reason: SourceError['reason']): boolean {
-  return result instanceof SourceError && result.reason === reason
-}
-
-function hasAnswered({ result }: Outcome): boolean {
-  return !(result instanceof SourceError)
+function hasAnswered(outcome: Outcome): boolean {
+  return failureOf(outcome) === null
 }

@@ -1,11 +1,18 @@
 import type { Reader } from '../domain/api-key.ts'
+import type { Clock } from '../domain/clock.ts'
+import { withDeadline } from '../domain/deadline.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource, Range, Reading, ReadingInfo, Visibility } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
-import type { Attributes, Trace } from '../domain/trace.ts'
+import type { Trace } from '../domain/trace.ts'
 import { EntrepotError } from '../errors.ts'
 
 export type Outcome = { source: NamedSource; elapsedMs: number; result: ReadingInfo | SourceError }
+
+/** What every kind of merge is made of. */
+export type MergeSettings = { sources: readonly NamedSource[]; budgetMs: number; clock: Clock }
+
+export type MergeRequest = { reader: Reader; signal: AbortSignal; options?: MergeOptions }
 
 export type MergeOptions = {
   /** Default: all visible sources. */
@@ -17,6 +24,34 @@ export type MergeOptions = {
   isLoop?: boolean
 }
 
+/** Private sources are hidden from readers without a valid key. */
+export function maySee(reader: Reader, { visibility }: { visibility: Visibility }): boolean {
+  return visibility === 'public' || reader.kind === 'key'
+}
+
+/** @throws EntrepotError `bad_request`, in the same words for unknown and hidden names */
+export function visibleSources(
+  sources: readonly NamedSource[],
+  reader: Reader,
+  { named = null, isLoop = false }: MergeOptions,
+): NamedSource[] {
+  const visible = sources.filter((source) => maySee(reader, source))
+  const unknown = named?.filter((name) => !visible.some((source) => source.name === name)) ?? []
+  if (unknown.length > 0)
+    throw new EntrepotError(
+      'bad_request',
+      `There is no source ${unknown.map((name) => JSON.stringify(name)).join(', ')}: see GET /sources`,
+    )
+  const selected = named === null ? visible : visible.filter(({ name }) => named.includes(name))
+  return isLoop ? selected.map(skipAsLoop) : selected
+}
+
+function skipAsLoop(source: NamedSource): NamedSource {
+  if (source.mode === 'local') return source
+  const error = new SourceError('loop', 'the question has been through this gateway before')
+  return { ...source, read: () => Promise.reject(error) }
+}
+
 /** This order decides ties of position. */
 export function rankSources<S extends Pick<NamedSource, 'name' | 'priority'>>(sources: readonly S[]): S[] {
   return sources.toSorted(
@@ -24,35 +59,14 @@ export function rankSources<S extends Pick<NamedSource, 'name' | 'priority'>>(so
   )
 }
 
-export function skipAsLoop(source: NamedSource): NamedSource {
-  if (source.mode === 'local') return source
-  return {
-    ...source,
-    read: async () => {
-      throw new SourceError('loop', 'the question has been through this gateway before')
-    },
-  }
-}
-
-/** Private sources are hidden from readers without a valid key. */
-export const maySee = (reader: Reader, { visibility }: { visibility: Visibility }): boolean =>
-  visibility === 'public' || reader.kind === 'key'
-
-/** @throws EntrepotError `bad_request`, in the same words for unknown and hidden names */
-export function visibleSources<S extends Pick<NamedSource, 'name' | 'visibility'>>(
-  sources: readonly S[],
-  reader: Reader,
-  named: readonly string[] | null = null,
-): S[] {
-  const visible = sources.filter((source) => maySee(reader, source))
-  if (named === null) return visible
-  const unknown = named.filter((name) => !visible.some((source) => source.name === name))
-  if (unknown.length > 0)
-    throw new EntrepotError(
-      'bad_request',
-      `There is no source ${unknown.map((name) => JSON.stringify(name)).join(', ')}: see GET /sources`,
-    )
-  return visible.filter(({ name }) => named.includes(name))
+/** Sources without an answer after `ms` have failed as `timeout`. */
+export function withBudget<T>(
+  ms: number,
+  caller: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = () => new SourceError('timeout', `no answer within the budget of ${ms} ms`)
+  return withDeadline({ ms, late, caller }, work)
 }
 
 export function traceSource(source: NamedSource): NamedSource {
@@ -82,22 +96,19 @@ async function readTraced(
   })
   try {
     const reading = await read({ ...query, trace: span }, range, signal)
-    span.set(attributesOf(reading))
+    const { stale, reason, total, listings, asOf, cache } = reading
+    span.set({
+      'entrepot.source.state': stale ? 'stale' : 'loaded',
+      'entrepot.source.matched': total,
+      'entrepot.source.items': listings.length,
+      'entrepot.source.age_seconds': Math.max(0, Math.floor((Date.now() - asOf) / 1000)),
+      ...(cache && { 'entrepot.source.cache': cache.outcome }),
+      ...(reason && { 'entrepot.source.reason': reason }),
+    })
     span.end()
     return reading
   } catch (error) {
     span.end(error instanceof SourceError ? error.reason : 'fault')
     throw error
-  }
-}
-
-function attributesOf({ stale, reason, total, listings, asOf, cache }: Reading): Attributes {
-  return {
-    'entrepot.source.state': stale ? 'stale' : 'loaded',
-    'entrepot.source.matched': total,
-    'entrepot.source.items': listings.length,
-    'entrepot.source.age_seconds': Math.max(0, Math.floor((Date.now() - asOf) / 1000)),
-    ...(cache === undefined ? {} : { 'entrepot.source.cache': cache.outcome }),
-    ...(reason === undefined ? {} : { 'entrepot.source.reason': reason }),
   }
 }

@@ -50,6 +50,11 @@ export function gatewayOver(
   return { page, lines }
 }
 
+/** Without the members that JSON leaves out. */
+export function asSent<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value))
+}
+
 export function idsOfPage({ items }: Pick<MergedPage, 'items'>): string[] {
   return items.map(({ item }) => item.listingId)
 }
