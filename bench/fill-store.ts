@@ -1,6 +1,6 @@
 import { objectMembers } from '../src/json/members.ts'
-import { openRedisStore } from '../src/store/redis.ts'
-import { openSqliteStore } from '../src/store/sqlite.ts'
+import { openRedisStore } from '../src/store/redis/open.ts'
+import { openSqliteStore } from '../src/store/sqlite/store.ts'
 import type { PublishCommand, Store } from '../src/store/store.ts'
 import { generateListings } from './generate-listings.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { createRecoverPool } from '../src/registry/recover-pool.ts'
+import { createRecoverPool } from '../src/registry/signature/recover-pool.ts'
 import type { Bench } from './bench.ts'
 import { startEntrepot } from './children.ts'
 import { publishAtFullSpeed } from './publishing.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { generatePrivateKey } from 'viem/accounts'
 import { loadConfig } from '../src/config.ts'
 import { createContext } from '../src/context.ts'
-import { createRecoverPool } from '../src/registry/recover-pool.ts'
+import { createRecoverPool } from '../src/registry/signature/recover-pool.ts'
 import { type Service, startService } from '../src/service.ts'
 import { fillMarket, type RegistryName } from './fill-market.ts'
 

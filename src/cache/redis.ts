@@ -1,8 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Cluster, Redis } from 'ioredis'
 import type { CacheEntry } from './lru.ts'
-import { decodeEntry, encodeEntry } from './redis-entry.ts'
-import { DROP, KEEP, RELEASE } from './redis-scripts.ts'
 
 type RedisCacheOptions = {
   /** Must fail fast while Redis is away: readers wait for it. */
@@ -118,3 +116,74 @@ function digest(key: string): string {
 function randomWord(): string {
   return randomBytes(12).toString('base64url')
 }
+
+/** Entries of another layout version are misses. */
+const FORMAT = 2
+/** Format, length of the generation, and four times as doubles. */
+const HEADER_BYTES = 2 + 4 * 8
+
+export function encodeEntry({ value, lifetime }: CacheEntry<Uint8Array>, generation: string): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES)
+  const word = Buffer.from(generation)
+  header.writeUInt8(FORMAT, 0)
+  header.writeUInt8(word.length, 1)
+  const { fetchedAt, staleAt, revalidateUntil, deleteAt } = lifetime
+  for (const [n, time] of [fetchedAt, staleAt, revalidateUntil, deleteAt].entries())
+    header.writeDoubleLE(time, 2 + n * 8)
+  return Buffer.concat([header, word, value])
+}
+
+/** `null` for another format or generation, or impossible times. */
+export function decodeEntry(bytes: Buffer, generation: string): CacheEntry<Buffer> | null {
+  if (bytes.length < HEADER_BYTES || bytes[0] !== FORMAT) return null
+  const start = HEADER_BYTES + bytes.readUInt8(1)
+  if (bytes.toString('utf8', HEADER_BYTES, start) !== generation) return null
+  const times = [0, 1, 2, 3].map((n) => bytes.readDoubleLE(2 + n * 8))
+  const [fetchedAt = 0, staleAt = 0, revalidateUntil = 0, deleteAt = 0] = times
+  if (!times.every(Number.isFinite)) return null
+  return { value: copyOf(bytes.subarray(start)), lifetime: { fetchedAt, staleAt, revalidateUntil, deleteAt } }
+}
+
+/** A reply is a slice of a shared buffer, which it would keep alive. */
+function copyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(copy)
+  return copy
+}
+
+export const OVERHEAD_BYTES = 256
+
+/**
+ * Stores a field, then evicts expired fields and, beyond the budget, those that expire next. Times in ms.
+ * KEYS: hash of fields, sorted set of ends, sum of bytes. ARGV: field, value, now, end, budget, life of KEYS.
+ */
+export const KEEP = `
+local fields, ends, bytes = KEYS[1], KEYS[2], KEYS[3]
+local function size(field)
+  local length = redis.call('HSTRLEN', fields, field)
+  return length == 0 and 0 or length + ${OVERHEAD_BYTES}
+end
+local before = size(ARGV[1])
+redis.call('HSET', fields, ARGV[1], ARGV[2])
+redis.call('ZADD', ends, ARGV[4], ARGV[1])
+local total = redis.call('INCRBY', bytes, size(ARGV[1]) - before)
+while true do
+  local first = redis.call('ZRANGE', ends, 0, 0, 'WITHSCORES')
+  if #first == 0 or (total <= tonumber(ARGV[5]) and tonumber(first[2]) > tonumber(ARGV[3])) then break end
+  total = redis.call('DECRBY', bytes, size(first[1]))
+  redis.call('HDEL', fields, first[1])
+  redis.call('ZREM', ends, first[1])
+end
+for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[6]) end
+return total`
+
+/** Empties the group under a new generation. KEYS: the same. ARGV: field, generation, life. */
+export const DROP = `
+redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return redis.call('PEXPIRE', KEYS[1], ARGV[3])`
+
+/** Releases the lock only if it is ours: it may have expired and been taken by another replica. */
+export const RELEASE = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`

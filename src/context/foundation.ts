@@ -7,9 +7,9 @@ import { RequestMetrics } from '../http/metrics/request-metrics.ts'
 import { TracedRequests } from '../http/middleware/tracing.ts'
 import type { SourceList } from '../http/routes/sources.ts'
 import { createLogger, LogDestination, type Logger, STDERR } from '../log.ts'
-import { createRecoverPool } from '../registry/recover-pool.ts'
-import type { RecoverAddress } from '../registry/signature.ts'
-import type { RedisCounters } from '../store/redis-counters.ts'
+import { createRecoverPool } from '../registry/signature/recover-pool.ts'
+import type { RecoverAddress } from '../registry/signature/signature.ts'
+import type { RedisCounters } from '../store/redis/open.ts'
 import type { Store } from '../store/store.ts'
 import { StoreHealth } from '../store/store-health.ts'
 import { NameResolver } from '../upstream/http/lookup.ts'
@@ -106,10 +106,10 @@ export async function openFoundation(
 /** Loads only the adapter in use, for a quick start. */
 async function openStore(url: string, log: Logger): Promise<Store> {
   if (url.startsWith(SQLITE)) {
-    const { openSqliteStore } = await import('../store/sqlite.ts')
+    const { openSqliteStore } = await import('../store/sqlite/store.ts')
     return openSqliteStore(url.slice(SQLITE.length))
   }
-  const { openRedisStore } = await import('../store/redis.ts')
+  const { openRedisStore } = await import('../store/redis/open.ts')
   const { store, warnings } = await openRedisStore(url)
   for (const warning of warnings) log.warn(warning)
   return store
@@ -117,13 +117,13 @@ async function openStore(url: string, log: Logger): Promise<Store> {
 
 async function openTracing({ tracing }: Config, log: Logger) {
   if (tracing === null) return null
-  const { openTracer } = await import('../tracing/open-tracer.ts')
+  const { openTracer } = await import('../tracing/tracer.ts')
   return openTracer(tracing, log)
 }
 
 async function openCounters(url: string): Promise<RedisCounters | null> {
   if (url.startsWith(SQLITE)) return null
-  const { openRedisCounters } = await import('../store/redis-counters.ts')
+  const { openRedisCounters } = await import('../store/redis/open.ts')
   return openRedisCounters(url)
 }
 

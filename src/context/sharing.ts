@@ -59,7 +59,7 @@ async function openRedis(url: string, memory: MemoryBudget, now: () => number) {
     import('../cache/redis.ts'),
     import('../cache/redis-breaker-state.ts'),
     import('../cache/redis-snapshot.ts'),
-    import('../store/redis-connection.ts'),
+    import('../store/redis/connection.ts'),
   ])
   const client = connection.counterClient(url)
   const snapshots = connection.commandClient(url)

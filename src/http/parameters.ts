@@ -7,7 +7,7 @@ import { readBoolean } from '../filter-spec/literal.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
 import { decodeQuery } from '../filter-spec/query-string.ts'
 import { GATEWAY_PARAMETERS, REGISTRY_PARAMETERS } from '../filter-spec/reserved.ts'
-import { invalid } from '../registry/refusals.ts'
+import { invalid } from '../registry/errors.ts'
 import type { IntegerParameter, RouteParameter } from './route.ts'
 
 export const LIMIT: IntegerParameter = {

@@ -1,11 +1,8 @@
 import { formatTimestamp, parseTimestamp } from '../domain/timestamp.ts'
-import { apiCreditsDetails } from './api-credits.ts'
-import { lifecycleOf } from './lifecycle.ts'
-import { negotiationOf } from './negotiation.ts'
+import type { JsonObject } from '../json/value.ts'
+import { advertisedRate, apiCreditsDetails, notStarted, virtualMachineDetails } from './details.ts'
 import { countOf, type FoundListing, firstOf, membersOf, type StorefrontView, textOf } from './observation.ts'
-import { pricingOf } from './pricing.ts'
-import type { Kind, PresentationRecord } from './record.ts'
-import { virtualMachineDetails } from './virtual-machine.ts'
+import type { Kind, NegotiationEntry, PresentationRecord, Quantity, Step } from './record.ts'
 
 export class UnpresentableError extends Error {}
 
@@ -81,3 +78,99 @@ function settlementOf({ listing }: FoundListing): PresentationRecord['settlement
     mechanism: address === null ? null : `on-chain escrow ${address}`,
   }
 }
+
+const lifecycleOf = (
+  listing: JsonObject,
+  { mode }: PresentationRecord['pricing'],
+): PresentationRecord['lifecycle'] => ({
+  advertised: advertised(listing),
+  proposed: notStarted('no proposal by a buyer'),
+  // A listed price cannot be negotiated, so it is never countered.
+  countered:
+    mode === 'listed'
+      ? { status: 'not-applicable', label: 'the listed price is taken or left' }
+      : notStarted('no counter-offer by the seller'),
+  agreed: notStarted('no agreement'),
+  settled: notStarted('no escrow'),
+  fulfilled: notStarted('nothing delivered'),
+  resolved: notStarted('nothing to resolve'),
+})
+
+const advertised = ({ status }: JsonObject): Step =>
+  status === 'open'
+    ? { status: 'current', label: 'advertised and open' }
+    : { status: 'complete', label: `advertised, now ${textOf(status) ?? 'of unknown status'}` }
+
+/** Only the seller's advertisement is public. Listings do not hold the signature of their publish. */
+const negotiationOf = (
+  { advertised_rate: amount }: PresentationRecord['pricing'],
+  publishedAt: string,
+): NegotiationEntry[] => [
+  {
+    stage: 'advertised',
+    status: 'shown',
+    actor: 'seller',
+    round: null,
+    signature: null,
+    occurred_at: publishedAt,
+    amount,
+  },
+  ...PRIVATE_STAGES.map((stage) => ({
+    stage,
+    status: 'not-applicable' as const,
+    actor: null,
+    round: null,
+    signature: null,
+    occurred_at: null,
+    amount: null,
+  })),
+]
+
+const PRIVATE_STAGES = ['buyer-proposed', 'seller-countered', 'agreed'] as const
+
+function pricingOf(
+  listing: JsonObject,
+  storefront: StorefrontView,
+  quantity: Quantity | null,
+): PresentationRecord['pricing'] {
+  const advertised = advertisedRate(listing)
+  return {
+    mode: negotiates(storefront) || advertised === null ? 'configured-negotiation' : 'listed',
+    advertised_rate: advertised?.rate ?? null,
+    advertised_unit: advertised?.unit ?? null,
+    quantity,
+    duration: longestDuration(listing),
+    constraints: constraintsOf(listing),
+  }
+}
+
+/** Storefronts publish their strategy; without one, the listed price is fixed. */
+function negotiates({ status }: StorefrontView): boolean {
+  const strategy = textOf(membersOf(status?.checks).negotiation_strategy)
+  return strategy !== null && strategy !== 'unconfigured'
+}
+
+function longestDuration({ max_duration_seconds: seconds }: JsonObject): Quantity | null {
+  const decimal = countOf(seconds)
+  return decimal === null ? null : { decimal, unit: 'second', display: `at most ${decimal} seconds` }
+}
+
+function constraintsOf(listing: JsonObject): string[] {
+  const seconds = countOf(listing.max_duration_seconds)
+  const oracle = textOf(listing.oracle_address)
+  return [
+    ...(seconds === null ? [] : [`duration at most ${seconds} seconds`]),
+    ...objects(listing.accepted_escrows).map(
+      (escrow) => `escrow ${textOf(escrow.escrow_address) ?? 'without address'} on ${chainOf(escrow)}`,
+    ),
+    ...objects(listing.demands).map(
+      (demand) => `demand by arbiter ${textOf(demand.arbiter) ?? 'without address'} on ${chainOf(demand)}`,
+    ),
+    ...(oracle === null ? [] : [`oracle ${oracle}`]),
+  ]
+}
+
+const objects = (value: JsonObject[string] | undefined): JsonObject[] =>
+  Array.isArray(value) ? value.map(membersOf) : []
+
+const chainOf = ({ chain_name: chain }: JsonObject): string => textOf(chain) ?? 'any chain'

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { NEGOTIATION_STAGES } from './stages.ts'
 
 /** docs/protocol.md#11-storefronts-and-presentation-records. Texts that are not shown are `null`. */
 const text = z.string().min(1)
@@ -19,7 +18,7 @@ const quantity = z.strictObject({
 const STEP_STATUSES = ['complete', 'current', 'not-started', 'not-applicable'] as const
 const step = z.strictObject({ status: z.enum(STEP_STATUSES), label: text })
 
-const stage = z.enum(NEGOTIATION_STAGES)
+const stage = z.enum(['advertised', 'buyer-proposed', 'seller-countered', 'agreed'])
 const timestamp = z.iso.datetime({ precision: null })
 
 const negotiationEntry = z.discriminatedUnion('status', [

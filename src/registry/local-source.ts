@@ -1,6 +1,7 @@
 import type { ListingQuery, PageQuery } from '../domain/query.ts'
 import type { Item, Source } from '../domain/reading.ts'
-import type { Filter } from '../filter-spec/filter.ts'
+import type { SourceStatus } from '../domain/source-status.ts'
+import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import { type IndexedListings, IndexSource } from '../listing-index/index-source.ts'
 import type { IndexRow } from '../listing-index/listing-index.ts'
 import type { Projection } from './projection.ts'
@@ -65,3 +66,17 @@ function toItem({ bytes, listingId, createdAt, publisherId }: IndexRow, projecti
     publisher: publisher?.identifier ?? null,
   }
 }
+
+export const localStatus =
+  (name: string, spec: FilterSpec, replica: Replica): (() => SourceStatus) =>
+  () => ({
+    name,
+    mode: 'local',
+    visibility: 'public',
+    state: 'loaded',
+    ageSeconds: 0,
+    lastError: null,
+    schemaId: spec.schema?.id ?? null,
+    filters: [...spec.filters.keys()],
+    listings: replica.projection.listings.count('open'),
+  })

@@ -6,7 +6,6 @@ import { JsonScanner } from '../json/scanner.ts'
 import { type IndexRow, ListingIndex } from '../listing-index/listing-index.ts'
 import type { Change } from '../store/store.ts'
 import type { BlockSetting } from './build-block.ts'
-import { inTurns } from './in-turns.ts'
 import { RowBuffer } from './row-buffer.ts'
 
 export class Projection {
@@ -118,4 +117,16 @@ function withStorefrontUrl(row: IndexRow, storefrontUrl: string | null): Uint8Ar
   return url.equals(bytes.subarray(start, end))
     ? null
     : Buffer.concat([bytes.subarray(0, start), url, bytes.subarray(end)])
+}
+
+/** About a millisecond of work on listings. */
+export const PER_TURN = 64
+
+/** Yields to the event loop after every `PER_TURN` values. */
+export async function* inTurns<T>(values: Iterable<T>): AsyncGenerator<T> {
+  let count = 0
+  for (const value of values) {
+    if (++count % PER_TURN === 0) await new Promise(setImmediate)
+    yield value
+  }
 }

@@ -1,8 +1,7 @@
 import type { Clock } from '../domain/clock.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Logger } from '../log.ts'
-import { StoreUnavailable } from './failures.ts'
-import type { Store } from './store.ts'
+import { type Store, StoreUnavailable } from './store.ts'
 
 const PING_INTERVAL = 1000
 

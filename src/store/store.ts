@@ -3,6 +3,7 @@ import type { ListingFields, ListingRecord, ListingStatus, PublishReceipt } from
 import type { PackedListings } from '../domain/packed-listings.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import type { Micros } from '../domain/timestamp.ts'
+import { EntrepotError } from '../errors.ts'
 
 /**
  * Each mutation is atomic, changelog entry included, and durable when it resolves. Times rise strictly with
@@ -140,3 +141,25 @@ export type RemoveCommand = { identity: Identity; listingId: string; use: Signat
 export type RemoveOutcome = { outcome: 'removed' | 'not_found' | 'not_owner' | 'signature_reused' }
 
 export type NewKey = { name: string; scope: KeyScope; hash: string }
+
+/** Seconds; `Retry-After` (RFC 9110 section 10.2.3). */
+const RETRY_AFTER = '5'
+
+/** The replay guard makes it safe to send the same request again. */
+export class StoreUnavailable extends EntrepotError {
+  /** A few words without paths and values. */
+  readonly reason: string
+
+  constructor(reason: string, cause?: unknown) {
+    const detail =
+      `The store cannot be used right now (${reason}). Nothing was acknowledged; the very same request may be sent ` +
+      'again later.'
+    super('unavailable', detail, { cause, headers: { 'Retry-After': RETRY_AFTER } })
+    this.reason = reason
+  }
+}
+
+export const storeUnavailable = (reason: string, cause?: unknown): StoreUnavailable =>
+  new StoreUnavailable(reason, cause)
+
+export const storeClosed = (): StoreUnavailable => storeUnavailable('this process is stopping')

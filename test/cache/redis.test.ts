@@ -1,6 +1,5 @@
 import test from 'ava'
-import { PAUSE_MS } from '../../src/cache/redis.ts'
-import { OVERHEAD_BYTES } from '../../src/cache/redis-scripts.ts'
+import { OVERHEAD_BYTES, PAUSE_MS } from '../../src/cache/redis.ts'
 import { systemClock } from '../../src/domain/clock.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { startRedis, testRedis } from '../helpers/redis.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ExecutionContext } from 'ava'
 import { RedisCache } from '../../src/cache/redis.ts'
-import { commandClient, connected } from '../../src/store/redis-connection.ts'
+import { commandClient, connected } from '../../src/store/redis/connection.ts'
 import type { ManualClock } from './manual-clock.ts'
 
 /** A connection that fails fast without Redis, closed when the test ends. */

@@ -6,7 +6,7 @@ import type { ExecutionContext } from 'ava'
 import { loadConfig } from '../../src/config.ts'
 import type { Overrides } from '../../src/context/foundation.ts'
 import { createContext } from '../../src/context.ts'
-import { recoverAddress } from '../../src/registry/recover-address.ts'
+import { recoverAddress } from '../../src/registry/signature/recover-address.ts'
 import { startService } from '../../src/service.ts'
 
 export type RunningService = {

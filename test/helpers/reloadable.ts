@@ -5,7 +5,7 @@ import type { ExecutionContext } from 'ava'
 import { loadConfig } from '../../src/config.ts'
 import type { Overrides } from '../../src/context/foundation.ts'
 import { type Context, createContext } from '../../src/context.ts'
-import { recoverAddress } from '../../src/registry/recover-address.ts'
+import { recoverAddress } from '../../src/registry/signature/recover-address.ts'
 import { startService } from '../../src/service.ts'
 import { type RunningService, send } from './registry.ts'
 

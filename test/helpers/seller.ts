@@ -1,5 +1,5 @@
 import { privateKeyToAccount } from 'viem/accounts'
-import { type Operation, signedMessage } from '../../src/registry/signature.ts'
+import { type Operation, signedMessage } from '../../src/registry/signature/signature.ts'
 import { type Reply, send } from './registry.ts'
 
 /** Public Anvil accounts, without money. */

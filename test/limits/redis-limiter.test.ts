@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import test from 'ava'
 import { createLimiter } from '../../src/limits/limiter.ts'
-import { openRedisCounters, type RedisCounters } from '../../src/store/redis-counters.ts'
+import { openRedisCounters, type RedisCounters } from '../../src/store/redis/open.ts'
 import { startRedis, startRedisCluster } from '../helpers/redis.ts'
 
 const LIMITS = { anonymousPerMinute: 0, readKeyPerMinute: 4, publishPerMinute: 300, trustedProxies: [] }

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { type JsonObject, parseJson } from '../../src/json/value.ts'
-import { type Candidate, createShapeCheck } from '../../src/registry/listing-shape.ts'
+import { type Candidate, createShapeCheck } from '../../src/registry/write/listing-shape.ts'
 import { jsonText } from '../helpers/json-text.ts'
 
 const candidate = (members: Partial<Candidate> = {}): Candidate => ({

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { EntrepotError } from '../../src/errors.ts'
 import { Replica } from '../../src/registry/replica.ts'
-import { openSqliteStore } from '../../src/store/sqlite.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { published, publishOf, removeOf } from '../store/contract/subject.ts'

@@ -1,7 +1,6 @@
 import test from 'ava'
 import type { ListingRecord } from '../../src/domain/listing.ts'
-import { PER_TURN } from '../../src/registry/in-turns.ts'
-import { Projection } from '../../src/registry/projection.ts'
+import { PER_TURN, Projection } from '../../src/registry/projection.ts'
 import { FIXED_TIME, openMarket } from '../helpers/market.ts'
 import { filterOn } from '../listing-index/model.ts'
 

@@ -67,7 +67,7 @@ test('a thread that the system refuses at once is no other case', async (t) => {
   t.teardown(() => pool.close())
   await t.throwsAsync(pool.run(1), UNAVAILABLE)
   t.is(faults.length, 1)
-  options.file = new URL('../../src/registry/recover-worker.ts', import.meta.url)
+  options.file = new URL('../../src/registry/signature/recover-worker.ts', import.meta.url)
   const signature = { r: 5n, s: 5n, yParity: 0 }
   t.is(await pool.run({ message: 'm', signature }), null, 'a thread has run the task')
 })

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { Redis } from 'ioredis'
-import { openRedisStore } from '../../src/store/redis.ts'
+import { openRedisStore } from '../../src/store/redis/open.ts'
 import { startRedis } from '../helpers/redis.ts'
 import { Picture } from './contract/picture.ts'
 import { loaded, published, publishOf, replayed } from './contract/subject.ts'

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { Redis } from 'ioredis'
-import { openRedisStore } from '../../src/store/redis.ts'
+import { openRedisStore } from '../../src/store/redis/open.ts'
 import { startRedis } from '../helpers/redis.ts'
 import { BOB, published, publishOf, removeOf } from './contract/subject.ts'
 

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { Redis } from 'ioredis'
 import { ConfigError } from '../../src/errors.ts'
-import { openRedisStore } from '../../src/store/redis.ts'
+import { openRedisStore } from '../../src/store/redis/open.ts'
 import { startRedis } from '../helpers/redis.ts'
 
 const redis = await startRedis()

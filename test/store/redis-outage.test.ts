@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { Redis } from 'ioredis'
-import { openRedisStore } from '../../src/store/redis.ts'
+import { openRedisStore } from '../../src/store/redis/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type OwnRedis, startRedis, startRedisCluster } from '../helpers/redis.ts'
 import { Picture } from './contract/picture.ts'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import test, { type ExecutionContext } from 'ava'
 import { ConfigError } from '../../src/errors.ts'
-import { openSqliteStore } from '../../src/store/sqlite.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { loaded, published, publishOf } from './contract/subject.ts'
 
 function inDirectory(t: ExecutionContext, name = 'entrepot.db'): string {
@@ -103,7 +103,7 @@ test('a clock that is set back does not turn times back', async (t) => {
 test('processes that create one file together all find it', async (t) => {
   const path = inDirectory(t, 'new/entrepot.db')
   const program = `
-    import { openSqliteStore } from ${JSON.stringify(join(import.meta.dirname, '../../src/store/sqlite.ts'))}
+    import { openSqliteStore } from ${JSON.stringify(join(import.meta.dirname, '../../src/store/sqlite/store.ts'))}
     const store = openSqliteStore(process.argv[1])
     const key = await store.seedKey({ name: 'bootstrap', scope: 'write', hash: 'hash' })
     await store.close()

@@ -1,7 +1,7 @@
 import { safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
-import { createShapeCheck, type ShapeCheck } from '../../registry/listing-shape.ts'
+import { createShapeCheck, type ShapeCheck } from '../../registry/write/listing-shape.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type DraftListing, readListingFile } from '../listing-file.ts'
 import { print, printJson, printStatus, type Terminal } from '../output/terminal.ts'

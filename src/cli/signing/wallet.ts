@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { type Operation, signedMessage } from '../../registry/signature.ts'
+import { type Operation, signedMessage } from '../../registry/signature/signature.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import type { Reader } from '../../domain/api-key.ts'
 import type { Limiter, LimitState } from '../../domain/limiter.ts'
-import { rateLimited } from '../../registry/refusals.ts'
+import { rateLimited } from '../../registry/errors.ts'
 import type { Gate } from '../route.ts'
 
 /** Rate limit headers of the answer; `null` if nothing is counted. */

@@ -1,7 +1,0 @@
-import { recoverAddress } from './recover-address.ts'
-import type { Signature } from './signature.ts'
-import { serveTasks } from './worker-task.ts'
-
-export type RecoverRequest = { message: string; signature: Signature }
-
-serveTasks(({ message, signature }: RecoverRequest) => recoverAddress(message, signature))

@@ -1,0 +1,7 @@
+import { serveTasks } from '../worker-task.ts'
+import { recoverAddress } from './recover-address.ts'
+import type { Signature } from './signature.ts'
+
+export type RecoverRequest = { message: string; signature: Signature }
+
+serveTasks(({ message, signature }: RecoverRequest) => recoverAddress(message, signature))

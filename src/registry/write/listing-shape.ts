@@ -1,0 +1,197 @@
+import type { ErrorObject } from 'ajv'
+import { type ListingFields, NEW_LISTING_FIELDS } from '../../domain/listing.ts'
+import type { Violation } from '../../errors.ts'
+import { compileListingShape } from '../../filter-spec/listing-shape.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+
+export type ShapeCheck = (candidate: Candidate) => Violation[]
+
+/** Without the oracle in a dry run, as in the deployed protocol. */
+export type Candidate = {
+  listing_id: string
+  storefront_url: string | null
+  offer_resource: JsonValue
+  accepted_escrows: JsonValue
+  demands: JsonValue
+  max_duration_seconds: JsonValue
+  oracle_address?: JsonValue
+}
+
+/**
+ * Null members count as absent, at every depth.
+ * @throws Error with the reason why `shape` is not a JSON Schema 2020-12
+ */
+export function createShapeCheck(shape: Readonly<Record<string, unknown>>): ShapeCheck {
+  const validate = compileListingShape(shape)
+  return (candidate) => {
+    const checked = withoutNulls(candidate) as JsonObject
+    return validate(withPlainNumbers(checked)) ? [] : describeViolations(validate.errors ?? [], checked)
+  }
+}
+
+/** Members come from `fields`, else from the stored listing, else from a new one's defaults. */
+export function candidateOf(
+  listingId: string,
+  storefrontUrl: string | null,
+  fields: Partial<ListingFields>,
+  stored: JsonObject | null,
+): Candidate {
+  const value = (member: keyof ListingFields, name: keyof Candidate): JsonValue => {
+    const text = fields[member]
+    return text === undefined ? (stored?.[name] ?? parseJson(NEW_LISTING_FIELDS[member])) : parseJson(text)
+  }
+  return {
+    listing_id: listingId,
+    storefront_url: storefrontUrl,
+    offer_resource: value('offerResource', 'offer_resource'),
+    accepted_escrows: value('acceptedEscrows', 'accepted_escrows'),
+    demands: value('demands', 'demands'),
+    max_duration_seconds: value('maxDurationSeconds', 'max_duration_seconds'),
+    oracle_address: value('oracleAddress', 'oracle_address'),
+  }
+}
+
+function withoutNulls(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) =>
+      member === null ? [] : [[name, withoutNulls(member)]],
+    ),
+  )
+}
+
+/** The validator lacks bigint; a shape's bounds are doubles anyway. */
+function withPlainNumbers(value: JsonValue): JsonValue {
+  if (typeof value === 'bigint') return Number(value)
+  if (Array.isArray(value)) return value.map(withPlainNumbers)
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withPlainNumbers(member)]))
+}
+
+const MAX_VIOLATIONS = 1000
+const MAX_SHOWN_CHARACTERS = 200
+
+/** In the deployed protocol's words, sorted by path (`accepted_escrows[0].escrow_address` or `<root>`). */
+function describeViolations(errors: readonly ErrorObject[], candidate: JsonObject): Violation[] {
+  const found = errors.filter(isFinding).map((error) => {
+    const steps = stepsOf(error.instancePath)
+    return {
+      steps,
+      violation: { path: dotted(steps, candidate), message: messageOf(error, steps, candidate) },
+    }
+  })
+  found.sort((a, b) => compareSteps(a.steps, b.steps))
+  const violations = found.slice(0, MAX_VIOLATIONS).map(({ violation }) => violation)
+  const rest = found.length - violations.length
+  return rest === 0 ? violations : [...violations, { path: '<root>', message: `and ${rest} more violations` }]
+}
+
+/** Like the deployed protocol, leaves out the branches of a failed choice, and a conditional's `if`. */
+const isFinding = ({ keyword, schemaPath }: ErrorObject): boolean =>
+  keyword !== 'if' &&
+  keyword !== 'propertyNames' &&
+  !/\/(anyOf|oneOf)\/\d+\/|(?<!\/properties)\/contains\//.test(schemaPath)
+
+const stepsOf = (pointer: string): string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+
+function dotted(steps: readonly string[], candidate: JsonObject): string {
+  let path = ''
+  let value: JsonValue | undefined = candidate
+  for (const step of steps) {
+    path += Array.isArray(value) ? `[${step}]` : `${path === '' ? '' : '.'}${step}`
+    value = memberOf(value, step)
+  }
+  return path === '' ? '<root>' : path
+}
+
+function memberOf(value: JsonValue | undefined, step: string): JsonValue | undefined {
+  if (Array.isArray(value)) return value[Number(step)]
+  return isJsonObject(value) ? value[step] : undefined
+}
+
+function compareSteps(a: readonly string[], b: readonly string[]): number {
+  for (let n = 0; n < Math.min(a.length, b.length); n++) {
+    const [one, other] = [a[n]!, b[n]!]
+    if (one === other) continue
+    const bothNumbers = /^\d+$/.test(one) && /^\d+$/.test(other)
+    return bothNumbers ? Number(one) - Number(other) : one < other ? -1 : 1
+  }
+  return a.length - b.length
+}
+
+type Parameters = Readonly<Record<string, unknown>>
+type Sentence = (instance: string, params: Parameters) => string
+
+function messageOf(error: ErrorObject, steps: readonly string[], candidate: JsonObject): string {
+  const sentence = SENTENCES[error.keyword]
+  if (sentence === undefined) return error.message ?? error.keyword
+  const value = steps.reduce<JsonValue | undefined>(memberOf, candidate)
+  return sentence(show(error.propertyName ?? value ?? null), error.params)
+}
+
+/** Python jsonschema's messages. `limit` and the like are ajv's names. */
+const SENTENCES: Readonly<Record<string, Sentence>> = {
+  required: (_, { missingProperty }) => `${show(missingProperty)} is a required property`,
+  type: (instance, { type }) => `${instance} is not of type ${[type].flat().map(show).join(', ')}`,
+  enum: (instance, { allowedValues }) => `${instance} is not one of ${show(allowedValues)}`,
+  const: (_, { allowedValue }) => `${show(allowedValue)} was expected`,
+  minItems: (instance, { limit }) => `${instance} ${limit === 1 ? 'should be non-empty' : 'is too short'}`,
+  minLength: (instance, { limit }) => `${instance} ${limit === 1 ? 'should be non-empty' : 'is too short'}`,
+  minProperties: (instance, { limit }) =>
+    `${instance} ${limit === 1 ? 'should be non-empty' : 'does not have enough properties'}`,
+  maxItems: (instance, { limit }) => `${instance} ${limit === 0 ? 'is expected to be empty' : 'is too long'}`,
+  maxLength: (instance, { limit }) =>
+    `${instance} ${limit === 0 ? 'is expected to be empty' : 'is too long'}`,
+  maxProperties: (instance, { limit }) =>
+    `${instance} ${limit === 0 ? 'is expected to be empty' : 'has too many properties'}`,
+  minimum: (instance, { limit }) => `${instance} is less than the minimum of ${show(limit)}`,
+  maximum: (instance, { limit }) => `${instance} is greater than the maximum of ${show(limit)}`,
+  exclusiveMinimum: (instance, { limit }) =>
+    `${instance} is less than or equal to the minimum of ${show(limit)}`,
+  exclusiveMaximum: (instance, { limit }) =>
+    `${instance} is greater than or equal to the maximum of ${show(limit)}`,
+  multipleOf: (instance, { multipleOf }) => `${instance} is not a multiple of ${show(multipleOf)}`,
+  pattern: (instance, { pattern }) => `${instance} does not match ${show(pattern)}`,
+  uniqueItems: (instance) => `${instance} has non-unique elements`,
+  contains: (instance) => `${instance} does not contain items matching the given schema`,
+  not: (instance) => `${instance} should not be valid under the given schema`,
+  anyOf: (instance) => `${instance} is not valid under any of the given schemas`,
+  oneOf: (instance, { passingSchemas }) =>
+    `${instance} is ${passingSchemas ? 'valid under more than one' : 'not valid under any'} of the given schemas`,
+  additionalProperties: (_, { additionalProperty }) =>
+    `Additional properties are not allowed (${show(additionalProperty)} was unexpected)`,
+  unevaluatedProperties: (_, { unevaluatedProperty }) =>
+    `Unevaluated properties are not allowed (${show(unevaluatedProperty)} was unexpected)`,
+  dependentRequired: (_, { missingProperty, property }) =>
+    `${show(missingProperty)} is a dependency of ${show(property)}`,
+  'false schema': (instance) => `False schema does not allow ${instance}`,
+}
+
+function show(value: unknown): string {
+  const text = render(value, MAX_SHOWN_CHARACTERS)
+  return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text
+}
+
+/** Stops soon after `budget` characters: a large value costs no more than a small one. */
+function render(value: unknown, budget: number): string {
+  if (typeof value === 'string') return `'${value.slice(0, budget + 1)}'`
+  if (value === true) return 'True'
+  if (value === false) return 'False'
+  if (Array.isArray(value)) return `[${joined(value, budget, (one) => render(one, budget))}]`
+  if (!isJsonObject(value)) return value === null ? 'None' : String(value)
+  return `{${joined(Object.keys(value), budget, (name) => `${render(name, budget)}: ${render(value[name], budget)}`)}}`
+}
+
+function joined<Part>(parts: readonly Part[], budget: number, one: (part: Part) => string): string {
+  let text = ''
+  for (const [n, part] of parts.entries()) {
+    if (text.length > budget) break
+    text += n === 0 ? one(part) : `, ${one(part)}`
+  }
+  return text
+}

@@ -1,0 +1,113 @@
+import { MAX_LISTING_BYTES, type PublishReceipt } from '../../domain/listing.ts'
+import type { Violation } from '../../errors.ts'
+import type { PublishCommand } from '../../store/store.ts'
+import { invalid, listingTooLarge, notOwner, signatureReused, tooManyListings } from '../errors.ts'
+import { inTurns } from '../projection.ts'
+import { countMutation, type Verified, verifyClaim } from '../signature/signature.ts'
+import { type Publishing, writeChecked } from './checked-write.ts'
+import {
+  type JsonBody,
+  readFields,
+  readIdentifier,
+  readListingId,
+  readScheme,
+  readStatus,
+  readStorefrontUrl,
+  requireScalars,
+} from './request.ts'
+
+type Published = { receipt: PublishReceipt; warnings: readonly Violation[] }
+
+/**
+ * Checks in the deployed protocol's order and writes after the last check. Resolves when it is readable here.
+ * @throws EntrepotError in the deployed protocol's words; `invalid` has every violation of an enforced shape
+ */
+export async function publishListing(body: JsonBody, publishing: Publishing): Promise<Published> {
+  const { store, replica } = publishing
+  const { value } = body
+  const identifier = readIdentifier(value)
+  const verified = await verifyClaim(
+    {
+      operation: 'create_listing',
+      subject: identifier,
+      signer: identifier,
+      scheme: readScheme(value),
+      signature: value.signature,
+      timestamp: value.timestamp,
+      body: body.bytes,
+    },
+    publishing.verifier,
+  )
+  const listingId = readListingId(value)
+  const owner = replica.projection.ownerOf(listingId)
+  // The store may know this request from before the listing was another publisher's.
+  const isTaken = owner !== null && owner.identifier !== identifier
+  const command = readCommand(listingId, body, verified, isTaken)
+  const { signature } = verified.use
+  const isRepeat = await store.hasUse({ operation: 'publish', listingId, signature })
+
+  const { maxListings } = publishing
+  const { result, warnings } = await writeChecked(
+    { ...command, mayCreate: true, isRepeat },
+    {
+      admit: async () => {
+        if (!isTaken && !isRepeat) await admit(command, verified, publishing)
+      },
+      write: (expected) => store.publish({ ...command, maxListings, expected }),
+    },
+    publishing,
+  )
+  if (result.outcome === 'not_owner') throw notOwner()
+  if (result.outcome === 'signature_reused') throw signatureReused()
+  if (result.outcome === 'too_many_listings') throw tooManyListings(maxListings)
+  if (result.outcome === 'too_large') throw listingTooLarge()
+  await replica.catchUp()
+  if (command.storefrontUrl) await replica.projection.storefrontShown(result.record.publisherId)
+  return { receipt: result.record, warnings }
+}
+
+type RequestedPublish = Omit<PublishCommand, 'maxListings' | 'expected'>
+
+function readCommand(
+  listingId: string,
+  { bytes, value }: JsonBody,
+  verified: Verified,
+  isTaken: boolean,
+): RequestedPublish {
+  try {
+    const status = readStatus(value)
+    const storefrontUrl = readStorefrontUrl(value)
+    requireScalars(value, 'max_duration_seconds', 'oracle_address')
+    return { ...verified, listingId, status, storefrontUrl, fields: readFields(bytes) }
+  } catch (cause) {
+    throw isTaken ? notOwner() : cause // it was never accepted, so this is not a repeat
+  }
+}
+
+async function admit(command: RequestedPublish, verified: Verified, publishing: Publishing): Promise<void> {
+  await requireRoomForUrl(command, publishing)
+  await countMutation(verified, publishing.verifier)
+}
+
+/**
+ * The URL is part of every listing of its publisher; the store checks only the one that is published.
+ * @throws EntrepotError `invalid` if another listing becomes too large, as far as this replica knows
+ */
+async function requireRoomForUrl(
+  { identity, listingId, storefrontUrl }: RequestedPublish,
+  { replica: { projection } }: Publishing,
+): Promise<void> {
+  const publisher = projection.publisherOf(identity.identifier)
+  if (!storefrontUrl || publisher === null) return
+  const growth = jsonBytes(storefrontUrl) - jsonBytes(publisher.storefrontUrl)
+  if (growth <= 0) return
+  for await (const row of inTurns(projection.listings.entriesOf(publisher.publisherId))) {
+    if (row.listingId === listingId || row.bytes.length + growth <= MAX_LISTING_BYTES) continue
+    const message = `the listing ${JSON.stringify(row.listingId)} would be larger than ${MAX_LISTING_BYTES} bytes with it`
+    throw invalid([{ path: 'body.storefront_url', message }])
+  }
+}
+
+function jsonBytes(value: string | null): number {
+  return Buffer.byteLength(JSON.stringify(value))
+}

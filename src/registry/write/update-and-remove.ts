@@ -1,0 +1,124 @@
+import { z } from 'zod'
+import type { EntrepotError } from '../../errors.ts'
+import { objectMembers } from '../../json/members.ts'
+import type { UpdateReceipt } from '../../store/store.ts'
+import { invalidSignature, listingTooLarge, notFound, signatureReused } from '../errors.ts'
+import { type Claim, countMutation, type Verified, verifyClaim } from '../signature/signature.ts'
+import { type Publishing, writeChecked } from './checked-write.ts'
+import { type JsonBody, publishRequest, readStatus, requireScalars } from './request.ts'
+
+export const updateRequest = z
+  .looseObject({
+    ...publishRequest.pick({ signature: true, timestamp: true, status: true }).shape,
+    oracle_address: publishRequest.shape.oracle_address.describe('Replaces the oracle; null clears it'),
+  })
+  .meta({ id: 'UpdateRequest', description: 'Signed over update_listing:<listing_id>:<timestamp>' })
+
+export async function updateListing(
+  listingId: string,
+  body: JsonBody,
+  publishing: Publishing,
+): Promise<UpdateReceipt> {
+  const { store, replica, verifier } = publishing
+  const { signature, timestamp } = body.value
+  const claim = { operation: 'update_listing', listingId, signature, timestamp, body: body.bytes } as const
+  const claimed = await verifyOwnerClaim(claim, publishing)
+  const { identity, use, refusal, isRepeat } = claimed
+  const status = readBehind(refusal, () => {
+    requireScalars(body.value, 'oracle_address')
+    return readStatus(body.value)
+  })
+  const oracleAddress = oracleText(body)
+  // The shape does not cover the status: a listing that does not fit can be closed.
+  const fields = oracleAddress === undefined ? {} : { oracleAddress }
+  const { result } = await writeChecked(
+    { identity, listingId, storefrontUrl: null, fields, mayCreate: false, isRepeat },
+    {
+      admit: async () => {
+        if (refusal === null && !isRepeat) await countMutation(claimed, verifier)
+      },
+      write: (expected) => store.update({ identity, listingId, status, oracleAddress, use, expected }),
+    },
+    publishing,
+  )
+  if (result.outcome === 'not_found') throw notFound()
+  if (result.outcome === 'not_owner') throw invalidSignature()
+  if (result.outcome === 'signature_reused') throw signatureReused()
+  if (result.outcome === 'too_large') throw listingTooLarge()
+  await replica.catchUp()
+  return result.record
+}
+
+/** Unreadable input was never accepted, so it is not a repeat and the earlier refusal wins. */
+function readBehind<T>(refusal: EntrepotError | null, read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    throw refusal ?? cause
+  }
+}
+
+/** JSON text; unlike on publish, `null` clears the oracle. */
+function oracleText({ bytes }: JsonBody): string | undefined {
+  const member = objectMembers(bytes).findLast(({ name }) => name === 'oracle_address')
+  return member && Buffer.from(bytes.subarray(member.value.start, member.value.end)).toString('utf8')
+}
+
+type RemoveRequest = { signature: string | undefined; timestamp: number | undefined }
+
+/**
+ * Repeating the same delete succeeds while the listing is gone.
+ * @throws EntrepotError `not_found`, `unauthorized`, `signature_reused`, `rate_limited`
+ */
+export async function removeListing(
+  listingId: string,
+  { signature, timestamp }: RemoveRequest,
+  publishing: Publishing,
+): Promise<void> {
+  const claim = { operation: 'delete_listing', listingId, signature, timestamp, body: NO_BODY } as const
+  const claimed = await verifyOwnerClaim(claim, publishing)
+  const { identity, use, refusal, isRepeat } = claimed
+  if (refusal === null && !isRepeat) await countMutation(claimed, publishing.verifier)
+  const { outcome } = await publishing.store.remove({ identity, listingId, use })
+  if (outcome === 'not_found') throw notFound()
+  if (outcome === 'not_owner') throw invalidSignature()
+  if (outcome === 'signature_reused') throw signatureReused()
+  await publishing.replica.catchUp()
+}
+
+const NO_BODY = new Uint8Array()
+
+type OwnerClaim = Pick<Claim, 'signature' | 'timestamp' | 'body'> & {
+  operation: keyof typeof STORED
+  listingId: string
+}
+
+/** As far as this replica knows; the store decides. */
+type OwnerClaimed = Verified & {
+  /** `null` if the signer owns the listing. */
+  refusal: EntrepotError | null
+  isRepeat: boolean
+}
+
+/** @throws EntrepotError `not_found` before any `unauthorized`, as the deployed protocol orders them */
+async function verifyOwnerClaim(
+  { listingId, ...claim }: OwnerClaim,
+  { store, replica, verifier }: Publishing,
+): Promise<OwnerClaimed> {
+  const owner = await replica.ownerOf(listingId)
+  // Without a signature it cannot repeat an earlier request.
+  if (owner === null && !(claim.signature && claim.timestamp)) throw notFound()
+  const verified = await verifyClaim(
+    { ...claim, subject: listingId, signer: null, scheme: 'eip191' },
+    verifier,
+  ).catch((cause) => {
+    throw owner === null ? notFound() : cause
+  })
+  const { signature } = verified.use
+  const isRepeat = await store.hasUse({ operation: STORED[claim.operation], listingId, signature })
+  if (owner === null) return { ...verified, refusal: notFound(), isRepeat }
+  const isOwner = owner.identifier === verified.identity.identifier
+  return { ...verified, refusal: isOwner ? null : invalidSignature(), isRepeat }
+}
+
+const STORED = { update_listing: 'update', delete_listing: 'remove' } as const

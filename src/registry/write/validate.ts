@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json/value.ts'
+import { invalidBody } from '../errors.ts'
+import type { ShapeCheck } from './listing-shape.ts'
+
+const missingOr =
+  (message: string) =>
+  ({ input }: { input?: unknown }): string =>
+    input === undefined ? 'Field required' : message
+
+const string = z.string({ error: missingOr('Input should be a valid string') })
+const object = z
+  .custom<JsonObject>(isJsonObject, 'Input should be a valid dictionary')
+  .meta({ type: 'object' })
+const objects = z.array(object, 'Input should be a valid list')
+
+export const validateRequest = z
+  .looseObject({
+    listing_id: string,
+    storefront_url: string.default(''),
+    offer_resource: object.default({}),
+    accepted_escrows: objects.default([]),
+    demands: objects.default([]),
+    max_duration_seconds: z
+      .custom<number | bigint>(isInteger, 'Input should be a valid integer')
+      .meta({ type: 'integer' })
+      .nullable()
+      .default(null),
+  })
+  .meta({ id: 'ValidateRequest', description: 'A listing as it would be published; no signature' })
+
+export const validation = z
+  .object({
+    valid: z.boolean(),
+    listing_id: z.string(),
+    offer_resource_type: z.enum(['compute', 'token']).nullable(),
+    accepted_escrows_count: z.int(),
+    errors: z.array(z.string()).describe('path: message, sorted by path'),
+  })
+  .meta({ id: 'Validation' })
+
+/** @throws EntrepotError `invalid` for members of another type */
+export function validateListing(body: JsonObject, check: ShapeCheck): z.infer<typeof validation> {
+  const { max_duration_seconds: duration } = body
+  const request = validateRequest.safeParse({ ...body, max_duration_seconds: toInteger(duration) })
+  if (!request.success) throw invalidBody(request.error)
+  const { listing_id, storefront_url, offer_resource, accepted_escrows, demands, max_duration_seconds } =
+    request.data
+  const violations = check({
+    listing_id,
+    storefront_url,
+    offer_resource,
+    accepted_escrows,
+    demands,
+    max_duration_seconds,
+  })
+  return {
+    valid: violations.length === 0,
+    listing_id,
+    offer_resource_type: resourceType(offer_resource),
+    accepted_escrows_count: accepted_escrows.length,
+    errors: violations.map(({ path, message }) => `${path}: ${message}`),
+  }
+}
+
+function resourceType(offer: JsonObject): 'compute' | 'token' | null {
+  if (Object.hasOwn(offer, 'gpu_model') || Object.hasOwn(offer, 'region')) return 'compute'
+  return Object.hasOwn(offer, 'token') ? 'token' : null
+}
+
+function isInteger(value: unknown): boolean {
+  return typeof value === 'bigint' || Number.isInteger(value)
+}
+
+/** `"3600"`, `"3600.0"` and `true` count as integers. */
+function toInteger(value: JsonValue | undefined): JsonValue | undefined {
+  if (typeof value === 'boolean') return Number(value)
+  if (typeof value !== 'string' || !/^\s*[+-]?\d+(\.0*)?\s*$/.test(value)) return value
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : BigInt(value.trim().replace(/\.0*$/, ''))
+}

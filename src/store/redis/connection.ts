@@ -1,0 +1,132 @@
+import { Cluster, Redis } from 'ioredis'
+import { ConfigError } from '../../errors.ts'
+
+export type Client = Redis | Cluster
+
+/** In ms. A write that times out may have happened; repeating it is safe. */
+const COMMAND_TIMEOUT = 3000
+const COUNT_TIMEOUT = 250
+/** For a page of a load: over a slow link a start takes long, but does not fail. */
+const LOAD_TIMEOUT = 60_000
+const CONNECT_TIMEOUT = 3000
+/** Closes a connection that is silent for this long during a command, in ms. */
+const SOCKET_TIMEOUT = 15_000
+const MAX_RECONNECT_DELAY = 1000
+
+/** Without the credentials, for messages. */
+export const placeOf = (url: string): string => url.replace(/\/\/[^/]*@/, '//')
+
+/** Commands fail at once while Redis is away. */
+export const commandClient = (url: string): Client =>
+  connect(
+    url,
+    { commandTimeout: COMMAND_TIMEOUT, maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false },
+    { enableAutoPipelining: true, enableOfflineQueue: false },
+  )
+
+export async function connected(client: Client): Promise<void> {
+  let refusal: unknown
+  client.once('error', (error: unknown) => {
+    refusal = error
+  })
+  try {
+    await client.connect()
+  } catch (error) {
+    // `connect` itself only reports that the connection is closed.
+    throw refusal ?? error
+  }
+}
+
+/** Other commands must not wait behind the pages of a load. */
+export const loadClient = (url: string): Client =>
+  connect(
+    url,
+    { commandTimeout: LOAD_TIMEOUT, maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false },
+    { enableOfflineQueue: false },
+  )
+
+/** Short timeout: a request waits for its count, and a local count is better than a late one. */
+export const counterClient = (url: string): Client =>
+  connect(
+    url,
+    { commandTimeout: COUNT_TIMEOUT, maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false },
+    { enableAutoPipelining: true, enableOfflineQueue: false },
+  )
+
+export const followerClient = (url: string): Client =>
+  connect(url, { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false }, {})
+
+type NodeOptions = {
+  commandTimeout?: number
+  maxRetriesPerRequest: number
+  autoResendUnfulfilledCommands?: boolean
+}
+type ClientOptions = { enableAutoPipelining?: boolean; enableOfflineQueue?: boolean }
+
+function connect(url: string, node: NodeOptions, client: ClientOptions): Client {
+  const { hosts, credentials, cluster } = parseRedisUrl(url)
+  const options = { ...NODE_OPTIONS, ...node }
+  const made = cluster
+    ? new Cluster(hosts, {
+        ...client,
+        lazyConnect: true,
+        // ioredis 6 sends this check through its offline queue and never gets ready without one.
+        enableReadyCheck: client.enableOfflineQueue ?? true,
+        clusterRetryStrategy: reconnectDelay,
+        redisOptions: { ...options, ...credentials },
+      })
+    : new Redis(url, { ...options, ...client, lazyConnect: true, retryStrategy: reconnectDelay })
+  // Commands reject and the client reconnects by themselves; without a listener ioredis prints errors.
+  made.on('error', () => {})
+  return made
+}
+
+/** A demoted master keeps its connections: only a new one reaches the new master. */
+const isDemoted = (error: Error): boolean => error.message.includes('READONLY')
+
+const NODE_OPTIONS = {
+  protocol: 2,
+  connectTimeout: CONNECT_TIMEOUT,
+  socketTimeout: SOCKET_TIMEOUT,
+  reconnectOnError: isDemoted,
+} as const
+
+const reconnectDelay = (times: number): number => Math.min(50 * times, MAX_RECONNECT_DELAY)
+
+type RedisPlace = {
+  cluster: boolean
+  hosts: { host: string; port: number }[]
+  credentials: { username?: string; password?: string }
+}
+
+const SHAPE = /^(redis|rediss|redis\+cluster):\/\/(?:([^@/]*)@)?([^@/]+)(?:\/\d*)?$/
+const DEFAULT_PORT = 6379
+
+/** @throws ConfigError that does not repeat the credentials */
+export function parseRedisUrl(url: string): RedisPlace {
+  const [, scheme, userinfo, list = ''] = SHAPE.exec(url) ?? []
+  const cluster = scheme === 'redis+cluster'
+  const parsed = list.split(',').map((host) => URL.parse(`redis://${userinfo ?? ''}@${host}`))
+  const nodes = parsed.filter((node) => node !== null).filter(({ hostname }) => hostname !== '')
+  if (nodes.length < parsed.length || (parsed.length > 1 && !cluster)) throw malformed()
+  const { username, password } = nodes[0]!
+  return {
+    cluster,
+    hosts: nodes.map(({ hostname, port }) => ({
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port || DEFAULT_PORT),
+    })),
+    credentials: {
+      ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    },
+  }
+}
+
+const malformed = (): ConfigError =>
+  new ConfigError([
+    {
+      path: 'STORE_URL',
+      message: 'use redis://host:port, rediss://host:port or redis+cluster://host:port,host:port',
+    },
+  ])

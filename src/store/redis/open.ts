@@ -1,0 +1,106 @@
+import { Redis } from 'ioredis'
+import { ConfigError } from '../../errors.ts'
+import type { Store } from '../store.ts'
+import { type Client, commandClient, connected, counterClient, placeOf } from './connection.ts'
+import { openFailure } from './errors.ts'
+import * as mutations from './mutations.ts'
+import { keysUnder, PREFIX, RedisSession } from './session.ts'
+import { RedisStore } from './store.ts'
+
+type RedisStoreOptions = {
+  /** With braces that keep all keys in one slot of a Cluster. Default `PREFIX`. */
+  prefix?: string
+  /** Entries kept at least. Default 100,000; readers further behind load again. */
+  changelogLength?: number
+}
+
+const FORMAT = 1
+const CHANGELOG_LENGTH = 100_000
+
+/**
+ * A store in Redis 6.2 or newer, or Valkey. While Redis is away every call rejects at once with
+ * `unavailable`. With `appendfsync everysec` the last second of acknowledged writes can be lost; `warnings`
+ * names worse settings.
+ * @throws ConfigError for a URL, a password or a layout of keys that cannot be used
+ * @throws EntrepotError `unavailable` where Redis cannot be reached
+ */
+export async function openRedisStore(
+  url: string,
+  options: RedisStoreOptions = {},
+): Promise<{ store: Store; warnings: string[] }> {
+  const { prefix = PREFIX, changelogLength = CHANGELOG_LENGTH } = options
+  const session = new RedisSession(commandClient(url), keysUnder(prefix), changelogLength)
+  try {
+    await connected(session.client)
+    await checkFormat(session, placeOf(url))
+    await mutations.countListings(session)
+    const warnings = await durabilityWarnings(session.client)
+    return { store: new RedisStore(url, session), warnings }
+  } catch (error) {
+    session.client.disconnect()
+    throw openFailure(error, placeOf(url))
+  }
+}
+
+async function checkFormat({ client, keys }: RedisSession, where: string): Promise<void> {
+  await client.setnx(keys.format, FORMAT)
+  const format = Number(await client.get(keys.format))
+  if (format <= FORMAT) return
+  const message =
+    `Redis at ${where} was written by a newer entrepot (format ${format}, this one reads up to ${FORMAT}): ` +
+    'run that version again, or point STORE_URL at another Redis'
+  throw new ConfigError([{ path: 'STORE_URL', message }])
+}
+
+const NEEDED = [
+  {
+    setting: 'appendonly',
+    values: ['yes'],
+    loss: 'everything written since the last snapshot is lost when Redis stops',
+  },
+  {
+    setting: 'appendfsync',
+    values: ['everysec', 'always'],
+    loss: 'up to half a minute of acknowledged writes is lost when the machine stops',
+  },
+  {
+    setting: 'maxmemory-policy',
+    values: ['noeviction'],
+    loss: 'Redis drops listings, keys or used signatures when its memory is full',
+  },
+] as const
+
+export async function durabilityWarnings(client: Client): Promise<string[]> {
+  const nodes = client instanceof Redis ? [client] : client.nodes('master')
+  return (await Promise.all(nodes.map(warningsOf))).flat()
+}
+
+async function warningsOf(node: Redis): Promise<string[]> {
+  const where = `Redis at ${node.options.host}:${node.options.port}`
+  try {
+    const found = await Promise.all(NEEDED.map(({ setting }) => node.config('GET', setting)))
+    return NEEDED.flatMap(({ setting, values, loss }, n) => {
+      const value = settingOf(found[n])
+      if (values.some((needed) => needed === value)) return []
+      return [`${where} has ${setting} ${value}: ${loss}. Set it to ${values.join(' or ')}.`]
+    })
+  } catch {
+    // Hosted services deny CONFIG, with various errors.
+    const settings = NEEDED.map(({ setting, values }) => `${setting} ${values.join(' or ')}`).join(', ')
+    return [
+      `${where} does not show its settings: make sure of ${settings}, or acknowledged writes can be lost.`,
+    ]
+  }
+}
+
+const settingOf = (reply: unknown): string =>
+  Array.isArray(reply) && typeof reply[1] === 'string' ? reply[1] : 'unknown'
+
+export type RedisCounters = { client: Client; prefix: string; close: () => void }
+
+/** A connection of its own: counts never wait behind long reads. Until it connects, processes count alone. */
+export async function openRedisCounters(url: string): Promise<RedisCounters> {
+  const client = counterClient(url)
+  await connected(client).catch(() => {})
+  return { client, prefix: PREFIX, close: () => client.disconnect() }
+}

@@ -1,0 +1,108 @@
+import type { PackedListings } from '../../domain/packed-listings.ts'
+import type { Change, LoadVisitor, Position } from '../store.ts'
+import { changeOf, keyOf, packListings, publisherOf } from './rows.ts'
+import { type RedisSession, script } from './session.ts'
+
+/** Ids per step of a load, which blocks Redis for about 1 ms. */
+const LOAD_PAGE = 1000
+const MAX_PAGE_BYTES = 4 * 1024 * 1024
+/** Entries per atomic step: about 25 ms of Redis. */
+const MAX_CHANGES = 1000
+/** Bytes of rows per atomic step, except the last row. Other commands wait behind them. */
+const MAX_CHANGES_BYTES = 1024 * 1024
+const POSITION = /^\d{1,16}-\d{1,3}$/
+
+const SCRIPTS = {
+  extent: script('extent'),
+  changes: script('changes'),
+  nextListings: script('next-listings'),
+  nextRows: script('next-rows'),
+}
+
+async function readExtent(
+  session: RedisSession,
+): Promise<{ position: Position; publishers: number; apiKeys: number }> {
+  const { log, publishers, apiKeys } = session.keys
+  const extent = (await session.ask(SCRIPTS.extent, [log, publishers, apiKeys], [])) as [
+    string,
+    number,
+    number,
+  ]
+  return { position: extent[0], publishers: extent[1], apiKeys: extent[2] }
+}
+
+export async function load(session: RedisSession, visitor: LoadVisitor): Promise<Position> {
+  // Read first: changes during the load come after this position.
+  const extent = await readExtent(session)
+  await visitRows(session, session.keys.apiKeys, extent.apiKeys, (id, row) =>
+    visitor.change({ kind: 'key', key: keyOf(id, row) }),
+  )
+  await visitRows(session, session.keys.publishers, extent.publishers, (id, row) =>
+    visitor.change({ kind: 'publisher', publisher: publisherOf(id, row) }),
+  )
+  await visitListings(session, extent.position, visitor)
+  return extent.position
+}
+
+export async function changesAfter(
+  session: RedisSession,
+  position: Position,
+  limit: number,
+): Promise<{ changes: Change[]; position: Position } | 'lost'> {
+  const { log, publishers, listings, apiKeys, ping } = session.keys
+  const changes: Change[] = []
+  for (let from = position; ; ) {
+    const asked = Math.min(limit - changes.length, MAX_CHANGES)
+    // Redis would reject a text that is not an entry id.
+    const read = await session.ask(
+      SCRIPTS.changes,
+      [log, publishers, listings, apiKeys, ping],
+      [POSITION.test(from) ? from : '0-0', asked, MAX_CHANGES_BYTES],
+    )
+    if (!Array.isArray(read)) return 'lost'
+    for (let n = 2; n < read.length; n += 3) changes.push(changeOf(read[n], read[n + 1], read[n + 2]))
+    from = read[0]
+    if (changes.length === limit || read[1] === 0) return { changes, position: from }
+  }
+}
+
+async function visitRows(
+  session: RedisSession,
+  key: string,
+  count: number,
+  visit: (id: string, row: string) => void,
+): Promise<void> {
+  for (let first = 1; first <= count; ) {
+    const last = Math.min(first + LOAD_PAGE - 1, count)
+    const length = Number(await session.ask(SCRIPTS.nextRows, [key], [first, last, MAX_PAGE_BYTES]))
+    const ids = Array.from({ length }, (_, n) => String(first + n))
+    const rows = await session.run(() => session.client.hmget(key, ...ids))
+    for (const [n, id] of ids.entries()) visit(id, rows[n]!)
+    first += length
+  }
+}
+
+/** Leaves later listings to the changelog: their publishers may not be known yet. */
+async function visitListings(session: RedisSession, position: Position, visitor: LoadVisitor): Promise<void> {
+  const pages = listingPages(session, position.split('-', 1)[0]!)
+  for (let reading = pages.next(); ; ) {
+    const { value: page, done } = await reading
+    if (done) return
+    reading = pages.next()
+    reading.catch(() => {}) // prefetched: awaited in the next turn, unless the visit throws
+    if (page.count > 0) await visitor.listings(page)
+  }
+}
+
+/** A script that returned the rows would take twice as long: Lua copies every row. */
+async function* listingPages(session: RedisSession, last: string): AsyncGenerator<PackedListings, void> {
+  const { created, listings } = session.keys
+  for (let after = '0'; ; ) {
+    const given = [after, last, LOAD_PAGE, MAX_PAGE_BYTES]
+    const [end, ...ids] = (await session.ask(SCRIPTS.nextListings, [created, listings], given)) as string[]
+    if (ids.length === 0) return
+    const rows = await session.run(() => session.client.hmgetBuffer(listings, ...ids))
+    yield packListings(ids, rows, Number(last))
+    after = end!
+  }
+}

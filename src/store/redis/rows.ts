@@ -1,0 +1,84 @@
+import type { ApiKey, KeyScope } from '../../domain/api-key.ts'
+import type { ListingRecord } from '../../domain/listing.ts'
+import { FIELD_END, LISTING_END, type PackedListings, recordOf } from '../../domain/packed-listings.ts'
+import type { Publisher } from '../../domain/publisher.ts'
+import type { Micros } from '../../domain/timestamp.ts'
+import type { Change, Identity } from '../store.ts'
+
+/** Between the fields of rows in `scripts/prelude.lua`. */
+export const SEPARATOR = '\u001f'
+
+export const identityText = ({ scheme, identifier }: Identity): string =>
+  JSON.stringify(scheme) + SEPARATOR + JSON.stringify(identifier)
+
+/** @throws Error for text that would break the row, which JSON never does */
+export function fieldText(json: string): string {
+  if (json === '' || json.includes(SEPARATOR)) throw new Error('a listing field is not JSON text')
+  return json
+}
+
+const listingOf = (listingId: string, row: string): ListingRecord =>
+  recordOf([listingId, ...row.split(SEPARATOR)])
+
+export function publisherOf(id: string, row: string): Publisher {
+  const [createdAt, updatedAt, storefrontUrl, scheme, identifier] = row.split(SEPARATOR)
+  return {
+    publisherId: Number(id),
+    scheme: JSON.parse(scheme!),
+    identifier: JSON.parse(identifier!),
+    storefrontUrl: JSON.parse(storefrontUrl!),
+    createdAt: Number(createdAt),
+    updatedAt: Number(updatedAt),
+  }
+}
+
+export function keyOf(id: string, row: string): ApiKey {
+  const [createdAt, revokedAt, name, scope, hash] = row.split(SEPARATOR)
+  return {
+    id: Number(id),
+    name: JSON.parse(name!),
+    scope: scope as KeyScope,
+    hash: JSON.parse(hash!),
+    createdAt: Number(createdAt),
+    revokedAt: JSON.parse(revokedAt!),
+  }
+}
+
+export function changeOf(kind: string, id: string, row: string | null): Change {
+  if (row === null) return { kind: 'listing_removed', listingId: id }
+  if (kind === 'publisher') return { kind, publisher: publisherOf(id, row) }
+  if (kind === 'key') return { kind, key: keyOf(id, row) }
+  return { kind: 'listing', record: listingOf(id, row) }
+}
+
+/** Leaves out listings that were removed, or removed and published again, after `ids` were read. */
+export function packListings(
+  ids: readonly string[],
+  rows: readonly (Buffer | null)[],
+  last: Micros,
+): PackedListings {
+  const bytes = Buffer.allocUnsafeSlow(ids.reduce((sum, id, n) => sum + mostBytes(id, rows[n]!), 0))
+  let count = 0
+  let end = 0
+  for (const [n, id] of ids.entries()) {
+    const row = rows[n]!
+    if (row === null || createdAt(row) > last) continue
+    end += bytes.write(id, end)
+    bytes[end++] = FIELD_END
+    end += row.copy(bytes, end)
+    bytes[end++] = LISTING_END
+    count++
+  }
+  return { count, bytes: bytes.subarray(0, end) }
+}
+
+const MOST_BYTES_PER_CHARACTER = 3
+
+const mostBytes = (id: string, row: Buffer | null): number =>
+  row === null ? 0 : id.length * MOST_BYTES_PER_CHARACTER + row.length + 2
+
+function createdAt(row: Buffer): Micros {
+  const status = row.indexOf(FIELD_END) + 1
+  const start = row.indexOf(FIELD_END, status) + 1
+  return Number(row.toString('latin1', start, row.indexOf(FIELD_END, start)))
+}

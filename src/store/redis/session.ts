@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Cluster, Redis } from 'ioredis'
+import { storeClosed } from '../store.ts'
+import type { Client } from './connection.ts'
+import { storeFailure } from './errors.ts'
+
+/** The braces keep all keys in one slot of a Cluster. */
+export const PREFIX = '{entrepot}:'
+
+export const keysUnder = (prefix: string) => ({
+  format: `${prefix}format`,
+  /** Hash: id → row. */
+  publishers: `${prefix}publishers`,
+  /** Hash: scheme and identifier → id. */
+  publisherIds: `${prefix}publisher-ids`,
+  /** Hash: listing id → row. */
+  listings: `${prefix}listings`,
+  /** Sorted set: listing id by time of creation. */
+  created: `${prefix}created`,
+  /** Hash: publisher id → number of listings. */
+  listingCounts: `${prefix}listing-counts`,
+  /** Hash: id → row. */
+  apiKeys: `${prefix}api-keys`,
+  /** Stream of changes; an entry's id starts with the time of its mutation. */
+  log: `${prefix}log`,
+  ping: `${prefix}ping`,
+  /** Hash: operation and listing id → body and answer; `url` → URL of its first publish. */
+  use: (signature: string) => `${prefix}use:${signature}`,
+  /** Sorted set: signature by expiry. */
+  useExpiry: `${prefix}use-expiry`,
+  /** Decimal number: latest expiry of a forgotten signature. */
+  forgottenUse: `${prefix}forgotten-use`,
+})
+type Keys = ReturnType<typeof keysUnder>
+
+export class RedisSession {
+  readonly client: Client
+  readonly keys: Keys
+  readonly changelogLength: number
+  readonly #underWay = new Set<Promise<unknown>>()
+  #closing: Promise<void> | undefined
+
+  constructor(client: Client, keys: Keys, changelogLength: number) {
+    this.client = client
+    this.keys = keys
+    this.changelogLength = changelogLength
+  }
+
+  get closed(): boolean {
+    return this.#closing !== undefined
+  }
+
+  ask(script: Script, keys: readonly string[], given: readonly (string | number)[]): Promise<unknown> {
+    return this.run(() => script(this.client, keys, given))
+  }
+
+  /** @throws EntrepotError `unavailable` */
+  async run<T>(command: () => Promise<T>): Promise<T> {
+    if (this.closed) throw storeClosed()
+    const running = command()
+    this.#underWay.add(running)
+    try {
+      return await running
+    } catch (error) {
+      throw storeFailure(error)
+    } finally {
+      this.#underWay.delete(running)
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= Promise.allSettled(this.#underWay).then(() => this.client.disconnect())
+    return this.#closing
+  }
+}
+
+/** One atomic step in Redis. Its keys must share a hash slot. */
+export type Script = (client: Redis | Cluster, keys: readonly string[], given: Arguments) => Promise<unknown>
+type Arguments = readonly (string | number)[]
+
+export function script(name: string): Script {
+  const source = `${PRELUDE}\n${read(name)}`
+  const sha = createHash('sha1').update(source).digest('hex')
+  return async (client, keys, given) => {
+    try {
+      return await client.evalsha(sha, keys.length, ...keys, ...given)
+    } catch (error) {
+      // Unknown after a restart, on another node, or after SCRIPT FLUSH.
+      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
+      return client.eval(source, keys.length, ...keys, ...given)
+    }
+  }
+}
+
+const read = (name: string): string => readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
+
+const PRELUDE = read('prelude')

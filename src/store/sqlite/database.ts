@@ -1,0 +1,191 @@
+import { mkdirSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { ConfigError } from '../../errors.ts'
+import { storeUnavailable } from '../store.ts'
+
+export const MEMORY = ':memory:'
+
+/** In the file's header (`PRAGMA application_id`): foreign databases are never written to. */
+const APPLICATION_ID = 0x656e7472
+const SCHEMA_VERSION = 1
+const OPEN_TIMEOUT = 5000
+/** How long a statement may block the event loop, in ms. Mutations wait longer, but asleep. */
+const BUSY_TIMEOUT = 50
+
+/**
+ * Creates file and directory if needed. Acknowledged commits survive a power loss (`synchronous = FULL`).
+ * @throws ConfigError for a file that is not ours, too new, damaged, or not writable
+ */
+export function openDatabase(path: string): DatabaseSync {
+  const file = path === MEMORY ? MEMORY : resolve(path)
+  try {
+    if (file !== MEMORY) mkdirSync(dirname(file), { recursive: true })
+    const database = new DatabaseSync(file, { timeout: OPEN_TIMEOUT })
+    try {
+      prepare(database, file)
+      return database
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  } catch (error) {
+    throw error instanceof ConfigError ? error : refused(`${file} cannot be opened: ${advice(error)}`, error)
+  }
+}
+
+function prepare(database: DatabaseSync, file: string): void {
+  migrate(database, file)
+  if (file !== MEMORY) database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`)
+}
+
+/** One write transaction: of two processes that start together, one creates and the other finds. */
+function migrate(database: DatabaseSync, file: string): void {
+  database.exec('PRAGMA foreign_keys = ON; BEGIN IMMEDIATE')
+  const version = pragma(database, 'user_version')
+  if (version > SCHEMA_VERSION)
+    throw refused(
+      `${file} was written by a newer entrepot (schema ${version}, this one reads up to ${SCHEMA_VERSION}): ` +
+        'run that version again, or point STORE_URL at another file',
+    )
+  if (version === 0 ? !isEmpty(database) : pragma(database, 'application_id') !== APPLICATION_ID)
+    throw refused(`${file} is the database of another program: point STORE_URL at another file`)
+  if (version === 0)
+    database.exec(
+      `${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`,
+    )
+  database.exec(ADDED)
+  database.exec('COMMIT')
+}
+
+const pragma = (database: DatabaseSync, name: string): number =>
+  Number(database.prepare(`PRAGMA ${name}`).get()?.[name])
+
+const isEmpty = (database: DatabaseSync): boolean =>
+  database.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n === 0
+
+function refused(message: string, cause?: unknown): ConfigError {
+  const error = new ConfigError([{ path: 'STORE_URL', message }])
+  if (cause !== undefined) error.cause = cause
+  return error
+}
+
+function advice(error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error)
+  const code = primaryCode(error)
+  if (code === NOT_A_DATABASE) return `${reason}; point STORE_URL at another file, or move this one away`
+  if (code === CORRUPT) return `${reason}; restore the file from a backup, or move it away to start empty`
+  if (code === BUSY) return `${reason}; another process keeps it locked, end that one first`
+  return `${reason}; make the file and its directory writable, or point STORE_URL elsewhere`
+}
+
+// https://sqlite.org/rescode.html
+const CORRUPT = 11
+const NOT_A_DATABASE = 26
+
+/**
+ * Schema 1. `created_at` is the row id, so inserts append and `load` reads in order. An entry whose `at` is
+ * not the listing's `updated_at` was overtaken. The newest row is the store's clock: the changelog is never
+ * emptied.
+ */
+const SCHEMA = `
+CREATE TABLE publisher (
+  publisher_id   INTEGER PRIMARY KEY,
+  scheme         TEXT NOT NULL,
+  identifier     TEXT NOT NULL,
+  storefront_url TEXT,
+  created_at     INTEGER NOT NULL,
+  updated_at     INTEGER NOT NULL,
+  UNIQUE (scheme, identifier)
+) STRICT;
+
+CREATE TABLE listing (
+  created_at           INTEGER PRIMARY KEY,
+  listing_id           TEXT NOT NULL UNIQUE,
+  publisher_id         INTEGER NOT NULL REFERENCES publisher,
+  status               TEXT NOT NULL,
+  updated_at           INTEGER NOT NULL,
+  offer_resource       TEXT NOT NULL,
+  accepted_escrows     TEXT NOT NULL,
+  demands              TEXT NOT NULL,
+  max_duration_seconds TEXT NOT NULL,
+  oracle_address       TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE api_key (
+  id         INTEGER PRIMARY KEY,
+  name       TEXT NOT NULL,
+  scope      TEXT NOT NULL,
+  hash       TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  revoked_at INTEGER
+) STRICT;
+
+CREATE TABLE signature_use (
+  signature      TEXT NOT NULL,
+  operation      TEXT NOT NULL,
+  listing_id     TEXT NOT NULL,
+  body           TEXT NOT NULL,
+  storefront_url TEXT,
+  answer         TEXT NOT NULL,
+  expires_at     INTEGER NOT NULL,
+  PRIMARY KEY (signature, operation, listing_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX signature_use_expiry ON signature_use (expires_at);
+
+CREATE TABLE changelog (
+  seq  INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  id   ANY NOT NULL,
+  at   INTEGER NOT NULL
+) STRICT`
+
+/** Later additions to schema 1, which older versions can ignore. `forgotten_use` has one row at most. */
+const ADDED = `
+CREATE TABLE IF NOT EXISTS forgotten_use (
+  id         INTEGER PRIMARY KEY CHECK (id = 1),
+  expires_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS listing_publisher ON listing (publisher_id);
+CREATE TABLE IF NOT EXISTS ping (
+  id      INTEGER PRIMARY KEY,
+  at      INTEGER NOT NULL,
+  padding BLOB NOT NULL
+) STRICT`
+
+/** The check throws `unavailable` if another file, or none, is at `path`: a restart would lose writes. */
+export function fileCheck(path: string): () => void {
+  const file = resolve(path)
+  const opened = inodeOf(file)
+  return () => {
+    if (inodeOf(file) !== opened)
+      throw storeUnavailable(
+        'the database file was moved, replaced or deleted while it was open; put it back, or restart the service',
+      )
+  }
+}
+
+function inodeOf(file: string): string | null {
+  try {
+    const { dev, ino } = statSync(file, { bigint: true })
+    return `${dev}:${ino}`
+  } catch {
+    return null
+  }
+}
+
+/** https://sqlite.org/rescode.html */
+export const BUSY = 5
+
+export const primaryCode = (error: unknown): number | null =>
+  error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
+    ? error.errcode & 0xff
+    : null
+
+export const storeFailure = (error: unknown): unknown =>
+  primaryCode(error) === null ? error : storeUnavailable(describe(error), error)
+
+/** SQLite's text for the result code, without paths and values. */
+const describe = (error: unknown): string =>
+  error instanceof Error && 'errstr' in error ? String(error.errstr) : 'unknown'

@@ -1,0 +1,145 @@
+import {
+  type Context,
+  createTraceState,
+  ROOT_CONTEXT,
+  SpanKind as SdkKind,
+  type Span as SdkSpan,
+  type Tracer as SdkTracer,
+  SpanStatusCode,
+  TraceFlags,
+  trace as traces,
+} from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  type SpanExporter,
+  TraceIdRatioBasedSampler,
+} from '@opentelemetry/sdk-trace-base'
+import type { TraceSampler, TracingSettings } from '../config/tracing.ts'
+import type { Attributes, BeginSpan, Span, SpanKind, Trace, Tracer } from '../domain/trace.ts'
+
+/** Shutdown waits this long, too. */
+const EXPORT_TIMEOUT_MS = 3000
+const MAX_VALUE_LENGTH = 256
+/** Most spans of one request: a stream of a million listings would make very many. */
+export const MAX_SPANS = 200
+
+/** Exports in background batches (OTLP over HTTP, JSON). Spans that the collector refuses are lost. */
+export function openTracer(
+  { endpoint, serviceName, sampler, ratio }: TracingSettings,
+  log: ExportLog,
+): { tracer: Tracer; close: () => Promise<void> } {
+  const exporter = told(
+    new OTLPTraceExporter({ url: endpoint, timeoutMillis: EXPORT_TIMEOUT_MS }),
+    endpoint,
+    log,
+  )
+  const provider = new BasicTracerProvider({
+    resource: defaultResource().merge(resourceFromAttributes({ 'service.name': serviceName })),
+    sampler: samplerOf(sampler, ratio),
+    spanLimits: { attributeValueLengthLimit: MAX_VALUE_LENGTH },
+    spanProcessors: [new BatchSpanProcessor(exporter)],
+  })
+  const sdk = provider.getTracer('entrepot')
+  const tracer: Tracer = (name, kind, parent, attributes) => {
+    const context = parent === undefined ? ROOT_CONTEXT : traces.setSpanContext(ROOT_CONTEXT, remote(parent))
+    return new Recording(sdk).begin(context, name, kind, attributes)
+  }
+  // The exporter has logged what could not be sent.
+  return { tracer, close: () => provider.shutdown().catch(() => {}) }
+}
+
+class Recording {
+  readonly #sdk: SdkTracer
+  #left = MAX_SPANS
+
+  constructor(sdk: SdkTracer) {
+    this.#sdk = sdk
+  }
+
+  begin(context: Context, name: string, kind: SpanKind, attributes: Attributes = {}): Span {
+    this.#left--
+    const span = this.#sdk.startSpan(name, { kind: KINDS[kind], attributes }, context)
+    const place = placeOf(span)
+    const under = traces.setSpan(ROOT_CONTEXT, span)
+    const begin: BeginSpan = (...child) =>
+      this.#left > 0 ? this.begin(under, ...child) : { ...place, ...UNRECORDED }
+    return {
+      ...place,
+      ...(place.isSampled ? { begin } : {}),
+      set: (more) => void span.setAttributes(more),
+      rename: (other) => void span.updateName(other),
+      end: (failure) => {
+        if (failure !== undefined)
+          span.setAttribute('error.type', failure).setStatus({ code: SpanStatusCode.ERROR })
+        span.end()
+      },
+    }
+  }
+}
+
+const KINDS: Readonly<Record<SpanKind, SdkKind>> = {
+  server: SdkKind.SERVER,
+  internal: SdkKind.INTERNAL,
+  client: SdkKind.CLIENT,
+}
+
+/** Beyond `MAX_SPANS`, work continues under the last recorded span. */
+const UNRECORDED = { set: () => {}, rename: () => {}, end: () => {} }
+
+function placeOf(span: SdkSpan): Trace {
+  const { traceId, spanId, traceFlags, traceState } = span.spanContext()
+  const isSampled = (traceFlags & TraceFlags.SAMPLED) !== 0
+  return { traceId, spanId, isSampled, state: traceState?.serialize() ?? '' }
+}
+
+const remote = ({ traceId, spanId, isSampled, state }: Trace) => ({
+  traceId,
+  spanId,
+  traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
+  isRemote: true,
+  ...(state === '' ? {} : { traceState: createTraceState(state) }),
+})
+
+/** `parentbased_…` follows the caller; the rest of the name applies where no caller has decided. */
+export function samplerOf(name: TraceSampler, ratio: number): Sampler {
+  const root = roots[name.replace('parentbased_', '') as keyof typeof roots](ratio)
+  return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root
+}
+
+const roots = {
+  always_on: () => new AlwaysOnSampler(),
+  always_off: () => new AlwaysOffSampler(),
+  traceidratio: (ratio: number) => new TraceIdRatioBasedSampler(ratio),
+} as const
+
+export type ExportLog = {
+  info: (about: object, message: string) => void
+  warn: (about: object, message: string) => void
+}
+
+/** Logs when exports begin to fail and when they succeed again. */
+export function told(exporter: SpanExporter, endpoint: string, log: ExportLog): SpanExporter {
+  // The rest of the URL may hold a token.
+  const collector = new URL(endpoint).origin
+  let isFailing = false
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        const hasFailed = result.code !== 0
+        if (hasFailed && !isFailing)
+          log.warn({ collector, reason: result.error?.message }, 'traces cannot be sent and are lost')
+        if (!hasFailed && isFailing) log.info({ collector }, 'traces are sent again')
+        isFailing = hasFailed
+        done(result)
+      }),
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+  }
+}
