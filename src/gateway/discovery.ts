@@ -1,5 +1,6 @@
 import type { ListingStatus } from '../domain/listing.ts'
 import type { FilterDefinition } from '../filter-spec/filter.ts'
+import type { SourceNote } from '../wire/source.ts'
 
 /** Rejects with an `EntrepotError`: `bad_request`, `unavailable`, `timeout` or `source_incomplete`. */
 export type Discovery = {
@@ -26,13 +27,6 @@ export type Search = {
 
 /** `complete`: every source that could contribute has answered, fresh or stale. */
 export type Completeness = { complete: boolean; sources: readonly SourceNote[] }
-
-export type SourceNote = {
-  registry: string
-  state: string
-  reason?: string | undefined
-  [member: string]: unknown
-}
 
 /** Items are JSON text: the original bytes, with `_meta` as the last member. */
 export type SearchResult = Completeness & {

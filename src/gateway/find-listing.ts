@@ -2,15 +2,9 @@ import { raceAbortAfterTick } from '../domain/deadline.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { Item, NamedSource, Range } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
+import type { SourceReport } from '../wire/source.ts'
 import { type MergedItem, mergeCopies } from './merged-item.ts'
-import {
-  countReturned,
-  incompleteError,
-  isComplete,
-  noSourceError,
-  reportOutcomes,
-  type SourceReport,
-} from './source-report.ts'
+import { countReturned, incompleteError, isComplete, noSourceError, reportOutcomes } from './source-report.ts'
 import {
   type MergeRequest,
   type MergeSettings,

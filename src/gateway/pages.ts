@@ -2,10 +2,11 @@ import type { PageQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/reading.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
+import type { SourceReport } from '../wire/source.ts'
 import type { Cursors } from './cursor.ts'
 import { MergedSequence } from './merge.ts'
 import type { MergedItem } from './merged-item.ts'
-import { assertAnswerable, countReturned, reportOutcomes, type SourceReport } from './source-report.ts'
+import { assertAnswerable, countReturned, reportOutcomes } from './source-report.ts'
 import {
   type MergeRequest,
   type MergeSettings,

@@ -1,39 +1,10 @@
-import type { CacheDecision } from '../domain/freshness.ts'
 import type { MissingSource } from '../domain/missing-source.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { SourceReason } from '../domain/source-reason.ts'
-import type { SourceDetails, SourceStatus } from '../domain/source-status.ts'
+import type { SourceStatus } from '../domain/source-status.ts'
 import { EntrepotError } from '../errors.ts'
+import type { SourceReport, SourceStatusJson } from '../wire/source.ts'
 import type { MergeOptions, Outcome } from './sources.ts'
-
-/** `skipped`: the source works, but cannot answer this question. */
-export type SourceState = 'loaded' | 'stale' | 'unavailable' | 'not_yet_loaded' | 'skipped'
-
-export type SourceReport = {
-  /** `eu/curated` for a source that the gateway `eu` reports as missing. */
-  registry: string
-  state: SourceState
-  reason?: SourceReason | undefined
-  /** With `unsupported_filter`. */
-  filters?: readonly string[] | undefined
-  /** Before paging and deduplication; `null` where unknown. */
-  matched?: number | null
-  /** Items of the page; not 0 for a source that failed after some pages. */
-  returned?: number | undefined
-  age_seconds?: number | undefined
-  elapsed_ms?: number
-  /** Unreadable items that were dropped. */
-  invalid?: number | undefined
-  /** The gateways that reported a missing source. */
-  via?: readonly string[] | undefined
-  explain?: {
-    /** As sent, without paging. */
-    query?: string | undefined
-    cache: CacheDecision['outcome'] | 'none'
-    breaker?: SourceDetails['breaker']['state'] | undefined
-    excluded: Readonly<Record<string, { by_value: number; missing: number }>>
-  }
-}
 
 /** @param now ms since the Unix epoch */
 export function reportOutcomes(
@@ -44,8 +15,8 @@ export function reportOutcomes(
 ): { complete: boolean; sources: SourceReport[] } {
   const sources = outcomes.flatMap((outcome) => {
     const { name } = outcome.source
-    const report = reportOutcome(outcome, returned.get(name) ?? 0, now)
-    if (explain) report.explain = explainOutcome(outcome)
+    const answer = reportOutcome(outcome, returned.get(name) ?? 0, now)
+    const report = explain ? { ...answer, explain: explainOutcome(outcome) } : answer
     const { missing = [] } = outcome.result
     return [report, ...missing.map((entry) => reportMissing(name, entry))]
   })
@@ -109,7 +80,7 @@ function explainOutcome({ source, result }: Outcome): SourceReport['explain'] & 
   }
 }
 
-function reportMissing(gateway: string, { ageSeconds, ...missing }: MissingSource): SourceReport {
+function reportMissing(gateway: string, { ageSeconds, ...missing }: MissingSource) {
   const { state, reason, via } = missing
   const age_seconds = ageSeconds === undefined ? undefined : Math.floor(ageSeconds)
   return {
@@ -132,7 +103,7 @@ export function reportStatus({
   ageSeconds,
   lastError,
   ...rest
-}: SourceStatus) {
+}: SourceStatus): SourceStatusJson {
   const { schemaId, filters, listings, missing } = rest
   return {
     registry: name,

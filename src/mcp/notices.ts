@@ -1,4 +1,5 @@
-import type { Completeness, SourceNote } from '../gateway/discovery.ts'
+import type { Completeness } from '../gateway/discovery.ts'
+import type { SourceNote } from '../wire/source.ts'
 
 /** Completeness in words for an agent. Holds names and reasons, never text of a listing. */
 export function describeCompleteness({ complete, sources }: Completeness): string {

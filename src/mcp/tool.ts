@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Discovery } from '../gateway/discovery.ts'
+import { sourceNoteSchema } from '../wire/source.ts'
 
 export type Tool<Input extends z.ZodRawShape = z.ZodRawShape> = {
   name: string
@@ -19,18 +20,14 @@ export type ToolOutput = {
 /** Erases the input type, which the list of tools does not need. */
 export const defineTool = <Input extends z.ZodRawShape>(tool: Tool<Input>): Tool => tool as unknown as Tool
 
-const sourceNote = z.looseObject({
-  registry: z.string(),
-  state: z.string(),
-  reason: z.string().optional(),
-})
-
 export const COMPLETENESS = {
   notice: z.string().describe('In words: what came, and what is missing'),
   complete: z
     .boolean()
     .describe('false: something is missing, so this answer does not show that nothing else exists'),
-  sources: z.array(sourceNote).describe('What became of each source, and why it is missing where it is'),
+  sources: z
+    .array(sourceNoteSchema)
+    .describe('What became of each source, and why it is missing where it is'),
 }
 
 export const listingItem = z

@@ -2,7 +2,7 @@ import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../../dom
 import { SourceError } from '../../domain/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { MergedPage } from '../../gateway/pages.ts'
-import type { SourceReport } from '../../gateway/source-report.ts'
+import type { SourceReport } from '../../wire/source.ts'
 import { type ExitCode, usageError } from '../exit-codes.ts'
 import { type OutputOptions, printListings } from '../output/print-listings.ts'
 import { startProgress } from '../output/progress.ts'

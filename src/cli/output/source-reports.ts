@@ -1,5 +1,5 @@
 import type { SourceError } from '../../domain/source-error.ts'
-import type { SourceReport } from '../../gateway/source-report.ts'
+import type { SourceReport } from '../../wire/source.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { printStatus, type Terminal } from './terminal.ts'
 

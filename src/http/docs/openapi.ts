@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
+import { problemSchema } from '../../wire/problem.ts'
 import type { Gate, ResponseShape, Route } from '../route.ts'
-import { problem } from '../wire.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
@@ -62,7 +62,7 @@ function convertSchemas(routes: readonly Route[]): {
   schemaOf: SchemaOf
   components: Record<string, JsonSchema>
 } {
-  const schemas = [problem, ...routes.flatMap(schemasOf)]
+  const schemas = [problemSchema, ...routes.flatMap(schemasOf)]
   const converted = z.toJSONSchema(z.object({ ...schemas }), { io: 'input', unrepresentable: 'any' })
   const { properties, $defs } = JSON.parse(
     JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/'),
@@ -89,7 +89,7 @@ const operation = (route: Route, schemaOf: SchemaOf): OpenApiOperation => ({
       Object.entries(route.responses).map(([status, answer]) => [status, response(answer, schemaOf)]),
     ),
     ...Object.fromEntries(
-      problemStatuses(route).map((status) => [status, problemResponse(status, schemaOf(problem))]),
+      problemStatuses(route).map((status) => [status, problemResponse(status, schemaOf(problemSchema))]),
     ),
   },
 })

@@ -11,6 +11,12 @@ import { publishListing } from '../../registry/write/publish.ts'
 import { publishRequest } from '../../registry/write/request.ts'
 import { removeListing, updateListing, updateRequest } from '../../registry/write/update-and-remove.ts'
 import { validateListing, validateRequest, validation } from '../../registry/write/validate.ts'
+import {
+  envelopeSchema,
+  listingSchema,
+  publishReceiptSchema,
+  updateReceiptSchema,
+} from '../../wire/listing.ts'
 import { requireEtag } from '../etag.ts'
 import { objectBody } from '../middleware/body.ts'
 import {
@@ -34,7 +40,6 @@ import {
   type Route,
   type RouteParameter,
 } from '../route.ts'
-import { envelope, listing, status, timestamp, violation } from '../wire.ts'
 
 export const listLocalListings = (spec: FilterSpec, replica: Replica): Route => ({
   method: 'GET',
@@ -44,7 +49,7 @@ export const listLocalListings = (spec: FilterSpec, replica: Replica): Route => 
   description:
     'Newest first. Every further query parameter is a filter of the filter spec; all have to match.',
   parameters: listingParameters(spec),
-  responses: { 200: { description: 'A page of listings', schema: envelope } },
+  responses: { 200: { description: 'A page of listings', schema: envelopeSchema } },
   problems: [400, 412, 422],
   handle: (exchange) => readLocal(exchange, spec, replica),
 })
@@ -87,7 +92,7 @@ export const getListing = (replica: Replica): Route => ({
   gate: 'read',
   summary: 'One listing, whatever its status',
   parameters: [LISTING_ID],
-  responses: { 200: { description: 'The listing', schema: z.object({ listing }) } },
+  responses: { 200: { description: 'The listing', schema: z.object({ listing: listingSchema }) } },
   problems: [404],
   handle: ({ params }) => {
     const row = replica.projection.listings.get(params.id ?? '')
@@ -99,17 +104,6 @@ export const getListing = (replica: Replica): Route => ({
 const OPEN_LISTING = Buffer.from('{"listing":')
 const CLOSE_LISTING = Buffer.from('}')
 
-const receipt = z
-  .object({
-    listing_id: z.string(),
-    publisher_id: z.int(),
-    status,
-    created_at: timestamp,
-    updated_at: timestamp,
-    warnings: z.array(violation).optional().describe('Where the listing does not fit the listing shape'),
-  })
-  .meta({ id: 'PublishReceipt' })
-
 export const postListing = (publishing: Publishing): Route => ({
   method: 'POST',
   path: '/listings',
@@ -120,17 +114,13 @@ export const postListing = (publishing: Publishing): Route => ({
     'and keeps the others, its status and its place included. The very same request again is answered as the first ' +
     'time while the listing is unchanged; after that, or with another body for the listing, the signature is refused.',
   body: publishRequest,
-  responses: { 201: { description: 'Published, for the first time or again', schema: receipt } },
+  responses: { 201: { description: 'Published, for the first time or again', schema: publishReceiptSchema } },
   problems: [400, 409],
   handle: async (exchange) => {
     const { receipt, warnings } = await publishListing(objectBody(exchange), publishing)
     return json({ ...onWire(receipt), ...(warnings.length > 0 ? { warnings } : {}) }, 201)
   },
 })
-
-const updated = receipt
-  .pick({ listing_id: true, status: true, updated_at: true })
-  .meta({ id: 'UpdateReceipt' })
 
 export const putListing = (publishing: Publishing): Route => ({
   method: 'PUT',
@@ -140,7 +130,7 @@ export const putListing = (publishing: Publishing): Route => ({
   description: 'Signed by its publisher.',
   parameters: [LISTING_ID],
   body: updateRequest,
-  responses: { 200: { description: 'Changed', schema: updated } },
+  responses: { 200: { description: 'Changed', schema: updateReceiptSchema } },
   problems: [400, 404, 409],
   handle: async (exchange) => {
     const changed = await updateListing(exchange.params.id ?? '', objectBody(exchange), publishing)

@@ -14,9 +14,10 @@ import type { StreamListings } from '../../gateway/ndjson.ts'
 import type { MergedPage, ReadPage } from '../../gateway/pages.ts'
 import type { MergeOptions } from '../../gateway/sources.ts'
 import type { CurrentSpec, ReadVocabulary } from '../../gateway/vocabulary.ts'
+import { mergedEnvelopeSchema, mergedListingSchema } from '../../wire/listing.ts'
+import { sourceReportSchema } from '../../wire/source.ts'
 import { NDJSON_TYPE, wantsNdjson } from '../accept.ts'
 import { namesEtag, requireEtag } from '../etag.ts'
-import { mergedEnvelope, mergedListing, sourceReport } from '../merged-wire.ts'
 import {
   GATEWAY_ONLY,
   type GatewayParameters,
@@ -58,7 +59,7 @@ export const listMergedListings = (gateway: MergedListings): Route => ({
     'line holds `_meta` with `complete` and `sources`.',
   parameters: [...listingParameters(gateway.spec), ...GATEWAY_ONLY, IF_NONE_MATCH],
   responses: {
-    200: { description: 'A page of listings, and how each source answered', schema: mergedEnvelope },
+    200: { description: 'A page of listings, and how each source answered', schema: mergedEnvelopeSchema },
     304: { description: 'Not modified' },
   },
   problems: [400, 412, 422, 502, 503, 504, 508],
@@ -174,9 +175,9 @@ export const getMergedListing = (gateway: MergedListing): Route => ({
     200: {
       description: 'The listing',
       schema: z.object({
-        listing: mergedListing,
+        listing: mergedListingSchema,
         complete: z.boolean().optional().describe('Only where false'),
-        sources: z.array(sourceReport).optional().describe('Only where `complete` is false'),
+        sources: z.array(sourceReportSchema).optional().describe('Only where `complete` is false'),
       }),
     },
   },

@@ -3,12 +3,12 @@ import type { Publisher } from '../../domain/publisher.ts'
 import { formatTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { Replica } from '../../registry/replica.ts'
+import { publisherSchema } from '../../wire/listing.ts'
 import { LIMIT, OFFSET, readIntegerParameter, readPaging } from '../parameters.ts'
 import { type IntegerParameter, json, type Route } from '../route.ts'
-import { publisher } from '../wire.ts'
 
 const publisherEnvelope = z
-  .object({ items: z.array(publisher), count: z.int() })
+  .object({ items: z.array(publisherSchema), count: z.int() })
   .meta({ id: 'PublisherEnvelope' })
 
 export const listPublishers = (replica: Replica): Route => ({
@@ -49,7 +49,7 @@ export const getPublisher = (replica: Replica): Route => ({
   gate: 'read',
   summary: 'One publisher',
   parameters: [PUBLISHER_ID],
-  responses: { 200: { description: 'The publisher', schema: publisher } },
+  responses: { 200: { description: 'The publisher', schema: publisherSchema } },
   problems: [404, 422],
   handle: ({ params }) => {
     const found = replica.projection.publisher(readIntegerParameter(PUBLISHER_ID, params.publisher_id)!)

@@ -3,63 +3,13 @@ import type { SourceDetails, SourceStatus } from '../../domain/source-status.ts'
 import { EntrepotError } from '../../errors.ts'
 import { reportStatus, timeOf } from '../../gateway/source-report.ts'
 import { maySee } from '../../gateway/sources.ts'
+import { type SourceDetailsJson, sourceDetailsSchema, sourceStatusSchema } from '../../wire/source.ts'
 import { json, type Route, type RouteParameter } from '../route.ts'
 
 export type SourceList = {
   /** In configuration order. */
   sources: readonly { status: () => SourceStatus | SourceDetails; refresh?: () => void }[]
 }
-
-const instant = z.string().describe('ISO 8601, UTC')
-
-const sourceStatus = z
-  .looseObject({
-    registry: z.string(),
-    mode: z.enum(['local', 'live', 'snapshot']),
-    visibility: z.enum(['public', 'private']),
-    state: z.enum(['loaded', 'stale', 'unavailable', 'not_yet_loaded']),
-    age_seconds: z.int().nullable().describe('Since it last answered'),
-    last_error: z.object({ reason: z.string(), at: instant }).nullable(),
-    schema_id: z.string().nullable(),
-    filters: z.array(z.string()).nullable(),
-    listings: z.int().nullable().describe('Open ones, as it last said'),
-    gaps: z
-      .array(
-        z.looseObject({
-          registry: z.string(),
-          state: z.enum(['unavailable', 'not_yet_loaded', 'skipped']),
-          reason: z.string().optional(),
-          age_seconds: z.int().optional().describe('Since it was heard of, where that is still shown'),
-        }),
-      )
-      .optional()
-      .describe('Of a gateway: what its latest answer said is missing in it'),
-  })
-  .meta({ id: 'SourceStatus' })
-
-const sourceDetails = sourceStatus
-  .extend({
-    breaker: z
-      .object({
-        state: z.enum(['closed', 'open', 'half_open']),
-        failures_in_a_row: z.int(),
-        retry_at: instant.nullable(),
-      })
-      .optional(),
-    cache: z.object({ fresh: z.int(), stale: z.int(), miss: z.int(), bytes: z.int() }).optional(),
-    calls: z
-      .object({
-        made: z.int(),
-        failed: z.int(),
-        retried: z.int(),
-        failures_by_reason: z.record(z.string(), z.int()),
-        ended: z.int(),
-        elapsed_ms: z.int().describe('Of all that have ended, together'),
-      })
-      .optional(),
-    items: z.object({ received: z.int(), invalid: z.int() }).optional(),
-  })
-  .meta({ id: 'SourceDetails' })
 
 export const listSources = ({ sources }: SourceList): Route => ({
   method: 'GET',
@@ -69,7 +19,7 @@ export const listSources = ({ sources }: SourceList): Route => ({
   responses: {
     200: {
       description: 'Those that the reader may see',
-      schema: z.object({ sources: z.array(sourceStatus) }),
+      schema: z.object({ sources: z.array(sourceStatusSchema) }),
     },
   },
   handle: ({ reader }) => {
@@ -84,7 +34,9 @@ export const listSourceDetails = ({ sources }: SourceList): Route => ({
   path: '/admin/sources',
   gate: 'admin',
   summary: 'How all sources are doing, with breakers, caches and calls',
-  responses: { 200: { description: 'All of them', schema: z.object({ sources: z.array(sourceDetails) }) } },
+  responses: {
+    200: { description: 'All of them', schema: z.object({ sources: z.array(sourceDetailsSchema) }) },
+  },
   handle: () => ({
     ...json({ sources: sources.map(({ status }) => detailsOnWire(status())) }),
     headers: { 'Cache-Control': 'no-store' },
@@ -115,7 +67,7 @@ export const refreshSource = ({ sources }: SourceList): Route => ({
   },
 })
 
-function detailsOnWire(status: SourceStatus | SourceDetails) {
+function detailsOnWire(status: SourceStatus | SourceDetails): SourceDetailsJson {
   if (!('calls' in status)) return reportStatus(status)
   const { breaker, cache, calls, items } = status
   return {
@@ -130,7 +82,7 @@ function detailsOnWire(status: SourceStatus | SourceDetails) {
       made: calls.made,
       failed: calls.failed,
       retried: calls.retried,
-      failures_by_reason: calls.failuresByReason,
+      failures_by_reason: { ...calls.failuresByReason },
       ended: calls.ended,
       elapsed_ms: Math.round(calls.elapsedMs),
     },

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { LISTING_STATUSES } from '../../domain/listing.ts'
 import type { Replica } from '../../registry/replica.ts'
+import { listingStatusSchema } from '../../wire/listing.ts'
 import { json, type Route } from '../route.ts'
-import { status } from '../wire.ts'
 
 const stats = z
   .object({
     publisher_count: z.int(),
     order_count: z.int().describe('Listings of every status'),
-    orders_by_status: z.record(status, z.int()),
+    orders_by_status: z.record(listingStatusSchema, z.int()),
   })
   .meta({ id: 'Stats' })
 

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { wireTimestamp } from './listing.ts'
+
+const MAX_NAME_LENGTH = 128
+
+const scope = z.enum(['read', 'write'], "Input should be 'read' or 'write'")
+
+/** The length of `name` is counted in code points, before trimming. Further members are ignored. */
+export const mintRequestSchema = z
+  .looseObject({
+    name: z
+      .string({
+        error: ({ input }) => (input === undefined ? 'Field required' : 'Input should be a valid string'),
+      })
+      .min(1, 'String should have at least 1 character')
+      .refine(
+        (name) => [...name].length <= MAX_NAME_LENGTH,
+        `String should have at most ${MAX_NAME_LENGTH} characters`,
+      )
+      .meta({ maxLength: MAX_NAME_LENGTH }),
+    scope: scope.default('read'),
+  })
+  .meta({ id: 'MintRequest' })
+
+export const mintedKeySchema = z
+  .object({
+    id: z.int(),
+    name: z.string(),
+    scope,
+    key: z.string().describe('The raw key: shown here and never again'),
+    created_at: wireTimestamp,
+  })
+  .meta({ id: 'MintedKey' })
+
+export const apiKeySchema = mintedKeySchema
+  .omit({ key: true })
+  .extend({ revoked_at: wireTimestamp.nullable() })
+  .meta({ id: 'ApiKey' })
+
+export type ApiKeyJson = z.infer<typeof apiKeySchema>
+export type MintedKeyJson = z.infer<typeof mintedKeySchema>

@@ -1,0 +1,101 @@
+import { z } from 'zod'
+import { LISTING_STATUSES } from '../domain/listing.ts'
+import { violationSchema } from './problem.ts'
+import { sourceReportSchema } from './source.ts'
+
+/** Response schemas for `openapi.json`. A test checks every answer against them. */
+
+export const wireTimestamp = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}$/)
+  .describe('UTC, without a suffix')
+
+export const listingStatusSchema = z.enum(LISTING_STATUSES)
+
+export const listingSchema = z
+  .looseObject({
+    listing_id: z.string(),
+    publisher_id: z.int(),
+    storefront_url: z.string().nullable(),
+    offer_resource: z.unknown().describe('An object by the listing shape of the filter spec'),
+    accepted_escrows: z.unknown().describe('An array of escrows by the listing shape'),
+    demands: z.unknown().describe('An array'),
+    max_duration_seconds: z.unknown().describe('An integer or null'),
+    oracle_address: z.unknown().describe('A string or null'),
+    status: listingStatusSchema,
+    created_at: wireTimestamp,
+    updated_at: wireTimestamp,
+  })
+  .meta({ id: 'Listing', description: 'Published members come back with the bytes that were published' })
+
+export const envelopeSchema = z
+  .looseObject({
+    items: z.array(listingSchema),
+    count: z.int().describe('Items on this page'),
+    total_after_filter: z.int().describe('Matches before paging'),
+  })
+  .meta({ id: 'ListingEnvelope' })
+
+export const publisherSchema = z
+  .object({
+    publisher_id: z.int(),
+    storefront_url: z.string().nullable(),
+    identities: z.array(z.object({ scheme: z.string(), identifier: z.string() })),
+    created_at: wireTimestamp,
+  })
+  .meta({ id: 'Publisher' })
+
+export const publishReceiptSchema = z
+  .object({
+    listing_id: z.string(),
+    publisher_id: z.int(),
+    status: listingStatusSchema,
+    created_at: wireTimestamp,
+    updated_at: wireTimestamp,
+    warnings: z
+      .array(violationSchema)
+      .optional()
+      .describe('Where the listing does not fit the listing shape'),
+  })
+  .meta({ id: 'PublishReceipt' })
+
+export const updateReceiptSchema = publishReceiptSchema
+  .pick({ listing_id: true, status: true, updated_at: true })
+  .meta({ id: 'UpdateReceipt' })
+
+const provenance = z
+  .looseObject({
+    registry: z.string().describe('The source whose copy this is'),
+    publisher: z.string().optional().describe('Signing address, where it is known'),
+    also_in: z.array(z.string()),
+    stale: z.boolean(),
+    differs: z.boolean().optional(),
+    conflict: z.boolean().optional(),
+    disputed: z
+      .array(z.string())
+      .optional()
+      .describe('Better sources whose publishers have this one at another storefront'),
+    position: z.string().optional().describe('Where the listing is ordered, if not at `created_at`'),
+  })
+  .meta({ id: 'Provenance' })
+
+export const mergedListingSchema = z
+  .looseObject({
+    listing_id: z.string(),
+    created_at: z.string().describe('ISO 8601; UTC where it has no offset'),
+    _meta: provenance,
+  })
+  .meta({ id: 'MergedListing', description: "The bytes of the listing's own Registry, and `_meta`" })
+
+export const mergedEnvelopeSchema = envelopeSchema
+  .extend({
+    items: z.array(mergedListingSchema),
+    complete: z
+      .boolean()
+      .describe(
+        'Every visible source answered, fresh or stale, and none reported its own answer as incomplete',
+      ),
+    sources: z.array(sourceReportSchema),
+    next_cursor: z.string().optional().describe('Where there is more'),
+  })
+  .meta({ id: 'MergedEnvelope' })

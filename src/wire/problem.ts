@@ -1,0 +1,17 @@
+import { z } from 'zod'
+
+export const violationSchema = z
+  .object({ path: z.string(), message: z.string() })
+  .meta({ id: 'Violation', description: 'One thing that is wrong: where and what' })
+
+export const problemSchema = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    errors: z.array(violationSchema).optional(),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457' })
+
+export type ProblemJson = z.infer<typeof problemSchema>

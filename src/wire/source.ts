@@ -1,0 +1,101 @@
+import { z } from 'zod'
+
+const SOURCE_STATES = ['loaded', 'stale', 'unavailable', 'not_yet_loaded'] as const
+
+const explanation = z.looseObject({
+  query: z.string().optional().describe('What the source was sent, without paging'),
+  cache: z.string().describe('Cache outcome'),
+  breaker: z.string().optional().describe('State of its circuit breaker'),
+  excluded: z.record(
+    z.string(),
+    z.object({ by_value: z.int(), missing: z.int() }).describe('Listings that one filter excluded'),
+  ),
+})
+
+export const sourceReportSchema = z
+  .looseObject({
+    registry: z.string().describe("A source's name; eu/curated for what the gateway eu reports as missing"),
+    state: z.enum([...SOURCE_STATES, 'skipped']),
+    reason: z.string().optional(),
+    filters: z.array(z.string()).optional(),
+    matched: z.int().nullable().optional(),
+    returned: z.int().optional(),
+    age_seconds: z.int().optional(),
+    elapsed_ms: z.int().optional(),
+    invalid: z.int().optional(),
+    via: z.array(z.string()).optional().describe('Gateways that reported it as missing'),
+    explain: explanation.optional(),
+  })
+  .meta({ id: 'SourceReport', description: 'How one source answered this question' })
+
+const instant = z.string().describe('ISO 8601, UTC')
+
+export const sourceStatusSchema = z
+  .looseObject({
+    registry: z.string(),
+    mode: z.enum(['local', 'live', 'snapshot']),
+    visibility: z.enum(['public', 'private']),
+    state: z.enum(SOURCE_STATES),
+    age_seconds: z.int().nullable().describe('Since it last answered'),
+    last_error: z.object({ reason: z.string(), at: instant }).nullable(),
+    schema_id: z.string().nullable(),
+    filters: z.array(z.string()).nullable(),
+    listings: z.int().nullable().describe('Open ones, as it last said'),
+    gaps: z
+      .array(
+        z.looseObject({
+          registry: z.string(),
+          state: z.enum(['unavailable', 'not_yet_loaded', 'skipped']),
+          reason: z.string().optional(),
+          age_seconds: z.int().optional().describe('Since it was heard of, where that is still shown'),
+        }),
+      )
+      .optional()
+      .describe('Of a gateway: what its latest answer said is missing in it'),
+  })
+  .meta({ id: 'SourceStatus' })
+
+export const sourceDetailsSchema = sourceStatusSchema
+  .extend({
+    breaker: z
+      .object({
+        state: z.enum(['closed', 'open', 'half_open']),
+        failures_in_a_row: z.int(),
+        retry_at: instant.nullable(),
+      })
+      .optional(),
+    cache: z.object({ fresh: z.int(), stale: z.int(), miss: z.int(), bytes: z.int() }).optional(),
+    calls: z
+      .object({
+        made: z.int(),
+        failed: z.int(),
+        retried: z.int(),
+        failures_by_reason: z.record(z.string(), z.int()),
+        ended: z.int(),
+        elapsed_ms: z.int().describe('Of all that have ended, together'),
+      })
+      .optional(),
+    items: z.object({ received: z.int(), invalid: z.int() }).optional(),
+  })
+  .meta({ id: 'SourceDetails' })
+
+/** What an agent reads of a source. */
+export const sourceNoteSchema = z.looseObject({
+  registry: z.string(),
+  state: z.string(),
+  reason: z.string().optional(),
+})
+
+export type SourceReport = Immutable<z.infer<typeof sourceReportSchema>>
+export type SourceStatusJson = Immutable<z.infer<typeof sourceStatusSchema>>
+export type SourceDetailsJson = Immutable<z.infer<typeof sourceDetailsSchema>>
+export type SourceNote = Readonly<z.infer<typeof sourceNoteSchema>>
+
+/** Without the unknown members of loose objects. */
+type Immutable<T> = unknown extends T
+  ? T
+  : T extends readonly (infer Element)[]
+    ? readonly Immutable<Element>[]
+    : T extends object
+      ? { readonly [Name in keyof T as unknown extends T[Name] ? never : Name]: Immutable<T[Name]> }
+      : T
