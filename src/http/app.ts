@@ -1,16 +1,16 @@
-import type { RouterMiddleware } from '@koa/router'
-import Router from '@koa/router'
+import Router, { type RouterMiddleware } from '@koa/router'
 import Koa from 'koa'
 import type { Reader } from '../domain/api-key.ts'
 import { EntrepotError } from '../errors.ts'
 import { decodeQuery } from '../filter-spec/query-string.ts'
 import type { Logger } from '../log.ts'
+import { namesEtag } from './etag.ts'
 import { readJsonBody } from './middleware/body.ts'
-import { PROBLEM_TYPE, type ProblemResponse, toProblem } from './middleware/errors.ts'
+import { answerErrors, CLIENT_CLOSED } from './middleware/errors.ts'
 import { setCommonHeaders } from './middleware/headers.ts'
 import type { RateLimit } from './middleware/rate-limit.ts'
-import { requestIdOf } from './middleware/request-log.ts'
-import { recordedStatus, traceOf as traceOfHeaders } from './middleware/tracing.ts'
+import { logRequests } from './middleware/request-log.ts'
+import { traceOf as traceOfHeaders } from './middleware/tracing.ts'
 import type { ResponseCache } from './response-cache.ts'
 import type { Gate, HandlerResponse, RequestContext, Route } from './route.ts'
 
@@ -23,36 +23,33 @@ export type AppOptions = {
   traceOf?: typeof traceOfHeaders
 }
 
-export function createApp(options: AppOptions): Koa {
-  const { routes, log, traceOf = traceOfHeaders } = options
+export function createApp({ traceOf = traceOfHeaders, ...options }: AppOptions): Koa {
+  const { routes, log } = options
   const app = new Koa()
   const router = new Router({ sensitive: true })
   for (const route of routes)
-    router.register(route.path, [route.method.toLowerCase()], createHandler(route, options))
+    router.register(route.path, [route.method.toLowerCase()], createHandler(route, { ...options, traceOf }))
   app.use(setCommonHeaders)
   app.use(logRequests(log, traceOf))
   app.use(answerErrors(log))
   app.use(requireUrl)
   app.use(router.routes())
   app.use(answerUnrouted)
-  app.on('error', (cause) => log.debug({ err: cause }, 'connection broke off'))
+  app.on('error', (cause) => log.debug({ err: cause }, 'connection closed early'))
   return app
 }
 
 const createHandler =
-  (
-    route: Route,
-    { authorize, rateLimit, responseCache, traceOf = traceOfHeaders }: AppOptions,
-  ): RouterMiddleware =>
+  (route: Route, { authorize, rateLimit, responseCache, traceOf }: Required<AppOptions>): RouterMiddleware =>
   async (context) => {
     const { req } = context
     if (route.path.includes(':')) requireDecodable(context.path)
     const reader = authorize(route.gate, req.headers.authorization)
-    const counted = await (responseCache.counted(req) ?? rateLimit(req, route.gate, reader))
-    if (counted !== null) context.set(counted)
+    const limits = await (responseCache.counted(req) ?? rateLimit(req, route.gate, reader))
+    if (limits !== null) context.set(limits)
     // After gate and limits: reading and parsing the body is the cost of a hostile request.
     const body = route.body === undefined ? null : await readJsonBody(context)
-    const exchange: RequestContext = {
+    const request: RequestContext = {
       params: context.params as Record<string, string>,
       path: context.path,
       queryString: context.querystring,
@@ -61,6 +58,7 @@ const createHandler =
       },
       header: (name) => (req.headers[name] === undefined ? undefined : req.headersDistinct[name]?.[0]),
       listHeader: (name) => req.headersDistinct[name]?.join(', '),
+      accepts: (...types) => context.accepts(...types),
       reader,
       body,
       get signal() {
@@ -70,11 +68,11 @@ const createHandler =
         return traceOf(req)
       },
     }
-    const answer = await route.handle(exchange)
-    respond(context, answer)
-    const { body: bytes, isCurrent } = answer
-    if (isCurrent !== undefined && bytes instanceof Buffer)
-      responseCache.store(req, reader, { headers: context.res.getHeaders(), body: bytes, isCurrent })
+    const response = await route.handle(request)
+    respond(context, response)
+    const { isCurrent } = response
+    if (isCurrent !== undefined && context.body instanceof Buffer)
+      responseCache.store(req, reader, { headers: context.res.getHeaders(), body: context.body, isCurrent })
   }
 
 /** The router passes undecodable parameters on as they are, which could name another listing. */
@@ -82,27 +80,9 @@ function requireDecodable(path: string): void {
   try {
     decodeURIComponent(path)
   } catch {
-    throw new EntrepotError('bad_request', 'The path holds a percent-encoding that is not UTF-8')
+    throw new EntrepotError('bad_request', 'The path has a percent-encoding that is not UTF-8')
   }
 }
-
-function respond(
-  context: Koa.Context,
-  { status = 200, type = JSON_TYPE, body, headers = {} }: HandlerResponse,
-): void {
-  context.status = status
-  for (const name in headers) context.set(name, headers[name]!)
-  if (body === undefined) {
-    // Koa would send the status text for `undefined`. `null` sets 204, so the status is set again.
-    context.body = null
-    context.status = status
-    return
-  }
-  context.type = type
-  context.body = body
-}
-
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 function closeSignal({ res }: Koa.Context): AbortSignal {
   const controller = new AbortController()
@@ -115,48 +95,26 @@ function closeSignal({ res }: Koa.Context): AbortSignal {
   return controller.signal
 }
 
-const CLIENT_CLOSED = new Error('the reader closed the connection')
-
-const logRequests =
-  (log: Logger, traceOf: typeof traceOfHeaders): Koa.Middleware =>
-  async (context, next) => {
-    const requestId = requestIdOf(context.req)
-    context.set('X-Request-Id', requestId)
-    if (!log.isLevelEnabled('info')) return next()
-    const startedAt = performance.now()
-    await next()
-    const { method } = context
-    const status = recordedStatus(context.res)
-    const ms = Math.round(performance.now() - startedAt)
-    const traceId = traceOf(context.req)?.traceId
-    log[levelOf(method, status)]({ requestId, traceId, method, path: pathOf(context), status, ms }, 'request')
+function respond(
+  context: Koa.Context,
+  { status = 200, type = JSON_TYPE, body, headers = {} }: HandlerResponse,
+) {
+  for (const name in headers) context.set(name, headers[name]!)
+  const { ETag: etag } = headers
+  // Koa's `fresh` would ignore If-None-Match beside `Cache-Control: no-cache`, which means the upstreams here.
+  const isKnown = status === 200 && etag !== undefined && namesEtag(context.get('If-None-Match'), etag)
+  if (body === undefined || isKnown) {
+    // `null` sets 204, so the status is set after it. `undefined` would send the status text.
+    context.body = null
+    context.status = isKnown ? 304 : status
+    return
   }
-
-function levelOf(method: string, status: number): 'debug' | 'info' | 'warn' {
-  if (status >= 500) return 'warn'
-  return (method === 'GET' || method === 'HEAD') && status < 400 ? 'debug' : 'info'
+  context.status = status
+  context.type = type
+  context.body = body
 }
 
-/** Without the query, which may be private. Koa's `path` throws for an invalid URL. */
-const pathOf = ({ req }: Koa.Context): string => req.url!.split('?', 1)[0]!
-
-/** Every error becomes a problem; internal details go only to the log. */
-const answerErrors =
-  (log: Logger): Koa.Middleware =>
-  async (context, next) => {
-    try {
-      await next()
-    } catch (cause) {
-      if (cause === CLIENT_CLOSED) return
-      const problem: ProblemResponse = toProblem(cause)
-      if (problem.status >= 500 && !(cause instanceof EntrepotError))
-        log.error({ err: cause, method: context.method, path: pathOf(context) }, 'unhandled fault')
-      context.status = problem.status
-      context.set(problem.headers)
-      context.type = PROBLEM_TYPE
-      context.body = problem.body
-    }
-  }
+const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Node accepts request targets such as `http://[`, which Koa cannot parse. */
 const requireUrl: Koa.Middleware = (context, next) => {

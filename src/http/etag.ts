@@ -15,8 +15,7 @@ export function requireEtag(ifMatch: string | undefined, etag: string, ...others
 }
 
 /** By weak comparison (RFC 9110 section 13.1.2). */
-export function namesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false
-  if (ifNoneMatch.trim() === '*') return true
-  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === `"${etag}"`)
-}
+export const namesEtag = (ifNoneMatch: string, etag: string): boolean =>
+  ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((tag) => opaque(tag) === opaque(etag))
+
+const opaque = (etag: string): string => etag.trim().replace(/^W\//, '')

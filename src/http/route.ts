@@ -54,24 +54,26 @@ export type RequestContext = {
   header: (name: string) => string | undefined
   /** All lines of a list header, joined by commas (RFC 9110 section 5.3). */
   listHeader: (name: string) => string | undefined
+  /** The media type that `Accept` prefers; among equals the first (RFC 9110 section 12.5.1). */
+  accepts: (...types: string[]) => string | false
   reader: Reader
   body: { bytes: Buffer; value: JsonValue } | null
   signal: AbortSignal
   trace: Trace | undefined
 }
 
-/** JSON unless `type` is given. */
+/** JSON unless `type` is given. A 200 with an `ETag` becomes a 304 where `If-None-Match` names it. */
 export type HandlerResponse = {
   /** Default 200. */
   status?: number
   type?: string
   body?: string | Buffer | Readable
   headers?: Readonly<Record<string, string>>
-  /** The answer may be served again to the same question while this is true. */
+  /** The response may be served again to the same request while this is true. */
   isCurrent?: () => boolean
 }
 
-type Handler = (exchange: RequestContext) => HandlerResponse | Promise<HandlerResponse>
+type Handler = (request: RequestContext) => HandlerResponse | Promise<HandlerResponse>
 
 export const json = (value: unknown, status = 200): HandlerResponse => ({
   status,

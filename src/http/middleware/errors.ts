@@ -1,10 +1,34 @@
 import { STATUS_CODES } from 'node:http'
+import type Koa from 'koa'
 import { EntrepotError } from '../../errors.ts'
+import type { Logger } from '../../log.ts'
+import { pathOf } from './request-log.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
+/** Why a request's signal is aborted when its connection closes; nothing is answered then. */
+export const CLIENT_CLOSED = new Error('the client closed the connection')
+
+/** Every error becomes a problem; internal details go only to the log. */
+export const answerErrors =
+  (log: Logger): Koa.Middleware =>
+  async (context, next) => {
+    try {
+      await next()
+    } catch (cause) {
+      if (cause === CLIENT_CLOSED) return
+      const problem = toProblem(cause)
+      if (problem.status >= 500 && !(cause instanceof EntrepotError))
+        log.error({ err: cause, method: context.method, path: pathOf(context.req) }, 'unhandled fault')
+      context.status = problem.status
+      context.set(problem.headers)
+      context.type = PROBLEM_TYPE
+      context.body = problem.body
+    }
+  }
+
 /** RFC 9457; `detail` is always a string. */
-export type ProblemResponse = { status: number; headers: Record<string, string>; body: string }
+type ProblemResponse = { status: number; headers: Record<string, string>; body: string }
 
 export function toProblem(cause: unknown): ProblemResponse {
   if (cause instanceof EntrepotError) return render(cause)

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import proxyAddr from 'proxy-addr'
 import type { Reader } from '../../domain/api-key.ts'
 import type { Limiter, LimitState } from '../../domain/limiter.ts'
 import { rateLimited } from '../../registry/errors.ts'
@@ -37,31 +38,13 @@ function rateLimitHeaders(policy: string, state: LimitState): Record<string, str
  * from its end, past `trustedProxies` (CIDRs), and ignored from other peers, which could forge it.
  */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
-  const trusted = new BlockList()
-  for (const cidr of trustedProxies) {
-    const [network, bits] = cidr.split('/') as [string, string]
-    trusted.addSubnet(network, Number(bits), family(network))
-  }
-  const isTrusted = (address: string): boolean =>
-    isIP(address) !== 0 && trusted.check(address, family(address))
-
-  return ({ socket, headersDistinct }) => {
-    let address = unmapped(socket.remoteAddress ?? '')
-    if (trustedProxies.length === 0 || !isTrusted(address)) return countedAddress(address)
-    const hops = (headersDistinct['x-forwarded-for'] ?? [])
-      .join(',')
-      .split(',')
-      .map((hop) => unmapped(hop.trim()))
-    while (isTrusted(address) && hops.length > 0) {
-      const previous = hops.pop()!
-      if (isIP(previous) === 0) break
-      address = previous
-    }
-    return countedAddress(address)
+  if (trustedProxies.length === 0) return ({ socket }) => countedAddress(unmapped(socket.remoteAddress ?? ''))
+  const trust = proxyAddr.compile([...trustedProxies])
+  return (request) => {
+    const addresses = proxyAddr.all(request, trust).map((address) => unmapped(address ?? ''))
+    return countedAddress(addresses.findLast((address) => isIP(address) !== 0) ?? '')
   }
 }
-
-const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
 /** Unmaps an IPv4-mapped IPv6 address. */
 const unmapped = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')

@@ -1,5 +1,32 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type Koa from 'koa'
+import type { Logger } from '../../log.ts'
+import { recordedStatus, type traceOf as traceOfHeaders } from './tracing.ts'
+
+/** Sets `X-Request-Id` and logs every request: failures of the server as warnings, reads at `debug`. */
+export const logRequests =
+  (log: Logger, traceOf: typeof traceOfHeaders): Koa.Middleware =>
+  async (context, next) => {
+    const requestId = requestIdOf(context.req)
+    context.set('X-Request-Id', requestId)
+    if (!log.isLevelEnabled('info')) return next()
+    const startedAt = performance.now()
+    await next()
+    const { method, req, res } = context
+    const status = recordedStatus(res)
+    const ms = Math.round(performance.now() - startedAt)
+    const traceId = traceOf(req)?.traceId
+    log[levelOf(method, status)]({ requestId, traceId, method, path: pathOf(req), status, ms }, 'request')
+  }
+
+function levelOf(method: string, status: number): 'debug' | 'info' | 'warn' {
+  if (status >= 500) return 'warn'
+  return (method === 'GET' || method === 'HEAD') && status < 400 ? 'debug' : 'info'
+}
+
+/** Without the query, which may be private. Koa's `path` throws for an invalid URL. */
+export const pathOf = ({ url }: IncomingMessage): string => url!.split('?', 1)[0]!
 
 /** The caller's `X-Request-Id` if harmless, so that calls can be followed across services. */
 export function requestIdOf({ headers }: IncomingMessage): string {

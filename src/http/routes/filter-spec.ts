@@ -1,6 +1,5 @@
 import type { ReadVocabulary } from '../../gateway/vocabulary.ts'
 import { filterSpecSchema } from '../../wire/filter-spec.ts'
-import { namesEtag } from '../etag.ts'
 import { IF_NONE_MATCH } from '../parameters.ts'
 import type { Route } from '../route.ts'
 
@@ -23,7 +22,6 @@ export const getFilterSpec = (vocabulary: ReadVocabulary): Route => ({
     const isGateway = header('cdn-loop') !== undefined
     const deadline = { ms: MAX_WAIT_MS, caller: signal }
     const { etag, body } = await vocabulary(reader, deadline, isGateway ? [] : undefined)
-    const headers = { ETag: `"${etag}"`, Vary: 'Authorization' }
-    return namesEtag(header('if-none-match'), etag) ? { status: 304, headers } : { body, headers }
+    return { body, headers: { ETag: `"${etag}"`, Vary: 'Authorization' } }
   },
 })

@@ -16,8 +16,7 @@ import type { MergeOptions } from '../../gateway/sources.ts'
 import type { CurrentSpec, ReadVocabulary } from '../../gateway/vocabulary.ts'
 import { mergedEnvelopeSchema, mergedListingSchema } from '../../wire/listing.ts'
 import { sourceReportSchema } from '../../wire/source.ts'
-import { NDJSON_TYPE, wantsNdjson } from '../accept.ts'
-import { namesEtag, requireEtag } from '../etag.ts'
+import { requireEtag } from '../etag.ts'
 import {
   GATEWAY_ONLY,
   type GatewayParameters,
@@ -45,6 +44,8 @@ export type MergedListings = MergedHeaderOptions & {
   clock: Clock
 }
 
+const NDJSON_TYPE = 'application/x-ndjson'
+
 export const listMergedListings = (gateway: MergedListings): Route => ({
   method: 'GET',
   path: '/listings',
@@ -67,7 +68,7 @@ export const listMergedListings = (gateway: MergedListings): Route => ({
 })
 
 async function readPage(exchange: RequestContext, gateway: MergedListings): Promise<HandlerResponse> {
-  const { queryString, header, listHeader, reader, signal, trace } = exchange
+  const { queryString, listHeader, accepts, reader, signal, trace } = exchange
   const parameters = readGatewayParameters(queryString)
   const { vocabulary, leftMs } = await readVocabulary(exchange, gateway, parameters)
   const { via, isLoop } = parseCdnLoop(listHeader('cdn-loop'), gateway.gatewayId)
@@ -81,7 +82,7 @@ async function readPage(exchange: RequestContext, gateway: MergedListings): Prom
     ...(trace === undefined ? {} : { trace }),
   }
   const options = { named: parameters.named, requireAll: parameters.requireAll, budgetMs: leftMs, isLoop }
-  if (wantsNdjson(listHeader('accept'))) {
+  if (accepts('application/json', NDJSON_TYPE) === NDJSON_TYPE) {
     if (parameters.cursor !== null)
       throw new EntrepotError('bad_request', 'cursor: a stream has no pages; ask without it')
     return streamMerged(gateway, query, { reader, signal, options })
@@ -89,7 +90,6 @@ async function readPage(exchange: RequestContext, gateway: MergedListings): Prom
   const page = await gateway.readPage(query, parameters.cursor, { reader, signal, options })
   const { body, rows } = renderMerged(page)
   const headers = mergedHeaders(page, rows, reader, gateway)
-  if (namesEtag(header('if-none-match'), etagIn(headers))) return { status: 304, headers }
   const isCurrent = currency(page, parameters.filters.length === 0 ? null : vocabulary, gateway.clock)
   return { body, headers, ...(isCurrent === null ? {} : { isCurrent }) }
 }
@@ -148,8 +148,6 @@ async function streamMerged(
     headers: streamHeaders(outcomes, gateway),
   }
 }
-
-const etagIn = ({ ETag: etag = '' }: Record<string, string>): string => etag.replace(/^W\/"|"$/g, '')
 
 export type MergedListing = MergedHeaderOptions & { find: FindListing }
 

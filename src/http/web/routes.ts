@@ -1,7 +1,5 @@
 import { z } from 'zod'
 import { EntrepotError } from '../../errors.ts'
-import { wantsHtml } from '../accept.ts'
-import { namesEtag } from '../etag.ts'
 import { lazy } from '../lazy.ts'
 import type { HandlerResponse, RequestContext, Route } from '../route.ts'
 import { type Asset, createAsset, readLibraries } from './assets.ts'
@@ -28,7 +26,10 @@ const pageRoute = ({ path, summary }: Page, site: () => Promise<Site>): Route =>
   },
   problems: [404],
   handle: async (exchange) => {
-    const page = wantsHtml(exchange.header('accept')) ? (await site()).pages.get(path) : undefined
+    const page =
+      exchange.accepts('application/json', 'text/html') === 'text/html'
+        ? (await site()).pages.get(path)
+        : undefined
     if (page === undefined) throw new EntrepotError('not_found', 'Not Found', { headers: VARY_ACCEPT })
     // The page's relative URLs would resolve below it (RFC 3986 section 5.2).
     if (path !== '/' && exchange.path.endsWith('/'))
@@ -59,12 +60,11 @@ const assetRoute = (site: () => Promise<Site>): Route => ({
 /** Revalidated on every load, so that a page and its modules are of one version; mostly a 304. */
 function send(
   { type, body, gzipped, etag }: Asset,
-  { header, listHeader }: RequestContext,
+  { listHeader }: RequestContext,
   more: Readonly<Record<string, string>>,
 ): HandlerResponse {
   // Weak: the same whether compressed or not (RFC 9110 section 8.8.1).
   const headers = { ...more, ETag: `W/"${etag}"`, 'Cache-Control': 'no-cache' }
-  if (namesEtag(header('if-none-match'), etag)) return { status: 304, headers }
   return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(listHeader('accept-encoding') ?? '')
     ? { type, body: gzipped, headers: { ...headers, 'Content-Encoding': 'gzip' } }
     : { type, body, headers }
