@@ -8,11 +8,11 @@ import type { Item } from './reading.ts'
 export type SavedSnapshot = {
   takenAt: number
   listings: ReadonlyMap<string, Item>
-  missing?: readonly PersistedMissing[]
+  missing?: readonly PersistedMissing[] | undefined
 }
 
 /** `heardAt`: when it was last reachable, in ms since the Unix epoch; absent where it never was. */
-export type PersistedMissing = Omit<MissingSource, 'ageSeconds'> & { heardAt?: number }
+export type PersistedMissing = Omit<MissingSource, 'ageSeconds'> & { heardAt?: number | undefined }
 
 export interface SnapshotStorage {
   /** @throws Error when it cannot be read */

@@ -17,7 +17,7 @@ export type SourceStatus = {
   filters: readonly string[] | null
   /** Its last reported count of open listings, unfiltered. */
   listings: number | null
-  missing?: readonly MissingSource[]
+  missing?: readonly MissingSource[] | undefined
 }
 
 /** For the operator only. */

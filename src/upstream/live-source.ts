@@ -30,9 +30,8 @@ class TooManyToScan extends Error {}
 
 /** For runs that are read whole to be filtered here. */
 export function refuseLongScan({ scanLimit }: Pick<UpstreamOptions, 'scanLimit'>): (run: Run) => void {
-  return ({ pages, items }) => {
-    // A gateway whose cursors never end may report any total.
-    if (Math.max(pages.at(-1)?.total ?? 0, items.length) > scanLimit) throw new TooManyToScan()
+  return ({ expected }) => {
+    if (expected > scanLimit) throw new TooManyToScan()
   }
 }
 

@@ -1,4 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { errors } from 'undici'
+import { describeMissing, type MissingSource } from '../../domain/missing-source.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import type { SourceReason } from '../../domain/source-reason.ts'
 import { PRIVATE_ADDRESS_CODE } from './agent.ts'
@@ -17,16 +19,30 @@ function codeOf(error: Error): string | null {
   return error instanceof errors.HTTPParserError ? 'HPE_UNKNOWN' : null
 }
 
-export function reasonOfStatus(status: number): SourceReason {
+/** For a response that is not an answer; `what` begins the message. */
+export function statusError(
+  what: string,
+  { status, headers }: { status: number; headers: IncomingHttpHeaders },
+  { reason = reasonOfStatus(status), missing = [] }: StatusErrorOptions = {},
+): SourceError {
+  const names = missing.length === 0 ? '' : `: ${describeMissing(missing)}`
+  return new SourceError(reason, `${what} answered ${status}${names}`, {
+    retryAfterMs: parseRetryAfter(headers['retry-after'], Date.now()),
+    missing: missing.length === 0 ? undefined : missing,
+  })
+}
+
+type StatusErrorOptions = { reason?: SourceReason | undefined; missing?: readonly MissingSource[] }
+
+function reasonOfStatus(status: number): SourceReason {
   if (status === 401 || status === 403) return 'unauthorized'
-  if (status === 429) return 'rate_limited'
-  return `http_${status}`
+  return status === 429 ? 'rate_limited' : `http_${status}`
 }
 
 const MAX_RETRY_AFTER_MS = 15 * 60_000
 
 /** `Retry-After` (RFC 9110 section 10.2.3) in ms; `null` where it is absent or malformed. */
-export function parseRetryAfter(value: string | undefined, now: number): number | null {
+function parseRetryAfter(value: string | undefined, now: number): number | null {
   if (value === undefined) return null
   const text = value.trim()
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now

@@ -2,11 +2,8 @@ import type { Dispatcher } from 'undici'
 import { type Directives, NO_DIRECTIVES } from '../../domain/freshness.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
-import { ACCEPT_ENCODING, send } from './client.ts'
-import { reasonOfStatus } from './errors.ts'
-
-/** `body` is empty unless the status is 200. */
-type GetResponse = { status: number; body: Buffer }
+import { ACCEPT_ENCODING, type HttpResponse, send } from './client.ts'
+import { statusError } from './errors.ts'
 
 type GetOptions = {
   maxBytes: number
@@ -16,24 +13,38 @@ type GetOptions = {
 }
 
 /** Rejects with a `SourceError`. */
-export type Get = (path: string, options: GetOptions) => Promise<GetResponse>
+export type Get = (path: string, options: GetOptions) => Promise<HttpResponse>
 
 export function createGet(upstream: UpstreamOptions, agent: Dispatcher, via: readonly string[] = []): Get {
-  const { name, timeoutMs } = upstream
-  const { origin, pathname } = new URL(upstream.url)
-  const base = pathname.replace(/\/+$/, '')
-  const common = { ...requestHeaders(upstream), ...loopHeaders(via) }
-  return async (path, { maxBytes, headers, expected = [] }) => {
-    const request = { origin, path: base + path, headers: { ...common, ...headers }, maxBytes, timeoutMs }
-    const { status, body } = await send(agent, request, name)
-    rejectKeyEcho(body, upstream.key)
-    if (status === 200) return { status, body }
-    if (expected.includes(status)) return { status, body: EMPTY }
-    throw new SourceError(reasonOfStatus(status), `${name}: ${path} answered ${status}`)
+  const request = createRequest(upstream, agent, via)
+  return async (path, { maxBytes, headers, expected }) => {
+    const response = await request(path, maxBytes, headers)
+    if (response.status === 200 || expected?.includes(response.status)) return response
+    throw statusError(`${upstream.name}: ${path}`, response)
   }
 }
 
-const EMPTY = Buffer.alloc(0)
+/** Resolves with any status. */
+export function createRequest(
+  upstream: UpstreamOptions,
+  agent: Dispatcher,
+  via: readonly string[] = [],
+): (path: string, maxBytes: number, headers?: Readonly<Record<string, string>>) => Promise<HttpResponse> {
+  const { name, timeoutMs, key } = upstream
+  const { origin, path: base } = locate(upstream)
+  const common = { ...requestHeaders(upstream), ...loopHeaders(via) }
+  return async (path, maxBytes, headers) => {
+    const request = { origin, path: base + path, headers: { ...common, ...headers }, maxBytes, timeoutMs }
+    const response = await send(agent, request, name)
+    rejectKeyEcho(response.body, key)
+    return response
+  }
+}
+
+export function locate({ url }: Pick<UpstreamOptions, 'url'>): { origin: string; path: string } {
+  const { origin, pathname } = new URL(url)
+  return { origin, path: pathname.replace(/\/+$/, '') }
+}
 
 /** May hold the upstream's key: only for its own origin. */
 export function requestHeaders({ key }: Pick<UpstreamOptions, 'key'>): Record<string, string> {

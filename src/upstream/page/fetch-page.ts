@@ -1,21 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import {
-  describeMissing,
-  type MissingOptions,
-  type MissingSource,
-  missingInProblem,
-} from '../../domain/missing-source.ts'
+import { type MissingSource, missingInProblem } from '../../domain/missing-source.ts'
 import { isPseudonym } from '../../domain/pseudonym.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { traceHeaders } from '../../domain/trace.ts'
-import type { UpstreamOptions } from '../../domain/upstream.ts'
+import type { UpstreamKind, UpstreamOptions } from '../../domain/upstream.ts'
+import { filterNameOf } from '../../filter-spec/reserved.ts'
 import { objectMembers } from '../../json/members.ts'
-import { isJsonObject, type JsonValue, parseJson } from '../../json/value.ts'
-import { type HttpResponse, send } from '../http/client.ts'
-import { parseRetryAfter, reasonOfStatus } from '../http/errors.ts'
-import { cacheDirectives, loopHeaders, rejectKeyEcho, requestHeaders } from '../http/get.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import type { HttpResponse } from '../http/client.ts'
+import { statusError } from '../http/errors.ts'
+import { cacheDirectives, createRequest, loopHeaders } from '../http/get.ts'
+import { buildEnvelope, notJson } from './envelope.ts'
 import { scannerOf } from './item-scanner.ts'
 import { ListingPage, MAX_ITEM_BYTES, type PageOptions } from './listing-page.ts'
 
@@ -35,45 +32,31 @@ export type FetchPage = (query: ListingQuery, request: PageRequest) => Promise<L
 
 /** A 400 to a query with filters is `unsupported_filter`. */
 export function createFetchPage(upstream: UpstreamOptions, agent: Dispatcher): FetchPage {
-  const { name, timeoutMs } = upstream
-  const { origin, pathname } = new URL(upstream.url)
-  const path = `${pathname.replace(/\/+$/, '')}/listings`
-  const headers = requestHeaders(upstream)
-  return async (query, request) => {
+  const { kind, key } = upstream
+  const request = createRequest(upstream, agent)
+  return async (query, { offset, limit, resume }) => {
+    const { listingId, via, trace, ifMatch } = query
+    const from = resume === undefined ? `offset=${offset}` : `cursor=${encodeURIComponent(resume)}`
     const target =
-      query.listingId === undefined ? `?${pageParameters(query, request)}` : idPath(query.listingId)
+      listingId === undefined ? `?${queryParameters(query)}&limit=${limit}&${from}` : idPath(listingId)
+    const scanner = scannerOf(query)
     // No Registry can serve an id that is not a path segment (RFC 3986 section 5.2.4), or not Unicode.
-    if (target === null) return onePage(NO_LISTING, query, upstream)
-    const { via, trace, ifMatch } = query
-    const response = await send(
-      agent,
-      {
-        origin,
-        path: path + target,
-        headers: {
-          ...headers,
-          ...(via === undefined ? {} : loopHeaders(via)),
-          ...(trace === undefined ? {} : traceHeaders(trace)),
-          ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
-        },
-        maxBytes: MAX_PAGE_BYTES,
-        timeoutMs,
-      },
-      name,
-    )
-    rejectKeyEcho(response.body, upstream.key)
-    if (response.status !== 200) return readRefusal(response, query, upstream)
-    const directives = cacheDirectives(response.headers, upstream.key !== null)
-    if (query.listingId !== undefined)
-      return onePage(wrapListing(response.body, query.listingId), query, upstream, directives)
-    return new ListingPage(response.body, {
-      kind: upstream.kind,
-      scanner: scannerOf(query),
-      offset: request.offset,
-      resume: request.resume,
-      directives,
-      ...readVia(query, response.headers, upstream),
+    if (target === null) return new ListingPage(NO_LISTING, { kind, scanner, offset: 0 })
+    const response = await request(`/listings${target}`, MAX_PAGE_BYTES, {
+      ...(via && loopHeaders(via)),
+      ...(trace && traceHeaders(trace)),
+      ...(ifMatch !== undefined && { 'if-match': `"${ifMatch}"` }),
     })
+    if (response.status !== 200 && !isAbsent(response, query, kind))
+      throw refusalOf(response, query, upstream)
+    const { status, headers, body } = response
+    const directives = cacheDirectives(headers, key !== null)
+    if (listingId !== undefined) {
+      const page = status === 200 ? wrapListing(body, listingId) : NO_LISTING
+      return new ListingPage(page, { kind, scanner, offset: 0, directives })
+    }
+    const gateway = readVia(query, headers, kind)
+    return new ListingPage(body, { kind, scanner, offset, resume, directives, ...gateway })
   }
 }
 
@@ -81,11 +64,6 @@ export function createFetchPage(upstream: UpstreamOptions, agent: Dispatcher): F
 export function queryParameters({ status, publisher, filters }: ListingQuery): string {
   const whose = publisher === null ? '' : `&publisher=${encodeURIComponent(publisher)}`
   return `status=${status ?? ''}${whose}${filterParameters(filters)}`
-}
-
-function pageParameters(query: ListingQuery, { offset, limit, resume }: PageRequest): string {
-  const from = resume === undefined ? `offset=${offset}` : `cursor=${encodeURIComponent(resume)}`
-  return `${queryParameters(query)}&limit=${limit}&${from}`
 }
 
 const ENCODED = new WeakMap<ListingQuery['filters'], string>()
@@ -107,20 +85,6 @@ function idPath(listingId: string): string | null {
   return `/${encodeURIComponent(listingId)}`
 }
 
-function onePage(
-  body: Buffer,
-  query: ListingQuery,
-  { kind }: UpstreamOptions,
-  directives?: PageOptions['directives'],
-): ListingPage {
-  return new ListingPage(body, {
-    kind,
-    scanner: scannerOf(query),
-    offset: 0,
-    ...(directives && { directives }),
-  })
-}
-
 /**
  * Sources that a gateway skipped as a loop were read by the gateways before it, and are not missing; except
  * where the question begins here, or the gateway has our own id (`Via`, RFC 9110 7.6.3).
@@ -128,8 +92,8 @@ function onePage(
 export function readVia(
   { via }: ListingQuery,
   headers: IncomingHttpHeaders,
-  { kind }: Pick<UpstreamOptions, 'kind'>,
-): { missing: MissingOptions; gatewayId?: string | undefined } {
+  kind: UpstreamKind,
+): Pick<PageOptions, 'missing' | 'gatewayId'> {
   if (kind !== 'gateway') return { missing: { ignoreLoops: true } }
   const hops = (headers.via ?? '')
     .toString()
@@ -140,42 +104,38 @@ export function readVia(
   return { missing: { ignoreLoops: true, ownId }, gatewayId: hops.find(isPseudonym) }
 }
 
-const REPORTING: ReadonlySet<number> = new Set([404, 502, 503, 504, 508])
-
-/** @throws SourceError except where the listing does not exist */
-function readRefusal(
-  { status, headers, body }: HttpResponse,
-  query: ListingQuery,
-  upstream: UpstreamOptions,
-): ListingPage {
-  const reported =
-    upstream.kind === 'gateway' && REPORTING.has(status) ? missingInProblem(body) : NOTHING_MISSING
-  const missing = reported.filter(({ reason }) => reason !== 'loop')
-  // Neither an incomplete gateway nor the HTML page of a proxy proves that the listing does not exist.
-  if (status === 404 && query.listingId !== undefined && missing.length === 0 && isJson(headers))
-    return onePage(NO_LISTING, query, upstream, cacheDirectives(headers, upstream.key !== null))
-  if (status === 400 && query.filters.length > 0 && !isAboutPaging(body)) {
-    const filters = refusedFilters(body, query.filters)
-    throw new SourceError('unsupported_filter', `${upstream.name}: refused ${filters.join(', ')}`, {
-      filters,
-    })
-  }
-  if (status === 401 && body.includes('context_mismatch'))
-    throw new SourceError('signed_requests_required', `${upstream.name}: answers signed requests only`)
-  const hasPassedOthers = (query.via?.length ?? 0) > 1
-  const isLoop = status === 508 && hasPassedOthers && reported.length > missing.length
-  const names = missing.length === 0 ? '' : `: ${describeMissing(missing)}`
-  throw new SourceError(
-    isLoop ? 'loop' : reasonOfStatus(status),
-    `${upstream.name}: answered ${status}${names}`,
-    {
-      retryAfterMs: parseRetryAfter(headers['retry-after']?.toString(), Date.now()),
-      missing: missing.length === 0 ? undefined : missing,
-    },
+/** Neither an incomplete gateway nor the HTML page of a proxy proves that a listing does not exist. */
+function isAbsent(response: HttpResponse, { listingId }: ListingQuery, kind: UpstreamKind): boolean {
+  const { status, headers } = response
+  return (
+    status === 404 && listingId !== undefined && isJson(headers) && missingIn(response, kind).every(isLoop)
   )
 }
 
-const NOTHING_MISSING: readonly MissingSource[] = []
+function refusalOf(response: HttpResponse, query: ListingQuery, upstream: UpstreamOptions): SourceError {
+  const { status, body } = response
+  const { name, kind } = upstream
+  if (status === 400 && query.filters.length > 0 && !isAboutPaging(body)) {
+    const filters = refusedFilters(body, query.filters)
+    return new SourceError('unsupported_filter', `${name}: refused ${filters.join(', ')}`, { filters })
+  }
+  if (status === 401 && body.includes('context_mismatch'))
+    return new SourceError('signed_requests_required', `${name}: answers signed requests only`)
+  const reported = missingIn(response, kind)
+  const hasPassedOthers = (query.via?.length ?? 0) > 1
+  const reason = status === 508 && hasPassedOthers && reported.some(isLoop) ? 'loop' : undefined
+  return statusError(`${name}:`, response, { reason, missing: reported.filter((entry) => !isLoop(entry)) })
+}
+
+const REPORTING: ReadonlySet<number> = new Set([404, 502, 503, 504, 508])
+
+function missingIn({ status, body }: HttpResponse, kind: UpstreamKind): readonly MissingSource[] {
+  return kind === 'gateway' && REPORTING.has(status) ? missingInProblem(body) : []
+}
+
+function isLoop({ reason }: MissingSource): boolean {
+  return reason === 'loop'
+}
 
 function isJson(headers: IncomingHttpHeaders): boolean {
   return /^application\/([\w.+-]+\+)?json\b/i.test(headers['content-type'] ?? '')
@@ -186,7 +146,7 @@ function isAboutPaging(body: Buffer): boolean {
   return /"(offset \+ limit|cursor:)/.test(body.toString('latin1', 0, 2000))
 }
 
-const NO_LISTING = Buffer.from('{"items":[],"count":0,"total_after_filter":0}')
+const NO_LISTING = buildEnvelope([])
 
 /** A gateway's answer also has `sources`. */
 const MAX_AROUND_BYTES = 64 * 1024
@@ -202,44 +162,30 @@ function wrapListing(body: Buffer, listingId: string): Buffer {
   const listing = isJsonObject(value) && isJsonObject(value.listing) ? value.listing : value
   if (!isJsonObject(listing) || listing.listing_id !== listingId)
     throw new SourceError('bad_envelope', 'the answer is not the listing that was asked for')
-  const row = listing === value ? body : memberOf(body, 'listing')
-  const { complete, sources } = listing === value || !isJsonObject(value) ? {} : value
-  const missing = complete === false ? `,"complete":false,"sources":${JSON.stringify(sources ?? [])}` : ''
-  return Buffer.concat([PAGE_START, row, Buffer.from(`],"count":1,"total_after_filter":1${missing}}`)])
-}
-
-const PAGE_START = Buffer.from('{"items":[')
-
-function memberOf(body: Buffer, name: string): Buffer {
-  const member = objectMembers(body).findLast((one) => one.name === name)!
-  return body.subarray(member.value.start, member.value.end)
+  const isBare = listing === value
+  const member = isBare ? null : objectMembers(body).findLast(({ name }) => name === 'listing')!
+  const row = member === null ? body : body.subarray(member.value.start, member.value.end)
+  const { complete, sources = [] } = isBare ? {} : (value as JsonObject)
+  const missing = complete === false ? `,"complete":false,"sources":${JSON.stringify(sources)}` : ''
+  return buildEnvelope([row], missing)
 }
 
 function parse(body: Buffer): JsonValue {
   try {
     return JSON.parse(body.toString())
   } catch (cause) {
-    throw new SourceError('not_json', 'the answer is not JSON', { cause })
+    throw notJson(cause)
   }
 }
 
 /** Those that the `detail` of a 400 names, or else all. */
-function refusedFilters(
-  body: Buffer,
-  filters: readonly (readonly [name: string, value: string])[],
-): string[] {
-  const asked = [...new Set(filters.map(([name]) => plainName(name)))]
-  const words = new Set(
-    detailOf(body)
-      .split(/[^\w.-]+/)
-      .map((word) => plainName(word.replace(/\.+$/, ''))),
-  )
-  const named = asked.filter((name) => words.has(name))
-  return named.length > 0 ? named : asked
+function refusedFilters(body: Buffer, filters: ListingQuery['filters']): string[] {
+  const sent = [...new Set(filters.map(([parameter]) => filterNameOf(parameter)))]
+  const words = detailOf(body).split(/[^\w.-]+/)
+  const named = new Set(words.map((word) => filterNameOf(word.replace(/\.+$/, ''))))
+  const refused = sent.filter((name) => named.has(name))
+  return refused.length > 0 ? refused : sent
 }
-
-/** `strict.gpu_model` → `gpu_model` */
-const plainName = (name: string): string => name.replace(/^strict\./, '')
 
 function detailOf(body: Buffer): string {
   try {

@@ -46,8 +46,16 @@ export class Run {
   /** Exact when whole. */
   get total(): number {
     if (this.after === null && this.isEnded) return this.listings.length
-    const reported = this.pages.at(-1)?.total ?? 0
-    return Math.max(reported - this.excluded - this.invalid, this.listings.length)
+    return Math.max(this.#reported - this.excluded - this.invalid, this.listings.length)
+  }
+
+  /** Matching or not: a gateway whose cursors never end may report any total. */
+  get expected(): number {
+    return Math.max(this.#reported, this.items.length)
+  }
+
+  get #reported(): number {
+    return this.pages.at(-1)?.total ?? 0
   }
 
   get excluded(): number {

@@ -4,10 +4,11 @@ import { ALL_OPEN, type ListingQuery } from '../../domain/query.ts'
 import { type Item, WHOLE } from '../../domain/reading.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
-import { isJsonObject } from '../../json/value.ts'
+import type { JsonObject } from '../../json/value.ts'
 import { sendForLines } from '../http/client.ts'
-import { parseRetryAfter, reasonOfStatus } from '../http/errors.ts'
-import { loopHeaders, rejectKeyEcho, requestHeaders } from '../http/get.ts'
+import { statusError } from '../http/errors.ts'
+import { locate, loopHeaders, rejectKeyEcho, requestHeaders } from '../http/get.ts'
+import { buildEnvelope } from '../page/envelope.ts'
 import { queryParameters, readVia } from '../page/fetch-page.ts'
 import { scannerOf } from '../page/item-scanner.ts'
 import {
@@ -25,8 +26,8 @@ import type { Run } from '../reading/run.ts'
 export type Pull = {
   listings: ReadonlyMap<string, Item>
   invalid: number
-  missing?: readonly MissingSource[]
-  gatewayId?: string
+  missing?: readonly MissingSource[] | undefined
+  gatewayId?: string | undefined
 }
 
 export class TooLargeToHold extends Error {
@@ -49,60 +50,44 @@ type PullOptions = {
 const MAX_STREAM_MS = 120_000
 /** Of a `_meta`, and of the last line. */
 const MAX_META_BYTES = 256 * 1024
+/** Unlimited: `maxBytes` is checked line by line. */
+const MAX_STREAM_BYTES = 2 ** 40
 
 /** @throws TooLargeToHold, or SourceError as the pages do */
 export async function pull(options: PullOptions): Promise<Pull> {
   const query = { ...ALL_OPEN, via: [options.gatewayId] }
   const streamed = options.upstream.kind === 'gateway' ? await pullStream(options, query) : null
-  return streamed ?? pullPages(options, query)
+  const pulled = streamed ?? (await pullPages(options, query))
+  return { ...pulled, missing: pulled.missing?.map((entry) => addReporter(entry, pulled.gatewayId)) }
 }
 
 async function pullPages(
   { upstream, publishers, read, maxBytes }: PullOptions,
   query: ListingQuery,
 ): Promise<Pull> {
-  const check = (run: Run): void => {
-    refuseTooMany(Math.max(run.pages.at(-1)?.total ?? 0, run.items.length), upstream)
-    refuseTooLarge(
-      run.pages.reduce((sum, { bytes }) => sum + bytes.length, 0),
-      run.items.length,
-      maxBytes(),
-    )
+  const check = ({ expected, items, pages }: Run): void => {
+    const bytes = pages.reduce((sum, page) => sum + page.bytes.length, 0)
+    refuseTooMany(expected, upstream)
+    refuseTooLarge(bytes, items.length, maxBytes())
   }
   const run = await readRun({ upstream, ...read, check }, query, WHOLE)
   await publishers.attribute(run.listings)
-  const { invalid, missing } = run
-  const { listings, unreadable } = collect(run.listings, upstream)
-  const gatewayId = run.pages.at(-1)?.gatewayId
-  return withReporter(missing, gatewayId, { listings, invalid: invalid + unreadable })
-}
-
-function withReporter(
-  missing: readonly MissingSource[] | undefined,
-  gatewayId: string | undefined,
-  pull: Pick<Pull, 'listings' | 'invalid'>,
-): Pull {
-  return {
-    ...pull,
-    ...(missing === undefined ? {} : { missing: missing.map((entry) => addReporter(entry, gatewayId)) }),
-    ...(gatewayId === undefined ? {} : { gatewayId }),
-  }
-}
-
-function collect(
-  items: Iterable<PageItem>,
-  { kind }: UpstreamOptions,
-): { listings: Map<string, Item>; unreadable: number } {
   const listings = new Map<string, Item>()
+  const invalid = run.invalid + addItems(listings, run.listings, upstream)
+  return { listings, invalid, missing: run.missing, gatewayId: run.pages.at(-1)?.gatewayId }
+}
+
+/** @returns the number of unreadable items: too long, or nested too deep */
+function addItems(listings: Map<string, Item>, items: Iterable<PageItem>, { kind }: UpstreamOptions): number {
   let unreadable = 0
   for (const item of items) {
     try {
       listings.set(listingKey(item, kind), item.toItem())
     } catch {
-      unreadable++ // too long or nested too deep
+      unreadable++
     }
   }
-  return { listings, unreadable }
+  return unreadable
 }
 
 function refuseTooMany(total: number, { name, maxListings }: UpstreamOptions): void {
@@ -120,38 +105,32 @@ async function pullStream(
   { upstream, agent, maxBytes }: PullOptions,
   query: ListingQuery & { via: readonly string[] },
 ): Promise<Pull | null> {
-  const { name, timeoutMs } = upstream
-  const { origin, pathname } = new URL(upstream.url)
+  const { name, kind, timeoutMs } = upstream
+  const { origin, path } = locate(upstream)
   const stream = new StreamReader(upstream, query, maxBytes())
   const request = {
     origin,
-    path: `${pathname.replace(/\/+$/, '')}/listings?${queryParameters(query)}`,
+    path: `${path}/listings?${queryParameters(query)}`,
     headers: {
       ...requestHeaders(upstream),
       ...loopHeaders(query.via),
       accept: 'application/x-ndjson',
       'accept-encoding': 'identity',
     },
-    maxBytes: MAX_BYTES_ON_THE_WAY,
+    maxBytes: MAX_STREAM_BYTES,
     maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES,
     timeoutMs,
     maxStreamMs: MAX_STREAM_MS,
   }
-  const { status, headers } = await sendForLines(agent, request, name, (line, isNdjson) => {
+  const response = await sendForLines(agent, request, name, (line, isNdjson) => {
     if (isNdjson) stream.add(line)
   })
-  if (status !== 200)
-    throw new SourceError(reasonOfStatus(status), `${name}: answered ${status}`, {
-      retryAfterMs: parseRetryAfter(headers['retry-after']?.toString(), Date.now()),
-    })
-  if (!/ndjson/i.test(headers['content-type'] ?? '')) return null
-  const { missing: options, gatewayId } = readVia(query, headers, upstream)
-  const end = stream.end()
-  return withReporter(readMissing(end, options) ?? undefined, gatewayId, stream)
+  if (response.status !== 200) throw statusError(`${name}:`, response)
+  if (!/ndjson/i.test(response.headers['content-type'] ?? '')) return null
+  const { missing: options, gatewayId } = readVia(query, response.headers, kind)
+  const missing = readMissing(stream.end(), options) ?? undefined
+  return { listings: stream.listings, invalid: stream.invalid, missing, gatewayId }
 }
-
-/** Unlimited: `maxBytes` is checked line by line. */
-const MAX_BYTES_ON_THE_WAY = 2 ** 40
 
 /** Reads batches of lines as pages. */
 class StreamReader {
@@ -181,12 +160,11 @@ class StreamReader {
   }
 
   /** @throws SourceError without a last line */
-  end(): { complete?: boolean; sources?: never } {
+  end(): JsonObject {
     this.#flush()
     try {
-      const last: unknown = JSON.parse(this.#last?.toString() ?? '')
-      if (isJsonObject(last) && isJsonObject(last._meta) && typeof last._meta.complete === 'boolean')
-        return last._meta as never
+      const { _meta: meta } = JSON.parse(this.#last?.toString() ?? '')
+      if (typeof meta.complete === 'boolean') return meta
     } catch {
       // cut off within the last line
     }
@@ -194,23 +172,16 @@ class StreamReader {
   }
 
   #flush(): void {
-    const { length } = this.#lines
-    if (length === 0) return
-    const parts = this.#lines.flatMap((line, n) => (n === 0 ? [line] : [COMMA, line]))
-    const tail = Buffer.from(`],"count":${length},"total_after_filter":${length}}`)
-    const page = new ListingPage(Buffer.concat([HEAD, ...parts, tail]), {
-      kind: this.#upstream.kind,
+    const lines = this.#lines.splice(0)
+    if (lines.length === 0) return
+    const { kind } = this.#upstream
+    const { items } = new ListingPage(buildEnvelope(lines), {
+      kind,
       scanner: scannerOf(this.#query),
       offset: 0,
     })
-    const matching = page.items.filter(({ isMatch }) => isMatch)
-    const { listings, unreadable } = collect(matching, this.#upstream)
-    for (const [key, item] of listings) this.listings.set(key, item)
-    this.invalid += length - page.items.length + unreadable
-    this.#lines = []
+    const matches = items.filter(({ isMatch }) => isMatch)
+    this.invalid += lines.length - items.length + addItems(this.listings, matches, this.#upstream)
     refuseTooMany(this.listings.size, this.#upstream)
   }
 }
-
-const HEAD = Buffer.from('{"items":[')
-const COMMA = Buffer.from(',')

@@ -2,7 +2,6 @@ import type { Clock } from '../../domain/clock.ts'
 import { raceAbort } from '../../domain/deadline.ts'
 import { isSameListing } from '../../domain/listing-identity.ts'
 import { describeMissing, includes, type MissingSource } from '../../domain/missing-source.ts'
-import type { Item, Origin } from '../../domain/reading.ts'
 import type { PersistedMissing, SavedSnapshot, SnapshotStorage } from '../../domain/saved-snapshot.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
 import { SourceError } from '../../domain/source-error.ts'
@@ -38,7 +37,7 @@ export type HeldSnapshot = {
   invalid: number
   isRestored: boolean
   /** Their earlier listings are retained. */
-  missing?: readonly PersistedMissing[]
+  missing?: readonly PersistedMissing[] | undefined
   gatewayId?: string | undefined
 }
 
@@ -74,7 +73,7 @@ export class SnapshotPuller {
   saved(): SavedSnapshot | null {
     if (this.current === null) return null
     const { takenAt, snapshot, missing } = this.current
-    return { takenAt, listings: new Map(snapshot.listings), ...(missing === undefined ? {} : { missing }) }
+    return { takenAt, listings: new Map(snapshot.listings), missing }
   }
 
   async restore(): Promise<void> {
@@ -84,8 +83,7 @@ export class SnapshotPuller {
       if (saved === null) return
       const wanted = filters()
       const snapshot = await new Snapshot(upstream.name, wanted).with(saved.listings, wanted)
-      const { listings: _, ...about } = saved
-      this.#hold({ snapshot, invalid: 0, isRestored: true, ...about })
+      this.#hold({ ...saved, snapshot, invalid: 0, isRestored: true })
     } catch (err) {
       log.warn({ upstream: upstream.name, err }, 'saved snapshot unreadable')
     }
@@ -137,17 +135,13 @@ export class SnapshotPuller {
     const { filters, upstream, clock, log } = this.#options
     const wanted = filters()
     const before = this.current?.snapshot ?? new Snapshot(upstream.name, wanted)
-    const found =
-      missing === undefined
-        ? listings
-        : retainUnreachable(before.listings, { listings, missing }, upstream.maxListings)
+    const found = retainUnreachable(before.listings, { listings, missing }, upstream.maxListings)
     const snapshot = await before.with(found, wanted)
     this.#logMissing(missing)
     if (this.failure !== null || this.exceedsLimit)
       log.info({ upstream: upstream.name, listings: found.size }, 'snapshot pulled again')
-    const entries =
-      missing === undefined ? {} : { missing: missing.map((entry) => lastHeardOf(entry, this.current)) }
-    this.#hold({ snapshot, takenAt, invalid, isRestored: false, gatewayId, ...entries })
+    const persisted = missing?.map((entry) => withLastContact(entry, this.current))
+    this.#hold({ snapshot, takenAt, invalid, isRestored: false, gatewayId, missing: persisted })
     this.failure = null
     this.exceedsLimit = false
     const sinceSaved = this.#savedAt === null ? SAVE_EVERY_MS : clock.now() - this.#savedAt
@@ -155,24 +149,26 @@ export class SnapshotPuller {
   }
 
   #logMissing(missing: readonly MissingSource[] | undefined): void {
-    const { upstream, log } = this.#options
-    const wasMissing = this.current?.missing !== undefined
-    if (missing !== undefined && !wasMissing)
-      log.warn(
-        { upstream: upstream.name, missing: describeMissing(missing) },
-        'upstream gateway answered incomplete',
-      )
-    if (missing === undefined && wasMissing)
-      log.info({ upstream: upstream.name }, 'upstream gateway answers complete again')
+    const { log } = this.#options
+    const { name: upstream } = this.#options.upstream
+    const wasComplete = this.current?.missing === undefined
+    if (missing !== undefined && wasComplete)
+      log.warn({ upstream, missing: describeMissing(missing) }, 'upstream gateway answered incomplete')
+    if (missing === undefined && !wasComplete)
+      log.info({ upstream }, 'upstream gateway answers complete again')
   }
 
   #fail(err: unknown): void {
     const { upstream, clock, log } = this.#options
-    const error = asSourceError(err, upstream.name)
-    if (this.failure?.reason !== error.reason)
-      log.warn({ upstream: upstream.name, reason: error.reason, err }, 'snapshot pull failed')
-    this.failure = error
-    this.lastError = { reason: error.reason, at: clock.now() }
+    const { name } = upstream
+    const isKnown = err instanceof SourceError
+    // Without the missing sources of that moment.
+    const { reason, message } = isKnown
+      ? err
+      : { reason: 'connection_reset' as const, message: `${name}: the pull failed` }
+    if (this.failure?.reason !== reason) log.warn({ upstream: name, reason, err }, 'snapshot pull failed')
+    this.failure = new SourceError(reason, message, { cause: err })
+    this.lastError = { reason, at: clock.now() }
   }
 
   #giveUp({ listings, message }: TooLargeToHold): void {
@@ -180,7 +176,7 @@ export class SnapshotPuller {
     if (!this.exceedsLimit)
       log.warn(
         { upstream: upstream.name, listings, reason: message },
-        'snapshot too large, asked live instead',
+        'snapshot too large, read live instead',
       )
     this.exceedsLimit = true
     this.failure = null
@@ -194,58 +190,43 @@ export class SnapshotPuller {
     const { snapshot, takenAt, missing } = this.current
     this.#savedAt = clock.now()
     try {
-      const entries = missing === undefined ? {} : { missing }
-      await storage.save({ takenAt, listings: snapshot.listings, ...entries })
+      await storage.save({ takenAt, listings: snapshot.listings, missing })
     } catch (err) {
       log.warn({ upstream: upstream.name, err }, 'saving the snapshot failed')
     }
   }
 }
 
-/** Without the missing sources of that moment. */
-function asSourceError(cause: unknown, upstream: string): SourceError {
-  return cause instanceof SourceError
-    ? new SourceError(cause.reason, cause.message, { cause })
-    : new SourceError('connection_reset', `${upstream}: the pull failed`, { cause })
-}
-
-/** By key. */
-type Listings = ReadonlyMap<string, Item>
-
 /**
  * Adds earlier listings of missing sources, marked stale, up to `most` in all: they were not reported as
  * deleted.
  */
 function retainUnreachable(
-  held: Listings,
-  { listings: pulled, missing }: { listings: Listings; missing: readonly MissingSource[] },
+  before: Pull['listings'],
+  { listings: pulled, missing = [] }: Pick<Pull, 'listings' | 'missing'>,
   most: number,
-): Listings {
+): Pull['listings'] {
+  if (missing.length === 0) return pulled
   const listings = new Map(pulled)
   const byId = Map.groupBy(pulled.values(), ({ listingId }) => listingId)
-  for (const [key, item] of held) {
+  for (const [key, item] of before) {
     if (listings.size >= most) break
     const { listingId, origin } = item
     const copies = byId.get(listingId) ?? []
     if (origin === undefined || pulled.has(key) || copies.some((copy) => isSameListing(copy, item))) continue
-    if (missing.some((entry) => mayHave(entry, origin)))
-      listings.set(key, { ...item, origin: { ...origin, stale: true } })
+    const isUnreachable = missing.some((entry) =>
+      [origin.registry, ...origin.alsoIn].some((name) => includes(entry, name)),
+    )
+    if (isUnreachable) listings.set(key, { ...item, origin: { ...origin, stale: true } })
   }
   return listings
 }
 
-/** `heardAt`: when the held listings were pulled, or earlier if the source was missing then. */
-function lastHeardOf(
-  entry: MissingSource,
-  held: Pick<SavedSnapshot, 'takenAt' | 'missing'> | null,
-): PersistedMissing {
-  if (held === null) return entry
-  const before =
-    held.missing?.filter((other) => includes(other, entry.registry) || includes(entry, other.registry)) ?? []
+/** `heardAt`: when the current listings were pulled, or earlier if the source was missing then. */
+function withLastContact(entry: MissingSource, current: HeldSnapshot | null): PersistedMissing {
+  if (current === null) return entry
+  const { takenAt, missing = [] } = current
+  const before = missing.filter((other) => includes(other, entry.registry) || includes(entry, other.registry))
   if (before.some(({ heardAt }) => heardAt === undefined)) return entry
-  return { ...entry, heardAt: Math.min(held.takenAt, ...before.map(({ heardAt = 0 }) => heardAt)) }
-}
-
-function mayHave(entry: MissingSource, { registry, alsoIn }: Origin): boolean {
-  return [registry, ...alsoIn].some((name) => includes(entry, name))
+  return { ...entry, heardAt: Math.min(takenAt, ...before.map(({ heardAt = 0 }) => heardAt)) }
 }
