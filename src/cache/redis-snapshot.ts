@@ -3,7 +3,7 @@ import { gunzip, gzip } from 'node:zlib'
 import type { Cluster, Redis } from 'ioredis'
 import { readSnapshot, renderSnapshot, type SnapshotStorage } from '../domain/saved-snapshot.ts'
 
-const MAX_KEPT_SECONDS = 7 * 24 * 3600
+const MAX_AGE_SECONDS = 7 * 24 * 3600
 /** Bound on decompressed text, against decompression bombs. */
 const MAX_TEXT_BYTES = 2 ** 30
 
@@ -32,7 +32,7 @@ export const redisSnapshot = ({
     const bytes = await pack(renderSnapshot(snapshot, identity))
     if (bytes.length > maxBytes())
       throw new RangeError(`it takes ${bytes.length} bytes of Redis, more than its share of cache.max_bytes`)
-    await client.set(key, bytes, 'EX', MAX_KEPT_SECONDS)
+    await client.set(key, bytes, 'EX', MAX_AGE_SECONDS)
   },
 })
 

@@ -14,7 +14,7 @@ type RedisCacheOptions = {
 
 /** Pause after a failure: a Redis that hangs costs one wait, not many. */
 export const PAUSE_MS = 1000
-const MAX_KEPT_MS = 7 * 24 * 3_600_000
+const MAX_AGE_MS = 7 * 24 * 3_600_000
 
 /**
  * Bytes by group and key, shared by replicas; without Redis everything is a miss. Entries carry their group's generation,
@@ -24,7 +24,7 @@ export class RedisCache {
   readonly #options: RedisCacheOptions
   readonly #generations = new Map<string, string>()
   /** Dropped while Redis was away. */
-  readonly #undropped = new Set<string>()
+  readonly #pendingDrops = new Set<string>()
   #pausedUntil = 0
 
   constructor(options: RedisCacheOptions) {
@@ -32,9 +32,9 @@ export class RedisCache {
   }
 
   async get(group: string, key: string): Promise<CacheEntry<Buffer> | null> {
-    if (this.#undropped.has(group)) await this.drop(group)
+    if (this.#pendingDrops.has(group)) await this.drop(group)
     const [generation, bytes] = await this.#read(group, fieldOf(key))
-    if (generation === null || bytes === null || this.#undropped.has(group)) return null
+    if (generation === null || bytes === null || this.#pendingDrops.has(group)) return null
     const entry = decodeEntry(bytes, generation)
     return entry !== null && this.#options.now() < entry.lifetime.deleteAt ? entry : null
   }
@@ -42,22 +42,24 @@ export class RedisCache {
   async set(group: string, key: string, entry: CacheEntry<Uint8Array>): Promise<void> {
     const { client, maxGroupBytes, now } = this.#options
     const generation = this.#generations.get(group) ?? (await this.#read(group, fieldOf(key)))[0]
-    const end = Math.min(entry.lifetime.deleteAt, now() + MAX_KEPT_MS)
+    const end = Math.min(entry.lifetime.deleteAt, now() + MAX_AGE_MS)
     if (generation === null || end <= now()) return
     const bytes = encodeEntry(entry, generation)
     const most = maxGroupBytes()
     if (bytes.length > most) return
-    const args = [fieldOf(key), bytes, now(), end, most, MAX_KEPT_MS]
-    await this.#run(() => client.eval(KEEP, 3, ...this.#keys(group), ...args))
+    const args = [fieldOf(key), bytes, now(), end, most, MAX_AGE_MS]
+    await this.#run(() => client.eval(SET_AND_EVICT, 3, ...this.#keys(group), ...args))
   }
 
   async drop(group: string): Promise<void> {
     const generation = randomWord()
     this.#generations.set(group, generation)
-    this.#undropped.add(group)
-    const args = [GENERATION, generation, MAX_KEPT_MS]
-    const reply = await this.#run(() => this.#options.client.eval(DROP, 3, ...this.#keys(group), ...args))
-    if (reply !== null) this.#undropped.delete(group)
+    this.#pendingDrops.add(group)
+    const args = [GENERATION, generation, MAX_AGE_MS]
+    const reply = await this.#run(() =>
+      this.#options.client.eval(DROP_GROUP, 3, ...this.#keys(group), ...args),
+    )
+    if (reply !== null) this.#pendingDrops.delete(group)
   }
 
   /** Returns the release function; `null` if another replica holds the lock. Succeeds without Redis. */
@@ -67,7 +69,7 @@ export class RedisCache {
     const token = randomWord()
     const reply = await this.#run(async () => (await client.set(name, token, 'PX', ms, 'NX')) ?? 'taken')
     if (reply === 'taken') return null
-    return () => void this.#run(() => client.eval(RELEASE, 1, name, token))
+    return () => void this.#run(() => client.eval(RELEASE_LOCK, 1, name, token))
   }
 
   async #read(group: string, field: string): Promise<[generation: string | null, bytes: Buffer | null]> {
@@ -157,7 +159,7 @@ export const OVERHEAD_BYTES = 256
  * Stores a field, then evicts expired fields and, beyond the budget, those that expire next. Times in ms.
  * KEYS: hash of fields, sorted set of ends, sum of bytes. ARGV: field, value, now, end, budget, life of KEYS.
  */
-export const KEEP = `
+export const SET_AND_EVICT = `
 local fields, ends, bytes = KEYS[1], KEYS[2], KEYS[3]
 local function size(field)
   local length = redis.call('HSTRLEN', fields, field)
@@ -178,12 +180,12 @@ for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[6]) end
 return total`
 
 /** Empties the group under a new generation. KEYS: the same. ARGV: field, generation, life. */
-export const DROP = `
+export const DROP_GROUP = `
 redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('PEXPIRE', KEYS[1], ARGV[3])`
 
 /** Releases the lock only if it is ours: it may have expired and been taken by another replica. */
-export const RELEASE = `
+export const RELEASE_LOCK = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`

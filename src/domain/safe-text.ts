@@ -13,6 +13,9 @@ export function safeJson(json: string): string {
   )
 }
 
+/** A URL for messages, which must not show its user and password. */
+export const redactCredentials = (url: string): string => url.replace(/\/\/[^/]*@/, '//…@')
+
 function escapeUnits(character: string): string {
   return Array.from(
     { length: character.length },

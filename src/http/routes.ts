@@ -2,7 +2,7 @@ import { EntrepotError } from '../errors.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { readOwnVocabulary } from '../gateway/vocabulary.ts'
 import type { ApiKeys } from '../registry/api-keys.ts'
-import type { Publishing } from '../registry/write/checked-write.ts'
+import type { WriteContext } from '../registry/write/checked-write.ts'
 import { docsRoutes } from './docs/routes.ts'
 import { getMetrics, type MetricsOptions } from './metrics/metrics.ts'
 import type { Route } from './route.ts'
@@ -32,12 +32,12 @@ import { webRoutes } from './web/routes.ts'
 export type RouteOptions = Omit<MetricsOptions, 'gateway'> & {
   spec: FilterSpec
   /** `null` for a pure gateway. */
-  registry: Publishing | null
+  registry: WriteContext | null
   keys: ApiKeys
   /** `null` for a plain Registry. */
   gateway: (Omit<MergedListings, 'spec'> & MergedListing & SourceList) | null
   mcp: McpHandler
-  store: Publishing['store']
+  store: WriteContext['store']
   isReady: () => boolean
 }
 

@@ -1,8 +1,15 @@
 import { formatTimestamp, parseTimestamp } from '../domain/timestamp.ts'
 import type { JsonObject } from '../json/value.ts'
 import { advertisedRate, apiCreditsDetails, notStarted, virtualMachineDetails } from './details.ts'
-import { countOf, type FoundListing, firstOf, membersOf, type StorefrontView, textOf } from './observation.ts'
-import type { Kind, NegotiationEntry, PresentationRecord, Quantity, Step } from './record.ts'
+import {
+  firstObject,
+  nonBlankText,
+  type ObservedListing,
+  objectOrEmpty,
+  type StorefrontView,
+  wholeNumber,
+} from './observation.ts'
+import type { LifecycleStep, ListingKind, NegotiationEntry, PresentationRecord, Quantity } from './record.ts'
 
 export class UnpresentableError extends Error {}
 
@@ -10,23 +17,23 @@ export class UnpresentableError extends Error {}
  * Takes only what the Registry and the storefront show; the rest is `null`.
  * @throws UnpresentableError for a listing without an id or a valid `created_at`, or of neither kind
  */
-export function buildRecord(found: FoundListing, storefront: StorefrontView): PresentationRecord {
+export function buildRecord(found: ObservedListing, storefront: StorefrontView): PresentationRecord {
   const { listing, registry, publisher } = found
-  const offer = membersOf(listing.offer_resource)
+  const offer = objectOrEmpty(listing.offer_resource)
   const kind = kindOf(found)
   const details = kind === 'virtual-machine' ? virtualMachineDetails : apiCreditsDetails
   const { schema, location, quantity, delivery, resource } = details(listing, offer, storefront)
   const pricing = pricingOf(listing, storefront, quantity)
   const publishedAt = publicationTime(found)
-  const listingId = textOf(listing.listing_id)
+  const listingId = nonBlankText(listing.listing_id)
   if (listingId === null) throw new UnpresentableError('it has no listing_id')
   const record = {
     // A real listing of the market, not an example.
     market_data: true,
     listing_id: listingId,
-    seller: textOf(storefront.status?.agent_id) ?? publisher,
-    publisher: publisher ?? countOf(listing.publisher_id) ?? 'unknown',
-    storefront: textOf(listing.storefront_url),
+    seller: nonBlankText(storefront.status?.agent_id) ?? publisher,
+    publisher: publisher ?? wholeNumber(listing.publisher_id) ?? 'unknown',
+    storefront: nonBlankText(listing.storefront_url),
     registry,
     kind,
     published_at: publishedAt,
@@ -48,33 +55,37 @@ export function buildRecord(found: FoundListing, storefront: StorefrontView): Pr
   return record as PresentationRecord
 }
 
-function kindOf({ listing }: FoundListing): Kind {
-  const offer = membersOf(listing.offer_resource)
-  if (textOf(offer.kind)?.startsWith('api_credits.') || textOf(offer.service_name) !== null)
+function kindOf({ listing }: ObservedListing): ListingKind {
+  const offer = objectOrEmpty(listing.offer_resource)
+  if (nonBlankText(offer.kind)?.startsWith('api_credits.') || nonBlankText(offer.service_name) !== null)
     return 'api-credits'
-  if (textOf(offer.gpu_model) !== null || countOf(offer.vcpu_count) !== null) return 'virtual-machine'
+  if (nonBlankText(offer.gpu_model) !== null || wholeNumber(offer.vcpu_count) !== null)
+    return 'virtual-machine'
   throw new UnpresentableError('its offer is neither a virtual machine nor API credits')
 }
 
 /** Registries mean UTC without stating it. */
-function publicationTime({ listing }: FoundListing): string {
-  const at = parseTimestamp(textOf(listing.created_at) ?? '')
+function publicationTime({ listing }: ObservedListing): string {
+  const at = parseTimestamp(nonBlankText(listing.created_at) ?? '')
   if (at === null) throw new UnpresentableError('its created_at is no time')
   return `${formatTimestamp(at)}Z`
 }
 
-const isAvailable = ({ listing }: FoundListing, { status, listing: atStorefront }: StorefrontView): boolean =>
+const isAvailable = (
+  { listing }: ObservedListing,
+  { status, listing: atStorefront }: StorefrontView,
+): boolean =>
   listing.status === 'open' &&
   status?.paused !== true &&
   atStorefront?.paused !== true &&
-  (atStorefront === null || (textOf(atStorefront.status) ?? 'open') === 'open')
+  (atStorefront === null || (nonBlankText(atStorefront.status) ?? 'open') === 'open')
 
-function settlementOf({ listing }: FoundListing): PresentationRecord['settlement'] {
-  const escrow = firstOf(listing.accepted_escrows)
-  const address = textOf(escrow.escrow_address)
+function settlementOf({ listing }: ObservedListing): PresentationRecord['settlement'] {
+  const escrow = firstObject(listing.accepted_escrows)
+  const address = nonBlankText(escrow.escrow_address)
   return {
-    asset_class: textOf(membersOf(escrow.literal_fields).token) === null ? null : 'ERC-20 token',
-    network: textOf(escrow.chain_name),
+    asset_class: nonBlankText(objectOrEmpty(escrow.literal_fields).token) === null ? null : 'ERC-20 token',
+    network: nonBlankText(escrow.chain_name),
     mechanism: address === null ? null : `on-chain escrow ${address}`,
   }
 }
@@ -96,10 +107,10 @@ const lifecycleOf = (
   resolved: notStarted('nothing to resolve'),
 })
 
-const advertised = ({ status }: JsonObject): Step =>
+const advertised = ({ status }: JsonObject): LifecycleStep =>
   status === 'open'
     ? { status: 'current', label: 'advertised and open' }
-    : { status: 'complete', label: `advertised, now ${textOf(status) ?? 'of unknown status'}` }
+    : { status: 'complete', label: `advertised, now ${nonBlankText(status) ?? 'of unknown status'}` }
 
 /** Only the seller's advertisement is public. Listings do not hold the signature of their publish. */
 const negotiationOf = (
@@ -146,31 +157,32 @@ function pricingOf(
 
 /** Storefronts publish their strategy; without one, the listed price is fixed. */
 function negotiates({ status }: StorefrontView): boolean {
-  const strategy = textOf(membersOf(status?.checks).negotiation_strategy)
+  const strategy = nonBlankText(objectOrEmpty(status?.checks).negotiation_strategy)
   return strategy !== null && strategy !== 'unconfigured'
 }
 
 function longestDuration({ max_duration_seconds: seconds }: JsonObject): Quantity | null {
-  const decimal = countOf(seconds)
+  const decimal = wholeNumber(seconds)
   return decimal === null ? null : { decimal, unit: 'second', display: `at most ${decimal} seconds` }
 }
 
 function constraintsOf(listing: JsonObject): string[] {
-  const seconds = countOf(listing.max_duration_seconds)
-  const oracle = textOf(listing.oracle_address)
+  const seconds = wholeNumber(listing.max_duration_seconds)
+  const oracle = nonBlankText(listing.oracle_address)
   return [
     ...(seconds === null ? [] : [`duration at most ${seconds} seconds`]),
     ...objects(listing.accepted_escrows).map(
-      (escrow) => `escrow ${textOf(escrow.escrow_address) ?? 'without address'} on ${chainOf(escrow)}`,
+      (escrow) => `escrow ${nonBlankText(escrow.escrow_address) ?? 'without address'} on ${chainOf(escrow)}`,
     ),
     ...objects(listing.demands).map(
-      (demand) => `demand by arbiter ${textOf(demand.arbiter) ?? 'without address'} on ${chainOf(demand)}`,
+      (demand) =>
+        `demand by arbiter ${nonBlankText(demand.arbiter) ?? 'without address'} on ${chainOf(demand)}`,
     ),
     ...(oracle === null ? [] : [`oracle ${oracle}`]),
   ]
 }
 
 const objects = (value: JsonObject[string] | undefined): JsonObject[] =>
-  Array.isArray(value) ? value.map(membersOf) : []
+  Array.isArray(value) ? value.map(objectOrEmpty) : []
 
-const chainOf = ({ chain_name: chain }: JsonObject): string => textOf(chain) ?? 'any chain'
+const chainOf = ({ chain_name: chain }: JsonObject): string => nonBlankText(chain) ?? 'any chain'

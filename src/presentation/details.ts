@@ -1,6 +1,14 @@
 import type { JsonObject } from '../json/value.ts'
-import { counted, countOf, firstOf, joined, membersOf, type StorefrontView, textOf } from './observation.ts'
-import type { Money, PresentationRecord, Quantity, Step } from './record.ts'
+import {
+  firstObject,
+  joinKnown,
+  nonBlankText,
+  objectOrEmpty,
+  type StorefrontView,
+  wholeNumber,
+  withUnit,
+} from './observation.ts'
+import type { LifecycleStep, Money, PresentationRecord, Quantity } from './record.ts'
 
 type RecordDetails = (
   listing: JsonObject,
@@ -17,7 +25,7 @@ type RecordDetails = (
 /** Listings of API credits: docs/protocol.md#8-domains. */
 export const apiCreditsDetails: RecordDetails = (listing, offer) => ({
   schema: 'arkhai.compute.api-credits@1.1.0',
-  location: textOf(offer.base_url),
+  location: nonBlankText(offer.base_url),
   quantity: unitOfSale(listing),
   delivery: {
     modality: 'seller-issued bearer credential',
@@ -27,11 +35,17 @@ export const apiCreditsDetails: RecordDetails = (listing, offer) => ({
     service: notStarted('no call metered'),
   },
   resource: {
-    service: textOf(offer.service_name),
+    service: nonBlankText(offer.service_name),
     // In the seller's own metadata, not in listings.
     model: null,
-    quota: textOf(offer.resource_id) === null ? null : `prepaid balance in ${textOf(offer.resource_id)}`,
-    access: joined([textOf(offer.base_url), prefixed('described at ', textOf(offer.openapi_url))]),
+    quota:
+      nonBlankText(offer.resource_id) === null
+        ? null
+        : `prepaid balance in ${nonBlankText(offer.resource_id)}`,
+    access: joinKnown([
+      nonBlankText(offer.base_url),
+      prefixed('described at ', nonBlankText(offer.openapi_url)),
+    ]),
     metering: prefixed('drawn from the prepaid balance at ', advertisedRate(listing)?.rate.display ?? null),
   },
 })
@@ -48,7 +62,7 @@ const prefixed = (prefix: string, value: string | null): string | null =>
 /** Listings of virtual machines: docs/protocol.md#8-domains. */
 export const virtualMachineDetails: RecordDetails = (_listing, offer, storefront) => ({
   schema: 'arkhai.compute.virtual-machine@1.0.0',
-  location: textOf(offer.region),
+  location: nonBlankText(offer.region),
   quantity: gpuQuantity(offer),
   delivery: {
     modality: 'SSH lease',
@@ -58,48 +72,48 @@ export const virtualMachineDetails: RecordDetails = (_listing, offer, storefront
     service: notStarted('no lease running'),
   },
   resource: {
-    hardware: joined([
-      gpuQuantity(offer)?.display ?? textOf(offer.gpu_model),
-      textOf(offer.gpu_interconnect),
-      textOf(offer.cpu_type),
-      textOf(offer.motherboard),
-      textOf(offer.host_disk_type),
+    hardware: joinKnown([
+      gpuQuantity(offer)?.display ?? nonBlankText(offer.gpu_model),
+      nonBlankText(offer.gpu_interconnect),
+      nonBlankText(offer.cpu_type),
+      nonBlankText(offer.motherboard),
+      nonBlankText(offer.host_disk_type),
     ]),
-    compute: joined([counted(offer.vcpu_count, 'vCPU'), textOf(offer.virtualization_type)]),
-    memory: joined([counted(offer.ram_gb, 'GB RAM'), counted(offer.disk_gb, 'GB disk')]),
-    network: joined([
-      counted(offer.internet_download_mbps, 'Mbit/s down'),
-      counted(offer.internet_upload_mbps, 'Mbit/s up'),
-      counted(offer.nic_speed_gbps, 'Gbit/s NIC'),
+    compute: joinKnown([withUnit(offer.vcpu_count, 'vCPU'), nonBlankText(offer.virtualization_type)]),
+    memory: joinKnown([withUnit(offer.ram_gb, 'GB RAM'), withUnit(offer.disk_gb, 'GB disk')]),
+    network: joinKnown([
+      withUnit(offer.internet_download_mbps, 'Mbit/s down'),
+      withUnit(offer.internet_upload_mbps, 'Mbit/s up'),
+      withUnit(offer.nic_speed_gbps, 'Gbit/s NIC'),
       offer.static_ip === true ? 'static IP' : null,
-      counted(offer.open_ports_count, 'open ports'),
+      withUnit(offer.open_ports_count, 'open ports'),
     ]),
     access: 'SSH',
   },
 })
 
 function gpuQuantity({ gpu_count, gpu_model }: JsonObject): Quantity | null {
-  const decimal = countOf(gpu_count)
+  const decimal = wholeNumber(gpu_count)
   if (decimal === null) return null
-  return { decimal, unit: 'gpu', display: `${decimal} × ${textOf(gpu_model) ?? 'GPU'}` }
+  return { decimal, unit: 'gpu', display: `${decimal} × ${nonBlankText(gpu_model) ?? 'GPU'}` }
 }
 
 /** The seller's own count, which storefronts may leave out. */
-function capacity({ status }: StorefrontView): Step {
-  const count = countOf(status?.resource_count)
+function capacity({ status }: StorefrontView): LifecycleStep {
+  const count = wholeNumber(status?.resource_count)
   if (count === null || count === '0') return notStarted('no capacity shown by the storefront')
   return { status: 'complete', label: `${count} resources registered at the storefront` }
 }
 
 /** The first rate of the first escrow, in base units: listings do not hold the token's decimals. */
 export function advertisedRate(listing: JsonObject): { rate: Money; unit: string } | null {
-  const escrow = firstOf(listing.accepted_escrows)
-  const { value, per } = firstOf(escrow.rates)
-  const decimal = typeof value === 'string' && /^\d+$/.test(value) ? value : countOf(value)
-  const unit = textOf(per)
-  const currency = textOf(membersOf(escrow.literal_fields).token)
+  const escrow = firstObject(listing.accepted_escrows)
+  const { value, per } = firstObject(escrow.rates)
+  const decimal = typeof value === 'string' && /^\d+$/.test(value) ? value : wholeNumber(value)
+  const unit = nonBlankText(per)
+  const currency = nonBlankText(objectOrEmpty(escrow.literal_fields).token)
   if (decimal === null || unit === null || currency === null) return null
   return { rate: { decimal, currency, display: `${decimal} base units of ${currency} per ${unit}` }, unit }
 }
 
-export const notStarted = (label: string): Step => ({ status: 'not-started', label })
+export const notStarted = (label: string): LifecycleStep => ({ status: 'not-started', label })

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../json/value.ts'
 
-export type FoundListing = {
+export type ObservedListing = {
   listing: JsonObject
   /** Name or URL. */
   registry: string
@@ -16,27 +16,27 @@ export type StorefrontView = {
   listing: JsonObject | null
 }
 
-export const NOTHING_SHOWN: StorefrontView = { status: null, listing: null }
+export const NO_STOREFRONT_ANSWER: StorefrontView = { status: null, listing: null }
 
 /** Empty for anything but an object: storefronts serve some objects as JSON text. */
-export const membersOf = (value: JsonValue | undefined): JsonObject => (isJsonObject(value) ? value : {})
+export const objectOrEmpty = (value: JsonValue | undefined): JsonObject => (isJsonObject(value) ? value : {})
 
-export const firstOf = (value: JsonValue | undefined): JsonObject =>
-  Array.isArray(value) ? membersOf(value[0]) : {}
+export const firstObject = (value: JsonValue | undefined): JsonObject =>
+  Array.isArray(value) ? objectOrEmpty(value[0]) : {}
 
-export const textOf = (value: JsonValue | undefined): string | null =>
+export const nonBlankText = (value: JsonValue | undefined): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value : null
 
 /** The digits of a whole number from 0; `null` for anything else. */
-export const countOf = (value: JsonValue | undefined): string | null =>
+export const wholeNumber = (value: JsonValue | undefined): string | null =>
   (typeof value === 'number' || typeof value === 'bigint') && /^\d+$/.test(String(value))
     ? String(value)
     : null
 
-export function counted(value: JsonValue | undefined, unit: string): string | null {
-  const count = countOf(value)
+export function withUnit(value: JsonValue | undefined, unit: string): string | null {
+  const count = wholeNumber(value)
   return count === null ? null : `${count} ${unit}`
 }
 
-export const joined = (parts: readonly (string | null)[]): string | null =>
+export const joinKnown = (parts: readonly (string | null)[]): string | null =>
   parts.filter((part) => part !== null).join(', ') || null

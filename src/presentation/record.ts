@@ -105,8 +105,8 @@ const apiCreditsRecord = recordOf(
 export const presentationRecord = z.discriminatedUnion('kind', [virtualMachineRecord, apiCreditsRecord])
 
 export type PresentationRecord = z.infer<typeof presentationRecord>
-export type Kind = PresentationRecord['kind']
+export type ListingKind = PresentationRecord['kind']
 export type Money = z.infer<typeof money>
 export type Quantity = z.infer<typeof quantity>
-export type Step = z.infer<typeof step>
+export type LifecycleStep = z.infer<typeof step>
 export type NegotiationEntry = z.infer<typeof negotiationEntry>

@@ -7,7 +7,7 @@ import type { Replica } from './replica.ts'
 /** 256 bits, 43 characters of `A–Z a–z 0–9 - _`. */
 const RAW_KEY_BYTES = 32
 
-const MAX_REMEMBERED = 1000
+const MAX_CACHED_HASHES = 1000
 
 /** Only hashes of keys are stored. */
 export class ApiKeys {
@@ -34,7 +34,7 @@ export class ApiKeys {
       this.#hashes.delete(raw)
       return null
     }
-    if (remembered === undefined) this.#remember(raw, hash)
+    if (remembered === undefined) this.#cacheHash(raw, hash)
     return key
   }
 
@@ -44,8 +44,8 @@ export class ApiKeys {
     return this.#replica.isCurrent()
   }
 
-  #remember(raw: string, hash: string): void {
-    if (this.#hashes.size >= MAX_REMEMBERED) this.#hashes.clear()
+  #cacheHash(raw: string, hash: string): void {
+    if (this.#hashes.size >= MAX_CACHED_HASHES) this.#hashes.clear()
     this.#hashes.set(raw, hash)
   }
 

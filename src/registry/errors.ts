@@ -31,10 +31,10 @@ export const listingTooLarge = (): EntrepotError =>
     { path: 'body', message: `The listing would be larger than ${MAX_LISTING_BYTES} bytes as it is served` },
   ])
 
-const MAX_TOLD = 5
+const MAX_LISTED = 5
 
 export function invalid(violations: readonly Violation[], before = ''): EntrepotError {
-  const told = violations.slice(0, MAX_TOLD).map(({ path, message }) => `${path}: ${message}`)
+  const told = violations.slice(0, MAX_LISTED).map(({ path, message }) => `${path}: ${message}`)
   const rest = violations.length - told.length
   const detail = `${before}${told.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`
   return new EntrepotError('invalid', detail, { errors: violations })

@@ -1,9 +1,9 @@
 import type { Filter } from '../filter-spec/filter.ts'
-import type { Position, Store } from '../store/store.ts'
+import type { ChangelogPosition, Store } from '../store/store.ts'
 import { BlockLoad } from './block-load.ts'
 import { Projection } from './projection.ts'
 
-export type Loaded = { projection: Projection; position: Position }
+export type Loaded = { projection: Projection; position: ChangelogPosition }
 
 /** Rejects when the store does or the signal aborts. */
 export async function loadProjection(

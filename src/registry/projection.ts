@@ -14,7 +14,7 @@ export class Projection {
   readonly #publisherIds = new Map<string, number>()
   readonly #keys = new Map<string, ApiKey>()
   readonly #row = new RowBuffer()
-  readonly #moves = new Map<number, Promise<void>>()
+  readonly #storefrontUpdates = new Map<number, Promise<void>>()
 
   constructor(filters: Iterable<Filter>) {
     this.listings = new ListingIndex(filters)
@@ -57,8 +57,8 @@ export class Projection {
   }
 
   /** Resolves when all rows of the publisher show its current storefront URL, or a newer one. */
-  async storefrontShown(publisherId: number): Promise<void> {
-    await this.#moves.get(publisherId)
+  async storefrontUpdated(publisherId: number): Promise<void> {
+    await this.#storefrontUpdates.get(publisherId)
   }
 
   /** Idempotent. A publisher's new storefront URL reaches its rows in later turns of the event loop. */
@@ -89,16 +89,16 @@ export class Projection {
     this.#publishers.set(publisherId, publisher)
     this.#publisherIds.set(identityKey(scheme, identifier), publisherId)
     if (before === null || before.storefrontUrl === storefrontUrl) return
-    const move = this.#rewriteRows(publisherId, this.#moves.get(publisherId)).finally(() => {
-      if (this.#moves.get(publisherId) === move) this.#moves.delete(publisherId)
+    const move = this.#rewriteRows(publisherId, this.#storefrontUpdates.get(publisherId)).finally(() => {
+      if (this.#storefrontUpdates.get(publisherId) === move) this.#storefrontUpdates.delete(publisherId)
     })
-    this.#moves.set(publisherId, move)
+    this.#storefrontUpdates.set(publisherId, move)
   }
 
   /** Looks up each row and the URL again: other changes arrive between turns. */
   async #rewriteRows(publisherId: number, previous: Promise<void> | undefined): Promise<void> {
     await previous
-    for await (const { listingId } of inTurns(this.listings.entriesOf(publisherId))) {
+    for await (const { listingId } of interruptible(this.listings.entriesOf(publisherId))) {
       const row = this.listings.get(listingId)
       if (row?.publisherId !== publisherId) continue
       const bytes = withStorefrontUrl(row, this.publisher(publisherId)?.storefrontUrl ?? null)
@@ -120,13 +120,13 @@ function withStorefrontUrl(row: IndexRow, storefrontUrl: string | null): Uint8Ar
 }
 
 /** About a millisecond of work on listings. */
-export const PER_TURN = 64
+export const ROWS_PER_TURN = 64
 
 /** Yields to the event loop after every `PER_TURN` values. */
-export async function* inTurns<T>(values: Iterable<T>): AsyncGenerator<T> {
+export async function* interruptible<T>(values: Iterable<T>): AsyncGenerator<T> {
   let count = 0
   for (const value of values) {
-    if (++count % PER_TURN === 0) await new Promise(setImmediate)
+    if (++count % ROWS_PER_TURN === 0) await new Promise(setImmediate)
     yield value
   }
 }

@@ -2,18 +2,18 @@ import { type Clock, systemClock } from '../domain/clock.ts'
 import type { Publisher } from '../domain/publisher.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import type { Filter } from '../filter-spec/filter.ts'
-import type { Position, Store } from '../store/store.ts'
+import type { ChangelogPosition, Store } from '../store/store.ts'
 import { type Loaded, loadProjection } from './load-projection.ts'
 import type { Projection } from './projection.ts'
 
 const BATCH = 250
 /** Wait before the first retry of a failed read, in ms; doubles each time. */
-const FIRST_RETRY = 100
-const MAX_RETRY = 2000
+const FIRST_RETRY_MS = 100
+const MAX_RETRY_MS = 2000
 /** Longest time between reads, in ms: a notification can be lost. */
-const POLL_INTERVAL = 10_000
+const POLL_INTERVAL_MS = 10_000
 /** Oldest read of the changelog with which the projection counts as current, in ms. */
-const MAX_UNHEARD = 60_000
+const MAX_READ_AGE_MS = 60_000
 
 type ReplicaOptions = {
   filters: readonly Filter[]
@@ -31,12 +31,12 @@ export class Replica {
   readonly #options: ReplicaOptions
   readonly #clock: Clock
   readonly #stopListening: () => void
-  #position: Position
+  #position: ChangelogPosition
   readonly #reads = new SingleFlight(() => this.#follow())
   #failures = 0
   #cancelReading: (() => void) | null = null
   /** Start of the latest successful read. */
-  #heardAt: number
+  #readAt: number
   #closed = false
   #linked: Replica | null = null
 
@@ -59,7 +59,7 @@ export class Replica {
     this.#clock = options.clock
     this.projection = projection
     this.#position = position
-    this.#heardAt = begun
+    this.#readAt = begun
     this.#stopListening = store.onChange(() => this.#catchUpInBackground())
     this.#catchUpInBackground() // a long load is outdated
   }
@@ -71,8 +71,8 @@ export class Replica {
 
   /** Whether revocations of keys older than `MAX_UNHEARD` are known here. */
   isCurrent(): boolean {
-    const age = this.#clock.now() - this.#heardAt
-    return age >= 0 && age <= MAX_UNHEARD
+    const age = this.#clock.now() - this.#readAt
+    return age >= 0 && age <= MAX_READ_AGE_MS
   }
 
   /** Resolves when every change before this call is readable here. Concurrent callers share a read. */
@@ -99,18 +99,18 @@ export class Replica {
     try {
       let begun: number
       do begun = this.#clock.now()
-      while (await this.#readOn())
-      this.#heardAt = begun
+      while (await this.#readBatch())
+      this.#readAt = begun
       if (this.#failures > 0) this.#options.onRecovery?.()
       this.#failures = 0
-      this.#readAfter(POLL_INTERVAL)
+      this.#readAfter(POLL_INTERVAL_MS)
     } catch (cause) {
       this.#failed(cause)
       throw cause
     }
   }
 
-  async #readOn(): Promise<boolean> {
+  async #readBatch(): Promise<boolean> {
     const read = await this.#store.changesAfter(this.#position, BATCH)
     if (read === 'lost') {
       const { projection, position } = await loadProjection(
@@ -132,7 +132,7 @@ export class Replica {
   #failed(cause: unknown): void {
     if (this.#closed) return
     if (this.#failures === 0) this.#options.onFault(cause)
-    const delay = Math.min(FIRST_RETRY * 2 ** this.#failures, MAX_RETRY)
+    const delay = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, MAX_RETRY_MS)
     this.#failures++
     this.#readAfter(delay)
   }

@@ -3,7 +3,7 @@ import { EntrepotError } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import { type Store, StoreUnavailable } from './store.ts'
 
-const PING_INTERVAL = 1000
+const PING_INTERVAL_MS = 1000
 
 const WRITES = 'writes'
 
@@ -69,8 +69,8 @@ export class StoreHealth {
 
   #sharedPing(store: Store): Promise<void> {
     const now = this.#clock.now()
-    const age = this.#latestPing === null ? PING_INTERVAL : now - this.#latestPing.at
-    if (this.#latestPing === null || age < 0 || age >= PING_INTERVAL)
+    const age = this.#latestPing === null ? PING_INTERVAL_MS : now - this.#latestPing.at
+    if (this.#latestPing === null || age < 0 || age >= PING_INTERVAL_MS)
       this.#latestPing = { at: now, result: this.#ping(store) }
     return this.#latestPing.result
   }
@@ -89,7 +89,7 @@ export class StoreHealth {
     this.#latestPing = null
     this.failed(WRITES, cause)
     if (this.#closed) return
-    this.#cancelProbe ??= this.#clock.after(PING_INTERVAL, () => {
+    this.#cancelProbe ??= this.#clock.after(PING_INTERVAL_MS, () => {
       this.#cancelProbe = null
       this.#sharedPing(store).catch(() => {}) // `#writeFailed` has scheduled the next ping
     })

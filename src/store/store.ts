@@ -34,13 +34,16 @@ export interface Store {
    * Visits keys and publishers, then listings by `created_at`, each once. `changesAfter` the position that it returns
    * misses nothing, and may repeat.
    */
-  load(visitor: LoadVisitor): Promise<Position>
+  load(visitor: LoadVisitor): Promise<ChangelogPosition>
   /**
    * Oldest first, with the current state: applying entries twice or late is harmless. Publishers precede
    * their listings. Fewer than `limit` are the last. `lost`: the changelog no longer reaches back that far;
    * `load` again.
    */
-  changesAfter(position: Position, limit: number): Promise<{ changes: Change[]; position: Position } | 'lost'>
+  changesAfter(
+    position: ChangelogPosition,
+    limit: number,
+  ): Promise<{ changes: Change[]; position: ChangelogPosition } | 'lost'>
   /** Calls back soon after a change by any process. Returns how to stop. */
   onChange(notify: () => void): () => void
 
@@ -49,7 +52,7 @@ export interface Store {
   close(): Promise<void>
 }
 
-export type Position = string
+export type ChangelogPosition = string
 
 export type Change =
   | { kind: 'publisher'; publisher: Publisher }
@@ -63,7 +66,7 @@ export type LoadVisitor = {
   listings(page: PackedListings): void | Promise<void>
 }
 
-export type Identity = { scheme: string; identifier: string }
+export type PublisherIdentity = { scheme: string; identifier: string }
 
 /**
  * One use of a signature, for the replay guard. The store remembers an accepted use until the signature has
@@ -74,7 +77,7 @@ export type Identity = { scheme: string; identifier: string }
  * - another body with the same signature, operation and listing, after `not_found` and `not_owner`;
  * - an unknown use that expires no later than a forgotten one: it may be that one, wherever the clock is set.
  */
-export type SignatureUse = {
+export type UsedSignature = {
   /** Hash of the canonical form. */
   signature: string
   body: string
@@ -90,7 +93,7 @@ export type SignedOperation = 'publish' | 'update' | 'remove'
 export type UseKey = { operation: SignedOperation; listingId: string; signature: string }
 
 export type PublishCommand = {
-  identity: Identity
+  identity: PublisherIdentity
   listingId: string
   /** Replaces the publisher's URL unless it is `''` or `null`, which only a new publisher gets. */
   storefrontUrl: string | null
@@ -100,7 +103,7 @@ export type PublishCommand = {
   /** Of one publisher, whatever their status; 0 for unlimited. */
   maxListings: number
   expected?: Expected
-  use: SignatureUse
+  use: UsedSignature
 }
 
 /** The required `updated_at`, `null` for a new listing; otherwise `changed`. Default: any. */
@@ -117,13 +120,13 @@ export type PublishOutcome =
   | { outcome: 'too_large' }
 
 export type UpdateCommand = {
-  identity: Identity
+  identity: PublisherIdentity
   listingId: string
   status: ListingStatus | null
   /** JSON text; `undefined` keeps it. */
   oracleAddress: string | undefined
   expected?: Expected
-  use: SignatureUse
+  use: UsedSignature
 }
 
 export type UpdateReceipt = Pick<ListingRecord, 'listingId' | 'status' | 'updatedAt'>
@@ -136,7 +139,7 @@ export type UpdateOutcome =
   | { outcome: 'changed' }
   | { outcome: 'too_large' }
 
-export type RemoveCommand = { identity: Identity; listingId: string; use: SignatureUse }
+export type RemoveCommand = { identity: PublisherIdentity; listingId: string; use: UsedSignature }
 
 export type RemoveOutcome = { outcome: 'removed' | 'not_found' | 'not_owner' | 'signature_reused' }
 

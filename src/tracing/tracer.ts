@@ -35,27 +35,28 @@ export function openTracer(
   { endpoint, serviceName, sampler, ratio }: TracingSettings,
   log: ExportLog,
 ): { tracer: Tracer; close: () => Promise<void> } {
-  const exporter = told(
+  const exporter = logExportFailures(
     new OTLPTraceExporter({ url: endpoint, timeoutMillis: EXPORT_TIMEOUT_MS }),
     endpoint,
     log,
   )
   const provider = new BasicTracerProvider({
     resource: defaultResource().merge(resourceFromAttributes({ 'service.name': serviceName })),
-    sampler: samplerOf(sampler, ratio),
+    sampler: createSampler(sampler, ratio),
     spanLimits: { attributeValueLengthLimit: MAX_VALUE_LENGTH },
     spanProcessors: [new BatchSpanProcessor(exporter)],
   })
   const sdk = provider.getTracer('entrepot')
   const tracer: Tracer = (name, kind, parent, attributes) => {
-    const context = parent === undefined ? ROOT_CONTEXT : traces.setSpanContext(ROOT_CONTEXT, remote(parent))
-    return new Recording(sdk).begin(context, name, kind, attributes)
+    const context =
+      parent === undefined ? ROOT_CONTEXT : traces.setSpanContext(ROOT_CONTEXT, toSpanContext(parent))
+    return new TraceRecorder(sdk).begin(context, name, kind, attributes)
   }
   // The exporter has logged what could not be sent.
   return { tracer, close: () => provider.shutdown().catch(() => {}) }
 }
 
-class Recording {
+class TraceRecorder {
   readonly #sdk: SdkTracer
   #left = MAX_SPANS
 
@@ -66,7 +67,7 @@ class Recording {
   begin(context: Context, name: string, kind: SpanKind, attributes: Attributes = {}): Span {
     this.#left--
     const span = this.#sdk.startSpan(name, { kind: KINDS[kind], attributes }, context)
-    const place = placeOf(span)
+    const place = traceOf(span)
     const under = traces.setSpan(ROOT_CONTEXT, span)
     const begin: BeginSpan = (...child) =>
       this.#left > 0 ? this.begin(under, ...child) : { ...place, ...UNRECORDED }
@@ -93,13 +94,13 @@ const KINDS: Readonly<Record<SpanKind, SdkKind>> = {
 /** Beyond `MAX_SPANS`, work continues under the last recorded span. */
 const UNRECORDED = { set: () => {}, rename: () => {}, end: () => {} }
 
-function placeOf(span: SdkSpan): Trace {
+function traceOf(span: SdkSpan): Trace {
   const { traceId, spanId, traceFlags, traceState } = span.spanContext()
   const isSampled = (traceFlags & TraceFlags.SAMPLED) !== 0
   return { traceId, spanId, isSampled, state: traceState?.serialize() ?? '' }
 }
 
-const remote = ({ traceId, spanId, isSampled, state }: Trace) => ({
+const toSpanContext = ({ traceId, spanId, isSampled, state }: Trace) => ({
   traceId,
   spanId,
   traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
@@ -108,7 +109,7 @@ const remote = ({ traceId, spanId, isSampled, state }: Trace) => ({
 })
 
 /** `parentbased_…` follows the caller; the rest of the name applies where no caller has decided. */
-export function samplerOf(name: TraceSampler, ratio: number): Sampler {
+export function createSampler(name: TraceSampler, ratio: number): Sampler {
   const root = roots[name.replace('parentbased_', '') as keyof typeof roots](ratio)
   return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root
 }
@@ -125,7 +126,7 @@ export type ExportLog = {
 }
 
 /** Logs when exports begin to fail and when they succeed again. */
-export function told(exporter: SpanExporter, endpoint: string, log: ExportLog): SpanExporter {
+export function logExportFailures(exporter: SpanExporter, endpoint: string, log: ExportLog): SpanExporter {
   // The rest of the URL may hold a token.
   const collector = new URL(endpoint).origin
   let isFailing = false

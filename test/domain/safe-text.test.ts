@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { safeJson, safeText } from '../../src/domain/safe-text.ts'
+import { redactCredentials, safeJson, safeText } from '../../src/domain/safe-text.ts'
 
 const ACTS =
   /[\ufe00-\ufe0f\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e01ef}]/u
@@ -29,4 +29,9 @@ test('JSON made safe is the same value', (t) => {
     return isSame && !ACTS.test(json.replaceAll('\n', ''))
   })
   t.notThrows(() => fc.assert(property))
+})
+
+test('credentials: redactCredentials hides user and password, even one that holds an @', (t) => {
+  t.is(redactCredentials('rediss://user:p@ss@host:6379/0'), 'rediss://…@host:6379/0')
+  t.is(redactCredentials('http://host/a@b'), 'http://host/a@b')
 })

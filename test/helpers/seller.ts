@@ -1,5 +1,5 @@
 import { privateKeyToAccount } from 'viem/accounts'
-import { type Operation, signedMessage } from '../../src/registry/signature/signature.ts'
+import { type ClaimOperation, signedMessage } from '../../src/registry/signature/signature.ts'
 import { type Reply, send } from './registry.ts'
 
 /** Public Anvil accounts, without money. */
@@ -10,7 +10,7 @@ export const unixNow = (): number => Math.floor(Date.now() / 1000)
 
 export const sign = (
   seller: typeof ALICE,
-  operation: Operation,
+  operation: ClaimOperation,
   subject: string,
   timestamp: number,
 ): Promise<string> => seller.signMessage({ message: signedMessage(operation, subject, timestamp) })

@@ -2,7 +2,7 @@ import test from 'ava'
 import { API_CREDIT_EXAMPLES, VM_EXAMPLES } from '../../demo/offers.ts'
 import { isJsonObject, type JsonObject, parseJson } from '../../src/json/value.ts'
 import { buildRecord, UnpresentableError } from '../../src/presentation/build-record.ts'
-import { NOTHING_SHOWN, type StorefrontView } from '../../src/presentation/observation.ts'
+import { NO_STOREFRONT_ANSWER, type StorefrontView } from '../../src/presentation/observation.ts'
 import { presentationRecord } from '../../src/presentation/record.ts'
 
 const PUBLISHER = '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc'
@@ -22,7 +22,7 @@ function served(offer: object, more: object = {}): JsonObject {
 
 const recordOf = (
   listing: JsonObject,
-  view: StorefrontView = NOTHING_SHOWN,
+  view: StorefrontView = NO_STOREFRONT_ANSWER,
   publisher: string | null = PUBLISHER,
 ) => presentationRecord.parse(buildRecord({ listing, registry: 'http://registry.example', publisher }, view))
 
@@ -97,7 +97,7 @@ test('only the advertisement is shown of a negotiation; the rest carries nothing
 test('nothing is invented: what the listing does not tell is null, and capacity without a storefront not-started', (t) => {
   const record = recordOf(
     served({ listing_id: 'bare', offer_resource: { gpu_model: 'H100' } }),
-    NOTHING_SHOWN,
+    NO_STOREFRONT_ANSWER,
     null,
   )
   t.is(record.seller, null)

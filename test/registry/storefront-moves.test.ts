@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { ListingRecord } from '../../src/domain/listing.ts'
-import { PER_TURN, Projection } from '../../src/registry/projection.ts'
+import { Projection, ROWS_PER_TURN } from '../../src/registry/projection.ts'
 import { FIXED_TIME, openMarket } from '../helpers/market.ts'
 import { filterOn } from '../listing-index/model.ts'
 
@@ -59,7 +59,7 @@ test('a move takes a bounded number of listings in a turn of the event loop, and
   const movers = countOf(null)
   move(MOVER, 'new')
   let isDone = false
-  const done = projection.storefrontShown(MOVER).then(() => {
+  const done = projection.storefrontUpdated(MOVER).then(() => {
     isDone = true
   })
   let moved = 0
@@ -71,7 +71,7 @@ test('a move takes a bounded number of listings in a turn of the event loop, and
     )
     const now = countOf('new')
     t.is(now + countOf(null), movers)
-    t.true(now - moved <= PER_TURN, `${now - moved} in one turn`)
+    t.true(now - moved <= ROWS_PER_TURN, `${now - moved} in one turn`)
     moved = now
   }
   await done
@@ -90,7 +90,7 @@ test('moves that follow each other, and changes meanwhile, end with what is true
   move(MOVER, 'first')
   await turn()
   move(MOVER, 'second')
-  const second = projection.storefrontShown(MOVER)
+  const second = projection.storefrontUpdated(MOVER)
   await turn()
   projection.apply({ kind: 'listing_removed', listingId: recordOf(1).listingId })
   projection.apply({ kind: 'listing_removed', listingId: recordOf(2).listingId })
@@ -99,19 +99,19 @@ test('moves that follow each other, and changes meanwhile, end with what is true
   projection.apply({ kind: 'listing', record: recordOf(LISTINGS) })
   move(MOVER, 'third')
   await second
-  await projection.storefrontShown(MOVER)
+  await projection.storefrontUpdated(MOVER)
   const found = new Map(rows().map((row) => [row.listing_id, row]))
   t.is(found.size, LISTINGS)
   t.false(found.has(recordOf(1).listingId))
   t.like(found.get(recordOf(3).listingId), { status: 'closed', demands: [3] })
   for (const { publisher_id, storefront_url } of found.values())
     t.is(storefront_url, url(publisher_id === MOVER ? 'third' : 'other'))
-  await t.notThrowsAsync(projection.storefrontShown(MOVER), 'nothing is under way')
+  await t.notThrowsAsync(projection.storefrontUpdated(MOVER), 'nothing is under way')
 })
 
 test('a publish that moves a storefront is acknowledged when all its listings show it', async (t) => {
   const { publish, get } = await openMarket(t)
-  const ids = Array.from({ length: 4 * PER_TURN }, (_, n) => `l${n}`)
+  const ids = Array.from({ length: 4 * ROWS_PER_TURN }, (_, n) => `l${n}`)
   await Promise.all(ids.map((listing_id) => publish({ listing_id })))
   t.is((await publish({ listing_id: 'l0', storefront_url: url('new') }, FIXED_TIME - 1)).status, 201)
   for (let offset = 0; offset < ids.length; offset += 200) {

@@ -44,7 +44,7 @@ test('a wrong password is a configuration error that does not repeat it', async 
   const error = await t.throwsAsync(openRedisStore(url), { instanceOf: ConfigError })
   t.regex(
     error.message,
-    /^STORE_URL: Redis at redis:\/\/127\.0\.0\.1:\d+ refused us \(WRONGPASS\): check the user/,
+    /^STORE_URL: Redis at redis:\/\/…@127\.0\.0\.1:\d+ refused us \(WRONGPASS\): check the user/,
   )
   t.notRegex(error.message, /hunter2/)
 })

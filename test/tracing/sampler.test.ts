@@ -2,13 +2,13 @@ import { ROOT_CONTEXT, SpanKind, TraceFlags, trace } from '@opentelemetry/api'
 import { SamplingDecision } from '@opentelemetry/sdk-trace-base'
 import test from 'ava'
 import type { TraceSampler } from '../../src/config/tracing.ts'
-import { samplerOf } from '../../src/tracing/tracer.ts'
+import { createSampler } from '../../src/tracing/tracer.ts'
 
 const TRACES = 400
 
 /** The part of traces that is recorded, whose callers have decided so or not at all. */
 function share(name: TraceSampler, ratio: number, caller: 'sampled' | 'unsampled' | null): number {
-  const sampler = samplerOf(name, ratio)
+  const sampler = createSampler(name, ratio)
   const kept = Array.from({ length: TRACES }, (_, n) => {
     const traceId = n.toString(16).padStart(8, '1').repeat(4)
     const traceFlags = caller === 'sampled' ? TraceFlags.SAMPLED : TraceFlags.NONE

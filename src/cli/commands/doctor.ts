@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { safeText } from '../../domain/safe-text.ts'
+import { redactCredentials, safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { textAt } from '../../json/value.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
@@ -19,7 +19,6 @@ import {
   type Registry,
   splitUrls,
   urlFault,
-  withoutCredentials,
 } from '../registries/select-registries.ts'
 
 type Check = {
@@ -79,7 +78,7 @@ function checkConfig(
     ...config.problems.map(({ path, message }) => check('wrong', path, message)),
     ...urls.flatMap((url) => {
       const fault = urlFault(url)
-      return fault === null ? [] : [check('wrong', withoutCredentials(url), fault)]
+      return fault === null ? [] : [check('wrong', redactCredentials(url), fault)]
     }),
     ...misses.map((miss) => check('wrong', `[registry.auth] ${miss.keyUrl}`, describeNearMiss(miss))),
     ...[...config.auth.keys()]

@@ -1,7 +1,7 @@
 import { SourceError } from '../../domain/source-error.ts'
 import { textAt } from '../../json/value.ts'
 import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
-import { NOTHING_SHOWN, type StorefrontView } from '../../presentation/observation.ts'
+import { NO_STOREFRONT_ANSWER, type StorefrontView } from '../../presentation/observation.ts'
 import { CliError, EXIT, type ExitCode } from '../exit-codes.ts'
 import { parseListingJson } from '../listing-json.ts'
 import { exitCodeOf } from '../output/source-reports.ts'
@@ -51,7 +51,7 @@ async function visit(
       terminal,
       `[storefront] ${storefront ?? 'none named'}: not an http URL; the steps it would fill are not-started`,
     )
-    return NOTHING_SHOWN
+    return NO_STOREFRONT_ANSWER
   }
   const root = `${base.origin}${base.pathname.replace(/\/+$/, '')}/api/v1`
   const look = async (path: string) => {

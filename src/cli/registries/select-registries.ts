@@ -1,3 +1,4 @@
+import { redactCredentials } from '../../domain/safe-text.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { printStatus, type Terminal } from '../output/terminal.ts'
 import { type BuyerConfig, readBuyerConfig } from './buyer-config.ts'
@@ -28,8 +29,8 @@ export function selectRegistries(terminal: Terminal, options: RegistryOptions): 
   for (const url of urls) {
     const fault = urlFault(url)
     if (fault === null) continue
-    if (named.length > 0) throw usageError(`${withoutCredentials(url)} ${fault}`)
-    throw new CliError(EXIT.badConfig, `[registry] urls: ${withoutCredentials(url)} ${fault}`)
+    if (named.length > 0) throw usageError(`${redactCredentials(url)} ${fault}`)
+    throw new CliError(EXIT.badConfig, `[registry] urls: ${redactCredentials(url)} ${fault}`)
   }
   if (urls.length > MAX_REGISTRIES) throw usageError(`more than ${MAX_REGISTRIES} Registries`)
   for (const miss of nearMisses(urls, config.auth))
@@ -49,8 +50,6 @@ export const splitUrls = (values: readonly string[] = []): string[] => [
       .filter((url) => url !== ''),
   ),
 ]
-
-export const withoutCredentials = (url: string): string => url.replace(/\/\/[^/@]*@/, '//…@')
 
 const withKeys = (urls: readonly string[], { auth }: BuyerConfig): Registry[] =>
   urls.map((url) => ({ url, key: auth.get(url) ?? null }))

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { type Operation, signedMessage } from '../../registry/signature/signature.ts'
+import { type ClaimOperation, signedMessage } from '../../registry/signature/signature.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
 
@@ -8,7 +8,7 @@ export type Wallet = {
   /** Lower-cased, as in signed messages. */
   address: string
   /** EIP-191 signature, 65 bytes in hex without `0x`, as deployed clients send it. */
-  sign: (operation: Operation, subject: string, timestamp: number) => Promise<string>
+  sign: (operation: ClaimOperation, subject: string, timestamp: number) => Promise<string>
 }
 
 export function nowSeconds(): number {

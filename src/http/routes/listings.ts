@@ -6,7 +6,7 @@ import type { FilterSpec } from '../../filter-spec/filter.ts'
 import { renderEnvelope } from '../../gateway/envelope.ts'
 import { queryLocal } from '../../registry/local-source.ts'
 import type { Replica } from '../../registry/replica.ts'
-import type { Publishing } from '../../registry/write/checked-write.ts'
+import type { WriteContext } from '../../registry/write/checked-write.ts'
 import { publishListing } from '../../registry/write/publish.ts'
 import { publishRequest } from '../../registry/write/request.ts'
 import { removeListing, updateListing, updateRequest } from '../../registry/write/update-and-remove.ts'
@@ -104,7 +104,7 @@ export const getListing = (replica: Replica): Route => ({
 const OPEN_LISTING = Buffer.from('{"listing":')
 const CLOSE_LISTING = Buffer.from('}')
 
-export const postListing = (publishing: Publishing): Route => ({
+export const postListing = (publishing: WriteContext): Route => ({
   method: 'POST',
   path: '/listings',
   gate: 'write',
@@ -122,7 +122,7 @@ export const postListing = (publishing: Publishing): Route => ({
   },
 })
 
-export const putListing = (publishing: Publishing): Route => ({
+export const putListing = (publishing: WriteContext): Route => ({
   method: 'PUT',
   path: '/listings/:id',
   gate: 'write',
@@ -146,7 +146,7 @@ const TIMESTAMP: IntegerParameter = {
   schema: { type: 'integer' },
 }
 
-export const deleteListing = (publishing: Publishing): Route => ({
+export const deleteListing = (publishing: WriteContext): Route => ({
   method: 'DELETE',
   path: '/listings/:id',
   gate: 'write',
@@ -166,7 +166,7 @@ export const deleteListing = (publishing: Publishing): Route => ({
   },
 })
 
-export const validatePublish = ({ shape }: Publishing): Route => ({
+export const validatePublish = ({ shape }: WriteContext): Route => ({
   method: 'POST',
   path: '/api/v1/listings/validate-publish',
   gate: 'read',

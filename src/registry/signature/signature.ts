@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import type { Limiter } from '../../domain/limiter.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { JsonValue } from '../../json/value.ts'
-import type { Identity, SignatureUse } from '../../store/store.ts'
+import type { PublisherIdentity, UsedSignature } from '../../store/store.ts'
 import { rateLimited } from '../errors.ts'
 
 /** Either way. */
-const MAX_SKEW_SECONDS = 300
+const MAX_TIMESTAMP_SKEW_SECONDS = 300
 /** Clock difference between replicas up to which a repeat is answered; beyond it the repeat is refused. */
 const CLOCK_MARGIN_SECONDS = 300
 
-export type Operation = 'create_listing' | 'update_listing' | 'delete_listing'
+export type ClaimOperation = 'create_listing' | 'update_listing' | 'delete_listing'
 
 /** 32-byte numbers, and the parity that picks the public key. */
 export type Signature = { r: bigint; s: bigint; yParity: 0 | 1 }
@@ -19,7 +19,7 @@ export type Signature = { r: bigint; s: bigint; yParity: 0 | 1 }
 export type RecoverAddress = (message: string, signature: Signature) => Promise<string | null>
 
 export type Claim = {
-  operation: Operation
+  operation: ClaimOperation
   /** The publisher's identifier when publishing, else the listing id. */
   subject: string
   /** Lower-cased address that must have signed; `null` accepts any. */
@@ -37,9 +37,9 @@ export type Verifier = {
   limiter: Limiter
 }
 
-export type Verified = { identity: Identity; use: SignatureUse }
+export type Verified = { identity: PublisherIdentity; use: UsedSignature }
 
-export const signedMessage = (operation: Operation, subject: string, timestamp: number): string =>
+export const signedMessage = (operation: ClaimOperation, subject: string, timestamp: number): string =>
   `${operation}:${subject}:${timestamp}`
 
 /** @throws EntrepotError `unauthorized` in the deployed protocol's words; `invalid` where that crashes */
@@ -55,10 +55,10 @@ export async function verifyClaim(
   if (scheme !== 'eip191' || signature === null) throw unauthorized('Invalid signature')
   const recovered = await recover(signedMessage(operation, subject, timestamp), signature)
   if (recovered === null || (signer !== null && recovered !== signer)) throw unauthorized('Invalid signature')
-  const use: SignatureUse = {
+  const use: UsedSignature = {
     signature: fingerprint(signature),
     body: createHash('sha256').update(claim.body).digest('hex'),
-    expiresAt: (timestamp + MAX_SKEW_SECONDS + CLOCK_MARGIN_SECONDS) * MICROS_PER_SECOND,
+    expiresAt: (timestamp + MAX_TIMESTAMP_SKEW_SECONDS + CLOCK_MARGIN_SECONDS) * MICROS_PER_SECOND,
     now: now * MICROS_PER_SECOND,
   }
   return { identity: { scheme, identifier: recovered }, use }
@@ -75,7 +75,7 @@ export async function countMutation({ identity }: Verified, { limiter }: Verifie
 
 const MICROS_PER_SECOND = 1_000_000
 
-const MISSING: Readonly<Record<Operation, string>> = {
+const MISSING: Readonly<Record<ClaimOperation, string>> = {
   create_listing: 'Signature and timestamp required to publish',
   update_listing: 'Signature and timestamp required for authenticated listings',
   delete_listing: 'Signature and timestamp required for authenticated listings',
@@ -87,7 +87,7 @@ function readTimestamp(value: JsonValue, now: number): number {
   const isNumber = typeof value === 'number' || typeof value === 'bigint' || value === true
   if (!isNumber) throw wrongType('timestamp', 'an integer of Unix seconds')
   const seconds = Number(value)
-  if (!(Math.abs(now - seconds) <= MAX_SKEW_SECONDS))
+  if (!(Math.abs(now - seconds) <= MAX_TIMESTAMP_SKEW_SECONDS))
     throw unauthorized('Timestamp too old or too far in future (max 5 minutes)')
   // The deployed protocol writes a float with `.0` into the message, which no wallet signs.
   if (!Number.isInteger(seconds)) throw unauthorized('Invalid signature')

@@ -3,7 +3,7 @@ import type { ListingFields } from '../../domain/listing.ts'
 import { parseTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError, type Violation } from '../../errors.ts'
 import { type JsonObject, parseJson } from '../../json/value.ts'
-import type { Expected, Identity, Store } from '../../store/store.ts'
+import type { Expected, PublisherIdentity, Store } from '../../store/store.ts'
 import { invalid, notOwner } from '../errors.ts'
 import type { Replica } from '../replica.ts'
 import type { Verifier } from '../signature/signature.ts'
@@ -12,7 +12,7 @@ import { candidateOf, type ShapeCheck } from './listing-shape.ts'
 /** Each failed try means that another write succeeded. */
 const MAX_TRIES = 20
 
-export type Publishing = {
+export type WriteContext = {
   store: Store
   replica: Replica
   verifier: Verifier
@@ -22,7 +22,7 @@ export type Publishing = {
 }
 
 type ListingChange = {
-  identity: Identity
+  identity: PublisherIdentity
   listingId: string
   storefrontUrl: string | null
   fields: Partial<ListingFields>
@@ -44,7 +44,7 @@ type Writing<T> = {
 export async function writeChecked<T>(
   change: ListingChange,
   { admit, write }: Writing<T>,
-  { replica, shape }: Publishing,
+  { replica, shape }: WriteContext,
 ): Promise<{ result: T; warnings: Violation[] }> {
   const isEnforced = shape.mode === 'enforce' && !change.isRepeat
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
@@ -68,7 +68,7 @@ type Checked = { violations: Violation[]; expected: Expected; isTaken: boolean }
 /** Ignores another publisher's listing: the store refuses the change unless that listing is gone. */
 function checkShape(
   { identity, listingId, storefrontUrl, fields, mayCreate }: ListingChange,
-  { replica: { projection }, shape }: Pick<Publishing, 'replica' | 'shape'>,
+  { replica: { projection }, shape }: Pick<WriteContext, 'replica' | 'shape'>,
 ): Checked {
   const owner = projection.ownerOf(listingId)
   const isTaken = owner !== null && owner.identifier !== identity.identifier

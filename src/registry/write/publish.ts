@@ -2,9 +2,9 @@ import { MAX_LISTING_BYTES, type PublishReceipt } from '../../domain/listing.ts'
 import type { Violation } from '../../errors.ts'
 import type { PublishCommand } from '../../store/store.ts'
 import { invalid, listingTooLarge, notOwner, signatureReused, tooManyListings } from '../errors.ts'
-import { inTurns } from '../projection.ts'
+import { interruptible } from '../projection.ts'
 import { countMutation, type Verified, verifyClaim } from '../signature/signature.ts'
-import { type Publishing, writeChecked } from './checked-write.ts'
+import { type WriteContext, writeChecked } from './checked-write.ts'
 import {
   type JsonBody,
   readFields,
@@ -22,7 +22,7 @@ type Published = { receipt: PublishReceipt; warnings: readonly Violation[] }
  * Checks in the deployed protocol's order and writes after the last check. Resolves when it is readable here.
  * @throws EntrepotError in the deployed protocol's words; `invalid` has every violation of an enforced shape
  */
-export async function publishListing(body: JsonBody, publishing: Publishing): Promise<Published> {
+export async function publishListing(body: JsonBody, publishing: WriteContext): Promise<Published> {
   const { store, replica } = publishing
   const { value } = body
   const identifier = readIdentifier(value)
@@ -62,7 +62,7 @@ export async function publishListing(body: JsonBody, publishing: Publishing): Pr
   if (result.outcome === 'too_many_listings') throw tooManyListings(maxListings)
   if (result.outcome === 'too_large') throw listingTooLarge()
   await replica.catchUp()
-  if (command.storefrontUrl) await replica.projection.storefrontShown(result.record.publisherId)
+  if (command.storefrontUrl) await replica.projection.storefrontUpdated(result.record.publisherId)
   return { receipt: result.record, warnings }
 }
 
@@ -84,7 +84,7 @@ function readCommand(
   }
 }
 
-async function admit(command: RequestedPublish, verified: Verified, publishing: Publishing): Promise<void> {
+async function admit(command: RequestedPublish, verified: Verified, publishing: WriteContext): Promise<void> {
   await requireRoomForUrl(command, publishing)
   await countMutation(verified, publishing.verifier)
 }
@@ -95,13 +95,13 @@ async function admit(command: RequestedPublish, verified: Verified, publishing: 
  */
 async function requireRoomForUrl(
   { identity, listingId, storefrontUrl }: RequestedPublish,
-  { replica: { projection } }: Publishing,
+  { replica: { projection } }: WriteContext,
 ): Promise<void> {
   const publisher = projection.publisherOf(identity.identifier)
   if (!storefrontUrl || publisher === null) return
   const growth = jsonBytes(storefrontUrl) - jsonBytes(publisher.storefrontUrl)
   if (growth <= 0) return
-  for await (const row of inTurns(projection.listings.entriesOf(publisher.publisherId))) {
+  for await (const row of interruptible(projection.listings.entriesOf(publisher.publisherId))) {
     if (row.listingId === listingId || row.bytes.length + growth <= MAX_LISTING_BYTES) continue
     const message = `the listing ${JSON.stringify(row.listingId)} would be larger than ${MAX_LISTING_BYTES} bytes with it`
     throw invalid([{ path: 'body.storefront_url', message }])

@@ -42,7 +42,7 @@ const scalar = (expected: string) =>
     .optional()
     .meta({ type: ['string', 'number', 'boolean', 'null'] })
 
-const kept = 'Null or absent keeps what is stored'
+const NULL_KEEPS = 'Null or absent keeps what is stored'
 
 export const publishRequest = z
   .looseObject({
@@ -58,11 +58,11 @@ export const publishRequest = z
       .refine(isStorefrontUrl, 'Input should be an http or https URL without credentials')
       .nullish()
       .describe("Replaces the publisher's URL, for all its listings; null, empty or absent keeps it"),
-    offer_resource: z.unknown().optional().describe(`An object by the listing shape. ${kept}`),
-    accepted_escrows: z.unknown().optional().describe(`An array by the listing shape. ${kept}`),
-    demands: z.unknown().optional().describe(`An array. ${kept}`),
-    max_duration_seconds: scalar('an integer').describe(`An integer. ${kept}`),
-    oracle_address: scalar('a string').describe(`A string. ${kept}`),
+    offer_resource: z.unknown().optional().describe(`An object by the listing shape. ${NULL_KEEPS}`),
+    accepted_escrows: z.unknown().optional().describe(`An array by the listing shape. ${NULL_KEEPS}`),
+    demands: z.unknown().optional().describe(`An array. ${NULL_KEEPS}`),
+    max_duration_seconds: scalar('an integer').describe(`An integer. ${NULL_KEEPS}`),
+    oracle_address: scalar('a string').describe(`A string. ${NULL_KEEPS}`),
     status: z.enum(LISTING_STATUSES).optional().describe('Absent keeps it; a new listing is open'),
   })
   .meta({ id: 'PublishRequest', description: 'Signed over create_listing:<identifier>:<timestamp>' })
@@ -137,7 +137,7 @@ export function readFields(body: Uint8Array): Partial<ListingFields> {
   for (const { name, value } of objectMembers(body)) {
     if (!isFieldName(name)) continue
     const bytes = body.subarray(value.start, value.end)
-    refuse(name, memberDepthProblem(bytes))
+    refuseField(name, memberDepthProblem(bytes))
     const text = Buffer.from(bytes).toString('utf8')
     if (text === 'null') delete fields[FIELDS[name]]
     else fields[FIELDS[name]] = NORMALISE[FIELDS[name]](text, name)
@@ -152,14 +152,14 @@ function decodeBlob(text: string, name: FieldName): string {
   if (!text.startsWith('"')) return text
   const inner: string = JSON.parse(text)
   const bytes = Buffer.from(inner)
-  refuse(name, memberDepthProblem(bytes))
+  refuseField(name, memberDepthProblem(bytes))
   const value = tryParse(inner)
   if (value === undefined || value === null) return NEW_LISTING_FIELDS[FIELDS[name]]
-  refuse(name, sizeProblem(bytes))
+  refuseField(name, sizeProblem(bytes))
   return inner.trim()
 }
 
-function refuse(name: FieldName, problem: string | null): void {
+function refuseField(name: FieldName, problem: string | null): void {
   if (problem !== null) throw invalid([{ path: `body.${name}`, message: problem }])
 }
 

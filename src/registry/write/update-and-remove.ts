@@ -4,7 +4,7 @@ import { objectMembers } from '../../json/members.ts'
 import type { UpdateReceipt } from '../../store/store.ts'
 import { invalidSignature, listingTooLarge, notFound, signatureReused } from '../errors.ts'
 import { type Claim, countMutation, type Verified, verifyClaim } from '../signature/signature.ts'
-import { type Publishing, writeChecked } from './checked-write.ts'
+import { type WriteContext, writeChecked } from './checked-write.ts'
 import { type JsonBody, publishRequest, readStatus, requireScalars } from './request.ts'
 
 export const updateRequest = z
@@ -17,14 +17,14 @@ export const updateRequest = z
 export async function updateListing(
   listingId: string,
   body: JsonBody,
-  publishing: Publishing,
+  publishing: WriteContext,
 ): Promise<UpdateReceipt> {
   const { store, replica, verifier } = publishing
   const { signature, timestamp } = body.value
   const claim = { operation: 'update_listing', listingId, signature, timestamp, body: body.bytes } as const
-  const claimed = await verifyOwnerClaim(claim, publishing)
+  const claimed = await verifyOwner(claim, publishing)
   const { identity, use, refusal, isRepeat } = claimed
-  const status = readBehind(refusal, () => {
+  const status = readUnlessRefused(refusal, () => {
     requireScalars(body.value, 'oracle_address')
     return readStatus(body.value)
   })
@@ -50,7 +50,7 @@ export async function updateListing(
 }
 
 /** Unreadable input was never accepted, so it is not a repeat and the earlier refusal wins. */
-function readBehind<T>(refusal: EntrepotError | null, read: () => T): T {
+function readUnlessRefused<T>(refusal: EntrepotError | null, read: () => T): T {
   try {
     return read()
   } catch (cause) {
@@ -73,10 +73,10 @@ type RemoveRequest = { signature: string | undefined; timestamp: number | undefi
 export async function removeListing(
   listingId: string,
   { signature, timestamp }: RemoveRequest,
-  publishing: Publishing,
+  publishing: WriteContext,
 ): Promise<void> {
   const claim = { operation: 'delete_listing', listingId, signature, timestamp, body: NO_BODY } as const
-  const claimed = await verifyOwnerClaim(claim, publishing)
+  const claimed = await verifyOwner(claim, publishing)
   const { identity, use, refusal, isRepeat } = claimed
   if (refusal === null && !isRepeat) await countMutation(claimed, publishing.verifier)
   const { outcome } = await publishing.store.remove({ identity, listingId, use })
@@ -89,22 +89,22 @@ export async function removeListing(
 const NO_BODY = new Uint8Array()
 
 type OwnerClaim = Pick<Claim, 'signature' | 'timestamp' | 'body'> & {
-  operation: keyof typeof STORED
+  operation: keyof typeof STORE_OPERATIONS
   listingId: string
 }
 
 /** As far as this replica knows; the store decides. */
-type OwnerClaimed = Verified & {
+type VerifiedOwner = Verified & {
   /** `null` if the signer owns the listing. */
   refusal: EntrepotError | null
   isRepeat: boolean
 }
 
 /** @throws EntrepotError `not_found` before any `unauthorized`, as the deployed protocol orders them */
-async function verifyOwnerClaim(
+async function verifyOwner(
   { listingId, ...claim }: OwnerClaim,
-  { store, replica, verifier }: Publishing,
-): Promise<OwnerClaimed> {
+  { store, replica, verifier }: WriteContext,
+): Promise<VerifiedOwner> {
   const owner = await replica.ownerOf(listingId)
   // Without a signature it cannot repeat an earlier request.
   if (owner === null && !(claim.signature && claim.timestamp)) throw notFound()
@@ -115,10 +115,10 @@ async function verifyOwnerClaim(
     throw owner === null ? notFound() : cause
   })
   const { signature } = verified.use
-  const isRepeat = await store.hasUse({ operation: STORED[claim.operation], listingId, signature })
+  const isRepeat = await store.hasUse({ operation: STORE_OPERATIONS[claim.operation], listingId, signature })
   if (owner === null) return { ...verified, refusal: notFound(), isRepeat }
   const isOwner = owner.identifier === verified.identity.identifier
   return { ...verified, refusal: isOwner ? null : invalidSignature(), isRepeat }
 }
 
-const STORED = { update_listing: 'update', delete_listing: 'remove' } as const
+const STORE_OPERATIONS = { update_listing: 'update', delete_listing: 'remove' } as const

@@ -13,9 +13,6 @@ const CONNECT_TIMEOUT = 3000
 const SOCKET_TIMEOUT = 15_000
 const MAX_RECONNECT_DELAY = 1000
 
-/** Without the credentials, for messages. */
-export const placeOf = (url: string): string => url.replace(/\/\/[^/]*@/, '//')
-
 /** Commands fail at once while Redis is away. */
 export const commandClient = (url: string): Client =>
   connect(

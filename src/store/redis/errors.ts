@@ -19,7 +19,7 @@ const STATES = [
 const REFUSALS = ['WRONGPASS', 'NOAUTH', 'NOPERM']
 
 /** `unavailable`, unless Redis rejected the command itself, which is our fault. */
-export function storeFailure(error: unknown): unknown {
+export function redisFailure(error: unknown): unknown {
   if (error instanceof EntrepotError) return error
   const word = replyWord(error)
   if (word !== null && !STATES.includes(word)) return error
@@ -27,7 +27,7 @@ export function storeFailure(error: unknown): unknown {
 }
 
 /** For the operator. `where` holds no password. */
-export function openFailure(failure: unknown, where: string): unknown {
+export function redisOpenFailure(failure: unknown, where: string): unknown {
   if (failure instanceof ConfigError) return failure
   const error = lastNodeError(failure)
   const word = replyWord(error)

@@ -1,10 +1,10 @@
 import { type Client, followerClient } from './connection.ts'
 
 /** Of a blocking read, in ms. Below the socket timeout, so that a dead connection is noticed. */
-const BLOCK = 5000
+const BLOCK_MS = 5000
 const MAX_ENTRIES = 1000
 
-export class RedisFollower {
+export class ChangelogFollower {
   readonly #client: Client
   readonly #log: string
   readonly #notify: () => void
@@ -37,7 +37,7 @@ export class RedisFollower {
         if (hasGrown && !this.#stopped) this.#notify()
       } catch {
         this.#position = null
-        await new Promise((resolve) => setTimeout(resolve, BLOCK / 10).unref())
+        await new Promise((resolve) => setTimeout(resolve, BLOCK_MS / 10).unref())
       }
     }
   }
@@ -54,7 +54,7 @@ export class RedisFollower {
       'COUNT',
       MAX_ENTRIES,
       'BLOCK',
-      BLOCK,
+      BLOCK_MS,
       'STREAMS',
       this.#log,
       position,

@@ -13,12 +13,12 @@ import type {
   PublishOutcome,
   RemoveCommand,
   RemoveOutcome,
-  SignatureUse,
   UpdateCommand,
   UpdateOutcome,
+  UsedSignature,
   UseKey,
 } from '../store.ts'
-import { fieldText, identityText, keyOf, SEPARATOR } from './rows.ts'
+import { apiKeyFromRow, fieldText, identityText, SEPARATOR } from './rows.ts'
 import { type RedisSession, type Script, script } from './session.ts'
 
 const SCRIPTS = {
@@ -114,7 +114,7 @@ export async function hasUse(
 
 export async function countListings(session: RedisSession): Promise<void> {
   const { listings, created, listingCounts } = session.keys
-  await session.ask(SCRIPTS.countListings, [listings, created, listingCounts], [])
+  await session.evalScript(SCRIPTS.countListings, [listings, created, listingCounts], [])
 }
 
 export const addKey = async (session: RedisSession, key: NewKey): Promise<ApiKey> =>
@@ -125,8 +125,8 @@ export const seedKey = (session: RedisSession, key: NewKey): Promise<ApiKey | nu
 
 export async function revokeKey(session: RedisSession, id: number): Promise<ApiKey | null> {
   const { apiKeys, log } = session.keys
-  const row = await session.ask(SCRIPTS.revokeKey, [apiKeys, log], [id, session.changelogLength])
-  return row === null ? null : keyOf(String(id), String(row))
+  const row = await session.evalScript(SCRIPTS.revokeKey, [apiKeys, log], [id, session.changelogLength])
+  return row === null ? null : apiKeyFromRow(String(id), String(row))
 }
 
 const ALWAYS = '0'
@@ -139,8 +139,8 @@ async function insertKey(
 ): Promise<ApiKey | null> {
   const { apiKeys, log } = session.keys
   const given = [when, JSON.stringify(name), scope, JSON.stringify(hash), session.changelogLength]
-  const added = await session.ask(SCRIPTS.addKey, [apiKeys, log], given)
-  return Array.isArray(added) ? keyOf(added[0], added[1]) : null
+  const added = await session.evalScript(SCRIPTS.addKey, [apiKeys, log], given)
+  return Array.isArray(added) ? apiKeyFromRow(added[0], added[1]) : null
 }
 
 const textOrKeep = (json: string | undefined): string => (json === undefined ? KEEP : fieldText(json))
@@ -153,13 +153,13 @@ function textOfExpected(expected: Expected): string {
 async function runSigned(
   session: RedisSession,
   mutation: Script,
-  use: SignatureUse,
+  use: UsedSignature,
   { keys, given }: { keys: readonly string[]; given: readonly string[] },
 ): Promise<string> {
   const { signature, body, expiresAt } = use
   const { use: useOf, useExpiry, forgottenUse } = session.keys
   const [answer] = await Promise.all([
-    session.ask(
+    session.evalScript(
       mutation,
       [useOf(signature), useExpiry, forgottenUse, ...keys],
       [signature, body, expiresAt, session.changelogLength, ...given],
@@ -169,17 +169,21 @@ async function runSigned(
   return String(answer)
 }
 
-const MOST_FORGOTTEN = 100
+const MAX_FORGOTTEN_PER_WRITE = 100
 
-async function forgetExpired(session: RedisSession, { now }: SignatureUse): Promise<void> {
+async function forgetExpired(session: RedisSession, { now }: UsedSignature): Promise<void> {
   const { client, keys } = session
   const { useExpiry, forgottenUse } = keys
   try {
     const expired = await session.run(() =>
-      client.zrangebyscore(useExpiry, '-inf', now, 'LIMIT', 0, MOST_FORGOTTEN),
+      client.zrangebyscore(useExpiry, '-inf', now, 'LIMIT', 0, MAX_FORGOTTEN_PER_WRITE),
     )
     if (expired.length > 0)
-      await session.ask(SCRIPTS.forgetUses, [useExpiry, forgottenUse, ...expired.map(keys.use)], expired)
+      await session.evalScript(
+        SCRIPTS.forgetUses,
+        [useExpiry, forgottenUse, ...expired.map(keys.use)],
+        expired,
+      )
   } catch {
     // The next mutation tries again.
   }

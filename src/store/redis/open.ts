@@ -1,10 +1,11 @@
 import { Redis } from 'ioredis'
+import { redactCredentials } from '../../domain/safe-text.ts'
 import { ConfigError } from '../../errors.ts'
 import type { Store } from '../store.ts'
-import { type Client, commandClient, connected, counterClient, placeOf } from './connection.ts'
-import { openFailure } from './errors.ts'
+import { type Client, commandClient, connected, counterClient } from './connection.ts'
+import { redisOpenFailure } from './errors.ts'
 import * as mutations from './mutations.ts'
-import { keysUnder, PREFIX, RedisSession } from './session.ts'
+import { KEY_PREFIX, keysUnder, RedisSession } from './session.ts'
 import { RedisStore } from './store.ts'
 
 type RedisStoreOptions = {
@@ -28,17 +29,17 @@ export async function openRedisStore(
   url: string,
   options: RedisStoreOptions = {},
 ): Promise<{ store: Store; warnings: string[] }> {
-  const { prefix = PREFIX, changelogLength = CHANGELOG_LENGTH } = options
+  const { prefix = KEY_PREFIX, changelogLength = CHANGELOG_LENGTH } = options
   const session = new RedisSession(commandClient(url), keysUnder(prefix), changelogLength)
   try {
     await connected(session.client)
-    await checkFormat(session, placeOf(url))
+    await checkFormat(session, redactCredentials(url))
     await mutations.countListings(session)
     const warnings = await durabilityWarnings(session.client)
     return { store: new RedisStore(url, session), warnings }
   } catch (error) {
     session.client.disconnect()
-    throw openFailure(error, placeOf(url))
+    throw redisOpenFailure(error, redactCredentials(url))
   }
 }
 
@@ -102,5 +103,5 @@ export type RedisCounters = { client: Client; prefix: string; close: () => void 
 export async function openRedisCounters(url: string): Promise<RedisCounters> {
   const client = counterClient(url)
   await connected(client).catch(() => {})
-  return { client, prefix: PREFIX, close: () => client.disconnect() }
+  return { client, prefix: KEY_PREFIX, close: () => client.disconnect() }
 }

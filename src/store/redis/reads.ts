@@ -1,6 +1,6 @@
 import type { PackedListings } from '../../domain/packed-listings.ts'
-import type { Change, LoadVisitor, Position } from '../store.ts'
-import { changeOf, keyOf, packListings, publisherOf } from './rows.ts'
+import type { Change, ChangelogPosition, LoadVisitor } from '../store.ts'
+import { apiKeyFromRow, changeFromRow, packListings, publisherFromRow } from './rows.ts'
 import { type RedisSession, script } from './session.ts'
 
 /** Ids per step of a load, which blocks Redis for about 1 ms. */
@@ -21,9 +21,9 @@ const SCRIPTS = {
 
 async function readExtent(
   session: RedisSession,
-): Promise<{ position: Position; publishers: number; apiKeys: number }> {
+): Promise<{ position: ChangelogPosition; publishers: number; apiKeys: number }> {
   const { log, publishers, apiKeys } = session.keys
-  const extent = (await session.ask(SCRIPTS.extent, [log, publishers, apiKeys], [])) as [
+  const extent = (await session.evalScript(SCRIPTS.extent, [log, publishers, apiKeys], [])) as [
     string,
     number,
     number,
@@ -31,14 +31,14 @@ async function readExtent(
   return { position: extent[0], publishers: extent[1], apiKeys: extent[2] }
 }
 
-export async function load(session: RedisSession, visitor: LoadVisitor): Promise<Position> {
+export async function load(session: RedisSession, visitor: LoadVisitor): Promise<ChangelogPosition> {
   // Read first: changes during the load come after this position.
   const extent = await readExtent(session)
   await visitRows(session, session.keys.apiKeys, extent.apiKeys, (id, row) =>
-    visitor.change({ kind: 'key', key: keyOf(id, row) }),
+    visitor.change({ kind: 'key', key: apiKeyFromRow(id, row) }),
   )
   await visitRows(session, session.keys.publishers, extent.publishers, (id, row) =>
-    visitor.change({ kind: 'publisher', publisher: publisherOf(id, row) }),
+    visitor.change({ kind: 'publisher', publisher: publisherFromRow(id, row) }),
   )
   await visitListings(session, extent.position, visitor)
   return extent.position
@@ -46,21 +46,21 @@ export async function load(session: RedisSession, visitor: LoadVisitor): Promise
 
 export async function changesAfter(
   session: RedisSession,
-  position: Position,
+  position: ChangelogPosition,
   limit: number,
-): Promise<{ changes: Change[]; position: Position } | 'lost'> {
+): Promise<{ changes: Change[]; position: ChangelogPosition } | 'lost'> {
   const { log, publishers, listings, apiKeys, ping } = session.keys
   const changes: Change[] = []
   for (let from = position; ; ) {
     const asked = Math.min(limit - changes.length, MAX_CHANGES)
     // Redis would reject a text that is not an entry id.
-    const read = await session.ask(
+    const read = await session.evalScript(
       SCRIPTS.changes,
       [log, publishers, listings, apiKeys, ping],
       [POSITION.test(from) ? from : '0-0', asked, MAX_CHANGES_BYTES],
     )
     if (!Array.isArray(read)) return 'lost'
-    for (let n = 2; n < read.length; n += 3) changes.push(changeOf(read[n], read[n + 1], read[n + 2]))
+    for (let n = 2; n < read.length; n += 3) changes.push(changeFromRow(read[n], read[n + 1], read[n + 2]))
     from = read[0]
     if (changes.length === limit || read[1] === 0) return { changes, position: from }
   }
@@ -74,7 +74,7 @@ async function visitRows(
 ): Promise<void> {
   for (let first = 1; first <= count; ) {
     const last = Math.min(first + LOAD_PAGE - 1, count)
-    const length = Number(await session.ask(SCRIPTS.nextRows, [key], [first, last, MAX_PAGE_BYTES]))
+    const length = Number(await session.evalScript(SCRIPTS.nextRows, [key], [first, last, MAX_PAGE_BYTES]))
     const ids = Array.from({ length }, (_, n) => String(first + n))
     const rows = await session.run(() => session.client.hmget(key, ...ids))
     for (const [n, id] of ids.entries()) visit(id, rows[n]!)
@@ -83,7 +83,11 @@ async function visitRows(
 }
 
 /** Leaves later listings to the changelog: their publishers may not be known yet. */
-async function visitListings(session: RedisSession, position: Position, visitor: LoadVisitor): Promise<void> {
+async function visitListings(
+  session: RedisSession,
+  position: ChangelogPosition,
+  visitor: LoadVisitor,
+): Promise<void> {
   const pages = listingPages(session, position.split('-', 1)[0]!)
   for (let reading = pages.next(); ; ) {
     const { value: page, done } = await reading
@@ -99,7 +103,11 @@ async function* listingPages(session: RedisSession, last: string): AsyncGenerato
   const { created, listings } = session.keys
   for (let after = '0'; ; ) {
     const given = [after, last, LOAD_PAGE, MAX_PAGE_BYTES]
-    const [end, ...ids] = (await session.ask(SCRIPTS.nextListings, [created, listings], given)) as string[]
+    const [end, ...ids] = (await session.evalScript(
+      SCRIPTS.nextListings,
+      [created, listings],
+      given,
+    )) as string[]
     if (ids.length === 0) return
     const rows = await session.run(() => session.client.hmgetBuffer(listings, ...ids))
     yield packListings(ids, rows, Number(last))

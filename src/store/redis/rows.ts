@@ -3,12 +3,12 @@ import type { ListingRecord } from '../../domain/listing.ts'
 import { FIELD_END, LISTING_END, type PackedListings, recordOf } from '../../domain/packed-listings.ts'
 import type { Publisher } from '../../domain/publisher.ts'
 import type { Micros } from '../../domain/timestamp.ts'
-import type { Change, Identity } from '../store.ts'
+import type { Change, PublisherIdentity } from '../store.ts'
 
 /** Between the fields of rows in `scripts/prelude.lua`. */
 export const SEPARATOR = '\u001f'
 
-export const identityText = ({ scheme, identifier }: Identity): string =>
+export const identityText = ({ scheme, identifier }: PublisherIdentity): string =>
   JSON.stringify(scheme) + SEPARATOR + JSON.stringify(identifier)
 
 /** @throws Error for text that would break the row, which JSON never does */
@@ -17,10 +17,10 @@ export function fieldText(json: string): string {
   return json
 }
 
-const listingOf = (listingId: string, row: string): ListingRecord =>
+const listingFromRow = (listingId: string, row: string): ListingRecord =>
   recordOf([listingId, ...row.split(SEPARATOR)])
 
-export function publisherOf(id: string, row: string): Publisher {
+export function publisherFromRow(id: string, row: string): Publisher {
   const [createdAt, updatedAt, storefrontUrl, scheme, identifier] = row.split(SEPARATOR)
   return {
     publisherId: Number(id),
@@ -32,7 +32,7 @@ export function publisherOf(id: string, row: string): Publisher {
   }
 }
 
-export function keyOf(id: string, row: string): ApiKey {
+export function apiKeyFromRow(id: string, row: string): ApiKey {
   const [createdAt, revokedAt, name, scope, hash] = row.split(SEPARATOR)
   return {
     id: Number(id),
@@ -44,11 +44,11 @@ export function keyOf(id: string, row: string): ApiKey {
   }
 }
 
-export function changeOf(kind: string, id: string, row: string | null): Change {
+export function changeFromRow(kind: string, id: string, row: string | null): Change {
   if (row === null) return { kind: 'listing_removed', listingId: id }
-  if (kind === 'publisher') return { kind, publisher: publisherOf(id, row) }
-  if (kind === 'key') return { kind, key: keyOf(id, row) }
-  return { kind: 'listing', record: listingOf(id, row) }
+  if (kind === 'publisher') return { kind, publisher: publisherFromRow(id, row) }
+  if (kind === 'key') return { kind, key: apiKeyFromRow(id, row) }
+  return { kind: 'listing', record: listingFromRow(id, row) }
 }
 
 /** Leaves out listings that were removed, or removed and published again, after `ids` were read. */

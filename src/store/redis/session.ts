@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import type { Cluster, Redis } from 'ioredis'
 import { storeClosed } from '../store.ts'
 import type { Client } from './connection.ts'
-import { storeFailure } from './errors.ts'
+import { redisFailure } from './errors.ts'
 
 /** The braces keep all keys in one slot of a Cluster. */
-export const PREFIX = '{entrepot}:'
+export const KEY_PREFIX = '{entrepot}:'
 
 export const keysUnder = (prefix: string) => ({
   format: `${prefix}format`,
@@ -38,7 +38,7 @@ export class RedisSession {
   readonly client: Client
   readonly keys: Keys
   readonly changelogLength: number
-  readonly #underWay = new Set<Promise<unknown>>()
+  readonly #inFlight = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
 
   constructor(client: Client, keys: Keys, changelogLength: number) {
@@ -51,7 +51,7 @@ export class RedisSession {
     return this.#closing !== undefined
   }
 
-  ask(script: Script, keys: readonly string[], given: readonly (string | number)[]): Promise<unknown> {
+  evalScript(script: Script, keys: readonly string[], given: readonly (string | number)[]): Promise<unknown> {
     return this.run(() => script(this.client, keys, given))
   }
 
@@ -59,18 +59,18 @@ export class RedisSession {
   async run<T>(command: () => Promise<T>): Promise<T> {
     if (this.closed) throw storeClosed()
     const running = command()
-    this.#underWay.add(running)
+    this.#inFlight.add(running)
     try {
       return await running
     } catch (error) {
-      throw storeFailure(error)
+      throw redisFailure(error)
     } finally {
-      this.#underWay.delete(running)
+      this.#inFlight.delete(running)
     }
   }
 
   close(): Promise<void> {
-    this.#closing ??= Promise.allSettled(this.#underWay).then(() => this.client.disconnect())
+    this.#closing ??= Promise.allSettled(this.#inFlight).then(() => this.client.disconnect())
     return this.#closing
   }
 }

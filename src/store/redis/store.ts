@@ -1,8 +1,8 @@
 import type { ApiKey } from '../../domain/api-key.ts'
 import {
+  type ChangelogPosition,
   type LoadVisitor,
   type NewKey,
-  type Position,
   type PublishCommand,
   type PublishOutcome,
   type RemoveCommand,
@@ -14,7 +14,7 @@ import {
   type UseKey,
 } from '../store.ts'
 import { type Client, connected, loadClient } from './connection.ts'
-import { RedisFollower } from './follower.ts'
+import { ChangelogFollower } from './follower.ts'
 import * as mutations from './mutations.ts'
 import * as reads from './reads.ts'
 import { RedisSession } from './session.ts'
@@ -24,7 +24,7 @@ export class RedisStore implements Store {
   readonly #session: RedisSession
   readonly #loadClients = new Set<Client>()
   readonly #listeners = new Set<() => void>()
-  #follower: RedisFollower | undefined
+  #follower: ChangelogFollower | undefined
 
   constructor(url: string, session: RedisSession) {
     this.#url = url
@@ -64,7 +64,7 @@ export class RedisStore implements Store {
   }
 
   /** Over its own connection: other commands have a short deadline and would wait behind the pages. */
-  async load(visitor: LoadVisitor): Promise<Position> {
+  async load(visitor: LoadVisitor): Promise<ChangelogPosition> {
     const { closed, keys, changelogLength } = this.#session
     if (closed) throw storeClosed()
     const client = loadClient(this.#url)
@@ -79,7 +79,7 @@ export class RedisStore implements Store {
     }
   }
 
-  async changesAfter(position: Position, limit: number) {
+  async changesAfter(position: ChangelogPosition, limit: number) {
     const read = await reads.changesAfter(this.#session, position, limit)
     if (read === 'lost') this.#follower?.reconnect()
     return read
@@ -90,7 +90,7 @@ export class RedisStore implements Store {
     const listener = () => notify()
     this.#listeners.add(listener)
     if (!this.#session.closed)
-      this.#follower ??= new RedisFollower(this.#url, this.#session.keys.log, () => this.#notify())
+      this.#follower ??= new ChangelogFollower(this.#url, this.#session.keys.log, () => this.#notify())
     return () => {
       this.#listeners.delete(listener)
     }

@@ -1,9 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Micros } from '../../domain/timestamp.ts'
-import type { Change, Position } from '../store.ts'
-import { LISTING_COLUMNS, listingAt, prepareArrays, type Row, type SqliteRecords } from './records.ts'
+import type { Change, ChangelogPosition } from '../store.ts'
+import { LISTING_COLUMNS, listingAt, prepareArrays, type SqliteRecords, type SqliteRow } from './records.ts'
 
-type Kind = 'publisher' | 'listing' | 'key'
+type EntryKind = 'publisher' | 'listing' | 'key'
 
 const PRUNE_STEP = 1000
 const POSITION = /^\d{1,15}$/
@@ -32,14 +32,14 @@ export class SqliteChangelog {
     this.#now = now
   }
 
-  resume(): { position: Position; at: Micros } {
+  resume(): { position: ChangelogPosition; at: Micros } {
     const newest = this.#newest.get()
     this.#seq = Number(newest?.seq ?? 0)
     this.#at = Number(newest?.at ?? 0)
     return { position: this.position, at: this.#at }
   }
 
-  get position(): Position {
+  get position(): ChangelogPosition {
     return String(this.#seq)
   }
 
@@ -47,7 +47,7 @@ export class SqliteChangelog {
     return Math.max(this.#now(), this.#at + 1)
   }
 
-  append(kind: Kind, id: string | number, at: Micros): void {
+  append(kind: EntryKind, id: string | number, at: Micros): void {
     this.#at = at
     this.#seq++
     this.#insert.run(this.#seq, kind, id, at)
@@ -59,7 +59,10 @@ export class SqliteChangelog {
   }
 
   /** `lost` if the log does not reach back to the position, or has never reached it. */
-  after(position: Position, limit: number): { changes: Change[]; position: Position } | 'lost' {
+  after(
+    position: ChangelogPosition,
+    limit: number,
+  ): { changes: Change[]; position: ChangelogPosition } | 'lost' {
     this.resume()
     const start = POSITION.test(position) ? Number(position) : Number.POSITIVE_INFINITY
     const oldest = Number(this.#oldest.get()?.seq ?? this.#seq + 1)
@@ -69,8 +72,8 @@ export class SqliteChangelog {
     return { changes: rows.map((row) => this.#change(row)), position: String(end) }
   }
 
-  #change(row: Row): Change {
-    const kind = row[1] as Kind
+  #change(row: SqliteRow): Change {
+    const kind = row[1] as EntryKind
     if (kind === 'publisher') return { kind, publisher: this.#records.publisher(Number(row[2]))! }
     if (kind === 'key') return { kind, key: this.#records.key(Number(row[2]))! }
     if (row[3] === null) return { kind: 'listing_removed', listingId: String(row[2]) }

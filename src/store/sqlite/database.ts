@@ -183,7 +183,7 @@ export const primaryCode = (error: unknown): number | null =>
     ? error.errcode & 0xff
     : null
 
-export const storeFailure = (error: unknown): unknown =>
+export const sqliteFailure = (error: unknown): unknown =>
   primaryCode(error) === null ? error : storeUnavailable(describe(error), error)
 
 /** SQLite's text for the result code, without paths and values. */

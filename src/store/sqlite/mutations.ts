@@ -10,24 +10,24 @@ import type { Publisher } from '../../domain/publisher.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import type {
   Expected,
-  Identity,
   NewKey,
   PublishCommand,
+  PublisherIdentity,
   PublishOutcome,
   RemoveCommand,
   RemoveOutcome,
-  SignatureUse,
   SignedOperation,
   UpdateCommand,
   UpdateOutcome,
   UpdateReceipt,
+  UsedSignature,
   UseKey,
 } from '../store.ts'
 import type { SqliteChangelog } from './changelog.ts'
 import type { SqliteRecords } from './records.ts'
-import type { EarlierUse, SqliteSignatureUses } from './replay-guard.ts'
+import type { EarlierUse, SqliteReplayGuard } from './replay-guard.ts'
 
-export type Tables = { records: SqliteRecords; uses: SqliteSignatureUses; changelog: SqliteChangelog }
+export type Tables = { records: SqliteRecords; uses: SqliteReplayGuard; changelog: SqliteChangelog }
 
 /*
  * Each function is one mutation in the caller's transaction. All check in this order before the first write:
@@ -46,18 +46,18 @@ export function publish(tables: Tables, command: PublishCommand): PublishOutcome
     const record: PublishReceipt = JSON.parse(earlier.answer)
     return isUnchangedSince(existing, record) ? { outcome: 'published', record } : SIGNATURE_REUSED
   }
-  const publisher = records.publisherOf(identity)
+  const publisher = records.publisherAt(identity)
   if (existing !== null && existing.publisherId !== publisher?.publisherId) return { outcome: 'not_owner' }
   const broughtUrl = uses.storefrontOf(use.signature)
-  if (isReused(uses, earlier, use) || bringsAnotherUrl(broughtUrl, command)) return SIGNATURE_REUSED
+  if (isReused(uses, earlier, use) || movesStorefront(broughtUrl, command)) return SIGNATURE_REUSED
   if (!isExpected(existing, command)) return CHANGED
 
-  if (existing === null && publisher !== null && hasMost(records, publisher, command))
+  if (existing === null && publisher !== null && hasReachedLimit(records, publisher, command))
     return { outcome: 'too_many_listings' }
 
   const at = changelog.nextTime()
   const publisherId = publisher?.publisherId ?? records.nextPublisherId()
-  const record = merged(existing, command, publisherId, at)
+  const record = mergedListing(existing, command, publisherId, at)
   if (rowBytes(record, urlAfter(publisher, command)) > MAX_LISTING_BYTES) return TOO_LARGE
   upsertPublisher(tables, publisher, command, at)
   const receipt = receiptOf(record)
@@ -89,7 +89,7 @@ export function update({ records, uses, changelog }: Tables, command: UpdateComm
   const record = { listingId, status, updatedAt: at }
   const listing = { ...existing, ...record, oracleAddress }
   if (command.oracleAddress !== undefined) {
-    const { storefrontUrl } = records.publisherOf(identity)!
+    const { storefrontUrl } = records.publisherAt(identity)!
     if (rowBytes(listing, storefrontUrl) > MAX_LISTING_BYTES) return TOO_LARGE
   }
   records.putListing(listing)
@@ -140,7 +140,7 @@ const TOO_LARGE = { outcome: 'too_large' } as const
 
 function useKey(
   operation: SignedOperation,
-  { listingId, use: { signature } }: { listingId: string; use: SignatureUse },
+  { listingId, use: { signature } }: { listingId: string; use: UsedSignature },
 ): UseKey {
   return { operation, listingId, signature }
 }
@@ -154,17 +154,15 @@ function isExpected(listing: ListingRecord | null, { expected }: { expected?: Ex
   return expected === undefined || expected === (listing?.updatedAt ?? null)
 }
 
-function isReused(uses: SqliteSignatureUses, earlier: EarlierUse | null, use: SignatureUse): boolean {
+function isReused(uses: SqliteReplayGuard, earlier: EarlierUse | null, use: UsedSignature): boolean {
   return earlier !== null || uses.mayBeForgotten(use)
 }
 
 /** A captured signature cannot move a storefront: it is bound to the URL of its first use, or to none. */
-const bringsAnotherUrl = (
-  broughtUrl: string | null | undefined,
-  { storefrontUrl }: PublishCommand,
-): boolean => broughtUrl !== undefined && Boolean(storefrontUrl) && storefrontUrl !== broughtUrl
+const movesStorefront = (broughtUrl: string | null | undefined, { storefrontUrl }: PublishCommand): boolean =>
+  broughtUrl !== undefined && Boolean(storefrontUrl) && storefrontUrl !== broughtUrl
 
-function hasMost(
+function hasReachedLimit(
   records: SqliteRecords,
   { publisherId }: Publisher,
   { maxListings }: PublishCommand,
@@ -191,7 +189,7 @@ function upsertPublisher(
   }
 }
 
-const merged = (
+const mergedListing = (
   existing: ListingRecord | null,
   { listingId, fields, status }: PublishCommand,
   publisherId: number,
@@ -220,5 +218,5 @@ const receiptOf = ({
   updatedAt,
 })
 
-const owns = (records: SqliteRecords, identity: Identity, { publisherId }: ListingRecord): boolean =>
-  records.publisherOf(identity)?.publisherId === publisherId
+const owns = (records: SqliteRecords, identity: PublisherIdentity, { publisherId }: ListingRecord): boolean =>
+  records.publisherAt(identity)?.publisherId === publisherId

@@ -4,7 +4,7 @@ import type { ListingRecord, ListingStatus } from '../../domain/listing.ts'
 import { FIELD_END, fieldsOf, LISTING_END, type PackedListings } from '../../domain/packed-listings.ts'
 import type { Publisher } from '../../domain/publisher.ts'
 import type { Micros } from '../../domain/timestamp.ts'
-import type { Identity, NewKey } from '../store.ts'
+import type { NewKey, PublisherIdentity } from '../store.ts'
 
 export class SqliteRecords {
   readonly #statements: ReturnType<typeof prepareAll>
@@ -17,7 +17,7 @@ export class SqliteRecords {
     return first(this.#statements.publisher, publisherOf, id)
   }
 
-  publisherOf({ scheme, identifier }: Identity): Publisher | null {
+  publisherAt({ scheme, identifier }: PublisherIdentity): Publisher | null {
     return first(this.#statements.publisherOf, publisherOf, scheme, identifier)
   }
 
@@ -25,7 +25,7 @@ export class SqliteRecords {
     return Number(this.#statements.nextPublisherId.get()?.[0])
   }
 
-  addPublisher({ scheme, identifier }: Identity, storefrontUrl: string | null, at: Micros): number {
+  addPublisher({ scheme, identifier }: PublisherIdentity, storefrontUrl: string | null, at: Micros): number {
     return Number(
       this.#statements.addPublisher.run(scheme, identifier, storefrontUrl, at, at).lastInsertRowid,
     )
@@ -52,7 +52,7 @@ export class SqliteRecords {
   }
 
   key(id: number): ApiKey | null {
-    return first(this.#statements.key, keyOf, id)
+    return first(this.#statements.key, apiKeyAt, id)
   }
 
   hasKeys(): boolean {
@@ -68,7 +68,7 @@ export class SqliteRecords {
   }
 
   keysAfter(after: number, limit: number): ApiKey[] {
-    return this.#statements.keysAfter.all(after, limit).map((row) => keyOf(row))
+    return this.#statements.keysAfter.all(after, limit).map((row) => apiKeyAt(row))
   }
 
   publishersAfter(after: number, limit: number): Publisher[] {
@@ -76,7 +76,7 @@ export class SqliteRecords {
   }
 
   listingsBetween(after: Micros, last: Micros, limit: number): { page: PackedListings; last: Micros } {
-    const row: Row = this.#statements.listingsBetween.get(after, last, limit)!
+    const row: SqliteRow = this.#statements.listingsBetween.get(after, last, limit)!
     const bytes = row[1] as Uint8Array<ArrayBuffer> | null
     return {
       page: { count: row[0] as number, bytes: bytes ?? new Uint8Array() },
@@ -85,7 +85,11 @@ export class SqliteRecords {
   }
 }
 
-function first<T>(statement: StatementSync, read: (row: Row) => T, ...keys: (string | number)[]): T | null {
+function first<T>(
+  statement: StatementSync,
+  read: (row: SqliteRow) => T,
+  ...keys: (string | number)[]
+): T | null {
   const row = statement.get(...keys)
   return row === undefined ? null : read(row)
 }
@@ -121,7 +125,7 @@ function prepareAll(database: DatabaseSync) {
 }
 
 /** Takes half the time of a row with names, which counts where every listing is read. */
-export type Row = Record<number, SQLOutputValue>
+export type SqliteRow = Record<number, SQLOutputValue>
 
 /** Node 22 lacks this as an option of `prepare`. */
 export function prepareArrays(database: DatabaseSync, sql: string): StatementSync {
@@ -134,7 +138,7 @@ export const LISTING_COLUMNS =
   'listing_id, publisher_id, status, created_at, updated_at, ' +
   'offer_resource, accepted_escrows, demands, max_duration_seconds, oracle_address'
 
-export const listingAt = (row: Row, first = 0): ListingRecord => ({
+export const listingAt = (row: SqliteRow, first = 0): ListingRecord => ({
   listingId: row[first] as string,
   publisherId: row[first + 1] as number,
   status: row[first + 2] as ListingStatus,
@@ -156,7 +160,7 @@ SELECT count(*), CAST(group_concat(packed, '') AS BLOB), max(created_at) FROM (
 
 const PUBLISHER_COLUMNS = 'publisher_id, scheme, identifier, storefront_url, created_at, updated_at'
 
-const publisherOf = (row: Row): Publisher => ({
+const publisherOf = (row: SqliteRow): Publisher => ({
   publisherId: row[0] as number,
   scheme: row[1] as string,
   identifier: row[2] as string,
@@ -167,7 +171,7 @@ const publisherOf = (row: Row): Publisher => ({
 
 const KEY_COLUMNS = 'id, name, scope, hash, created_at, revoked_at'
 
-const keyOf = (row: Row): ApiKey => ({
+const apiKeyAt = (row: SqliteRow): ApiKey => ({
   id: row[0] as number,
   name: row[1] as string,
   scope: row[2] as KeyScope,

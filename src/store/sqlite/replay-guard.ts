@@ -1,12 +1,12 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { SignatureUse, UseKey } from '../store.ts'
+import type { UsedSignature, UseKey } from '../store.ts'
 
 export type EarlierUse = { body: string; answer: string }
 
-const MOST_FORGOTTEN = 100
+const MAX_FORGOTTEN_PER_WRITE = 100
 
 /** Call everything inside a transaction. */
-export class SqliteSignatureUses {
+export class SqliteReplayGuard {
   readonly #find: StatementSync
   readonly #storefront: StatementSync
   readonly #remember: StatementSync
@@ -29,7 +29,7 @@ export class SqliteSignatureUses {
     )
     this.#expired = database.prepare(
       `SELECT max(expires_at) AS latest FROM
-       (SELECT expires_at FROM signature_use WHERE expires_at <= ? ORDER BY expires_at LIMIT ${MOST_FORGOTTEN})`,
+       (SELECT expires_at FROM signature_use WHERE expires_at <= ? ORDER BY expires_at LIMIT ${MAX_FORGOTTEN_PER_WRITE})`,
     )
     this.#forget = database.prepare('DELETE FROM signature_use WHERE expires_at <= ?')
     this.#forgottenUntil = database.prepare('SELECT expires_at FROM forgotten_use')
@@ -50,21 +50,21 @@ export class SqliteSignatureUses {
 
   remember(
     { operation, listingId }: UseKey,
-    { signature, body, expiresAt }: SignatureUse,
+    { signature, body, expiresAt }: UsedSignature,
     { answer, storefrontUrl }: { answer: string; storefrontUrl: string | null },
   ): void {
     this.#remember.run(signature, operation, listingId, body, storefrontUrl, answer, expiresAt)
   }
 
   /** Records the latest forgotten expiry, so that a clock that is set back changes nothing. */
-  forgetExpired({ now }: SignatureUse): void {
+  forgetExpired({ now }: UsedSignature): void {
     const latest = this.#expired.get(now)?.latest
     if (typeof latest !== 'number') return
     this.#setForgottenUntil.run(latest)
     this.#forget.run(latest)
   }
 
-  mayBeForgotten({ expiresAt }: SignatureUse): boolean {
+  mayBeForgotten({ expiresAt }: UsedSignature): boolean {
     const until = this.#forgottenUntil.get()
     return until !== undefined && expiresAt <= Number(until.expires_at)
   }

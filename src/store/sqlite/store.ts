@@ -2,9 +2,9 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ApiKey } from '../../domain/api-key.ts'
 import { type Micros, nowMicros } from '../../domain/timestamp.ts'
 import {
+  type ChangelogPosition,
   type LoadVisitor,
   type NewKey,
-  type Position,
   type PublishCommand,
   type PublishOutcome,
   type RemoveCommand,
@@ -16,11 +16,11 @@ import {
   type UseKey,
 } from '../store.ts'
 import { SqliteChangelog } from './changelog.ts'
-import { BUSY, fileCheck, MEMORY, openDatabase, primaryCode, storeFailure } from './database.ts'
+import { BUSY, fileCheck, MEMORY, openDatabase, primaryCode, sqliteFailure } from './database.ts'
 import { GroupCommit, type Transaction } from './group-commit.ts'
 import * as mutations from './mutations.ts'
 import { SqliteRecords } from './records.ts'
-import { SqliteSignatureUses } from './replay-guard.ts'
+import { SqliteReplayGuard } from './replay-guard.ts'
 
 export type SqliteOptions = {
   /** Entries kept at least. Default 100,000; readers further behind load again. */
@@ -60,7 +60,7 @@ class SqliteStore implements Store {
   constructor(database: DatabaseSync, checkFile: (() => void) | null, options: SqliteOptions) {
     const { changelogLength = CHANGELOG_LENGTH, now = nowMicros } = options
     const records = new SqliteRecords(database)
-    const uses = new SqliteSignatureUses(database)
+    const uses = new SqliteReplayGuard(database)
     const changelog = new SqliteChangelog(database, records, changelogLength, now)
     this.#database = database
     this.#checkFile = checkFile
@@ -107,7 +107,7 @@ class SqliteStore implements Store {
     this.#hasFailed = false
   }
 
-  async load(visitor: LoadVisitor): Promise<Position> {
+  async load(visitor: LoadVisitor): Promise<ChangelogPosition> {
     // Read first: changes during the load come after this position.
     const { position, at } = this.#read(({ changelog }) => changelog.resume())
     await this.#visitPages(0, (after) => {
@@ -129,7 +129,7 @@ class SqliteStore implements Store {
     return position
   }
 
-  async changesAfter(position: Position, limit: number) {
+  async changesAfter(position: ChangelogPosition, limit: number) {
     return this.#read(({ changelog }) => changelog.after(position, limit))
   }
 
@@ -159,7 +159,7 @@ class SqliteStore implements Store {
       return await this.#group.run(mutate)
     } catch (error) {
       this.#hasFailed = true
-      throw storeFailure(error)
+      throw sqliteFailure(error)
     }
   }
 
@@ -169,7 +169,7 @@ class SqliteStore implements Store {
       this.#begin('BEGIN')
       return read(this.#tables)
     } catch (error) {
-      throw storeFailure(error)
+      throw sqliteFailure(error)
     } finally {
       this.#rollback()
     }
@@ -188,7 +188,7 @@ class SqliteStore implements Store {
   #transaction(): Transaction {
     const commit = this.#database.prepare('COMMIT')
     const { changelog } = this.#tables
-    let before: Position
+    let before: ChangelogPosition
     return {
       begin: () => {
         this.#checkFile?.()

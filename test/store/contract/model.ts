@@ -2,16 +2,16 @@ import type { ApiKey } from '../../../src/domain/api-key.ts'
 import { type ListingRecord, NEW_LISTING_FIELDS } from '../../../src/domain/listing.ts'
 import type { Publisher } from '../../../src/domain/publisher.ts'
 import type {
-  Identity,
   NewKey,
   PublishCommand,
+  PublisherIdentity,
   PublishOutcome,
   RemoveCommand,
   RemoveOutcome,
-  SignatureUse,
   SignedOperation,
   UpdateCommand,
   UpdateOutcome,
+  UsedSignature,
   UseKey,
 } from '../../../src/store/store.ts'
 
@@ -20,7 +20,7 @@ export class Model {
   readonly publishers: Publisher[] = []
   readonly listings = new Map<string, ListingRecord>()
   readonly keys: ApiKey[] = []
-  readonly #uses = new Map<string, { use: SignatureUse; answer: unknown; isTrue: () => boolean }>()
+  readonly #uses = new Map<string, { use: UsedSignature; answer: unknown; isTrue: () => boolean }>()
   readonly #urls = new Map<string, string | null>()
   #forgottenUntil = 0
   #time = 0
@@ -112,7 +112,7 @@ export class Model {
   #once<T extends { outcome: string }>(
     operation: SignedOperation,
     listingId: string,
-    use: SignatureUse,
+    use: UsedSignature,
     isTrue: (at: number) => boolean,
     apply: (reused: boolean) => T,
   ): T {
@@ -128,7 +128,7 @@ export class Model {
     return answer
   }
 
-  #forgetExpired({ now }: SignatureUse): void {
+  #forgetExpired({ now }: UsedSignature): void {
     for (const [name, { use }] of this.#uses) {
       if (use.expiresAt > now) continue
       this.#uses.delete(name)
@@ -137,12 +137,12 @@ export class Model {
     }
   }
 
-  #owns(identity: Identity, { publisherId }: ListingRecord): boolean {
+  #owns(identity: PublisherIdentity, { publisherId }: ListingRecord): boolean {
     const owner = this.publishers[publisherId - 1]!
     return owner.scheme === identity.scheme && owner.identifier === identity.identifier
   }
 
-  #upsert({ scheme, identifier }: Identity, url: string | null, at: number): Publisher {
+  #upsert({ scheme, identifier }: PublisherIdentity, url: string | null, at: number): Publisher {
     const found = this.publishers.findIndex((one) => one.scheme === scheme && one.identifier === identifier)
     const index = found === -1 ? this.publishers.length : found
     const existing = this.publishers[index]

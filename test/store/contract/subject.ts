@@ -4,14 +4,14 @@ import { unpackListings } from '../../../src/domain/packed-listings.ts'
 import { nowMicros } from '../../../src/domain/timestamp.ts'
 import type {
   Change,
+  ChangelogPosition,
   LoadVisitor,
   NewKey,
-  Position,
   PublishCommand,
   RemoveCommand,
-  SignatureUse,
   Store,
   UpdateCommand,
+  UsedSignature,
 } from '../../../src/store/store.ts'
 
 /** Opens an empty store for one test and sees to its end. `another` opens a further one on the same data. */
@@ -27,7 +27,7 @@ const TEN_MINUTES = 600_000_000
 let uses = 0
 
 /** A signature that no other test has used, valid for ten minutes. */
-export function freshUse(overrides: Partial<SignatureUse> = {}): SignatureUse {
+export function freshUse(overrides: Partial<UsedSignature> = {}): UsedSignature {
   uses++
   return {
     signature: `signature-${uses}`,
@@ -90,7 +90,7 @@ export const visitorOf = (visit: (change: Change) => void): LoadVisitor => ({
 })
 
 /** Everything that `load` visits, in order, and the position that it returns. */
-export async function loaded(store: Store): Promise<{ changes: Change[]; position: Position }> {
+export async function loaded(store: Store): Promise<{ changes: Change[]; position: ChangelogPosition }> {
   const changes: Change[] = []
   const position = await store.load(visitorOf((change) => changes.push(change)))
   return { changes, position }
@@ -99,9 +99,9 @@ export async function loaded(store: Store): Promise<{ changes: Change[]; positio
 /** All changes after a position, read `limit` at a time until a short answer. */
 export async function replayed(
   store: Store,
-  from: Position,
+  from: ChangelogPosition,
   limit = 1000,
-): Promise<{ changes: Change[]; position: Position }> {
+): Promise<{ changes: Change[]; position: ChangelogPosition }> {
   const changes: Change[] = []
   for (let position = from; ; ) {
     const read = await store.changesAfter(position, limit)

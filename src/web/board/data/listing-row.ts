@@ -1,7 +1,7 @@
 import { type Price, priceOf } from '../../../domain/price.ts'
 import { JsonScanner } from '../../../json/scanner.ts'
 import { at, type JsonValue, parseJson, textAt } from '../../../json/value.ts'
-import { membersOf } from '../../../presentation/observation.ts'
+import { objectOrEmpty } from '../../../presentation/observation.ts'
 import { listAt } from '../../common/source-report.ts'
 
 /** All text is untrusted. */
@@ -42,7 +42,7 @@ export function readRow(bytes: Uint8Array): Row {
     details: detailsOf(listing),
     model: textAt(listing, 'offer_resource', 'gpu_model'),
     region: textAt(listing, 'offer_resource', 'region'),
-    price: priceOf(membersOf(listing)),
+    price: priceOf(objectOrEmpty(listing)),
     address: textAt(meta, 'publisher'),
     storefrontUrl: textAt(listing, 'storefront_url'),
     publisher: textAt(meta, 'publisher') ?? (publisherId === null ? null : `publisher ${publisherId}`),

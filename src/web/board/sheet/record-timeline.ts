@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../json/value.ts'
 import { buildRecord, UnpresentableError } from '../../../presentation/build-record.ts'
-import { NOTHING_SHOWN } from '../../../presentation/observation.ts'
-import type { PresentationRecord, Step } from '../../../presentation/record.ts'
+import { NO_STOREFRONT_ANSWER } from '../../../presentation/observation.ts'
+import type { LifecycleStep, PresentationRecord } from '../../../presentation/record.ts'
 import { strangerText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import type { Row } from '../data/listing-row.ts'
@@ -50,7 +50,7 @@ function Terms({ pricing }: Pick<PresentationRecord, 'pricing'>) {
 function recordOf({ registry, publisher }: Row, listing: JsonObject): PresentationRecord | string {
   try {
     const found = { listing, registry: registry ?? location.origin, publisher }
-    return buildRecord(found, NOTHING_SHOWN)
+    return buildRecord(found, NO_STOREFRONT_ANSWER)
   } catch (cause) {
     if (cause instanceof UnpresentableError) return cause.message
     throw cause
@@ -72,14 +72,14 @@ const settlementWords = ({ settlement }: PresentationRecord): string =>
     .filter((text) => text !== null)
     .join(' · ') || 'none said'
 
-const STATUSES: Readonly<Record<Step['status'], string>> = {
+const STATUSES: Readonly<Record<LifecycleStep['status'], string>> = {
   complete: 'done',
   current: 'now',
   'not-started': 'not yet',
   'not-applicable': 'does not apply',
 }
 
-const StepEntry = ({ name, step, at }: { name: string; step: Step; at: string | null }) =>
+const StepEntry = ({ name, step, at }: { name: string; step: LifecycleStep; at: string | null }) =>
   html`<li data-status=${step.status}>
     <strong>${name}</strong>
     <span class="state">${STATUSES[step.status]}</span>

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { grouped } from '../../../domain/price.ts'
 import type { JsonObject } from '../../../json/value.ts'
-import { membersOf } from '../../../presentation/observation.ts'
+import { objectOrEmpty } from '../../../presentation/observation.ts'
 import { strangerText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { Commands } from '../commands-view.ts'
@@ -22,7 +22,7 @@ export function Sheet({ row, commands, onClose }: SheetProps) {
   useEffect(() => {
     dialog.current?.showModal()
   }, [])
-  const listing = membersOf(parseListing(row.bytes))
+  const listing = objectOrEmpty(parseListing(row.bytes))
   // A click beside the dialog has the dialog itself as its target.
   const closeBeside = (event: MouseEvent): void => {
     if (event.target === dialog.current) dialog.current?.close()
@@ -44,7 +44,7 @@ export function Sheet({ row, commands, onClose }: SheetProps) {
       <h3>Where a deal would stand</h3>
       <${RecordTimeline} ...${{ row, listing }} />
       <h3>Offer</h3>
-      <${Members} value=${membersOf(listing.offer_resource)} />
+      <${Members} value=${objectOrEmpty(listing.offer_resource)} />
       <h3>As the gateway serves it</h3>
       <${RawJson} bytes=${row.bytes} />
       <h3>The same elsewhere</h3>
