@@ -23,7 +23,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
-await createProgram(
+const program = await createProgram(
   { env: environment, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
   {
     openRegistryClient: async () => (await import('./context/buyer.ts')).openRegistryClient(),
@@ -41,4 +41,6 @@ await createProgram(
     },
     version,
   },
-).parseAsync()
+  process.argv.slice(2),
+)
+await program.parseAsync()

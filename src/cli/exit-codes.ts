@@ -1,3 +1,6 @@
+import { SourceError } from '../domain/source-error.ts'
+import { ConfigError, EntrepotError } from '../errors.ts'
+
 /** Codes from 65 up are those of sysexits.h. */
 export const EXIT = {
   ok: 0,
@@ -11,6 +14,17 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
+/** For the manual. */
+export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
+  0: 'success',
+  1: 'wrong usage, not found, or an unexpected error',
+  3: 'some Registries failed; the output is partial',
+  4: 'no Registry answered',
+  65: 'invalid input data',
+  77: 'not authorized',
+  78: 'invalid configuration',
+}
+
 /** The message is printed, so it never holds a secret. */
 export class CliError extends Error {
   readonly exitCode: ExitCode
@@ -23,3 +37,39 @@ export class CliError extends Error {
 }
 
 export const usageError = (message: string): CliError => new CliError(EXIT.failure, message)
+
+export function exitCodeOfError(cause: unknown): ExitCode {
+  if (cause instanceof CliError) return cause.exitCode
+  if (cause instanceof ConfigError) return EXIT.badConfig
+  if (cause instanceof SourceError) return exitCodeOfFailedRead(cause.reason === 'unauthorized')
+  return EXIT.failure
+}
+
+export function describeError(cause: unknown): string {
+  const isExpected = [CliError, ConfigError, EntrepotError, SourceError].some((type) => cause instanceof type)
+  return `${isExpected ? '' : 'unexpected: '}${cause instanceof Error ? cause.message : String(cause)}`
+}
+
+/** Of a Registry that gave no data. */
+export const exitCodeOfFailedRead = (isUnauthorized: boolean): ExitCode =>
+  isUnauthorized ? EXIT.notAuthorized : EXIT.noAnswer
+
+export const exitCodeOfStatus = (status: number): ExitCode =>
+  status < 300 ? EXIT.ok : (EXIT_OF_STATUS[status] ?? EXIT.failure)
+
+const EXIT_OF_STATUS: Readonly<Record<number, ExitCode>> = {
+  400: EXIT.badData,
+  401: EXIT.notAuthorized,
+  403: EXIT.notAuthorized,
+  409: EXIT.badData,
+  413: EXIT.badData,
+  422: EXIT.badData,
+}
+
+/** Of a command, from the codes of its parts. `mixed`: where all parts failed, for different reasons. */
+export function combineExitCodes(codes: readonly ExitCode[], mixed: ExitCode): ExitCode {
+  const failed = codes.filter((code) => code !== EXIT.ok)
+  const [first = EXIT.ok] = failed
+  if (failed.length > 0 && failed.length < codes.length) return EXIT.partial
+  return failed.every((code) => code === first) ? first : mixed
+}

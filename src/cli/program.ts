@@ -1,37 +1,111 @@
 import { Command } from 'commander'
-import { EntrepotError } from '../errors.ts'
-import { addBuyerCommands } from './buyer-commands.ts'
-import { withExample } from './commands/manual.ts'
-import type { ServeAgents } from './commands/mcp.ts'
-import { CliError, EXIT, type ExitCode } from './exit-codes.ts'
-import { addOperatorCommands } from './operator-commands.ts'
-import { addDiscovery, addRegistries } from './options.ts'
+import {
+  type CommandContext,
+  type CommandDefinition,
+  type CommandGroup,
+  exampleOf,
+  type Services,
+} from './command.ts'
+import { describeError, type ExitCode, exitCodeOfError } from './exit-codes.ts'
 import { printStatus, type Terminal } from './output/terminal.ts'
-import { addOwnCommands } from './own-commands.ts'
 import type { RegistryClient } from './registries/registry-client.ts'
-import type { RegistryOptions } from './registries/select-registries.ts'
-import { addSellerCommands } from './seller-commands.ts'
 
-type Services = {
-  openRegistryClient: () => Promise<RegistryClient>
-  serveAgents: ServeAgents
-  serve: () => Promise<number>
-  setExitCode: (code: number) => void
-  version: string
+type CommandEntry = {
+  name: string
+  summary: string
+  load: () => Promise<CommandDefinition | CommandGroup>
 }
 
-/** Loads a command's code when it is called. */
-type Runner = {
-  terminal: Terminal
-  guard: (work: () => Promise<number>) => Promise<void>
-  onMarket: <Options>(
-    run: (client: RegistryClient, options: Options, args: readonly string[]) => Promise<ExitCode>,
-  ) => (...given: unknown[]) => Promise<void>
-}
+/** In the order of the help. */
+const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'serve',
+    summary: 'run the gateway, as `npm start` does',
+    load: async () => (await import('./commands/serve.ts')).serveCommand,
+  },
+  {
+    name: 'mcp',
+    summary: 'serve the selected Registries to an agent, over MCP on stdin and stdout',
+    load: async () => (await import('./commands/mcp.ts')).mcpCommand,
+  },
+  {
+    name: 'listings',
+    summary: 'query all selected Registries at once and print the merged listings',
+    load: async () => (await import('./commands/listings.ts')).listingsCommand,
+  },
+  {
+    name: 'listing',
+    summary: 'print one listing in full',
+    load: async () => (await import('./commands/listing.ts')).listingCommand,
+  },
+  {
+    name: 'review',
+    summary: 'print the presentation record of a listing, built from its Registry and its storefront',
+    load: async () => (await import('./commands/review.ts')).reviewCommand,
+  },
+  {
+    name: 'publish',
+    summary: 'publish the listings of a file to every selected Registry',
+    load: async () => (await import('./commands/publish.ts')).publishCommand,
+  },
+  {
+    name: 'update',
+    summary: 'change the status or the oracle of a listing',
+    load: async () => (await import('./commands/update.ts')).updateCommand,
+  },
+  {
+    name: 'delete',
+    summary: 'delete a listing permanently',
+    load: async () => (await import('./commands/delete.ts')).deleteCommand,
+  },
+  {
+    name: 'validate',
+    summary: 'check the listings of a file against the listing shape of every selected Registry',
+    load: async () => (await import('./commands/validate.ts')).validateCommand,
+  },
+  {
+    name: 'keys',
+    summary: 'manage the API keys of a Registry that you operate',
+    load: async () => (await import('./commands/keys.ts')).keysCommand,
+  },
+  {
+    name: 'sources',
+    summary: 'print the health of every source of a gateway',
+    load: async () => (await import('./commands/sources.ts')).sourcesCommand,
+  },
+  {
+    name: 'doctor',
+    summary: 'check the configuration and every Registry in it, and suggest fixes',
+    load: async () => (await import('./commands/doctor.ts')).doctorCommand,
+  },
+  {
+    name: 'secret',
+    summary: 'print 32 random bytes in hex, to use as a secret',
+    load: async () => (await import('./commands/secret.ts')).secretCommand,
+  },
+  {
+    name: 'init',
+    summary: 'write a commented gateway.toml, example.env and filter-spec.yaml into an empty folder',
+    load: async () => (await import('./commands/init.ts')).initCommand,
+  },
+  {
+    name: 'completion',
+    summary: 'print a completion script for a shell',
+    load: async () => (await import('./commands/completion.ts')).completionCommand,
+  },
+  {
+    name: 'manual',
+    summary: 'print this manual as Markdown',
+    load: async () => (await import('./commands/manual.ts')).manualCommand,
+  },
+]
 
-export type AddCommands = (program: Command, runner: Runner) => void
-
-export function createProgram(terminal: Terminal, services: Services): Command {
+/** @param words of the command line: commands not among them have no options yet; by default all have */
+export async function createProgram(
+  terminal: Terminal,
+  services: Services,
+  words?: readonly string[],
+): Promise<Command> {
   const program = new Command('entrepot')
     .description(
       'The federation gateway of an open compute market, with the tools of its buyers, sellers and operators',
@@ -39,61 +113,59 @@ export function createProgram(terminal: Terminal, services: Services): Command {
     .version(services.version)
     .option('--config <file>', 'read the buyer configuration from this file only')
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError('(add --help for what may be said)')
-  const runner = createRunner(terminal, services)
-  withExample(
-    program.command('serve').description('run the gateway (what `npm start` runs)'),
-    'PORT=8080 ENTREPOT_CONFIG=gateway.toml entrepot serve',
-  ).action(() => runner.guard(services.serve))
-  withExample(
-    addDiscovery(addRegistries(program.command('mcp'))).description(
-      'serve the selected Registries to an agent: MCP on stdin and stdout',
-    ),
-    'entrepot mcp -r https://registry.example',
-  ).action(
-    runner.onMarket(async (client, options: RegistryOptions) =>
-      (await import('./commands/mcp.ts')).agents(terminal, client, options, services.serveAgents),
-    ),
-  )
-  for (const add of [addBuyerCommands, addSellerCommands, addOperatorCommands, addOwnCommands])
-    add(program, runner)
+    .showHelpAfterError('(add --help for usage)')
+  const run = createRunner(terminal, services)
+  for (const { name, summary, load } of COMMANDS) {
+    const command = program.command(name).description(summary)
+    if (words === undefined || words.includes(name)) addDefinition(command, await load(), run)
+  }
   return program
 }
 
-function createRunner(terminal: Terminal, services: Services): Runner {
-  const guard = async (work: () => Promise<number>): Promise<void> => {
-    try {
-      services.setExitCode(await work())
-    } catch (cause) {
-      services.setExitCode(report(terminal, cause))
-    }
+type RunCommand = (definition: CommandDefinition, command: Command) => Promise<void>
+
+function addDefinition(
+  command: Command,
+  definition: CommandDefinition | CommandGroup,
+  run: RunCommand,
+): void {
+  if ('subcommands' in definition) {
+    for (const [name, { summary, ...subcommand }] of Object.entries(definition.subcommands))
+      addDefinition(command.command(name).description(summary), subcommand, run)
+    return
   }
-  return {
-    terminal,
-    guard,
-    onMarket:
-      <Options>(
-        run: (client: RegistryClient, options: Options, args: readonly string[]) => Promise<ExitCode>,
-      ) =>
-      (...given) =>
-        guard(async () => {
-          // Commander passes the arguments, the options and, last, the command itself.
-          const command = given.at(-1) as Command
-          const client = await services.openRegistryClient()
-          try {
-            return await run(client, command.optsWithGlobals() as Options, command.args)
-          } finally {
-            await client.close()
-          }
-        }),
+  definition.define?.(command)
+  exampleOf.set(command, definition.example)
+  command
+    .addHelpText('after', `\nExample:\n  ${definition.example}`)
+    // Commander passes the arguments, the options and, last, the command itself.
+    .action((...passed) => run(definition, passed.at(-1)))
+}
+
+function createRunner(terminal: Terminal, services: Services): RunCommand {
+  return async (definition, command) => {
+    const clients: RegistryClient[] = []
+    const context: CommandContext = {
+      terminal,
+      services,
+      loadProgram: () => createProgram(terminal, services),
+      openClient: async () => {
+        const client = await services.openRegistryClient()
+        clients.push(client)
+        return client
+      },
+    }
+    try {
+      services.setExitCode(await definition.run(context, command.optsWithGlobals() as never, command.args))
+    } catch (cause) {
+      services.setExitCode(reportError(terminal, cause))
+    } finally {
+      for (const client of clients) await client.close()
+    }
   }
 }
 
-function report(terminal: Terminal, cause: unknown): ExitCode {
-  if (cause instanceof CliError || cause instanceof EntrepotError) {
-    printStatus(terminal, `entrepot: ${cause.message}`)
-    return cause instanceof CliError ? cause.exitCode : EXIT.failure
-  }
-  printStatus(terminal, `entrepot: unexpected: ${cause instanceof Error ? cause.message : String(cause)}`)
-  return EXIT.failure
+function reportError(terminal: Terminal, cause: unknown): ExitCode {
+  printStatus(terminal, `entrepot: ${describeError(cause)}`)
+  return exitCodeOfError(cause)
 }

@@ -8,7 +8,7 @@ import { runCli, temporaryFile } from '../helpers/run-cli.ts'
 function unused(): never {
   throw new Error('no command is run here')
 }
-const program = createProgram(
+const program = await createProgram(
   { env: {}, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
   { openRegistryClient: unused, serve: unused, serveAgents: unused, setExitCode: unused, version: '0.0.0' },
 )

@@ -1,11 +1,21 @@
 import type { Command } from 'commander'
-import { usageError } from '../exit-codes.ts'
+import type { CommandDefinition } from '../command.ts'
+import { EXIT, usageError } from '../exit-codes.ts'
+import { print } from '../output/terminal.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
-export type Shell = (typeof SHELLS)[number]
+
+export const completionCommand: CommandDefinition = {
+  define: (command) => command.argument('<shell>', SHELLS.join(', ')),
+  example: 'eval "$(entrepot completion bash)"',
+  run: async ({ terminal, loadProgram }, _options, [shell = '']) => {
+    await print(terminal, completionScript(await loadProgram(), shell))
+    return EXIT.ok
+  },
+}
 
 /** @throws CliError for an unknown shell */
-export function completionScript(program: Command, shell: string): string {
+function completionScript(program: Command, shell: string): string {
   const words = describe(program)
   if (shell === 'bash') return bash(words)
   if (shell === 'zsh') return zsh(words)

@@ -1,19 +1,25 @@
+import { addRegistries, addSigning, type CommandContext, type CommandDefinition } from '../command.ts'
 import type { ExitCode } from '../exit-codes.ts'
-import type { Terminal } from '../output/terminal.ts'
 import { printWriteResults } from '../output/write-results.ts'
-import { endpointUrl, type RegistryClient } from '../registries/registry-client.ts'
+import { endpointUrl } from '../registries/registry-client.ts'
 import { RegistryWriter, type WriteOptions } from '../registries/registry-writer.ts'
 import { selectRegistries } from '../registries/select-registries.ts'
 import { nowSeconds, openWallet } from '../signing/wallet.ts'
 
-export async function remove(
-  terminal: Terminal,
-  client: RegistryClient,
-  listingId: string,
+export const deleteCommand: CommandDefinition<WriteOptions> = {
+  define: (command) => addSigning(addRegistries(command)).argument('<id>', 'listing_id'),
+  example: 'entrepot delete 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01 --key-file seller.key',
+  run: deleteListing,
+}
+
+async function deleteListing(
+  { terminal, openClient }: CommandContext,
   options: WriteOptions,
+  [listingId = '']: readonly string[],
 ): Promise<ExitCode> {
   const { registries } = selectRegistries(terminal, options)
   const wallet = await openWallet(terminal, options.keyFile)
+  const client = await openClient()
   const { deadline } = options
   const results = registries.map((registry) =>
     new RegistryWriter({ terminal, client, deadline }, registry, 1).write({

@@ -2,7 +2,14 @@ import { statSync } from 'node:fs'
 import { redactCredentials, safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { textAt } from '../../json/value.ts'
-import { EXIT, type ExitCode } from '../exit-codes.ts'
+import {
+  addDiscovery,
+  addRegistries,
+  type CommandContext,
+  type CommandDefinition,
+  JSON_OPTION,
+} from '../command.ts'
+import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { bold, isInteractive, print, printJson, type Terminal } from '../output/terminal.ts'
 import { type BuyerConfig, defaultFiles, readBuyerConfig } from '../registries/buyer-config.ts'
 import { isUnauthorized, READ_PROBE, readProbeFault } from '../registries/inspect-registry.ts'
@@ -29,17 +36,19 @@ type Check = {
   unauthorized?: boolean
 }
 
-/** Exits with 78 for a wrong configuration. */
-export async function doctor(
-  terminal: Terminal,
-  client: RegistryClient,
-  options: JsonOptions,
-): Promise<ExitCode> {
+export const doctorCommand: CommandDefinition<JsonOptions> = {
+  define: (command) => addDiscovery(addRegistries(command)).option(...JSON_OPTION),
+  example: 'entrepot doctor',
+  run: doctor,
+}
+
+async function doctor({ terminal, openClient }: CommandContext, options: JsonOptions): Promise<ExitCode> {
   const config = readBuyerConfig(terminal.env, options.config)
   const named = splitUrls(options.registries)
   const urls = named.length > 0 ? named : config.urls
   const timeoutMs = (options.discoveryTimeout ?? 0) * 1000 || config.discoveryTimeoutMs
   const usable = urls.filter((url) => urlFault(url) === null)
+  const client = await openClient()
   const visits = usable.map((url) => visit(client, { url, key: config.auth.get(url) ?? null }, timeoutMs))
   const checks = [...checkConfig(terminal, config, urls, options.config), ...(await Promise.all(visits))]
   if (options.json || !terminal.stdout.isTTY) await printJson(terminal, checks)
@@ -138,9 +147,10 @@ function line({ state, subject, finding }: Check, isStyled: boolean): string {
 
 function exitCodeOf(checks: readonly Check[]): ExitCode {
   if (checks.some(({ area, state }) => area === 'configuration' && state === 'wrong')) return EXIT.badConfig
-  const registries = checks.filter(({ area }) => area === 'registry')
-  const failed = registries.filter(({ state }) => state === 'wrong')
-  if (failed.length === 0) return EXIT.ok
-  if (failed.length < registries.length) return EXIT.partial
-  return failed.every(({ unauthorized }) => unauthorized) ? EXIT.notAuthorized : EXIT.noAnswer
+  const codes = checks
+    .filter(({ area }) => area === 'registry')
+    .map(({ state, unauthorized }) =>
+      state === 'wrong' ? exitCodeOfFailedRead(unauthorized === true) : EXIT.ok,
+    )
+  return combineExitCodes(codes, EXIT.noAnswer)
 }

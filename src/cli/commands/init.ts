@@ -1,13 +1,24 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import type { CommandContext, CommandDefinition } from '../command.ts'
 import { EXIT, type ExitCode, usageError } from '../exit-codes.ts'
-import { print, type Terminal } from '../output/terminal.ts'
+import { print } from '../output/terminal.ts'
 
 /** `config` is beside both `src` and `dist`. */
-const TEMPLATES = new URL('../../../config', import.meta.url)
+const TEMPLATES = new URL('../../../config/', import.meta.url)
 const FILES = ['gateway.toml', 'example.env', 'filter-spec.yaml'] as const
 
-export async function init(terminal: Terminal, folder: string): Promise<ExitCode> {
+export const initCommand: CommandDefinition = {
+  define: (command) => command.argument('[folder]', 'created if missing', '.'),
+  example: 'entrepot init gateway',
+  run: init,
+}
+
+async function init(
+  { terminal }: CommandContext,
+  _options: unknown,
+  [folder = '.']: readonly string[],
+): Promise<ExitCode> {
   const target = resolve(folder)
   mkdirSync(target, { recursive: true })
   const present = readdirSync(target)

@@ -1,39 +1,80 @@
+import { type Command, Option } from 'commander'
 import { readSecretFile } from '../../config/secret-files.ts'
 import type { Environment } from '../../config/settings.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { ConfigError, type Violation } from '../../errors.ts'
 import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
+import {
+  type CommandContext,
+  type CommandDefinition,
+  type CommandGroup,
+  collect,
+  JSON_OPTION,
+} from '../command.ts'
 import { CliError, EXIT, type ExitCode, usageError } from '../exit-codes.ts'
 import { renderTable } from '../output/table.ts'
 import { print, printJson, printStatus, type Terminal } from '../output/terminal.ts'
-import {
-  type ApiRequest,
-  type RegistryClient,
-  readJson,
-  readJsonObject,
-  sendOrFail,
-} from '../registries/registry-client.ts'
+import { type ApiRequest, readJson, readJsonObject, sendOrFail } from '../registries/registry-client.ts'
 import { splitUrls, urlFault } from '../registries/select-registries.ts'
 
-export type OperatorOptions = {
+type OperatorOptions = {
   /** Default: `HOST` and `PORT`. */
   registries?: readonly string[]
   json?: boolean
 }
 
-export type MintOptions = OperatorOptions & { scope: string }
+type MintOptions = OperatorOptions & { scope: string }
 
 const OPERATOR_TIMEOUT_MS = 10_000
 
+const addOperator = (command: Command): Command =>
+  command
+    .option('-r, --registries <url>', 'URL of the Registry (default: http://$HOST:$PORT)', collect)
+    .option(...JSON_OPTION)
+
+const mintCommand: CommandDefinition<MintOptions> = {
+  define: (command) =>
+    addOperator(command)
+      .argument('<name>', 'holder of the key')
+      .addOption(
+        new Option('--scope <scope>', 'rights of the key').choices(['read', 'write']).default('read'),
+      ),
+  example: 'REGISTRY_ADMIN_API_KEY=… entrepot keys mint alice --scope write',
+  run: mint,
+}
+
+const listCommand: CommandDefinition<OperatorOptions> = {
+  define: addOperator,
+  example: 'entrepot keys list -r http://127.0.0.1:8080',
+  run: list,
+}
+
+const revokeCommand: CommandDefinition<OperatorOptions> = {
+  define: (command) => addOperator(command).argument('<id>', 'its number, from `keys list`'),
+  example: 'entrepot keys revoke 3',
+  run: revoke,
+}
+
+export const keysCommand: CommandGroup = {
+  subcommands: {
+    mint: { ...mintCommand, summary: 'create a key, which is printed only once' },
+    list: { ...listCommand, summary: 'list all keys, revoked ones included, without their secret values' },
+    revoke: { ...revokeCommand, summary: 'revoke a key permanently' },
+  },
+}
+
 /** The raw key is only shown here. */
-export async function mintKey(
-  terminal: Terminal,
-  client: RegistryClient,
-  name: string,
+async function mint(
+  { terminal, openClient }: CommandContext,
   options: MintOptions,
+  [name = '']: readonly string[],
 ): Promise<ExitCode> {
   const body = JSON.stringify({ name, scope: options.scope })
-  const reply = await sendOrFail(client, { ...adminCall(terminal, options), method: 'POST', body })
+  const reply = await sendOrFail(await openClient(), {
+    ...adminCall(terminal, options),
+    method: 'POST',
+    body,
+  })
   const minted = readJsonObject(reply)
   if (options.json || !terminal.stdout.isTTY) {
     await printJson(terminal, minted)
@@ -44,27 +85,24 @@ export async function mintKey(
   return EXIT.ok
 }
 
-export async function listKeys(
-  terminal: Terminal,
-  client: RegistryClient,
-  options: OperatorOptions,
-): Promise<ExitCode> {
-  const value = readJson(await sendOrFail(client, { ...adminCall(terminal, options), method: 'GET' }))
+async function list({ terminal, openClient }: CommandContext, options: OperatorOptions): Promise<ExitCode> {
+  const value = readJson(
+    await sendOrFail(await openClient(), { ...adminCall(terminal, options), method: 'GET' }),
+  )
   const keys = Array.isArray(value) ? value.filter(isJsonObject) : []
   if (options.json || !terminal.stdout.isTTY) await printJson(terminal, keys)
   else await print(terminal, `${keyTable(keys, terminal.stdout.columns).join('\n')}\n`)
   return EXIT.ok
 }
 
-export async function revokeKey(
-  terminal: Terminal,
-  client: RegistryClient,
-  id: string,
+async function revoke(
+  { terminal, openClient }: CommandContext,
   options: OperatorOptions,
+  [id = '']: readonly string[],
 ): Promise<ExitCode> {
   if (!/^\d{1,15}$/.test(id)) throw usageError(`ID must be the number of a key, not '${id}'`)
   const call = adminCall(terminal, options)
-  await sendOrFail(client, { ...call, url: `${call.url}/${id}`, method: 'DELETE' })
+  await sendOrFail(await openClient(), { ...call, url: `${call.url}/${id}`, method: 'DELETE' })
   printStatus(terminal, `key ${id} is revoked`)
   return EXIT.ok
 }
@@ -84,7 +122,7 @@ function adminCall({ env }: Terminal, { registries }: OperatorOptions): Omit<Api
 function operatorKey(env: Environment): string {
   const problems: Violation[] = []
   const key = readSecretFile('REGISTRY_ADMIN_API_KEY', env, problems) ?? env.REGISTRY_ADMIN_API_KEY?.trim()
-  if (problems.length > 0) throw new CliError(EXIT.badConfig, new ConfigError(problems).message)
+  if (problems.length > 0) throw new ConfigError(problems)
   if (!key)
     throw new CliError(EXIT.notAuthorized, 'REGISTRY_ADMIN_API_KEY is not set: it is the key of the operator')
   return key

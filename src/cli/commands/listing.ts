@@ -1,22 +1,42 @@
+import {
+  addDiscovery,
+  addRegistries,
+  type CommandContext,
+  type CommandDefinition,
+  JSON_OPTION,
+} from '../command.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { isHumanOutput, listingSheet, type OutputOptions } from '../output/print-listings.ts'
-import { exitCodeOf } from '../output/source-reports.ts'
-import { escapeForTerminal, print, printStatus, type Terminal } from '../output/terminal.ts'
+import { exitCodeOfReports } from '../output/source-reports.ts'
+import { escapeForTerminal, print, printStatus } from '../output/terminal.ts'
 import { findAndReport } from '../registries/query-registries.ts'
-import type { RegistryClient } from '../registries/registry-client.ts'
 import { type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
-export type ListingOptions = RegistryOptions & OutputOptions
+type ListingOptions = RegistryOptions & OutputOptions
 
-export async function listing(
-  terminal: Terminal,
-  client: RegistryClient,
-  id: string,
+export const listingCommand: CommandDefinition<ListingOptions> = {
+  define: (command) =>
+    addDiscovery(addRegistries(command))
+      .argument('<id>', 'listing_id')
+      .option(...JSON_OPTION),
+  example: 'entrepot listing 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01',
+  run: listing,
+}
+
+async function listing(
+  { terminal, openClient }: CommandContext,
   options: ListingOptions,
+  [id = '']: readonly string[],
 ): Promise<ExitCode> {
   const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
-  const { row, reports } = await findAndReport(terminal, client, registries, id, discoveryTimeoutMs)
-  const exitCode = exitCodeOf(reports)
+  const { row, reports } = await findAndReport(
+    terminal,
+    await openClient(),
+    registries,
+    id,
+    discoveryTimeoutMs,
+  )
+  const exitCode = exitCodeOfReports(reports)
   if (row !== null) {
     if (isHumanOutput(terminal, options)) {
       await print(terminal, `${listingSheet(row).join('\n')}\n`)

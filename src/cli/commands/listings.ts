@@ -1,19 +1,29 @@
+import { Option } from 'commander'
 import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../../domain/listing.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { MergedPage } from '../../gateway/pages.ts'
 import type { SourceReport } from '../../wire/source.ts'
+import {
+  addDiscovery,
+  addRegistries,
+  type CommandContext,
+  type CommandDefinition,
+  collect,
+  count,
+  seconds,
+} from '../command.ts'
 import { type ExitCode, usageError } from '../exit-codes.ts'
 import { type OutputOptions, printListings } from '../output/print-listings.ts'
 import { startProgress } from '../output/progress.ts'
-import { exitCodeOf, printSourceReports } from '../output/source-reports.ts'
+import { exitCodeOfReports, printSourceReports } from '../output/source-reports.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { applyPolicy, type PolicyOptions } from '../policy/apply-policy.ts'
 import { type Deadlines, queryRegistries, type RegistryQuery } from '../registries/query-registries.ts'
 import type { RegistryClient } from '../registries/registry-client.ts'
 import { type RegistryOptions, type Selection, selectRegistries } from '../registries/select-registries.ts'
 
-export type ListingsOptions = RegistryOptions &
+type ListingsOptions = RegistryOptions &
   OutputOptions &
   PolicyOptions & {
     /** `name=value` each. */
@@ -29,23 +39,50 @@ export type ListingsOptions = RegistryOptions &
   }
 
 const DEFAULT_LIMIT = 50
-export const MAX_LIMIT = 2000
+const MAX_LISTINGS = 2000
 const OVERALL_SECONDS = 10
 const OVERALL_SECONDS_FOR_ALL = 120
 
-export async function listings(
-  terminal: Terminal,
-  client: RegistryClient,
+export const listingsCommand: CommandDefinition<ListingsOptions> = {
+  define: (command) =>
+    addDiscovery(addRegistries(command))
+      .option('-f, --filter <name=value>', 'only listings that pass this filter (repeatable)', collect)
+      .option('--status <status>', 'open, closed, expired or all (default: open)')
+      .option('--publisher <address>', 'only listings signed by this wallet')
+      .option(
+        '-l, --limit <n>',
+        `maximum number of listings, up to ${MAX_LISTINGS} (default: ${DEFAULT_LIMIT})`,
+        count(1),
+      )
+      .option('-o, --offset <n>', 'number of listings to skip', count(0))
+      .option('--all', 'print every listing, without limit')
+      .option('--deadline <seconds>', 'time for the whole command (default: 10, with --all 120)', seconds)
+      .option(
+        '--policy <name|file>',
+        'order by cheapest, newest or registry-order, or by the function that a module exports by default',
+      )
+      .option('--policy-cmd <command>', 'order by a program: JSON array on stdin, JSON array on stdout')
+      .option('--policy-timeout <seconds>', 'time for a policy (default: 10)', seconds)
+      .addOption(new Option('--table', 'print a table').conflicts(['json', 'ndjson']))
+      .addOption(new Option('--json', 'print a JSON array').conflicts(['ndjson']))
+      .option('--ndjson', 'print one JSON object per line'),
+  example:
+    "entrepot listings -r http://127.0.0.1:8080 --filter gpu_model=H200 --filter 'vcpu_count_min=64' --policy cheapest",
+  run: listings,
+}
+
+async function listings(
+  { terminal, openClient }: CommandContext,
   options: ListingsOptions,
 ): Promise<ExitCode> {
   const question = readQuestion(options)
   const selection = selectRegistries(terminal, options)
-  const { answer, reports } = await ask(terminal, client, selection, question, options)
+  const { answer, reports } = await query(terminal, await openClient(), selection, question, options)
   if (answer !== null) {
     const items = await applyPolicy(terminal, answer.items, options)
     await printListings(terminal, items, options)
   }
-  return exitCodeOf(reports)
+  return exitCodeOfReports(reports)
 }
 
 function readQuestion(options: ListingsOptions): RegistryQuery {
@@ -55,8 +92,8 @@ function readQuestion(options: ListingsOptions): RegistryQuery {
     if (named.has(name)) throw usageError(`--filter ${name}=… is no filter: use --${name}`)
   const { all = false, offset = 0 } = options
   const limit = all ? Number.MAX_SAFE_INTEGER - offset : (options.limit ?? DEFAULT_LIMIT)
-  if (!all && limit > MAX_LIMIT)
-    throw usageError(`--limit is at most ${MAX_LIMIT}: use --all to read everything`)
+  if (!all && limit > MAX_LISTINGS)
+    throw usageError(`--limit is at most ${MAX_LISTINGS}: use --all to read everything`)
   return {
     // As in the deployed command line, a filter named status is the status.
     status: readStatus(named.get('status') ?? options.status ?? 'open'),
@@ -80,7 +117,7 @@ function readStatus(status: string): ListingStatus | null {
   throw usageError(`--status must be one of ${LISTING_STATUSES.join(', ')} or all, not '${status}'`)
 }
 
-async function ask(
+async function query(
   terminal: Terminal,
   client: RegistryClient,
   { registries, discoveryTimeoutMs }: Selection,

@@ -1,6 +1,17 @@
 import type { Argument, Command, Option } from 'commander'
+import { type CommandDefinition, exampleOf } from '../command.ts'
+import { EXIT, EXIT_MEANINGS } from '../exit-codes.ts'
+import { print } from '../output/terminal.ts'
 
-export const renderManual = (program: Command): string =>
+export const manualCommand: CommandDefinition = {
+  example: 'entrepot manual > docs/cli.md',
+  run: async ({ terminal, loadProgram }) => {
+    await print(terminal, renderManual(await loadProgram()))
+    return EXIT.ok
+  },
+}
+
+const renderManual = (program: Command): string =>
   [
     '# entrepot: the command line',
     '',
@@ -14,6 +25,8 @@ export const renderManual = (program: Command): string =>
     '',
     ...program.commands.flatMap((command) => describe(command, 'entrepot')),
     ...CONVENTIONS,
+    ...Object.entries(EXIT_MEANINGS).map(([code, meaning]) => `| ${code} | ${meaning} |`),
+    '',
   ].join('\n')
 
 function describe(command: Command, parent: string): string[] {
@@ -22,14 +35,14 @@ function describe(command: Command, parent: string): string[] {
     return [
       `## ${path}`,
       '',
-      `${command.description()}.`,
+      sentence(command.description()),
       '',
       ...command.commands.flatMap((one) => describe(one, path)),
     ]
   return [
     `${parent === 'entrepot' ? '##' : '###'} ${path}`,
     '',
-    `${command.description()}.`,
+    sentence(command.description()),
     '',
     '```text',
     `${path} ${command.usage()}`,
@@ -37,9 +50,11 @@ function describe(command: Command, parent: string): string[] {
     '',
     ...(command.registeredArguments.length > 0 ? [...argumentList(command.registeredArguments), ''] : []),
     ...(command.options.length > 0 ? [...options(command.options), ''] : []),
-    ...examples(command),
+    ...example(command),
   ]
 }
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 
 const argumentList = (list: readonly Argument[]): string[] =>
   list.map((argument) => `- \`${argument.name()}\`: ${argument.description}`)
@@ -47,37 +62,30 @@ const argumentList = (list: readonly Argument[]): string[] =>
 const options = (list: readonly Option[]): string[] =>
   list.map(({ flags, description }) => `- \`${flags}\`: ${description}`)
 
-const exampleTexts = new WeakMap<Command, string>()
-
-/** For `--help` and the manual. */
-export function withExample(command: Command, example: string): Command {
-  exampleTexts.set(command, example)
-  return command.addHelpText('after', `\nExample:\n  ${example.replaceAll('\n', '\n  ')}`)
-}
-
-function examples(command: Command): string[] {
-  const text = exampleTexts.get(command)
+function example(command: Command): string[] {
+  const text = exampleOf.get(command)
   return text === undefined ? [] : ['```sh', text, '```', '']
 }
 
-const CONVENTIONS = `## What goes where
+const CONVENTIONS = `## Output
 
-Data, and nothing else, goes to stdout; what each Registry answered goes to stderr. On a terminal, listings are a table
+Data goes to stdout, and nothing else does. How each Registry answered goes to stderr. On a terminal, listings are a table
 and results are lines; in a pipe, or with \`--json\`, they are JSON. Prices are base units of the named token, since a
-listing does not tell its decimals. Text that others wrote, and what a policy prints to stderr, has its control characters
-escaped. A policy gets the environment of the command without the secrets of this program.
+listing does not state its decimals. Control characters are escaped in text that others wrote, and in what a policy prints
+to stderr. A policy gets the environment of the command, without the secrets of this program.
 
 ## Writes
 
-\`publish\`, \`update\` and \`delete\` sign each request when it is sent. Where a Registry answers with \`Retry-After\`, all
-requests to it wait for as long as it says; a line on stderr has the reason, and how many are done. A request without an
-answer is repeated as it was, twice, so that the Registry takes it once. What \`--deadline\` does not allow is a failed result;
-publishing the file again is safe. A wallet has one storefront: listings that name another are sent after each other.
+\`publish\`, \`update\` and \`delete\` sign each request when it is sent. After a response with \`Retry-After\`, all requests to
+that Registry wait for that long; a line on stderr states the reason and the progress. A request without an answer is
+repeated unchanged, at most twice, so the Registry applies it once. A request that \`--deadline\` cuts off is a failed result.
+It is safe to publish the same file again. A wallet has one storefront: listings that name another are sent one after the
+other.
 
 ## Configuration
 
-\`$XDG_CONFIG_HOME/arkhai/buyer.toml\` and then \`buyer.secrets.toml\` (\`~/.config/arkhai\` where it is unset), merged
-deeply, the later one winning; \`--config FILE\` reads only that file.
+The buyer configuration is \`$XDG_CONFIG_HOME/arkhai/buyer.toml\`, merged deeply with \`buyer.secrets.toml\`, which wins.
+\`XDG_CONFIG_HOME\` defaults to \`~/.config\`. With \`--config FILE\`, only that file is read.
 
 \`\`\`toml
 [registry]
@@ -85,26 +93,17 @@ urls = ["https://registry.example", "http://localhost:8080"]
 discovery_timeout = 5.0
 
 [registry.auth]
-"https://registry.example" = "…"   # sent only where the URL is equal to the character
+"https://registry.example" = "…"   # sent only to exactly this URL
 \`\`\`
 
 ## Environment
 
-- \`ENTREPOT_PRIVATE_KEY\`: the seller's key, 32 bytes in hex, where \`--key-file\` is not given.
-- \`REGISTRY_ADMIN_API_KEY\`, or a file that \`REGISTRY_ADMIN_API_KEY_FILE\` names: the operator's key, for
-  \`entrepot keys\`.
-- \`HOST\`, \`PORT\`: where \`entrepot keys\` finds the operator's own service without \`-r\`.
-- \`NO_COLOR\`, \`CI\`: neither colour nor progress.
+- \`ENTREPOT_PRIVATE_KEY\`: the seller's key, 32 bytes in hex; used without \`--key-file\`.
+- \`REGISTRY_ADMIN_API_KEY\`, or a file named by \`REGISTRY_ADMIN_API_KEY_FILE\`: the admin key, for \`entrepot keys\`.
+- \`HOST\`, \`PORT\`: the address of the operator's own service, for \`entrepot keys\` without \`-r\`.
+- \`NO_COLOR\`, \`CI\`: no colour and no progress.
 
 ## Exit codes
 
 | code | meaning |
-|---|---|
-| 0 | all good |
-| 1 | usage, not found, or unexpected |
-| 3 | some Registries failed; the output is partial |
-| 4 | no Registry answered |
-| 65 | bad input data |
-| 77 | not authorized |
-| 78 | bad configuration |
-`.split('\n')
+|---|---|`.split('\n')

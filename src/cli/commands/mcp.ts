@@ -1,20 +1,22 @@
-import type { Discovery } from '../../gateway/discovery.ts'
+import { addDiscovery, addRegistries, type CommandContext, type CommandDefinition } from '../command.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
-import { printStatus, type Terminal } from '../output/terminal.ts'
+import { printStatus } from '../output/terminal.ts'
 import { discoverRegistries } from '../registries/discover-registries.ts'
-import type { RegistryClient } from '../registries/registry-client.ts'
 import { type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
-export type ServeAgents = (discovery: Discovery, terminal: Terminal) => Promise<void>
+export const mcpCommand: CommandDefinition<RegistryOptions> = {
+  define: (command) => addDiscovery(addRegistries(command)),
+  example: 'entrepot mcp -r https://registry.example',
+  run: mcp,
+}
 
-export async function agents(
-  terminal: Terminal,
-  client: RegistryClient,
+async function mcp(
+  { terminal, openClient, services }: CommandContext,
   options: RegistryOptions,
-  serve: ServeAgents,
 ): Promise<ExitCode> {
   const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
   printStatus(terminal, `[mcp] serving ${registries.map(({ url }) => url).join(', ')} on stdin and stdout`)
-  await serve(discoverRegistries(client, registries, discoveryTimeoutMs), terminal)
+  const discovery = discoverRegistries(await openClient(), registries, discoveryTimeoutMs)
+  await services.serveAgents(discovery, terminal)
   return EXIT.ok
 }

@@ -1,10 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
+import {
+  addRegistries,
+  addSigning,
+  type CommandContext,
+  type CommandDefinition,
+  LISTING_FILE,
+} from '../command.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import { type DraftListing, readListingFile } from '../listing-file.ts'
-import { printStatus, type Terminal } from '../output/terminal.ts'
+import { printStatus } from '../output/terminal.ts'
 import { printWriteResults, type WriteResult } from '../output/write-results.ts'
-import { endpointUrl, type RegistryClient } from '../registries/registry-client.ts'
+import { endpointUrl } from '../registries/registry-client.ts'
 import { RegistryWriter, type Signed, type WriteOptions } from '../registries/registry-writer.ts'
 import { type Registry, selectRegistries } from '../registries/select-registries.ts'
 import { nowSeconds, openWallet, type Wallet } from '../signing/wallet.ts'
@@ -12,11 +19,17 @@ import { nowSeconds, openWallet, type Wallet } from '../signing/wallet.ts'
 /** Per Registry. */
 const WRITES_IN_FLIGHT = 4
 
-export async function publish(
-  terminal: Terminal,
-  client: RegistryClient,
-  file: string,
+export const publishCommand: CommandDefinition<WriteOptions> = {
+  define: (command) => addSigning(addRegistries(command)).argument(...LISTING_FILE),
+  example:
+    'entrepot publish listings.yaml --key-file seller.key -r https://open.example,https://curated.example',
+  run: publish,
+}
+
+async function publish(
+  { terminal, openClient }: CommandContext,
   options: WriteOptions,
+  [file = '']: readonly string[],
 ): Promise<ExitCode> {
   const { registries } = selectRegistries(terminal, options)
   const drafts = await readListingFile(terminal, file)
@@ -26,6 +39,7 @@ export async function publish(
       `${file} names several storefronts; a wallet has one, and the last listing's becomes it`,
     )
   const wallet = await openWallet(terminal, options.keyFile)
+  const client = await openClient()
   const { deadline } = options
   const results = await Promise.all(
     registries.map((registry) => {

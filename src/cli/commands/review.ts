@@ -2,23 +2,30 @@ import { SourceError } from '../../domain/source-error.ts'
 import { textAt } from '../../json/value.ts'
 import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
 import { NO_STOREFRONT_ANSWER, type StorefrontView } from '../../presentation/observation.ts'
+import { addDiscovery, addRegistries, type CommandContext, type CommandDefinition } from '../command.ts'
 import { CliError, EXIT, type ExitCode } from '../exit-codes.ts'
 import { parseListingJson } from '../listing-json.ts'
-import { exitCodeOf } from '../output/source-reports.ts'
+import { exitCodeOfReports } from '../output/source-reports.ts'
 import { printJson, printStatus, type Terminal } from '../output/terminal.ts'
 import { findAndReport } from '../registries/query-registries.ts'
 import { describeErrorResponse, type RegistryClient, readJsonObject } from '../registries/registry-client.ts'
 import { type Registry, type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
-export async function review(
-  terminal: Terminal,
-  client: RegistryClient,
-  id: string,
+export const reviewCommand: CommandDefinition<RegistryOptions> = {
+  define: (command) => addDiscovery(addRegistries(command)).argument('<id>', 'listing_id'),
+  example: 'entrepot review weather-0001 -r http://127.0.0.1:8080',
+  run: review,
+}
+
+async function review(
+  { terminal, openClient }: CommandContext,
   options: RegistryOptions,
+  [id = '']: readonly string[],
 ): Promise<ExitCode> {
+  const client = await openClient()
   const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
   const { row, registry, reports } = await findAndReport(terminal, client, registries, id, discoveryTimeoutMs)
-  const exitCode = exitCodeOf(reports)
+  const exitCode = exitCodeOfReports(reports)
   if (row === null || registry === null) {
     if (exitCode !== EXIT.ok) return exitCode
     throw new CliError(EXIT.failure, `Listing '${id}' not found in any of ${registries.length} registries.`)

@@ -1,18 +1,27 @@
 import { safeText } from '../../domain/safe-text.ts'
 import { isJsonObject, type JsonObject, type JsonValue, textAt } from '../../json/value.ts'
-import { EXIT, type ExitCode } from '../exit-codes.ts'
+import {
+  addDiscovery,
+  addRegistries,
+  type CommandContext,
+  type CommandDefinition,
+  JSON_OPTION,
+} from '../command.ts'
+import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { renderTable } from '../output/table.ts'
-import { print, printJson, printStatus, type Terminal } from '../output/terminal.ts'
+import { print, printJson, printStatus } from '../output/terminal.ts'
 import { type Inspection, type InspectionFailure, inspectRegistry } from '../registries/inspect-registry.ts'
-import type { RegistryClient } from '../registries/registry-client.ts'
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
 
-export async function sources(
-  terminal: Terminal,
-  client: RegistryClient,
-  options: JsonOptions,
-): Promise<ExitCode> {
+export const sourcesCommand: CommandDefinition<JsonOptions> = {
+  define: (command) => addDiscovery(addRegistries(command)).option(...JSON_OPTION),
+  example: 'entrepot sources -r http://127.0.0.1:8080',
+  run: sources,
+}
+
+async function sources({ terminal, openClient }: CommandContext, options: JsonOptions): Promise<ExitCode> {
   const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
+  const client = await openClient()
   const reports = await Promise.all(
     registries.map((registry) => inspectRegistry(client, registry, discoveryTimeoutMs)),
   )
@@ -23,10 +32,11 @@ export async function sources(
   }
   const failures = reports.filter((report) => 'error' in report)
   for (const { registry, error } of failures) printStatus(terminal, `[registry] ${registry}: ${error}`)
-  if (failures.length === 0) return EXIT.ok
-  if (answers.length > 0) return EXIT.partial
-  return failures.every(({ unauthorized }) => unauthorized) ? EXIT.notAuthorized : EXIT.noAnswer
+  return combineExitCodes(reports.map(exitCodeOfInspection), EXIT.noAnswer)
 }
+
+const exitCodeOfInspection = (report: Inspection): ExitCode =>
+  'error' in report ? exitCodeOfFailedRead(report.unauthorized === true) : EXIT.ok
 
 const COLUMNS = [
   { title: 'AT' },

@@ -1,27 +1,37 @@
 import { isListingStatus, LISTING_STATUSES } from '../../domain/listing.ts'
+import { addRegistries, addSigning, type CommandContext, type CommandDefinition } from '../command.ts'
 import { type ExitCode, usageError } from '../exit-codes.ts'
-import type { Terminal } from '../output/terminal.ts'
 import { printWriteResults } from '../output/write-results.ts'
-import { endpointUrl, type RegistryClient } from '../registries/registry-client.ts'
+import { endpointUrl } from '../registries/registry-client.ts'
 import { RegistryWriter, type WriteOptions } from '../registries/registry-writer.ts'
 import { selectRegistries } from '../registries/select-registries.ts'
 import { nowSeconds, openWallet } from '../signing/wallet.ts'
 
-export type UpdateOptions = WriteOptions & {
+type UpdateOptions = WriteOptions & {
   status?: string
   /** `none` clears it. */
   oracleAddress?: string
 }
 
-export async function update(
-  terminal: Terminal,
-  client: RegistryClient,
-  listingId: string,
+export const updateCommand: CommandDefinition<UpdateOptions> = {
+  define: (command) =>
+    addSigning(addRegistries(command))
+      .argument('<id>', 'listing_id')
+      .option('--status <status>', 'open, closed or expired')
+      .option('--oracle-address <address>', 'the new oracle; none removes it'),
+  example: 'entrepot update 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01 --status closed --key-file seller.key',
+  run: update,
+}
+
+async function update(
+  { terminal, openClient }: CommandContext,
   options: UpdateOptions,
+  [listingId = '']: readonly string[],
 ): Promise<ExitCode> {
   const changes = readChanges(options)
   const { registries } = selectRegistries(terminal, options)
   const wallet = await openWallet(terminal, options.keyFile)
+  const client = await openClient()
   const { deadline } = options
   const results = registries.map((registry) => {
     const url = endpointUrl(registry, `/listings/${encodeURIComponent(listingId)}`)

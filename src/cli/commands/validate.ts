@@ -2,9 +2,17 @@ import { safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import { createShapeCheck, type ShapeCheck } from '../../registry/write/listing-shape.ts'
+import {
+  addDiscovery,
+  addRegistries,
+  type CommandContext,
+  type CommandDefinition,
+  JSON_OPTION,
+  LISTING_FILE,
+} from '../command.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type DraftListing, readListingFile } from '../listing-file.ts'
-import { print, printJson, printStatus, type Terminal } from '../output/terminal.ts'
+import { print, printJson, printStatus } from '../output/terminal.ts'
 import { requestFilterSpec } from '../registries/filter-specs.ts'
 import {
   describeErrorResponse,
@@ -23,14 +31,23 @@ type Finding = {
   failure?: string
 }
 
-export async function validate(
-  terminal: Terminal,
-  client: RegistryClient,
-  file: string,
+export const validateCommand: CommandDefinition<JsonOptions> = {
+  define: (command) =>
+    addDiscovery(addRegistries(command))
+      .argument(...LISTING_FILE)
+      .option(...JSON_OPTION),
+  example: 'entrepot validate listings.yaml -r https://curated.example',
+  run: validate,
+}
+
+async function validate(
+  { terminal, openClient }: CommandContext,
   options: JsonOptions,
+  [file = '']: readonly string[],
 ): Promise<ExitCode> {
   const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
   const drafts = await readListingFile(terminal, file)
+  const client = await openClient()
   const pairs = registries.flatMap((registry) => drafts.map((draft) => ({ registry, draft })))
   const findings = await Promise.all(
     pairs.map(({ registry, draft }) => judge(client, registry, draft, discoveryTimeoutMs)),

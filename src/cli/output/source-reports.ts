@@ -1,6 +1,6 @@
 import type { SourceError } from '../../domain/source-error.ts'
 import type { SourceReport } from '../../wire/source.ts'
-import { EXIT, type ExitCode } from '../exit-codes.ts'
+import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { printStatus, type Terminal } from './terminal.ts'
 
 /** `faults` by the Registry's URL. */
@@ -10,19 +10,19 @@ export function printSourceReports(
   faults: ReadonlyMap<string, SourceError>,
 ): void {
   for (const report of reports) {
-    const outcome = isGood(report) ? describeAnswer(report) : describeFailure(report, faults)
+    const outcome = hasData(report) ? describeAnswer(report) : describeFailure(report, faults)
     printStatus(terminal, `[registry] ${report.registry}: ${outcome}`)
   }
 }
 
-export function exitCodeOf(reports: readonly SourceReport[]): ExitCode {
-  const failed = reports.filter((report) => !isGood(report))
-  if (failed.length === 0) return EXIT.ok
-  if (failed.length < reports.length) return EXIT.partial
-  return failed.every(({ reason }) => reason === 'unauthorized') ? EXIT.notAuthorized : EXIT.noAnswer
+export function exitCodeOfReports(reports: readonly SourceReport[]): ExitCode {
+  const codes = reports.map((report) =>
+    hasData(report) ? EXIT.ok : exitCodeOfFailedRead(report.reason === 'unauthorized'),
+  )
+  return combineExitCodes(codes, EXIT.noAnswer)
 }
 
-const isGood = ({ state }: SourceReport): boolean => state === 'loaded' || state === 'stale'
+const hasData = ({ state }: SourceReport): boolean => state === 'loaded' || state === 'stale'
 
 function describeAnswer({ matched, returned, elapsed_ms, invalid }: SourceReport): string {
   const dropped = invalid === undefined ? '' : `, ${invalid} invalid dropped`

@@ -1,7 +1,7 @@
 import { safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { isJsonObject, type JsonObject } from '../../json/value.ts'
-import { EXIT, type ExitCode } from '../exit-codes.ts'
+import { combineExitCodes, EXIT, type ExitCode, exitCodeOfStatus } from '../exit-codes.ts'
 import { type ApiResponse, describeErrorResponse, readJsonObject } from '../registries/registry-client.ts'
 import { print, printJson, printStatus, type Terminal } from './terminal.ts'
 
@@ -41,7 +41,7 @@ export async function printWriteResults(
   for (const { registry, listing_id, answer } of results)
     for (const warning of warningsOf(answer))
       printStatus(terminal, `[registry] ${registry}: ${listing_id}: accepted, but ${warning}`)
-  return exitCodeOf(results)
+  return combineExitCodes(results.map(exitCodeOf), EXIT.failure)
 }
 
 function warningsOf(answer: JsonObject | undefined): string[] {
@@ -53,15 +53,5 @@ function warningsOf(answer: JsonObject | undefined): string[] {
 const line = ({ registry, listing_id, outcome, error }: WriteResult, verb: string): string =>
   safeText(`${registry}  ${listing_id}  ${outcome === 'accepted' ? verb : `failed: ${error}`}`).concat('\n')
 
-/** With no success, the code of the reason that all failures share. */
-function exitCodeOf(results: readonly WriteResult[]): ExitCode {
-  const failed = results.filter(({ outcome }) => outcome !== 'accepted')
-  if (failed.length === 0) return EXIT.ok
-  if (failed.length < results.length) return EXIT.partial
-  if (failed.every(({ status }) => status === null)) return EXIT.noAnswer
-  if (failed.every(({ status }) => status === 401 || status === 403)) return EXIT.notAuthorized
-  if (failed.every(({ status }) => BAD_DATA.has(status ?? 0))) return EXIT.badData
-  return EXIT.failure
-}
-
-const BAD_DATA: ReadonlySet<number> = new Set([400, 409, 413, 422])
+const exitCodeOf = ({ status }: WriteResult): ExitCode =>
+  status === null ? EXIT.noAnswer : exitCodeOfStatus(status)

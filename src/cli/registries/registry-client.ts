@@ -1,8 +1,7 @@
 import type { Source } from '../../domain/reading.ts'
-import { SourceError } from '../../domain/source-error.ts'
 import type { KnownSpec } from '../../filter-spec/upstream-spec.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
-import { CliError, EXIT, type ExitCode } from '../exit-codes.ts'
+import { CliError, exitCodeOfStatus } from '../exit-codes.ts'
 import type { Registry } from './select-registries.ts'
 
 export type ApiRequest = {
@@ -55,20 +54,9 @@ export function describeErrorResponse(reply: ApiResponse): string {
   return `HTTP ${reply.status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`.trim()
 }
 
-/** @throws CliError also for a status that is not a success */
-export async function sendOrFail(client: RegistryClient, call: ApiRequest): Promise<ApiResponse> {
-  const reply = await client.send(call).catch((cause: unknown) => {
-    if (!(cause instanceof SourceError)) throw cause
-    throw new CliError(EXIT.noAnswer, cause.message, { cause })
-  })
-  if (reply.status < 300) return reply
-  throw new CliError(EXIT_OF_STATUS[reply.status] ?? EXIT.failure, describeErrorResponse(reply))
-}
-
-const EXIT_OF_STATUS: Readonly<Record<number, ExitCode>> = {
-  400: EXIT.badData,
-  401: EXIT.notAuthorized,
-  403: EXIT.notAuthorized,
-  413: EXIT.badData,
-  422: EXIT.badData,
+/** @throws SourceError, or CliError for a status that is not a success */
+export async function sendOrFail(client: RegistryClient, request: ApiRequest): Promise<ApiResponse> {
+  const response = await client.send(request)
+  if (response.status < 300) return response
+  throw new CliError(exitCodeOfStatus(response.status), describeErrorResponse(response))
 }

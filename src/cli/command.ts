@@ -1,0 +1,86 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import type { Discovery } from '../gateway/discovery.ts'
+import type { Terminal } from './output/terminal.ts'
+import type { RegistryClient } from './registries/registry-client.ts'
+
+/** A file of `commands/` exports one. It is loaded when the command is named on the command line. */
+export type CommandDefinition<Options = never> = {
+  /** Adds arguments and options. */
+  define?: (command: Command) => Command
+  example: string
+  /** Gives the exit code. A thrown error is printed and mapped by `exit-codes.ts`. */
+  run: (context: CommandContext, options: Options, args: readonly string[]) => Promise<number>
+}
+
+/** A command that only has commands. */
+export type CommandGroup = { subcommands: Readonly<Record<string, CommandDefinition & { summary: string }>> }
+
+export type CommandContext = {
+  terminal: Terminal
+  /** The client is closed after the command. */
+  openClient: () => Promise<RegistryClient>
+  services: Pick<Services, 'serve' | 'serveAgents'>
+  /** With all commands defined. */
+  loadProgram: () => Promise<Command>
+}
+
+/** What the process provides. */
+export type Services = {
+  openRegistryClient: () => Promise<RegistryClient>
+  serveAgents: (discovery: Discovery, terminal: Terminal) => Promise<void>
+  serve: () => Promise<number>
+  setExitCode: (code: number) => void
+  version: string
+}
+
+/** For the manual. */
+export const exampleOf = new WeakMap<Command, string>()
+
+export const JSON_OPTION = ['--json', 'print JSON, on a terminal too'] as const
+
+export const LISTING_FILE = [
+  '<file>',
+  'one listing or an array of them, in JSON or YAML; - for stdin',
+] as const
+
+export const addRegistries = (command: Command): Command =>
+  command.option(
+    '-r, --registries <url>',
+    'URL of a Registry, or several separated by commas; repeatable (default: [registry] urls)',
+    collect,
+  )
+
+export const addDiscovery = (command: Command): Command =>
+  command.option(
+    '--discovery-timeout <seconds>',
+    'time for each Registry (default: [registry] discovery_timeout, or 5)',
+    seconds,
+  )
+
+export const addSigning = (command: Command): Command =>
+  command
+    .option(
+      '--key-file <file>',
+      'file with a private key in hex or an encrypted keystore (default: ENTREPOT_PRIVATE_KEY)',
+    )
+    .option(
+      '--deadline <seconds>',
+      'time for the whole command, waits for Retry-After included (default: 3600)',
+      seconds,
+    )
+    .option(...JSON_OPTION)
+
+export const collect = (value: string, before: readonly string[] = []): string[] => [...before, value]
+
+export const count =
+  (least: number) =>
+  (text: string): number => {
+    if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text)
+    throw new InvalidArgumentError(`Expected a whole number of at least ${least}.`)
+  }
+
+export function seconds(text: string): number {
+  const value = Number(text)
+  if (text.trim() !== '' && value > 0 && value <= 86_400) return value
+  throw new InvalidArgumentError('Expected a number of seconds above 0.')
+}

@@ -1,0 +1,12 @@
+import { randomBytes } from 'node:crypto'
+import type { CommandDefinition } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+import { print } from '../output/terminal.ts'
+
+export const secretCommand: CommandDefinition = {
+  example: 'echo "REGISTRY_ADMIN_API_KEY=$(entrepot secret)" >> .env',
+  run: async ({ terminal }) => {
+    await print(terminal, `${randomBytes(32).toString('hex')}\n`)
+    return EXIT.ok
+  },
+}
