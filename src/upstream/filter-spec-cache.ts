@@ -15,7 +15,6 @@ export class FilterSpecCache {
   /** Settles after the first fetch, with any outcome. */
   readonly loaded: Promise<void>
   #spec: UpstreamSpec | null = null
-  #hasAnswered = false
   readonly #fetches = new SingleFlight(() => this.#fetch())
   #isFresh = false
   #cancel: () => void = () => {}
@@ -23,53 +22,41 @@ export class FilterSpecCache {
   constructor(get: Get, clock: Clock) {
     this.#get = get
     this.#clock = clock
-    this.loaded = this.#refresh()
+    this.loaded = this.refresh()
   }
 
   /** `null` after a 404, or before any answer. */
   get current(): UpstreamSpec | null {
-    if (!this.#isFresh) void this.#refresh()
+    if (!this.#isFresh) void this.refresh()
     return this.#spec
-  }
-
-  /** Also after a 404. */
-  get isKnown(): boolean {
-    return this.#hasAnswered
   }
 
   /** For an answer that contradicts `doubted`. Never rejects. */
   async recheck(doubted: UpstreamSpec | null): Promise<UpstreamSpec | null> {
-    if (this.#spec === doubted) await this.#refresh()
+    if (this.#spec === doubted) await this.refresh()
     return this.#spec
-  }
-
-  refresh(): void {
-    void this.#refresh()
   }
 
   close(): void {
     this.#cancel()
   }
 
-  #refresh(): Promise<void> {
+  /** Never rejects. */
+  refresh(): Promise<void> {
     return this.#fetches.join()
   }
 
   async #fetch(): Promise<void> {
     this.#isFresh = true
+    let freshMs = SPEC_FRESH_MS
     try {
       this.#spec = await fetchFilterSpec(this.#get, this.#spec)
-      this.#hasAnswered = true
-      this.#expireAfter(SPEC_FRESH_MS)
     } catch {
       // Listings are read all the same.
-      this.#expireAfter(SPEC_RETRY_MS)
+      freshMs = SPEC_RETRY_MS
     }
-  }
-
-  #expireAfter(ms: number): void {
     this.#cancel()
-    this.#cancel = this.#clock.after(ms, () => {
+    this.#cancel = this.#clock.after(freshMs, () => {
       this.#isFresh = false
     })
   }

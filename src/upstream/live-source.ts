@@ -1,12 +1,5 @@
 import type { ListingQuery } from '../domain/query.ts'
-import {
-  compareSortKeys,
-  type Explanation,
-  type Range,
-  type Reading,
-  type Source,
-  WHOLE,
-} from '../domain/reading.ts'
+import { type Explanation, type Range, type Reading, type Source, WHOLE } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
@@ -17,7 +10,7 @@ import { rowConditions } from '../listing-index/row-conditions.ts'
 import { queryParameters } from './page/fetch-page.ts'
 import type { PageItem } from './page/listing-page.ts'
 import type { PublisherDirectory } from './publisher-directory.ts'
-import type { Run } from './reading/run.ts'
+import { firstAfter, type Run } from './reading/run.ts'
 import type { RunCache, ServedRun } from './reading/run-cache.ts'
 
 type LiveSourceOptions = {
@@ -44,10 +37,18 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     const unsent = unsentFilters(query)
     if (unsent.length > 0) return readFiltered(unsent, query, range, signal)
     const served = await runs.read(query, range, signal)
-    const { listings, hasMore } = served.run.select(range)
-    const isAttributed = await publishers.attribute(listings)
+    const { run } = served
+    const { listings, hasMore } = run.select(range)
+    const info = describeRun(served, await publishers.attribute(listings))
     if (listings.some((item) => !isPublishers(item, query))) return readFiltered([], query, range, signal)
-    return toReading({ served, query, listings, hasMore, isAttributed, total: served.run.total })
+    return {
+      ...info,
+      listings,
+      hasMore,
+      total: run.total,
+      ...(run.isWhole && { find: (listingId) => run.find(listingId) }),
+      explanation: query.explain ? explain(run, query) : undefined,
+    }
   }
 
   async function readFiltered(
@@ -61,32 +62,24 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     const served = await runs.read(query, WHOLE, signal).catch((error: unknown) => {
       throw error instanceof TooManyToScan ? unsupported(upstream.name, names) : error
     })
-    const isAttributed = await publishers.attribute(served.run.listings)
+    const { run } = served
+    const info = describeRun(served, await publishers.attribute(run.listings))
     const criteria = query.criteria.filter(({ filter }) => unsent.includes(filter.name))
-    const scan = scanRun(served.run, criteria, query)
+    const { passing, hasUnknown, exclusions } = scan(run, criteria, query)
     // An unknown publisher might be the requested one.
-    if (scan.hasUnknown) throw unsupported(upstream.name, ['publisher'])
-    const { matches, isMatch } = scan
-    const first = range.after === null ? 0 : firstBehind(matches, range.after)
-    const end = Math.min(first + range.count, matches.length)
-    return toReading({
-      served,
-      query,
-      listings: matches.slice(first, end),
-      hasMore: end < matches.length,
-      isAttributed,
+    if (hasUnknown) throw unsupported(upstream.name, ['publisher'])
+    const matches = [...passing]
+    const start = firstAfter(matches, range.after)
+    const listings = matches.slice(start, start + range.count)
+    return {
+      ...info,
+      listings,
+      hasMore: start + listings.length < matches.length,
       total: matches.length,
-      isMatch,
-      ...(query.explain ? { exclusions: scan.exclusions } : {}),
-    })
+      ...(run.isWhole && { find: (listingId) => run.find(listingId).filter((item) => passing.has(item)) }),
+      explanation: query.explain ? explain(run, query, exclusions) : undefined,
+    }
   }
-}
-
-function firstBehind(matches: readonly PageItem[], after: NonNullable<Range['after']>): number {
-  const { position, listingId } = after
-  const key = { position, listingId: listingId ?? '\uffff'.repeat(201) }
-  const first = matches.findIndex((item) => compareSortKeys(item, key) > 0)
-  return first === -1 ? matches.length : first
 }
 
 function unsupported(name: string, filters: readonly string[]): SourceError {
@@ -98,14 +91,7 @@ function isPublishers(item: PageItem, { publisher, listingId }: ListingQuery): b
   return publisher === null || listingId !== undefined || item.publisher === publisher
 }
 
-type Scan = {
-  matches: PageItem[]
-  isMatch: (item: PageItem) => boolean
-  hasUnknown: boolean
-  exclusions: Exclusions
-}
-
-function scanRun({ listings }: Run, criteria: readonly Criterion[], query: ListingQuery): Scan {
+function scan({ listings }: Run, criteria: readonly Criterion[], query: ListingQuery) {
   const conditions = rowConditions(criteria)
   const exclusions = new Exclusions(criteria)
   const passing = new Set<PageItem>()
@@ -113,13 +99,12 @@ function scanRun({ listings }: Run, criteria: readonly Criterion[], query: Listi
   for (const item of listings) {
     const bytes = readBytes(item)
     if (bytes === null) continue
-    if (conditions.accept(bytes)) {
-      if (isPublishers(item, query)) passing.add(item)
-      else hasUnknown ||= item.publisher === null
-    } else if (query.explain) exclusions.add(parseJson(Buffer.from(bytes).toString()))
+    if (!conditions.accept(bytes)) {
+      if (query.explain) exclusions.add(parseJson(Buffer.from(bytes).toString()))
+    } else if (isPublishers(item, query)) passing.add(item)
+    else hasUnknown ||= item.publisher === null
   }
-  const isMatch = (item: PageItem): boolean => passing.has(item)
-  return { matches: [...passing], isMatch, hasUnknown, exclusions }
+  return { passing, hasUnknown, exclusions }
 }
 
 /** `null` for a listing that is too long, or nested too deep. */
@@ -131,42 +116,17 @@ function readBytes(item: PageItem): Uint8Array | null {
   }
 }
 
-type Parts = {
-  served: ServedRun
-  query: ListingQuery
-  listings: readonly PageItem[]
-  hasMore: boolean
-  total: number
-  isAttributed: boolean
-  /** Default: as the upstream filtered. */
-  isMatch?: (item: PageItem) => boolean
-  exclusions?: Exclusions
-}
-
-function toReading({ served, query, isMatch, ...parts }: Parts): Reading {
-  const { run, cache, stale, reason, isCurrent } = served
-  const { missing, invalid } = run
+/** Once unknown publishers are known, the answer differs. */
+function describeRun({ run, cache, stale, reason, isCurrent }: ServedRun, isAttributed: boolean) {
+  const { asOf, directives, invalid, missing } = run
   return {
-    listings: parts.listings,
-    hasMore: parts.hasMore,
-    total: parts.total,
-    asOf: run.asOf - run.directives.ageSeconds * 1000,
+    asOf: asOf - directives.ageSeconds * 1000,
     stale,
+    reason,
     cache,
-    // Once the publishers are known, the answer differs.
-    ...(parts.isAttributed ? { isCurrent } : {}),
-    ...(reason === undefined ? {} : { reason }),
-    ...(invalid === 0 ? {} : { invalid }),
-    ...(missing === undefined ? {} : { missing }),
-    ...(run.isWhole ? { find: finder(run, isMatch) } : {}),
-    ...(query.explain ? { explanation: explain(run, query, parts.exclusions) } : {}),
-  }
-}
-
-function finder(run: Run, isMatch?: (item: PageItem) => boolean): NonNullable<Reading['find']> {
-  return (listingId) => {
-    const found = run.find(listingId)
-    return isMatch === undefined ? found : found.filter(isMatch)
+    isCurrent: isAttributed ? isCurrent : undefined,
+    invalid: invalid || undefined,
+    missing,
   }
 }
 

@@ -71,7 +71,8 @@ export type UpstreamParts = {
 const ATTEMPTS_AND_QUEUE = 3
 
 export function createUpstream(parts: UpstreamParts): Upstream {
-  const { upstream, agent, gatewayId, schema, budgetMs, log, clock, random } = parts
+  const { upstream, agent, gatewayId, schema, budgetMs, runs: local, sharedRuns: shared, policy } = parts
+  const { log, clock, random } = parts
   const { name, kind, visibility, priority, timeoutMs } = upstream
   const stats = new CallStats()
   const fetch = limitConcurrency(
@@ -79,59 +80,38 @@ export function createUpstream(parts: UpstreamParts): Upstream {
     stats.instrument(clock, traceCall(upstream, createFetchPage(upstream, agent))),
   )
   const breaker = new CircuitBreaker({ name, probe: fetch, log, shared: parts.sharedBreaker, clock, random })
-  const fetchPage = breaker.guard(retry({ budgetMs, clock, random, onRetry: () => stats.addRetry() }, fetch))
-  const get = breakable(breaker, createGet(upstream, agent, [gatewayId]))
+  const fetchPage = breaker.guard(
+    retry({ budgetMs, clock, random, onRetry: () => stats.calls.retried++ }, fetch),
+  )
+  const rawGet = createGet(upstream, agent, [gatewayId])
+  // The breaker does not count these requests: they are rare, and prove nothing about listings.
+  const get: Get = async (...request) => {
+    breaker.throwIfOpen()
+    return rawGet(...request)
+  }
   const spec = new FilterSpecCache(get, clock)
   const publishers = new PublisherDirectory(get, clock)
   const check = refuseLongScan(upstream)
   const read: ReadRun = (query, range, base) => {
-    const isScan = !Number.isFinite(range.count)
-    return readRun({ upstream, fetch: fetchPage, clock, ...(isScan ? { check } : {}) }, query, range, base)
+    const options = { upstream, fetch: fetchPage, clock }
+    return readRun(Number.isFinite(range.count) ? options : { ...options, check }, query, range, base)
   }
-  const runs = new RunCache({
-    upstream,
-    read,
-    local: parts.runs,
-    shared: parts.sharedRuns,
-    policy: parts.policy,
-    maxReadMs: ATTEMPTS_AND_QUEUE * timeoutMs,
-    clock,
-    random,
-  })
+  const maxReadMs = ATTEMPTS_AND_QUEUE * timeoutMs
+  const runs = new RunCache({ upstream, read, local, shared, policy, maxReadMs, clock, random })
   const live = pushDownFilters({ name, spec, schema }, liveSource({ upstream, runs, publishers }))
+  const checkSchema = () => requireSchema(name, spec.current, schema)
+  const pullAll = async () => {
+    await spec.loaded
+    checkSchema()
+    const { maxBytes } = parts.snapshots
+    return pull({ upstream, agent, publishers, read: { fetch: fetchPage, clock }, maxBytes, gatewayId })
+  }
   const puller =
     upstream.mode === 'live'
       ? null
-      : new SnapshotPuller({
-          upstream,
-          ...parts.snapshots,
-          pull: async () => {
-            await spec.loaded
-            requireSchema(name, spec.current, schema)
-            const { maxBytes } = parts.snapshots
-            return pull({
-              upstream,
-              agent,
-              publishers,
-              read: { fetch: fetchPage, clock },
-              maxBytes,
-              gatewayId,
-            })
-          },
-          clock,
-          random,
-          log,
-        })
-  const snapshot =
-    puller &&
-    new SnapshotSource({
-      upstream,
-      puller,
-      live,
-      requireSchema: () => requireSchema(name, spec.current, schema),
-      clock,
-    })
-  const liveStatus = describeLive({ ...parts, stats, breaker, runs, spec })
+      : new SnapshotPuller({ upstream, ...parts.snapshots, pull: pullAll, clock, random, log })
+  const snapshot = puller && new SnapshotSource({ upstream, puller, live, requireSchema: checkSchema, clock })
+  const liveStatus = () => describeLive(parts, { stats, breaker, runs, spec })
   return {
     source: {
       name,
@@ -150,7 +130,7 @@ export function createUpstream(parts: UpstreamParts): Upstream {
     status: () => snapshot?.status(liveStatus()) ?? liveStatus(),
     refresh: () => {
       runs.drop()
-      spec.refresh()
+      void spec.refresh()
       puller?.pull()
     },
     isReady: () => puller?.isReady ?? true,
@@ -164,49 +144,31 @@ export function createUpstream(parts: UpstreamParts): Upstream {
   }
 }
 
-/** The breaker does not count these requests: they are rare, and prove nothing about listings. */
-function breakable(breaker: CircuitBreaker, get: Get): Get {
-  return async (path, options) => {
-    breaker.throwIfOpen()
-    return get(path, options)
-  }
-}
+type LiveParts = { stats: CallStats; breaker: CircuitBreaker; runs: RunCache; spec: FilterSpecCache }
 
-function describeLive({
-  upstream: { name, visibility },
-  policy,
-  clock,
-  stats,
-  breaker,
-  runs,
-  spec,
-}: Pick<UpstreamParts, 'upstream' | 'policy' | 'clock'> & {
-  stats: CallStats
-  breaker: CircuitBreaker
-  runs: RunCache
-  spec: FilterSpecCache
-}): () => SourceDetails {
-  return () => {
-    const { answeredAt, isAnswering, missing } = stats
-    const ageSeconds = answeredAt === null ? null : Math.max(0, clock.now() - answeredAt) / 1000
-    const { hit, revalidating, stale, miss, bytes } = runs.counts
-    const known = spec.current
-    return {
-      name,
-      mode: 'live',
-      visibility,
-      state: stateOf(isAnswering, ageSeconds, policy),
-      ageSeconds,
-      lastError: stats.lastError,
-      schemaId: known?.schemaId ?? null,
-      filters: known === null ? null : [...known.filters.keys()],
-      listings: stats.listings,
-      breaker: breaker.state,
-      cache: { fresh: hit, stale: revalidating + stale, miss, bytes },
-      calls: stats.calls,
-      items: stats.items,
-      ...(missing === undefined ? {} : { missing }),
-    }
+function describeLive(
+  { upstream: { name, visibility }, policy, clock }: UpstreamParts,
+  { stats, breaker, runs, spec }: LiveParts,
+): SourceDetails {
+  const { answeredAt, isAnswering, lastError, listings, calls, items, missing } = stats
+  const ageSeconds = answeredAt === null ? null : Math.max(0, clock.now() - answeredAt) / 1000
+  const { hit, revalidating, stale, miss, bytes } = runs.counts
+  const known = spec.current
+  return {
+    name,
+    mode: 'live',
+    visibility,
+    state: stateOf(isAnswering, ageSeconds, policy),
+    ageSeconds,
+    lastError,
+    schemaId: known?.schemaId ?? null,
+    filters: known && [...known.filters.keys()],
+    listings,
+    breaker: breaker.state,
+    cache: { fresh: hit, stale: revalidating + stale, miss, bytes },
+    calls: { ...calls, failuresByReason: { ...calls.failuresByReason } },
+    items: { ...items },
+    missing,
   }
 }
 

@@ -22,6 +22,7 @@ test('before the first request nothing is reported as known', async (t) => {
     cache: { fresh: 0, stale: 0, miss: 0, bytes: 0 },
     calls: { made: 0, failed: 0, retried: 0, failuresByReason: {}, ended: 0, elapsedMs: 0 },
     items: { received: 0, invalid: 0 },
+    missing: undefined,
   })
   t.is(source.mode, 'live')
   t.true(isReady())

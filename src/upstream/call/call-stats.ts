@@ -2,19 +2,20 @@ import type { Clock } from '../../domain/clock.ts'
 import type { MissingSource } from '../../domain/missing-source.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { isAboutQuestion } from '../../domain/source-reason.ts'
-import type { SourceDetails, SourceStatus } from '../../domain/source-status.ts'
+import type { SourceStatus } from '../../domain/source-status.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
 import type { FetchPage } from '../page/fetch-page.ts'
 
 export class CallStats {
-  readonly #failuresByReason: Record<string, number> = {}
-  #made = 0
-  #failed = 0
-  #retried = 0
-  #ended = 0
-  #elapsedMs = 0
-  #received = 0
-  #invalid = 0
+  readonly calls = {
+    made: 0,
+    failed: 0,
+    retried: 0,
+    failuresByReason: {} as Record<string, number>,
+    ended: 0,
+    elapsedMs: 0,
+  }
+  readonly items = { received: 0, invalid: 0 }
   /** Ms since the Unix epoch. */
   answeredAt: number | null = null
   lastError: SourceStatus['lastError'] = null
@@ -23,35 +24,16 @@ export class CallStats {
   listings: number | null = null
   missing: readonly MissingSource[] | undefined
 
-  get calls(): SourceDetails['calls'] {
-    return {
-      made: this.#made,
-      failed: this.#failed,
-      retried: this.#retried,
-      failuresByReason: { ...this.#failuresByReason },
-      ended: this.#ended,
-      elapsedMs: this.#elapsedMs,
-    }
-  }
-
-  get items(): SourceDetails['items'] {
-    return { received: this.#received, invalid: this.#invalid }
-  }
-
-  addRetry(): void {
-    this.#retried++
-  }
-
   instrument(clock: Clock, fetch: FetchPage): FetchPage {
     return async (query, request) => {
-      this.#made++
+      this.calls.made++
       const started = clock.now()
       try {
         const page = await fetch(query, request)
         this.isAnswering = true
         this.answeredAt = clock.now()
-        this.#received += page.received
-        this.#invalid += page.received - page.items.length
+        this.items.received += page.received
+        this.items.invalid += page.received - page.items.length
         if (query.listingId !== undefined) return page
         this.missing = page.missing
         const isPlain = query.filters.length === 0 && query.publisher === null && query.status === 'open'
@@ -61,15 +43,16 @@ export class CallStats {
         if (error instanceof SourceError) this.#addFailure(error, clock.now())
         throw error
       } finally {
-        this.#ended++
-        this.#elapsedMs += Math.max(0, clock.now() - started)
+        this.calls.ended++
+        this.calls.elapsedMs += Math.max(0, clock.now() - started)
       }
     }
   }
 
   #addFailure({ reason }: SourceError, at: number): void {
-    this.#failed++
-    this.#failuresByReason[reason] = (this.#failuresByReason[reason] ?? 0) + 1
+    const { failuresByReason } = this.calls
+    this.calls.failed++
+    failuresByReason[reason] = (failuresByReason[reason] ?? 0) + 1
     // Such a failure is about the question, not the upstream.
     if (isAboutQuestion(reason)) return
     this.isAnswering = false

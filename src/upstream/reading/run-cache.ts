@@ -25,7 +25,7 @@ export type ServedRun = {
   run: Run
   cache: CacheDecision
   stale: boolean
-  reason?: SourceReason
+  reason?: SourceReason | undefined
   isCurrent: (now?: number) => boolean
 }
 
@@ -230,7 +230,7 @@ export class RunCache {
     return {
       run,
       stale: outcome === 'stale',
-      ...(reason === undefined ? {} : { reason }),
+      reason,
       cache: { outcome, ttlSeconds: Math.round((lifetime.staleAt - clock.now()) / 1000) },
       isCurrent: currency(lifetime, this.#generation, clock),
     }

@@ -221,7 +221,8 @@ function isInOrder(items: readonly PageItem[]): boolean {
   return true
 }
 
-function firstAfter(listings: readonly PageItem[], after: Range['after']): number {
+/** Index in sorted listings. */
+export function firstAfter(listings: readonly PageItem[], after: Range['after']): number {
   let low = 0
   let high = listings.length
   while (low < high) {
