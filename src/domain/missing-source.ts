@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../json/value.ts'
+import { describeMissing, hasAnswered } from '../wire/describe-missing.ts'
 import { isPseudonym } from './pseudonym.ts'
 import { isSourceReason, type SourceReason } from './source-reason.ts'
 
@@ -78,12 +79,8 @@ export function includes({ registry }: Pick<MissingSource, 'registry'>, name: st
     : `${name}/`.startsWith(`${registry}/`)
 }
 
-export function describeMissing(missing: readonly MissingSource[]): string {
-  return missing
-    .map(
-      ({ registry, state, reason }) => `${registry} is ${state}${reason === undefined ? '' : ` (${reason})`}`,
-    )
-    .join(', ')
+export function describeAllMissing(missing: readonly MissingSource[]): string {
+  return missing.map(({ ageSeconds: _, ...source }) => describeMissing(source)).join(', ')
 }
 
 /** Bounded: a hostile gateway may send any number. */
@@ -91,15 +88,11 @@ function unanswered(sources: JsonValue | undefined): JsonValue[] {
   const found: JsonValue[] = []
   if (!Array.isArray(sources)) return found
   for (const source of sources) {
-    if (hasAnswered(source)) continue
+    if (isJsonObject(source) && typeof source.state === 'string' && hasAnswered(source.state)) continue
     found.push(source)
     if (found.length > MAX_MISSING * 2) break
   }
   return found
-}
-
-function hasAnswered(source: JsonValue): boolean {
-  return isJsonObject(source) && (source.state === 'loaded' || source.state === 'stale')
 }
 
 function isLoop(source: JsonValue): boolean {

@@ -1,4 +1,5 @@
 import type { Completeness } from '../gateway/discovery.ts'
+import { describeMissing } from '../wire/describe-missing.ts'
 import type { SourceNote } from '../wire/source.ts'
 
 /** Completeness in words for an agent. Holds names and reasons, never text of a listing. */
@@ -30,29 +31,9 @@ export function describeFound(
 }
 
 const missingOf = (sources: readonly SourceNote[]): string =>
-  sources.flatMap(describeMissing).join('; ') || 'a source did not answer'
-
-function describeMissing(source: SourceNote): string[] {
-  const { registry, state, reason, filters, age_seconds: age } = source
-  if (hasAnswered(state)) return []
-  // The gateway does not name what it misses.
-  if (registry.endsWith('/*')) return [`${registry.slice(0, -2)} says that its own answer is not complete`]
-  if (state === 'not_yet_loaded') return [`${registry} has not been loaded yet`]
-  const why = (...more: string[]): string => (reason === undefined ? '' : ` (${[reason, ...more].join(' ')})`)
-  return state === 'skipped'
-    ? [`${registry} was skipped${why(...listOf(filters))}`]
-    : [`${registry} could not be reached${why()}${typeof age === 'number' ? shownAge(age) : ''}`]
-}
-
-/** Old listings from behind a gateway may be shown although its answer is incomplete. */
-const shownAge = (seconds: number): string => `, and what is shown of it is ${seconds} s old`
+  sources.flatMap((source) => describeMissing(source) ?? []).join('; ') || 'a source did not answer'
 
 const describeStale = ({ registry, state, reason, age_seconds: age }: SourceNote): string[] =>
   state === 'stale'
     ? [`${registry} was answered from a copy of ${Number(age ?? 0)} s ago${reason ? ` (${reason})` : ''}.`]
     : []
-
-const hasAnswered = (state: string): boolean => state === 'loaded' || state === 'stale'
-
-const listOf = (filters: unknown): string[] =>
-  Array.isArray(filters) ? filters.filter((name) => typeof name === 'string') : []

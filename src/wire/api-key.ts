@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { wireTimestamp } from './listing.ts'
+import { wireTimestamp } from './time.ts'
 
 const MAX_NAME_LENGTH = 128
 

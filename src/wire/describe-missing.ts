@@ -1,19 +1,27 @@
-import type { SourceNote, SourceReport } from './source.ts'
+import type { REASONS } from '../domain/source-reason.ts'
+import type { SourceNote } from './source.ts'
 
-type Missing = Pick<SourceNote, 'registry' | 'state' | 'reason'> &
-  Partial<Pick<SourceReport, 'filters' | 'age_seconds'>>
+type Described = Pick<SourceNote, 'registry' | 'state' | 'reason'> & {
+  filters?: unknown
+  age_seconds?: unknown
+}
 
 /** Why a source is missing from an answer, for people and agents: no full stop. `null` where it answered. */
-export function describeMissing({ registry, state, reason, filters, age_seconds }: Missing): string | null {
+export function describeMissing({
+  registry,
+  state,
+  reason,
+  filters,
+  age_seconds: age,
+}: Described): string | null {
   if (hasAnswered(state)) return null
   // The gateway does not name the missing source.
   if (registry.endsWith('/*')) return `${registry.slice(0, -2)} reports that its own answer is incomplete`
   if (state === 'not_yet_loaded') return `${registry} is not loaded yet`
-  const names = filters === undefined || filters.length === 0 ? '' : `: ${filters.join(', ')}`
+  const names = Array.isArray(filters) && filters.length > 0 ? `: ${filters.join(', ')}` : ''
   const why = reason === undefined ? '' : `: it ${describeReason(reason)}${names} (${reason})`
-  const age =
-    age_seconds === undefined ? '' : `, and its listings shown here are ${formatAge(age_seconds)} old`
-  return `${registry} ${state === 'skipped' ? 'was skipped' : 'is unavailable'}${why}${age}`
+  const shown = typeof age === 'number' ? `, and its listings shown here are ${formatAge(age)} old` : ''
+  return `${registry} ${state === 'skipped' ? 'was skipped' : 'is unavailable'}${why}${shown}`
 }
 
 export function hasAnswered(state: string): boolean {
@@ -23,10 +31,15 @@ export function hasAnswered(state: string): boolean {
 /** Words that follow "it". */
 export function describeReason(reason: string): string {
   const status = /^http_(\d{3})$/.exec(reason)?.[1]
-  return status === undefined ? (REASON_WORDS[reason] ?? 'failed') : `answered with status ${status}`
+  if (status !== undefined) return `answered with status ${status}`
+  return isReason(reason) ? REASON_WORDS[reason] : `failed with ${reason}`
 }
 
-const REASON_WORDS: Readonly<Record<string, string>> = {
+function isReason(reason: string): reason is keyof typeof REASON_WORDS {
+  return Object.hasOwn(REASON_WORDS, reason)
+}
+
+const REASON_WORDS: Readonly<Record<(typeof REASONS)[number], string>> = {
   timeout: 'did not answer in time',
   connection_refused: 'refused the connection',
   connection_reset: 'closed the connection early',

@@ -2,13 +2,7 @@ import { z } from 'zod'
 import { LISTING_STATUSES } from '../domain/listing.ts'
 import { violationSchema } from './problem.ts'
 import { sourceReportSchema } from './source.ts'
-
-/** Response schemas for `openapi.json`. A test checks every answer against them. */
-
-export const wireTimestamp = z
-  .string()
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}$/)
-  .describe('UTC, without a suffix')
+import { wireTimestamp } from './time.ts'
 
 export const listingStatusSchema = z.enum(LISTING_STATUSES)
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { wireInstant } from './time.ts'
 
 const SOURCE_STATES = ['loaded', 'stale', 'unavailable', 'not_yet_loaded'] as const
 
@@ -28,8 +29,6 @@ export const sourceReportSchema = z
   })
   .meta({ id: 'SourceReport', description: 'How one source answered this question' })
 
-const instant = z.string().describe('ISO 8601, UTC')
-
 export const sourceStatusSchema = z
   .looseObject({
     registry: z.string(),
@@ -37,7 +36,7 @@ export const sourceStatusSchema = z
     visibility: z.enum(['public', 'private']),
     state: z.enum(SOURCE_STATES),
     age_seconds: z.int().nullable().describe('Since it last answered'),
-    last_error: z.object({ reason: z.string(), at: instant }).nullable(),
+    last_error: z.object({ reason: z.string(), at: wireInstant }).nullable(),
     schema_id: z.string().nullable(),
     filters: z.array(z.string()).nullable(),
     listings: z.int().nullable().describe('Open ones, as it last said'),
@@ -61,7 +60,7 @@ export const sourceDetailsSchema = sourceStatusSchema
       .object({
         state: z.enum(['closed', 'open', 'half_open']),
         failures_in_a_row: z.int(),
-        retry_at: instant.nullable(),
+        retry_at: wireInstant.nullable(),
       })
       .optional(),
     cache: z.object({ fresh: z.int(), stale: z.int(), miss: z.int(), bytes: z.int() }).optional(),

@@ -106,13 +106,13 @@ test('what is missing is said in words, be there anything found or not', async (
   ]) {
     t.false(value.complete)
     t.false(structured?.complete)
-    t.regex(words, /^INCOMPLETE: gone could not be reached \((connection_refused|circuit_open)\)\./)
+    t.regex(words, /^INCOMPLETE: gone is unavailable: it .* \((connection_refused|circuit_open)\)\./)
     t.regex(words, /do not conclude/)
     t.is((structured as { notice?: string } | undefined)?.notice, words)
   }
   const only = await agent.call('search_listings', { sources: ['gone'] })
   t.true(only.isError)
-  t.regex(only.words, /^Not answered: .*INCOMPLETE: gone could not be reached/)
+  t.regex(only.words, /^Not answered: .*INCOMPLETE: gone is unavailable/)
   t.false(only.value.complete)
   const listing = await agent.call('get_listing', { listing_id: 'elsewhere' })
   t.true(listing.isError)
@@ -120,7 +120,7 @@ test('what is missing is said in words, be there anything found or not', async (
   t.regex((await agent.call('describe_filters')).words, /^INCOMPLETE: .*gone/)
   t.regex(
     (await agent.call('list_sources')).words,
-    /^INCOMPLETE: gone could not be reached \(connection_refused\)\./,
+    /^INCOMPLETE: gone is unavailable: it refused the connection \(connection_refused\)\./,
   )
 })
 
@@ -155,7 +155,10 @@ test('one listing comes with a warning where a better copy may exist, or its sel
   const unsure = await agent.call('get_listing', { listing_id: 'second' })
   t.is(unsure.value.listing?._meta.registry, 'other')
   t.false(unsure.value.complete)
-  t.regex(unsure.words, /^INCOMPLETE: trusted could not be reached \(http_503\)\. It may have a better copy/)
+  t.regex(
+    unsure.words,
+    /^INCOMPLETE: trusted is unavailable: it answered with status 503 \(http_503\)\. It may have a better copy/,
+  )
 })
 
 test('what a gateway behind the gateway misses is missing, by the way to it', async (t) => {
@@ -177,10 +180,10 @@ test('what a gateway behind the gateway misses is missing, by the way to it', as
   t.false(found.value.complete)
   t.regex(
     found.words,
-    /^INCOMPLETE: eu\/gone could not be reached \((connection_refused|circuit_open)\)\. More may/,
+    /^INCOMPLETE: eu\/gone is unavailable: it .* \((connection_refused|circuit_open)\)\. More may/,
   )
   const sources = await agent.call('list_sources')
-  t.regex(sources.words, /^INCOMPLETE: eu\/gone could not be reached/)
+  t.regex(sources.words, /^INCOMPLETE: eu\/gone is unavailable/)
   t.deepEqual(
     sources.value.sources.map(({ registry, state }) => `${registry} ${state}`),
     ['local loaded', 'eu loaded', 'eu/gone unavailable'],
@@ -199,11 +202,11 @@ test('a gateway that does not say what it misses, and old listings of what it do
       { registry: 'eu', state: 'loaded' },
       { registry: 'eu/*', state: 'unavailable', reason: 'bad_envelope' },
     ),
-    /^INCOMPLETE: eu says that its own answer is not complete\./,
+    /^INCOMPLETE: eu reports that its own answer is incomplete\./,
   )
   t.regex(
     say({ registry: 'eu/a', state: 'unavailable', reason: 'timeout', age_seconds: 66 }),
-    /^INCOMPLETE: eu\/a could not be reached \(timeout\), and what is shown of it is 66 s old\./,
+    /^INCOMPLETE: eu\/a is unavailable: it did not answer in time \(timeout\), and its listings shown here are 1 min old\./,
   )
 })
 

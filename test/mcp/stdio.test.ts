@@ -50,19 +50,26 @@ test.serial('what cannot be reached is said in words, here and behind a gateway'
   t.is(found.value.items.length, 1)
   t.false(found.value.complete)
   t.true(
-    found.words.startsWith(`INCOMPLETE: ${gateway.url}/gone could not be reached (connection_refused).`),
+    found.words.startsWith(
+      `INCOMPLETE: ${gateway.url}/gone is unavailable: it refused the connection (connection_refused).`,
+    ),
     found.words,
   )
   t.regex(
     (await behind.call('list_sources')).words,
-    /^INCOMPLETE: \S+\/gone could not be reached \(connection_refused\)/,
+    /^INCOMPLETE: \S+\/gone is unavailable: it refused the connection \(connection_refused\)/,
   )
   const elsewhere = await behind.call('get_listing', { listing_id: 'elsewhere' })
   t.true(elsewhere.isError)
 
   const beside = await agentOver(t, ['-r', `${well.url},${dead}`])
   const half = await beside.call('search_listings')
-  t.true(half.words.startsWith(`INCOMPLETE: ${dead} could not be reached (connection_refused).`), half.words)
+  t.true(
+    half.words.startsWith(
+      `INCOMPLETE: ${dead} is unavailable: it refused the connection (connection_refused).`,
+    ),
+    half.words,
+  )
   t.is(half.value.items.length, 1)
   const none = await beside.call('search_listings', { sources: [dead] })
   t.true(none.isError)

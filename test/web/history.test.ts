@@ -1,8 +1,14 @@
 import test from 'ava'
-import type { AdminSource } from '../../src/web/operator/admin-source.ts'
 import { addPoll, MAX_SAMPLES, NO_HISTORY } from '../../src/web/operator/history.ts'
+import type { SourceDetailsJson } from '../../src/wire/source.ts'
 
-const source = (registry: string, ended: number, elapsedMs: number, hits = 0, misses = 0): AdminSource => ({
+const source = (
+  registry: string,
+  ended: number,
+  elapsedMs: number,
+  hits = 0,
+  misses = 0,
+): SourceDetailsJson => ({
   registry,
   mode: 'live',
   visibility: 'public',
@@ -10,11 +16,13 @@ const source = (registry: string, ended: number, elapsedMs: number, hits = 0, mi
   age_seconds: 0,
   last_error: null,
   listings: null,
+  schema_id: null,
+  filters: null,
   cache: { fresh: hits, stale: 0, miss: misses, bytes: 0 },
   calls: { made: ended, failed: 0, retried: 0, failures_by_reason: {}, ended, elapsed_ms: elapsedMs },
 })
 
-const samplesOf = (...polls: AdminSource[][]) =>
+const samplesOf = (...polls: SourceDetailsJson[][]) =>
   polls.reduce((history, poll) => addPoll(history, poll), NO_HISTORY).samples
 
 test('a sample is what happened between two polls', (t) => {

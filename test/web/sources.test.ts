@@ -39,10 +39,10 @@ test('a body that is no list of sources is none, and odd entries are shown as su
   t.deepEqual(odd, {
     registry: '?',
     state: 'unavailable',
-    reason: null,
+    reason: undefined,
     filters: [],
     matched: null,
-    ageSeconds: null,
+    age_seconds: undefined,
   })
 })
 

@@ -1,20 +1,9 @@
 import test from 'ava'
-import { REASONS } from '../../src/domain/source-reason.ts'
-import { parseJson } from '../../src/json/value.ts'
 import { readOneListing, readRow, textOf } from '../../src/web/board/data/listing-row.ts'
 import { priceGroups } from '../../src/web/board/plots/price-groups.ts'
 import { orderedRows } from '../../src/web/board/table/ordered-rows.ts'
 import { readView, withValue, writeView } from '../../src/web/board/view.ts'
-import { readReports } from '../../src/web/common/source-report.ts'
-import { missingWords, reasonWords } from '../../src/web/common/source-words.ts'
 import { linkTarget, strangerText } from '../../src/web/common/untrusted-text.ts'
-
-const missing = (source: object): string | null =>
-  missingWords(readReports(parseJson(JSON.stringify({ sources: [source] })))[0]!)
-
-test('every reason has words', (t) => {
-  for (const reason of REASONS) t.not(reasonWords(reason), `failed (${reason})`, reason)
-})
 
 test('one listing is read whether or not its answer is complete', (t) => {
   const listing =
@@ -29,32 +18,6 @@ test('one listing is read whether or not its answer is complete', (t) => {
   t.is(textOf(partial.bytes), listing)
   t.true(partial.isIncomplete)
   t.throws(() => readOneListing(new TextEncoder().encode('<html>')), { instanceOf: SyntaxError })
-})
-
-test('every way to be missing is said in words', (t) => {
-  t.is(missing({ registry: 'a', state: 'loaded' }), null)
-  t.is(missing({ registry: 'a', state: 'stale', reason: 'timeout' }), null)
-  t.is(
-    missing({ registry: 'a', state: 'unavailable', reason: 'http_502' }),
-    'a answered with status 502. Its listings are missing here.',
-  )
-  t.is(
-    missing({ registry: 'a', state: 'skipped', reason: 'unsupported_filter', filters: ['colour'] }),
-    'a was left out: it does not know a filter of this question (colour). Its listings are missing here.',
-  )
-  t.is(
-    missing({ registry: 'a', state: 'not_yet_loaded' }),
-    'a has not been read yet. Its listings are missing here.',
-  )
-  t.is(
-    missing({ registry: 'eu/b', state: 'unavailable', reason: 'timeout', matched: null, age_seconds: 120 }),
-    'eu/b did not answer in time. What is shown of it is what it said 2 min ago.',
-  )
-  t.is(missing({ registry: 'eu/*', state: 'unavailable' }), 'eu says that its own answer is not complete.')
-  t.is(
-    missing({ registry: 'a', state: 'unavailable', reason: 'novel' }),
-    'a failed (novel). Its listings are missing here.',
-  )
 })
 
 test('only web addresses are linked to, and none that carries credentials', (t) => {

@@ -1,4 +1,5 @@
 import type { SourceError } from '../../domain/source-error.ts'
+import { describeMissing, hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceReport } from '../../wire/source.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { printStatus, type Terminal } from './terminal.ts'
@@ -10,34 +11,30 @@ export function printSourceReports(
   faults: ReadonlyMap<string, SourceError>,
 ): void {
   for (const report of reports) {
-    const outcome = hasData(report) ? describeAnswer(report) : describeFailure(report, faults)
-    printStatus(terminal, `[registry] ${report.registry}: ${outcome}`)
+    const problem = describeMissing(report)
+    const outcome = problem === null ? describeAnswer(report) : problem + describeFault(report, faults)
+    printStatus(terminal, `[registry] ${outcome}`)
   }
 }
 
 export function exitCodeOfReports(reports: readonly SourceReport[]): ExitCode {
-  const codes = reports.map((report) =>
-    hasData(report) ? EXIT.ok : exitCodeOfFailedRead(report.reason === 'unauthorized'),
+  const codes = reports.map(({ state, reason }) =>
+    hasAnswered(state) ? EXIT.ok : exitCodeOfFailedRead(reason === 'unauthorized'),
   )
   return combineExitCodes(codes, EXIT.noAnswer)
 }
 
-const hasData = ({ state }: SourceReport): boolean => state === 'loaded' || state === 'stale'
-
-function describeAnswer({ matched, returned, elapsed_ms, invalid }: SourceReport): string {
+function describeAnswer({ registry, matched, returned, elapsed_ms, invalid }: SourceReport): string {
   const dropped = invalid === undefined ? '' : `, ${invalid} invalid dropped`
-  return `ok, ${matched} matched, ${returned} shown${dropped} (${elapsed_ms} ms)`
+  return `${registry}: ok, ${matched} matched, ${returned} shown${dropped} (${elapsed_ms} ms)`
 }
 
-function describeFailure(
-  { registry, state, reason, filters }: SourceReport,
-  faults: ReadonlyMap<string, SourceError>,
-): string {
+function describeFault({ registry, reason }: SourceReport, faults: ReadonlyMap<string, SourceError>): string {
   const fault = faults.get(registry)?.message.replace(`${registry}: `, '')
-  const named = filters === undefined ? '' : ` ${filters.join(', ')}`
+  if (fault === undefined) return ''
   const hint =
-    reason === 'unauthorized' && fault !== undefined
-      ? `; it wants a key: [registry.auth] "${registry}" = "…" in buyer.secrets.toml`
+    reason === 'unauthorized'
+      ? `; set its key: [registry.auth] "${registry}" = "…" in buyer.secrets.toml`
       : ''
-  return `failed, ${reason ?? state}${named}${fault === undefined ? '' : `: ${fault}`}${hint}`
+  return `: ${fault}${hint}`
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { errors } from 'undici'
-import { describeMissing, type MissingSource } from '../../domain/missing-source.ts'
+import { describeAllMissing, type MissingSource } from '../../domain/missing-source.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import type { SourceReason } from '../../domain/source-reason.ts'
 import { PRIVATE_ADDRESS_CODE } from './agent.ts'
@@ -25,7 +25,7 @@ export function statusError(
   { status, headers }: { status: number; headers: IncomingHttpHeaders },
   { reason = reasonOfStatus(status), missing = [] }: StatusErrorOptions = {},
 ): SourceError {
-  const names = missing.length === 0 ? '' : `: ${describeMissing(missing)}`
+  const names = missing.length === 0 ? '' : `: ${describeAllMissing(missing)}`
   return new SourceError(reason, `${what} answered ${status}${names}`, {
     retryAfterMs: parseRetryAfter(headers['retry-after'], Date.now()),
     missing: missing.length === 0 ? undefined : missing,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../domain/clock.ts'
 import { raceAbort } from '../../domain/deadline.ts'
 import { isSameListing } from '../../domain/listing-identity.ts'
-import { describeMissing, includes, type MissingSource } from '../../domain/missing-source.ts'
+import { describeAllMissing, includes, type MissingSource } from '../../domain/missing-source.ts'
 import type { PersistedMissing, SavedSnapshot, SnapshotStorage } from '../../domain/saved-snapshot.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
 import { SourceError } from '../../domain/source-error.ts'
@@ -153,7 +153,7 @@ export class SnapshotPuller {
     const { name: upstream } = this.#options.upstream
     const wasComplete = this.current?.missing === undefined
     if (missing !== undefined && wasComplete)
-      log.warn({ upstream, missing: describeMissing(missing) }, 'upstream gateway answered incomplete')
+      log.warn({ upstream, missing: describeAllMissing(missing) }, 'upstream gateway answered incomplete')
     if (missing === undefined && !wasComplete)
       log.info({ upstream }, 'upstream gateway answers complete again')
   }

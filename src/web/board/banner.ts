@@ -1,5 +1,5 @@
-import type { SourceReport } from '../common/source-report.ts'
-import { missingWords } from '../common/source-words.ts'
+import { describeMissing } from '../../wire/describe-missing.ts'
+import type { SourceReport } from '../../wire/source.ts'
 import { strangerText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import type { Listings } from './data/use-listings.ts'
@@ -29,10 +29,10 @@ const headline = (held: number, total: number | null): string =>
     : `The list breaks off after ${held.toLocaleString('en')} of ${(total ?? held).toLocaleString('en')} listings.`
 
 function Missing({ reports }: { reports: readonly SourceReport[] }) {
-  const words = [...new Set(reports.map(missingWords).filter((text) => text !== null))]
+  const words = [...new Set(reports.map(describeMissing).filter((text) => text !== null))]
   if (words.length === 0) return null
   return html`<ul>
-    ${words.slice(0, MAX_MISSING).map((text) => html`<li>${strangerText(text, MAX_DETAIL_CHARS)}</li>`)}
+    ${words.slice(0, MAX_MISSING).map((text) => html`<li>${strangerText(text, MAX_DETAIL_CHARS)}.</li>`)}
     ${words.length > MAX_MISSING && html`<li>and ${words.length - MAX_MISSING} more</li>`}
   </ul>`
 }

@@ -1,4 +1,5 @@
-import { ageWords, reasonWords, stateWords } from '../common/source-words.ts'
+import { describeReason, formatAge, hasAnswered } from '../../wire/describe-missing.ts'
+import { stateWords } from '../common/source-words.ts'
 import { strangerText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import type { KnownSource } from './data/sources.ts'
@@ -11,8 +12,8 @@ export const SourceStrip = ({ sources, isOld }: { sources: readonly KnownSource[
 function SourceEntry({ source }: { source: KnownSource }) {
   const { registry, mode, visibility, report, lastError } = source
   const state = report?.state ?? source.state
-  const reason = report?.reason ?? (isWell(state) ? null : lastError)
-  const age = report?.ageSeconds ?? source.ageSeconds
+  const reason = report?.reason ?? (hasAnswered(state) ? null : lastError)
+  const age = report?.age_seconds ?? source.ageSeconds
   const kind = [visibility === 'private' ? 'private' : '', mode === 'snapshot' ? 'snapshot' : '']
     .filter(Boolean)
     .join(', ')
@@ -22,10 +23,8 @@ function SourceEntry({ source }: { source: KnownSource }) {
     <strong>${strangerText(registry)}</strong>
     ${kind !== '' && html`<span class="hint">${kind}</span>`}
     <span class="state">${report === null ? 'not asked' : stateWords(state)}</span>
-    ${age !== null && isWell(state) && html`<span class="hint">${age === 0 ? 'now' : `${ageWords(age)} ago`}</span>`}
+    ${age !== null && hasAnswered(state) && html`<span class="hint">${age === 0 ? 'now' : `${formatAge(age)} ago`}</span>`}
     ${matched !== null && html`<span class="hint">${matched.toLocaleString('en')} match</span>`}
-    ${reason !== null && html`<span class="reason">it ${strangerText(reasonWords(reason))}</span>`}
+    ${reason !== null && html`<span class="reason">it ${strangerText(describeReason(reason))}</span>`}
   </li>`
 }
-
-const isWell = (state: string): boolean => state === 'loaded' || state === 'stale'

@@ -1,5 +1,6 @@
 import { parseJson, textAt } from '../../json/value.ts'
-import { readReports, type SourceReport } from './source-report.ts'
+import type { SourceReport } from '../../wire/source.ts'
+import { readReports } from './source-report.ts'
 
 export type Problem = {
   detail: string

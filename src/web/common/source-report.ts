@@ -1,28 +1,18 @@
 import { at, type JsonValue, textAt } from '../../json/value.ts'
-
-export type SourceReport = {
-  /** `eu/curated` is what the gateway `eu` misses; `eu/*` if it does not name it. */
-  registry: string
-  /** `loaded`, `stale`, `unavailable`, `not_yet_loaded` or `skipped`. */
-  state: string
-  reason: string | null
-  /** Filters that the source does not know. */
-  filters: readonly string[]
-  /** Before copies are merged. */
-  matched: number | null
-  ageSeconds: number | null
-}
+import type { SourceReport } from '../../wire/source.ts'
 
 export const readReports = (body: JsonValue): SourceReport[] => listAt(body, 'sources').map(readReport)
 
 const readReport = (entry: JsonValue): SourceReport => ({
   registry: textAt(entry, 'registry') ?? '?',
-  state: textAt(entry, 'state') ?? 'unavailable',
-  reason: textAt(entry, 'reason'),
-  filters: listAt(entry, 'filters').map((name) => String(name)),
+  state: STATES.find((state) => state === textAt(entry, 'state')) ?? 'unavailable',
+  reason: textAt(entry, 'reason') ?? undefined,
+  filters: listAt(entry, 'filters').map(String),
   matched: numberAt(entry, 'matched'),
-  ageSeconds: numberAt(entry, 'age_seconds'),
+  age_seconds: numberAt(entry, 'age_seconds') ?? undefined,
 })
+
+const STATES = ['loaded', 'stale', 'unavailable', 'not_yet_loaded', 'skipped'] as const
 
 export function listAt(value: JsonValue, ...path: readonly string[]): JsonValue[] {
   const found = at(value, ...path)

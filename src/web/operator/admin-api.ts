@@ -1,26 +1,15 @@
+import type { KeyScope } from '../../domain/api-key.ts'
+import type { ApiKeyJson, MintedKeyJson } from '../../wire/api-key.ts'
+import type { SourceDetailsJson } from '../../wire/source.ts'
 import { ask } from '../common/request.ts'
 import { RequestFault } from '../common/request-fault.ts'
-import type { AdminSource } from './admin-source.ts'
-
-export type KeyScope = 'read' | 'write'
-
-export type ApiKey = {
-  id: number
-  name: string
-  scope: KeyScope
-  created_at: string
-  revoked_at: string | null
-}
-
-/** `key` is the raw key, which is sent only once. */
-export type MintedKey = ApiKey & { key: string }
 
 export type AdminApi = {
   /** `null` at a plain Registry. */
-  sources: (signal: AbortSignal) => Promise<readonly AdminSource[] | null>
+  sources: (signal: AbortSignal) => Promise<readonly SourceDetailsJson[] | null>
   refresh: (registry: string, signal: AbortSignal) => Promise<void>
-  keys: (signal: AbortSignal) => Promise<readonly ApiKey[]>
-  mint: (name: string, scope: KeyScope, signal: AbortSignal) => Promise<MintedKey>
+  keys: (signal: AbortSignal) => Promise<readonly ApiKeyJson[]>
+  mint: (name: string, scope: KeyScope, signal: AbortSignal) => Promise<MintedKeyJson>
   revoke: (id: number, signal: AbortSignal) => Promise<void>
 }
 
@@ -31,7 +20,7 @@ export function adminApi(key: string): AdminApi {
   return {
     sources: async (signal) => {
       try {
-        return readJson<{ sources: AdminSource[] }>(await send('GET', 'admin/sources', signal)).sources
+        return readJson<{ sources: SourceDetailsJson[] }>(await send('GET', 'admin/sources', signal)).sources
       } catch (error) {
         if (error instanceof RequestFault && error.status === 404) return null
         throw error

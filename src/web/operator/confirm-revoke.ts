@@ -1,9 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks'
+import type { ApiKeyJson } from '../../wire/api-key.ts'
 import { strangerText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
-import type { ApiKey } from './admin-api.ts'
 
-type ConfirmRevokeProps = { apiKey: ApiKey; onRevoke: (key: ApiKey) => void; onKeep: () => void }
+type ConfirmRevokeProps = { apiKey: ApiKeyJson; onRevoke: (key: ApiKeyJson) => void; onKeep: () => void }
 
 export function ConfirmRevoke({ apiKey, onRevoke, onKeep }: ConfirmRevokeProps) {
   const dialog = useRef<HTMLDialogElement>(null)

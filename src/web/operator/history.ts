@@ -1,4 +1,4 @@
-import type { AdminSource } from './admin-source.ts'
+import type { SourceDetailsJson } from '../../wire/source.ts'
 
 /** Between two polls; `null` where nothing happened. */
 export type Sample = {
@@ -8,7 +8,7 @@ export type Sample = {
 }
 
 export type History = {
-  last: ReadonlyMap<string, AdminSource>
+  last: ReadonlyMap<string, SourceDetailsJson>
   samples: ReadonlyMap<string, readonly Sample[]>
 }
 
@@ -18,7 +18,7 @@ export const NO_HISTORY: History = { last: new Map(), samples: new Map() }
 export const MAX_SAMPLES = 100
 
 /** Forgets sources that are gone. Counts that restart add nothing. */
-export const addPoll = ({ last, samples }: History, sources: readonly AdminSource[]): History => ({
+export const addPoll = ({ last, samples }: History, sources: readonly SourceDetailsJson[]): History => ({
   last: new Map(sources.map((source) => [source.registry, source])),
   samples: new Map(
     sources.map((source) => {
@@ -30,7 +30,7 @@ export const addPoll = ({ last, samples }: History, sources: readonly AdminSourc
   ),
 })
 
-const sampleOf = (before: AdminSource, now: AdminSource): Sample => ({
+const sampleOf = (before: SourceDetailsJson, now: SourceDetailsJson): Sample => ({
   latencyMs: ratio(
     grown(before.calls?.elapsed_ms, now.calls?.elapsed_ms),
     grown(before.calls?.ended, now.calls?.ended),
@@ -38,9 +38,9 @@ const sampleOf = (before: AdminSource, now: AdminSource): Sample => ({
   hitRate: ratio(grown(hitsOf(before), hitsOf(now)), grown(pagesOf(before), pagesOf(now))),
 })
 
-const hitsOf = ({ cache }: AdminSource): number | undefined => cache && cache.fresh + cache.stale
+const hitsOf = ({ cache }: SourceDetailsJson): number | undefined => cache && cache.fresh + cache.stale
 
-const pagesOf = ({ cache }: AdminSource): number | undefined =>
+const pagesOf = ({ cache }: SourceDetailsJson): number | undefined =>
   cache && cache.fresh + cache.stale + cache.miss
 
 /** `null` if not counted, or if lower: another process answered, or it restarted. */

@@ -1,8 +1,8 @@
+import type { ApiKeyJson } from '../../wire/api-key.ts'
 import { strangerText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
-import type { ApiKey } from './admin-api.ts'
 
-type KeyTableProps = { keys: readonly ApiKey[]; onRevoke: (key: ApiKey) => void }
+type KeyTableProps = { keys: readonly ApiKeyJson[]; onRevoke: (key: ApiKeyJson) => void }
 
 export function KeyTable({ keys, onRevoke }: KeyTableProps) {
   const active = keys.filter(({ revoked_at }) => revoked_at === null)
@@ -19,7 +19,7 @@ export function KeyTable({ keys, onRevoke }: KeyTableProps) {
   `
 }
 
-const Rows = ({ keys, onRevoke }: { keys: readonly ApiKey[]; onRevoke?: KeyTableProps['onRevoke'] }) =>
+const Rows = ({ keys, onRevoke }: { keys: readonly ApiKeyJson[]; onRevoke?: KeyTableProps['onRevoke'] }) =>
   html`<div class="scroll" tabindex="0" role="region" aria-label=${onRevoke ? 'Active keys' : 'Revoked keys'}>
     <table class="keys">
       <thead>

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { KeyScope } from '../../domain/api-key.ts'
+import type { ApiKeyJson, MintedKeyJson } from '../../wire/api-key.ts'
 import { html } from '../html.ts'
-import type { ApiKey, KeyScope, MintedKey } from './admin-api.ts'
 import { ConfirmRevoke } from './confirm-revoke.ts'
 import { KeyTable } from './key-table.ts'
 import { MintForm } from './mint-form.ts'
@@ -9,9 +10,9 @@ import type { PanelProps } from './sources-panel.ts'
 import { useLifetime } from './use-lifetime.ts'
 
 export function KeysPanel({ api, onError }: PanelProps) {
-  const [keys, setKeys] = useState<readonly ApiKey[]>([])
-  const [minted, setMinted] = useState<MintedKey | null>(null)
-  const [revoking, setRevoking] = useState<ApiKey | null>(null)
+  const [keys, setKeys] = useState<readonly ApiKeyJson[]>([])
+  const [minted, setMinted] = useState<MintedKeyJson | null>(null)
+  const [revoking, setRevoking] = useState<ApiKeyJson | null>(null)
   const [news, setNews] = useState('')
   const lifetime = useLifetime()
   const fail =
@@ -33,7 +34,7 @@ export function KeysPanel({ api, onError }: PanelProps) {
     await list()
     return true
   }
-  const revoke = async ({ id, name }: ApiKey): Promise<void> => {
+  const revoke = async ({ id, name }: ApiKeyJson): Promise<void> => {
     setRevoking(null)
     try {
       await api.revoke(id, lifetime)

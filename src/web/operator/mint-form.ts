@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
+import type { KeyScope } from '../../domain/api-key.ts'
 import { html } from '../html.ts'
-import type { KeyScope } from './admin-api.ts'
 
 type MintFormProps = {
   onMint: (name: string, scope: KeyScope) => Promise<boolean>

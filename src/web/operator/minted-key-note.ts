@@ -1,10 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks'
+import type { MintedKeyJson } from '../../wire/api-key.ts'
 import { CopyButton } from '../common/copy-button.ts'
 import { strangerText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
-import type { MintedKey } from './admin-api.ts'
 
-type MintedKeyNoteProps = { minted: MintedKey; onDone: () => void }
+type MintedKeyNoteProps = { minted: MintedKeyJson; onDone: () => void }
 
 /** The raw key is in the page only while this is shown, and nowhere else. */
 export function MintedKeyNote({ minted: { name, scope, key }, onDone }: MintedKeyNoteProps) {

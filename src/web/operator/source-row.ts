@@ -1,11 +1,12 @@
-import { ageWords, stateWords } from '../common/source-words.ts'
+import { formatAge } from '../../wire/describe-missing.ts'
+import type { SourceDetailsJson } from '../../wire/source.ts'
+import { stateWords } from '../common/source-words.ts'
 import { html } from '../html.ts'
-import type { AdminSource } from './admin-source.ts'
 import type { Sample } from './history.ts'
 import { Sparkline } from './sparkline.ts'
 
 type SourceRowProps = {
-  source: AdminSource
+  source: SourceDetailsJson
   samples: readonly Sample[]
   onRefresh: (registry: string) => void
 }
@@ -16,7 +17,7 @@ export function SourceRow({ source, samples, onRefresh }: SourceRowProps) {
     <th scope="row">${registry} <small>${mode}${visibility === 'private' && ', private'}</small></th>
     <td><${Tone} of=${state} words=${stateWords(state)} /></td>
     <td>${breaker === undefined ? '–' : html`<${Breaker} ...${breaker} />`}</td>
-    <td>${age === null ? '–' : ageWords(age)}</td>
+    <td>${age === null ? '–' : formatAge(age)}</td>
     <td>${listings ?? '–'}</td>
     <td><${Latency} samples=${samples} isCalled=${source.calls !== undefined} /></td>
     <td><${Hits} source=${source} samples=${samples} /></td>
@@ -43,7 +44,7 @@ const TONES: Readonly<Record<string, string>> = {
   not_yet_loaded: 'warn',
 }
 
-const Breaker = ({ state, failures_in_a_row: failures }: NonNullable<AdminSource['breaker']>) =>
+const Breaker = ({ state, failures_in_a_row: failures }: NonNullable<SourceDetailsJson['breaker']>) =>
   html`<${Tone} of=${state} words=${state.replaceAll('_', ' ')} />
     ${failures > 0 && html` <small>${failures} in a row</small>`}`
 
@@ -56,7 +57,7 @@ function Latency({ samples, isCalled }: { samples: readonly Sample[]; isCalled: 
     <small>${shown}</small>`
 }
 
-function Hits({ source: { cache }, samples }: { source: AdminSource; samples: readonly Sample[] }) {
+function Hits({ source: { cache }, samples }: { source: SourceDetailsJson; samples: readonly Sample[] }) {
   if (cache === undefined) return html`–`
   const values = samples.map(({ hitRate }) => hitRate)
   const hits = cache.fresh + cache.stale
@@ -66,12 +67,12 @@ function Hits({ source: { cache }, samples }: { source: AdminSource; samples: re
     <small>${shown}</small>`
 }
 
-function Failures({ source: { last_error: last, calls } }: { source: AdminSource }) {
+function Failures({ source: { last_error: last, calls } }: { source: SourceDetailsJson }) {
   const reasons = Object.entries(calls?.failures_by_reason ?? {})
   if (last === null && reasons.length === 0) return html`none`
   return html`${
     last !== null &&
-    html`<span>last ${last.reason}, <time datetime=${last.at}>${ageWords(secondsSince(last.at))}</time> ago</span>`
+    html`<span>last ${last.reason}, <time datetime=${last.at}>${formatAge(secondsSince(last.at))}</time> ago</span>`
   }
     <small class="reasons">${reasons.map(([reason, count]) => `${reason} ${count}×`).join(', ')}</small>`
 }

@@ -29,7 +29,7 @@ test.serial('a source that is lost is told in words, and nothing looks complete 
   await banner.waitFor()
   t.regex(
     (await banner.textContent()) ?? '',
-    /not complete\..*far refused the connection\. Its listings are missing/s,
+    /not complete\..*far is unavailable: it refused the connection \(connection_refused\)\./s,
   )
   t.is(await page.getByText('3 listings match in what could be read.').count(), 1)
   t.is(await page.locator('.source[data-state=unavailable]').count(), 1)
@@ -101,8 +101,8 @@ test.serial('where no source answers there is no list, but the reasons and a way
   await banner.waitFor()
   const text = (await banner.textContent()) ?? ''
   t.regex(text, /There is no answer/)
-  t.regex(text, /far (answered with status 503|has failed repeatedly)/)
-  t.regex(text, /gone refused the connection/)
+  t.regex(text, /far is unavailable: it (answered with status 503|failed repeatedly)/)
+  t.regex(text, /gone is unavailable: it refused the connection/)
   t.is(await page.locator('.listings').count(), 0)
   t.is(await page.getByText('No listings could be read.').count(), 1)
   t.is(await page.getByRole('button', { name: 'Try again' }).count(), 1)
@@ -121,7 +121,10 @@ test.serial('what a gateway behind has not reached is told under its own name', 
   const page = await openWatched(t, t.context.browser, `${outer.url}/`)
   const banner = page.getByRole('alert')
   await banner.waitFor()
-  t.regex((await banner.textContent()) ?? '', /eu\/gone refused the connection\. Its listings are missing/)
+  t.regex(
+    (await banner.textContent()) ?? '',
+    /eu\/gone is unavailable: it refused the connection \(connection_refused\)\./,
+  )
   t.is(await page.locator('.listings tbody tr', { hasText: 'eu/far' }).count(), 2)
   t.deepEqual(await page.locator('fieldset.filter label').allTextContents(), ['local', 'eu'])
   t.deepEqual(page.faults, [])

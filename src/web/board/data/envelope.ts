@@ -1,6 +1,7 @@
 import { JsonScanner } from '../../../json/scanner.ts'
 import { at, parseJson, textAt } from '../../../json/value.ts'
-import { numberAt, readReports, type SourceReport } from '../../common/source-report.ts'
+import type { SourceReport } from '../../../wire/source.ts'
+import { numberAt, readReports } from '../../common/source-report.ts'
 
 export type Envelope = {
   items: readonly Uint8Array[]

@@ -1,7 +1,7 @@
 import { type Identity, SeenListings } from '../../../domain/listing-identity.ts'
 import { SingleFlight } from '../../../domain/single-flight.ts'
+import type { SourceReport } from '../../../wire/source.ts'
 import { RequestFault } from '../../common/request-fault.ts'
-import type { SourceReport } from '../../common/source-report.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
 import { type Row, readRow } from './listing-row.ts'
 

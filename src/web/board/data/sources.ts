@@ -1,8 +1,11 @@
 import type { JsonValue } from '../../../json/value.ts'
 import { textAt } from '../../../json/value.ts'
-import { listAt, numberAt, type SourceReport } from '../../common/source-report.ts'
+import type { SourceReport } from '../../../wire/source.ts'
+import { listAt, numberAt } from '../../common/source-report.ts'
 
-export type SourceStatus = {
+export type KnownSource = {
+  /** `null` if the answer does not name it. */
+  report: SourceReport | null
   registry: string
   mode: string
   visibility: string
@@ -11,9 +14,7 @@ export type SourceStatus = {
   lastError: string | null
 }
 
-export type KnownSource = SourceStatus & { report: SourceReport | null }
-
-export const readStatuses = (body: JsonValue): SourceStatus[] =>
+export const readStatuses = (body: JsonValue): Omit<KnownSource, 'report'>[] =>
   listAt(body, 'sources').map((entry) => ({
     registry: textAt(entry, 'registry') ?? '?',
     mode: textAt(entry, 'mode') ?? '',
@@ -25,7 +26,7 @@ export const readStatuses = (body: JsonValue): SourceStatus[] =>
 
 /** In the gateway's order, then those that only the answer names. */
 export function joinSources(
-  statuses: readonly SourceStatus[],
+  statuses: readonly Omit<KnownSource, 'report'>[],
   reports: readonly SourceReport[],
 ): KnownSource[] {
   const known = statuses.map((status) => ({

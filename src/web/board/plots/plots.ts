@@ -1,4 +1,4 @@
-import type { SourceReport } from '../../common/source-report.ts'
+import type { SourceReport } from '../../../wire/source.ts'
 import { html } from '../../html.ts'
 import type { Listings } from '../data/use-listings.ts'
 import { isNarrow } from '../narrow.ts'
@@ -24,8 +24,5 @@ export function Plots({ listings }: { listings: Listings }) {
 const ownCount = (matched: number): SourceReport => ({
   registry: 'this Registry',
   state: 'loaded',
-  reason: null,
-  filters: [],
   matched,
-  ageSeconds: null,
 })

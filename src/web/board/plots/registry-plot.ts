@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import type { SourceReport } from '../../common/source-report.ts'
+import type { SourceReport } from '../../../wire/source.ts'
 import { strangerText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { Canvas, type Draw } from './canvas.ts'
@@ -8,7 +8,7 @@ type RegistryPlotProps = { sources: readonly SourceReport[] }
 
 /** Counts of the Registries themselves: copies count in each. */
 export function RegistryPlot({ sources }: RegistryPlotProps) {
-  const counted = useMemo(() => sources.filter(({ matched }) => matched !== null), [sources])
+  const counted = useMemo(() => sources.filter(({ matched }) => typeof matched === 'number'), [sources])
   const draw = useMemo(() => drawOf(counted), [counted])
   const uncounted = sources.length - counted.length
   return html`<figure class="plot">
