@@ -240,6 +240,9 @@ test.serial('validate agrees with a Registry where only the shape is known', asy
     ['"offer_resource":{"net":{"speed":null}},"demands":[{"arbiter":null}],"max_duration_seconds":null', 0],
     ['"offer_resource":{}', 0],
     ['"offer_resource":{"net":{"speed":"fast"}}', 65],
+    ['"offer_resource":[]', 65],
+    ['"demands":null', 65],
+    ['"max_duration_seconds":"3600"', 0],
   ] as const) {
     const file = temporaryFile(t, 'l.json', `{"listing_id":"x",${listing}}`)
     const runs = await Promise.all(

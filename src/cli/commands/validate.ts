@@ -1,7 +1,9 @@
 import { safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source-error.ts'
+import { EntrepotError } from '../../errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import { createShapeCheck, type ShapeCheck } from '../../registry/write/listing-shape.ts'
+import { validateListing } from '../../registry/write/validate.ts'
 import {
   addDiscovery,
   addRegistries,
@@ -10,26 +12,20 @@ import {
   JSON_OPTION,
   LISTING_FILE,
 } from '../command.ts'
-import { EXIT, type ExitCode } from '../exit-codes.ts'
+import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { type DraftListing, readListingFile } from '../listing-file.ts'
 import { print, printJson, printStatus } from '../output/terminal.ts'
 import { requestFilterSpec } from '../registries/filter-specs.ts'
+import { isUnauthorized } from '../registries/inspect-registry.ts'
 import {
   describeErrorResponse,
+  describeViolation,
   endpointUrl,
   type RegistryClient,
   readJsonObject,
+  violationsIn,
 } from '../registries/registry-client.ts'
 import { type JsonOptions, type Registry, selectRegistries } from '../registries/select-registries.ts'
-
-/** `valid` is `null` without a verdict. */
-type Finding = {
-  registry: string
-  listing_id: string
-  valid: boolean | null
-  errors: readonly JsonValue[]
-  failure?: string
-}
 
 export const validateCommand: CommandDefinition<JsonOptions> = {
   define: (command) =>
@@ -49,90 +45,83 @@ async function validate(
   const drafts = await readListingFile(terminal, file)
   const client = await openClient()
   const pairs = registries.flatMap((registry) => drafts.map((draft) => ({ registry, draft })))
-  const findings = await Promise.all(
+  const verdicts = await Promise.all(
     pairs.map(({ registry, draft }) => judge(client, registry, draft, discoveryTimeoutMs)),
   )
+  const findings: Finding[] = pairs.map(({ registry, draft }, n) => {
+    const { valid, errors = [], failure } = verdicts[n]!
+    return { registry: registry.url, listing_id: draft.listingId, valid, errors, ...(failure && { failure }) }
+  })
   if (options.json || !terminal.stdout.isTTY) await printJson(terminal, findings)
   else await print(terminal, findings.map(lines).join(''))
   for (const { registry, listing_id, failure } of findings)
     if (failure !== undefined) printStatus(terminal, `[registry] ${registry}: ${listing_id}: ${failure}`)
-  return exitCodeOf(findings)
+  if (findings.some(({ valid }) => valid === false)) return EXIT.badData
+  return combineExitCodes(verdicts.map(exitCodeOf), EXIT.noAnswer)
 }
+
+/** `valid` is `null` without a verdict. */
+type Verdict = {
+  valid: boolean | null
+  errors?: readonly JsonValue[]
+  failure?: string
+  isUnauthorized?: boolean
+}
+
+type Finding = Omit<Verdict, 'isUnauthorized'> & {
+  registry: string
+  listing_id: string
+  errors: readonly JsonValue[]
+}
+
+const exitCodeOf = ({ valid, isUnauthorized = false }: Verdict): ExitCode =>
+  valid === null ? exitCodeOfFailedRead(isUnauthorized) : EXIT.ok
 
 async function judge(
   client: RegistryClient,
   registry: Registry,
-  { listingId, members }: DraftListing,
+  { members }: DraftListing,
   timeoutMs: number,
-): Promise<Finding> {
-  const about = { registry: registry.url, listing_id: listingId }
+): Promise<Verdict> {
   const url = endpointUrl(registry, '/api/v1/listings/validate-publish')
   const body = `{${[...members].map(([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`
   try {
-    const reply = await client.send({ method: 'POST', url, key: registry.key, body, timeoutMs })
-    const { valid, errors } = readJsonObject(reply)
-    if (reply.status === 200 && typeof valid === 'boolean')
-      return { ...about, valid, errors: Array.isArray(errors) ? errors : [] }
-    if (reply.status === 404) return { ...about, ...(await judgeHere(client, registry, members, timeoutMs)) }
-    // Refusing the body's form is a verdict too.
-    if (reply.status === 422) return { ...about, valid: false, errors: [describeErrorResponse(reply)] }
-    return { ...about, valid: null, errors: [], failure: describeErrorResponse(reply) }
+    const response = await client.send({ method: 'POST', url, key: registry.key, body, timeoutMs })
+    if (response.status === 404) return await judgeByShape(client, registry, body, timeoutMs)
+    const { valid, errors } = readJsonObject(response)
+    if (response.status === 200 && typeof valid === 'boolean')
+      return { valid, errors: Array.isArray(errors) ? errors : [] }
+    if (response.status === 422) {
+      const violations = violationsIn(response)
+      return { valid: false, errors: violations.length > 0 ? violations : [describeErrorResponse(response)] }
+    }
+    return { valid: null, failure: describeErrorResponse(response), isUnauthorized: isUnauthorized(response) }
   } catch (cause) {
     if (!(cause instanceof SourceError)) throw cause
-    return { ...about, valid: null, errors: [], failure: `${cause.reason}: ${cause.message}` }
+    return { valid: null, failure: `${cause.reason}: ${cause.message}` }
   }
 }
 
-type Verdict = Pick<Finding, 'valid' | 'errors' | 'failure'>
-
-/** For a Registry without the route. */
-async function judgeHere(
+/** The Registry's own check, for one without the route. */
+async function judgeByShape(
   client: RegistryClient,
   registry: Registry,
-  members: DraftListing['members'],
+  body: string,
   timeoutMs: number,
 ): Promise<Verdict> {
-  const reply = await requestFilterSpec(client, registry, timeoutMs)
-  const { listing_shape: shape } = readJsonObject(reply)
-  if (reply.status !== 200 || !isJsonObject(shape))
-    return { valid: null, errors: [], failure: `tells no listing shape: ${describeErrorResponse(reply)}` }
-  const errors = violationsOf(shape, members)
-  return { valid: errors.length === 0, errors }
-}
-
-function lines({ registry, listing_id, valid, errors }: Finding): string {
-  const verdict = valid === null ? 'not checked' : valid ? 'valid' : 'not valid'
-  const details = errors.map((error) => `  ${typeof error === 'string' ? error : JSON.stringify(error)}`)
-  return [`${registry}  ${listing_id}  ${verdict}`, ...details].map((line) => `${safeText(line)}\n`).join('')
-}
-
-function exitCodeOf(findings: readonly Finding[]): ExitCode {
-  if (findings.some(({ valid }) => valid === false)) return EXIT.badData
-  const unheard = findings.filter(({ valid }) => valid === null)
-  if (unheard.length === 0) return EXIT.ok
-  if (unheard.length < findings.length) return EXIT.partial
-  return unheard.every(({ failure }) => /^HTTP 40[13]/.test(failure ?? ''))
-    ? EXIT.notAuthorized
-    : EXIT.noAnswer
-}
-
-const DEFAULTS = {
-  listing_id: '',
-  storefront_url: '',
-  offer_resource: {},
-  accepted_escrows: [],
-  demands: [],
-  max_duration_seconds: null,
-}
-
-/** @throws SourceError `bad_envelope` for a shape that is not a JSON Schema */
-export function violationsOf(shape: JsonObject, members: DraftListing['members']): string[] {
-  const given = Object.keys(DEFAULTS).flatMap((name) => {
-    const value = parseJson(members.get(name) ?? 'null')
-    return value === null ? [] : [[name, value] as const]
-  })
-  const candidate = { ...DEFAULTS, ...Object.fromEntries(given) }
-  return compile(shape)(candidate).map(({ path, message }) => `${path}: ${message}`)
+  const response = await requestFilterSpec(client, registry, timeoutMs)
+  const { listing_shape: shape } = readJsonObject(response)
+  if (response.status !== 200 || !isJsonObject(shape)) {
+    const failure = `no listing shape in its filter spec: ${describeErrorResponse(response)}`
+    return { valid: null, failure, isUnauthorized: isUnauthorized(response) }
+  }
+  try {
+    const { valid, errors } = validateListing(parseJson(body) as JsonObject, compile(shape))
+    return { valid, errors }
+  } catch (cause) {
+    if (!(cause instanceof EntrepotError)) throw cause
+    return { valid: false, errors: cause.errors.map(describeViolation) }
+  }
 }
 
 function compile(shape: JsonObject): ShapeCheck {
@@ -141,4 +130,10 @@ function compile(shape: JsonObject): ShapeCheck {
   } catch (cause) {
     throw new SourceError('bad_envelope', 'its listing shape is not a JSON Schema', { cause })
   }
+}
+
+function lines({ registry, listing_id, valid, errors }: Finding): string {
+  const verdict = valid === null ? 'not checked' : valid ? 'valid' : 'not valid'
+  const details = errors.map((error) => `  ${typeof error === 'string' ? error : JSON.stringify(error)}`)
+  return [`${registry}  ${listing_id}  ${verdict}`, ...details].map((line) => `${safeText(line)}\n`).join('')
 }

@@ -2,7 +2,12 @@ import { safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { isJsonObject, type JsonObject } from '../../json/value.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfStatus } from '../exit-codes.ts'
-import { type ApiResponse, describeErrorResponse, readJsonObject } from '../registries/registry-client.ts'
+import {
+  type ApiResponse,
+  describeErrorResponse,
+  describeViolation,
+  readJsonObject,
+} from '../registries/registry-client.ts'
 import { print, printJson, printStatus, type Terminal } from './terminal.ts'
 
 export type WriteResult = {
@@ -46,8 +51,7 @@ export async function printWriteResults(
 
 function warningsOf(answer: JsonObject | undefined): string[] {
   const warnings = answer?.warnings
-  if (!Array.isArray(warnings)) return []
-  return warnings.filter(isJsonObject).map(({ path, message }) => `${String(path)}: ${String(message)}`)
+  return Array.isArray(warnings) ? warnings.filter(isJsonObject).map(describeViolation) : []
 }
 
 const line = ({ registry, listing_id, outcome, error }: WriteResult, verb: string): string =>

@@ -45,14 +45,22 @@ export function readJsonObject(reply: Pick<ApiResponse, 'body'>): JsonObject {
 
 const MAX_QUOTED_CHARACTERS = 300
 
-export function describeErrorResponse(reply: ApiResponse): string {
-  const { detail, errors } = readJsonObject(reply)
-  const listed = Array.isArray(errors) ? errors.filter(isJsonObject) : []
-  const lines = listed.map(({ path, message }) => `${String(path)}: ${String(message)}`)
-  const said = typeof detail === 'string' ? detail : detail === undefined ? '' : JSON.stringify(detail)
-  const text = lines.length > 0 ? lines.join('; ') : said || reply.body.toString('utf8')
-  return `HTTP ${reply.status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`.trim()
+export function describeErrorResponse(response: ApiResponse): string {
+  const { detail = '' } = readJsonObject(response)
+  const listed = violationsIn(response).join('; ')
+  const text =
+    listed || (typeof detail === 'string' ? detail : JSON.stringify(detail)) || response.body.toString('utf8')
+  return `HTTP ${response.status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`.trim()
 }
+
+/** The `errors` of a problem, `path: message` each. */
+export function violationsIn(response: Pick<ApiResponse, 'body'>): string[] {
+  const { errors } = readJsonObject(response)
+  return Array.isArray(errors) ? errors.filter(isJsonObject).map(describeViolation) : []
+}
+
+export const describeViolation = ({ path, message }: { path?: unknown; message?: unknown }): string =>
+  `${String(path)}: ${String(message)}`
 
 /** @throws SourceError, or CliError for a status that is not a success */
 export async function sendOrFail(client: RegistryClient, request: ApiRequest): Promise<ApiResponse> {
