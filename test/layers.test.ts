@@ -42,6 +42,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'proxy-addr': ['http/middleware/rate-limit.ts'],
   helmet: ['http/'],
   undici: ['upstream/'],
+  ox: ['cli/signing/'],
   ioredis: ['store/redis/', 'cache/redis'],
   'node:sqlite': ['store/sqlite/'],
   pino: ['log.ts'],

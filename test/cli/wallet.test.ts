@@ -9,7 +9,7 @@ const terminal = {
   stderr: process.stderr,
 }
 
-test('signatures are those of the deployed protocol', async (t) => {
+test('wallet: signatures are those of the deployed protocol', async (t) => {
   const { address, sign } = await openWallet(terminal, undefined)
   t.is(address, '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc')
   t.is(
@@ -45,7 +45,7 @@ const SCRYPT = {
   version: 3,
 }
 
-test('a scrypt keystore opens with its passphrase only', (t) => {
+test('keystore: a scrypt file opens with its passphrase only', (t) => {
   const keystore = parseKeystore(SCRYPT, 'k.json')
   t.is(
     decryptKeystore(keystore, 'testpassword', 'k.json'),
@@ -54,25 +54,72 @@ test('a scrypt keystore opens with its passphrase only', (t) => {
   t.throws(() => decryptKeystore(keystore, 'testpassworD', 'k.json'), { message: /does not open/ })
 })
 
-test('scrypt parameters that OpenSSL refuses are a refusal of ours', (t) => {
-  const odd = { ...SCRYPT.crypto, kdfparams: { ...SCRYPT.crypto.kdfparams, n: 262144, r: 1 } }
-  const error = t.throws(() =>
-    decryptKeystore(parseKeystore({ version: 3, crypto: odd }, 'k.json'), 'x', 'k.json'),
+/** With n above 2^(16 r), which RFC 7914 does not allow and OpenSSL refuses. */
+const LARGE_N = {
+  crypto: {
+    cipher: 'aes-128-ctr',
+    ciphertext: '48aaaff1d94a5fa3fd22b793218eb6b6fc4c2c7a7a177175c2503e8d6c2d6478',
+    cipherparams: { iv: '07070707070707070707070707070707' },
+    kdf: 'scrypt',
+    kdfparams: {
+      dklen: 32,
+      n: 131072,
+      p: 1,
+      r: 1,
+      salt: '7b6358be40c7c00f284408bbe37ad9d0f78637376079e9a1140b1bcd680dd426',
+    },
+    mac: '4882e85d12a241de0839d8cba6f1b659d27235be582d36ce563bf09266d7cc65',
+  },
+  version: 3,
+}
+
+test('keystore: a file of an old wallet with n above 2^(16 r) opens', (t) => {
+  t.is(
+    decryptKeystore(parseKeystore(LARGE_N, 'k.json'), 'testpassword', 'k.json'),
+    '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
   )
+})
+
+test('keystore: spellings of other wallets are read (Crypto, 0x, upper case)', (t) => {
+  const { mac, ciphertext } = SCRYPT.crypto
+  const Crypto = { ...SCRYPT.crypto, mac: `0x${mac.toUpperCase()}`, ciphertext: `0x${ciphertext}` }
+  const keystore = parseKeystore({ version: 3, Crypto, address: '3c44' }, 'k.json')
+  t.notThrows(() => decryptKeystore(keystore, 'testpassword', 'k.json'))
+})
+
+const withParameters = (kdf: string, kdfparams: object): object => ({
+  version: 3,
+  crypto: { ...SCRYPT.crypto, kdf, kdfparams },
+})
+
+test('keystore: parameters that scrypt does not allow are an error of exit code 65', (t) => {
+  const odd = withParameters('scrypt', { ...SCRYPT.crypto.kdfparams, n: 4097 })
+  const error = t.throws(() => decryptKeystore(parseKeystore(odd, 'k.json'), 'x', 'k.json'))
+  t.like(error, { exitCode: 65 })
   t.regex(error.message, /k\.json: its scrypt parameters cannot be used/)
 })
 
-test('a keystore that asks for too much, or is none, is refused', (t) => {
-  const greedy = { ...SCRYPT.crypto, kdfparams: { ...SCRYPT.crypto.kdfparams, n: 2 ** 30 } }
-  const keystore = parseKeystore({ version: 3, crypto: greedy }, 'k.json')
-  t.throws(() => decryptKeystore(keystore, 'x', 'k.json'), { message: /more memory/ })
-  const rounds = { c: 1e9, prf: 'hmac-sha256', dklen: 32, salt: '00' }
+test('keystore: a file that costs gigabytes or minutes is refused before any work', (t) => {
+  const { kdfparams } = SCRYPT.crypto
+  const rounds = { prf: 'hmac-sha256', dklen: 32, salt: '00' }
+  for (const hostile of [
+    withParameters('scrypt', { ...kdfparams, n: 2 ** 30 }),
+    withParameters('scrypt', { ...kdfparams, n: 2 ** 20, r: 8, p: 64 }),
+    withParameters('scrypt', { ...kdfparams, n: 2, r: 1, p: 2 ** 20 }),
+    withParameters('pbkdf2', { ...rounds, c: 1e9 }),
+  ])
+    t.throws(() => parseKeystore(hostile, 'k.json'), { message: /k\.json .*kdfparams/ })
+})
+
+test('keystore: another file is refused', (t) => {
   for (const bad of [
+    null,
     {},
     { version: 3 },
     { version: 1, crypto: SCRYPT.crypto },
     { version: 3, crypto: { ...SCRYPT.crypto, cipher: 'aes-128-cbc' } },
-    { version: 3, crypto: { ...SCRYPT.crypto, kdf: 'pbkdf2', kdfparams: rounds } },
+    { version: 3, crypto: { ...SCRYPT.crypto, mac: 'ab' } },
+    withParameters('pbkdf2', SCRYPT.crypto.kdfparams),
   ])
-    t.throws(() => parseKeystore(bad, 'k.json'), { message: /no Ethereum keystore/ })
+    t.throws(() => parseKeystore(bad, 'k.json'), { message: /not an Ethereum keystore/ })
 })
