@@ -13,18 +13,7 @@ import { publish } from './publish.ts'
 import { read } from './read.ts'
 import { snapshot } from './snapshot.ts'
 import { stream } from './stream.ts'
-import { type Row, renderTable } from './table.ts'
-
-/** One claim about speed or size, and how to see whether it holds. */
-export type Bench = {
-  /** What `node bench/bench.ts NAME` calls it. */
-  name: string
-  /** The claim, in a line. */
-  what: string
-  /** Debian packages of programs of the same name that have to be on PATH. Without them the bench is skipped. */
-  needs?: readonly string[]
-  run: () => Promise<readonly Row[]>
-}
+import { type Bench, renderTable } from './table.ts'
 
 const BENCHES: readonly Bench[] = [
   index,

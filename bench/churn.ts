@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import type { Bench } from './bench.ts'
-import type { Row } from './table.ts'
+import type { Bench, Row } from './table.ts'
 
 /** The default of `[cache] max_bytes`: what garbage waits for collection is a constant, and more of a smaller cache. */
 const MAX_BYTES = 256 * 1024 * 1024

@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { generateOffers } from '../demo/offers.ts'
-import type { Bench } from './bench.ts'
 import { startEntrepot } from './children.ts'
-import type { Row } from './table.ts'
+import type { Bench, Row } from './table.ts'
 
 const RUNS = 15
 const REGISTRIES = 3

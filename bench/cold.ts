@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'undici'
-import type { Bench } from './bench.ts'
 import { type Child, startChild } from './children.ts'
 import { startGateway } from './start-gateway.ts'
-import type { Row } from './table.ts'
+import type { Bench, Row } from './table.ts'
 
 const LISTINGS = 200
 const CONNECTIONS = 4

@@ -2,10 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Bench } from './bench.ts'
 import { startChild } from './children.ts'
 import { startGateway } from './start-gateway.ts'
-import type { Row } from './table.ts'
+import type { Bench, Row } from './table.ts'
 
 const UPSTREAMS = 20
 const LISTINGS = 200

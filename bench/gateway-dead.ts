@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { Bench } from './bench.ts'
 import { type Child, startChild, startEntrepot } from './children.ts'
-import type { Row } from './table.ts'
+import type { Bench, Row } from './table.ts'
 
 const UPSTREAMS = 5
 const LISTINGS = 50

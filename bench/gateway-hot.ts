@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { generateOffers } from '../demo/offers.ts'
 import { Seller } from '../demo/seller.ts'
-import type { Bench } from './bench.ts'
 import { type Child, startEntrepot, startPlainServer } from './children.ts'
 import { compare } from './load.ts'
-import type { Row } from './table.ts'
+import type { Bench, Row } from './table.ts'
 
 const UPSTREAMS = 5
 const LISTINGS = 100

@@ -5,7 +5,6 @@ import type { FilterSpec } from '../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
 import { parseCriteria } from '../src/filter-spec/parameters.ts'
 import { type IndexEntry, type IndexQuery, ListingIndex } from '../src/listing-index/listing-index.ts'
-import type { Bench } from './bench.ts'
 import {
   favouring,
   GPU_COUNTS,
@@ -17,7 +16,7 @@ import {
   randomFrom,
   TOKENS,
 } from './generate-listings.ts'
-import type { Row } from './table.ts'
+import type { Bench, Row } from './table.ts'
 
 const LISTINGS = 1_000_000
 const QUERIES = 2_000

@@ -1,7 +1,7 @@
-import type { Bench } from './bench.ts'
 import { startEntrepot } from './children.ts'
 import { fillStore } from './fill-store.ts'
 import { benchStores } from './stores.ts'
+import type { Bench } from './table.ts'
 
 const LISTINGS = 1_000_000
 const BUDGET: Readonly<Record<string, string>> = { SQLite: '100,000', Redis: '60,000' }

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import type { Bench } from './bench.ts'
 import { startChild, startEntrepot } from './children.ts'
 import { publishAtFullSpeed } from './publishing.ts'
 import { benchStores } from './stores.ts'
+import type { Bench } from './table.ts'
 
 const run = promisify(execFile)
 

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { createRecoverPool } from '../src/registry/signature/recover-pool.ts'
-import type { Bench } from './bench.ts'
 import { startEntrepot } from './children.ts'
 import { publishAtFullSpeed } from './publishing.ts'
 import { benchStores } from './stores.ts'
-import type { Row } from './table.ts'
+import type { Bench, Row } from './table.ts'
 
 const SECONDS = 6
 const WARM_UP_SECONDS = 2

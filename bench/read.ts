@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { generateOffers } from '../demo/offers.ts'
 import { Seller } from '../demo/seller.ts'
-import type { Bench } from './bench.ts'
 import { startEntrepot, startPlainServer } from './children.ts'
 import { compare } from './load.ts'
-import type { Row } from './table.ts'
+import type { Bench, Row } from './table.ts'
 
 const LISTINGS = 500
 const PATH = '/listings?gpu_model=H200&limit=50'

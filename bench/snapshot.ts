@@ -9,10 +9,9 @@ import { parseCriteria } from '../src/filter-spec/parameters.ts'
 import { createReadPage } from '../src/gateway/pages.ts'
 import { SnapshotPuller } from '../src/upstream/snapshot/puller.ts'
 import { SnapshotSource } from '../src/upstream/snapshot/snapshot-source.ts'
-import type { Bench } from './bench.ts'
 import { generateListings, randomFrom } from './generate-listings.ts'
 import { askedFilters } from './index.ts'
-import type { Row } from './table.ts'
+import type { Bench, Row } from './table.ts'
 
 const UPSTREAMS = 20
 const LISTINGS = 10_000

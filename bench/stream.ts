@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Bench } from './bench.ts'
 import { startEntrepot } from './children.ts'
 import { fillStore } from './fill-store.ts'
+import type { Bench } from './table.ts'
 
 /** Half of the listings stand in the gateway's own Registry, half in a snapshot of another. */
 const LISTINGS = 100_000

@@ -1,6 +1,17 @@
 /** What one line of a table says, by column. */
 export type Row = Readonly<Record<string, string | number>>
 
+/** One claim about speed or size, and how to see whether it holds. */
+export type Bench = {
+  /** What `node bench/bench.ts NAME` calls it. */
+  name: string
+  /** The claim, in a line. */
+  what: string
+  /** Debian packages of programs of the same name that have to be on PATH. Without them the bench is skipped. */
+  needs?: readonly string[]
+  run: () => Promise<readonly Row[]>
+}
+
 /** Plain text, columns aligned: words to the left, numbers to the right. Columns come in the order they are met. */
 export function renderTable(rows: readonly Row[]): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]

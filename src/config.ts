@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { environment as processEnvironment } from './config/environment.ts'
+import { type Environment, environment as processEnvironment } from './config/environment.ts'
 import { type GatewayFile, parseGatewayFile } from './config/gateway-file.ts'
 import { withSecretFiles } from './config/secret-files.ts'
-import { type Environment, readEnvironment, type Settings } from './config/settings.ts'
+import { readEnvironment, type Settings } from './config/settings.ts'
 import { ConfigError, type Violation } from './errors.ts'
 
 /** All settings, checked and frozen. Meanings and defaults: docs/contract.md#1-settings. */

@@ -129,6 +129,27 @@ test('rooms of L2, of L3 and of L4 never import each other', (t) => {
 /** They run in browsers as they are: no Node in them, and no package. */
 const PURE = ['web/', 'presentation/', 'domain/', 'json/', 'wire/']
 
+test('no files import each other in a circle, types included', (t) => {
+  const everywhere = globSync('{src,test,bench}/**/*.ts')
+  const targets = new Map(
+    everywhere.map((file) => [file, importedBy(file).filter((other) => everywhere.includes(other))]),
+  )
+  // A file whose imports all lie on no circle lies on none either.
+  for (let count = -1; count !== targets.size; ) {
+    count = targets.size
+    for (const [file, others] of targets)
+      if (!others.some((other) => targets.has(other))) targets.delete(file)
+  }
+  t.deepEqual([...targets.keys()], [])
+})
+
+function importedBy(file: string): string[] {
+  const specifiers = readFileSync(file, 'utf8').matchAll(
+    /(?:\bfrom|\bimport\(|^import)\s*['"](\.[^'"]+)['"]/gm,
+  )
+  return [...specifiers].map(([, specifier]) => normalize(join(dirname(file), specifier!)))
+}
+
 test('what the pages load is of pure rooms', (t) => {
   const impure = local.filter((one) => one.file.startsWith('web/') && !one.isType && !isIn(target(one), PURE))
   t.deepEqual(impure, [])

@@ -1,5 +1,5 @@
 import type { Violation } from '../errors.ts'
-import type { Environment } from './settings.ts'
+import type { Environment } from './environment.ts'
 
 const VARIABLE = /\$\{([^}]*)\}/g
 

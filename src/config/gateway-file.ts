@@ -4,8 +4,8 @@ import { parse } from 'smol-toml'
 import { z } from 'zod'
 import { UPSTREAM_KINDS, UPSTREAM_MODES, type UpstreamOptions } from '../domain/upstream.ts'
 import type { Violation } from '../errors.ts'
+import type { Environment } from './environment.ts'
 import { expandVariables } from './expand.ts'
-import type { Environment } from './settings.ts'
 
 export type GatewayFile = {
   gateway: { id: string; budgetMs: number; schema: string | null }

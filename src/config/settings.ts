@@ -1,7 +1,6 @@
 import type { Violation } from '../errors.ts'
+import type { Environment } from './environment.ts'
 import { readTracing, type TracingSettings } from './tracing.ts'
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]

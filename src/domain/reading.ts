@@ -1,8 +1,8 @@
+import type { Breaker } from './breaker.ts'
 import type { CacheDecision } from './freshness.ts'
 import type { MissingSource } from './missing-source.ts'
 import type { ListingQuery } from './query.ts'
 import type { SourceReason } from './source-reason.ts'
-import type { SourceDetails } from './source-status.ts'
 import type { Micros } from './timestamp.ts'
 
 export type Item = {
@@ -95,7 +95,7 @@ export type NamedSource = {
   /** The lowest number wins when sources have copies of a listing. */
   priority: number
   read: Source
-  breaker?: () => SourceDetails['breaker']['state']
+  breaker?: () => Breaker['state']
   /** The publisher's storefront; `undefined` for an unknown publisher. Absent where a source never knows. */
   storefrontOf?: (publisher: string) => string | null | undefined
   /** Whether a listing may repeat: a gateway's pages by cursor repeat one whose copies are far apart. */

@@ -1,3 +1,4 @@
+import type { Breaker } from './breaker.ts'
 import type { MissingSource } from './missing-source.ts'
 import type { SourceMode, Visibility } from './reading.ts'
 import type { SourceReason } from './source-reason.ts'
@@ -22,7 +23,7 @@ export type SourceStatus = {
 
 /** For the operator only. */
 export type SourceDetails = SourceStatus & {
-  breaker: { state: 'closed' | 'open' | 'half_open'; failuresInARow: number; retryAt: number | null }
+  breaker: Pick<Breaker, 'state' | 'failuresInARow' | 'retryAt'>
   cache: { fresh: number; stale: number; miss: number; bytes: number }
   calls: {
     made: number

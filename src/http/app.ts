@@ -1,6 +1,5 @@
 import Router, { type RouterMiddleware } from '@koa/router'
 import Koa from 'koa'
-import type { Reader } from '../domain/api-key.ts'
 import { EntrepotError } from '../errors.ts'
 import { decodeQuery } from '../filter-spec/query-string.ts'
 import type { Logger } from '../log.ts'
@@ -12,11 +11,11 @@ import type { RateLimit } from './middleware/rate-limit.ts'
 import { logRequests } from './middleware/request-log.ts'
 import { traceOf as traceOfHeaders } from './middleware/tracing.ts'
 import type { ResponseCache } from './response-cache.ts'
-import type { Gate, HandlerResponse, RequestContext, Route } from './route.ts'
+import type { Authorize, HandlerResponse, RequestContext, Route } from './route.ts'
 
-export type AppOptions = {
+type AppOptions = {
   routes: readonly Route[]
-  authorize: (gate: Gate, authorization: string | undefined) => Reader
+  authorize: Authorize
   log: Logger
   responseCache: ResponseCache
   rateLimit: RateLimit

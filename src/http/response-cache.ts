@@ -1,10 +1,10 @@
 import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import type { Reader } from '../domain/api-key.ts'
-import type { AppOptions } from './app.ts'
 import type { CountResponse } from './metrics/request-metrics.ts'
 import type { RateLimit } from './middleware/rate-limit.ts'
 import { requestIdOf } from './middleware/request-log.ts'
+import type { Authorize } from './route.ts'
 
 type CachedResponse = {
   /** Names and values in turn; the last value is the request's id. */
@@ -16,7 +16,9 @@ type CachedResponse = {
   refresh: PendingRefresh | null
 }
 
-type CacheOptions = Pick<AppOptions, 'authorize' | 'rateLimit'> & {
+type CacheOptions = {
+  authorize: Authorize
+  rateLimit: RateLimit
   counter: (request: IncomingMessage, status: number) => CountResponse
   /** Counts a request until its response is sent or its connection closes. */
   observe?: (request: IncomingMessage, response: ServerResponse) => void
@@ -140,7 +142,7 @@ function detached(body: Buffer): Buffer {
 }
 
 /** `null` if the gate refuses: the application answers then. */
-function readerOf(request: IncomingMessage, authorize: AppOptions['authorize']): Reader | null {
+function readerOf(request: IncomingMessage, authorize: Authorize): Reader | null {
   try {
     return authorize('read', request.headers.authorization)
   } catch {

@@ -42,6 +42,8 @@ export type IntegerParameter = RouteParameter & {
 /** The required credential: docs/protocol.md#2-api-keys. */
 export type Gate = 'none' | 'read' | 'write' | 'admin'
 
+export type Authorize = (gate: Gate, authorization: string | undefined) => Reader
+
 export type RequestContext = {
   /** As sent, a trailing slash included. */
   path: string

@@ -1,6 +1,17 @@
 import fc from 'fast-check'
 import { jsonObjectText, jsonText } from '../helpers/json-text.ts'
-import type { FuzzRequest } from './requests.ts'
+
+/** One request as it is sent; `template` names the route it was made for, where it was made for one. */
+export type FuzzRequest =
+  | {
+      kind: 'http'
+      method: string
+      path: string
+      headers: Record<string, string>
+      body: Buffer | null
+      template: string | null
+    }
+  | { kind: 'raw'; bytes: Buffer }
 
 const AGENT = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
 

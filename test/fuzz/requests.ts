@@ -1,19 +1,7 @@
 import fc from 'fast-check'
 import type { OpenApiDocument } from '../../src/http/docs/openapi.ts'
 import { jsonObjectText, jsonText } from '../helpers/json-text.ts'
-import { agentRequests } from './messages.ts'
-
-/** One request as it is sent; `template` names the route it was made for, where it was made for one. */
-export type FuzzRequest =
-  | {
-      kind: 'http'
-      method: string
-      path: string
-      headers: Record<string, string>
-      body: Buffer | null
-      template: string | null
-    }
-  | { kind: 'raw'; bytes: Buffer }
+import { agentRequests, type FuzzRequest } from './messages.ts'
 
 /** What makes requests go deeper than the front door. */
 export type Seeds = {

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
+import type { Environment } from '../../config/environment.ts'
 import { readSecretFile } from '../../config/secret-files.ts'
-import type { Environment } from '../../config/settings.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { ConfigError, type Violation } from '../../errors.ts'
 import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'smol-toml'
-import type { Environment } from '../../config/settings.ts'
+import type { Environment } from '../../config/environment.ts'
 import type { Violation } from '../../errors.ts'
 import { isJsonObject } from '../../json/value.ts'
 
