@@ -15,7 +15,7 @@ try {
     await page.getByLabel('Reader key').fill(market.readerKey)
     await page.keyboard.press('Enter')
     await page.locator('.source', { hasText: 'curated' }).waitFor()
-    await page.getByRole('button', { name: 'Read all' }).click()
+    await page.getByRole('button', { name: 'Load all' }).click()
     await page.getByText(/^Of all/).waitFor()
     await page.locator('.canvas canvas').nth(1).waitFor()
     if (colorScheme === 'dark') await page.getByRole('button', { name: '8 × H200' }).first().click()

@@ -8,8 +8,8 @@ import { ALICE, publish, publishBody } from '../helpers/seller.ts'
 
 const KEY = 'k'.repeat(43)
 
-/** A foreign origin with an empty page; its `/frame` frames the URL that it is given. */
-async function startStranger(t: ExecutionContext): Promise<string> {
+/** A foreign origin with an empty page; its `/frame` frames the URL of its parameter. */
+async function startForeignOrigin(t: ExecutionContext): Promise<string> {
   const server = createServer(({ url = '/' }, response) => {
     const framed = new URL(url, 'http://x').searchParams.get('url')
     response.writeHead(200, { 'Content-Type': 'text/html' })
@@ -23,7 +23,7 @@ async function startStranger(t: ExecutionContext): Promise<string> {
   return `http://localhost:${(server.address() as AddressInfo).port}`
 }
 
-test('in a browser, a page of another origin reads and publishes with a key, and cannot frame ours', async (t) => {
+test('browser: another origin reads and publishes with a key, and cannot frame pages', async (t) => {
   t.timeout(600_000, 'Chromium may have to be installed')
   const { url } = await startRegistry(t, {
     environment: {
@@ -33,14 +33,14 @@ test('in a browser, a page of another origin reads and publishes with a key, and
     },
   })
   await publish(url, ALICE, { listing_id: 'there' }, { headers: { Authorization: `Bearer ${KEY}` } })
-  const stranger = await startStranger(t)
+  const foreign = await startForeignOrigin(t)
   const browser = await startChromium()
   t.teardown(() => browser.close())
   const page = await browser.newPage()
-  await page.goto(stranger)
+  await page.goto(foreign)
 
-  /** What a script of that page is given; `null` where the browser gives it nothing. */
-  const ask = (path: string, init: object) =>
+  /** The answer as a script of that page sees it; `null` where the browser blocks it. */
+  const fetchFrom = (path: string, init: object) =>
     page.evaluate(
       ([at, how]) =>
         fetch(at, how as RequestInit).then(
@@ -54,21 +54,21 @@ test('in a browser, a page of another origin reads and publishes with a key, and
       [`${url}${path}`, init] as const,
     )
   const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' }
-  const read = await ask('/listings', { headers })
+  const read = await fetchFrom('/listings', { headers })
   t.is(read?.status, 200)
   t.is(read?.body.count, 1)
-  const refused = await ask('/listings', {})
-  t.is(refused?.status, 401, 'a refusal can be read, too')
+  const refused = await fetchFrom('/listings', {})
+  t.is(refused?.status, 401, 'a refusal is readable, too')
   t.is(refused?.body.detail, 'API key required')
   const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'from-elsewhere' }))
-  t.is((await ask('/listings', { method: 'POST', headers, body }))?.status, 201)
+  t.is((await fetchFrom('/listings', { method: 'POST', headers, body }))?.status, 201)
   t.is(
-    await ask('/listings', { headers, credentials: 'include' }),
+    await fetchFrom('/listings', { headers, credentials: 'include' }),
     null,
     'never with the browser’s credentials',
   )
 
-  await page.goto(`${stranger}/frame?url=${encodeURIComponent(`${url}/docs`)}`)
+  await page.goto(`${foreign}/frame?url=${encodeURIComponent(`${url}/docs`)}`)
   const [, frame] = page.frames()
   t.is(await frame?.locator('details').count(), 0)
   await page.goto(`${url}/docs`)

@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs'
 import type { ExecutionContext } from 'ava'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 
-/** A page under watch. */
+/** A page that records its faults. */
 export type WatchedPage = Page & {
-  /** What has happened that never should: scripts that broke, dialogs, blocked loads, requests to other hosts. */
+  /** Script errors, dialogs, blocked loads and requests to other hosts. */
   faults: string[]
   /** Milliseconds of the longest task on the page's thread since it began, or since the last call. */
   longestTask: () => Promise<number>
 }
 
-/** For what should happen at once, on a machine that is busy with other tests. */
-const PATIENCE_MS = 15_000
+/** Generous, because other tests share the machine. */
+const TIMEOUT_MS = 15_000
 
 /** Runs in the page before its own scripts. */
 const WATCH = `
@@ -22,7 +22,7 @@ const WATCH = `
     .observe({ type: 'longtask', buffered: true })
 `
 
-/** A status that the page handles; the browser notes it all the same. */
+/** A status that the page handles; the browser logs it all the same. */
 const HANDLED = /^Failed to load resource: the server responded with a status of/
 
 /** Opens an address in a context of its own, closed when the test ends. */
@@ -34,7 +34,7 @@ export async function openWatched(
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
   t.teardown(() => context.close())
-  context.setDefaultTimeout(PATIENCE_MS)
+  context.setDefaultTimeout(TIMEOUT_MS)
   const page = await context.newPage()
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(`error: ${error.stack ?? error.message}`))
@@ -55,13 +55,13 @@ export async function openWatched(
   return Object.assign(page, { faults, longestTask })
 }
 
-/** For people to look at, in `test/artifacts/`, which git ignores. */
+/** A screenshot in `test/artifacts/`, which git ignores. */
 export const shoot = (page: Page, name: string): Promise<unknown> =>
   page.screenshot({ path: `test/artifacts/${name}.png` })
 
 const AXE = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
-/** What axe-core finds serious or critical, as text; none is the aim. */
+/** Findings of axe-core that are serious or critical, as text. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(AXE)
   const { violations } = (await page.evaluate('axe.run(document)')) as {

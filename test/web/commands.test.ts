@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import test from 'ava'
 import fc from 'fast-check'
 import {
-  curlCommand,
   curlListing,
+  curlListings,
   listingCommand,
   listingsCommand,
   shellQuote,
@@ -15,7 +15,7 @@ import { CLI, runShell } from '../helpers/run-cli.ts'
 
 const BASE = 'https://market.example/hub/'
 
-/** What a POSIX shell makes of a command: its words. */
+/** The words that a POSIX shell makes of a command. */
 const wordsOf = (command: string): string[] =>
   execFileSync('sh', ['-c', `print() { for word; do printf '%s\\0' "$word"; done; }; print ${command}`], {
     encoding: 'utf8',
@@ -29,7 +29,7 @@ const text = fc.string({
   maxLength: 30,
 })
 
-test('quoted, any text is one word for a POSIX shell, and that text', (t) => {
+test('shell quoting: any text stays one word, unchanged', (t) => {
   fc.assert(
     fc.property(fc.array(text, { minLength: 1, maxLength: 40 }), (texts) => {
       t.deepEqual(wordsOf(texts.map(shellQuote).join(' ')), texts)
@@ -38,10 +38,10 @@ test('quoted, any text is one word for a POSIX shell, and that text', (t) => {
   )
 })
 
-test('the curl command asks the same question, whatever is in it', (t) => {
+test('curl command: requests exactly the query, whatever its values', (t) => {
   fc.assert(
     fc.property(fc.array(fc.tuple(text, text), { maxLength: 5 }), fc.boolean(), (query, hasKey) => {
-      const words = wordsOf(curlCommand(BASE, query, hasKey))
+      const words = wordsOf(curlListings(BASE, query, hasKey))
       const url = new URL(words.at(-1)!)
       t.is(url.origin + url.pathname, `${BASE}listings`)
       t.deepEqual([...url.searchParams], query)
@@ -51,7 +51,7 @@ test('the curl command asks the same question, whatever is in it', (t) => {
   )
 })
 
-test('the command line gets the same filters, and what it asks in its own way is left to it', (t) => {
+test('command line: has the same filters, without parameters of the gateway', (t) => {
   const query = [
     ['gpu_model', "in:[H100,it's]"],
     ['status', ''],
@@ -72,16 +72,16 @@ test('the command line gets the same filters, and what it asks in its own way is
   ])
 })
 
-test('no command line holds characters that act on a terminal when they are pasted', (t) => {
+test('command line: none for values with terminal control characters', (t) => {
   for (const value of ['\u001b[201~', 'a\nb', '\u202e', '\u0000']) {
     t.is(listingsCommand(BASE, [['region', value]]), null)
     t.is(listingCommand(BASE, { id: value, registry: null }), null)
-    t.regex(curlCommand(BASE, [['region', value]], false), /^[\x20-\x7e]+$/)
+    t.regex(curlListings(BASE, [['region', value]], false), /^[\x20-\x7e]+$/)
     t.regex(curlListing(BASE, { id: value, registry: value }, false), /^[\x20-\x7e]+$/)
   }
 })
 
-test('one listing is asked of the source that has it, even where that is a gateway', (t) => {
+test('commands: one listing comes from its source at the gateway', (t) => {
   t.is(
     curlListing(BASE, { id: 'a/b', registry: 'eu/curated' }, false),
     `curl -g '${BASE}listings/a%2Fb?registry=eu'`,
@@ -92,7 +92,7 @@ test('one listing is asked of the source that has it, even where that is a gatew
   )
 })
 
-test('the commands, pasted into a shell, print what the board shows', async (t) => {
+test('commands: pasted into a shell, they print what the board shows', async (t) => {
   const region = "it's a $(place) in `town`"
   const registry = await openMarket(t)
   for (const [id, place] of [
@@ -118,7 +118,7 @@ test('the commands, pasted into a shell, print what the board shows', async (t) 
   const query = [['region', region]] as const
   const odd = { id: '-r', registry: 'far' }
   t.deepEqual(idsOf(JSON.parse(await cli(listingsCommand(base, query)))), ['-r', 'there'])
-  t.deepEqual(idsOf((await curl(curlCommand(base, query, false))).items), ['-r', 'there'])
+  t.deepEqual(idsOf((await curl(curlListings(base, query, false))).items), ['-r', 'there'])
   t.is(JSON.parse(await cli(listingCommand(base, odd))).listing_id, '-r')
   t.is((await curl(curlListing(base, odd, false))).listing.listing_id, '-r')
 })

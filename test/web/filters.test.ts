@@ -4,22 +4,23 @@ import { readFilterSpec } from '../../src/filter-spec/load.ts'
 import { parseTest } from '../../src/filter-spec/parse-test.ts'
 import { renderFilterSpec } from '../../src/filter-spec/wire.ts'
 import { parseJson } from '../../src/json/value.ts'
-import { type Control, controlsOf } from '../../src/web/board/filters/controls.ts'
 import {
-  isShowable,
+  type Control,
+  canShow,
+  controlsOf,
   readChoices,
-  readNone,
+  readExclusions,
   readRange,
   writeChoices,
-  writeNone,
+  writeExclusions,
   writeRange,
-} from '../../src/web/board/filters/filter-value.ts'
+} from '../../src/web/board/filters/controls.ts'
 
 const spec = readFilterSpec('config/filter-spec.yaml')
 const controls = controlsOf(parseJson(renderFilterSpec(spec)))
 const control = (name: string): Control => controls.find((one) => one.name === name)!
 
-test('every filter of our vocabulary has a control that fits it', (t) => {
+test('controls: every filter of our vocabulary has one of the right kind', (t) => {
   t.deepEqual(
     controls.map(({ name }) => name),
     [...spec.filters.keys()],
@@ -33,7 +34,7 @@ test('every filter of our vocabulary has a control that fits it', (t) => {
   t.like(control('has_oracle'), { kind: 'presence' })
 })
 
-test('what only upstreams declare names them; a hostile spec makes controls, not trouble', (t) => {
+test('controls: name the Registries of foreign filters, accept a malformed spec', (t) => {
   const [foreign, odd] = controlsOf(
     parseJson(
       '{"filters":[{"name":"colour","path":"$.x","op":"in","value_type":"string","registries":["east"]},7]}',
@@ -50,15 +51,15 @@ test('what only upstreams declare names them; a hostile spec makes controls, not
     t.notThrows(() => controlsOf(parseJson(body)))
 })
 
-test('what a control writes is what the vocabulary reads, and shows again', (t) => {
+test('controls: the vocabulary reads what they write, and they show it again', (t) => {
   const choices = control('gpu_model').choices
   fc.assert(
     fc.property(fc.subarray([...choices], { minLength: 1 }), (chosen) => {
       const value = writeChoices(chosen)!
-      const asked = parseTest(spec.filters.get('gpu_model')!, value)
-      t.deepEqual(asked, { op: 'in', values: new Set(chosen) })
+      const parsed = parseTest(spec.filters.get('gpu_model')!, value)
+      t.deepEqual(parsed, { op: 'in', values: new Set(chosen) })
       t.deepEqual(readChoices(value), chosen)
-      t.true(isShowable(control('gpu_model'), value))
+      t.true(canShow(control('gpu_model'), value))
     }),
   )
   const end = fc.option(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map(String), { nil: '' })
@@ -66,26 +67,26 @@ test('what a control writes is what the vocabulary reads, and shows again', (t) 
     fc.property(end, end, (low, high) => {
       const value = writeRange({ low, high }, 'lower_bound')
       fc.pre(value !== null)
-      const asked = parseTest(spec.filters.get('vcpu_count_min')!, value)
-      if (asked.op !== 'range') throw new Error(`${value} asks for no range`)
+      const parsed = parseTest(spec.filters.get('vcpu_count_min')!, value)
+      if (parsed.op !== 'range') throw new Error(`${value} is not a range`)
       t.deepEqual(
-        [asked.low, asked.high].map((bound) => String(bound?.value ?? '')),
+        [parsed.low, parsed.high].map((bound) => String(bound?.value ?? '')),
         [low, high],
       )
       t.deepEqual(readRange(value, 'lower_bound'), { low, high })
     }),
   )
-  t.is(writeNone('0xa, 0xb,'), 'not_in:[0xa,0xb]')
-  t.is(readNone('not_in:[0xa,0xb]'), '0xa, 0xb')
-  t.is(writeNone(' , '), null)
+  t.is(writeExclusions('0xa, 0xb,'), 'not_in:[0xa,0xb]')
+  t.is(readExclusions('not_in:[0xa,0xb]'), '0xa, 0xb')
+  t.is(writeExclusions(' , '), null)
 })
 
-test('a value that its control cannot show is edited as it stands', (t) => {
-  t.false(isShowable(control('gpu_model'), 'Unheard Of'))
-  t.false(isShowable(control('vcpu_count_min'), 'range:(1,2)'))
-  t.true(isShowable(control('vcpu_count_min'), 'range:(,2]'))
-  t.false(isShowable(control('static_ip'), 'yes'))
-  t.false(isShowable(control('has_oracle'), 'exists:1'))
-  t.false(isShowable(control('token_exclude'), '0xa'))
-  t.true(isShowable(control('region'), 'in:[a,b]'))
+test('controls: recognise values that they cannot show', (t) => {
+  t.false(canShow(control('gpu_model'), 'Unheard Of'))
+  t.false(canShow(control('vcpu_count_min'), 'range:(1,2)'))
+  t.true(canShow(control('vcpu_count_min'), 'range:(,2]'))
+  t.false(canShow(control('static_ip'), 'yes'))
+  t.false(canShow(control('has_oracle'), 'exists:1'))
+  t.false(canShow(control('token_exclude'), '0xa'))
+  t.true(canShow(control('region'), 'in:[a,b]'))
 })

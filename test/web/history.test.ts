@@ -25,7 +25,7 @@ const source = (
 const samplesOf = (...polls: SourceDetailsJson[][]) =>
   polls.reduce((history, poll) => addPoll(history, poll), NO_HISTORY).samples
 
-test('a sample is what happened between two polls', (t) => {
+test('poll history: a sample is the difference of two polls', (t) => {
   const samples = samplesOf(
     [source('a', 10, 1000, 5, 5)],
     [source('a', 14, 1200, 8, 6)],
@@ -37,19 +37,19 @@ test('a sample is what happened between two polls', (t) => {
   ])
 })
 
-test('counts that went back, as after a restart or from another replica, are no sample', (t) => {
+test('poll history: counts that fall, as after a restart, give no sample', (t) => {
   t.deepEqual(samplesOf([source('a', 10, 1000)], [source('a', 2, 40)]).get('a'), [
     { latencyMs: null, hitRate: null },
   ])
 })
 
-test('a source that is gone is forgotten, and one that comes begins anew', (t) => {
+test('poll history: drops removed sources and starts new ones', (t) => {
   const samples = samplesOf([source('a', 1, 1)], [source('b', 1, 1)], [source('b', 2, 3)])
   t.deepEqual([...samples.keys()], ['b'])
   t.deepEqual(samples.get('b'), [{ latencyMs: 2, hitRate: null }])
 })
 
-test('no more is held than is drawn', (t) => {
+test('poll history: holds as many samples as are drawn', (t) => {
   const polls = Array.from({ length: MAX_SAMPLES + 20 }, (_, n) => [source('a', n, n)])
   t.is(samplesOf(...polls).get('a')?.length, MAX_SAMPLES)
 })

@@ -16,7 +16,7 @@ test.before(async (t) => {
 })
 test.after.always(() => browser?.close())
 
-/** The page in a tab of its own, and whatever it complained of, beyond what the gateway has refused or has not. */
+/** The page in a tab of its own, and its errors apart from statuses 401 and 404. */
 async function openPage(t: ExecutionContext, url: string): Promise<{ page: Page; faults: string[] }> {
   const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
   t.teardown(() => context.close())
@@ -45,7 +45,7 @@ async function open(t: ExecutionContext, url: string) {
 const readsWith = async ({ get }: RunningService, key: string): Promise<number> =>
   (await get('/listings', { Authorization: `Bearer ${key}` })).status
 
-/** What axe-core finds that is serious or worse. */
+/** Findings of axe-core that are serious or critical. */
 async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
   const { violations } = (await page.evaluate('axe.run(document)')) as AxeResults
@@ -54,10 +54,10 @@ async function seriousFindings(page: Page): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
 }
 
-test.serial('a key lives: minted, seen once, used for a read, revoked, refused', async (t) => {
+test.serial('operator page: a key is minted, shown once, used, revoked and refused', async (t) => {
   const service = await startRegistry(t, { environment })
   const { page, faults } = await open(t, service.url)
-  await page.getByLabel('For whom').fill('alice <b>')
+  await page.getByLabel('Name', { exact: true }).fill('alice <b>')
   await page.getByRole('button', { name: 'Mint a key' }).click()
   const raw = await page.getByLabel('The raw key').inputValue()
   t.true(raw.length >= 32)
@@ -68,25 +68,25 @@ test.serial('a key lives: minted, seen once, used for a read, revoked, refused',
 
   await page.getByRole('button', { name: 'Done' }).click()
   await page.getByLabel('The raw key').waitFor({ state: 'detached' })
-  t.false(await holds(page, raw), 'the raw key is nowhere any more')
+  t.false(await holds(page, raw), 'the raw key is gone')
   await page.reload()
   const row = page.getByRole('row', { name: /alice <b>/ })
   await row.waitFor()
-  t.false(await holds(page, raw), 'and does not come back')
+  t.false(await holds(page, raw), 'the raw key does not come back')
 
   await row.getByRole('button', { name: /^Revoke/ }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByRole('button', { name: 'Keep it' }).click()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
   await dialog.waitFor({ state: 'detached' })
   t.is(await readsWith(service, raw), 200)
   await row.getByRole('button', { name: /^Revoke/ }).click()
-  await dialog.getByRole('button', { name: 'Revoke it' }).click()
+  await dialog.getByRole('button', { name: 'Revoke key' }).click()
   await page.getByText(/is revoked/).waitFor()
   t.is(await readsWith(service, raw), 401)
   t.deepEqual(faults, [])
 })
 
-/** Whether a text stands in the page, its fields, its address or the storage of its browser. */
+/** Whether the page, its fields, its address or the browser's storage hold a text. */
 const holds = async (page: Page, text: string): Promise<boolean> =>
   ((await page.evaluate(HOLDINGS)) as string).includes(text)
 
@@ -100,12 +100,12 @@ const HOLDINGS = `[
   ...[...document.querySelectorAll('input')].map(({ value }) => value),
 ].join(' ')`
 
-test.serial('a wrong key is told plainly, and so is an interface that is closed', async (t) => {
+test.serial('operator page: names a wrong key and closed admin routes', async (t) => {
   const service = await startRegistry(t, { environment })
   const { page } = await openPage(t, service.url)
   await unlock(page, 'wrong')
   await page.getByText('The gateway refused this key: Invalid admin token.').waitFor()
-  t.false(await holds(page, 'wrong'), 'a key that is refused is not kept')
+  t.false(await holds(page, 'wrong'), 'the page drops a refused key')
   await unlock(page)
   await page.getByRole('heading', { name: 'API keys' }).waitFor()
   t.is(await page.getByText('Invalid admin token').count(), 0)
@@ -116,38 +116,35 @@ test.serial('a wrong key is told plainly, and so is an interface that is closed'
   await other.page.getByText(/REGISTRY_ADMIN_API_KEY not set/).waitFor()
 })
 
-test.serial(
-  'the operator’s key stays in its tab, and is gone when it is forgotten or the page is left',
-  async (t) => {
-    const service = await startRegistry(t, { environment })
-    const { page } = await open(t, service.url)
-    const other = await page.context().newPage()
-    await other.goto(`${service.url}/operator`)
-    await other.getByRole('button', { name: 'Use' }).waitFor()
-    await page.reload()
-    await page.getByRole('heading', { name: 'API keys' }).waitFor()
-    t.false(page.url().includes(ADMIN_KEY))
-    t.deepEqual(await page.evaluate('[document.cookie, localStorage.length]'), ['', 0])
-    t.false((await page.content()).includes(ADMIN_KEY))
+test.serial('operator page: its key stays in the tab until it is forgotten', async (t) => {
+  const service = await startRegistry(t, { environment })
+  const { page } = await open(t, service.url)
+  const other = await page.context().newPage()
+  await other.goto(`${service.url}/operator`)
+  await other.getByRole('button', { name: 'Use' }).waitFor()
+  await page.reload()
+  await page.getByRole('heading', { name: 'API keys' }).waitFor()
+  t.false(page.url().includes(ADMIN_KEY))
+  t.deepEqual(await page.evaluate('[document.cookie, localStorage.length]'), ['', 0])
+  t.false((await page.content()).includes(ADMIN_KEY))
 
-    await page.getByLabel('For whom').fill('bob')
-    await page.getByRole('button', { name: 'Mint a key' }).click()
-    const raw = await page.getByLabel('The raw key').inputValue()
-    await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true })), null")
-    t.false(await holds(page, raw), 'a page that is kept for the back button holds no raw key')
-    await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })), null")
-    await page.getByRole('row', { name: /bob/ }).waitFor()
-    t.false(await holds(page, raw))
+  await page.getByLabel('Name', { exact: true }).fill('bob')
+  await page.getByRole('button', { name: 'Mint a key' }).click()
+  const raw = await page.getByLabel('The raw key').inputValue()
+  await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true })), null")
+  t.false(await holds(page, raw), 'a page in the back-forward cache holds no raw key')
+  await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })), null")
+  await page.getByRole('row', { name: /bob/ }).waitFor()
+  t.false(await holds(page, raw))
 
-    await page.getByRole('button', { name: 'Forget it' }).click()
-    await page.getByRole('button', { name: 'Use' }).waitFor()
-    t.false(await holds(page, ADMIN_KEY))
-    await page.reload()
-    await page.getByRole('button', { name: 'Use' }).waitFor()
-  },
-)
+  await page.getByRole('button', { name: 'Forget key' }).click()
+  await page.getByRole('button', { name: 'Use' }).waitFor()
+  t.false(await holds(page, ADMIN_KEY))
+  await page.reload()
+  await page.getByRole('button', { name: 'Use' }).waitFor()
+})
 
-test.serial('every source is shown as it is, with how it went, and can be asked anew', async (t) => {
+test.serial('operator page: shows state and samples of every source, and refreshes it', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const gateway = await startGateway(
     t,
@@ -160,7 +157,7 @@ test.serial('every source is shown as it is, with how it went, and can be asked 
   const { page, faults } = await open(t, gateway.url)
   const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) })
   await row('well').waitFor()
-  await page.getByLabel('For whom').fill('reader')
+  await page.getByLabel('Name', { exact: true }).fill('reader')
   await page.getByRole('button', { name: 'Mint a key' }).click()
   const raw = await page.getByLabel('The raw key').inputValue()
   for (const path of ['/listings', '/listings', '/listings?limit=7'])
@@ -168,10 +165,10 @@ test.serial('every source is shown as it is, with how it went, and can be asked 
   await row('gone').getByText('connection_refused').first().waitFor()
   await row('well').getByText('loaded').waitFor()
   await row('well')
-    .getByRole('img', { name: /^Latency of calls, lately \d+ ms/ })
+    .getByRole('img', { name: /^Latency of calls, last \d+ ms/ })
     .waitFor()
   await row('well')
-    .getByRole('img', { name: /^Cache hits, in all \d+ % of \d+/ })
+    .getByRole('img', { name: /^Cache hits, total \d+ % of \d+/ })
     .waitFor()
   t.regex((await row('well').locator('.sparkline path').first().getAttribute('d')) ?? '', /^M[\d.]/)
 
@@ -179,44 +176,41 @@ test.serial('every source is shown as it is, with how it went, and can be asked 
   await row('well')
     .getByRole('button', { name: /^Refresh/ })
     .click()
-  await page.getByText('well is being asked anew.').waitFor()
+  await page.getByText('well is fetched again.').waitFor()
   await gateway.get('/listings', { Authorization: `Bearer ${raw}` })
   t.true(fake.requests.length > before, 'its pages were dropped')
   t.deepEqual(faults, [])
 })
 
-/** What is wider than the screen, unless a frame of its own scrolls it. Runs in the page. */
-const STICKING_OUT = `[...document.querySelectorAll('body *')]
+/** Elements beyond the right edge, except in a frame that scrolls. Runs in the page. */
+const OVERFLOWING = `[...document.querySelectorAll('body *')]
   .filter((element) => element.getBoundingClientRect().right > innerWidth && element.closest('.scroll') === null)
   .map((element) => element.outerHTML.slice(0, 100))`
 
-test.serial(
-  'axe-core finds nothing serious, shut, open or asking, in light and dark, on a phone',
-  async (t) => {
-    const gateway = await startGateway(t, [{ name: 'gone', url: deadUrl() }], { environment })
-    const { page } = await openPage(t, gateway.url)
-    await page.getByRole('button', { name: 'Use' }).waitFor()
-    t.deepEqual(await seriousFindings(page), [])
-    await unlock(page, 'wrong')
-    await page.getByText(/refused this key/).waitFor()
-    t.deepEqual(await seriousFindings(page), [])
-    await unlock(page)
-    await page.getByLabel('For whom').fill('reader')
-    await page.getByRole('button', { name: 'Mint a key' }).click()
-    await page.getByLabel('The raw key').waitFor()
-    await page.getByRole('row', { name: /^gone / }).waitFor()
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
-      t.deepEqual(await seriousFindings(page), [], colorScheme)
-      await page.screenshot({ path: `test/artifacts/operator-${colorScheme}.png`, fullPage: true })
-    }
-    await page.setViewportSize({ width: 360, height: 740 })
-    t.deepEqual(await page.evaluate(STICKING_OUT), [])
-    t.is(await page.evaluate('document.documentElement.scrollWidth'), 360)
-    await page.getByRole('button', { name: /^Revoke/ }).click()
-    await page.getByRole('dialog').waitFor()
-    t.deepEqual(await seriousFindings(page), [])
-    await page.keyboard.press('Escape')
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-  },
-)
+test.serial('operator page: axe-core finds nothing serious, light, dark and on a phone', async (t) => {
+  const gateway = await startGateway(t, [{ name: 'gone', url: deadUrl() }], { environment })
+  const { page } = await openPage(t, gateway.url)
+  await page.getByRole('button', { name: 'Use' }).waitFor()
+  t.deepEqual(await seriousFindings(page), [])
+  await unlock(page, 'wrong')
+  await page.getByText(/refused this key/).waitFor()
+  t.deepEqual(await seriousFindings(page), [])
+  await unlock(page)
+  await page.getByLabel('Name', { exact: true }).fill('reader')
+  await page.getByRole('button', { name: 'Mint a key' }).click()
+  await page.getByLabel('The raw key').waitFor()
+  await page.getByRole('row', { name: /^gone / }).waitFor()
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    t.deepEqual(await seriousFindings(page), [], colorScheme)
+    await page.screenshot({ path: `test/artifacts/operator-${colorScheme}.png`, fullPage: true })
+  }
+  await page.setViewportSize({ width: 360, height: 740 })
+  t.deepEqual(await page.evaluate(OVERFLOWING), [])
+  t.is(await page.evaluate('document.documentElement.scrollWidth'), 360)
+  await page.getByRole('button', { name: /^Revoke/ }).click()
+  await page.getByRole('dialog').waitFor()
+  t.deepEqual(await seriousFindings(page), [])
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+})

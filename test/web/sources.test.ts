@@ -1,11 +1,11 @@
 import test from 'ava'
 import { parseJson } from '../../src/json/value.ts'
-import { readRow } from '../../src/web/board/data/listing-row.ts'
+import { readListingRow } from '../../src/web/board/data/listing-row.ts'
 import { joinSources, readStatuses } from '../../src/web/board/data/sources.ts'
-import { suggestionsAt } from '../../src/web/board/filters/suggestions.ts'
+import { suggestionsAt } from '../../src/web/board/filters/controls.ts'
 import { readReports } from '../../src/web/common/source-report.ts'
 
-test('every source is shown once: those of the gateway in its order, then what only the answer knows of', (t) => {
+test('sources: those of the gateway in its order, then others of the answer', (t) => {
   const statuses = readStatuses(
     parseJson(
       '{"sources":[{"registry":"b","state":"loaded","mode":"snapshot"},{"registry":"a","state":"unavailable"}]}',
@@ -30,7 +30,7 @@ test('every source is shown once: those of the gateway in its order, then what o
   )
 })
 
-test('a body that is no list of sources is none, and odd entries are shown as such', (t) => {
+test('sources: a malformed body gives no sources, a malformed entry gets defaults', (t) => {
   for (const body of ['null', '7', '[]', '{"sources":{}}']) {
     t.deepEqual(readStatuses(parseJson(body)), [])
     t.deepEqual(readReports(parseJson(body)), [])
@@ -46,9 +46,9 @@ test('a body that is no list of sources is none, and odd entries are shown as su
   })
 })
 
-test('suggestions are values of listings at hand, and none that would not look like itself', (t) => {
+test('suggestions: values of loaded rows, without those that would be escaped or cut', (t) => {
   const rows = ['Tokyo, JP', 'Berlin', 'Tokyo, JP', 'a\u202eb', 'x'.repeat(500), '', null, { deep: 1 }].map(
-    (region) => readRow(new TextEncoder().encode(JSON.stringify({ offer_resource: { region } }))),
+    (region) => readListingRow(new TextEncoder().encode(JSON.stringify({ offer_resource: { region } }))),
   )
   t.deepEqual(suggestionsAt(rows, ['offer_resource', 'region']), ['Berlin', 'Tokyo, JP'])
 })

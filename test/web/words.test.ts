@@ -1,26 +1,25 @@
 import test from 'ava'
-import { readOneListing, readRow, textOf } from '../../src/web/board/data/listing-row.ts'
-import { priceGroups } from '../../src/web/board/plots/price-groups.ts'
-import { orderedRows } from '../../src/web/board/table/ordered-rows.ts'
+import { decodeUtf8, readListingRow, readOneListing } from '../../src/web/board/data/listing-row.ts'
+import { orderedRows, priceGroups } from '../../src/web/board/data/prices.ts'
 import { readView, withValue, writeView } from '../../src/web/board/view.ts'
-import { linkTarget, strangerText } from '../../src/web/common/untrusted-text.ts'
+import { linkTarget, untrustedText } from '../../src/web/common/untrusted-text.ts'
 
-test('one listing is read whether or not its answer is complete', (t) => {
+test('rows: one listing is read from complete and incomplete answers', (t) => {
   const listing =
     '{"listing_id":"x","n":9007199254740993,"note":"}\\"}","_meta":{"registry":"b","disputed":["a"]}}'
   const encode = (more: string) => new TextEncoder().encode(`{"listing":${listing}${more}}`)
   const whole = readOneListing(encode(''))
   t.like(whole, { id: 'x', registry: 'b', disputed: ['a'], isIncomplete: false })
-  t.is(textOf(whole.bytes), listing)
+  t.is(decodeUtf8(whole.bytes), listing)
   const partial = readOneListing(
     encode(',"complete":false,"sources":[{"registry":"a","state":"unavailable"}]'),
   )
-  t.is(textOf(partial.bytes), listing)
+  t.is(decodeUtf8(partial.bytes), listing)
   t.true(partial.isIncomplete)
   t.throws(() => readOneListing(new TextEncoder().encode('<html>')), { instanceOf: SyntaxError })
 })
 
-test('only web addresses are linked to, and none that carries credentials', (t) => {
+test('links: only to http and https URLs without credentials', (t) => {
   t.is(linkTarget('https://a.example/x'), 'https://a.example/x')
   for (const url of [
     'javascript:alert(1)',
@@ -32,12 +31,12 @@ test('only web addresses are linked to, and none that carries credentials', (t) 
     t.is(linkTarget(url), null, url)
 })
 
-test("strangers' text is short, and shows what would not be seen", (t) => {
-  t.is(strangerText('a\u202eb\u0000'), 'a\\u202eb\\u0000')
-  t.is(strangerText('x'.repeat(500)).length, 121)
+test('untrusted text: cut short, with invisible characters as escapes', (t) => {
+  t.is(untrustedText('a\u202eb\u0000'), 'a\\u202eb\\u0000')
+  t.is(untrustedText('x'.repeat(500)).length, 121)
 })
 
-test('a view goes into an address and comes out of it', (t) => {
+test('view: the address holds all of it', (t) => {
   const view = {
     query: [
       ['region', 'a & b'],
@@ -55,9 +54,9 @@ test('a view goes into an address and comes out of it', (t) => {
   t.deepEqual(withValue(view.query, 'region', 'c')[0], ['region', 'c'])
 })
 
-test('prices are set against each other in one token, chain and unit, exactly', (t) => {
+test('price groups: exact, one for each token, chain and unit', (t) => {
   const row = (model: string, value: string, chain_name = 'base') =>
-    readRow(
+    readListingRow(
       new TextEncoder().encode(
         JSON.stringify({
           offer_resource: { gpu_model: model },
@@ -86,9 +85,9 @@ test('prices are set against each other in one token, chain and unit, exactly', 
   t.is(second?.count, 1)
 })
 
-test('the cheapest comes first within each token, exactly, and what has no price last', (t) => {
+test('order by price: cheapest first within each token, no price last', (t) => {
   const row = (id: string, value: string | null, token = '0xA') =>
-    readRow(
+    readListingRow(
       new TextEncoder().encode(
         JSON.stringify({
           listing_id: id,

@@ -1,38 +1,32 @@
-import { useMemo, useRef, useState } from 'preact/hooks'
-import { KeyForm } from '../common/key-form.ts'
-import { SessionKey } from '../common/session-key.ts'
-import { strangerText } from '../common/untrusted-text.ts'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { KeyForm, SessionKey } from '../common/key-form.ts'
+import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import { Banner } from './banner.ts'
-import { curlCommand, curlListing, listingCommand, listingsCommand } from './commands.ts'
-import { Commands } from './commands-view.ts'
+import { CommandList } from './command-list.ts'
+import { curlListing, curlListings, listingCommand, listingsCommand } from './commands.ts'
+import { useAnswer, useListings, useOpenRow } from './data/hooks.ts'
+import type { Order } from './data/prices.ts'
 import { joinSources, readStatuses } from './data/sources.ts'
-import { useAnswer } from './data/use-answer.ts'
-import { useWalk } from './data/use-listings.ts'
-import { useOpenRow } from './data/use-open-row.ts'
-import { controlsOf } from './filters/controls.ts'
+import { controlsOf, suggestionsAt } from './filters/controls.ts'
 import { FilterPanel } from './filters/filter-panel.ts'
-import { suggestionsAt } from './filters/suggestions.ts'
-import { isNarrow } from './narrow.ts'
 import { Plots } from './plots/plots.ts'
 import { Sheet } from './sheet/sheet.ts'
 import { SourceStrip } from './source-strip.ts'
 import { ListingPages } from './table/listing-pages.ts'
-import type { Order } from './table/ordered-rows.ts'
-import { useView } from './use-view.ts'
-import { type OpenListing, type Parameter, queryString } from './view.ts'
+import { type OpenListing, type QueryParameter, queryString, readView, type View, writeView } from './view.ts'
 
 const READER_KEY = new SessionKey('entrepot.reader-key')
 
 export function App() {
   const [view, go] = useView()
   const [key, setKey] = useState(() => READER_KEY.read())
-  const [round, setRound] = useState(0)
-  const listings = useWalk(queryString(view.query), key, round)
-  const spec = useAnswer('filter-spec', key, round)
-  const reports = listings.sources ?? listings.fault?.problem.sources ?? []
+  const [refreshes, setRefreshes] = useState(0)
+  const listings = useListings(queryString(view.query), key, refreshes)
+  const spec = useAnswer('filter-spec', key, refreshes)
+  const reports = listings.sources ?? listings.error?.sources ?? []
   // A plain Registry has no such route.
-  const statuses = useAnswer(reports.length === 0 ? null : 'sources', key, round)
+  const statuses = useAnswer(reports.length === 0 ? null : 'sources', key, refreshes)
   const controls = useMemo(() => controlsOf(spec), [spec])
   const sources = joinSources(readStatuses(statuses), reports)
   const row = useOpenRow(view.open, listings.rows, key)
@@ -40,45 +34,45 @@ export function App() {
     READER_KEY.write(next)
     setKey(next)
   }
-  const ask = (query: readonly Parameter[]): void => go({ ...view, query, open: null })
+  const applyQuery = (query: readonly QueryParameter[]): void => go({ ...view, query, open: null })
   const open = (listing: OpenListing | null): void => go({ ...view, open: listing })
   const base = new URL('.', location.href).href
-  const question = [
-    { label: 'curl', text: curlCommand(base, view.query, key !== null) },
+  const commands = [
+    { label: 'curl', text: curlListings(base, view.query, key !== null) },
     { label: 'command line', text: listingsCommand(base, view.query) },
   ]
   const main = useRef<HTMLElement>(null)
-  return html`<button type="button" class="skip" onClick=${() => main.current?.focus()}>Past the filters</button>
+  return html`<button type="button" class="skip" onClick=${() => main.current?.focus()}>Skip the filters</button>
     <header class="top">
       <h1><img src="assets/web/icon.svg" alt="" width="20" height="20" /> entrepot</h1>
       <nav aria-label="Other pages"><a href="docs">Interface</a> <a href="operator">Operator</a></nav>
       <${KeyForm} label="Reader key" isSet=${key !== null} onChange=${changeKey} />
-      <button type="button" onClick=${() => setRound(round + 1)}>Refresh</button>
+      <button type="button" onClick=${() => setRefreshes(refreshes + 1)}>Refresh</button>
     </header>
     <div class="board">
-      <details class="side" open=${!isNarrow()}>
+      <details class="side" open=${!isPhone()}>
         <summary>Filters${view.query.length > 0 ? ` (${view.query.length})` : ''}</summary>
         ${
           view.query.length > 0 &&
-          html`<button type="button" class="quiet" onClick=${() => ask([])}>Clear all</button>`
+          html`<button type="button" class="quiet" onClick=${() => applyQuery([])}>Clear all</button>`
         }
         <${FilterPanel}
           controls=${controls}
-          sources=${sources.map(({ registry }) => registry).filter(isAskable)}
+          sources=${sources.map(({ registry }) => registry).filter(isSelectable)}
           query=${view.query}
-          onChange=${ask}
+          onChange=${applyQuery}
           suggest=${(path: readonly string[]) => suggestionsAt(listings.rows, path)}
         />
       </details>
       <main ref=${main} tabindex="-1">
-        ${sources.length > 0 && html`<${SourceStrip} sources=${sources} isOld=${listings.isOld} />`}
+        ${sources.length > 0 && html`<${SourceStrip} sources=${sources} isPrevious=${listings.isPrevious} />`}
         <${Banner} listings=${listings} hasKey=${key !== null} />
-        ${typeof row === 'string' && html`<p class="banner failed" role="alert">The listing of this address: ${strangerText(row, 500)}</p>`}
-        <${Plots} listings=${listings} />
-        <${ListingPages} key=${`${queryString(view.query)} ${view.order} ${round} ${key}`} listings=${listings} order=${view.order} onOrder=${(order: Order) => go({ ...view, order })} onOpen=${open} />
+        ${typeof row === 'string' && html`<p class="banner failed" role="alert">The linked listing: ${untrustedText(row, 500)}</p>`}
+        <${Plots} listings=${listings} isOpen=${!isPhone()} />
+        <${ListingPages} key=${`${queryString(view.query)} ${view.order} ${refreshes} ${key}`} listings=${listings} order=${view.order} onOrder=${(order: Order) => go({ ...view, order })} onOpen=${open} />
         <details class="elsewhere">
-          <summary>The same question elsewhere</summary>
-          <${Commands} commands=${question} />
+          <summary>This query as a command</summary>
+          <${CommandList} commands=${commands} />
         </details>
       </main>
     </div>
@@ -92,12 +86,29 @@ export function App() {
       commands=${[
         { label: 'curl', text: curlListing(base, row, key !== null) },
         { label: 'command line', text: listingCommand(base, row) },
-        ...question.map(({ label, text }) => ({ label: `the list, ${label}`, text })),
+        ...commands.map(({ label, text }) => ({ label: `the list, ${label}`, text })),
       ]}
       onClose=${() => open(null)}
     />`
     }`
 }
 
-/** Sources behind another gateway come with it: `eu/curated` with `eu`. */
-const isAskable = (registry: string): boolean => !registry.includes('/') && registry !== '*'
+function useView(): [view: View, go: (view: View) => void] {
+  const [view, setView] = useState(() => readView(location))
+  useEffect(() => {
+    const read = (): void => setView(readView(location))
+    addEventListener('popstate', read)
+    return () => removeEventListener('popstate', read)
+  }, [])
+  const go = (next: View): void => {
+    history.pushState(null, '', writeView(next))
+    setView(next)
+  }
+  return [view, go]
+}
+
+/** Panels start folded on a phone, where they would hide the listings. */
+const isPhone = (): boolean => matchMedia('(max-width: 50rem)').matches
+
+/** A source of another gateway comes with that gateway: `eu/curated` with `eu`. */
+const isSelectable = (registry: string): boolean => !registry.includes('/') && registry !== '*'

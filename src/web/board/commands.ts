@@ -1,11 +1,11 @@
 import { safeText } from '../../domain/safe-text.ts'
-import { type OpenListing, type Parameter, queryString } from './view.ts'
+import { type OpenListing, type QueryParameter, queryString } from './view.ts'
 
-/** A placeholder: the reader's key is never written down. */
+/** A placeholder: commands never hold the reader's key. */
 const KEY = '"Authorization: Bearer $ENTREPOT_KEY"'
 
 /** Percent-encoded: only its quotes mean anything to a shell. */
-export const curlCommand = (base: string, query: readonly Parameter[], hasKey: boolean): string =>
+export const curlListings = (base: string, query: readonly QueryParameter[], hasKey: boolean): string =>
   curl(`${base}listings${query.length === 0 ? '' : `?${queryString(query)}`}`, hasKey)
 
 export const curlListing = (base: string, { id, registry }: OpenListing, hasKey: boolean): string =>
@@ -17,11 +17,11 @@ export const curlListing = (base: string, { id, registry }: OpenListing, hasKey:
 const curl = (url: string, hasKey: boolean): string =>
   `curl -g ${hasKey ? `-H ${KEY} ` : ''}${shellQuote(url)}`
 
-/** The gateway's own source: `eu` for `eu/curated`, which is behind it. */
+/** The gateway's own source: `eu` for `eu/curated`. */
 export const sourceOf = (registry: string): string => registry.split('/', 1)[0]!
 
 /** `null` if a value holds characters that act on a terminal when pasted; `curl` has them encoded. */
-export function listingsCommand(base: string, query: readonly Parameter[]): string | null {
+export function listingsCommand(base: string, query: readonly QueryParameter[]): string | null {
   const options = query
     .filter(([name]) => !GATEWAY_ONLY.has(name))
     .map(([name, value]) => option(name, value))
@@ -43,7 +43,7 @@ function option(name: string, value: string): string {
   return `--filter=${shellQuote(`${name}=${value}`)}`
 }
 
-/** As in most configurations: a key is sent only to exactly the same URL. */
+/** Without a trailing slash, as in most configurations: a key is sent only to exactly the same URL. */
 const registryUrl = (base: string): string => base.replace(/\/$/, '')
 
 /** One word for a POSIX shell (Shell Command Language, 2.2.2): in single quotes nothing has a meaning. */

@@ -1,11 +1,13 @@
 import { describeReason, formatAge, hasAnswered } from '../../wire/describe-missing.ts'
-import { stateWords } from '../common/source-words.ts'
-import { strangerText } from '../common/untrusted-text.ts'
+import { stateWords } from '../common/source-report.ts'
+import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import type { KnownSource } from './data/sources.ts'
 
-export const SourceStrip = ({ sources, isOld }: { sources: readonly KnownSource[]; isOld: boolean }) =>
-  html`<ul class=${isOld ? 'sources old' : 'sources'} aria-label="Sources">
+type SourceStripProps = { sources: readonly KnownSource[]; isPrevious: boolean }
+
+export const SourceStrip = ({ sources, isPrevious }: SourceStripProps) =>
+  html`<ul class=${isPrevious ? 'sources old' : 'sources'} aria-label="Sources">
     ${sources.map((source) => html`<${SourceEntry} key=${source.registry} source=${source} />`)}
   </ul>`
 
@@ -20,11 +22,11 @@ function SourceEntry({ source }: { source: KnownSource }) {
   const matched = report?.matched ?? null
   return html`<li class=${`source ${report === null ? 'unasked' : ''}`} data-state=${state}>
     <span class="mark" aria-hidden="true"></span>
-    <strong>${strangerText(registry)}</strong>
+    <strong>${untrustedText(registry)}</strong>
     ${kind !== '' && html`<span class="hint">${kind}</span>`}
-    <span class="state">${report === null ? 'not asked' : stateWords(state)}</span>
+    <span class="state">${report === null ? 'not requested' : stateWords(state)}</span>
     ${age !== null && hasAnswered(state) && html`<span class="hint">${age === 0 ? 'now' : `${formatAge(age)} ago`}</span>`}
     ${matched !== null && html`<span class="hint">${matched.toLocaleString('en')} match</span>`}
-    ${reason !== null && html`<span class="reason">it ${strangerText(describeReason(reason))}</span>`}
+    ${reason !== null && html`<span class="reason">it ${untrustedText(describeReason(reason))}</span>`}
   </li>`
 }

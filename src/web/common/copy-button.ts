@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks'
 import { html } from '../html.ts'
 
-const SAID_MS = 1500
+const FEEDBACK_MS = 1500
 
 export function CopyButton({ text, label }: { text: string; label: string }) {
-  const [said, say] = useState<string | null>(null)
+  const [feedback, setFeedback] = useState<string | null>(null)
   const copy = async (): Promise<void> => {
-    say(await write(text))
-    setTimeout(() => say(null), SAID_MS)
+    setFeedback(await write(text))
+    setTimeout(() => setFeedback(null), FEEDBACK_MS)
   }
   return html`<button type="button" class="quiet" aria-label=${`Copy ${label}`} onClick=${copy}>
-    <span aria-live="polite">${said ?? 'Copy'}</span>
+    <span aria-live="polite">${feedback ?? 'Copy'}</span>
   </button>`
 }
 
@@ -20,6 +20,6 @@ async function write(text: string): Promise<string> {
     await navigator.clipboard.writeText(text)
     return 'Copied'
   } catch {
-    return 'Select and copy it'
+    return 'Select and copy the text'
   }
 }

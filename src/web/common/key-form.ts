@@ -8,15 +8,15 @@ type KeyFormProps = {
   onChange: (key: string | null) => void
 }
 
-/** Never shows a key again. */
+/** Never shows a key after it was entered. */
 export function KeyForm({ label, isSet, onChange }: KeyFormProps) {
   const [typed, setTyped] = useState('')
-  const [fault, setFault] = useState<string | null>(null)
+  const [error, setError] = useState<string | null>(null)
   const submit = (event: Event): void => {
     event.preventDefault()
     const key = typed.trim()
     const isSendable = isSendableKey(key)
-    setFault(isSendable ? null : 'A key is printable ASCII without blanks.')
+    setError(isSendable ? null : 'A key is printable ASCII without spaces.')
     if (!isSendable) return
     setTyped('')
     onChange(key)
@@ -24,7 +24,7 @@ export function KeyForm({ label, isSet, onChange }: KeyFormProps) {
   if (isSet)
     return html`<div class="key">
       <span>${label} in use in this tab</span>
-      <button type="button" onClick=${() => onChange(null)}>Forget it</button>
+      <button type="button" onClick=${() => onChange(null)}>Forget key</button>
     </div>`
   return html`<form class="key" onSubmit=${submit}>
     <label>
@@ -34,11 +34,37 @@ export function KeyForm({ label, isSet, onChange }: KeyFormProps) {
         autocomplete="off"
         spellcheck=${false}
         value=${typed}
-        aria-describedby=${fault === null ? undefined : 'key-fault'}
+        aria-describedby=${error === null ? undefined : 'key-error'}
         onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => setTyped(currentTarget.value)}
       />
     </label>
     <button type="submit">Use</button>
-    ${fault !== null && html`<span class="fault" id="key-fault" role="alert">${fault}</span>`}
+    ${error !== null && html`<span class="fault" id="key-error" role="alert">${error}</span>`}
   </form>`
+}
+
+/** The key of one tab: `sessionStorage` is not shared and ends with the tab. */
+export class SessionKey {
+  readonly #name: string
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  read(): string | null {
+    try {
+      return sessionStorage.getItem(this.#name)
+    } catch {
+      return null // storage is disabled: the key has to be typed again after a reload
+    }
+  }
+
+  write(key: string | null): void {
+    try {
+      if (key === null) sessionStorage.removeItem(this.#name)
+      else sessionStorage.setItem(this.#name, key)
+    } catch {
+      // As in `read`.
+    }
+  }
 }

@@ -1,45 +1,43 @@
-import { readProblem } from './problem.ts'
-import { RequestFault } from './request-fault.ts'
+import { RequestError, readProblem } from './request-error.ts'
 
-export type Question = {
+type RequestOptions = {
   /** Relative to the page: no other gateway is requested. */
   address: string
   key: string | null
   signal: AbortSignal
   method?: 'GET' | 'POST' | 'DELETE'
   body?: unknown
-  /** Bypasses the browser's cache. */
-  isAnew?: boolean
+  bypassesCache?: boolean
 }
 
 /**
  * Bytes: numbers may be too large for JavaScript.
- * @throws RequestFault for a problem or without an answer; a `DOMException` named `AbortError`
+ * @throws RequestError for a problem or without an answer; a `DOMException` named `AbortError`
  */
-export async function ask({
+export async function request({
   address,
   key,
   signal,
   method = 'GET',
   body,
-  isAnew = false,
-}: Question): Promise<Uint8Array> {
+  bypassesCache = false,
+}: RequestOptions): Promise<Uint8Array> {
   const response = await send(new URL(address, document.baseURI), {
     method,
     signal,
     headers: {
       Accept: 'application/json',
-      ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
-      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(key !== null && { Authorization: `Bearer ${key}` }),
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    cache: isAnew ? 'no-cache' : 'default',
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    cache: bypassesCache ? 'no-cache' : 'default',
     credentials: 'omit',
     redirect: 'error',
   })
   const bytes = new Uint8Array(await response.arrayBuffer())
   if (response.ok) return bytes
-  throw new RequestFault(response.status, readProblem(bytes))
+  throw new RequestError(response.status, readProblem(bytes))
 }
 
 async function send(url: URL, init: RequestInit): Promise<Response> {
@@ -47,7 +45,7 @@ async function send(url: URL, init: RequestInit): Promise<Response> {
     return await fetch(url, init)
   } catch (cause) {
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
-    throw new RequestFault(0, { detail: 'The gateway could not be reached.', sources: [] }, { cause })
+    throw new RequestError(0, { detail: 'The gateway could not be reached.', sources: [] }, { cause })
   }
 }
 

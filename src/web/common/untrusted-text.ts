@@ -3,14 +3,14 @@ import { safeText } from '../../domain/safe-text.ts'
 export const MAX_LINE_CHARS = 120
 
 /** For untrusted text: cut, with invisible and direction-changing characters as visible escapes. */
-export function strangerText(text: string, most = MAX_LINE_CHARS): string {
-  const cut = text.length <= most ? text : `${text.slice(0, most)}…`
+export function untrustedText(text: string, maxChars = MAX_LINE_CHARS): string {
+  const cut = text.length <= maxChars ? text : `${text.slice(0, maxChars)}…`
   return safeText(cut)
 }
 
 /** `0x036c…cf7e`; shorter text as it is. */
 export function shortAddress(address: string): string {
-  const text = strangerText(address)
+  const text = untrustedText(address)
   return text.length <= SHORT_CHARS ? text : `${text.slice(0, 6)}…${text.slice(-4)}`
 }
 

@@ -1,8 +1,8 @@
 import type { KeyScope } from '../../domain/api-key.ts'
 import type { ApiKeyJson, MintedKeyJson } from '../../wire/api-key.ts'
 import type { SourceDetailsJson } from '../../wire/source.ts'
-import { ask } from '../common/request.ts'
-import { RequestFault } from '../common/request-fault.ts'
+import { request } from '../common/request.ts'
+import { RequestError } from '../common/request-error.ts'
 
 export type AdminApi = {
   /** `null` at a plain Registry. */
@@ -13,16 +13,16 @@ export type AdminApi = {
   revoke: (id: number, signal: AbortSignal) => Promise<void>
 }
 
-/** Every call rejects as `ask` does. */
-export function adminApi(key: string): AdminApi {
+/** Every call rejects as `request` does. */
+export function createAdminApi(key: string): AdminApi {
   const send = (method: 'GET' | 'POST' | 'DELETE', address: string, signal: AbortSignal, body?: unknown) =>
-    ask({ address, key, signal, method, ...(body === undefined ? {} : { body }) })
+    request({ address, key, signal, method, body })
   return {
     sources: async (signal) => {
       try {
         return readJson<{ sources: SourceDetailsJson[] }>(await send('GET', 'admin/sources', signal)).sources
       } catch (error) {
-        if (error instanceof RequestFault && error.status === 404) return null
+        if (error instanceof RequestError && error.status === 404) return null
         throw error
       }
     },

@@ -1,24 +1,27 @@
 import type { SourceDetailsJson } from '../../wire/source.ts'
 
-/** Between two polls; `null` where nothing happened. */
+/** Of the time between two polls; `null` without calls or pages. */
 export type Sample = {
   latencyMs: number | null
   /** Share of pages without a call, 0 to 1. */
   hitRate: number | null
 }
 
-export type History = {
+export type PollHistory = {
   last: ReadonlyMap<string, SourceDetailsJson>
   samples: ReadonlyMap<string, readonly Sample[]>
 }
 
-export const NO_HISTORY: History = { last: new Map(), samples: new Map() }
+export const NO_HISTORY: PollHistory = { last: new Map(), samples: new Map() }
 
 /** Five minutes of polls. */
 export const MAX_SAMPLES = 100
 
-/** Forgets sources that are gone. Counts that restart add nothing. */
-export const addPoll = ({ last, samples }: History, sources: readonly SourceDetailsJson[]): History => ({
+/** Drops removed sources. A count that restarts gives no sample. */
+export const addPoll = (
+  { last, samples }: PollHistory,
+  sources: readonly SourceDetailsJson[],
+): PollHistory => ({
   last: new Map(sources.map((source) => [source.registry, source])),
   samples: new Map(
     sources.map((source) => {
@@ -32,10 +35,10 @@ export const addPoll = ({ last, samples }: History, sources: readonly SourceDeta
 
 const sampleOf = (before: SourceDetailsJson, now: SourceDetailsJson): Sample => ({
   latencyMs: ratio(
-    grown(before.calls?.elapsed_ms, now.calls?.elapsed_ms),
-    grown(before.calls?.ended, now.calls?.ended),
+    growth(before.calls?.elapsed_ms, now.calls?.elapsed_ms),
+    growth(before.calls?.ended, now.calls?.ended),
   ),
-  hitRate: ratio(grown(hitsOf(before), hitsOf(now)), grown(pagesOf(before), pagesOf(now))),
+  hitRate: ratio(growth(hitsOf(before), hitsOf(now)), growth(pagesOf(before), pagesOf(now))),
 })
 
 const hitsOf = ({ cache }: SourceDetailsJson): number | undefined => cache && cache.fresh + cache.stale
@@ -44,8 +47,8 @@ const pagesOf = ({ cache }: SourceDetailsJson): number | undefined =>
   cache && cache.fresh + cache.stale + cache.miss
 
 /** `null` if not counted, or if lower: another process answered, or it restarted. */
-const grown = (before: number | undefined, now: number | undefined): number | null =>
+const growth = (before: number | undefined, now: number | undefined): number | null =>
   before === undefined || now === undefined || now < before ? null : now - before
 
-const ratio = (part: number | null, whole: number | null): number | null =>
-  part === null || whole === null || whole === 0 ? null : part / whole
+const ratio = (part: number | null, total: number | null): number | null =>
+  part === null || total === null || total === 0 ? null : part / total

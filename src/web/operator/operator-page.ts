@@ -1,39 +1,38 @@
 import { useCallback, useMemo, useState } from 'preact/hooks'
-import { KeyForm } from '../common/key-form.ts'
-import { RequestFault } from '../common/request-fault.ts'
-import { SessionKey } from '../common/session-key.ts'
+import { KeyForm, SessionKey } from '../common/key-form.ts'
+import { RequestError } from '../common/request-error.ts'
 import { html } from '../html.ts'
-import { adminApi } from './admin-api.ts'
+import { createAdminApi } from './admin-api.ts'
 import { KeysPanel } from './keys-panel.ts'
+import { useLifetime } from './panel.ts'
 import { SourcesPanel } from './sources-panel.ts'
-import { useLifetime } from './use-lifetime.ts'
 
-const KEPT = new SessionKey('entrepot.operator-key')
+const OPERATOR_KEY = new SessionKey('entrepot.operator-key')
 
-/** Locked until the gateway accepts the key, and again once it refuses it. */
+/** Locked while the gateway has not accepted the key. */
 export function OperatorPage() {
-  const [key, setKey] = useState(() => KEPT.read())
+  const [key, setKey] = useState(() => OPERATOR_KEY.read())
   const [problem, setProblem] = useState('')
   const lifetime = useLifetime()
-  const api = useMemo(() => (key === null ? null : adminApi(key)), [key])
+  const api = useMemo(() => (key === null ? null : createAdminApi(key)), [key])
   const change = useCallback((next: string | null, why = ''): void => {
-    KEPT.write(next)
+    OPERATOR_KEY.write(next)
     setProblem(why)
     setKey(next)
   }, [])
-  /** Tries a key before keeping it: a mistyped one fails at once. */
-  const enter = async (given: string): Promise<void> => {
+  /** Tries the key first: a mistyped one fails at once. */
+  const enter = async (entered: string): Promise<void> => {
     try {
-      await adminApi(given).keys(lifetime)
-      change(given)
+      await createAdminApi(entered).keys(lifetime)
+      change(entered)
     } catch (error) {
-      setProblem(refusalOf(error))
+      setProblem(messageOf(error))
     }
   }
   const onError = useCallback(
     (error: unknown): string => {
-      if (!(error instanceof RequestFault)) throw error
-      if (error.status === 401) change(null, refusalOf(error))
+      if (!(error instanceof RequestError)) throw error
+      if (error.status === 401) change(null, messageOf(error))
       return error.message
     },
     [change],
@@ -48,10 +47,10 @@ export function OperatorPage() {
       ${
         api === null
           ? html`<section class="locked" aria-labelledby="locked-title">
-              <h2 id="locked-title">This page is the operator's</h2>
+              <h2 id="locked-title">Locked</h2>
               <p>
-                It opens with the value of <code>REGISTRY_ADMIN_API_KEY</code>, which stays in this tab and is gone when
-                the tab is closed.
+                Enter the value of <code>REGISTRY_ADMIN_API_KEY</code>. It stays in this tab and is deleted when the tab
+                closes.
               </p>
               <${KeyForm} label="Operator key" isSet=${false} onChange=${enter} />
               <p class="fault" role="alert">${problem}</p>
@@ -62,9 +61,9 @@ export function OperatorPage() {
   `
 }
 
-/** The gateway's words distinguish a wrong key from closed admin routes. */
-function refusalOf(error: unknown): string {
-  if (!(error instanceof RequestFault)) throw error
+/** The gateway's detail distinguishes a wrong key from closed admin routes. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof RequestError)) throw error
   return error.status === 401
     ? `The gateway refused this key: ${error.message}.`
     : `The key could not be tried: ${error.message}`

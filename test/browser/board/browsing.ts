@@ -5,7 +5,7 @@ import { BOB } from '../../helpers/seller.ts'
 import { test } from '../in-chromium.ts'
 import { openFederation } from './federation.ts'
 
-test.serial('a reader browses, filters, opens a sheet and goes back; the address says it all', async (t) => {
+test.serial('board: the address follows filters, order, sheet and the back button', async (t) => {
   const { gateway } = await openFederation(t)
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
   await page.getByText('7 listings match.').waitFor()
@@ -50,7 +50,7 @@ test.serial('a reader browses, filters, opens a sheet and goes back; the address
   t.deepEqual(page.faults, [])
 })
 
-test.serial('a view that was sent opens as it was, sheet and all', async (t) => {
+test.serial('board: a shared address opens the same view and sheet', async (t) => {
   const { gateway } = await openFederation(t)
   const page = await openWatched(
     t,
@@ -64,28 +64,25 @@ test.serial('a view that was sent opens as it was, sheet and all', async (t) => 
   t.deepEqual(page.faults, [])
 })
 
-test.serial(
-  'the sheet shows the very text that the gateway serves, and the question for a terminal',
-  async (t) => {
-    const exact =
-      '{"listing_id":"exact","offer_resource":{"gpu_model":"H200","sla":99.0,"serial":9007199254740993,"note":"\\u202e"},"created_at":"2026-11-20T15:33:44.792803","status":"open"'
-    const fake = await startFake(t, { items: [`${exact}}`] })
-    const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
-    const page = await openWatched(t, t.context.browser, `${gateway.url}/?region=it%27s%20$(here)`)
-    await page.getByText('No listing matches').waitFor()
-    await page.getByText('The same question elsewhere').click()
-    t.deepEqual(await page.locator('.elsewhere pre').allTextContents(), [
-      `curl -g '${gateway.url}/listings?region=it%27s+%24%28here%29'`,
-      `entrepot listings -r ${gateway.url} --filter='region=it'\\''s $(here)'`,
-    ])
-    await page.goto(`${gateway.url}/#listing=exact`)
-    const raw = (await page.getByLabel('JSON of the listing').textContent()) ?? ''
-    t.true(raw.startsWith(`${exact},"_meta":`), raw)
-    t.deepEqual(page.faults, [])
-  },
-)
+test.serial('board: the sheet shows exact JSON, the page the query as commands', async (t) => {
+  const exact =
+    '{"listing_id":"exact","offer_resource":{"gpu_model":"H200","sla":99.0,"serial":9007199254740993,"note":"\\u202e"},"created_at":"2026-11-20T15:33:44.792803","status":"open"'
+  const fake = await startFake(t, { items: [`${exact}}`] })
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/?region=it%27s%20$(here)`)
+  await page.getByText('No listing matches').waitFor()
+  await page.getByText('This query as a command').click()
+  t.deepEqual(await page.locator('.elsewhere pre').allTextContents(), [
+    `curl -g '${gateway.url}/listings?region=it%27s+%24%28here%29'`,
+    `entrepot listings -r ${gateway.url} --filter='region=it'\\''s $(here)'`,
+  ])
+  await page.goto(`${gateway.url}/#listing=exact`)
+  const raw = (await page.getByLabel('JSON of the listing').textContent()) ?? ''
+  t.true(raw.startsWith(`${exact},"_meta":`), raw)
+  t.deepEqual(page.faults, [])
+})
 
-test.serial('a key opens what is private; it stays in the tab, and out of every address', async (t) => {
+test.serial('board: a key opens private sources and stays in its tab', async (t) => {
   const fake = await startFake(t, { items: listingTexts('secret', 2) })
   const gateway = await startGateway(
     t,
@@ -95,24 +92,24 @@ test.serial('a key opens what is private; it stays in the tab, and out of every 
     },
   )
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
-  const asked: string[] = []
-  page.on('request', (request) => asked.push(request.url()))
+  const requested: string[] = []
+  page.on('request', (request) => requested.push(request.url()))
   await page.getByRole('alert').getByText('API key required').waitFor()
   await page.getByLabel('Reader key').fill('a-reader-key')
   await page.keyboard.press('Enter')
   await page.getByText('2 listings match.').waitFor()
   await page.reload()
   await page.getByText('2 listings match.').waitFor()
-  t.true(asked.length > 3)
-  t.false([page.url(), ...asked].join().includes('a-reader-key'))
+  t.true(requested.length > 3)
+  t.false([page.url(), ...requested].join().includes('a-reader-key'))
   t.false((await page.content()).includes('a-reader-key'))
   t.is(await page.evaluate('localStorage.length'), 0)
   const other = await page.context().newPage()
   await other.goto(gateway.url)
   await other.getByText('API key required').waitFor()
-  await page.getByRole('button', { name: 'Forget it' }).click()
+  await page.getByRole('button', { name: 'Forget key' }).click()
   await page.getByText('API key required').waitFor()
-  t.is(await page.locator('.listings').count(), 0, 'what a key has shown goes with it')
+  t.is(await page.locator('.listings').count(), 0, 'the listings of a forgotten key are removed')
   t.is(await page.evaluate('sessionStorage.length'), 0)
   t.deepEqual(page.faults, [])
 })

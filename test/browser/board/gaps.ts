@@ -6,7 +6,7 @@ import { openMarket } from '../../helpers/market.ts'
 import { test } from '../in-chromium.ts'
 import { machine } from './federation.ts'
 
-test.serial('a source that is lost is told in words, and nothing looks complete that is not', async (t) => {
+test.serial('board: names a lost source and marks the answer as incomplete', async (t) => {
   const near = await openMarket(t)
   const closers: (() => unknown)[] = []
   const far = await openMarket({
@@ -29,64 +29,61 @@ test.serial('a source that is lost is told in words, and nothing looks complete 
   await banner.waitFor()
   t.regex(
     (await banner.textContent()) ?? '',
-    /not complete\..*far is unavailable: it refused the connection \(connection_refused\)\./s,
+    /incomplete\..*far is unavailable: it refused the connection \(connection_refused\)\./s,
   )
-  t.is(await page.getByText('3 listings match in what could be read.').count(), 1)
+  t.is(await page.getByText('3 listings match at the Registries that answered.').count(), 1)
   t.is(await page.locator('.source[data-state=unavailable]').count(), 1)
 
   await page.getByLabel('gpu count, at least', { exact: true }).fill('9')
   await page.keyboard.press('Tab')
-  await page.getByText('No listing was found, but not every Registry has answered.').waitFor()
+  await page.getByText('No listing was found, but not every Registry answered.').waitFor()
   t.is(await page.locator('.listings').count(), 0)
   t.deepEqual(page.faults, [])
 })
 
-test.serial('an old copy is shown as one, and is no gap', async (t) => {
-  let ahead = 0
-  const clock = { ...systemClock, now: () => systemClock.now() + ahead }
+test.serial('board: marks stale listings, and does not report their source as missing', async (t) => {
+  let offsetMs = 0
+  const clock = { ...systemClock, now: () => systemClock.now() + offsetMs }
   const fake = await startFake(t, { items: listingTexts('kept', 2) })
   const gateway = await startGateway(t, [{ name: 'far', url: fake.url }], { clock })
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
   await page.getByText('2 listings match.').waitFor()
   await fake.close()
-  ahead = 120_000
+  offsetMs = 120_000
   await page.getByRole('button', { name: 'Refresh' }).click()
-  await page.locator('.source', { hasText: /old copy.*2 min ago/ }).waitFor()
-  t.is(await page.locator('.listings tbody tr', { hasText: 'old copy' }).count(), 2)
+  await page.locator('.source', { hasText: /stale.*2 min ago/ }).waitFor()
+  t.is(await page.locator('.listings tbody tr', { hasText: 'stale' }).count(), 2)
   t.is(await page.getByRole('alert').count(), 0)
   t.deepEqual(page.faults, [])
 })
 
-test.serial(
-  'the sheet of one listing warns where a better copy may exist and where its seller is disputed',
-  async (t) => {
-    const [alice, elsewhere] = [`0x${'a'.repeat(40)}`, 'http://elsewhere.example/']
-    const trusted = await startFake(t, {
-      items: listingTexts('known', 2),
-      publishers: [[1, alice, elsewhere]],
-    })
-    const other = await startFake(t, {
-      items: listingTexts('odd', 1, { status: 'closed' }),
-      publishers: [[1, alice]],
-    })
-    const gateway = await startGateway(t, [
-      { name: 'trusted', url: trusted.url },
-      { name: 'other', url: other.url },
-    ])
-    const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
-    await page.getByText('2 listings match.').waitFor()
-    trusted.listingScript = { kind: 'status', status: 503 }
-    await page.goto(`${gateway.url}/?gpu_model=H100#listing=odd-0000`)
-    const sheet = page.getByRole('dialog')
-    await sheet.waitFor()
-    const text = (await sheet.textContent()) ?? ''
-    t.regex(text, /Disputed.*trusted has this publisher at another storefront/s)
-    t.regex(text, /Not complete.*may have a better copy/s)
-    t.deepEqual(page.faults, [])
-  },
-)
+test.serial('board: the sheet warns of a possible better copy and a disputed seller', async (t) => {
+  const [alice, elsewhere] = [`0x${'a'.repeat(40)}`, 'http://elsewhere.example/']
+  const trusted = await startFake(t, {
+    items: listingTexts('known', 2),
+    publishers: [[1, alice, elsewhere]],
+  })
+  const other = await startFake(t, {
+    items: listingTexts('odd', 1, { status: 'closed' }),
+    publishers: [[1, alice]],
+  })
+  const gateway = await startGateway(t, [
+    { name: 'trusted', url: trusted.url },
+    { name: 'other', url: other.url },
+  ])
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+  await page.getByText('2 listings match.').waitFor()
+  trusted.listingScript = { kind: 'status', status: 503 }
+  await page.goto(`${gateway.url}/?gpu_model=H100#listing=odd-0000`)
+  const sheet = page.getByRole('dialog')
+  await sheet.waitFor()
+  const text = (await sheet.textContent()) ?? ''
+  t.regex(text, /Disputed.*trusted has another storefront for this publisher/s)
+  t.regex(text, /Incomplete.*may have a better copy/s)
+  t.deepEqual(page.faults, [])
+})
 
-test.serial('where no source answers there is no list, but the reasons and a way to try again', async (t) => {
+test.serial('board: without any source, gives the reasons and a way to try again', async (t) => {
   const far = await startFake(t, { items: listingTexts('far', 2), script: [{ kind: 'status', status: 503 }] })
   const gateway = await startGateway(
     t,
@@ -100,16 +97,16 @@ test.serial('where no source answers there is no list, but the reasons and a way
   const banner = page.getByRole('alert')
   await banner.waitFor()
   const text = (await banner.textContent()) ?? ''
-  t.regex(text, /There is no answer/)
+  t.regex(text, /The listings could not be loaded/)
   t.regex(text, /far is unavailable: it (answered with status 503|failed repeatedly)/)
   t.regex(text, /gone is unavailable: it refused the connection/)
   t.is(await page.locator('.listings').count(), 0)
-  t.is(await page.getByText('No listings could be read.').count(), 1)
+  t.is(await page.getByText('No listings could be loaded.').count(), 1)
   t.is(await page.getByRole('button', { name: 'Try again' }).count(), 1)
   t.deepEqual(page.faults, [])
 })
 
-test.serial('what a gateway behind has not reached is told under its own name', async (t) => {
+test.serial('board: names the sources that an upstream gateway misses', async (t) => {
   const fake = await startFake(t, { items: listingTexts('far', 2) })
   const inner = await startGateway(t, [
     { name: 'far', url: fake.url },

@@ -5,7 +5,7 @@ import { objectOrEmpty } from '../../../presentation/observation.ts'
 import { listAt } from '../../common/source-report.ts'
 
 /** All text is untrusted. */
-export type Row = {
+export type ListingRow = {
   id: string
   /** `null` at a plain Registry. */
   registry: string | null
@@ -31,7 +31,7 @@ export type Row = {
 }
 
 /** @throws SyntaxError */
-export function readRow(bytes: Uint8Array): Row {
+export function readListingRow(bytes: Uint8Array): ListingRow {
   const listing = parseListing(bytes)
   const meta = at(listing, '_meta')
   const publisherId = textAt(listing, 'publisher_id')
@@ -62,15 +62,18 @@ export function readRow(bytes: Uint8Array): Row {
 const OPENING = '{"listing":'
 
 /** @throws SyntaxError */
-export function readOneListing(bytes: Uint8Array): Row {
+export function readOneListing(bytes: Uint8Array): ListingRow {
   const end = new JsonScanner(bytes).valueEnd(OPENING.length)
-  const rest = parseJson(`${OPENING}null${textOf(bytes.subarray(end))}`)
-  return { ...readRow(bytes.subarray(OPENING.length, end)), isIncomplete: at(rest, 'complete') === false }
+  const rest = parseJson(`${OPENING}null${decodeUtf8(bytes.subarray(end))}`)
+  return {
+    ...readListingRow(bytes.subarray(OPENING.length, end)),
+    isIncomplete: at(rest, 'complete') === false,
+  }
 }
 
-export const parseListing = (bytes: Uint8Array): JsonValue => parseJson(textOf(bytes))
+export const parseListing = (bytes: Uint8Array): JsonValue => parseJson(decodeUtf8(bytes))
 
-export const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
+export const decodeUtf8 = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 
 function offerOf(listing: JsonValue): string {
   const member = (name: string): string | null => textAt(listing, 'offer_resource', name)

@@ -1,67 +1,67 @@
 import { type Identity, SeenListings } from '../../../domain/listing-identity.ts'
 import { SingleFlight } from '../../../domain/single-flight.ts'
 import type { SourceReport } from '../../../wire/source.ts'
-import { RequestFault } from '../../common/request-fault.ts'
+import { RequestError } from '../../common/request-error.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
-import { type Row, readRow } from './listing-row.ts'
+import { type ListingRow, readListingRow } from './listing-row.ts'
 
 /** Of the table, and of a request. */
 export const PAGE_ROWS = 100
 const MAX_LIMIT = 200
 export const MAX_ROWS = 10_000
 
-export type WalkState = {
-  phase: 'reading' | 'more' | 'end' | 'failed'
-  rows: readonly Row[]
+export type LoaderState = {
+  phase: 'loading' | 'more' | 'end' | 'failed'
+  rows: readonly ListingRow[]
   /** `null` before the first answer. */
   total: number | null
   isComplete: boolean
   /** The worst report of each source; `null` at a plain Registry, and before the first answer. */
   sources: readonly SourceReport[] | null
-  fault: RequestFault | null
-  readAt: Date | null
+  error: RequestError | null
+  loadedAt: Date | null
 }
 
-export const NOTHING_READ: WalkState = {
-  phase: 'reading',
+export const INITIAL_STATE: LoaderState = {
+  phase: 'loading',
   rows: [],
   total: null,
   isComplete: true,
   sources: null,
-  fault: null,
-  readAt: null,
+  error: null,
+  loadedAt: null,
 }
 
-type WalkOptions = {
-  read: (paging: string, signal: AbortSignal) => Promise<Uint8Array>
-  onChange: (state: WalkState) => void
+type LoaderOptions = {
+  fetchPage: (paging: string, signal: AbortSignal) => Promise<Uint8Array>
+  onChange: (state: LoaderState) => void
 }
 
 /** Pages by cursor at a gateway, by offset at a plain Registry. */
-export class Walk {
-  readonly #options: WalkOptions
+export class PageLoader {
+  readonly #options: LoaderOptions
   readonly #stopped = new AbortController()
   readonly #seen = new SeenListings()
-  #state = NOTHING_READ
+  readonly #loads = new SingleFlight((limit: number) => this.#load(limit))
+  #state = INITIAL_STATE
   #received = 0
   #cursor: string | null = null
-  readonly #reads = new SingleFlight((limit: number) => this.#read(limit))
 
-  constructor(options: WalkOptions) {
+  constructor(options: LoaderOptions) {
     this.#options = options
   }
 
   /** The next page, or the failed one again. Concurrent callers share one request. */
-  more(limit = PAGE_ROWS): Promise<void> {
-    return this.#reads.join(limit)
+  loadNext(limit = PAGE_ROWS): Promise<void> {
+    return this.#loads.join(limit)
   }
 
-  /** Reads until `enough` rows, the end or a failure. Resolves to the rows held. */
-  async until(enough: number): Promise<number> {
-    await this.#reads.current
-    while (this.#state.phase === 'more' && this.#state.rows.length < Math.min(enough, MAX_ROWS)) {
-      await this.more(Math.min(MAX_LIMIT, Math.max(PAGE_ROWS, enough - this.#state.rows.length)))
-      await breath()
+  /** Loads until there are `count` rows, the end or a failure. Resolves to the number of rows. */
+  async loadUntil(count: number): Promise<number> {
+    await this.#loads.current
+    while (this.#state.phase === 'more' && this.#state.rows.length < Math.min(count, MAX_ROWS)) {
+      await this.loadNext(Math.min(MAX_LIMIT, Math.max(PAGE_ROWS, count - this.#state.rows.length)))
+      await yieldToBrowser()
     }
     return this.#state.rows.length
   }
@@ -70,65 +70,65 @@ export class Walk {
     this.#stopped.abort()
   }
 
-  async #read(limit: number): Promise<void> {
+  async #load(limit: number): Promise<void> {
     const { signal } = this.#stopped
-    this.#change({ phase: 'reading', fault: null })
+    this.#change({ phase: 'loading', error: null })
     try {
       const paging =
         this.#cursor === null
           ? `limit=${limit}${this.#received === 0 ? '' : `&offset=${this.#received}`}`
           : `limit=${limit}&cursor=${encodeURIComponent(this.#cursor)}`
-      const envelope = readEnvelope(await this.#options.read(paging, signal))
-      if (!signal.aborted) this.#take(envelope)
+      const envelope = readEnvelope(await this.#options.fetchPage(paging, signal))
+      if (!signal.aborted) this.#append(envelope)
     } catch (cause) {
-      if (signal.aborted) return // the question has changed
-      const fault = cause instanceof RequestFault ? cause : new RequestFault(0, NOT_UNDERSTOOD, { cause })
-      this.#change({ phase: 'failed', fault })
+      if (signal.aborted) return // the query has changed
+      const error = cause instanceof RequestError ? cause : new RequestError(0, NOT_A_LIST, { cause })
+      this.#change({ phase: 'failed', error })
     }
   }
 
-  #take(envelope: Envelope): void {
+  #append(envelope: Envelope): void {
     const { items, total, isComplete, sources, nextCursor } = envelope
     this.#received += items.length
     this.#cursor = nextCursor
     // By offset, a page repeats what new listings moved down; by cursor, listings with copies far apart.
-    const rows = items.map(readRow).filter((row) => this.#seen.add(row.id, identityOf(row)))
+    const added = items.map(readListingRow).filter((row) => this.#seen.add(row.id, identityOf(row)))
     const isMore = sources === null ? items.length > 0 && this.#received < total : nextCursor !== null
-    const held = [...this.#state.rows, ...rows]
+    const rows = [...this.#state.rows, ...added]
     this.#change({
-      phase: isMore && held.length < MAX_ROWS ? 'more' : 'end',
-      rows: held,
+      phase: isMore && rows.length < MAX_ROWS ? 'more' : 'end',
+      rows,
       total: this.#state.total ?? total,
-      readAt: this.#state.readAt ?? new Date(),
+      loadedAt: this.#state.loadedAt ?? new Date(),
       isComplete: this.#state.isComplete && isComplete,
       sources: sources === null ? null : worst(this.#state.sources ?? [], sources),
     })
   }
 
-  #change(change: Partial<WalkState>): void {
+  #change(change: Partial<LoaderState>): void {
     this.#state = { ...this.#state, ...change }
     this.#options.onChange(this.#state)
   }
 }
 
 /** At a plain Registry, ids are unique. */
-const identityOf = ({ registry, address, storefrontUrl }: Row): Identity =>
+const identityOf = ({ registry, address, storefrontUrl }: ListingRow): Identity =>
   registry === null || (address === null && storefrontUrl === null)
     ? { publisher: `of ${registry}`, storefrontUrl }
     : { publisher: address, storefrontUrl }
 
-const NOT_UNDERSTOOD = { detail: 'The answer is no list of listings.', sources: [] }
+const NOT_A_LIST = { detail: 'The answer is not a list of listings.', sources: [] }
 
-const breath = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
+const yieldToBrowser = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
 
-/** Keeps the counts of the first page, which cover every match; a later page may add faults. */
+/** Keeps the counts of the first page, which cover every match; a later page may add failures. */
 function worst(before: readonly SourceReport[], now: readonly SourceReport[]): SourceReport[] {
   const known = new Set(before.map(({ registry }) => registry))
-  const kept = before.map((old) => {
+  const updated = before.map((old) => {
     const later = now.find(({ registry }) => registry === old.registry)
     return later === undefined || rank(later) <= rank(old) ? old : { ...later, matched: old.matched }
   })
-  return [...kept, ...now.filter(({ registry }) => !known.has(registry))]
+  return [...updated, ...now.filter(({ registry }) => !known.has(registry))]
 }
 
 const rank = ({ state }: SourceReport): number => (state === 'loaded' ? 0 : state === 'stale' ? 1 : 2)

@@ -1,11 +1,8 @@
-import type { JsonValue } from '../../../json/value.ts'
-import { textAt } from '../../../json/value.ts'
+import { type JsonValue, textAt } from '../../../json/value.ts'
 import type { SourceReport } from '../../../wire/source.ts'
 import { listAt, numberAt } from '../../common/source-report.ts'
 
-export type KnownSource = {
-  /** `null` if the answer does not name it. */
-  report: SourceReport | null
+type ReadStatus = {
   registry: string
   mode: string
   visibility: string
@@ -14,7 +11,10 @@ export type KnownSource = {
   lastError: string | null
 }
 
-export const readStatuses = (body: JsonValue): Omit<KnownSource, 'report'>[] =>
+/** `report`: how the source answered the query, if it was requested. */
+export type KnownSource = ReadStatus & { report: SourceReport | null }
+
+export const readStatuses = (body: JsonValue): ReadStatus[] =>
   listAt(body, 'sources').map((entry) => ({
     registry: textAt(entry, 'registry') ?? '?',
     mode: textAt(entry, 'mode') ?? '',
@@ -26,7 +26,7 @@ export const readStatuses = (body: JsonValue): Omit<KnownSource, 'report'>[] =>
 
 /** In the gateway's order, then those that only the answer names. */
 export function joinSources(
-  statuses: readonly Omit<KnownSource, 'report'>[],
+  statuses: readonly ReadStatus[],
   reports: readonly SourceReport[],
 ): KnownSource[] {
   const known = statuses.map((status) => ({
@@ -36,8 +36,8 @@ export function joinSources(
   const names = new Set(statuses.map(({ registry }) => registry))
   const others = reports
     .filter(({ registry }) => !names.has(registry))
-    .map((report) => ({ ...UNKNOWN, registry: report.registry, state: report.state, report }))
+    .map((report) => ({ ...NO_STATUS, registry: report.registry, state: report.state, report }))
   return [...known, ...others]
 }
 
-const UNKNOWN = { mode: '', visibility: '', ageSeconds: null, lastError: null }
+const NO_STATUS = { mode: '', visibility: '', ageSeconds: null, lastError: null }

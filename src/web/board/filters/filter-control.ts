@@ -1,15 +1,22 @@
-import { strangerText } from '../../common/untrusted-text.ts'
+import { useState } from 'preact/hooks'
+import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
-import { type Parameter, parameterOf, withValue } from '../view.ts'
-import { ChoiceInput } from './choice-input.ts'
-import type { Control } from './controls.ts'
-import { isShowable, readNone, readRange, writeNone, writeRange } from './filter-value.ts'
-import { TextInput } from './text-input.ts'
+import { parameterOf, type QueryParameter, withValue } from '../view.ts'
+import {
+  type Control,
+  canShow,
+  readChoices,
+  readExclusions,
+  readRange,
+  writeChoices,
+  writeExclusions,
+  writeRange,
+} from './controls.ts'
 
 type FilterControlProps = {
   control: Control
-  query: readonly Parameter[]
-  onChange: (query: readonly Parameter[]) => void
+  query: readonly QueryParameter[]
+  onChange: (query: readonly QueryParameter[]) => void
   suggest: (path: readonly string[]) => readonly string[]
 }
 
@@ -20,14 +27,14 @@ export function FilterControl({ control, query, onChange, suggest }: FilterContr
     const changed = withValue(query, name, next)
     onChange(next === null ? withValue(changed, `strict.${name}`, null) : changed)
   }
-  const input = { id: `filter-${name}`, label: strangerText(label), control, value, set, suggest }
+  const input = { id: `filter-${name}`, label: untrustedText(label), control, value, set, suggest }
   return html`<div class="filter">
     ${
-      value === null || isShowable(control, value)
+      value === null || canShow(control, value)
         ? html`<${INPUTS[control.kind]} ...${input} />`
         : html`<${PlainInput} ...${input} />`
     }
-    ${registries !== null && html`<p class="hint">only ${registries.map((one) => strangerText(one)).join(', ')}</p>`}
+    ${registries !== null && html`<p class="hint">only ${registries.map((one) => untrustedText(one)).join(', ')}</p>`}
     ${value !== null && html`<${MissingChoice} ...${{ control, query, onChange }} />`}
   </div>`
 }
@@ -42,7 +49,8 @@ type InputProps = {
 }
 
 function PlainInput({ id, label, control, value, set, suggest }: InputProps) {
-  const suggestions = control.path === null ? [] : () => suggest(control.path ?? [])
+  const { path } = control
+  const suggestions = path === null ? undefined : () => suggest(path)
   return html`<label for=${id}>${label}</label>
     <${TextInput} ...${{ id, value: value ?? '', suggestions, onChange: (text: string) => set(text || null) }} />`
 }
@@ -51,10 +59,9 @@ const NoneInput = ({ id, label, value, set }: InputProps) =>
   html`<label for=${id}>${label}</label>
     <${TextInput}
       id=${id}
-      value=${value === null ? '' : (readNone(value) ?? '')}
-      suggestions=${[]}
+      value=${value === null ? '' : (readExclusions(value) ?? '')}
       placeholder="none of a, b"
-      onChange=${(text: string) => set(writeNone(text))}
+      onChange=${(text: string) => set(writeExclusions(text))}
     />`
 
 function RangeInput({ id, label, control, value, set }: InputProps) {
@@ -64,7 +71,6 @@ function RangeInput({ id, label, control, value, set }: InputProps) {
       id=${edge === 'low' ? id : `${id}-high`}
       label=${`${label}, ${placeholder}`}
       value=${text}
-      suggestions=${[]}
       placeholder=${placeholder}
       isNumeric
       onChange=${(next: string) => set(writeRange({ low, high, [edge]: next }, control.bound))}
@@ -92,8 +98,8 @@ const FLAGS = [
   ['false', 'no'],
 ] as const
 const PRESENCES = [
-  ['exists:true', 'there'],
-  ['exists:false', 'not there'],
+  ['exists:true', 'present'],
+  ['exists:false', 'absent'],
 ] as const
 
 const INPUTS = {
@@ -113,6 +119,57 @@ function MissingChoice({ control, query, onChange }: Omit<FilterControlProps, 's
   const toggle = (): void =>
     onChange(withValue(query, name, !keeps === control.keepsMissing ? null : String(keeps)))
   return html`<label class="choice hint">
-    <input type="checkbox" checked=${keeps} onChange=${toggle} /> <span>also listings that do not say</span>
+    <input type="checkbox" checked=${keeps} onChange=${toggle} /> <span>include listings without this value</span>
   </label>`
+}
+
+function ChoiceInput({ id, label, control, value, set }: InputProps) {
+  const chosen = value === null ? [] : readChoices(value)
+  const toggle = (choice: string): void =>
+    set(writeChoices(control.choices.filter((one) => chosen.includes(one) !== (one === choice))))
+  return html`<span class="label" id=${`${id}-label`}>${label}</span>
+    <details class="choices" id=${id}>
+      <summary aria-labelledby=${`${id}-label ${id}-chosen`}>
+        <span id=${`${id}-chosen`}>${chosen.length === 0 ? 'any' : untrustedText(chosen.join(', '))}</span>
+      </summary>
+      <div role="group" aria-labelledby=${`${id}-label`} tabindex="0">
+        ${control.choices.map(
+          (choice) =>
+            html`<label class="choice" key=${choice}>
+              <input type="checkbox" checked=${chosen.includes(choice)} onChange=${() => toggle(choice)} />
+              <span>${untrustedText(choice)}</span>
+            </label>`,
+        )}
+      </div>
+    </details>`
+}
+
+type TextInputProps = {
+  id: string
+  value: string
+  onChange: (text: string) => void
+  /** Called on focus. */
+  suggestions?: (() => readonly string[]) | undefined
+  label?: string
+  placeholder?: string
+  isNumeric?: boolean
+}
+
+/** Takes effect on blur or Enter. */
+function TextInput(props: TextInputProps) {
+  const { id, value, onChange, suggestions, label, placeholder, isNumeric = false } = props
+  const [shown, show] = useState<readonly string[]>([])
+  const list = shown.length === 0 ? undefined : `${id}-list`
+  return html`<input
+      id=${id}
+      value=${value}
+      list=${list}
+      aria-label=${label}
+      placeholder=${placeholder}
+      inputmode=${isNumeric ? 'decimal' : undefined}
+      autocomplete="off"
+      spellcheck=${false}
+      onFocus=${() => show(suggestions?.() ?? [])}
+      onChange=${({ currentTarget }: { currentTarget: HTMLInputElement }) => onChange(currentTarget.value.trim())}
+    />${list && html`<datalist id=${list}>${shown.map((text) => html`<option value=${text}>${untrustedText(text)}</option>`)}</datalist>`}`
 }

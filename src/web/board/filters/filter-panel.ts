@@ -1,14 +1,14 @@
-import { strangerText } from '../../common/untrusted-text.ts'
+import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
-import { type Parameter, parameterOf, withValue } from '../view.ts'
+import { parameterOf, type QueryParameter, withValue } from '../view.ts'
 import type { Control } from './controls.ts'
 import { FilterControl } from './filter-control.ts'
 
 type FilterPanelProps = {
   controls: readonly Control[]
   sources: readonly string[]
-  query: readonly Parameter[]
-  onChange: (query: readonly Parameter[]) => void
+  query: readonly QueryParameter[]
+  onChange: (query: readonly QueryParameter[]) => void
   suggest: (path: readonly string[]) => readonly string[]
 }
 
@@ -21,7 +21,7 @@ const STATUSES = [
 
 export function FilterPanel({ controls, sources, query, onChange, suggest }: FilterPanelProps) {
   const set = (name: string, value: string | null): void => onChange(withValue(query, name, value))
-  const ours = controls.filter(({ registries }) => registries === null)
+  const local = controls.filter(({ registries }) => registries === null)
   const others = controls.filter(({ registries }) => registries !== null)
   const show = (control: Control) =>
     html`<${FilterControl} key=${control.name} ...${{ control, query, onChange, suggest }} />`
@@ -40,8 +40,8 @@ export function FilterPanel({ controls, sources, query, onChange, suggest }: Fil
       </select>
     </div>
     ${sources.length > 1 && html`<${SourceChoice} ...${{ sources, query, set }} />`}
-    ${ours.map(show)}
-    ${others.length > 0 && html`<h3>Known to some Registries only</h3>`} ${others.map(show)}
+    ${local.map(show)}
+    ${others.length > 0 && html`<h3>Filters of some Registries only</h3>`} ${others.map(show)}
     <div class="filter">
       <label for="publisher">publisher</label>
       <input
@@ -58,15 +58,15 @@ export function FilterPanel({ controls, sources, query, onChange, suggest }: Fil
 
 type SourceChoiceProps = {
   sources: readonly string[]
-  query: readonly Parameter[]
+  query: readonly QueryParameter[]
   set: (name: string, value: string | null) => void
 }
 
 /** Without the parameter, all sources are requested. */
 function SourceChoice({ sources, query, set }: SourceChoiceProps) {
-  const asked = parameterOf(query, 'sources')?.split(',') ?? sources
+  const selected = parameterOf(query, 'sources')?.split(',') ?? sources
   const toggle = (name: string): void => {
-    const next = sources.filter((one) => asked.includes(one) !== (one === name))
+    const next = sources.filter((one) => selected.includes(one) !== (one === name))
     set('sources', next.length === sources.length || next.length === 0 ? null : next.join(','))
   }
   return html`<fieldset class="filter">
@@ -74,8 +74,8 @@ function SourceChoice({ sources, query, set }: SourceChoiceProps) {
     ${sources.map(
       (name) =>
         html`<label class="choice" key=${name}>
-          <input type="checkbox" checked=${asked.includes(name)} onChange=${() => toggle(name)} />
-          <span>${strangerText(name)}</span>
+          <input type="checkbox" checked=${selected.includes(name)} onChange=${() => toggle(name)} />
+          <span>${untrustedText(name)}</span>
         </label>`,
     )}
   </fieldset>`

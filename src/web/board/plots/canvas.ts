@@ -24,29 +24,29 @@ export type Draw = (pens: Pens) => Drawing
 const HEIGHT = 210
 
 export function Canvas({ draw, label }: { draw: Draw; label: string }) {
-  const place = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   const theme = useTheme()
   useEffect(() => {
-    const element = place.current
+    const element = container.current
     if (element === null) return
     let plot: UPlot | null = null
-    let isGone = false
+    let isClosed = false
     const resized = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: HEIGHT }))
     // Loaded on first use: the table does not wait for it.
     import('uplot').then(({ default: Plot }) => {
-      if (isGone) return
+      if (isClosed) return
       const pens = pensOf(element, Plot)
       const drawing = draw(pens)
       plot = new Plot(optionsOf(drawing, pens, element.clientWidth), drawing.data, element)
       resized.observe(element)
     })
     return () => {
-      isGone = true
+      isClosed = true
       resized.disconnect()
       plot?.destroy()
     }
   }, [draw, theme])
-  return html`<div class="canvas" ref=${place} role="img" aria-label=${label}></div>`
+  return html`<div class="canvas" ref=${container} role="img" aria-label=${label}></div>`
 }
 
 const DARK = matchMedia('(prefers-color-scheme: dark)')
@@ -55,9 +55,9 @@ const DARK = matchMedia('(prefers-color-scheme: dark)')
 function useTheme(): boolean {
   const [isDark, setDark] = useState(DARK.matches)
   useEffect(() => {
-    const follow = (): void => setDark(DARK.matches)
-    DARK.addEventListener('change', follow)
-    return () => DARK.removeEventListener('change', follow)
+    const update = (): void => setDark(DARK.matches)
+    DARK.addEventListener('change', update)
+    return () => DARK.removeEventListener('change', update)
   }, [])
   return isDark
 }

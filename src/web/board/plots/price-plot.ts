@@ -1,12 +1,13 @@
 import { useMemo, useState } from 'preact/hooks'
 import { grouped } from '../../../domain/price.ts'
-import { shortAddress, strangerText } from '../../common/untrusted-text.ts'
+import { type ScrollColumn, ScrollTable } from '../../common/scroll-table.ts'
+import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
-import type { Row } from '../data/listing-row.ts'
+import type { ListingRow } from '../data/listing-row.ts'
+import { type PriceGroup, priceGroups } from '../data/prices.ts'
 import { Canvas, type Draw } from './canvas.ts'
-import { MAX_MODELS, type PriceGroup, priceGroups } from './price-groups.ts'
 
-type PricePlotProps = { rows: readonly Row[]; total: number }
+type PricePlotProps = { rows: readonly ListingRow[]; total: number }
 
 export function PricePlot({ rows, total }: PricePlotProps) {
   const [chosen, choose] = useState<string | null>(null)
@@ -21,17 +22,17 @@ export function PricePlot({ rows, total }: PricePlotProps) {
     </figcaption>
     ${
       group === undefined
-        ? html`<p class="hint">No listing at hand names a GPU model and a price.</p>`
+        ? html`<p class="hint">No loaded listing has a GPU model and a price.</p>`
         : html`<${Canvas} draw=${draw} label=${summary(group)} />
           <${PriceTable} group=${group} />`
     }
   </figure>`
 }
 
-const scope = (held: number, total: number): string =>
-  held < total
-    ? `Of the ${held.toLocaleString('en')} newest of ${total.toLocaleString('en')} that match. “Read all” below brings the others.`
-    : `Of all ${held.toLocaleString('en')} that match.`
+const scope = (count: number, total: number): string =>
+  count < total
+    ? `The ${count.toLocaleString('en')} newest of ${total.toLocaleString('en')} matches. “Load all” below adds the others.`
+    : `All ${count.toLocaleString('en')} matches.`
 
 type TokenChoiceProps = {
   groups: readonly PriceGroup[]
@@ -51,7 +52,7 @@ const TokenChoice = ({ groups, group, choose }: TokenChoiceProps) =>
   </label>`
 
 const title = ({ token, chain, per, count }: PriceGroup): string =>
-  strangerText(`${shortAddress(token)}${chain === null ? '' : ` on ${chain}`} per ${per} (${count})`)
+  untrustedText(`${shortAddress(token)}${chain === null ? '' : ` on ${chain}`} per ${per} (${count})`)
 
 function summary({ models, per }: PriceGroup): string {
   const [first, last] = [models[0], models.at(-1)]
@@ -60,40 +61,35 @@ function summary({ models, per }: PriceGroup): string {
     models.length === 1
       ? `${first.model}: median ${grouped(first.median)}`
       : `Medians per ${per} from ${grouped(first.median)} for ${first.model} to ${grouped(last.median)} for ${last.model}`
-  return strangerText(`${ends}. The table below has every model.`, 300)
+  return untrustedText(`${ends}. The table below lists every model.`, 300)
 }
 
 const PriceTable = ({ group }: { group: PriceGroup }) =>
   html`<details>
     <summary>As a table</summary>
-    <div class="scroll" tabindex="0" role="region" aria-label="Prices as a table">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Model</th>
-            <th scope="col" class="number">Listings</th>
-            <th scope="col" class="number">Lowest</th>
-            <th scope="col" class="number">Median</th>
-            <th scope="col" class="number">Highest</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${group.models.slice(0, MAX_TABLE_ROWS).map(
-            ({ model, prices, lowest, median, highest }) =>
-              html`<tr key=${model}>
-                <th scope="row"><bdi>${strangerText(model)}</bdi></th>
-                <td class="number">${prices.length}</td>
-                <td class="number">${grouped(lowest)}</td>
-                <td class="number">${grouped(median)}</td>
-                <td class="number">${grouped(highest)}</td>
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
+    <${ScrollTable} label="Prices as a table" columns=${COLUMNS}>
+      ${group.models.slice(0, MAX_TABLE_ROWS).map(
+        ({ model, prices, lowest, median, highest }) =>
+          html`<tr key=${model}>
+            <th scope="row"><bdi>${untrustedText(model)}</bdi></th>
+            <td class="number">${prices.length}</td>
+            <td class="number">${grouped(lowest)}</td>
+            <td class="number">${grouped(median)}</td>
+            <td class="number">${grouped(highest)}</td>
+          </tr>`,
+      )}
+    <//>
   </details>`
 
+const COLUMNS: readonly ScrollColumn[] = [
+  { title: 'Model' },
+  { title: 'Listings', isNumber: true },
+  { title: 'Lowest', isNumber: true },
+  { title: 'Median', isNumber: true },
+  { title: 'Highest', isNumber: true },
+]
 const MAX_TABLE_ROWS = 200
+const MAX_DRAWN_MODELS = 24
 
 /** Spreads dots sideways, the same way every time. */
 const spread = (n: number, count: number): number =>
@@ -102,7 +98,7 @@ const spread = (n: number, count: number): number =>
 const drawOf =
   (group: PriceGroup): Draw =>
   ({ colours, text }) => {
-    const models = group.models.slice(0, MAX_MODELS)
+    const models = group.models.slice(0, MAX_DRAWN_MODELS)
     const dots = models.flatMap(({ prices }, at) =>
       // A logarithmic scale has no zero; the table shows free listings.
       prices
@@ -124,7 +120,7 @@ const drawOf =
         },
       ],
       isLogarithmic: true,
-      labels: models.map(({ model }) => strangerText(model, 24)),
+      labels: models.map(({ model }) => untrustedText(model, 24)),
       marks: models.map(({ median }, at) => ({ at, value: Number(median) })),
       text,
     }

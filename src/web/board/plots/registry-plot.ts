@@ -1,12 +1,13 @@
 import { useMemo } from 'preact/hooks'
 import type { SourceReport } from '../../../wire/source.ts'
-import { strangerText } from '../../common/untrusted-text.ts'
+import { type ScrollColumn, ScrollTable } from '../../common/scroll-table.ts'
+import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { Canvas, type Draw } from './canvas.ts'
 
 type RegistryPlotProps = { sources: readonly SourceReport[] }
 
-/** Counts of the Registries themselves: copies count in each. */
+/** The counts of the Registries themselves. */
 export function RegistryPlot({ sources }: RegistryPlotProps) {
   const counted = useMemo(() => sources.filter(({ matched }) => typeof matched === 'number'), [sources])
   const draw = useMemo(() => drawOf(counted), [counted])
@@ -15,42 +16,34 @@ export function RegistryPlot({ sources }: RegistryPlotProps) {
     <figcaption>
       <h2>Listings by Registry</h2>
       <p class="hint">
-        All that match, each where it lies: copies count twice.${' '}
-        ${uncounted > 0 && `${uncounted} of ${sources.length} Registries did not say how many they have.`}
+        All matches of each Registry. A copy counts at each.${' '}
+        ${uncounted > 0 && `${uncounted} of ${sources.length} Registries reported no count.`}
       </p>
     </figcaption>
     ${
       counted.length === 0
-        ? html`<p class="hint">No Registry said how many it has.</p>`
+        ? html`<p class="hint">No Registry reported a count.</p>`
         : html`<${Canvas} draw=${draw} label=${summary(counted)} />`
     }
     <details>
       <summary>As a table</summary>
-      <div class="scroll" tabindex="0" role="region" aria-label="Listings by Registry as a table">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Registry</th>
-              <th scope="col" class="number">Matches</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${sources.map(
-              ({ registry, matched }) =>
-                html`<tr key=${registry}>
-                  <th scope="row">${strangerText(registry)}</th>
-                  <td class="number">${matched?.toLocaleString('en') ?? 'not known'}</td>
-                </tr>`,
-            )}
-          </tbody>
-        </table>
-      </div>
+      <${ScrollTable} label="Listings by Registry as a table" columns=${COLUMNS}>
+        ${sources.map(
+          ({ registry, matched }) =>
+            html`<tr key=${registry}>
+              <th scope="row">${untrustedText(registry)}</th>
+              <td class="number">${matched?.toLocaleString('en') ?? 'unknown'}</td>
+            </tr>`,
+        )}
+      <//>
     </details>
   </figure>`
 }
 
+const COLUMNS: readonly ScrollColumn[] = [{ title: 'Registry' }, { title: 'Matches', isNumber: true }]
+
 const summary = (sources: readonly SourceReport[]): string =>
-  strangerText(`${sources.map(({ registry, matched }) => `${registry} ${matched}`).join(', ')}.`, 500)
+  untrustedText(`${sources.map(({ registry, matched }) => `${registry} ${matched}`).join(', ')}.`, 500)
 
 const drawOf =
   (sources: readonly SourceReport[]): Draw =>
@@ -62,7 +55,7 @@ const drawOf =
     },
     series: [{}, { paths: bars, points: { show: false }, fill: colours.bar, stroke: colours.bar, width: 0 }],
     isLogarithmic: false,
-    labels: sources.map(({ registry }) => strangerText(registry, 24)),
+    labels: sources.map(({ registry }) => untrustedText(registry, 24)),
     marks: [],
     text,
   })

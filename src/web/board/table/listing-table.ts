@@ -1,18 +1,18 @@
 import { showAge } from '../../../domain/age.ts'
 import { showPrice } from '../../../domain/price.ts'
-import { shortAddress, strangerText } from '../../common/untrusted-text.ts'
+import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
-import type { Row } from '../data/listing-row.ts'
+import type { ListingRow } from '../data/listing-row.ts'
 
 type ListingTableProps = {
-  rows: readonly Row[]
+  rows: readonly ListingRow[]
   offset: number
   total: number
   isMerged: boolean
-  onOpen: (row: Row) => void
+  onOpen: (row: ListingRow) => void
 }
 
-/** Rows are keyed by place: reuse is far faster. Roles are explicit: the phone style removes the table's. */
+/** Rows are keyed by index: reuse is far faster. Roles are explicit: the phone style removes the table's. */
 export const ListingTable = ({ rows, offset, total, isMerged, onOpen }: ListingTableProps) =>
   html`<table role="table" class="listings" aria-rowcount=${total + 1}>
     <caption class="unseen">Listings</caption>
@@ -31,54 +31,58 @@ export const ListingTable = ({ rows, offset, total, isMerged, onOpen }: ListingT
     </thead>
     <tbody role="rowgroup">
       ${rows.map(
-        (row, n) => html`<${ListingRow} key=${n} ...${{ row, isMerged, onOpen }} index=${offset + n + 2} />`,
+        (row, n) => html`<${TableRow} key=${n} ...${{ row, isMerged, onOpen }} index=${offset + n + 2} />`,
       )}
     </tbody>
   </table>`
 
-type ListingRowProps = Pick<ListingTableProps, 'isMerged' | 'onOpen'> & { row: Row; index: number }
+type TableRowProps = Pick<ListingTableProps, 'isMerged' | 'onOpen'> & { row: ListingRow; index: number }
 
-function ListingRow({ row, index, isMerged, onOpen }: ListingRowProps) {
+function TableRow({ row, index, isMerged, onOpen }: TableRowProps) {
   const { price } = row
   return html`<tr role="row" aria-rowindex=${index} onClick=${() => onOpen(row)}>
     <th role="rowheader" scope="row">
-      <button type="button" class="open"><bdi>${strangerText(row.offer)}</bdi></button>
+      <button type="button" class="open"><bdi>${untrustedText(row.offer)}</bdi></button>
       <${Flags} row=${row} />
-      <span class="hint details"><bdi>${strangerText(row.details)}</bdi></span>
+      <span class="hint details"><bdi>${untrustedText(row.details)}</bdi></span>
     </th>
-    <td role="cell" data-label="Region"><bdi>${strangerText(row.region ?? '–')}</bdi></td>
-    <td role="cell" data-label="Per hour" class="number price">${strangerText(showPrice(price) ?? 'not advertised')}</td>
-    <td role="cell" data-label="Token" title=${strangerText(price?.token ?? '')}>
+    <td role="cell" data-label="Region"><bdi>${untrustedText(row.region ?? '–')}</bdi></td>
+    <td role="cell" data-label="Per hour" class="number price">${untrustedText(showPrice(price) ?? 'not advertised')}</td>
+    <td role="cell" data-label="Token" title=${untrustedText(price?.token ?? '')}>
       ${price?.token ? html`<code>${shortAddress(price.token)}</code>` : '–'}
-      <span class="hint"> ${strangerText(price?.chain ?? '')}</span>
+      <span class="hint"> ${untrustedText(price?.chain ?? '')}</span>
     </td>
     ${
       isMerged &&
       html`<td role="cell" data-label="Registry">
-      ${strangerText(row.registry ?? '')}
-      ${row.alsoIn.length > 0 && html`<span class="hint"> also in ${strangerText(row.alsoIn.join(', '))}</span>`}
+      ${untrustedText(row.registry ?? '')}
+      ${row.alsoIn.length > 0 && html`<span class="hint"> also in ${untrustedText(row.alsoIn.join(', '))}</span>`}
     </td>`
     }
-    <td role="cell" data-label="Publisher" title=${strangerText(row.publisher ?? '')}>
+    <td role="cell" data-label="Publisher" title=${untrustedText(row.publisher ?? '')}>
       <code>${row.publisher === null ? '–' : shortAddress(row.publisher)}</code>
     </td>
     <td role="cell" data-label="Age" class="number">${showAge(row.createdAt)}</td>
   </tr>`
 }
 
-const FLAGS: readonly (readonly [is: (row: Row) => boolean, text: string, why: string])[] = [
-  [({ isStale }) => isStale, 'old copy', 'Its Registry did not answer just now; this is what it said before'],
-  [({ differs }) => differs, 'differs', 'Other Registries have it with another offer or other escrows'],
-  [({ conflicts }) => conflicts, 'same id', 'Another publisher has a listing of this id'],
+const FLAGS: readonly (readonly [is: (row: ListingRow) => boolean, text: string, why: string])[] = [
+  [({ isStale }) => isStale, 'stale', 'The Registry did not answer, so this is an older copy'],
+  [
+    ({ differs }) => differs,
+    'differs',
+    'Other Registries have this listing with another offer or other escrows',
+  ],
+  [({ conflicts }) => conflicts, 'same id', 'Another publisher has a listing with this id'],
   [
     ({ disputed }) => disputed.length > 0,
     'disputed',
-    'A Registry that counts more has this publisher at another storefront',
+    'A Registry of higher priority has another storefront for this publisher',
   ],
 ]
 
-const Flags = ({ row }: { row: Row }) => [
-  ...(row.status === 'open' ? [] : [html`<span class="flag">${strangerText(row.status)}</span>`]),
+const Flags = ({ row }: { row: ListingRow }) => [
+  ...(row.status === 'open' ? [] : [html`<span class="flag">${untrustedText(row.status)}</span>`]),
   ...FLAGS.filter(([is]) => is(row)).map(
     ([, text, why]) =>
       html`<span class="flag" title=${why}>${text}<span class="unseen">: ${why}</span></span>`,

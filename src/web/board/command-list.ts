@@ -1,9 +1,10 @@
 import { CopyButton } from '../common/copy-button.ts'
 import { html } from '../html.ts'
 
-type Command = { label: string; text: string | null }
+/** `text` is `null` where a command is not safe to paste. */
+export type ShownCommand = { label: string; text: string | null }
 
-export const Commands = ({ commands }: { commands: readonly Command[] }) =>
+export const CommandList = ({ commands }: { commands: readonly ShownCommand[] }) =>
   html`<dl class="commands">
     ${commands.map(
       ({ label, text }) =>
@@ -12,7 +13,7 @@ export const Commands = ({ commands }: { commands: readonly Command[] }) =>
           <dd>
             ${
               text === null
-                ? html`<span class="hint">A value holds control characters, which would act on a terminal: use curl.</span>`
+                ? html`<span class="hint">A value has control characters, which a terminal would act on: use curl.</span>`
                 : html`<pre tabindex="0"><code>${text}</code></pre>
                   <${CopyButton} text=${text} label=${label} />`
             }

@@ -1,0 +1,31 @@
+import { parseJson, textAt } from '../../json/value.ts'
+import type { SourceReport } from '../../wire/source.ts'
+import { readReports } from './source-report.ts'
+
+/** A problem (RFC 9457), or no answer. */
+export class RequestError extends Error {
+  /** 0 without an answer. */
+  readonly status: number
+  /** Empty if the problem is not about sources. */
+  readonly sources: readonly SourceReport[]
+
+  constructor(status: number, { detail, sources }: GatewayProblem, options?: ErrorOptions) {
+    super(detail, options)
+    this.status = status
+    this.sources = sources
+  }
+}
+
+type GatewayProblem = { detail: string; sources: readonly SourceReport[] }
+
+/** Any body that is not a problem gets a default. */
+export function readProblem(bytes: Uint8Array): GatewayProblem {
+  try {
+    const body = parseJson(new TextDecoder().decode(bytes))
+    return { detail: textAt(body, 'detail') ?? NO_REASON, sources: readReports(body) }
+  } catch {
+    return { detail: NO_REASON, sources: [] } // an error page of a proxy
+  }
+}
+
+const NO_REASON = 'The gateway gave no reason.'
