@@ -162,7 +162,4 @@ export class StoreUnavailable extends EntrepotError {
   }
 }
 
-export const storeUnavailable = (reason: string, cause?: unknown): StoreUnavailable =>
-  new StoreUnavailable(reason, cause)
-
-export const storeClosed = (): StoreUnavailable => storeUnavailable('this process is stopping')
+export const storeClosed = (): StoreUnavailable => new StoreUnavailable('this process is stopping')

@@ -100,7 +100,7 @@ const SHAPE = /^(redis|rediss|redis\+cluster):\/\/(?:([^@/]*)@)?([^@/]+)(?:\/\d*
 const DEFAULT_PORT = 6379
 
 /** @throws ConfigError that does not repeat the credentials */
-export function parseRedisUrl(url: string): RedisPlace {
+function parseRedisUrl(url: string): RedisPlace {
   const [, scheme, userinfo, list = ''] = SHAPE.exec(url) ?? []
   const cluster = scheme === 'redis+cluster'
   const parsed = list.split(',').map((host) => URL.parse(`redis://${userinfo ?? ''}@${host}`))

@@ -1,15 +1,13 @@
 import { Redis } from 'ioredis'
 import { redactCredentials } from '../../domain/safe-text.ts'
-import { ConfigError } from '../../errors.ts'
+import { ConfigError, EntrepotError } from '../../errors.ts'
 import type { Store } from '../store.ts'
 import { type Client, commandClient, connected, counterClient } from './connection.ts'
-import { redisOpenFailure } from './errors.ts'
-import * as mutations from './mutations.ts'
-import { KEY_PREFIX, keysUnder, RedisSession } from './session.ts'
+import { createScript, KEY_PREFIX, keysUnder, RedisSession, replyWord } from './session.ts'
 import { RedisStore } from './store.ts'
 
 type RedisStoreOptions = {
-  /** With braces that keep all keys in one slot of a Cluster. Default `PREFIX`. */
+  /** With braces that keep all keys in one slot of a Cluster. Default `KEY_PREFIX`. */
   prefix?: string
   /** Entries kept at least. Default 100,000; readers further behind load again. */
   changelogLength?: number
@@ -34,7 +32,7 @@ export async function openRedisStore(
   try {
     await connected(session.client)
     await checkFormat(session, redactCredentials(url))
-    await mutations.countListings(session)
+    await countListings(session)
     const warnings = await durabilityWarnings(session.client)
     return { store: new RedisStore(url, session), warnings }
   } catch (error) {
@@ -52,6 +50,32 @@ async function checkFormat({ client, keys }: RedisSession, where: string): Promi
     'run that version again, or point STORE_URL at another Redis'
   throw new ConfigError([{ path: 'STORE_URL', message }])
 }
+
+async function countListings(session: RedisSession): Promise<void> {
+  const { listings, created, listingCounts } = session.keys
+  await session.evalScript(COUNT_LISTINGS, [listings, created, listingCounts], [])
+}
+
+const COUNT_LISTINGS = createScript('count-listings')
+
+/** For the operator. `where` holds no password. */
+function redisOpenFailure(failure: unknown, where: string): unknown {
+  if (failure instanceof ConfigError) return failure
+  const error = lastNodeError(failure)
+  const word = replyWord(error)
+  if (word !== null && REFUSALS.includes(word)) {
+    const message = `Redis at ${where} refused us (${word}): check the user and the password in STORE_URL`
+    return new ConfigError([{ path: 'STORE_URL', message }])
+  }
+  const reason = error instanceof Error ? error.message : String(error)
+  const message = `Redis at ${where} cannot be used (${reason}): start it, or correct STORE_URL`
+  return new EntrepotError('unavailable', message, { cause: error })
+}
+
+const REFUSALS = ['WRONGPASS', 'NOAUTH', 'NOPERM']
+
+const lastNodeError = (error: unknown): unknown =>
+  error instanceof Error && 'lastNodeError' in error ? (error.lastNodeError ?? error) : error
 
 const NEEDED = [
   {
@@ -71,7 +95,7 @@ const NEEDED = [
   },
 ] as const
 
-export async function durabilityWarnings(client: Client): Promise<string[]> {
+async function durabilityWarnings(client: Client): Promise<string[]> {
   const nodes = client instanceof Redis ? [client] : client.nodes('master')
   return (await Promise.all(nodes.map(warningsOf))).flat()
 }

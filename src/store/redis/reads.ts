@@ -1,7 +1,7 @@
 import type { PackedListings } from '../../domain/packed-listings.ts'
 import type { Change, ChangelogPosition, LoadVisitor } from '../store.ts'
 import { apiKeyFromRow, changeFromRow, packListings, publisherFromRow } from './rows.ts'
-import { type RedisSession, script } from './session.ts'
+import { createScript, type RedisSession } from './session.ts'
 
 /** Ids per step of a load, which blocks Redis for about 1 ms. */
 const LOAD_PAGE = 1000
@@ -13,38 +13,28 @@ const MAX_CHANGES_BYTES = 1024 * 1024
 const POSITION = /^\d{1,16}-\d{1,3}$/
 
 const SCRIPTS = {
-  extent: script('extent'),
-  changes: script('changes'),
-  nextListings: script('next-listings'),
-  nextRows: script('next-rows'),
+  changelogEnd: createScript('changelog-end'),
+  changes: createScript('changes'),
+  nextListings: createScript('next-listings'),
+  nextRows: createScript('next-rows'),
 }
 
-async function readExtent(
-  session: RedisSession,
-): Promise<{ position: ChangelogPosition; publishers: number; apiKeys: number }> {
+export async function loadAll(session: RedisSession, visitor: LoadVisitor): Promise<ChangelogPosition> {
   const { log, publishers, apiKeys } = session.keys
-  const extent = (await session.evalScript(SCRIPTS.extent, [log, publishers, apiKeys], [])) as [
-    string,
-    number,
-    number,
-  ]
-  return { position: extent[0], publishers: extent[1], apiKeys: extent[2] }
-}
-
-export async function load(session: RedisSession, visitor: LoadVisitor): Promise<ChangelogPosition> {
   // Read first: changes during the load come after this position.
-  const extent = await readExtent(session)
-  await visitRows(session, session.keys.apiKeys, extent.apiKeys, (id, row) =>
+  const end = await session.evalScript(SCRIPTS.changelogEnd, [log, publishers, apiKeys], [])
+  const [position, publisherCount, keyCount] = end as [ChangelogPosition, number, number]
+  await visitRows(session, apiKeys, keyCount, (id, row) =>
     visitor.change({ kind: 'key', key: apiKeyFromRow(id, row) }),
   )
-  await visitRows(session, session.keys.publishers, extent.publishers, (id, row) =>
+  await visitRows(session, publishers, publisherCount, (id, row) =>
     visitor.change({ kind: 'publisher', publisher: publisherFromRow(id, row) }),
   )
-  await visitListings(session, extent.position, visitor)
-  return extent.position
+  await visitListings(session, position, visitor)
+  return position
 }
 
-export async function changesAfter(
+export async function readChanges(
   session: RedisSession,
   position: ChangelogPosition,
   limit: number,
@@ -52,12 +42,12 @@ export async function changesAfter(
   const { log, publishers, listings, apiKeys, ping } = session.keys
   const changes: Change[] = []
   for (let from = position; ; ) {
-    const asked = Math.min(limit - changes.length, MAX_CHANGES)
+    const count = Math.min(limit - changes.length, MAX_CHANGES)
     // Redis would reject a text that is not an entry id.
     const read = await session.evalScript(
       SCRIPTS.changes,
       [log, publishers, listings, apiKeys, ping],
-      [POSITION.test(from) ? from : '0-0', asked, MAX_CHANGES_BYTES],
+      [POSITION.test(from) ? from : '0-0', count, MAX_CHANGES_BYTES],
     )
     if (!Array.isArray(read)) return 'lost'
     for (let n = 2; n < read.length; n += 3) changes.push(changeFromRow(read[n], read[n + 1], read[n + 2]))
@@ -102,12 +92,9 @@ async function visitListings(
 async function* listingPages(session: RedisSession, last: string): AsyncGenerator<PackedListings, void> {
   const { created, listings } = session.keys
   for (let after = '0'; ; ) {
-    const given = [after, last, LOAD_PAGE, MAX_PAGE_BYTES]
-    const [end, ...ids] = (await session.evalScript(
-      SCRIPTS.nextListings,
-      [created, listings],
-      given,
-    )) as string[]
+    const args = [after, last, LOAD_PAGE, MAX_PAGE_BYTES]
+    const found = await session.evalScript(SCRIPTS.nextListings, [created, listings], args)
+    const [end, ...ids] = found as string[]
     if (ids.length === 0) return
     const rows = await session.run(() => session.client.hmgetBuffer(listings, ...ids))
     yield packListings(ids, rows, Number(last))

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Cluster, Redis } from 'ioredis'
-import { storeClosed } from '../store.ts'
+import { ReplyError } from 'ioredis'
+import { EntrepotError } from '../../errors.ts'
+import { StoreUnavailable, storeClosed } from '../store.ts'
 import type { Client } from './connection.ts'
-import { redisFailure } from './errors.ts'
 
 /** The braces keep all keys in one slot of a Cluster. */
 export const KEY_PREFIX = '{entrepot}:'
@@ -51,8 +51,8 @@ export class RedisSession {
     return this.#closing !== undefined
   }
 
-  evalScript(script: Script, keys: readonly string[], given: readonly (string | number)[]): Promise<unknown> {
-    return this.run(() => script(this.client, keys, given))
+  evalScript(script: Script, keys: readonly string[], args: ScriptArguments): Promise<unknown> {
+    return this.run(() => script(this.client, keys, args))
   }
 
   /** @throws EntrepotError `unavailable` */
@@ -76,23 +76,53 @@ export class RedisSession {
 }
 
 /** One atomic step in Redis. Its keys must share a hash slot. */
-export type Script = (client: Redis | Cluster, keys: readonly string[], given: Arguments) => Promise<unknown>
-type Arguments = readonly (string | number)[]
+export type Script = (client: Client, keys: readonly string[], args: ScriptArguments) => Promise<unknown>
+export type ScriptArguments = readonly (string | number)[]
 
-export function script(name: string): Script {
-  const source = `${PRELUDE}\n${read(name)}`
+export function createScript(name: string): Script {
+  const source = `${PRELUDE}\n${readScript(name)}`
   const sha = createHash('sha1').update(source).digest('hex')
-  return async (client, keys, given) => {
+  return async (client, keys, args) => {
     try {
-      return await client.evalsha(sha, keys.length, ...keys, ...given)
+      return await client.evalsha(sha, keys.length, ...keys, ...args)
     } catch (error) {
       // Unknown after a restart, on another node, or after SCRIPT FLUSH.
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-      return client.eval(source, keys.length, ...keys, ...given)
+      return client.eval(source, keys.length, ...keys, ...args)
     }
   }
 }
 
-const read = (name: string): string => readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
+const readScript = (name: string): string =>
+  readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
 
-const PRELUDE = read('prelude')
+const PRELUDE = readScript('prelude')
+
+/** First words of replies that blame the server's state, not the command (https://redis.io/docs, "Error replies"). */
+const STATES = [
+  'READONLY',
+  'OOM',
+  'MISCONF',
+  'LOADING',
+  'BUSY',
+  'CLUSTERDOWN',
+  'TRYAGAIN',
+  'MASTERDOWN',
+  'NOREPLICAS',
+  'NOAUTH',
+  'NOPERM',
+]
+
+/** `unavailable`, unless Redis rejected the command itself, which is our fault. */
+export function redisFailure(error: unknown): unknown {
+  if (error instanceof EntrepotError) return error
+  const word = replyWord(error)
+  if (word !== null && !STATES.includes(word)) return error
+  return new StoreUnavailable(word === null ? 'Redis does not answer' : `Redis says ${word}`, error)
+}
+
+/** Redis 6.2 wraps the error of a script's command: `ERR Error running script (…): -OOM …`. */
+export const replyWord = (error: unknown): string | null =>
+  error instanceof ReplyError && error instanceof Error
+    ? /^(?:ERR Error running script .*: -)?(\w*)/.exec(error.message)![1]!
+    : null

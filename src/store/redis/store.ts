@@ -1,6 +1,14 @@
 import type { ApiKey } from '../../domain/api-key.ts'
 import {
+  frameBytes,
+  type ListingFields,
+  type ListingStatus,
+  MAX_LISTING_BYTES,
+  NEW_LISTING_FIELDS,
+} from '../../domain/listing.ts'
+import {
   type ChangelogPosition,
+  type Expected,
   type LoadVisitor,
   type NewKey,
   type PublishCommand,
@@ -11,13 +19,37 @@ import {
   storeClosed,
   type UpdateCommand,
   type UpdateOutcome,
+  type UsedSignature,
   type UseKey,
 } from '../store.ts'
 import { type Client, connected, loadClient } from './connection.ts'
 import { ChangelogFollower } from './follower.ts'
-import * as mutations from './mutations.ts'
-import * as reads from './reads.ts'
-import { RedisSession } from './session.ts'
+import { loadAll, readChanges } from './reads.ts'
+import { apiKeyFromRow, fieldText, identityText, SEPARATOR } from './rows.ts'
+import { createScript, RedisSession, type Script, type ScriptArguments } from './session.ts'
+
+const SCRIPTS = {
+  publish: createScript('publish'),
+  update: createScript('update'),
+  remove: createScript('remove'),
+  forgetUses: createScript('forget-uses'),
+  addKey: createScript('add-key'),
+  revokeKey: createScript('revoke-key'),
+}
+
+/** An absent value: no word and no JSON text is empty. */
+const KEEP = ''
+
+/** In the order of a listing's row. */
+const FIELDS = [
+  'offerResource',
+  'acceptedEscrows',
+  'demands',
+  'maxDurationSeconds',
+  'oracleAddress',
+] as const satisfies (keyof ListingFields)[]
+
+const MAX_FORGOTTEN_PER_WRITE = 100
 
 export class RedisStore implements Store {
   readonly #url: string
@@ -35,32 +67,86 @@ export class RedisStore implements Store {
     })
   }
 
-  publish(command: PublishCommand): Promise<PublishOutcome> {
-    return mutations.publish(this.#session, command)
+  async publish(command: PublishCommand): Promise<PublishOutcome> {
+    const { identity, listingId, storefrontUrl, fields, status, expected, maxListings, use } = command
+    const { publishers, publisherIds, listings, created, listingCounts, log } = this.#session.keys
+    const [outcome, publisherId, newStatus, createdAt, updatedAt] = await this.#mutate(SCRIPTS.publish, use, {
+      keys: [publishers, publisherIds, listings, created, listingCounts, log],
+      args: [
+        identityText(identity),
+        listingId,
+        JSON.stringify(storefrontUrl),
+        status ?? KEEP,
+        expectedText(expected),
+        maxListings,
+        frameBytes(listingId),
+        MAX_LISTING_BYTES,
+        ...FIELDS.map((field) => textOrKeep(fields[field])),
+        ...FIELDS.map((field) => NEW_LISTING_FIELDS[field]),
+      ],
+    })
+    if (outcome !== 'published') return { outcome } as PublishOutcome
+    const record = {
+      listingId,
+      publisherId: Number(publisherId),
+      status: newStatus as ListingStatus,
+      createdAt: Number(createdAt),
+      updatedAt: Number(updatedAt),
+    }
+    return { outcome, record }
   }
 
-  update(command: UpdateCommand): Promise<UpdateOutcome> {
-    return mutations.update(this.#session, command)
+  async update(command: UpdateCommand): Promise<UpdateOutcome> {
+    const { identity, listingId, status, oracleAddress, expected, use } = command
+    const { publishers, publisherIds, listings, log } = this.#session.keys
+    const [outcome, newStatus, updatedAt] = await this.#mutate(SCRIPTS.update, use, {
+      keys: [publishers, publisherIds, listings, log],
+      args: [
+        identityText(identity),
+        listingId,
+        status ?? KEEP,
+        textOrKeep(oracleAddress),
+        expectedText(expected),
+        frameBytes(listingId),
+        MAX_LISTING_BYTES,
+      ],
+    })
+    if (outcome !== 'updated') return { outcome } as UpdateOutcome
+    const record = { listingId, status: newStatus as ListingStatus, updatedAt: Number(updatedAt) }
+    return { outcome, record }
   }
 
-  remove(command: RemoveCommand): Promise<RemoveOutcome> {
-    return mutations.remove(this.#session, command)
+  async remove({ identity, listingId, use }: RemoveCommand): Promise<RemoveOutcome> {
+    const { publisherIds, listings, created, listingCounts, log } = this.#session.keys
+    const [outcome] = await this.#mutate(SCRIPTS.remove, use, {
+      keys: [publisherIds, listings, created, listingCounts, log],
+      args: [identityText(identity), listingId],
+    })
+    return { outcome } as RemoveOutcome
   }
 
-  hasUse(key: UseKey): Promise<boolean> {
-    return mutations.hasUse(this.#session, key)
+  async hasUse({ signature, operation, listingId }: UseKey): Promise<boolean> {
+    const { client, keys } = this.#session
+    const field = [operation, listingId].join(SEPARATOR)
+    return (await this.#session.run(() => client.hexists(keys.use(signature), field))) === 1
   }
 
-  addKey(key: NewKey): Promise<ApiKey> {
-    return mutations.addKey(this.#session, key)
+  async addKey(key: NewKey): Promise<ApiKey> {
+    return (await this.#insertKey(key, { onlyFirst: false }))!
   }
 
   seedKey(key: NewKey): Promise<ApiKey | null> {
-    return mutations.seedKey(this.#session, key)
+    return this.#insertKey(key, { onlyFirst: true })
   }
 
-  revokeKey(id: number): Promise<ApiKey | null> {
-    return mutations.revokeKey(this.#session, id)
+  async revokeKey(id: number): Promise<ApiKey | null> {
+    const { keys, changelogLength } = this.#session
+    const row = await this.#session.evalScript(
+      SCRIPTS.revokeKey,
+      [keys.apiKeys, keys.log],
+      [id, changelogLength],
+    )
+    return row === null ? null : apiKeyFromRow(String(id), String(row))
   }
 
   /** Over its own connection: other commands have a short deadline and would wait behind the pages. */
@@ -72,7 +158,7 @@ export class RedisStore implements Store {
     try {
       const session = new RedisSession(client, keys, changelogLength)
       await session.run(() => connected(client))
-      return await reads.load(session, visitor)
+      return await loadAll(session, visitor)
     } finally {
       this.#loadClients.delete(client)
       client.disconnect()
@@ -80,7 +166,7 @@ export class RedisStore implements Store {
   }
 
   async changesAfter(position: ChangelogPosition, limit: number) {
-    const read = await reads.changesAfter(this.#session, position, limit)
+    const read = await readChanges(this.#session, position, limit)
     if (read === 'lost') this.#follower?.reconnect()
     return read
   }
@@ -108,7 +194,61 @@ export class RedisStore implements Store {
     return this.#session.close()
   }
 
+  /** Forgets expired uses apart from the mutation, which a Redis that is out of memory refuses. */
+  async #mutate(
+    mutation: Script,
+    use: UsedSignature,
+    { keys, args }: { keys: readonly string[]; args: ScriptArguments },
+  ): Promise<string[]> {
+    const { signature, body, expiresAt } = use
+    const { use: useOf, useExpiry, forgottenUse } = this.#session.keys
+    const [answer] = await Promise.all([
+      this.#session.evalScript(
+        mutation,
+        [useOf(signature), useExpiry, forgottenUse, ...keys],
+        [signature, body, expiresAt, this.#session.changelogLength, ...args],
+      ),
+      this.#forgetExpired(use),
+    ])
+    return String(answer).split(SEPARATOR)
+  }
+
+  async #forgetExpired({ now }: UsedSignature): Promise<void> {
+    const { client, keys } = this.#session
+    const { useExpiry, forgottenUse } = keys
+    try {
+      const expired = await this.#session.run(() =>
+        client.zrangebyscore(useExpiry, '-inf', now, 'LIMIT', 0, MAX_FORGOTTEN_PER_WRITE),
+      )
+      if (expired.length > 0)
+        await this.#session.evalScript(
+          SCRIPTS.forgetUses,
+          [useExpiry, forgottenUse, ...expired.map(keys.use)],
+          expired,
+        )
+    } catch {
+      // The next mutation tries again.
+    }
+  }
+
+  async #insertKey(
+    { name, scope, hash }: NewKey,
+    { onlyFirst }: { onlyFirst: boolean },
+  ): Promise<ApiKey | null> {
+    const { keys, changelogLength } = this.#session
+    const added = await this.#session.evalScript(
+      SCRIPTS.addKey,
+      [keys.apiKeys, keys.log],
+      [Number(onlyFirst), JSON.stringify(name), scope, JSON.stringify(hash), changelogLength],
+    )
+    return Array.isArray(added) ? apiKeyFromRow(added[0], added[1]) : null
+  }
+
   #notify(): void {
     for (const listener of this.#listeners) listener()
   }
 }
+
+const textOrKeep = (json: string | undefined): string => (json === undefined ? KEEP : fieldText(json))
+
+const expectedText = (expected: Expected): string => (expected === null ? 'none' : String(expected ?? ''))

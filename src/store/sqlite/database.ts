@@ -2,7 +2,7 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '../../errors.ts'
-import { storeUnavailable } from '../store.ts'
+import { StoreUnavailable } from '../store.ts'
 
 export const MEMORY = ':memory:'
 
@@ -160,7 +160,7 @@ export function fileCheck(path: string): () => void {
   const opened = inodeOf(file)
   return () => {
     if (inodeOf(file) !== opened)
-      throw storeUnavailable(
+      throw new StoreUnavailable(
         'the database file was moved, replaced or deleted while it was open; put it back, or restart the service',
       )
   }
@@ -184,7 +184,7 @@ export const primaryCode = (error: unknown): number | null =>
     : null
 
 export const sqliteFailure = (error: unknown): unknown =>
-  primaryCode(error) === null ? error : storeUnavailable(describe(error), error)
+  primaryCode(error) === null ? error : new StoreUnavailable(describe(error), error)
 
 /** SQLite's text for the result code, without paths and values. */
 const describe = (error: unknown): string =>
