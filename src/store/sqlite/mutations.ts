@@ -1,3 +1,4 @@
+import type { DatabaseSync } from 'node:sqlite'
 import type { ApiKey } from '../../domain/api-key.ts'
 import {
   type ListingRecord,
@@ -25,125 +26,151 @@ import type {
 } from '../store.ts'
 import type { SqliteChangelog } from './changelog.ts'
 import type { SqliteRecords } from './records.ts'
-import type { EarlierUse, SqliteReplayGuard } from './replay-guard.ts'
+import { type EarlierUse, SqliteReplayGuard } from './replay-guard.ts'
 
-export type Tables = { records: SqliteRecords; uses: SqliteReplayGuard; changelog: SqliteChangelog }
-
-/*
- * Each function is one mutation in the caller's transaction. All check in this order before the first write:
- * repeat of an earlier use, `not_found`, `not_owner`, `signature_reused`, `changed`, `too_many_listings`,
- * `too_large`.
+/**
+ * Each member is one mutation in the caller's transaction. All check in this order before the first write: repeat of an
+ * earlier use, `not_found`, `not_owner`, `signature_reused`, `changed`, `too_many_listings`, `too_large`.
  */
+export class SqliteMutations {
+  readonly #records: SqliteRecords
+  readonly #changelog: SqliteChangelog
+  readonly #guard: SqliteReplayGuard
 
-export function publish(tables: Tables, command: PublishCommand): PublishOutcome {
-  const { records, uses, changelog } = tables
-  const { identity, listingId, use } = command
-  uses.forgetExpired(use)
-  const key = useKey('publish', command)
-  const earlier = uses.find(key)
-  const existing = records.listing(listingId)
-  if (earlier?.body === use.body) {
-    const record: PublishReceipt = JSON.parse(earlier.answer)
-    return isUnchangedSince(existing, record) ? { outcome: 'published', record } : SIGNATURE_REUSED
+  constructor(database: DatabaseSync, records: SqliteRecords, changelog: SqliteChangelog) {
+    this.#records = records
+    this.#changelog = changelog
+    this.#guard = new SqliteReplayGuard(database)
   }
-  const publisher = records.publisherAt(identity)
-  if (existing !== null && existing.publisherId !== publisher?.publisherId) return { outcome: 'not_owner' }
-  const broughtUrl = uses.storefrontOf(use.signature)
-  if (isReused(uses, earlier, use) || movesStorefront(broughtUrl, command)) return SIGNATURE_REUSED
-  if (!isExpected(existing, command)) return CHANGED
 
-  if (existing === null && publisher !== null && hasReachedLimit(records, publisher, command))
-    return { outcome: 'too_many_listings' }
+  publish(command: PublishCommand): PublishOutcome {
+    const { identity, listingId, use } = command
+    const { key, earlier, existing } = this.#find('publish', listingId, use)
+    if (earlier?.body === use.body) {
+      const record: PublishReceipt = JSON.parse(earlier.answer)
+      return isUnchangedSince(existing, record) ? { outcome: 'published', record } : SIGNATURE_REUSED
+    }
+    const publisher = this.#records.publisherOf(identity)
+    if (existing !== null && existing.publisherId !== publisher?.publisherId) return NOT_OWNER
+    const boundUrl = this.#guard.storefrontOf(use.signature)
+    if (this.#isReused(earlier, use) || movesStorefront(boundUrl, command)) return SIGNATURE_REUSED
+    if (!isExpected(existing, command)) return CHANGED
+    if (existing === null && publisher !== null && this.#hasReachedLimit(publisher, command))
+      return { outcome: 'too_many_listings' }
 
-  const at = changelog.nextTime()
-  const publisherId = publisher?.publisherId ?? records.nextPublisherId()
-  const record = mergedListing(existing, command, publisherId, at)
-  if (rowBytes(record, urlAfter(publisher, command)) > MAX_LISTING_BYTES) return TOO_LARGE
-  upsertPublisher(tables, publisher, command, at)
-  const receipt = receiptOf(record)
-  records.putListing(record)
-  changelog.append('listing', record.listingId, at)
-  const storefrontUrl = broughtUrl === undefined ? command.storefrontUrl || null : broughtUrl
-  uses.remember(key, use, { answer: JSON.stringify(receipt), storefrontUrl })
-  return { outcome: 'published', record: receipt }
-}
-
-export function update({ records, uses, changelog }: Tables, command: UpdateCommand): UpdateOutcome {
-  const { identity, listingId, use } = command
-  uses.forgetExpired(use)
-  const key = useKey('update', command)
-  const earlier = uses.find(key)
-  const existing = records.listing(listingId)
-  if (earlier?.body === use.body) {
-    const record: UpdateReceipt = JSON.parse(earlier.answer)
-    return isUnchangedSince(existing, record) ? { outcome: 'updated', record } : SIGNATURE_REUSED
+    const at = this.#changelog.nextTime()
+    const publisherId = publisher?.publisherId ?? this.#records.nextPublisherId()
+    const record = mergedListing(existing, command, publisherId, at)
+    if (rowBytes(record, urlAfter(publisher, command)) > MAX_LISTING_BYTES) return TOO_LARGE
+    this.#upsertPublisher(publisher, command, at)
+    this.#records.putListing(record)
+    this.#changelog.append('listing', listingId, at)
+    const { status, createdAt } = record
+    const receipt = { listingId, publisherId, status, createdAt, updatedAt: at }
+    const storefrontUrl = boundUrl === undefined ? command.storefrontUrl || null : boundUrl
+    this.#guard.remember(key, use, { answer: JSON.stringify(receipt), storefrontUrl })
+    return { outcome: 'published', record: receipt }
   }
-  if (existing === null) return { outcome: 'not_found' }
-  if (!owns(records, identity, existing)) return { outcome: 'not_owner' }
-  if (isReused(uses, earlier, use)) return SIGNATURE_REUSED
-  if (!isExpected(existing, command)) return CHANGED
 
-  const at = changelog.nextTime()
-  const status = command.status ?? existing.status
-  const oracleAddress = command.oracleAddress ?? existing.oracleAddress
-  const record = { listingId, status, updatedAt: at }
-  const listing = { ...existing, ...record, oracleAddress }
-  if (command.oracleAddress !== undefined) {
-    const { storefrontUrl } = records.publisherAt(identity)!
-    if (rowBytes(listing, storefrontUrl) > MAX_LISTING_BYTES) return TOO_LARGE
+  update(command: UpdateCommand): UpdateOutcome {
+    const { identity, listingId, use } = command
+    const { key, earlier, existing } = this.#find('update', listingId, use)
+    if (earlier?.body === use.body) {
+      const record: UpdateReceipt = JSON.parse(earlier.answer)
+      return isUnchangedSince(existing, record) ? { outcome: 'updated', record } : SIGNATURE_REUSED
+    }
+    if (existing === null) return NOT_FOUND
+    if (!this.#owns(identity, existing)) return NOT_OWNER
+    if (this.#isReused(earlier, use)) return SIGNATURE_REUSED
+    if (!isExpected(existing, command)) return CHANGED
+
+    const at = this.#changelog.nextTime()
+    const status = command.status ?? existing.status
+    const oracleAddress = command.oracleAddress ?? existing.oracleAddress
+    const record = { listingId, status, updatedAt: at }
+    const listing = { ...existing, ...record, oracleAddress }
+    if (command.oracleAddress !== undefined) {
+      const { storefrontUrl } = this.#records.publisherOf(identity)!
+      if (rowBytes(listing, storefrontUrl) > MAX_LISTING_BYTES) return TOO_LARGE
+    }
+    this.#records.putListing(listing)
+    this.#changelog.append('listing', listingId, at)
+    this.#guard.remember(key, use, { answer: JSON.stringify(record), storefrontUrl: null })
+    return { outcome: 'updated', record }
   }
-  records.putListing(listing)
-  changelog.append('listing', listingId, at)
-  uses.remember(key, use, { answer: JSON.stringify(record), storefrontUrl: null })
-  return { outcome: 'updated', record }
+
+  remove({ identity, listingId, use }: RemoveCommand): RemoveOutcome {
+    const { key, earlier, existing } = this.#find('remove', listingId, use)
+    if (earlier?.body === use.body) return existing === null ? { outcome: 'removed' } : SIGNATURE_REUSED
+    if (existing === null) return NOT_FOUND
+    if (!this.#owns(identity, existing)) return NOT_OWNER
+    if (this.#isReused(earlier, use)) return SIGNATURE_REUSED
+
+    this.#records.removeListing(existing.createdAt)
+    this.#changelog.append('listing', listingId, this.#changelog.nextTime())
+    this.#guard.remember(key, use, { answer: '', storefrontUrl: null })
+    return { outcome: 'removed' }
+  }
+
+  hasUse(key: UseKey): boolean {
+    return this.#guard.find(key) !== null
+  }
+
+  addKey(key: NewKey): ApiKey {
+    const at = this.#changelog.nextTime()
+    const id = this.#records.addKey(key, at)
+    this.#changelog.append('key', id, at)
+    return { id, name: key.name, scope: key.scope, hash: key.hash, createdAt: at, revokedAt: null }
+  }
+
+  seedKey(key: NewKey): ApiKey | null {
+    return this.#records.hasKeys() ? null : this.addKey(key)
+  }
+
+  revokeKey(id: number): ApiKey | null {
+    const key = this.#records.key(id)
+    if (key === null || key.revokedAt !== null) return key
+    const at = this.#changelog.nextTime()
+    this.#records.revokeKey(id, at)
+    this.#changelog.append('key', id, at)
+    return { ...key, revokedAt: at }
+  }
+
+  #find(operation: SignedOperation, listingId: string, use: UsedSignature) {
+    this.#guard.forgetExpired(use)
+    const key: UseKey = { operation, listingId, signature: use.signature }
+    return { key, earlier: this.#guard.find(key), existing: this.#records.listing(listingId) }
+  }
+
+  #owns(identity: PublisherIdentity, { publisherId }: ListingRecord): boolean {
+    return this.#records.publisherOf(identity)?.publisherId === publisherId
+  }
+
+  #isReused(earlier: EarlierUse | null, use: UsedSignature): boolean {
+    return earlier !== null || this.#guard.mayBeForgotten(use)
+  }
+
+  #hasReachedLimit({ publisherId }: Publisher, { maxListings }: PublishCommand): boolean {
+    return maxListings > 0 && this.#records.countListings(publisherId, maxListings) === maxListings
+  }
+
+  #upsertPublisher(publisher: Publisher | null, command: PublishCommand, at: Micros): void {
+    const storefrontUrl = urlAfter(publisher, command)
+    if (publisher === null) {
+      const id = this.#records.addPublisher(command.identity, storefrontUrl, at)
+      this.#changelog.append('publisher', id, at)
+    } else if (storefrontUrl !== null && storefrontUrl !== publisher.storefrontUrl) {
+      this.#records.moveStorefront(publisher.publisherId, storefrontUrl, at)
+      this.#changelog.append('publisher', publisher.publisherId, at)
+    }
+  }
 }
 
-export function remove({ records, uses, changelog }: Tables, command: RemoveCommand): RemoveOutcome {
-  const { identity, listingId, use } = command
-  uses.forgetExpired(use)
-  const key = useKey('remove', command)
-  const earlier = uses.find(key)
-  const existing = records.listing(listingId)
-  if (earlier?.body === use.body) return existing === null ? { outcome: 'removed' } : SIGNATURE_REUSED
-  if (existing === null) return { outcome: 'not_found' }
-  if (!owns(records, identity, existing)) return { outcome: 'not_owner' }
-  if (isReused(uses, earlier, use)) return SIGNATURE_REUSED
-
-  records.removeListing(existing.createdAt)
-  changelog.append('listing', listingId, changelog.nextTime())
-  uses.remember(key, use, { answer: '', storefrontUrl: null })
-  return { outcome: 'removed' }
-}
-
-export function addKey({ records, changelog }: Tables, key: NewKey): ApiKey {
-  const at = changelog.nextTime()
-  const id = records.addKey(key, at)
-  changelog.append('key', id, at)
-  return { id, name: key.name, scope: key.scope, hash: key.hash, createdAt: at, revokedAt: null }
-}
-
-export const seedKey = (tables: Tables, key: NewKey): ApiKey | null =>
-  tables.records.hasKeys() ? null : addKey(tables, key)
-
-export function revokeKey({ records, changelog }: Tables, id: number): ApiKey | null {
-  const key = records.key(id)
-  if (key === null || key.revokedAt !== null) return key
-  const at = changelog.nextTime()
-  records.revokeKey(id, at)
-  changelog.append('key', id, at)
-  return { ...key, revokedAt: at }
-}
-
+const NOT_FOUND = { outcome: 'not_found' } as const
+const NOT_OWNER = { outcome: 'not_owner' } as const
 const SIGNATURE_REUSED = { outcome: 'signature_reused' } as const
 const CHANGED = { outcome: 'changed' } as const
 const TOO_LARGE = { outcome: 'too_large' } as const
-
-function useKey(
-  operation: SignedOperation,
-  { listingId, use: { signature } }: { listingId: string; use: UsedSignature },
-): UseKey {
-  return { operation, listingId, signature }
-}
 
 /** Times rise with every mutation, so an equal time means an unchanged listing. */
 function isUnchangedSince(listing: ListingRecord | null, receipt: Pick<ListingRecord, 'updatedAt'>): boolean {
@@ -154,39 +181,13 @@ function isExpected(listing: ListingRecord | null, { expected }: { expected?: Ex
   return expected === undefined || expected === (listing?.updatedAt ?? null)
 }
 
-function isReused(uses: SqliteReplayGuard, earlier: EarlierUse | null, use: UsedSignature): boolean {
-  return earlier !== null || uses.mayBeForgotten(use)
-}
-
 /** A captured signature cannot move a storefront: it is bound to the URL of its first use, or to none. */
-const movesStorefront = (broughtUrl: string | null | undefined, { storefrontUrl }: PublishCommand): boolean =>
-  broughtUrl !== undefined && Boolean(storefrontUrl) && storefrontUrl !== broughtUrl
-
-function hasReachedLimit(
-  records: SqliteRecords,
-  { publisherId }: Publisher,
-  { maxListings }: PublishCommand,
-): boolean {
-  return maxListings > 0 && records.countListings(publisherId, maxListings) === maxListings
+function movesStorefront(boundUrl: string | null | undefined, { storefrontUrl }: PublishCommand): boolean {
+  return boundUrl !== undefined && Boolean(storefrontUrl) && storefrontUrl !== boundUrl
 }
 
 function urlAfter(publisher: Publisher | null, { storefrontUrl }: PublishCommand): string | null {
   return publisher === null || storefrontUrl ? storefrontUrl : publisher.storefrontUrl
-}
-
-function upsertPublisher(
-  { records, changelog }: Tables,
-  publisher: Publisher | null,
-  command: PublishCommand,
-  at: Micros,
-): void {
-  const storefrontUrl = urlAfter(publisher, command)
-  if (publisher === null) {
-    changelog.append('publisher', records.addPublisher(command.identity, storefrontUrl, at), at)
-  } else if (storefrontUrl !== null && storefrontUrl !== publisher.storefrontUrl) {
-    records.moveStorefront(publisher.publisherId, storefrontUrl, at)
-    changelog.append('publisher', publisher.publisherId, at)
-  }
 }
 
 const mergedListing = (
@@ -203,20 +204,3 @@ const mergedListing = (
   createdAt: existing?.createdAt ?? at,
   updatedAt: at,
 })
-
-const receiptOf = ({
-  listingId,
-  publisherId,
-  status,
-  createdAt,
-  updatedAt,
-}: ListingRecord): PublishReceipt => ({
-  listingId,
-  publisherId,
-  status,
-  createdAt,
-  updatedAt,
-})
-
-const owns = (records: SqliteRecords, identity: PublisherIdentity, { publisherId }: ListingRecord): boolean =>
-  records.publisherAt(identity)?.publisherId === publisherId

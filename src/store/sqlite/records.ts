@@ -14,11 +14,11 @@ export class SqliteRecords {
   }
 
   publisher(id: number): Publisher | null {
-    return first(this.#statements.publisher, publisherOf, id)
+    return first(this.#statements.publisher, publisherAt, id)
   }
 
-  publisherAt({ scheme, identifier }: PublisherIdentity): Publisher | null {
-    return first(this.#statements.publisherOf, publisherOf, scheme, identifier)
+  publisherOf({ scheme, identifier }: PublisherIdentity): Publisher | null {
+    return first(this.#statements.publisherOf, publisherAt, scheme, identifier)
   }
 
   nextPublisherId(): number {
@@ -72,7 +72,7 @@ export class SqliteRecords {
   }
 
   publishersAfter(after: number, limit: number): Publisher[] {
-    return this.#statements.publishersAfter.all(after, limit).map((row) => publisherOf(row))
+    return this.#statements.publishersAfter.all(after, limit).map((row) => publisherAt(row))
   }
 
   listingsBetween(after: Micros, last: Micros, limit: number): { page: PackedListings; last: Micros } {
@@ -160,7 +160,7 @@ SELECT count(*), CAST(group_concat(packed, '') AS BLOB), max(created_at) FROM (
 
 const PUBLISHER_COLUMNS = 'publisher_id, scheme, identifier, storefront_url, created_at, updated_at'
 
-const publisherOf = (row: SqliteRow): Publisher => ({
+const publisherAt = (row: SqliteRow): Publisher => ({
   publisherId: row[0] as number,
   scheme: row[1] as string,
   identifier: row[2] as string,

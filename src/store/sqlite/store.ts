@@ -18,9 +18,8 @@ import {
 import { SqliteChangelog } from './changelog.ts'
 import { BUSY, fileCheck, MEMORY, openDatabase, primaryCode, sqliteFailure } from './database.ts'
 import { GroupCommit, type Transaction } from './group-commit.ts'
-import * as mutations from './mutations.ts'
+import { SqliteMutations } from './mutations.ts'
 import { SqliteRecords } from './records.ts'
-import { SqliteReplayGuard } from './replay-guard.ts'
 
 export type SqliteOptions = {
   /** Entries kept at least. Default 100,000; readers further behind load again. */
@@ -49,7 +48,9 @@ class SqliteStore implements Store {
   readonly #checkFile: (() => void) | null
   readonly #putPing: StatementSync
   #hasFailed = false
-  readonly #tables: mutations.Tables
+  readonly #records: SqliteRecords
+  readonly #changelog: SqliteChangelog
+  readonly #mutations: SqliteMutations
   readonly #group: GroupCommit
   readonly #listeners = new Set<() => void>()
   #poll: NodeJS.Timeout | undefined
@@ -59,45 +60,44 @@ class SqliteStore implements Store {
 
   constructor(database: DatabaseSync, checkFile: (() => void) | null, options: SqliteOptions) {
     const { changelogLength = CHANGELOG_LENGTH, now = nowMicros } = options
-    const records = new SqliteRecords(database)
-    const uses = new SqliteReplayGuard(database)
-    const changelog = new SqliteChangelog(database, records, changelogLength, now)
     this.#database = database
+    this.#records = new SqliteRecords(database)
+    this.#changelog = new SqliteChangelog(database, this.#records, changelogLength, now)
+    this.#mutations = new SqliteMutations(database, this.#records, this.#changelog)
     this.#checkFile = checkFile
     this.#putPing = database.prepare(
       'INSERT OR REPLACE INTO ping (id, at, padding) VALUES (1, ?, zeroblob(?))',
     )
-    this.#tables = { records, uses, changelog }
     this.#group = new GroupCommit(this.#transaction())
     this.#seenVersion = this.#dataVersion()
   }
 
   publish(command: PublishCommand): Promise<PublishOutcome> {
-    return this.#mutate(() => mutations.publish(this.#tables, command))
+    return this.#mutate(() => this.#mutations.publish(command))
   }
 
   update(command: UpdateCommand): Promise<UpdateOutcome> {
-    return this.#mutate(() => mutations.update(this.#tables, command))
+    return this.#mutate(() => this.#mutations.update(command))
   }
 
   remove(command: RemoveCommand): Promise<RemoveOutcome> {
-    return this.#mutate(() => mutations.remove(this.#tables, command))
+    return this.#mutate(() => this.#mutations.remove(command))
   }
 
   async hasUse(key: UseKey): Promise<boolean> {
-    return this.#read(({ uses }) => uses.find(key) !== null)
+    return this.#read(() => this.#mutations.hasUse(key))
   }
 
   addKey(key: NewKey): Promise<ApiKey> {
-    return this.#mutate(() => mutations.addKey(this.#tables, key))
+    return this.#mutate(() => this.#mutations.addKey(key))
   }
 
   seedKey(key: NewKey): Promise<ApiKey | null> {
-    return this.#mutate(() => mutations.seedKey(this.#tables, key))
+    return this.#mutate(() => this.#mutations.seedKey(key))
   }
 
   revokeKey(id: number): Promise<ApiKey | null> {
-    return this.#mutate(() => mutations.revokeKey(this.#tables, id))
+    return this.#mutate(() => this.#mutations.revokeKey(id))
   }
 
   /** Writes a row: an empty transaction succeeds on a full disk. After a failure the row has `PROBE_SIZE`. */
@@ -109,20 +109,20 @@ class SqliteStore implements Store {
 
   async load(visitor: LoadVisitor): Promise<ChangelogPosition> {
     // Read first: changes during the load come after this position.
-    const { position, at } = this.#read(({ changelog }) => changelog.resume())
+    const { position, at } = this.#read(() => this.#changelog.resume())
     await this.#visitPages(0, (after) => {
-      const keys = this.#read(({ records }) => records.keysAfter(after, LOAD_PAGE))
+      const keys = this.#read(() => this.#records.keysAfter(after, LOAD_PAGE))
       for (const key of keys) visitor.change({ kind: 'key', key })
       return keys.length < LOAD_PAGE ? null : keys.at(-1)!.id
     })
     await this.#visitPages(0, (after) => {
-      const publishers = this.#read(({ records }) => records.publishersAfter(after, LOAD_PAGE))
+      const publishers = this.#read(() => this.#records.publishersAfter(after, LOAD_PAGE))
       for (const publisher of publishers) visitor.change({ kind: 'publisher', publisher })
       return publishers.length < LOAD_PAGE ? null : publishers.at(-1)!.publisherId
     })
     // Leaves later listings to the changelog: their publishers may not have been visited.
     await this.#visitPages(0, async (after) => {
-      const { page, last } = this.#read(({ records }) => records.listingsBetween(after, at, LOAD_PAGE))
+      const { page, last } = this.#read(() => this.#records.listingsBetween(after, at, LOAD_PAGE))
       if (page.count > 0) await visitor.listings(page)
       return page.count < LOAD_PAGE ? null : last
     })
@@ -130,7 +130,7 @@ class SqliteStore implements Store {
   }
 
   async changesAfter(position: ChangelogPosition, limit: number) {
-    return this.#read(({ changelog }) => changelog.after(position, limit))
+    return this.#read(() => this.#changelog.after(position, limit))
   }
 
   onChange(notify: () => void): () => void {
@@ -163,11 +163,11 @@ class SqliteStore implements Store {
     }
   }
 
-  #read<T>(read: (tables: mutations.Tables) => T): T {
+  #read<T>(read: () => T): T {
     if (!this.#database.isOpen) throw storeClosed()
     try {
       this.#begin('BEGIN')
-      return read(this.#tables)
+      return read()
     } catch (error) {
       throw sqliteFailure(error)
     } finally {
@@ -187,18 +187,17 @@ class SqliteStore implements Store {
 
   #transaction(): Transaction {
     const commit = this.#database.prepare('COMMIT')
-    const { changelog } = this.#tables
     let before: ChangelogPosition
     return {
       begin: () => {
         this.#checkFile?.()
         this.#begin('BEGIN IMMEDIATE')
-        before = changelog.resume().position
+        before = this.#changelog.resume().position
       },
       commit: () => {
-        changelog.prune()
+        this.#changelog.prune()
         commit.run()
-        if (changelog.position !== before) queueMicrotask(() => this.#notify())
+        if (this.#changelog.position !== before) queueMicrotask(() => this.#notify())
       },
       rollback: () => this.#rollback(),
       retryAfter: (failure, tries) =>

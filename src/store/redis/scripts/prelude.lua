@@ -57,6 +57,17 @@ local function may_be_forgotten(forgotten_use, expires_at)
   return latest and tonumber(expires_at) <= tonumber(latest)
 end
 
+-- Why the signer may not change the listing; nothing where it may. `signer_id` is the publisher that signed.
+local function refusal(listing, signer_id, is_reused)
+  if not listing then
+    return 'not_found'
+  end
+  if listing[1] ~= signer_id then
+    return 'not_owner'
+  end
+  return is_reused and 'signature_reused' or nil
+end
+
 -- The key has no expiry of its own: only the clock that accepts signatures says when one may be forgotten.
 local function remember_use(use, use_expiry, signature, expires_at, field, value)
   redis.call('HSET', use, field, value)

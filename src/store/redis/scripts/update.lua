@@ -8,16 +8,11 @@ local listing = row and split(row)
 if earlier_body == body then
   return listing and listing[4] == split(earlier_answer)[3] and earlier_answer or 'signature_reused'
 end
-if not listing then
-  return 'not_found'
+local is_reused = earlier_body or may_be_forgotten(forgotten_use, expires_at)
+local refused = refusal(listing, redis.call('HGET', publisher_ids, identity), is_reused)
+if refused then
+  return refused
 end
-if listing[1] ~= redis.call('HGET', publisher_ids, identity) then
-  return 'not_owner'
-end
-if earlier_body or may_be_forgotten(forgotten_use, expires_at) then
-  return 'signature_reused'
-end
-
 if not is_expected(expected, listing) then
   return 'changed'
 end
