@@ -16,13 +16,13 @@ export type ListingQuery = {
   ifMatch?: string
   /** Asks only for the listing of that id, whatever its status. */
   listingId?: string
-  explain?: boolean
+  explain?: boolean | undefined
   /** The reader's `Cache-Control`; absent: cached Readings may be served. */
-  caching?: Caching
+  caching?: Caching | undefined
   /** Gateways passed, this one last (`CDN-Loop`, RFC 8586). In the cache key: answers may depend on it. */
   via?: readonly string[]
   /** Parent of its spans. Changes no answer. */
-  trace?: Trace
+  trace?: Trace | undefined
 }
 
 /** RFC 9111 5.2.1 */

@@ -13,28 +13,28 @@ import type { IntegerParameter, RouteParameter } from './route.ts'
 export const LIMIT: IntegerParameter = {
   name: 'limit',
   in: 'query',
-  description: 'Most items of a page',
+  description: 'Page size',
   schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
 }
 
 export const OFFSET: IntegerParameter = {
   name: 'offset',
   in: 'query',
-  description: 'Matches before the page',
+  description: 'Matches to skip',
   schema: { type: 'integer', minimum: 0, default: 0 },
 }
 
-export const STATUS: RouteParameter = {
+const STATUS: RouteParameter = {
   name: 'status',
   in: 'query',
-  description: 'Empty asks for every status',
+  description: 'Empty: every status',
   schema: { enum: [...LISTING_STATUSES, ''], default: 'open' },
 }
 
-export const PUBLISHER: RouteParameter = {
+const PUBLISHER: RouteParameter = {
   name: 'publisher',
   in: 'query',
-  description: 'Signing address of one publisher; case does not matter',
+  description: 'Signing address of one publisher, in any case',
   schema: { type: 'string' },
 }
 
@@ -45,19 +45,30 @@ export const LISTING_ID: RouteParameter = {
   schema: { type: 'string' },
 }
 
-export const IF_MATCH: RouteParameter = {
+const IF_MATCH: RouteParameter = {
   name: 'If-Match',
   in: 'header',
-  description: 'The etag of the filter spec that the filters were written for; 412 when it has changed',
+  description: 'Etag of the filter spec that the filters were written for; 412 if it has changed',
   schema: { type: 'string' },
 }
 
 export const IF_NONE_MATCH: RouteParameter = {
   name: 'If-None-Match',
   in: 'header',
-  description: '304 when it names the current ETag',
+  description: '304 if it names the current `ETag`',
   schema: { type: 'string' },
 }
+
+export const NOT_MODIFIED = { description: 'Not modified' }
+
+export const listingParameters = (spec: FilterSpec): RouteParameter[] => [
+  STATUS,
+  PUBLISHER,
+  LIMIT,
+  OFFSET,
+  IF_MATCH,
+  ...filterParameters(spec),
+]
 
 type ListingParameters = {
   limit: number
@@ -130,7 +141,7 @@ function readInteger<Fallback>(
 const TIMEOUT_MS: IntegerParameter = {
   name: 'timeout_ms',
   in: 'query',
-  description: 'Budget of this request; a source that is still out when it ends is left out',
+  description: 'Time budget; sources that have not answered in time are omitted',
   schema: { type: 'integer', minimum: 100, maximum: 10_000 },
 }
 
@@ -144,21 +155,21 @@ const REQUIRE: RouteParameter = {
 const SOURCES: RouteParameter = {
   name: 'sources',
   in: 'query',
-  description: 'Names of the sources to ask, with commas between them; default: all that the reader may see',
+  description: 'Comma-separated names of the sources to request; default: all visible sources',
   schema: { type: 'string' },
 }
 
 const EXPLAIN: RouteParameter = {
   name: 'explain',
   in: 'query',
-  description: 'Adds to each source what it was asked, and what excluded listings there',
+  description: 'Adds to the report of each source the query that it got, and what excluded its listings',
   schema: { type: 'boolean', default: false },
 }
 
 const CURSOR: RouteParameter = {
   name: 'cursor',
   in: 'query',
-  description: '`next_cursor` of an earlier answer to the same question: what comes behind that page',
+  description: '`next_cursor` of an earlier response to the same query: continues after that page',
   schema: { type: 'string' },
 }
 
@@ -182,7 +193,7 @@ export function readGatewayParameters(queryString: string): GatewayParameters {
   if (cursor !== null && parameters.offset > 0)
     throw new EntrepotError(
       'bad_request',
-      'cursor goes on behind a page, so it cannot have an offset as well',
+      'cursor continues after a page, so it cannot be combined with offset',
     )
   return {
     ...parameters,
@@ -215,7 +226,7 @@ function readFlag({ name }: RouteParameter, text: string | undefined): boolean {
   return flag
 }
 
-export const filterParameters = ({ filters }: Pick<FilterSpec, 'filters'>): RouteParameter[] =>
+const filterParameters = ({ filters }: Pick<FilterSpec, 'filters'>): RouteParameter[] =>
   [...filters.values()].map((filter) => ({
     name: filter.name,
     in: 'query',

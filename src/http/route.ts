@@ -72,7 +72,7 @@ export type HandlerResponse = {
   body?: string | Buffer | Readable
   headers?: Readonly<Record<string, string>>
   /** The response may be served again to the same request while this is true. */
-  isCurrent?: () => boolean
+  isCurrent?: (() => boolean) | undefined
 }
 
 type Handler = (request: RequestContext) => HandlerResponse | Promise<HandlerResponse>

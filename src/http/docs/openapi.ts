@@ -40,8 +40,8 @@ export function openApiDocument(routes: readonly Route[], version: string): Open
       title: 'entrepot',
       version,
       description:
-        'A Registry of market listings, and one answer over many Registries. HEAD works where GET does. A request line ' +
-        'with its headers may be 64 KiB long (else 431), a body 256 KiB (else 413).',
+        'A Registry of market listings, and a gateway to many Registries. HEAD works wherever GET does. A request line with ' +
+        'its headers may have 64 KiB (else 431), a body 256 KiB (else 413).',
     },
     servers: [{ url: '.' }],
     paths,

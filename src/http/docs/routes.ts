@@ -16,7 +16,7 @@ export function docsRoutes(routes: readonly Route[]): Route[] {
     method: 'GET',
     path: '/openapi.json',
     gate: 'none',
-    summary: 'This interface as OpenAPI 3.1',
+    summary: 'This interface as an OpenAPI 3.1 document',
     responses: { 200: { description: 'The document', schema: z.looseObject({ openapi: z.string() }) } },
     handle: () => ({ body: json() }),
   }

@@ -1,6 +1,4 @@
 import { Counter, Gauge, Registry as MetricsRegistry } from 'prom-client'
-import { z } from 'zod'
-import type { Route } from '../route.ts'
 import type { SourceList } from '../routes/sources.ts'
 import { registerSourceMetrics } from './source-metrics.ts'
 
@@ -42,47 +40,6 @@ function registerProcess(registry: MetricsRegistry): void {
   })
 }
 
-export type MetricsOptions = {
-  metrics: MetricsRegistry
-  /** Readable without a key, except for the series of private sources. */
-  metricsPublic: boolean
-  isOperator?: (authorization: string | undefined) => boolean
-  gateway: SourceList | null
-}
-
-export function getMetrics({
-  metrics,
-  metricsPublic,
-  isOperator = () => false,
-  gateway,
-}: MetricsOptions): Route {
-  return {
-    method: 'GET',
-    path: '/metrics',
-    gate: metricsPublic ? 'none' : 'admin',
-    summary: 'Prometheus metrics',
-    responses: { 200: { description: 'Prometheus text format', schema: z.string(), type: 'text/plain' } },
-    handle: async ({ header }) => {
-      const text = await metrics.metrics()
-      const isWhole = !metricsPublic || isOperator(header('authorization'))
-      return {
-        type: metrics.contentType,
-        body: isWhole ? text : omitPrivateSeries(text, gateway?.sources ?? []),
-        headers: { 'Cache-Control': 'no-store' },
-      }
-    },
-  }
-}
-
-function omitPrivateSeries(text: string, sources: SourceList['sources']): string {
-  const labels = sources
-    .map(({ status }) => status())
-    .filter(({ visibility }) => visibility === 'private')
-    .map(({ name }) => `registry="${name}"`)
-  const lines = text.split('\n').filter((line) => !labels.some((label) => line.includes(label)))
-  return lines.join('\n')
-}
-
 export function registerHealthMetrics(
   registry: MetricsRegistry,
   { store, droppedLogLines }: { store: { ping(): Promise<void> }; droppedLogLines: () => number },
@@ -90,7 +47,7 @@ export function registerHealthMetrics(
   const registers = [registry]
   new Gauge({
     name: 'entrepot_store_available',
-    help: '1 where the store can be written, 0 where it cannot',
+    help: '1 if the store can be written, else 0',
     registers,
     async collect() {
       this.set(
@@ -119,7 +76,7 @@ export function registerReloadMetrics(registry: MetricsRegistry, state: () => Re
   const registers = [registry]
   new Gauge({
     name: 'entrepot_config_last_reload_successful',
-    help: '1 where the latest reload of the configuration went well, the start included; else 0',
+    help: '1 if the latest load of the configuration succeeded, else 0',
     registers,
     collect() {
       this.set(state().succeeded ? 1 : 0)
@@ -127,7 +84,7 @@ export function registerReloadMetrics(registry: MetricsRegistry, state: () => Re
   })
   new Gauge({
     name: 'entrepot_config_last_reload_success_timestamp_seconds',
-    help: 'When the configuration that is running was loaded, since the Unix epoch in seconds',
+    help: 'Unix time at which the current configuration was loaded, in seconds',
     registers,
     collect() {
       this.set(state().at / 1000)

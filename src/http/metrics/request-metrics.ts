@@ -119,7 +119,7 @@ class RouteDurations extends Histogram<'route'> {
   constructor(registry: MetricsRegistry, tallies: () => Tally[]) {
     super({
       name: DURATION,
-      help: 'Time until an answer was sent, by route',
+      help: 'Time until the response was sent, by route',
       labelNames: ['route'],
       buckets: BUCKETS,
       registers: [registry],
@@ -144,7 +144,7 @@ class RouteDurations extends Histogram<'route'> {
         { metricName: `${DURATION}_count`, labels, value: count },
       ]
     })
-    return { name: DURATION, help: 'Time until an answer was sent, by route', type: 'histogram', values }
+    return { name: DURATION, help: 'Time until the response was sent, by route', type: 'histogram', values }
   }
 }
 

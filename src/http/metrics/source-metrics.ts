@@ -43,32 +43,27 @@ export function registerSourceMetrics(registry: MetricsRegistry, sources: () => 
   }
 
   counter('calls', 'Requests to an upstream', null, ({ calls }) => ({ made: calls.made }))
-  counter('failures', 'Requests that failed, by reason', 'reason', ({ calls }) => calls.failuresByReason)
-  counter('retries', 'Requests that were tried again', null, ({ calls }) => ({ retried: calls.retried }))
-  counter(
-    'pages',
-    'Pages given, by how the cache came by them',
-    'cache',
-    ({ cache: { fresh, stale, miss } }) => ({
-      fresh,
-      stale,
-      miss,
-    }),
-  )
+  counter('failures', 'Failed requests, by reason', 'reason', ({ calls }) => calls.failuresByReason)
+  counter('retries', 'Retried requests', null, ({ calls }) => ({ retried: calls.retried }))
+  counter('pages', 'Pages served, by cache outcome', 'cache', ({ cache: { fresh, stale, miss } }) => ({
+    fresh,
+    stale,
+    miss,
+  }))
   counter('items', 'Listings received', null, ({ items }) => ({ received: items.received }))
-  counter('invalid_items', 'Listings received that were none', null, ({ items }) => ({
+  counter('invalid_items', 'Malformed listings received', null, ({ items }) => ({
     invalid: items.invalid,
   }))
   gauge('state', '1 loaded, 0.5 stale, 0 otherwise', ({ state }) => STATES[state])
   gauge('breaker_state', '0 closed, 0.5 half open, 1 open', (status) =>
     'breaker' in status ? BREAKER_STATES[status.breaker.state] : null,
   )
-  gauge('age_seconds', 'Since it last answered', ({ ageSeconds }) => ageSeconds)
-  gauge('listings', 'Open listings that it last said it has', ({ listings }) => listings)
-  gauge('gaps', 'Registries behind a gateway that its latest answer said are missing', (status) =>
+  gauge('age_seconds', 'Seconds since it last answered', ({ ageSeconds }) => ageSeconds)
+  gauge('listings', 'Open listings, as of its latest answer', ({ listings }) => listings)
+  gauge('gaps', 'Sources that its latest answer reports as missing', (status) =>
     'calls' in status ? (status.missing?.length ?? 0) : null,
   )
-  gauge('cache_bytes', 'Memory that its kept pages take up', (status) =>
+  gauge('cache_bytes', 'Memory of its cached pages', (status) =>
     'cache' in status ? status.cache.bytes : null,
   )
 }

@@ -15,35 +15,38 @@ import { objectBody } from '../middleware/body.ts'
 import { readIntegerParameter } from '../parameters.ts'
 import { type IntegerParameter, json, type Route } from '../route.ts'
 
-/** Answers that hold a raw key must not be cached. */
+export const apiKeyRoutes = (keys: ApiKeys): Route[] => [mintKey(keys), listKeys(keys), revokeKey(keys)]
+
+/** Responses with a raw key must not be cached. */
 const NO_STORE = { 'Cache-Control': 'no-store' }
 
-export const mintKey = (keys: ApiKeys): Route => ({
+const mintKey = (keys: ApiKeys): Route => ({
   method: 'POST',
   path: '/admin/api-keys',
   gate: 'admin',
   summary: 'Mint an API key',
-  description: 'A read key satisfies the read routes, a write key both. The raw key is shown this once.',
+  description:
+    'A read key opens the read routes, a write key the write routes as well. Only this response has the raw key.',
   body: mintRequestSchema,
   responses: { 201: { description: 'The key', schema: mintedKeySchema } },
-  handle: async (exchange) => {
-    const request = mintRequestSchema.safeParse(objectBody(exchange).value)
-    if (!request.success) throw invalidBody(request.error)
-    const { key, raw } = await keys.mint(request.data.name.trim(), request.data.scope)
+  handle: async (request) => {
+    const parsed = mintRequestSchema.safeParse(objectBody(request).value)
+    if (!parsed.success) throw invalidBody(parsed.error)
+    const { key, raw } = await keys.mint(parsed.data.name.trim(), parsed.data.scope)
     const { id, name, scope, createdAt } = key
     const minted: MintedKeyJson = { id, name, scope, key: raw, created_at: formatTimestamp(createdAt) }
     return { ...json(minted, 201), headers: NO_STORE }
   },
 })
 
-export const listKeys = (keys: ApiKeys): Route => ({
+const listKeys = (keys: ApiKeys): Route => ({
   method: 'GET',
   path: '/admin/api-keys',
   gate: 'admin',
   summary: 'List the API keys',
-  description: 'Newest first, revoked ones included, never a key itself.',
-  responses: { 200: { description: 'Their metadata', schema: z.array(apiKeySchema) } },
-  handle: () => json(keys.list().map(onWire)),
+  description: 'Newest first, revoked keys included. Raw keys are not shown.',
+  responses: { 200: { description: 'The keys without their raw texts', schema: z.array(apiKeySchema) } },
+  handle: () => json(keys.list().map(toJson)),
 })
 
 const KEY_ID: IntegerParameter = {
@@ -53,12 +56,12 @@ const KEY_ID: IntegerParameter = {
   schema: { type: 'integer' },
 }
 
-export const revokeKey = (keys: ApiKeys): Route => ({
+const revokeKey = (keys: ApiKeys): Route => ({
   method: 'DELETE',
   path: '/admin/api-keys/:key_id',
   gate: 'admin',
   summary: 'Revoke an API key',
-  description: 'Again on a revoked key it changes nothing and succeeds.',
+  description: 'Revoking a revoked key succeeds and changes nothing.',
   parameters: [KEY_ID],
   responses: { 204: { description: 'Revoked' } },
   problems: [404, 422],
@@ -69,7 +72,7 @@ export const revokeKey = (keys: ApiKeys): Route => ({
   },
 })
 
-const onWire = ({ id, name, scope, createdAt, revokedAt }: ApiKey): ApiKeyJson => ({
+const toJson = ({ id, name, scope, createdAt, revokedAt }: ApiKey): ApiKeyJson => ({
   id,
   name,
   scope,

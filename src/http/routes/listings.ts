@@ -20,17 +20,12 @@ import {
 import { requireEtag } from '../etag.ts'
 import { objectBody } from '../middleware/body.ts'
 import {
-  filterParameters,
-  IF_MATCH,
-  LIMIT,
   LISTING_ID,
-  OFFSET,
-  PUBLISHER,
+  listingParameters,
   queryOf,
   readIntegerParameter,
   readListingParameters,
   readStatusParameter,
-  STATUS,
 } from '../parameters.ts'
 import {
   type HandlerResponse,
@@ -38,30 +33,31 @@ import {
   json,
   type RequestContext,
   type Route,
-  type RouteParameter,
 } from '../route.ts'
 
-export const listLocalListings = (spec: FilterSpec, replica: Replica): Route => ({
+export const localListingRoutes = (spec: FilterSpec, replica: Replica): Route[] => [
+  listLocalListings(spec, replica),
+  getListing(replica),
+]
+
+/** @param registry `null` for a pure gateway */
+export const publishingRoutes = (registry: WriteContext | null): Route[] =>
+  registry === null
+    ? [NO_REGISTRY]
+    : [postListing(registry), putListing(registry), deleteListing(registry), validatePublish(registry)]
+
+const listLocalListings = (spec: FilterSpec, replica: Replica): Route => ({
   method: 'GET',
   path: '/listings',
   gate: 'read',
-  summary: 'List the listings that match',
+  summary: 'List matching listings',
   description:
-    'Newest first. Every further query parameter is a filter of the filter spec; all have to match.',
+    'Newest first. Every other query parameter is a filter of the filter spec; all filters have to match.',
   parameters: listingParameters(spec),
   responses: { 200: { description: 'A page of listings', schema: envelopeSchema } },
   problems: [400, 412, 422],
-  handle: (exchange) => readLocal(exchange, spec, replica),
+  handle: (request) => readLocal(request, spec, replica),
 })
-
-export const listingParameters = (spec: FilterSpec): RouteParameter[] => [
-  STATUS,
-  PUBLISHER,
-  LIMIT,
-  OFFSET,
-  IF_MATCH,
-  ...filterParameters(spec),
-]
 
 function readLocal(
   { queryString, header }: RequestContext,
@@ -86,11 +82,11 @@ function readLocal(
   return { body, isCurrent }
 }
 
-export const getListing = (replica: Replica): Route => ({
+const getListing = (replica: Replica): Route => ({
   method: 'GET',
   path: '/listings/:id',
   gate: 'read',
-  summary: 'One listing, whatever its status',
+  summary: 'One listing of any status',
   parameters: [LISTING_ID],
   responses: { 200: { description: 'The listing', schema: z.object({ listing: listingSchema }) } },
   problems: [404],
@@ -104,25 +100,25 @@ export const getListing = (replica: Replica): Route => ({
 const OPEN_LISTING = Buffer.from('{"listing":')
 const CLOSE_LISTING = Buffer.from('}')
 
-export const postListing = (publishing: WriteContext): Route => ({
+const postListing = (publishing: WriteContext): Route => ({
   method: 'POST',
   path: '/listings',
   gate: 'write',
-  summary: 'Publish a listing, or publish it again',
+  summary: 'Publish or republish a listing',
   description:
-    'Signed by the publisher (EIP-191). A listing of the same id and publisher takes the members that are given ' +
-    'and keeps the others, its status and its place included. The very same request again is answered as the first ' +
-    'time while the listing is unchanged; after that, or with another body for the listing, the signature is refused.',
+    'Signed by the publisher (EIP-191). Republishing replaces the members that are sent and keeps the others, the ' +
+    'status and the position included. An identical request gets the same receipt again while the listing is ' +
+    'unchanged; after that, or with another body for the listing, the signature is refused.',
   body: publishRequest,
-  responses: { 201: { description: 'Published, for the first time or again', schema: publishReceiptSchema } },
+  responses: { 201: { description: 'Published or republished', schema: publishReceiptSchema } },
   problems: [400, 409],
-  handle: async (exchange) => {
-    const { receipt, warnings } = await publishListing(objectBody(exchange), publishing)
-    return json({ ...onWire(receipt), ...(warnings.length > 0 ? { warnings } : {}) }, 201)
+  handle: async (request) => {
+    const { receipt, warnings } = await publishListing(objectBody(request), publishing)
+    return json({ ...toJson(receipt), warnings: warnings.length > 0 ? warnings : undefined }, 201)
   },
 })
 
-export const putListing = (publishing: WriteContext): Route => ({
+const putListing = (publishing: WriteContext): Route => ({
   method: 'PUT',
   path: '/listings/:id',
   gate: 'write',
@@ -132,8 +128,8 @@ export const putListing = (publishing: WriteContext): Route => ({
   body: updateRequest,
   responses: { 200: { description: 'Changed', schema: updateReceiptSchema } },
   problems: [400, 404, 409],
-  handle: async (exchange) => {
-    const changed = await updateListing(exchange.params.id ?? '', objectBody(exchange), publishing)
+  handle: async (request) => {
+    const changed = await updateListing(request.params.id ?? '', objectBody(request), publishing)
     const { listingId, status, updatedAt } = changed
     return json({ listing_id: listingId, status, updated_at: formatTimestamp(updatedAt) })
   },
@@ -142,16 +138,16 @@ export const putListing = (publishing: WriteContext): Route => ({
 const TIMESTAMP: IntegerParameter = {
   name: 'timestamp',
   in: 'query',
-  description: 'Unix seconds, at most 300 off',
+  description: 'Unix seconds, within 300 of the server’s clock',
   schema: { type: 'integer' },
 }
 
-export const deleteListing = (publishing: WriteContext): Route => ({
+const deleteListing = (publishing: WriteContext): Route => ({
   method: 'DELETE',
   path: '/listings/:id',
   gate: 'write',
-  summary: 'Delete a listing for good',
-  description: 'Signed by its publisher over delete_listing:<listing_id>:<timestamp>.',
+  summary: 'Delete a listing permanently',
+  description: 'Signed by its publisher over `delete_listing:<listing_id>:<timestamp>`.',
   parameters: [
     LISTING_ID,
     { name: 'signature', in: 'query', description: '65 bytes in hex', schema: { type: 'string' } },
@@ -166,22 +162,40 @@ export const deleteListing = (publishing: WriteContext): Route => ({
   },
 })
 
-export const validatePublish = ({ shape }: WriteContext): Route => ({
+const validatePublish = ({ shape }: WriteContext): Route => ({
   method: 'POST',
   path: '/api/v1/listings/validate-publish',
   gate: 'read',
-  summary: 'Try a listing against the listing shape',
-  description: 'Writes nothing and asks for no signature.',
+  summary: 'Validate a listing against the listing shape',
+  description: 'Writes nothing and needs no signature.',
   body: validateRequest,
-  responses: { 200: { description: 'What a publish would find, be it good or bad', schema: validation } },
-  handle: (exchange) => json(validateListing(objectBody(exchange).value, shape.check)),
+  responses: {
+    200: { description: 'The result, for a valid and an invalid listing alike', schema: validation },
+  },
+  handle: (request) => json(validateListing(objectBody(request).value, shape.check)),
 })
 
 /** In the protocol's key order. */
-const onWire = ({ listingId, publisherId, status, createdAt, updatedAt }: PublishReceipt) => ({
+const toJson = ({ listingId, publisherId, status, createdAt, updatedAt }: PublishReceipt) => ({
   listing_id: listingId,
   publisher_id: publisherId,
   status,
   created_at: formatTimestamp(createdAt),
   updated_at: formatTimestamp(updatedAt),
 })
+
+/** 404 with a reason rather than 405. */
+const NO_REGISTRY: Route = {
+  method: 'POST',
+  path: '/listings',
+  gate: 'none',
+  summary: 'Not available: this gateway has no Registry of its own',
+  responses: {},
+  problems: [404],
+  handle: () => {
+    throw new EntrepotError(
+      'not_found',
+      'This gateway has no Registry of its own: publish to one of its upstreams',
+    )
+  },
+}

@@ -5,7 +5,7 @@ import type { HandlerResponse, RequestContext, Route } from '../route.ts'
 
 export type McpHandler = (
   request: Request,
-  asker: Pick<RequestContext, 'reader' | 'signal' | 'trace'>,
+  context: Pick<RequestContext, 'reader' | 'signal' | 'trace'>,
 ) => Promise<Response>
 
 const message = z
@@ -20,29 +20,31 @@ const message = z
   .meta({ id: 'McpMessage', description: 'JSON-RPC 2.0, one message; there are no batches' })
 
 /** MCP's streamable HTTP transport (2025-11-25), stateless, behind the read gate. */
-export const postMcp = (door: McpHandler): Route => ({
-  method: 'POST',
-  path: '/mcp',
-  gate: 'read',
-  summary: 'The market for agents: a server of the Model Context Protocol',
-  description:
-    'Streamable HTTP without sessions: one message a request, its answer as JSON. `Accept` names `application/json` ' +
-    'and `text/event-stream`, as the protocol demands. Tools: `search_listings`, `get_listing`, `describe_filters`, ' +
-    '`list_sources`. 403 for a request with an `Origin`: pages use the routes above, and none is to reach a ' +
-    'gateway on its reader’s own network by a name of its own.',
-  body: message,
-  responses: {
-    200: { description: 'The answer to a request', schema: message },
-    202: { description: 'A notification was taken' },
+export const mcpRoutes = (handler: McpHandler): Route[] => [
+  {
+    method: 'POST',
+    path: '/mcp',
+    gate: 'read',
+    summary: 'Server of the Model Context Protocol, for agents',
+    description:
+      'Streamable HTTP without sessions: one message a request, its response as JSON. `Accept` names `application/json` ' +
+      'and `text/event-stream`, as the protocol demands. Tools: `search_listings`, `get_listing`, `describe_filters`, ' +
+      '`list_sources`. 403 for a request with an `Origin`, so that no page reaches a gateway on its reader’s network by ' +
+      'DNS rebinding; pages use the other routes.',
+    body: message,
+    responses: {
+      200: { description: 'The response to a request', schema: message },
+      202: { description: 'A notification was accepted' },
+    },
+    problems: [403, 406],
+    handle: (request) => handleMessage(request, handler),
   },
-  problems: [403, 406],
-  handle: (exchange) => handleMessage(exchange, door),
-})
+]
 
-async function handleMessage(exchange: RequestContext, door: McpHandler): Promise<HandlerResponse> {
-  const { header, listHeader, reader, signal, trace } = exchange
+async function handleMessage(context: RequestContext, door: McpHandler): Promise<HandlerResponse> {
+  const { header, listHeader, reader, signal, trace } = context
   rejectBrowsers(header('origin'))
-  const { bytes } = objectBody(exchange)
+  const { bytes } = objectBody(context)
   const headers = FORWARDED.flatMap((name) => {
     const value = listHeader(name)
     return value === undefined ? [] : [[name, value] as const]
@@ -66,7 +68,7 @@ function rejectBrowsers(origin: string | undefined): void {
   if (origin !== undefined)
     throw new EntrepotError(
       'forbidden',
-      'POST /mcp is for agents, not for pages of browsers: send no Origin, or use GET /listings',
+      'POST /mcp is not for pages in browsers: send no Origin, or use GET /listings',
     )
 }
 

@@ -22,12 +22,13 @@ import {
   type GatewayParameters,
   IF_NONE_MATCH,
   LISTING_ID,
+  listingParameters,
+  NOT_MODIFIED,
   queryOf,
   readGatewayParameters,
   readStatusParameter,
 } from '../parameters.ts'
 import type { HandlerResponse, RequestContext, Route, RouteParameter } from '../route.ts'
-import { listingParameters } from './listings.ts'
 import {
   type MergedHeaderOptions,
   mergedHeaders,
@@ -36,6 +37,7 @@ import {
 } from './merged-headers.ts'
 
 export type MergedListings = MergedHeaderOptions & {
+  find: FindListing
   spec: FilterSpec
   vocabulary: ReadVocabulary
   readPage: ReadPage
@@ -46,52 +48,57 @@ export type MergedListings = MergedHeaderOptions & {
 
 const NDJSON_TYPE = 'application/x-ndjson'
 
-export const listMergedListings = (gateway: MergedListings): Route => ({
+export const mergedListingRoutes = (gateway: MergedListings): Route[] => [
+  listMergedListings(gateway),
+  getMergedListing(gateway),
+]
+
+const listMergedListings = (gateway: MergedListings): Route => ({
   method: 'GET',
   path: '/listings',
   gate: 'read',
-  summary: 'List matching listings of every source that the reader may see',
+  summary: 'List matching listings of all visible sources',
   description:
-    'Newest first, each listing once, ordered by its newest copy and shown by the copy of the best source that was read. ' +
-    'Every further query parameter is a filter of the filter spec; all have to match. `offset` and `limit` count merged ' +
-    'listings, and pages of an unchanged market neither lose nor repeat one. `cursor` continues without that bound: nothing that did not ' +
-    'change is lost; a listing with copies in live sources or in gateways may come again, with the same id and ' +
-    'publisher. `Accept: application/x-ndjson` streams the whole sequence, one listing a line and none twice; its last ' +
-    'line holds `_meta` with `complete` and `sources`.',
+    'Newest first, each listing once, ordered by its newest copy and shown as the copy of the best source that was read. ' +
+    'Every other query parameter is a filter of the filter spec; all filters have to match. `offset` and `limit` count ' +
+    'merged listings, and pages of an unchanged market neither lose nor repeat a listing. `cursor` continues at any ' +
+    'depth: no unchanged listing is lost; one with copies in live sources or gateways may be repeated, with the same id ' +
+    'and publisher. `Accept: application/x-ndjson` streams the complete sequence, one listing a line and none twice; its ' +
+    'last line is `_meta` with `complete` and `sources`.',
   parameters: [...listingParameters(gateway.spec), ...GATEWAY_ONLY, IF_NONE_MATCH],
   responses: {
-    200: { description: 'A page of listings, and how each source answered', schema: mergedEnvelopeSchema },
-    304: { description: 'Not modified' },
+    200: { description: 'A page of listings, and a report of each source', schema: mergedEnvelopeSchema },
+    304: NOT_MODIFIED,
   },
   problems: [400, 412, 422, 502, 503, 504, 508],
-  handle: (exchange) => readPage(exchange, gateway),
+  handle: (request) => readPage(request, gateway),
 })
 
-async function readPage(exchange: RequestContext, gateway: MergedListings): Promise<HandlerResponse> {
-  const { queryString, listHeader, accepts, reader, signal, trace } = exchange
+async function readPage(request: RequestContext, gateway: MergedListings): Promise<HandlerResponse> {
+  const { queryString, listHeader, accepts, reader, signal, trace } = request
   const parameters = readGatewayParameters(queryString)
-  const { vocabulary, leftMs } = await readVocabulary(exchange, gateway, parameters)
+  const { vocabulary, leftMs } = await readVocabulary(request, gateway, parameters)
   const { via, isLoop } = parseCdnLoop(listHeader('cdn-loop'), gateway.gatewayId)
   const status = readStatusParameter(parameters.status)
   const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))
   const query = {
     ...queryOf(vocabulary, status, parameters),
     via,
-    ...(parameters.explain ? { explain: true } : {}),
-    ...(caching === undefined ? {} : { caching }),
-    ...(trace === undefined ? {} : { trace }),
+    explain: parameters.explain,
+    caching,
+    trace,
   }
   const options = { named: parameters.named, requireAll: parameters.requireAll, budgetMs: leftMs, isLoop }
   if (accepts('application/json', NDJSON_TYPE) === NDJSON_TYPE) {
     if (parameters.cursor !== null)
-      throw new EntrepotError('bad_request', 'cursor: a stream has no pages; ask without it')
+      throw new EntrepotError('bad_request', 'cursor cannot be used with NDJSON: a stream has no pages')
     return streamMerged(gateway, query, { reader, signal, options })
   }
   const page = await gateway.readPage(query, parameters.cursor, { reader, signal, options })
   const { body, rows } = renderMerged(page)
   const headers = mergedHeaders(page, rows, reader, gateway)
   const isCurrent = currency(page, parameters.filters.length === 0 ? null : vocabulary, gateway.clock)
-  return { body, headers, ...(isCurrent === null ? {} : { isCurrent }) }
+  return { body, headers, isCurrent }
 }
 
 /** Waiting for the filters is part of the budget. */
@@ -112,17 +119,21 @@ async function readVocabulary(
 
 /**
  * Whether the answer may be served again: every Reading and the filters are current, no age is a second
- * older, and a cursor has half its life left. `null`: never.
+ * older, and a cursor has half its life left. `undefined`: never.
  */
-function currency(page: MergedPage, vocabulary: CurrentSpec | null, clock: Clock): (() => boolean) | null {
+function currency(
+  page: MergedPage,
+  vocabulary: CurrentSpec | null,
+  clock: Clock,
+): (() => boolean) | undefined {
   const checks: ((now: number) => boolean)[] = vocabulary === null ? [] : [vocabulary.isCurrent]
   const now = clock.now()
   let until = page.nextCursor === undefined ? Number.POSITIVE_INFINITY : now + (CURSOR_SECONDS / 2) * 1000
   for (const { source, result } of page.outcomes) {
-    if (result instanceof SourceError || result.isCurrent === undefined) return null
+    if (result instanceof SourceError || result.isCurrent === undefined) return undefined
     checks.push(result.isCurrent)
     if (source.mode === 'local') continue
-    if (result.cache?.outcome !== 'hit') return null
+    if (result.cache?.outcome !== 'hit') return undefined
     until = Math.min(until, result.asOf + Math.floor((now - result.asOf) / 1000 + 1) * 1000)
   }
   return whileCurrent(checks, now, until, clock)
@@ -149,50 +160,48 @@ async function streamMerged(
   }
 }
 
-export type MergedListing = MergedHeaderOptions & { find: FindListing }
-
 const REGISTRY: RouteParameter = {
   name: 'registry',
   in: 'query',
   description:
-    'The one source to ask, by its name or as `_meta.registry` shows it; default: all visible ones',
+    'The only source to request, by its name or as in `_meta.registry`; default: all visible sources',
   schema: { type: 'string' },
 }
 
-export const getMergedListing = (gateway: MergedListing): Route => ({
+const getMergedListing = (gateway: MergedListings): Route => ({
   method: 'GET',
   path: '/listings/:id',
   gate: 'read',
-  summary: 'One listing, whatever its status: the best copy of all sources',
+  summary: 'One listing of any status: the best copy of all sources',
   description:
-    'All sources are asked, and the best copy is shown as soon as every better source has answered. Where one of those ' +
-    'did not, `complete` is false, `sources` says why, and the answer is not to be cached. 404 only if every source ' +
-    'answered that it has no such listing.',
+    'Requests all sources, and shows the best copy as soon as every better source has answered. If one of those did ' +
+    'not answer, `complete` is false, `sources` gives the reason, and the response must not be cached. 404 only if every ' +
+    'source answered that it has no such listing.',
   parameters: [LISTING_ID, REGISTRY],
   responses: {
     200: {
       description: 'The listing',
       schema: z.object({
         listing: mergedListingSchema,
-        complete: z.boolean().optional().describe('Only where false'),
-        sources: z.array(sourceReportSchema).optional().describe('Only where `complete` is false'),
+        complete: z.boolean().optional().describe('Only if false'),
+        sources: z.array(sourceReportSchema).optional().describe('Only if `complete` is false'),
       }),
     },
   },
   problems: [400, 404, 502, 503, 504, 508],
-  handle: (exchange) => readOne(exchange, gateway),
+  handle: (request) => readOne(request, gateway),
 })
 
-async function readOne(exchange: RequestContext, gateway: MergedListing): Promise<HandlerResponse> {
-  const { params, query, listHeader, reader, signal, trace } = exchange
+async function readOne(request: RequestContext, gateway: MergedListings): Promise<HandlerResponse> {
+  const { params, query, listHeader, reader, signal, trace } = request
   const { via, isLoop } = parseCdnLoop(listHeader('cdn-loop'), gateway.gatewayId)
   const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))
   const asked = {
     ...ANY_LISTING,
     listingId: params.id ?? '',
     via,
-    ...(caching === undefined ? {} : { caching }),
-    ...(trace === undefined ? {} : { trace }),
+    caching,
+    trace,
   }
   // `eu/curated` belongs to the source `eu`.
   const source = (query.get('registry') || null)?.split('/', 1)[0]

@@ -11,15 +11,17 @@ const publisherEnvelope = z
   .object({ items: z.array(publisherSchema), count: z.int() })
   .meta({ id: 'PublisherEnvelope' })
 
-export const listPublishers = (replica: Replica): Route => ({
+export const publisherRoutes = (replica: Replica): Route[] => [listPublishers(replica), getPublisher(replica)]
+
+const listPublishers = (replica: Replica): Route => ({
   method: 'GET',
   path: '/publishers',
   gate: 'read',
-  summary: 'List the publishers, or find one by its address',
-  description: 'Newest first. With an identifier: the one publisher that has it, or none.',
+  summary: 'List publishers, or find one by its address',
+  description: 'Newest first. With `identifier`: the publisher that has it, or none.',
   parameters: [
     { name: 'identifier', in: 'query', description: 'Signing address', schema: { type: 'string' } },
-    { name: 'scheme', in: 'query', description: 'Of the identifier', schema: { default: 'eip191' } },
+    { name: 'scheme', in: 'query', description: 'Scheme of the identifier', schema: { default: 'eip191' } },
     LIMIT,
     OFFSET,
   ],
@@ -32,7 +34,7 @@ export const listPublishers = (replica: Replica): Route => ({
       identifier === undefined
         ? newest(replica, offset, limit)
         : withIdentifier(replica, identifier, query.get('scheme') || 'eip191')
-    return json({ items: found.map(onWire), count: found.length })
+    return json({ items: found.map(toJson), count: found.length })
   },
 })
 
@@ -43,7 +45,7 @@ const PUBLISHER_ID: IntegerParameter = {
   schema: { type: 'integer' },
 }
 
-export const getPublisher = (replica: Replica): Route => ({
+const getPublisher = (replica: Replica): Route => ({
   method: 'GET',
   path: '/publishers/:publisher_id',
   gate: 'read',
@@ -54,7 +56,7 @@ export const getPublisher = (replica: Replica): Route => ({
   handle: ({ params }) => {
     const found = replica.projection.publisher(readIntegerParameter(PUBLISHER_ID, params.publisher_id)!)
     if (found === null) throw new EntrepotError('not_found', 'Publisher not found')
-    return json(onWire(found))
+    return json(toJson(found))
   },
 })
 
@@ -77,7 +79,7 @@ function withIdentifier({ projection }: Replica, identifier: string, scheme: str
   return publisher === null ? [] : [publisher]
 }
 
-const onWire = ({ publisherId, storefrontUrl, scheme, identifier, createdAt }: Publisher) => ({
+const toJson = ({ publisherId, storefrontUrl, scheme, identifier, createdAt }: Publisher) => ({
   publisher_id: publisherId,
   storefront_url: storefrontUrl,
   identities: [{ scheme, identifier }],

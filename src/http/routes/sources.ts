@@ -11,14 +11,20 @@ export type SourceList = {
   sources: readonly { status: () => SourceStatus | SourceDetails; refresh?: () => void }[]
 }
 
-export const listSources = ({ sources }: SourceList): Route => ({
+export const sourceRoutes = (list: SourceList): Route[] => [
+  listSources(list),
+  listSourceDetails(list),
+  refreshSource(list),
+]
+
+const listSources = ({ sources }: SourceList): Route => ({
   method: 'GET',
   path: '/sources',
   gate: 'read',
-  summary: 'How the sources behind the gateway are doing',
+  summary: 'State of the sources that the reader may see',
   responses: {
     200: {
-      description: 'Those that the reader may see',
+      description: 'The sources, in the order of the configuration',
       schema: z.object({ sources: z.array(sourceStatusSchema) }),
     },
   },
@@ -29,16 +35,19 @@ export const listSources = ({ sources }: SourceList): Route => ({
   },
 })
 
-export const listSourceDetails = ({ sources }: SourceList): Route => ({
+const listSourceDetails = ({ sources }: SourceList): Route => ({
   method: 'GET',
   path: '/admin/sources',
   gate: 'admin',
-  summary: 'How all sources are doing, with breakers, caches and calls',
+  summary: 'State of all sources, with circuit breakers, caches and calls',
   responses: {
-    200: { description: 'All of them', schema: z.object({ sources: z.array(sourceDetailsSchema) }) },
+    200: {
+      description: 'The sources, in the order of the configuration',
+      schema: z.object({ sources: z.array(sourceDetailsSchema) }),
+    },
   },
   handle: () => ({
-    ...json({ sources: sources.map(({ status }) => detailsOnWire(status())) }),
+    ...json({ sources: sources.map(({ status }) => detailsToJson(status())) }),
     headers: { 'Cache-Control': 'no-store' },
   }),
 })
@@ -50,13 +59,15 @@ const NAME: RouteParameter = {
   schema: { type: 'string' },
 }
 
-export const refreshSource = ({ sources }: SourceList): Route => ({
+const refreshSource = ({ sources }: SourceList): Route => ({
   method: 'POST',
   path: '/admin/sources/:name/refresh',
   gate: 'admin',
-  summary: 'Forget what an upstream has said, and ask it anew',
+  summary: 'Drop the cached pages of an upstream and fetch it again',
   parameters: [NAME],
-  responses: { 202: { description: 'Its pages are dropped; its filter spec and snapshot are on their way' } },
+  responses: {
+    202: { description: 'Its pages are dropped; its filter spec and snapshot are being fetched' },
+  },
   problems: [404],
   handle: ({ params }) => {
     const source = sources.find(({ status }) => status().name === params.name)
@@ -67,7 +78,7 @@ export const refreshSource = ({ sources }: SourceList): Route => ({
   },
 })
 
-function detailsOnWire(status: SourceStatus | SourceDetails): SourceDetailsJson {
+function detailsToJson(status: SourceStatus | SourceDetails): SourceDetailsJson {
   if (!('calls' in status)) return reportStatus(status)
   const { breaker, cache, calls, items } = status
   return {

@@ -12,20 +12,22 @@ const stats = z
   })
   .meta({ id: 'Stats' })
 
-export const getStats = (replica: Replica): Route => ({
-  method: 'GET',
-  path: '/api/v1/system/stats',
-  gate: 'read',
-  summary: 'How many publishers and listings there are',
-  responses: { 200: { description: 'Counts', schema: stats } },
-  handle: () => {
-    const { listings, publishers } = replica.projection
-    return json({
-      publisher_count: publishers.size,
-      order_count: listings.size,
-      orders_by_status: Object.fromEntries(
-        LISTING_STATUSES.map((status) => [status, listings.count(status)]),
-      ),
-    })
+export const statsRoutes = (replica: Replica): Route[] => [
+  {
+    method: 'GET',
+    path: '/api/v1/system/stats',
+    gate: 'read',
+    summary: 'Number of publishers and listings',
+    responses: { 200: { description: 'Counts', schema: stats } },
+    handle: () => {
+      const { listings, publishers } = replica.projection
+      return json({
+        publisher_count: publishers.size,
+        order_count: listings.size,
+        orders_by_status: Object.fromEntries(
+          LISTING_STATUSES.map((status) => [status, listings.count(status)]),
+        ),
+      })
+    },
   },
-})
+]

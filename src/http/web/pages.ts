@@ -5,7 +5,7 @@ export const ICON = 'web/icon.svg'
 
 const BOARD: Page = {
   path: '/',
-  summary: 'The market as a page',
+  summary: 'Web UI',
   title: 'entrepot',
   withoutScript:
     'The board needs JavaScript. The same market is at <a href="listings">listings</a>, as JSON.',
@@ -15,7 +15,7 @@ const BOARD: Page = {
 
 const OPERATOR: Page = {
   path: '/operator',
-  summary: "The operator's page",
+  summary: 'Web UI of the operator',
   title: 'entrepot: operator',
   withoutScript:
     'This page needs JavaScript. The same can be done with <code>entrepot keys</code> and the routes under <code>admin/</code>.',

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { EntrepotError } from '../../errors.ts'
 import { lazy } from '../lazy.ts'
+import { NOT_MODIFIED } from '../parameters.ts'
 import type { HandlerResponse, RequestContext, Route } from '../route.ts'
 import { type Asset, createAsset, readLibraries } from './assets.ts'
 import { moduleGraph, readPlain } from './module-graph.ts'
@@ -18,23 +19,23 @@ const pageRoute = ({ path, summary }: Page, site: () => Promise<Site>): Route =>
   gate: 'none',
   summary,
   description:
-    'Only for an `Accept` that names `text/html`. Holds no data: its script asks the other routes.',
+    'Only if `Accept` prefers `text/html`. The page contains no data: its script requests the other routes.',
   responses: {
     200: { description: 'The page', schema: z.string(), type: 'text/html' },
-    304: { description: 'It is the one that you know' },
-    ...(path === '/' ? {} : { 308: { description: 'It is there without the slash at the end' } }),
+    304: NOT_MODIFIED,
+    ...(path === '/' ? {} : { 308: { description: 'The path without the trailing slash' } }),
   },
   problems: [404],
-  handle: async (exchange) => {
+  handle: async (request) => {
     const page =
-      exchange.accepts('application/json', 'text/html') === 'text/html'
+      request.accepts('application/json', 'text/html') === 'text/html'
         ? (await site()).pages.get(path)
         : undefined
     if (page === undefined) throw new EntrepotError('not_found', 'Not Found', { headers: VARY_ACCEPT })
     // The page's relative URLs would resolve below it (RFC 3986 section 5.2).
-    if (path !== '/' && exchange.path.endsWith('/'))
+    if (path !== '/' && request.path.endsWith('/'))
       return { status: 308, headers: { ...VARY_ACCEPT, Location: `..${path}` } }
-    return send(page, exchange, PAGE_HEADERS)
+    return send(page, request, PAGE_HEADERS)
   },
 })
 
@@ -46,14 +47,14 @@ const assetRoute = (site: () => Promise<Site>): Route => ({
   method: 'GET',
   path: '/assets/*file',
   gate: 'none',
-  summary: 'What the pages load',
-  responses: { 200: { description: 'The file' }, 304: { description: 'It is the one that you know' } },
+  summary: 'Files of the pages',
+  responses: { 200: { description: 'The file' }, 304: NOT_MODIFIED },
   problems: [404],
   isUnlisted: true,
-  handle: async (exchange) => {
-    const asset = (await site()).files.get(exchange.params.file ?? '')
+  handle: async (request) => {
+    const asset = (await site()).files.get(request.params.file ?? '')
     if (asset === undefined) throw new EntrepotError('not_found', 'Not Found')
-    return send(asset, exchange, { Vary: 'Accept-Encoding' })
+    return send(asset, request, { Vary: 'Accept-Encoding' })
   },
 })
 
