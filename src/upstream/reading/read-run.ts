@@ -19,7 +19,7 @@ const MAX_REPEATED = 2
 const MAX_CATCHING_UP = 200
 /** Listings with one position, whose order is the upstream's own. */
 const MAX_TIE = 2000
-const MAX_AHEAD = 8
+const MAX_LOOKAHEAD = 8
 
 export type ReadRunOptions = {
   upstream: RunUpstream
@@ -39,43 +39,44 @@ export function readRun(
   options: ReadRunOptions,
   query: ListingQuery,
   range: Range,
-  base: Run | null = null,
+  base?: Run,
 ): Promise<Run> {
-  return new RunReader(options, query, range).read(base)
+  return new RunReader(options, query, range, base).read()
 }
 
 class RunReader {
   readonly #options: ReadRunOptions
   readonly #query: ListingQuery
-  #range: Range
+  readonly #range: Range
+  readonly #isReadOn: boolean
   #run: Run
   /** Halved after pages that are too large, doubled after others. */
   #maxLimit = MAX_PAGE_ITEMS
-  #isReadOn = false
   #received = 0
   #fruitless = 0
   /** Pages in a row without new listings. */
   #repeated = 0
-  #furthest = 0
+  #furthest: number
   #cursor: string | undefined
-  #ahead = new Map<number, Promise<ListingPage>>()
+  #lookahead = new Map<number, Promise<ListingPage>>()
   /** Offsets that were just skipped, without `to`: the next page cannot overlap them. */
   #skipped: { from: number; to: number } | null = null
 
-  constructor(options: ReadRunOptions, query: ListingQuery, range: Range) {
+  constructor(options: ReadRunOptions, query: ListingQuery, range: Range, base: Run | undefined) {
     this.#options = options
     this.#query = query
     this.#range = range
-    this.#run = this.#start(range.after)
+    this.#isReadOn = base !== undefined
+    this.#run = base ?? this.#start(range.after)
+    this.#furthest = this.#run.end
+    this.#cursor = base?.pages.at(-1)?.nextCursor
   }
 
-  async read(base: Run | null): Promise<Run> {
-    if (base !== null) this.#resume(base)
-    let next = base === null ? () => this.#firstRequest() : this.#atEnd
+  async read(): Promise<Run> {
+    let request = this.#isReadOn ? null : this.#firstRequest()
     while (!this.#isDone()) {
-      const page = await this.#fetch(next)
-      const request = page === null ? null : await this.#take(page)
-      next = request === null ? this.#atEnd : this.#fixed(request)
+      const page = await this.#fetch(request)
+      request = page === null ? null : await this.#take(page)
     }
     return this.#run
   }
@@ -83,13 +84,6 @@ class RunReader {
   #start(after: Range['after']): Run {
     const { upstream, clock } = this.#options
     return new Run(upstream, after, clock.now())
-  }
-
-  #resume(base: Run): void {
-    this.#isReadOn = true
-    this.#run = base
-    this.#furthest = base.end
-    this.#cursor = base.pages.at(-1)?.nextCursor
   }
 
   #isDone(): boolean {
@@ -105,16 +99,12 @@ class RunReader {
     return { offset: offsetHint - OVERLAP, limit: this.#limit(count + OVERLAP) }
   }
 
-  readonly #atEnd = (): PageRequest => {
+  #requestAtEnd(): PageRequest {
     const { end } = this.#run
     if (this.#cursor !== undefined)
       return { offset: end, limit: this.#limit(this.#wanted()), resume: this.#cursor }
     const overlap = this.#overlap()
     return { offset: Math.max(0, end - overlap), limit: this.#limit(this.#wanted() + overlap) }
-  }
-
-  #fixed(request: PageRequest): () => PageRequest {
-    return () => ({ ...request, limit: Math.min(request.limit, this.#maxLimit) })
   }
 
   /** Reaches back to readable listings, and leaves room for new ones. */
@@ -159,7 +149,7 @@ class RunReader {
     this.#options.check?.(run)
     this.#checkLimits(page)
     if (!run.isSorted && run.after !== null) return this.#restart()
-    this.#requestAhead()
+    this.#requestLookahead()
     return null
   }
 
@@ -196,20 +186,25 @@ class RunReader {
     this.#run = this.#start(null)
     this.#run.isSorted = isSorted
     this.#cursor = undefined
-    this.#ahead.clear()
+    this.#lookahead.clear()
     return { offset: 0, limit: this.#maxLimit }
   }
 
   /** Further with every attempt: deletions moved the rest up. */
   #stepBack(page: ListingPage): PageRequest {
-    this.#ahead.clear()
+    this.#lookahead.clear()
     this.#cursor = undefined
     const step = Math.max(2 * OVERLAP, page.received) * 2 ** Math.min(this.#fruitless++, 6)
     return { offset: Math.max(0, Math.min(page.offset, page.total) - step), limit: this.#maxLimit }
   }
 
-  get #lastRead(): number | undefined {
-    return this.#run.pages.at(-1)?.items.at(-1)?.offset
+  get #lastRead(): PageItem | undefined {
+    return this.#run.pages.at(-1)?.items.at(-1)
+  }
+
+  /** `null` for any failure. */
+  #fetchSingle(offset: number): Promise<ListingPage | null> {
+    return this.#options.fetch(this.#query, { offset, limit: 1 }).catch(() => null)
   }
 
   async #isJoint(page: ListingPage): Promise<boolean> {
@@ -221,31 +216,33 @@ class RunReader {
 
   /** Whether skipped listings, and the last one before them, are still in place. */
   async #isBehind({ from, to }: { from: number; to: number }, { total }: ListingPage): Promise<boolean> {
-    const single = (offset: number): Promise<ListingPage | null> =>
-      this.#options.fetch(this.#query, { offset, limit: 1 }).catch(() => null)
-    for (let offset = from; offset < to; offset++) if ((await single(offset)) !== null) return false
+    for (let offset = from; offset < to; offset++)
+      if ((await this.#fetchSingle(offset)) !== null) return false
     if (from === 0) return true
-    const last = this.#run.pages.at(-1)?.items.at(-1)
-    const now = await single(last?.offset ?? from - 1)
+    const last = this.#lastRead
+    const now = await this.#fetchSingle(last?.offset ?? from - 1)
     const [item] = now?.items ?? []
-    return now?.total === total && (last === undefined || isSameItem(item, last))
+    const isInPlace =
+      last === undefined || (item?.listingId === last.listingId && item.position === last.position)
+    return now?.total === total && isInPlace
   }
 
-  /** `null` where a single listing was skipped. `next` makes the request again for smaller pages. */
-  async #fetch(next: () => PageRequest): Promise<ListingPage | null> {
+  /** Default: reads on at the end. `null` where a single listing was skipped. */
+  async #fetch(fixed: PageRequest | null): Promise<ListingPage | null> {
     for (let isSplit = false; ; isSplit = true) {
-      const request = next()
-      const { offset, limit, resume } = request
+      const { offset, limit: wanted, resume } = fixed ?? this.#requestAtEnd()
+      const limit = Math.min(wanted, this.#maxLimit)
+      const request = { offset, limit, resume }
       try {
         const page = await this.#fetchOnce(request)
         this.#refuseShort(page, limit)
         this.#maxLimit = Math.min(MAX_PAGE_ITEMS, this.#maxLimit * 2)
         return page
       } catch (error) {
-        if (this.#isTooFar(request, error)) return this.#fetch(this.#fixed(this.#restart()))
+        if (this.#isTooFar(request, error)) return this.#fetch(this.#restart())
         if (!isSplit && !(await this.#canSplit(error, request))) throw error
         if (isSplit && !isOfOneListing(error, request)) throw error
-        this.#ahead.clear()
+        this.#lookahead.clear()
         if (limit === 1 && resume !== undefined) throw error
         if (limit === 1) return this.#skip(offset, error)
         this.#maxLimit = Math.ceil(limit / 2)
@@ -260,9 +257,9 @@ class RunReader {
   }
 
   #fetchOnce(request: PageRequest): Promise<ListingPage> {
-    const ahead = request.resume === undefined ? this.#ahead.get(request.offset) : undefined
-    this.#ahead.delete(request.offset)
-    return ahead ?? this.#options.fetch(this.#query, request)
+    const lookahead = request.resume === undefined ? this.#lookahead.get(request.offset) : undefined
+    this.#lookahead.delete(request.offset)
+    return lookahead ?? this.#options.fetch(this.#query, request)
   }
 
   /** A gateway's total includes listings that it cannot show. */
@@ -285,47 +282,35 @@ class RunReader {
    */
   async #canSplit(error: unknown, { offset, limit, resume }: PageRequest): Promise<boolean> {
     if (!isOfOneListing(error, { limit }) || this.#query.listingId !== undefined) return false
-    const { upstream, fetch } = this.#options
     if (error.reason === 'too_large' && resume !== undefined) return true
-    const mayBePoisoned =
-      upstream.kind === 'registry' && resume === undefined && this.#query.filters.length === 0
-    if (error.reason === 'http_500' && !mayBePoisoned) return false
+    const { kind } = this.#options.upstream
+    const mayFailForOne = kind === 'registry' && resume === undefined && this.#query.filters.length === 0
+    if (error.reason === 'http_500' && !mayFailForOne) return false
     if (this.#skipped !== null) return true
     const known = this.#lastRead
-    const singles = known === undefined ? [offset, offset + limit] : [known, 0]
-    for (const single of singles) {
-      const isAnswered = await fetch(this.#query, { offset: single, limit: 1 }).then(
-        () => true,
-        () => false,
-      )
-      if (isAnswered) return true
-    }
-    return false
+    const [first, second] = known === undefined ? [offset, offset + limit] : [known.offset, 0]
+    return (await this.#fetchSingle(first)) !== null || (await this.#fetchSingle(second)) !== null
   }
 
-  #requestAhead(): void {
+  #requestLookahead(): void {
     const run = this.#run
     const wanted = this.#wanted()
     const isLong = wanted > MAX_PAGE_ITEMS && !run.isEnded && this.#cursor === undefined
     if (!isLong || this.#maxLimit < MAX_PAGE_ITEMS || run.pages.at(-1)!.received < MAX_PAGE_ITEMS) return
     const total = run.pages.at(-1)?.total ?? 0
     const stride = MAX_PAGE_ITEMS - OVERLAP
-    for (let n = 0; n < MAX_AHEAD && n * stride < wanted; n++) {
+    for (let n = 0; n < MAX_LOOKAHEAD && n * stride < wanted; n++) {
       const offset = run.end - OVERLAP + n * stride
-      if (offset + OVERLAP >= total || this.#ahead.has(offset)) continue
+      if (offset + OVERLAP >= total || this.#lookahead.has(offset)) continue
       const page = this.#options.fetch(this.#query, { offset, limit: MAX_PAGE_ITEMS })
       page.catch(() => {}) // awaited later, or not needed
-      this.#ahead.set(offset, page)
+      this.#lookahead.set(offset, page)
     }
   }
 }
 
 const PAGE_SIZES = [50, 100, 200 - OVERLAP - 1]
 const MAX_SKIPPED = 1000
-
-function isSameItem(one: PageItem | undefined, other: PageItem): boolean {
-  return one?.listingId === other.listingId && one.position === other.position
-}
 
 /** A gateway's total counts copies, so its cursor decides. */
 function isLast(page: ListingPage): boolean {

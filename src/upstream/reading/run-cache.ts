@@ -15,11 +15,12 @@ import type { Range } from '../../domain/reading.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { isAboutQuestion, isRefusal, type SourceReason } from '../../domain/source-reason.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
+import { filterNameOf } from '../../filter-spec/reserved.ts'
 import type { Run } from './run.ts'
 import { StoredRun } from './stored-run.ts'
 
 /** Reads on from `base`, if given. */
-export type ReadRun = (query: ListingQuery, range: Range, base: Run | null) => Promise<Run>
+export type ReadRun = (query: ListingQuery, range: Range, base?: Run) => Promise<Run>
 
 export type ServedRun = {
   run: Run
@@ -77,19 +78,20 @@ export class RunCache {
   async read(query: ListingQuery, range: Range, signal: AbortSignal): Promise<ServedRun> {
     const { clock } = this.#options
     const question = questionKey(query)
-    const key = entryKey(question, range)
-    const stored = this.#find(query, range, question) ?? (await this.#findShared(query, key, question))
+    const task: ReadTask = { query, range, question, key: entryKey(question, range.after) }
+    const stored = this.#find(task) ?? (await this.#findShared(task))
     const phase = stored === null ? 'expired' : phaseAt(stored.lifetime, clock.now())
     const isUsable = stored !== null && phase !== 'expired' && stored.run.covers(range)
     if (isUsable && phase === 'fresh' && query.caching !== 'no-cache') return this.#serve(stored, 'hit')
     if (isUsable && phase === 'revalidate' && query.caching === undefined) {
-      this.#refresh(query, range, key)
+      // Readers that wait for the run get the failure.
+      this.#readOnce(task).catch(() => {})
       return this.#serve(stored, 'revalidating')
     }
     if (query.caching === 'only-if-cached') return this.#onlyIfCached(isUsable ? stored : null, phase)
-    const base = phase === 'fresh' && query.caching === undefined ? stored!.run : null
+    const base = phase === 'fresh' && query.caching === undefined ? stored!.run : undefined
     try {
-      const reading = this.#readOnce({ query, range, key, question, base })
+      const reading = this.#readOnce({ ...task, base })
       // Without a stored run, the caller waits for its own deadline.
       return this.#serve(isUsable ? await raceAbort(reading, signal) : await reading, 'miss')
     } catch (error) {
@@ -105,11 +107,11 @@ export class RunCache {
     throw new SourceError('timeout', `${this.#options.upstream.name}: nothing is cached`)
   }
 
-  #find(query: ListingQuery, range: Range, question: string): Entry | null {
-    const exact = this.#get(entryKey(question, range), query)
+  #find({ query, range, key, question }: ReadTask): Entry | null {
+    const exact = this.#get(key, query)
     if (exact !== null || range.after === null) return exact
-    for (const key of [this.#latest.get(question), entryKey(question, FROM_TOP)]) {
-      const entry = key === undefined ? null : this.#get(key, query)
+    for (const other of [this.#latest.get(question), question]) {
+      const entry = other === undefined ? null : this.#get(other, query)
       if (entry?.run.reaches(range)) return entry
     }
     return null
@@ -120,13 +122,14 @@ export class RunCache {
     return entry === null ? null : this.#restore(entry, query)
   }
 
-  async #findShared(query: ListingQuery, key: string, question: string): Promise<Entry | null> {
+  async #findShared({ query, key, question }: ReadTask): Promise<Entry | null> {
     const { shared } = this.#options
     const entry = shared === null ? null : await shared.get(this.#group, key)
     const value = entry === null ? null : StoredRun.decode(entry.value)
     if (entry === null || value === null) return null
-    const restored = this.#restore({ value, lifetime: entry.lifetime }, query)
-    if (restored !== null) this.#storeLocally(key, question, { value, lifetime: entry.lifetime })
+    const stored = { value, lifetime: entry.lifetime }
+    const restored = this.#restore(stored, query)
+    if (restored !== null) this.#storeLocally(key, question, stored)
     return restored
   }
 
@@ -137,12 +140,6 @@ export class RunCache {
       if (error instanceof SourceError) return null // not written by us
       throw error
     }
-  }
-
-  /** Readers that wait for the run get the failure. */
-  #refresh(query: ListingQuery, range: Range, key: string): void {
-    const question = questionKey(query)
-    this.#readOnce({ query, range, key, question, base: null }).catch(() => {})
   }
 
   #readOnce(task: ReadTask): Promise<Entry> {
@@ -170,7 +167,7 @@ export class RunCache {
   /** Waits at most `timeoutMs` for a replica that reads the same. */
   async #readInTurn(task: ReadTask, shared: RedisCache): Promise<Entry> {
     const { clock, upstream, maxReadMs } = this.#options
-    const { query, range, key, question } = task
+    const { range, key } = task
     const tryLock = () => shared.tryLock(this.#group, key, maxReadMs)
     const deadline = { isOver: false }
     const cancel = clock.after(upstream.timeoutMs, () => {
@@ -179,11 +176,11 @@ export class RunCache {
     const isFound = (entry: Entry | null): entry is Entry =>
       entry !== null && phaseAt(entry.lifetime, clock.now()) === 'fresh' && entry.run.covers(range)
     // In this order and one round trip: the new holder finds the run that was stored before the release.
-    let [release, found] = await Promise.all([tryLock(), this.#findShared(query, key, question)])
+    let [release, found] = await Promise.all([tryLock(), this.#findShared(task)])
     while (release === null && !deadline.isOver && !isFound(found)) {
       await new Promise<void>((resolve) => clock.after(LOCK_POLL_MS, resolve))
       release = await tryLock()
-      found = await this.#findShared(query, key, question)
+      found = await this.#findShared(task)
     }
     cancel()
     try {
@@ -196,9 +193,9 @@ export class RunCache {
   async #readAndStore({ query, range, key, question, base }: ReadTask): Promise<Entry> {
     const { read, policy, clock, random, shared } = this.#options
     const generation = this.#generation.value
-    const run = await read(query, range, base?.fork(range) ?? null).catch((error: unknown) => {
-      if (base === null || !(error instanceof SourceError) || !NO_JOINT.has(error.reason)) throw error
-      return read(query, range, null)
+    const run = await read(query, range, base?.fork(range)).catch((error: unknown) => {
+      if (base === undefined || !(error instanceof SourceError) || !NO_JOINT.has(error.reason)) throw error
+      return read(query, range)
     })
     const now = clock.now()
     const directives = run.directives
@@ -210,7 +207,7 @@ export class RunCache {
     if (generation !== this.#generation.value) return entry
     const stored = { value: StoredRun.of(run), lifetime }
     // A run from the top serves every range.
-    const storedKey = run.after === null ? entryKey(question, FROM_TOP) : key
+    const storedKey = run.after === null ? question : key
     this.#storeLocally(storedKey, question, stored)
     if (shared !== null) await shared.set(this.#group, storedKey, { value: stored.value.encode(), lifetime })
     return entry
@@ -238,11 +235,10 @@ export class RunCache {
 }
 
 type Entry = { run: Run; lifetime: Lifetime }
-type ReadTask = { query: ListingQuery; range: Range; key: string; question: string; base: Run | null }
+type ReadTask = { query: ListingQuery; range: Range; key: string; question: string; base?: Run | undefined }
 
 const NO_JOINT: ReadonlySet<SourceReason> = new Set(['unstable', 'unsorted', 'bad_envelope', 'http_400'])
 
-const FROM_TOP = { after: null }
 const MAX_LATEST = 1000
 
 /** Outside of the class: a closure in a method would keep its variables alive. */
@@ -263,26 +259,20 @@ export function cacheGroup({ url, kind, key }: Pick<UpstreamOptions, 'url' | 'ki
 }
 
 /** Filters that are evaluated here do not count. The order of filters matters only within one name. */
-function questionKey({
-  status,
-  publisher,
-  filters,
-  criteria,
-  ifMatch,
-  via,
-  listingId,
-}: ListingQuery): string {
+function questionKey({ filters, criteria, ...query }: ListingQuery): string {
+  const { status, publisher, ifMatch, via, listingId } = query
   const sorted = filters.length < 2 ? filters : filters.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-  const names = new Set(filters.map(([name]) => name.replace(/^strict\./, '')))
+  const names = new Set(filters.map(([parameter]) => filterNameOf(parameter)))
   let meaning = ''
   for (const { filter, onMissing } of criteria)
     if (names.has(filter.name))
       meaning += `${filter.name}\t${filter.path}\t${filter.op}\t${filter.value_type}\t${filter.alias_kind}\t${onMissing}\n`
-  const asked = [status, publisher, ifMatch ?? null, via ?? null, listingId ?? null]
-  return `${JSON.stringify(asked)}${JSON.stringify(sorted)}${meaning}`
+  const others = [status, publisher, ifMatch ?? null, via ?? null, listingId ?? null]
+  return `${JSON.stringify(others)}${JSON.stringify(sorted)}${meaning}`
 }
 
-function entryKey(question: string, { after }: Pick<Range, 'after'>): string {
+/** A run from the top has the key of its question. */
+function entryKey(question: string, after: Range['after']): string {
   return after === null ? question : `${question}@${after.position}@${after.listingId}`
 }
 

@@ -28,7 +28,8 @@ export class Run {
   /** Offset after its last page; decreases where reading stepped back. */
   end = 0
   readonly #upstream: RunUpstream
-  readonly #keys = new Set<string>()
+  /** By key, of every item. */
+  readonly #positions = new Map<string, Micros>()
   readonly #unreadable = new Set<number>()
   #byId: ReadonlyMap<string, readonly PageItem[]> | null = null
   #view: { items: PageItem[]; length: number; isEnded: boolean } | null = null
@@ -75,14 +76,11 @@ export class Run {
   }
 
   get missing(): readonly MissingSource[] | undefined {
-    return this.pages.reduce<readonly MissingSource[] | undefined>(
-      (missing, page) => joinMissing(missing, page.missing),
-      undefined,
-    )
+    return this.pages.map(({ missing }) => missing).reduce(joinMissing, undefined)
   }
 
   get directives(): Directives {
-    return this.pages.reduce((joined, { directives }) => joinDirectives(joined, directives), NO_DIRECTIVES)
+    return this.pages.map(({ directives }) => directives).reduce(joinDirectives, NO_DIRECTIVES)
   }
 
   /**
@@ -168,15 +166,8 @@ export class Run {
     const last = this.items.at(-1)
     if (last === undefined) return this.after === null || first.position > this.after.position
     if (this.isSorted && first.position > last.position) return true
-    return page.items.some((item) => this.#isKnown(item))
-  }
-
-  /** At the same position. */
-  #isKnown(item: PageItem): boolean {
     const { kind } = this.#upstream
-    const key = listingKey(item, kind)
-    if (!this.#keys.has(key)) return false
-    return this.items.some((own) => own.position === item.position && listingKey(own, kind) === key)
+    return page.items.some((item) => this.#positions.get(listingKey(item, kind)) === item.position)
   }
 
   /** @returns whether a page that joins added a listing */
@@ -188,14 +179,18 @@ export class Run {
       previous = item.position
       const key = listingKey(item, this.#upstream.kind)
       // Listings that were re-dated keep their first place.
-      if (this.#keys.has(key)) continue
-      this.#keys.add(key)
+      if (this.#positions.has(key)) continue
+      this.#positions.set(key, item.position)
       this.items.push(item)
     }
-    if (page.items.length < page.received) this.#noteUnreadable(page)
     this.pages.push(page)
     // Decreases after a step back.
     this.end = page.offset + page.received
+    if (page.items.length < page.received) {
+      const readable = new Set(page.items.map(({ offset }) => offset))
+      for (let offset = page.offset; offset < this.end; offset++)
+        if (!readable.has(offset)) this.#unreadable.add(offset)
+    }
     return this.items.length > before
   }
 
@@ -203,11 +198,6 @@ export class Run {
     this.skipped.push(offset)
     this.#unreadable.add(offset)
     this.end = Math.max(this.end, offset + 1)
-  }
-
-  #noteUnreadable({ offset, received, items }: ListingPage): void {
-    const readable = new Set(items.map((item) => item.offset))
-    for (let n = offset; n < offset + received; n++) if (!readable.has(n)) this.#unreadable.add(n)
   }
 
   broken(what: string): SourceError {

@@ -1,4 +1,4 @@
-import { type Directives, NO_DIRECTIVES } from '../../domain/freshness.ts'
+import type { Directives } from '../../domain/freshness.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import type { Range } from '../../domain/reading.ts'
 import { isJsonObject } from '../../json/value.ts'
@@ -38,13 +38,9 @@ export class StoredRun {
   }
 
   static of(run: Run): StoredRun {
-    const pages = run.pages.map(({ offset, bytes, resume, gatewayId, directives }) => ({
-      offset,
-      bytes,
-      resume,
-      gatewayId,
-      directives: directives === NO_DIRECTIVES ? undefined : directives,
-    }))
+    const pages = run.pages.map(({ offset, bytes, resume, gatewayId, directives }) => {
+      return { offset, bytes, resume, gatewayId, directives }
+    })
     const stored = new StoredRun(run, pages)
     stored.#run = new WeakRef(run)
     return stored
@@ -63,8 +59,8 @@ export class StoredRun {
     if (known !== undefined) return known
     const run = new Run(upstream, this.after, this.asOf)
     const scanner = scannerOf(query)
-    for (const { bytes, directives = NO_DIRECTIVES, ...about } of this.#pages) {
-      const page = new ListingPage(bytes, { kind: upstream.kind, scanner, directives, ...about })
+    for (const { bytes, ...about } of this.#pages) {
+      const page = new ListingPage(bytes, { kind: upstream.kind, scanner, ...about })
       const isBehindSkipped = this.#skipped.includes(page.offset - 1)
       if (!isBehindSkipped && !run.isJoint(page)) throw run.broken('its stored pages do not join')
       run.add(page)
