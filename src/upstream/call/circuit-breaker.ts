@@ -46,7 +46,7 @@ export class CircuitBreaker {
   #isProbing = false
   #cancelProbe: () => void = () => {}
   #cancelResume: () => void = () => {}
-  #logged: { isOpen: boolean; isRejected: boolean } = { isOpen: false, isRejected: false }
+  readonly #logged = { opened: false, rejected: false }
 
   constructor(options: CircuitBreakerOptions) {
     this.#options = options
@@ -93,13 +93,13 @@ export class CircuitBreaker {
   }
 
   #judge(error: SourceError, isPlain: boolean): void {
+    const { reason } = error
     if (!isPlain || isOfOneListing(error)) {
-      if (isFailure(error) || error.reason === 'unauthorized' || error.reason === 'rate_limited')
-        void this.#probe()
+      if (isFailure(error) || reason === 'unauthorized' || reason === 'rate_limited') void this.#probe()
       return
     }
     this.#suspend(error)
-    if (isFailure(error)) this.#step('failed', error.reason)
+    if (isFailure(error)) this.#step('failed', reason)
   }
 
   #suspend({ reason, retryAfterMs }: SourceError): void {
@@ -114,7 +114,7 @@ export class CircuitBreaker {
       if (isRejected) void this.#probe()
       else this.#suspended = null
     })
-    if (isRejected) this.#logRejected(true)
+    if (isRejected) this.#log('rejected', true)
   }
 
   #step(event: BreakerEvent, reason?: SourceReason): void {
@@ -126,10 +126,10 @@ export class CircuitBreaker {
     if (state === 'closed') {
       this.#peersOpenUntil = null
       shared?.write(null).catch(ignore)
-      this.#logOpen(false)
+      this.#log('opened', false)
     }
     if (retryAt === null) return
-    if (reason !== undefined) this.#logOpen(true, reason)
+    if (reason !== undefined) this.#log('opened', true, reason)
     shared?.write(retryAt + PROBE_MS).catch(ignore)
     this.#scheduleProbe(retryAt - clock.now())
   }
@@ -151,36 +151,36 @@ export class CircuitBreaker {
     }
     this.#isProbing = true
     this.#step('probe')
-    const error = await this.#ask()
+    const error = await this.#requestProbe()
     this.#isProbing = false
     if (this.#closing.signal.aborted) return
     const hasFailed = error !== null && isFailure(error)
     if (this.#suspended?.reason === 'unauthorized') this.#suspended = null
     if (error !== null) this.#suspend(error)
-    if (error?.reason !== 'unauthorized') this.#logRejected(false)
+    if (error?.reason !== 'unauthorized') this.#log('rejected', false)
     if (this.#breaker.state === 'closed') this.#step(hasFailed ? 'failed' : 'passed', error?.reason)
     else this.#step(hasFailed ? 'probe_failed' : 'probe_passed', error?.reason)
     if (this.#breaker.state === 'half_open') this.#scheduleProbe(0)
   }
 
-  async #ask(): Promise<SourceError | null> {
-    const error = await this.#askFor(PLAIN_REQUEST)
+  async #requestProbe(): Promise<SourceError | null> {
+    const error = await this.#failureOf(PLAIN_REQUEST)
     if (error === null || !isOfOneListing(error)) return error
     // The first listing, and the first one after the page.
     for (const offset of [0, PLAIN_REQUEST.limit])
-      if ((await this.#askFor({ offset, limit: 1 })) === null) return null
+      if ((await this.#failureOf({ offset, limit: 1 })) === null) return null
     return error
   }
 
-  async #askFor(request: PageRequest): Promise<SourceError | null> {
+  #failureOf(request: PageRequest): Promise<SourceError | null> {
     const { probe, name } = this.#options
-    try {
-      await probe(ALL_OPEN, request)
-      return null
-    } catch (error) {
-      if (error instanceof SourceError) return error
-      return new SourceError('connection_reset', `${name}: the probe failed`, { cause: error })
-    }
+    return probe(ALL_OPEN, request).then(
+      () => null,
+      (cause: unknown) =>
+        cause instanceof SourceError
+          ? cause
+          : new SourceError('connection_reset', `${name}: the probe failed`, { cause }),
+    )
   }
 
   /** Best effort: each replica has its own breaker as well. */
@@ -200,22 +200,21 @@ export class CircuitBreaker {
     }, ignore)
   }
 
-  #logOpen(isOpen: boolean, reason?: SourceReason): void {
+  /** Changes only. */
+  #log(event: keyof typeof MESSAGES, isTrue: boolean, reason?: SourceReason): void {
     const { log, name: upstream } = this.#options
-    if (this.#logged.isOpen === isOpen) return
-    this.#logged.isOpen = isOpen
-    if (isOpen) log.warn({ upstream, reason }, 'circuit breaker opened')
-    else log.info({ upstream }, 'circuit breaker closed')
-  }
-
-  #logRejected(isRejected: boolean): void {
-    const { log, name: upstream } = this.#options
-    if (this.#logged.isRejected === isRejected) return
-    this.#logged.isRejected = isRejected
-    if (isRejected) log.warn({ upstream }, 'upstream rejected API key')
-    else log.info({ upstream }, 'upstream accepted API key')
+    if (this.#logged[event] === isTrue) return
+    this.#logged[event] = isTrue
+    const [onTrue, onFalse] = MESSAGES[event]
+    if (isTrue) log.warn(reason === undefined ? { upstream } : { upstream, reason }, onTrue)
+    else log.info({ upstream }, onFalse)
   }
 }
+
+const MESSAGES = {
+  opened: ['circuit breaker opened', 'circuit breaker closed'],
+  rejected: ['upstream rejected API key', 'upstream accepted API key'],
+} as const
 
 const PLAIN_REQUEST: PageRequest = { offset: 0, limit: 50 }
 

@@ -14,33 +14,26 @@ class PrivateAddressError extends Error {
 
 /** Checks private addresses in the URL and after DNS, so that the checked address is the one connected to. */
 export function createAgent(
-  upstream: Pick<UpstreamOptions, 'connectTimeoutMs' | 'maxInFlight' | 'allowPrivateAddresses'>,
+  {
+    connectTimeoutMs: timeout,
+    maxInFlight,
+    allowPrivateAddresses,
+  }: Pick<UpstreamOptions, 'connectTimeoutMs' | 'maxInFlight' | 'allowPrivateAddresses'>,
   lookup: LookupFunction,
 ): Agent {
+  const allowed = allowPrivateAddresses ? lookup : publicOnly(lookup)
+  const connect = buildConnector({ timeout, allowH2: false, lookup: allowed })
   return new Agent({
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    connections: upstream.maxInFlight,
-    connect: connector(upstream, lookup),
+    connections: maxInFlight,
+    connect: (target, callback) => {
+      // Literal addresses skip `lookup`.
+      const literal = target.hostname.replace(/^\[|\]$/g, '')
+      if (!allowPrivateAddresses && isPrivateAddress(literal)) callback(refusal(literal, literal), null)
+      else connect(target, callback)
+    },
   })
-}
-
-function connector(
-  {
-    connectTimeoutMs,
-    allowPrivateAddresses,
-  }: Pick<UpstreamOptions, 'connectTimeoutMs' | 'allowPrivateAddresses'>,
-  lookup: LookupFunction,
-): buildConnector.connector {
-  const timeout = connectTimeoutMs
-  if (allowPrivateAddresses) return buildConnector({ timeout, allowH2: false, lookup })
-  const connect = buildConnector({ timeout, allowH2: false, lookup: publicOnly(lookup) })
-  return (target, callback) => {
-    // Literal addresses skip `lookup`.
-    const literal = target.hostname.replace(/^\[|\]$/g, '')
-    if (isPrivateAddress(literal)) callback(refusal(literal, literal), null)
-    else connect(target, callback)
-  }
 }
 
 function publicOnly(lookup: LookupFunction): LookupFunction {

@@ -24,46 +24,42 @@ export const ACCEPT_ENCODING = 'gzip, br'
 const MAX_ERROR_BYTES = 16 * 1024
 
 /** A 200 body beyond `maxBytes` fails as `too_large`; others are cut off. Rejects with a `SourceError`. */
-export function send(dispatcher: Dispatcher, request: HttpRequest, name: string): Promise<HttpResponse> {
-  return new Promise<HttpResponse>((resolve, reject) => {
-    const { origin, path, method = 'GET', headers, body = null, maxBytes, timeoutMs } = request
-    const collector = new Collector({ name, maxBytes, timeoutMs, resolve, reject })
+export async function send(
+  dispatcher: Dispatcher,
+  request: HttpRequest,
+  name: string,
+  lines?: LinesOptions,
+): Promise<HttpResponse> {
+  const { origin, path, method = 'GET', headers, body = null, maxBytes } = request
+  const response = await new Promise<HttpResponse>((resolve, reject) => {
+    const collector = new Collector({ request, name, resolve, reject, lines })
     // A plain object without a signal costs least; the collector aborts by itself.
     dispatcher.dispatch({ origin, path, method, headers, body }, collector)
-  }).then((response) => decompress(response, request.maxBytes, name))
+  })
+  return decompress(response, maxBytes, name)
 }
 
-/**
- * Passes a 200 body on without line feeds. `timeoutMs` bounds each silence, `maxStreamMs` the whole response.
- * @param onLine throws to end the response with that error
- */
-export function sendForLines(
-  dispatcher: Dispatcher,
-  request: HttpRequest & { maxLineBytes: number; maxStreamMs: number },
-  name: string,
-  onLine: (line: Buffer, isNdjson: boolean) => void,
-): Promise<HttpResponse> {
-  return new Promise<HttpResponse>((resolve, reject) => {
-    const { origin, path, headers, maxBytes, maxLineBytes, timeoutMs, maxStreamMs } = request
-    const splitter = new LineSplitter(maxLineBytes, name, onLine)
-    const collector = new Collector({ name, maxBytes, timeoutMs, maxStreamMs, resolve, reject, splitter })
-    dispatcher.dispatch({ origin, path, method: 'GET', headers }, collector)
-  }).then((response) => decompress(response, request.maxBytes, name))
+/** Passes a 200 body on without line feeds; `timeoutMs` then bounds each silence. */
+type LinesOptions = {
+  maxLineBytes: number
+  /** Of the whole response. */
+  maxStreamMs: number
+  /** Throws to end the response with that error. */
+  onLine: (line: Buffer, isNdjson: boolean) => void
 }
 
 type CollectorOptions = {
+  request: HttpRequest
   name: string
-  maxBytes: number
-  timeoutMs: number
   resolve: (response: HttpResponse) => void
   reject: (error: unknown) => void
-  splitter?: LineSplitter
-  maxStreamMs?: number
+  lines: LinesOptions | undefined
 }
 
 /** undici calls the methods in the order below. */
 class Collector implements Dispatcher.DispatchHandler {
   readonly #options: CollectorOptions
+  readonly #splitter: LineSplitter | null
   readonly #timer: NodeJS.Timeout
   #controller: Dispatcher.DispatchController | null = null
   readonly #startedAt = performance.now()
@@ -75,7 +71,9 @@ class Collector implements Dispatcher.DispatchHandler {
 
   constructor(options: CollectorOptions) {
     this.#options = options
-    const { name, timeoutMs } = options
+    const { name, lines, request } = options
+    const { timeoutMs } = request
+    this.#splitter = lines === undefined ? null : new LineSplitter(name, lines)
     this.#timer = setTimeout(
       () => this.#fail(new SourceError('timeout', `${name}: no answer within ${timeoutMs} ms`)),
       timeoutMs,
@@ -95,28 +93,27 @@ class Collector implements Dispatcher.DispatchHandler {
     if (status < 200) return
     this.#status = status
     this.#headers = headers
-    if (this.#options.splitter !== undefined)
-      this.#options.splitter.isNdjson = /ndjson/i.test(headers['content-type'] ?? '')
+    if (this.#splitter !== null) this.#splitter.isNdjson = /ndjson/i.test(headers['content-type'] ?? '')
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isDone) return
-    const { maxBytes, name, splitter } = this.#options
+    const { name, request } = this.#options
+    const { maxBytes } = request
     const isOk = this.#status === 200
     this.#size += chunk.length
     if (isOk && this.#size > maxBytes) {
       this.#fail(new SourceError('too_large', `${name}: the answer is longer than ${maxBytes} bytes`))
       return
     }
-    if (!isOk || splitter === undefined) this.#chunks.push(chunk)
-    else this.#pass(splitter, chunk)
+    if (!isOk || this.#splitter === null) this.#chunks.push(chunk)
+    else this.#pass(this.#splitter, chunk)
     if (!isOk && this.#size > MAX_ERROR_BYTES) this.#succeed(true)
   }
 
   onResponseEnd(): void {
-    const { splitter } = this.#options
     if (this.#isDone) return
-    if (this.#status === 200 && splitter !== undefined) this.#guard(() => splitter.end())
+    if (this.#status === 200) this.#guard(() => this.#splitter?.end())
     this.#succeed(false)
   }
 
@@ -125,7 +122,8 @@ class Collector implements Dispatcher.DispatchHandler {
   }
 
   #pass(splitter: LineSplitter, chunk: Buffer): void {
-    const { maxStreamMs = 0, name } = this.#options
+    const { lines, name } = this.#options
+    const { maxStreamMs } = lines!
     this.#guard(() => splitter.push(chunk))
     if (performance.now() - this.#startedAt < maxStreamMs) this.#timer.refresh()
     else this.#fail(new SourceError('timeout', `${name}: the stream took longer than ${maxStreamMs} ms`))
@@ -175,17 +173,15 @@ function join(chunks: readonly Buffer[], size: number): Buffer {
 }
 
 class LineSplitter {
-  readonly #maxBytes: number
   readonly #name: string
-  readonly #onLine: (line: Buffer, isNdjson: boolean) => void
+  readonly #options: LinesOptions
   isNdjson = false
   #rest: Buffer[] = []
   #restSize = 0
 
-  constructor(maxBytes: number, name: string, onLine: (line: Buffer, isNdjson: boolean) => void) {
-    this.#maxBytes = maxBytes
+  constructor(name: string, options: LinesOptions) {
     this.#name = name
-    this.#onLine = onLine
+    this.#options = options
   }
 
   push(chunk: Buffer): void {
@@ -199,16 +195,17 @@ class LineSplitter {
   }
 
   end(): void {
-    if (this.#restSize > 0) this.#onLine(join(this.#rest, this.#restSize), this.isNdjson)
+    if (this.#restSize > 0) this.#options.onLine(join(this.#rest, this.#restSize), this.isNdjson)
     this.#rest = []
     this.#restSize = 0
   }
 
   #add(part: Buffer): void {
     if (part.length === 0) return
+    const { maxLineBytes } = this.#options
     this.#restSize += part.length
-    if (this.#restSize > this.#maxBytes)
-      throw new SourceError('too_large', `${this.#name}: a line is longer than ${this.#maxBytes} bytes`)
+    if (this.#restSize > maxLineBytes)
+      throw new SourceError('too_large', `${this.#name}: a line is longer than ${maxLineBytes} bytes`)
     this.#rest.push(part)
   }
 }

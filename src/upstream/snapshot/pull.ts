@@ -5,7 +5,7 @@ import { type Item, WHOLE } from '../../domain/reading.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
 import type { JsonObject } from '../../json/value.ts'
-import { sendForLines } from '../http/client.ts'
+import { send } from '../http/client.ts'
 import { statusError } from '../http/errors.ts'
 import { locate, loopHeaders, rejectKeyEcho, requestHeaders } from '../http/get.ts'
 import { buildEnvelope } from '../page/envelope.ts'
@@ -118,12 +118,14 @@ async function pullStream(
       'accept-encoding': 'identity',
     },
     maxBytes: MAX_STREAM_BYTES,
-    maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES,
     timeoutMs,
-    maxStreamMs: MAX_STREAM_MS,
   }
-  const response = await sendForLines(agent, request, name, (line, isNdjson) => {
-    if (isNdjson) stream.add(line)
+  const response = await send(agent, request, name, {
+    maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES,
+    maxStreamMs: MAX_STREAM_MS,
+    onLine: (line, isNdjson) => {
+      if (isNdjson) stream.add(line)
+    },
   })
   if (response.status !== 200) throw statusError(`${name}:`, response)
   if (!/ndjson/i.test(response.headers['content-type'] ?? '')) return null
