@@ -22,7 +22,7 @@ export function testCacheContract(
     return { clock, cache: await open(t, clock) }
   }
 
-  test('an entry is found under its group and key only, as it was set last', async (t) => {
+  test('cache: an entry is found under its group and key, as last set', async (t) => {
     const { cache, clock } = await start(t)
     t.is(await cache.get('group', 'key'), null)
     await cache.set('group', 'key', entryOf('first', clock))
@@ -33,7 +33,7 @@ export function testCacheContract(
     t.is(await cache.get('other', 'key'), null)
   })
 
-  test('names of groups and keys do not run into each other', async (t) => {
+  test('cache: similar groups and keys are distinct', async (t) => {
     const { cache, clock } = await start(t)
     await cache.set('a', 'b', entryOf('ab', clock))
     for (const [group, key] of [
@@ -46,7 +46,7 @@ export function testCacheContract(
       t.is(await cache.get(group, key), null)
   })
 
-  test('an entry is found until its deleteAt', async (t) => {
+  test('cache: an entry is found until its deleteAt', async (t) => {
     const { cache, clock } = await start(t)
     const entry = entryOf('value', clock)
     await cache.set('group', 'key', entry)
@@ -56,7 +56,7 @@ export function testCacheContract(
     t.is(await cache.get('group', 'key'), null)
   })
 
-  test('dropping a group leaves the others, and the group can be filled again', async (t) => {
+  test('cache: dropping a group keeps the others, and it can be filled again', async (t) => {
     const { cache, clock } = await start(t)
     await cache.set('group', 'one', entryOf('1', clock))
     await cache.set('group', 'two', entryOf('2', clock))

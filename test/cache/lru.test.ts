@@ -8,7 +8,7 @@ const clock = manualClock()
 
 testCacheContract(test, (_t, own) => lruCache(2 ** 20, own))
 
-test('all groups together take at most maxBytes, and bytes() counts all that each takes', (t) => {
+test('LRU cache: groups share maxBytes, and bytes() counts each', (t) => {
   const groups = ['a', 'b', 'c']
   const keys = Array.from({ length: 12 }, (_, n) => 'k'.repeat(n + 1))
   const operation = fc.record({
@@ -45,7 +45,7 @@ test('all groups together take at most maxBytes, and bytes() counts all that eac
   )
 })
 
-test('the least recently used entry goes first, and a resize keeps what was used last', (t) => {
+test('LRU cache: the least recently used entry is evicted first, also on resize', (t) => {
   const cache = lruCache(3 * (1000 + ENTRY_BYTES + 12))
   for (const key of ['1', '2', '3']) cache.set('group', key, entryOf('x'.repeat(1000), clock))
   cache.get('group', '1')
@@ -56,7 +56,7 @@ test('the least recently used entry goes first, and a resize keeps what was used
   t.deepEqual(held(), ['4'])
 })
 
-test('an entry larger than maxBytes is not stored and displaces none', (t) => {
+test('LRU cache: an entry larger than maxBytes is not stored and evicts none', (t) => {
   const cache = lruCache(10_000)
   cache.set('group', 'small', entryOf('x', clock))
   cache.set('group', 'large', entryOf('x'.repeat(20_000), clock))
@@ -64,7 +64,7 @@ test('an entry larger than maxBytes is not stored and displaces none', (t) => {
   t.is(cache.get('group', 'small')?.value.toString(), 'x')
 })
 
-test('maxBytes of 0 stores nothing', (t) => {
+test('LRU cache: maxBytes of 0 stores nothing', (t) => {
   const cache = lruCache(0)
   cache.set('group', 'key', entryOf('', clock))
   t.is(cache.get('group', 'key'), null)

@@ -4,7 +4,7 @@ import { systemClock } from '../../src/domain/clock.ts'
 import { testRedis } from '../helpers/redis.ts'
 import { openRedisClient, testPrefix } from '../helpers/redis-cache.ts'
 
-test('replicas read until when a breaker is open, until it is closed or the time is over', async (t) => {
+test('breaker state: replicas share the time until which a breaker is open', async (t) => {
   const redis = await testRedis()
   t.teardown(redis.dispose)
   const client = await openRedisClient(t, redis.url)

@@ -5,7 +5,7 @@ import { fakeItem } from '../helpers/fake-source.ts'
 import { testRedis } from '../helpers/redis.ts'
 import { openRedisClient, testPrefix } from '../helpers/redis-cache.ts'
 
-test('a snapshot is loaded to the byte, by its own identity and within its share of memory only', async (t) => {
+test('Redis snapshot: it loads byte for byte, for its own identity, within its budget', async (t) => {
   const redis = await testRedis()
   t.teardown(redis.dispose)
   const client = await openRedisClient(t, redis.url)

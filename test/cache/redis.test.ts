@@ -20,7 +20,7 @@ async function openTwo(t: Parameters<typeof openRedisCache>[0], clock = manualCl
   return { one, other, clock, settings }
 }
 
-test('replicas find what one of them has set, and nothing that one of them has dropped', async (t) => {
+test('Redis cache: replicas share entries and drops', async (t) => {
   const { one, other, clock } = await openTwo(t)
   await one.set('group', 'key', entryOf('value', clock))
   t.deepEqual(await other.get('group', 'key'), entryOf('value', clock))
@@ -30,7 +30,7 @@ test('replicas find what one of them has set, and nothing that one of them has d
   t.deepEqual(await other.get('group', 'key'), entryOf('value', clock))
 })
 
-test('an entry that was read before another replica dropped the group is not found after it is set', async (t) => {
+test('Redis cache: an entry read before a drop is a miss when set after it', async (t) => {
   const { one, other, clock } = await openTwo(t)
   t.is(await one.get('group', 'key'), null)
   await other.drop('group')
@@ -38,7 +38,7 @@ test('an entry that was read before another replica dropped the group is not fou
   t.is(await other.get('group', 'key'), null)
 })
 
-test('one replica holds a lock at a time, until it is released', async (t) => {
+test('Redis cache: one replica holds a lock until it is released', async (t) => {
   const { one, other } = await openTwo(t)
   const release = await one.tryLock('group', 'key', 60_000)
   t.truthy(release)
@@ -52,14 +52,14 @@ test('one replica holds a lock at a time, until it is released', async (t) => {
   next()
 })
 
-test('a lock that is not released expires', async (t) => {
+test('Redis cache: an unreleased lock expires', async (t) => {
   const settings = { url: redis.url, clock: systemClock, prefix: testPrefix() }
   const [one, other] = [await openRedisCache(t, settings), await openRedisCache(t, settings)]
   await one.tryLock('group', 'key', 20)
   t.truthy(await until(() => other.tryLock('group', 'key', 20)))
 })
 
-test('a group takes at most its share of memory: entries that expire first go first', async (t) => {
+test("Redis cache: beyond a group's budget the entries that expire next are evicted", async (t) => {
   const clock = manualClock()
   const maxGroupBytes = 20 * (1000 + OVERHEAD_BYTES)
   const cache = await openRedisCache(t, { url: redis.url, clock, maxGroupBytes })
@@ -83,7 +83,7 @@ test('a group takes at most its share of memory: entries that expire first go fi
   t.truthy(await cache.get('group', 'alone'))
 })
 
-test('without Redis every get is a miss, every lock is granted, and a drop applies once Redis is back', async (t) => {
+test('Redis cache: without Redis gets miss, locks succeed and drops are deferred', async (t) => {
   const own = await startRedis()
   t.teardown(own.dispose)
   const clock = manualClock()

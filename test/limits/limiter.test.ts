@@ -3,11 +3,11 @@ import { createLimiter } from '../../src/limits/limiter.ts'
 
 const LIMITS = { anonymousPerMinute: 0, readKeyPerMinute: 3, publishPerMinute: 300, trustedProxies: [] }
 
-test('a limit of 0 counts nothing', (t) => {
+test('limiter: a limit of 0 counts nothing', (t) => {
   t.is(createLimiter(LIMITS)('anonymous', 'address:127.0.0.1'), null)
 })
 
-test('who has used a minute up is told so, and nobody else is', async (t) => {
+test('limiter: a caller beyond its limit is refused, others are not', async (t) => {
   const limiter = createLimiter(LIMITS)
   const use = async (who: string) => {
     const state = await limiter('read_key', who)!
@@ -26,7 +26,7 @@ test('who has used a minute up is told so, and nobody else is', async (t) => {
   t.deepEqual(await use('key:2'), [2, false])
 })
 
-test('a whole minute of publishes may come at once', async (t) => {
+test("limiter: a minute's publishes may arrive at once", async (t) => {
   const limiter = createLimiter(LIMITS)
   const uses = await Promise.all(Array.from({ length: 300 }, () => limiter('publish', 'publisher:0x1')!))
   t.false(uses.some(({ exceeded }) => exceeded))

@@ -10,7 +10,7 @@ for (const [name, start] of [
   ['Redis', () => startRedis()],
   ['Cluster', startRedisCluster],
 ] as const)
-  test(`two replicas on one ${name} count together; while it is away each counts alone, and nobody waits`, async (t) => {
+  test(`two replicas on one ${name} count together, and alone without waiting while it is away`, async (t) => {
     const redis = await start()
     t.teardown(() => redis.dispose())
     const replica = async () => {
@@ -36,7 +36,7 @@ for (const [name, start] of [
     t.deepEqual([await a.remaining('key:3'), await b.remaining('key:3')], [3, 2], 'together again')
   })
 
-test('a whole minute of publishes may come at once, on two replicas together', async (t) => {
+test("Redis limiter: a minute's publishes may arrive at once on two replicas", async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.dispose())
   const replicas = await Promise.all(
@@ -53,7 +53,7 @@ test('a whole minute of publishes may come at once, on two replicas together', a
   for (const limiter of replicas) t.true((await limiter('publish', 'publisher:0x1'))?.exceeded)
 })
 
-test('a request is counted by the replica alone while Redis hangs', async (t) => {
+test('Redis limiter: while Redis hangs the replica counts alone', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.dispose())
   const counters = await openRedisCounters(redis.url)

@@ -28,7 +28,7 @@ const recordOf = (
 
 const shown = (status: JsonObject, listing: JsonObject = {}): StorefrontView => ({ status, listing })
 
-test('every example listing makes a record of its kind, its members in the order of the specification', (t) => {
+test('record: every example listing has the members of its kind in order', (t) => {
   for (const offer of [...VM_EXAMPLES, ...API_CREDIT_EXAMPLES]) {
     const record = recordOf(served(offer))
     t.is(record.kind, VM_EXAMPLES.includes(offer) ? 'virtual-machine' : 'api-credits')
@@ -50,7 +50,7 @@ test('every example listing makes a record of its kind, its members in the order
   }
 })
 
-test('a virtual machine is an SSH lease, paid for in settlement', (t) => {
+test('record: a virtual machine is an SSH lease', (t) => {
   const record = recordOf(served(VM_EXAMPLES[0]!))
   t.is(record.delivery.modality, 'SSH lease')
   t.deepEqual(record.pricing.advertised_rate, {
@@ -69,7 +69,7 @@ test('a virtual machine is an SSH lease, paid for in settlement', (t) => {
   t.is(record.location, 'California, US')
 })
 
-test('API credits are a bearer credential without capacity, and no listing tells their model', (t) => {
+test('record: API credits are a bearer credential without capacity or model', (t) => {
   const record = recordOf(served(API_CREDIT_EXAMPLES[0]!, { model: 'm' }))
   t.true('model' in record.resource && record.resource.model === null)
   t.is(record.delivery.capacity.status, 'not-applicable')
@@ -77,7 +77,7 @@ test('API credits are a bearer credential without capacity, and no listing tells
   t.is(record.pricing.duration, null)
 })
 
-test('only the advertisement is shown of a negotiation; the rest carries nothing', (t) => {
+test('record: a negotiation shows the advertisement only', (t) => {
   const { negotiation, lifecycle } = recordOf(served(VM_EXAMPLES[0]!))
   t.deepEqual(
     negotiation.map(({ stage, status }) => [stage, status]),
@@ -94,7 +94,7 @@ test('only the advertisement is shown of a negotiation; the rest carries nothing
   t.is(lifecycle.settled.status, 'not-started')
 })
 
-test('nothing is invented: what the listing does not tell is null, and capacity without a storefront not-started', (t) => {
+test('record: unknown members are null, and capacity is not-started', (t) => {
   const record = recordOf(
     served({ listing_id: 'bare', offer_resource: { gpu_model: 'H100' } }),
     NO_STOREFRONT_ANSWER,
@@ -111,7 +111,7 @@ test('nothing is invented: what the listing does not tell is null, and capacity 
   t.is(record.delivery.capacity.status, 'not-started')
 })
 
-test('a storefront tells the seller, its capacity, its strategy, and that it is paused', (t) => {
+test("record: a storefront's answers fill seller, capacity, strategy and paused", (t) => {
   const listing = served(VM_EXAMPLES[0]!)
   const view = shown({
     agent_id: '0xseller',
@@ -133,7 +133,7 @@ test('a storefront tells the seller, its capacity, its strategy, and that it is 
   t.is(recordOf(served(VM_EXAMPLES[0]!, { status: 'closed' })).availability.state, null)
 })
 
-test('hostile members never break a record', (t) => {
+test('record: hostile members never break it', (t) => {
   for (const nonsense of [7, 'text', true, [], {}, [[]], { a: [1] }])
     for (const name of [
       'accepted_escrows',
@@ -152,7 +152,7 @@ test('hostile members never break a record', (t) => {
       )
 })
 
-test('a listing of neither kind makes no record, and neither does one without an id', (t) => {
+test('record: a listing of neither kind or without an id has none', (t) => {
   t.throws(() => recordOf(served({ offer_resource: { gpu_model: 'H100' } })), {
     instanceOf: UnpresentableError,
     message: 'it has no listing_id',

@@ -56,11 +56,12 @@ const SENTENCES: [schema: Record<string, unknown>, value: unknown, messages: str
   [{ properties: { a: false } }, { a: 1 }, ['False schema does not allow 1']],
   [{ type: 'string' }, { a: [true, 'b'] }, ["{'a': [True, 'b']} is not of type 'string'"]],
   [{ format: 'uri' }, 'no uri', []],
+  [{ properties: { net: { properties: { speed: { type: 'integer' } } } } }, { net: { speed: null } }, []],
 ]
 
 for (const [schema, value, messages] of SENTENCES) {
   const shown = JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? String(one) : one))
-  test(`${shown} under ${JSON.stringify(schema)} is told as Python's jsonschema does`, (t) => {
+  test(`${shown} under ${JSON.stringify(schema)} has the message of Python's jsonschema`, (t) => {
     t.deepEqual(messagesOf(schema, value), messages)
   })
 }
@@ -84,7 +85,7 @@ const ROOT = {
   properties: { ...SHAPE.properties, listing_id: {}, storefront_url: {}, demands: {} },
 }
 
-test('every violation is told at once, in the order of where it is, with dotted paths', (t) => {
+test('listing shape: all violations are listed by dotted path, in path order', (t) => {
   const escrows = Array.from({ length: 11 }, (_, n) => ({ chain_name: n === 2 || n === 10 ? n : 'anvil' }))
   const violations = createShapeCheck(ROOT)(
     candidate({ storefront_url: null, accepted_escrows: escrows, max_duration_seconds: 0 }),
@@ -101,7 +102,7 @@ test('every violation is told at once, in the order of where it is, with dotted 
   )
 })
 
-test('null members count as absent, at every depth', (t) => {
+test('listing shape: null members count as absent at every depth', (t) => {
   const check = createShapeCheck(ROOT)
   const fits = candidate({
     offer_resource: { gpu_model: 'H200', sla: null },
@@ -114,7 +115,7 @@ test('null members count as absent, at every depth', (t) => {
   ])
 })
 
-test('a candidate has the six members of the protocol and no other', (t) => {
+test('listing shape: a candidate has the six members of the protocol', (t) => {
   t.deepEqual(
     createShapeCheck({ ...ROOT, properties: {} })(candidate())
       .map(({ message }) => message)
@@ -129,7 +130,7 @@ test('a candidate has the six members of the protocol and no other', (t) => {
   )
 })
 
-test('what is told stays small, however large what is wrong', (t) => {
+test('listing shape: messages stay short for any value', (t) => {
   const check = createShapeCheck({
     properties: { offer_resource: { type: 'string' }, demands: { items: { type: 'object' } } },
   })
@@ -140,7 +141,7 @@ test('what is told stays small, however large what is wrong', (t) => {
   t.true(violations.every(({ message }) => message.length < 300))
 })
 
-test('whatever is offered, the check says something and never throws', (t) => {
+test('listing shape: the check never throws and every message has a path', (t) => {
   const check = createShapeCheck(ROOT)
   fc.assert(
     fc.property(jsonText(), jsonText(), (offer, escrows) => {

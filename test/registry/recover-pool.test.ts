@@ -15,7 +15,7 @@ async function signatureOf(message: string): Promise<Signature> {
   }
 }
 
-test('threads recover what the plain function recovers, and tell nobody from somebody', async (t) => {
+test('recover pool: threads recover the same addresses as recoverAddress', async (t) => {
   const { recover, close } = createRecoverPool({ threads: 1 })
   t.teardown(close)
   const signature = await signatureOf('update_listing:L1:1767225600')
@@ -30,7 +30,7 @@ test('threads recover what the plain function recovers, and tell nobody from som
   }
 })
 
-test('when too many wait, the next is turned away at once', async (t) => {
+test("recover pool: a task beyond the queue's limit is refused at once", async (t) => {
   const { recover, close } = createRecoverPool({ threads: 1 })
   const signature = await signatureOf('m')
   const waiting = Array.from({ length: MAX_WAITING + 10 }, () => recover('m', signature))

@@ -49,7 +49,7 @@ const idsOf = ({ projection }: Replica): string[] =>
     [...projection.listings.entriesOf(id)].map(({ listingId }) => listingId),
   )
 
-test('a reading that failed is tried again without another change, and reported once', async (t) => {
+test('replica: a failed read is retried without a change and reported once', async (t) => {
   const { store, faults } = openFaulty(t)
   const { replica, clock, reported, recovered } = await follow(t, store)
   faults.failures = 3
@@ -68,11 +68,11 @@ test('a reading that failed is tried again without another change, and reported 
   t.is(clock.pending(), 1, 'the next poll')
 
   faults.failures = 1
-  await t.throwsAsync(replica.catchUp(), { code: 'unavailable' }, 'whoever waits is told')
+  await t.throwsAsync(replica.catchUp(), { code: 'unavailable' }, 'callers get the failure')
   t.is(reported.length, 2, 'another outage, another report')
 })
 
-test('a store that stays away is asked ever more rarely', async (t) => {
+test('replica: reads of an unreachable store back off', async (t) => {
   const { store, faults } = openFaulty(t)
   const { replica, clock } = await follow(t, store)
   faults.failures = Number.POSITIVE_INFINITY
@@ -85,7 +85,7 @@ test('a store that stays away is asked ever more rarely', async (t) => {
   t.true(faults.reads - before >= 30 && faults.reads - before <= 35, `${faults.reads - before}`)
 })
 
-test('a change that comes before the next try is read at once, and replaces that try', async (t) => {
+test('replica: a notification replaces a scheduled retry', async (t) => {
   const { store, faults } = openFaulty(t)
   const { replica, clock } = await follow(t, store)
   faults.failures = 1
@@ -97,7 +97,7 @@ test('a change that comes before the next try is read at once, and replaces that
   t.is(clock.pending(), 1, 'the next poll')
 })
 
-test('a change without a notification is read within 10 s', async (t) => {
+test('replica: a change without a notification is read within 10 s', async (t) => {
   const store = openSqliteStore(':memory:')
   t.teardown(() => store.close())
   const { replica, clock } = await follow(t, deaf(store))
@@ -112,7 +112,7 @@ test('a change without a notification is read within 10 s', async (t) => {
   }
 })
 
-test('a replica is current until its latest successful reading is a minute old', async (t) => {
+test('replica: it is current until its last successful read is a minute old', async (t) => {
   const { store, faults } = openFaulty(t)
   const { replica, clock } = await follow(t, store)
   await replica.catchUp()
@@ -130,7 +130,7 @@ test('a replica is current until its latest successful reading is a minute old',
   t.true(replica.isCurrent())
 })
 
-test('a clock that is set back leaves a replica current only after another reading', async (t) => {
+test('replica: after the clock is set back it is current only after another read', async (t) => {
   const { store } = openFaulty(t)
   const { replica, clock } = await follow(t, store)
   clock.advance(-1)
@@ -139,7 +139,7 @@ test('a clock that is set back leaves a replica current only after another readi
   t.true(replica.isCurrent())
 })
 
-test('a closed replica tries and reports nothing more', async (t) => {
+test('replica: a closed replica reads and reports nothing', async (t) => {
   const { store, faults } = openFaulty(t)
   const { replica, clock, reported } = await follow(t, store)
   faults.failures = 1
@@ -153,7 +153,7 @@ test('a closed replica tries and reports nothing more', async (t) => {
   t.is(reported.length, 1)
 })
 
-test('a load that fails at the start rejects', async (t) => {
+test('replica: a failed first load rejects open', async (t) => {
   const { store } = openFaulty(t)
   await store.close()
   await t.throwsAsync(
@@ -162,7 +162,7 @@ test('a load that fails at the start rejects', async (t) => {
   )
 })
 
-test('when the changelog is lost, another projection takes the place of the old one as a whole', async (t) => {
+test('replica: a lost changelog replaces the whole projection', async (t) => {
   const { store, faults } = openFaulty(t)
   const { replica, reported } = await follow(t, store)
   await Promise.all(['gone', 'stays'].map((id) => published(store, publishOf(id))))
@@ -196,7 +196,7 @@ test('when the changelog is lost, another projection takes the place of the old 
   t.is(reported.length, 1)
 })
 
-test('a load that fails after the changelog was lost leaves what there was, and is tried again', async (t) => {
+test('replica: a failed reload keeps the projection and is retried', async (t) => {
   const { store, faults } = openFaulty(t)
   const { replica, clock, reported } = await follow(t, store)
   await published(store, publishOf('L'))
@@ -217,7 +217,7 @@ test('a load that fails after the changelog was lost leaves what there was, and 
   t.is(reported.length, 1)
 })
 
-test('who catches up with another as well waits until both can be read', async (t) => {
+test('replica: a linked catchUp waits for both replicas', async (t) => {
   const store = openSqliteStore(':memory:')
   t.teardown(() => store.close())
   const { replica } = await follow(t, store)

@@ -53,7 +53,7 @@ function openProjection() {
 
 const turn = () => new Promise(setImmediate)
 
-test('a move takes a bounded number of listings in a turn of the event loop, and loses none meanwhile', async (t) => {
+test('storefront move: rows are rewritten in bounded turns, and none is lost', async (t) => {
   const { projection, move, rows, countOf } = openProjection()
   const ids = rows().map(({ listing_id }) => listing_id)
   const movers = countOf(null)
@@ -85,7 +85,7 @@ test('a move takes a bounded number of listings in a turn of the event loop, and
   )
 })
 
-test('moves that follow each other, and changes meanwhile, end with what is true', async (t) => {
+test('storefront move: successive moves and concurrent changes end with the latest URL', async (t) => {
   const { projection, move, rows } = openProjection()
   move(MOVER, 'first')
   await turn()
@@ -109,7 +109,7 @@ test('moves that follow each other, and changes meanwhile, end with what is true
   await t.notThrowsAsync(projection.storefrontUpdated(MOVER), 'nothing is under way')
 })
 
-test('a publish that moves a storefront is acknowledged when all its listings show it', async (t) => {
+test('storefront move: a publish is acknowledged when all rows show the new URL', async (t) => {
   const { publish, get } = await openMarket(t)
   const ids = Array.from({ length: 4 * ROWS_PER_TURN }, (_, n) => `l${n}`)
   await Promise.all(ids.map((listing_id) => publish({ listing_id })))

@@ -35,7 +35,7 @@ function openPool(t: ExecutionContext, options: Partial<WorkerPoolOptions> = {})
 
 const UNAVAILABLE = { name: 'EntrepotError', code: 'unavailable' }
 
-test('tasks are run, more of them than threads, and what one throws is its own', async (t) => {
+test('worker pool: more tasks than threads all run, and an error rejects its own task', async (t) => {
   const { pool, faults, writeWorker } = openPool(t)
   writeWorker()
   const results = await Promise.allSettled(Array.from({ length: 20 }, (_, n) => pool.run(n)))
@@ -46,7 +46,7 @@ test('tasks are run, more of them than threads, and what one throws is its own',
   t.deepEqual(faults, [])
 })
 
-test('where no thread can be started the waiting tasks are unavailable, and the next task starts one', async (t) => {
+test('worker pool: without a thread queued tasks are unavailable, the next starts one', async (t) => {
   const { pool, faults, writeWorker } = openPool(t)
   const waiting = await Promise.allSettled([1, 2, 3].map((n) => pool.run(n)))
   for (const result of waiting) t.like(result, { status: 'rejected', reason: UNAVAILABLE })
@@ -56,7 +56,7 @@ test('where no thread can be started the waiting tasks are unavailable, and the 
   t.is(await pool.run(1), 2)
 })
 
-test('a thread that the system refuses at once is no other case', async (t) => {
+test('worker pool: a thread that the system refuses is handled like one that fails', async (t) => {
   const faults: unknown[] = []
   const options = {
     file: new URL('https://nowhere.example/worker.mjs'),
@@ -72,7 +72,7 @@ test('a thread that the system refuses at once is no other case', async (t) => {
   t.is(await pool.run({ message: 'm', signature }), null, 'a thread has run the task')
 })
 
-test('a thread that breaks off costs its task, and the others go on', async (t) => {
+test('worker pool: a thread that breaks off fails only its own task', async (t) => {
   const { pool, faults, writeWorker } = openPool(t)
   writeWorker()
   t.deepEqual(await Promise.all([pool.run(0), pool.run(0)]), [1, 1])
@@ -86,7 +86,7 @@ test('a thread that breaks off costs its task, and the others go on', async (t) 
   t.is(await pool.run(5), 6)
 })
 
-test('a closed pool rejects what waits and what comes', async (t) => {
+test('worker pool: a closed pool rejects queued and new tasks', async (t) => {
   const { pool, faults, writeWorker } = openPool(t)
   writeWorker()
   const waiting = [1, 2, 3].map((n) => pool.run(n))

@@ -7,7 +7,7 @@ import { Client } from 'undici'
 import { startProcess } from '../e2e/service-process.ts'
 import { ALICE, publishBody } from '../helpers/seller.ts'
 
-test('a process without file descriptors for a thread answers a publish with 503, and goes on when it has them', async (t) => {
+test('signature check: without file descriptors for a thread a publish is 503, then succeeds', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-worker-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const service = await startProcess(`sqlite:${join(folder, 'entrepot.db')}`)

@@ -45,7 +45,7 @@ function setUp() {
   return { transaction, group: new GroupCommit(transaction) }
 }
 
-test('mutations of one turn share a transaction and settle in order', async (t) => {
+test('group commit: mutations of one turn share a transaction and settle in order', async (t) => {
   const { transaction, group } = setUp()
   const results = await Promise.all(['a', 'b', 'c'].map((it) => group.run(() => transaction.push(it))))
   t.deepEqual(results, ['a', 'b', 'c'])
@@ -53,7 +53,7 @@ test('mutations of one turn share a transaction and settle in order', async (t) 
   t.is(transaction.commits, 1)
 })
 
-test('a mutation that fails, or cannot be committed, does not spoil the others', async (t) => {
+test('group commit: a failed mutation does not fail the others', async (t) => {
   const { transaction, group } = setUp()
   const fail = () => {
     transaction.push('half')
@@ -72,7 +72,7 @@ test('a mutation that fails, or cannot be committed, does not spoil the others',
   t.deepEqual(transaction.committed, ['a', 'b'])
 })
 
-test('a busy transaction is tried again, in order, until it has been tried enough', async (t) => {
+test('group commit: a busy transaction is retried in order, a bounded number of times', async (t) => {
   const { transaction, group } = setUp()
   transaction.failures = ['busy', 'busy']
   await Promise.all([group.run(() => transaction.push('a')), group.run(() => transaction.push('b'))])
@@ -92,7 +92,7 @@ test('a busy transaction is tried again, in order, until it has been tried enoug
   t.deepEqual(transaction.committed, ['a', 'b', 'e'])
 })
 
-test('a begin that fails after it opened the transaction leaves none open', async (t) => {
+test('group commit: a begin that fails halfway leaves no transaction open', async (t) => {
   const { transaction, group } = setUp()
   transaction.halfway = ['cannot read the end of the changelog']
   await t.throwsAsync(
@@ -103,7 +103,7 @@ test('a begin that fails after it opened the transaction leaves none open', asyn
   t.deepEqual(transaction.committed, ['b'])
 })
 
-test('drained waits for everything that was asked for, and for nothing else', async (t) => {
+test('group commit: drained waits for all mutations requested before it', async (t) => {
   const { transaction, group } = setUp()
   await group.drained()
   for (let n = 0; n < 1000; n++) void group.run(() => transaction.push(`${n}`))

@@ -76,7 +76,7 @@ const noticed = (store: Store, position: string, listingId: string): Promise<voi
     })
   })
 
-test('a store whose master was demoted reaches the new master, and so does what notifies it', async (t) => {
+test('failover: writes and notifications reach the new master', async (t) => {
   const servers = await setUp(t)
   const store = await opened(t, servers.url)
   t.teardown(store.onChange(() => {}))
@@ -99,7 +99,7 @@ test('a store whose master was demoted reaches the new master, and so does what 
   t.deepEqual([...(await Picture.of(store)).listings.keys()], ['before', 'after', 'elsewhere'])
 })
 
-test('a store that is only read leaves a demoted master, too', async (t) => {
+test('failover: reads leave a demoted master', async (t) => {
   const servers = await setUp(t)
   const store = await opened(t, servers.url)
   t.teardown(store.onChange(() => {}))
@@ -111,7 +111,7 @@ test('a store that is only read leaves a demoted master, too', async (t) => {
   t.pass()
 })
 
-test('counters leave a demoted master', async (t) => {
+test('failover: counters leave a demoted master', async (t) => {
   const servers = await setUp(t)
   const counters = await openRedisCounters(servers.url)
   t.teardown(() => counters.close())
@@ -123,7 +123,7 @@ test('counters leave a demoted master', async (t) => {
   t.is(await servers.next.operator.get('count'), '2')
 })
 
-test('changes are noticed on a new master whose clock is behind the old one, and that lost an entry', async (t) => {
+test('failover: changes are noticed on a new master that lags and lost an entry', async (t) => {
   const servers = await setUp(t)
   const store = await opened(t, servers.url)
   t.teardown(store.onChange(() => {}))
@@ -148,7 +148,7 @@ test('changes are noticed on a new master whose clock is behind the old one, and
   t.deepEqual([...(await Picture.of(store)).listings.keys()], ['L', 'M'])
 })
 
-test('changes are noticed after the changelog began anew on a Redis that kept its connections', async (t) => {
+test('failover: changes are noticed after the changelog was reset', async (t) => {
   const { url, operator } = await startOwn(t)
   const store = await opened(t, url)
   t.teardown(store.onChange(() => {}))

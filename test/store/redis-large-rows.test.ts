@@ -13,7 +13,7 @@ const LARGE = JSON.stringify({ note: 'x'.repeat(60_000) })
 const redis = await startRedis({ 'client-output-buffer-limit': `normal ${MOST_TO_SEND} 0 0` })
 test.after.always(() => redis.dispose())
 
-test.serial('large rows are loaded and followed in answers of some MiB', async (t) => {
+test.serial('Redis load: large rows are read in replies of a few MiB', async (t) => {
   const { store } = await openRedisStore(redis.url)
   t.teardown(() => store.close())
   const { position } = await loaded(store)
@@ -32,7 +32,7 @@ test.serial('large rows are loaded and followed in answers of some MiB', async (
   t.deepEqual(picture.sorted(), (await Picture.of(store)).sorted())
 })
 
-test.serial('a load waits longer for Redis than a write does', async (t) => {
+test.serial('Redis load: a load waits longer for Redis than a write', async (t) => {
   const { store } = await openRedisStore(redis.url, { prefix: '{entrepot-slow}:' })
   t.teardown(() => store.close())
   await published(store, publishOf('L'))

@@ -7,7 +7,7 @@ import { BOB, published, publishOf, removeOf } from './contract/subject.ts'
 const redis = await startRedis()
 test.after.always(() => redis.dispose())
 
-test('listings that a version without counts has written are counted when the store is opened', async (t) => {
+test('Redis counts: listings written by a version without counts are counted on open', async (t) => {
   const operator = new Redis(redis.url)
   t.teardown(() => operator.disconnect())
   const open = async () => {

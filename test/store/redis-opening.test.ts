@@ -12,13 +12,13 @@ test.after.always(async () => {
   await Promise.all([redis, careless].map((one) => one.dispose()))
 })
 
-test('a Redis that keeps what it acknowledges gives no warning', async (t) => {
+test('Redis settings: durable settings give no warning', async (t) => {
   const { store, warnings } = await openRedisStore(redis.url)
   await store.close()
   t.deepEqual(warnings, [])
 })
 
-test('settings that lose acknowledged writes are warned of, each with what is lost', async (t) => {
+test('Redis settings: each setting that loses acknowledged writes gives a warning', async (t) => {
   const { store, warnings } = await openRedisStore(careless.url)
   await store.close()
   t.is(warnings.length, 3)
@@ -27,7 +27,7 @@ test('settings that lose acknowledged writes are warned of, each with what is lo
   t.regex(warnings[2]!, /has maxmemory-policy allkeys-lru: Redis drops listings/)
 })
 
-test('a Redis that hides its settings is used, with a warning of what to make sure of', async (t) => {
+test('Redis settings: a Redis that denies CONFIG gives one warning', async (t) => {
   await operator.acl('SETUSER', 'app', 'on', '>s3cret', '~*', '&*', '+@all', '-config')
   const { store, warnings } = await openRedisStore(redis.url.replace('//', '//app:s3cret@'))
   await store.ping()
@@ -39,7 +39,7 @@ test('a Redis that hides its settings is used, with a warning of what to make su
   )
 })
 
-test('a wrong password is a configuration error that does not repeat it', async (t) => {
+test('Redis URL: a wrong password is a configuration error without the password', async (t) => {
   const url = redis.url.replace('//', '//nobody:hunter2@')
   const error = await t.throwsAsync(openRedisStore(url), { instanceOf: ConfigError })
   t.regex(
@@ -49,7 +49,7 @@ test('a wrong password is a configuration error that does not repeat it', async 
   t.notRegex(error.message, /hunter2/)
 })
 
-test('a malformed URL is a configuration error', async (t) => {
+test('Redis URL: a malformed URL is a configuration error', async (t) => {
   for (const url of [
     'redis+cluster://',
     'redis+cluster://host:port',
@@ -60,7 +60,7 @@ test('a malformed URL is a configuration error', async (t) => {
     await t.throwsAsync(openRedisStore(url), { instanceOf: ConfigError, message: /^STORE_URL: / }, url)
 })
 
-test('a Redis that is not there is unavailable', async (t) => {
+test('Redis URL: an unreachable Redis is unavailable', async (t) => {
   await t.throwsAsync(openRedisStore('redis://127.0.0.1:1'), {
     code: 'unavailable',
     message: /127\.0\.0\.1:1 cannot be used \(.*ECONNREFUSED/,
@@ -68,7 +68,7 @@ test('a Redis that is not there is unavailable', async (t) => {
   await t.throwsAsync(openRedisStore('redis+cluster://127.0.0.1:1'), { code: 'unavailable' })
 })
 
-test('a layout of a newer version is refused', async (t) => {
+test('Redis format: keys of a newer version are a configuration error', async (t) => {
   const prefix = '{entrepot-newer}:'
   await operator.set(`${prefix}format`, 2)
   const error = await t.throwsAsync(openRedisStore(redis.url, { prefix }), { instanceOf: ConfigError })

@@ -44,7 +44,7 @@ for (const [name, start] of [
   ['Redis', () => startRedis()],
   ['Cluster', startRedisCluster],
 ] as const)
-  test(`a killed ${name} fails every call; back again, it has all that was acknowledged and goes on`, async (t) => {
+  test(`a killed ${name} fails every call, and after a restart has every acknowledged write`, async (t) => {
     const { redis, store } = await setUp(t, start)
     await Promise.all(Array.from({ length: 100 }, (_, n) => published(store, publishOf(`L${n}`))))
     const before = await loaded(store)
@@ -79,7 +79,7 @@ for (const [name, start] of [
     t.is((await replayed(store, position)).changes.length, 1)
   })
 
-test('a Redis that hangs rejects as unavailable, and answers again when it goes on', async (t) => {
+test('outage: a hanging Redis is unavailable until it responds again', async (t) => {
   const { redis, store } = await setUp(t)
   const command = publishOf('L')
   redis.signal('SIGSTOP')
@@ -90,7 +90,7 @@ test('a Redis that hangs rejects as unavailable, and answers again when it goes 
   t.is((await Picture.of(store)).listings.size, 1)
 })
 
-test('emptied scripts are sent again, an emptied database is a lost position', async (t) => {
+test('outage: flushed scripts are sent again, a flushed database is a lost position', async (t) => {
   const { redis, store } = await setUp(t)
   const operator = new Redis(redis.url)
   t.teardown(() => operator.disconnect())
@@ -105,7 +105,7 @@ test('emptied scripts are sent again, an emptied database is a lost position', a
   t.deepEqual([...(await Picture.of(store)).listings.keys()], ['N'])
 })
 
-test('a clock that is set back does not turn times back', async (t) => {
+test('Redis clock: times rise after the clock is set back', async (t) => {
   const { redis, store } = await setUp(t)
   const operator = new Redis(redis.url)
   t.teardown(() => operator.disconnect())
@@ -115,7 +115,7 @@ test('a clock that is set back does not turn times back', async (t) => {
   t.is((await published(store, publishOf('M'))).createdAt, anHourAhead + 2)
 })
 
-test('a Redis that can only be read is not healthy', async (t) => {
+test('outage: a read-only Redis fails the ping', async (t) => {
   const { redis, store } = await setUp(t)
   const operator = new Redis(redis.url)
   t.teardown(() => operator.disconnect())

@@ -21,14 +21,14 @@ sharingContract('redis over TLS', async (t, options) => {
   return { store: await opened(), another: opened }
 })
 
-test('a certificate that nobody known has signed is refused, before any password is sent', async (t) => {
+test('TLS: an untrusted certificate is refused before a password is sent', async (t) => {
   const url = stranger.url.replace('//', '//user:hunter2@')
   const error = await t.throwsAsync(openRedisStore(url), { code: 'unavailable' })
   t.regex(error.message, /^Redis at rediss:\/\/…@127\.0\.0\.1:\d+ cannot be used \(.*certificate.*\)/)
   t.notRegex(error.message, /hunter2/)
 })
 
-test('TLS is never given up for a server that does not speak it, nor spoken where it is not asked for', async (t) => {
+test('TLS: the URL alone decides whether TLS is used', async (t) => {
   await t.throwsAsync(openRedisStore(plain.url.replace('redis:', 'rediss:')), { code: 'unavailable' })
   await t.throwsAsync(openRedisStore(trusted.url.replace('rediss:', 'redis:')), { code: 'unavailable' })
 })

@@ -7,7 +7,7 @@ import { freshUse, published, publishOf } from './contract/subject.ts'
 
 const HOUR_MS = 3_600_000
 
-test('times follow the wall clock when it is set forward, and never go back, across a restart too', async (t) => {
+test('SQLite clock: times follow a clock set forward and never go back', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-clock-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   let wall = Date.UTC(2026, 10, 20, 12)

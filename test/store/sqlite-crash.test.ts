@@ -11,7 +11,7 @@ import { Picture } from './contract/picture.ts'
 const KILLS = 5
 const STORM = join(import.meta.dirname, 'storm.ts')
 
-test('killing two processes in the middle of a storm of publishes loses none that was acknowledged', async (t) => {
+test('SQLite crash: killed processes lose no acknowledged publish', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'entrepot-storm-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
   const path = join(directory, 'entrepot.db')

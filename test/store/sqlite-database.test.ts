@@ -21,7 +21,7 @@ function refusal(t: ExecutionContext, path: string, expected: RegExp): void {
   t.regex(error.message, expected)
 }
 
-test('a file of a newer schema is refused and left as it is', async (t) => {
+test('SQLite open: a file of a newer schema is refused and unchanged', async (t) => {
   const path = inDirectory(t)
   await openSqliteStore(path).close()
   sql(path, 'PRAGMA user_version = 2')
@@ -29,7 +29,7 @@ test('a file of a newer schema is refused and left as it is', async (t) => {
   t.is(sql(path, 'PRAGMA user_version').user_version, 2)
 })
 
-test("another program's database is refused and left as it is", (t) => {
+test("SQLite open: another program's database is refused and unchanged", (t) => {
   for (const statement of ['CREATE TABLE theirs (a)', 'PRAGMA user_version = 1']) {
     const path = inDirectory(t)
     sql(path, statement)
@@ -39,14 +39,14 @@ test("another program's database is refused and left as it is", (t) => {
   }
 })
 
-test('a file that is no database is refused and left as it is', (t) => {
+test('SQLite open: a file that is no database is refused and unchanged', (t) => {
   const path = inDirectory(t, 'notes.txt')
   writeFileSync(path, 'not a database, but long enough to have a header. '.repeat(40))
   refusal(t, path, /notes\.txt cannot be opened: file is not a database; point STORE_URL at another file/)
   t.regex(readFileSync(path, 'utf8'), /^not a database/)
 })
 
-test('a directory, and a path through a file, are refused with what to do', (t) => {
+test('SQLite open: an impossible path is refused with what to do', (t) => {
   const path = inDirectory(t, 'directory')
   mkdirSync(path)
   refusal(t, path, /directory cannot be opened: .*point STORE_URL elsewhere/)
@@ -55,7 +55,7 @@ test('a directory, and a path through a file, are refused with what to do', (t) 
   refusal(t, join(file, 'entrepot.db'), /point STORE_URL elsewhere/)
 })
 
-test('a damaged file is told at the start or where it is read, never passed over', async (t) => {
+test('SQLite open: a damaged file fails the start or the read, never silently', async (t) => {
   const path = inDirectory(t)
   const store = openSqliteStore(path)
   for (let n = 0; n < 200; n++) await published(store, publishOf(`L${n}`))
@@ -67,7 +67,7 @@ test('a damaged file is told at the start or where it is read, never passed over
   await t.throwsAsync(readAll, { message: /malformed/ })
 })
 
-test('a mutation waits for a transaction of another program, and the event loop goes on meanwhile', async (t) => {
+test('SQLite busy: a mutation waits for another program without blocking', async (t) => {
   const path = inDirectory(t)
   const store = openSqliteStore(path)
   t.teardown(() => store.close())
@@ -84,7 +84,7 @@ test('a mutation waits for a transaction of another program, and the event loop 
   t.is((await receipt).listingId, 'L')
 })
 
-test('a clock that is set back does not turn times back', async (t) => {
+test('SQLite clock: times rise after the clock is set back', async (t) => {
   const path = inDirectory(t)
   const readings = [5000, 3000, 3000, 9000]
   const store = openSqliteStore(path, { now: () => readings[0]! })
@@ -100,7 +100,7 @@ test('a clock that is set back does not turn times back', async (t) => {
   await again.close()
 })
 
-test('processes that create one file together all find it', async (t) => {
+test('SQLite open: processes that create one file at once all open it', async (t) => {
   const path = inDirectory(t, 'new/entrepot.db')
   const program = `
     import { openSqliteStore } from ${JSON.stringify(join(import.meta.dirname, '../../src/store/sqlite/store.ts'))}

@@ -18,7 +18,7 @@ function setUp(t: ExecutionContext) {
   return { path, store }
 }
 
-test('a moved database file refuses pings and writes until it is back', async (t) => {
+test('SQLite file: after a move, pings and writes fail until it is back', async (t) => {
   const { path, store } = setUp(t)
   await published(store, publishOf('L'))
   const before = await loaded(store)
@@ -33,7 +33,7 @@ test('a moved database file refuses pings and writes until it is back', async (t
   t.is((await published(store, publishOf('M'))).listingId, 'M')
 })
 
-test('a deleted database file acknowledges nothing that would be lost', async (t) => {
+test('SQLite file: after a deletion, no write is acknowledged', async (t) => {
   const { path, store } = setUp(t)
   await published(store, publishOf('L'))
   rmSync(path)
@@ -41,7 +41,7 @@ test('a deleted database file acknowledges nothing that would be lost', async (t
   await t.throwsAsync(store.publish(publishOf('M')), REPLACED)
 })
 
-test('a poll that fails notifies the listeners, and polls go on', async (t) => {
+test('SQLite poll: a failed poll notifies the listeners and polling continues', async (t) => {
   const { path, store } = setUp(t)
   const awake = setInterval(() => {}, 1000) // polls keep no process alive
   t.teardown(() => clearInterval(awake))

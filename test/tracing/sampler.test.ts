@@ -27,7 +27,7 @@ function share(name: TraceSampler, ratio: number, caller: 'sampled' | 'unsampled
   return kept.filter(Boolean).length / TRACES
 }
 
-test('each sampler keeps what its name says', (t) => {
+test('sampler: each sampler records the share that its name states', (t) => {
   t.is(share('always_on', 1, null), 1)
   t.is(share('always_off', 1, 'sampled'), 0)
   t.is(share('traceidratio', 0, 'sampled'), 0)

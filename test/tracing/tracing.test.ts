@@ -66,7 +66,7 @@ function named(spans: readonly ReceivedSpan[], name: string): ReceivedSpan {
   return found[0]!
 }
 
-test('a request is recorded with its sources, its calls and the merge, under who asked', async (t) => {
+test("tracing: a request's spans hold its sources, calls and merge", async (t) => {
   const collector = await startCollector(t)
   const one = await startFake(t, { items: listingTexts('one', 3) })
   const bad = await startFake(t, { script: [{ kind: 'status', status: 500 }] })
@@ -126,7 +126,7 @@ test('a request is recorded with its sources, its calls and the merge, under who
     t.false(sent.includes(secret), secret)
 })
 
-test('an answer that is kept is recorded as well, and nothing under it', async (t) => {
+test('tracing: a hot answer has a span without children', async (t) => {
   const collector = await startCollector(t)
   const { get, end } = await serve(t, [], recordedTo(collector))
   for (let n = 0; n < 3; n++) await get('/listings')
@@ -136,7 +136,7 @@ test('an answer that is kept is recorded as well, and nothing under it', async (
   t.true(collector.spans.every(({ parentSpanId }) => parentSpanId === ''))
 })
 
-test('who asks decides what is recorded; what is not recorded is passed on as such', async (t) => {
+test("tracing: the caller's sampling decision applies and is passed on", async (t) => {
   const collector = await startCollector(t)
   const fake = await startFake(t, { items: listingTexts('one', 3) })
   const { get, end } = await serve(t, [{ name: 'one', url: fake.url }], recordedTo(collector))
@@ -148,7 +148,7 @@ test('who asks decides what is recorded; what is not recorded is passed on as su
   t.is(named(collector.spans, 'GET /listings').parentSpanId, '')
 })
 
-test('a page behind a cursor and a stream are recorded like any other, without a warning', async (t) => {
+test('tracing: cursor pages and streams are recorded without a warning', async (t) => {
   const warnings: string[] = []
   const note = ({ name }: Error): void => void warnings.push(name)
   process.on('warning', note)
@@ -169,7 +169,7 @@ test('a page behind a cursor and a stream are recorded like any other, without a
   t.false(warnings.includes('MaxListenersExceededWarning'))
 })
 
-test('what an agent asks is recorded under its request', async (t) => {
+test("tracing: an agent's tool call is recorded under its request", async (t) => {
   const collector = await startCollector(t)
   const fake = await startFake(t, { items: listingTexts('one', 3) })
   const { post, end } = await serve(t, [{ name: 'one', url: fake.url }], recordedTo(collector))
@@ -189,7 +189,7 @@ test('what an agent asks is recorded under its request', async (t) => {
   t.like(named(collector.spans, 'source one'), { traceId: ID, parentSpanId: request.spanId })
 })
 
-test('the executable sends what it has recorded before it ends, with the headers of the environment', async (t) => {
+test('tracing: spans are exported before exit, with headers of the environment', async (t) => {
   const collector = await startCollector(t)
   const service = await startProcess('sqlite::memory:', {
     ENTREPOT_CONFIG: temporaryFile(t, 'gateway.toml', ''),
@@ -203,7 +203,7 @@ test('the executable sends what it has recorded before it ends, with the headers
   t.is(collector.resources[0]?.['service.name'], 'entrepot')
 })
 
-test('where nothing is recorded, nothing that records is even loaded', async (t) => {
+test('tracing: without a collector no tracing library is loaded', async (t) => {
   const start = async (environment: Record<string, string>): Promise<string[]> => {
     const { stdout } = await promisify(execFile)(process.execPath, ['test/tracing/start-once.ts'], {
       env: { ...process.env, LOG_LEVEL: 'silent', ...environment },
@@ -214,7 +214,7 @@ test('where nothing is recorded, nothing that records is even loaded', async (t)
   t.true((await start({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' })).length > 3)
 })
 
-test('of one request no more than a budget of spans is recorded', async (t) => {
+test('tracing: a request records at most MAX_SPANS spans', async (t) => {
   const collector = await startCollector(t)
   const fakes = await Promise.all(
     Array.from({ length: 3 }, (_, n) => startFake(t, { items: listingTexts(`u${n}`, 15_000) })),
@@ -227,7 +227,7 @@ test('of one request no more than a budget of spans is recorded', async (t) => {
   t.is(collector.spans.length, MAX_SPANS)
 })
 
-test('without a collector a trace is passed on as it came, a malformed one not at all', async (t) => {
+test('tracing: without a collector a valid trace is passed on, a malformed one dropped', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 3) })
   const { get, logged } = await serve(t, [{ name: 'one', url: fake.url }], {})
   await get('/listings?limit=1', { traceparent: TRACEPARENT, tracestate: 'a=1' })
@@ -244,7 +244,7 @@ test('without a collector a trace is passed on as it came, a malformed one not a
   t.is(logged.filter((line) => line.includes(ID)).length, 2)
 })
 
-test('a collector that refuses, and then takes, is told of once each, and no request suffers', async (t) => {
+test('tracing: a failing and a recovered collector are each logged once', async (t) => {
   const collector = await startCollector(t)
   collector.statuses = [400, 200]
   const { get, end, logged } = await serve(t, [], {
@@ -260,7 +260,7 @@ test('a collector that refuses, and then takes, is told of once each, and no req
   t.regex(told[1] ?? '', /traces are sent again$/)
 })
 
-test('the service ends although the collector never answers', async (t) => {
+test('tracing: the service stops although the collector hangs', async (t) => {
   t.timeout(30_000)
   const hanging = createServer(() => {}).listen(0, '127.0.0.1')
   t.teardown(() => {

@@ -18,7 +18,7 @@ const LONG = 1100
 
 /** Load, replay, notification, and the ends of a store's life. */
 export function changelogContract(name: string, open: OpenStore): void {
-  test(`${name}: load visits publishers before listings, and listings in the order of their creation`, async (t) => {
+  test(`${name}: load visits publishers, then listings by created_at`, async (t) => {
     const { store } = await open(t)
     await store.addKey(keyNamed('alice'))
     for (const id of ['C', 'A', 'B']) await published(store, publishOf(id))
@@ -33,7 +33,7 @@ export function changelogContract(name: string, open: OpenStore): void {
     )
   })
 
-  test(`${name}: an empty store loads as nothing, and its position is one to follow from`, async (t) => {
+  test(`${name}: an empty store loads nothing and gives a position to follow from`, async (t) => {
     const { store } = await open(t)
     const { changes, position } = await loaded(store)
     t.deepEqual(changes, [])
@@ -45,7 +45,7 @@ export function changelogContract(name: string, open: OpenStore): void {
     )
   })
 
-  test(`${name}: every mutation can be replayed, whatever the limit`, async (t) => {
+  test(`${name}: changesAfter replays every mutation with any limit`, async (t) => {
     const { store } = await open(t)
     const { position } = await loaded(store)
     const key = await store.addKey(keyNamed('alice'))
@@ -64,7 +64,7 @@ export function changelogContract(name: string, open: OpenStore): void {
     }
   })
 
-  test(`${name}: changes come with the state that is current now, at most limit of them`, async (t) => {
+  test(`${name}: changes carry the current state, at most limit of them`, async (t) => {
     const { store } = await open(t)
     const { position } = await loaded(store)
     for (const id of ['L', 'M', 'N']) await published(store, publishOf(id))
@@ -79,7 +79,7 @@ export function changelogContract(name: string, open: OpenStore): void {
     t.true(two !== 'lost' && two.changes.length === 2)
   })
 
-  test(`${name}: a listing that came to another publisher is never told before that publisher`, async (t) => {
+  test(`${name}: a listing's new publisher precedes it in the changelog`, async (t) => {
     const { store } = await open(t)
     const { position } = await loaded(store)
     await published(store, publishOf('L'))
@@ -90,7 +90,7 @@ export function changelogContract(name: string, open: OpenStore): void {
     t.deepEqual(picture, await Picture.of(store))
   })
 
-  test(`${name}: load misses nothing that is written meanwhile`, async (t) => {
+  test(`${name}: a load and the changes after it miss no concurrent write`, async (t) => {
     const { store } = await open(t)
     for (let n = 0; n < 50; n++) await published(store, publishOf(`old-${n}`))
     const picture = new Picture()
@@ -106,7 +106,7 @@ export function changelogContract(name: string, open: OpenStore): void {
     t.deepEqual(picture.sorted(), (await Picture.of(store)).sorted())
   })
 
-  test(`${name}: a publisher who comes during a long load is not missed, and comes before her listings`, async (t) => {
+  test(`${name}: a publisher added during a load precedes its listings`, async (t) => {
     const { store } = await open(t)
     for (let n = 0; n < LONG; n += 100)
       await Promise.all(Array.from({ length: 100 }, (_, m) => published(store, publishOf(`L${n + m}`))))
@@ -130,14 +130,14 @@ export function changelogContract(name: string, open: OpenStore): void {
     t.deepEqual(picture.sorted(), (await Picture.of(store)).sorted())
   })
 
-  test(`${name}: a position that the store has never given is lost`, async (t) => {
+  test(`${name}: an unknown position is lost`, async (t) => {
     const { store } = await open(t)
     await published(store, publishOf('L'))
     for (const position of ['', 'nonsense', '-1', '999999999999999', '9999999999999999-1'])
       t.is(await store.changesAfter(position, 10), 'lost', position)
   })
 
-  test(`${name}: the changelog is bounded: an old position is lost, a new one is not`, async (t) => {
+  test(`${name}: the changelog is bounded, and only old positions are lost`, async (t) => {
     const { store } = await open(t, { changelogLength: 100 })
     const { position: old } = await loaded(store)
     for (let n = 0; n < 24; n++)
@@ -148,7 +148,7 @@ export function changelogContract(name: string, open: OpenStore): void {
     t.is((await replayed(store, position)).changes.length, 50)
   })
 
-  test(`${name}: every listener is told of a change until it stops listening`, async (t) => {
+  test(`${name}: every listener is notified of changes until it unsubscribes`, async (t) => {
     const { store } = await open(t)
     let calls = 0
     const count = () => {
@@ -164,7 +164,7 @@ export function changelogContract(name: string, open: OpenStore): void {
     t.is(calls, 0)
   })
 
-  test(`${name}: a closed store rejects as unavailable, after what was under way`, async (t) => {
+  test(`${name}: close waits for calls in flight, and later ones are unavailable`, async (t) => {
     const { store } = await open(t)
     await t.notThrowsAsync(store.ping())
     const last = store.publish(publishOf('L'))

@@ -78,7 +78,7 @@ type Mutable = {
 
 /** Any sequence of commands: same answers and same end as the model's, and every replay leads to that end. */
 export function equivalenceContract(name: string, open: OpenStore, numRuns: number): void {
-  test(`${name}: answers and ends up as the model does, and a replay from anywhere ends up there too`, async (t) => {
+  test(`${name}: random mutations answer as the model, and any replay ends like it`, async (t) => {
     const commands = fc.array(command, { minLength: 1, maxLength: 40 })
     const property = fc.asyncProperty(commands, fc.integer({ min: 1, max: 5 }), async (commands, limit) => {
       const { store } = await open(t)

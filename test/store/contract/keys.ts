@@ -2,7 +2,7 @@ import test from 'ava'
 import { keyNamed, loaded, type OpenStore } from './subject.ts'
 
 export function keyContract(name: string, open: OpenStore): void {
-  test(`${name}: keys are active, numbered in order, and loaded with everything else`, async (t) => {
+  test(`${name}: new keys are active, numbered in order and part of a load`, async (t) => {
     const { store } = await open(t)
     const alice = await store.addKey(keyNamed('alice', { scope: 'write' }))
     const blank = await store.addKey(keyNamed(''))
@@ -14,7 +14,7 @@ export function keyContract(name: string, open: OpenStore): void {
     ])
   })
 
-  test(`${name}: a revoked key stays revoked since the first time`, async (t) => {
+  test(`${name}: revoking a key again keeps the first revokedAt`, async (t) => {
     const { store } = await open(t)
     const key = await store.addKey(keyNamed('alice'))
     const revoked = await store.revokeKey(key.id)
@@ -32,7 +32,7 @@ export function keyContract(name: string, open: OpenStore): void {
     t.deepEqual((await loaded(store)).changes, [])
   })
 
-  test(`${name}: a key is seeded only where there has never been one`, async (t) => {
+  test(`${name}: seedKey adds a key only to a store that never had one`, async (t) => {
     const { store } = await open(t)
     const seeds = await Promise.all(
       Array.from({ length: 5 }, () => store.seedKey(keyNamed('bootstrap', { scope: 'write' }))),

@@ -16,7 +16,7 @@ import {
 
 /** Publish, update, remove: outcomes and what is kept. */
 export function publishingContract(name: string, open: OpenStore): void {
-  test(`${name}: a new listing takes the defaults where its publish says nothing`, async (t) => {
+  test(`${name}: absent fields of a new listing take the defaults`, async (t) => {
     const { store } = await open(t)
     const receipt = await published(store, publishOf('L'))
     t.is(receipt.status, 'open')
@@ -24,7 +24,7 @@ export function publishingContract(name: string, open: OpenStore): void {
     t.deepEqual((await Picture.of(store)).listings.get('L'), { ...NEW_LISTING_FIELDS, ...receipt })
   })
 
-  test(`${name}: published JSON text is kept to the byte`, async (t) => {
+  test(`${name}: published JSON text is stored byte for byte`, async (t) => {
     const { store } = await open(t)
     const fields = {
       offerResource: '{ "price": 99.0, "big": 1180591620717411303424, "z": 1, "a": "\\u0000 é 😀 \\"\\\\" }',
@@ -37,7 +37,7 @@ export function publishingContract(name: string, open: OpenStore): void {
     t.like((await Picture.of(store)).listings.get('ids/with "any" text é 😀'), fields)
   })
 
-  test(`${name}: replacing keeps what the publish does not say, and the time of creation`, async (t) => {
+  test(`${name}: replacing keeps absent fields and created_at`, async (t) => {
     const { store } = await open(t)
     const fields = { offerResource: '{"gpu":"H100"}', demands: '[1]', oracleAddress: '"0x1"' }
     const first = await published(store, publishOf('L', { fields, status: 'closed' }))
@@ -56,7 +56,7 @@ export function publishingContract(name: string, open: OpenStore): void {
       t.is((await published(store, publishOf(status, { status }))).status, status)
   })
 
-  test(`${name}: a publisher is made by her first publish, one for each scheme and identifier`, async (t) => {
+  test(`${name}: the first publish creates one publisher per scheme and identifier`, async (t) => {
     const { store } = await open(t)
     const alice = await published(store, publishOf('L1', { storefrontUrl: 'https://a.example' }))
     const bob = await published(store, publishOf('L2', { identity: BOB }))
@@ -74,7 +74,7 @@ export function publishingContract(name: string, open: OpenStore): void {
     t.is(publishers.get(bob.publisherId)?.storefrontUrl, null)
   })
 
-  test(`${name}: a storefront URL is replaced only by another one, and then the publisher is in the changelog`, async (t) => {
+  test(`${name}: only another storefront URL replaces it and logs the publisher`, async (t) => {
     const { store } = await open(t)
     const at = async (storefrontUrl: string | null) => {
       const { position } = await loaded(store)
@@ -92,7 +92,7 @@ export function publishingContract(name: string, open: OpenStore): void {
     t.true(publisher!.updatedAt > publisher!.createdAt)
   })
 
-  test(`${name}: an empty storefront URL is kept as such for a new publisher alone, and is no other URL`, async (t) => {
+  test(`${name}: an empty storefront URL is stored for a new publisher only`, async (t) => {
     const { store } = await open(t)
     const { signature } = freshUse()
     const publish = async (listingId: string, storefrontUrl: string | null) =>
@@ -106,7 +106,7 @@ export function publishingContract(name: string, open: OpenStore): void {
     t.is(await publish('N', 'https://evil.example'), 'signature_reused')
   })
 
-  test(`${name}: the row of a listing has at most MAX_LISTING_BYTES, and a refusal changes nothing`, async (t) => {
+  test(`${name}: a row beyond MAX_LISTING_BYTES is refused and changes nothing`, async (t) => {
     const { store } = await open(t)
     const id = 'é"\\'
     const spoken = {
@@ -140,7 +140,7 @@ export function publishingContract(name: string, open: OpenStore): void {
     t.is((await store.update(updateOf(id, { status: 'expired' }))).outcome, 'updated', 'it can be closed')
   })
 
-  test(`${name}: a publisher has at most maxListings listings, and a refusal changes nothing`, async (t) => {
+  test(`${name}: a publish beyond maxListings is refused and changes nothing`, async (t) => {
     const { store } = await open(t)
     const publish = async (id: string, identity = ALICE) =>
       (await store.publish(publishOf(id, { identity, maxListings: 2 }))).outcome
@@ -158,7 +158,7 @@ export function publishingContract(name: string, open: OpenStore): void {
     t.is((await store.publish(publishOf('P', { maxListings: 0 }))).outcome, 'published', '0 is no limit')
   })
 
-  test(`${name}: publishes that come at once do not exceed maxListings`, async (t) => {
+  test(`${name}: concurrent publishes do not exceed maxListings`, async (t) => {
     const { store } = await open(t)
     const all = Array.from({ length: 30 }, (_, n) => store.publish(publishOf(`L${n}`, { maxListings: 7 })))
     const outcomes = (await Promise.all(all)).map(({ outcome }) => outcome)
@@ -166,7 +166,7 @@ export function publishingContract(name: string, open: OpenStore): void {
     t.is((await Picture.of(store)).listings.size, 7)
   })
 
-  test(`${name}: a command for another state of the listing finds it changed, and changes nothing`, async (t) => {
+  test(`${name}: another expected version answers changed and changes nothing`, async (t) => {
     const { store } = await open(t)
     const CHANGED = { outcome: 'changed' } as const
     t.deepEqual(await store.publish(publishOf('L', { expected: 1 })), CHANGED)
@@ -186,7 +186,7 @@ export function publishingContract(name: string, open: OpenStore): void {
     t.is((await store.update(updateOf('L'))).outcome, 'updated', 'any state')
   })
 
-  test(`${name}: nobody publishes, updates or removes another publisher's listing, and a refusal changes nothing`, async (t) => {
+  test(`${name}: another publisher's listing cannot be published, updated or removed`, async (t) => {
     const { store } = await open(t)
     await published(store, publishOf('L', { storefrontUrl: 'https://a.example' }))
     const before = await loaded(store)
@@ -199,7 +199,7 @@ export function publishingContract(name: string, open: OpenStore): void {
     t.deepEqual(await loaded(store), before)
   })
 
-  test(`${name}: of many who publish one new listing at once, one becomes its owner`, async (t) => {
+  test(`${name}: concurrent publishes of one new listing give it one owner`, async (t) => {
     const { store } = await open(t)
     const claims = Array.from({ length: 20 }, (_, n) => ({ scheme: 'eip191', identifier: `0x${n}` }))
     const outcomes = await Promise.all(claims.map((identity) => store.publish(publishOf('L', { identity }))))
@@ -207,7 +207,7 @@ export function publishingContract(name: string, open: OpenStore): void {
     t.is((await Picture.of(store)).publishers.size, 1)
   })
 
-  test(`${name}: an update changes status or oracle alone, and always moves updated_at`, async (t) => {
+  test(`${name}: an update changes only status or oracle, and always updated_at`, async (t) => {
     const { store } = await open(t)
     const fields = { offerResource: '{"gpu":"H100"}', oracleAddress: '"0x1"' }
     const first = await published(store, publishOf('L', { fields }))
@@ -224,7 +224,7 @@ export function publishingContract(name: string, open: OpenStore): void {
     t.deepEqual((await Picture.of(store)).listings.get('L'), expected)
   })
 
-  test(`${name}: a removed listing is gone, its publisher stays, and its id is free for anybody`, async (t) => {
+  test(`${name}: removing a listing keeps its publisher and frees its id`, async (t) => {
     const { store } = await open(t)
     const first = await published(store, publishOf('L'))
     t.deepEqual(await store.remove(removeOf('L')), { outcome: 'removed' })
@@ -236,7 +236,7 @@ export function publishingContract(name: string, open: OpenStore): void {
     t.true(second.createdAt > first.createdAt)
   })
 
-  test(`${name}: a listing that is not there cannot be updated or removed`, async (t) => {
+  test(`${name}: an unknown listing cannot be updated or removed`, async (t) => {
     const { store } = await open(t)
     t.deepEqual(await store.update(updateOf('L', { status: 'closed' })), { outcome: 'not_found' })
     t.deepEqual(await store.remove(removeOf('L')), { outcome: 'not_found' })

@@ -4,7 +4,7 @@ import { BOB, freshUse, loaded, type OpenStore, published, publishOf, removeOf, 
 
 /** The replay guard: what a signature is good for a second time. */
 export function replayContract(name: string, open: OpenStore): void {
-  test(`${name}: the very same publish again is answered as the first time while the listing is unchanged`, async (t) => {
+  test(`${name}: a repeated publish gets its first answer while the listing is unchanged`, async (t) => {
     const { store } = await open(t)
     const command = publishOf('L', {
       fields: { offerResource: '{"v":1}' },
@@ -17,7 +17,7 @@ export function replayContract(name: string, open: OpenStore): void {
     t.deepEqual(await loaded(store), before)
   })
 
-  test(`${name}: a publish repeated after its listing has changed, gone or come to another publisher is refused`, async (t) => {
+  test(`${name}: a repeated publish is refused once its listing has changed or gone`, async (t) => {
     const { store } = await open(t)
     const command = publishOf('L')
     await published(store, command)
@@ -34,7 +34,7 @@ export function replayContract(name: string, open: OpenStore): void {
     await refused('of another publisher')
   })
 
-  test(`${name}: a publish signature with another body for its listing is refused and changes nothing`, async (t) => {
+  test(`${name}: a publish signature with another body is refused and changes nothing`, async (t) => {
     const { store } = await open(t)
     const command = publishOf('L')
     await published(store, command)
@@ -53,7 +53,7 @@ export function replayContract(name: string, open: OpenStore): void {
     t.is((await Picture.of(store)).listings.size, 3)
   })
 
-  test(`${name}: a publish signature brings the storefront URL of its first use or none`, async (t) => {
+  test(`${name}: a publish signature is bound to the storefront URL of its first use`, async (t) => {
     const { store } = await open(t)
     const with_ = (signature: string, listingId: string, storefrontUrl: string | null) =>
       store.publish(publishOf(listingId, { storefrontUrl, use: freshUse({ signature }) }))
@@ -73,7 +73,7 @@ export function replayContract(name: string, open: OpenStore): void {
     t.is(publisher?.storefrontUrl, 'https://a.example')
   })
 
-  test(`${name}: an update repeated is answered as the first time until the listing changes, another body is refused`, async (t) => {
+  test(`${name}: a repeated update gets its first answer until the listing changes`, async (t) => {
     const { store } = await open(t)
     await published(store, publishOf('L'))
     const close = updateOf('L', { status: 'closed' })
@@ -87,7 +87,7 @@ export function replayContract(name: string, open: OpenStore): void {
     t.deepEqual(await store.update(close), SIGNATURE_REUSED)
   })
 
-  test(`${name}: a used delete signature is answered while the listing is away, and refused once it is back`, async (t) => {
+  test(`${name}: a repeated delete succeeds until the listing is published again`, async (t) => {
     const { store } = await open(t)
     await published(store, publishOf('L'))
     const command = removeOf('L')
@@ -101,7 +101,7 @@ export function replayContract(name: string, open: OpenStore): void {
     t.deepEqual(await loaded(store), before)
   })
 
-  test(`${name}: a repeat comes before not_found, not_found and not_owner before a reused signature`, async (t) => {
+  test(`${name}: repeats answer before not_found and not_owner, and these before reuse`, async (t) => {
     const { store } = await open(t)
     await published(store, publishOf('L'))
     const close = updateOf('L', { status: 'closed' })
@@ -129,7 +129,7 @@ export function replayContract(name: string, open: OpenStore): void {
     t.deepEqual([...(await Picture.of(store)).listings.keys()], ['L'])
   })
 
-  test(`${name}: uses of one signature for different operations do not meet`, async (t) => {
+  test(`${name}: uses of one signature for different operations are independent`, async (t) => {
     const { store } = await open(t)
     const use = freshUse()
     t.is((await store.publish(publishOf('L', { use }))).outcome, 'published')
@@ -137,7 +137,7 @@ export function replayContract(name: string, open: OpenStore): void {
     t.is((await store.remove(removeOf('L', { use }))).outcome, 'removed')
   })
 
-  test(`${name}: the store knows the uses of a signature by operation and listing`, async (t) => {
+  test(`${name}: hasUse finds a use by signature, operation and listing`, async (t) => {
     const { store } = await open(t)
     const command = publishOf('L')
     const { signature } = command.use
@@ -150,7 +150,7 @@ export function replayContract(name: string, open: OpenStore): void {
     t.false(await store.hasUse({ ...key, signature: 'another' }))
   })
 
-  test(`${name}: a use is forgotten when its signature has expired by the clock that accepts signatures`, async (t) => {
+  test(`${name}: a use is forgotten when the accepting clock passes its expiry`, async (t) => {
     const { store } = await open(t)
     const [early, late] = [signedAt(100), signedAt(200)]
     await published(store, publishOf('L', { use: freshUse({ ...early, now: 100 }) }))
@@ -166,7 +166,7 @@ export function replayContract(name: string, open: OpenStore): void {
     t.deepEqual(await known(), [false, false])
   })
 
-  test(`${name}: a forgotten use stays used, wherever the clock is set`, async (t) => {
+  test(`${name}: a forgotten use is still refused after the clock is set back`, async (t) => {
     const { store } = await open(t)
     const use = freshUse({ expiresAt: 200, now: 100 })
     const command = publishOf('L', { use })

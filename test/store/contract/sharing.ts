@@ -4,7 +4,7 @@ import { BOB, keyNamed, loaded, type OpenStore, published, publishOf, removeOf, 
 
 /** Two stores on the same data, at once or one after the other. */
 export function sharingContract(name: string, open: OpenStore): void {
-  test(`${name}: what was acknowledged is there when the store is opened again`, async (t) => {
+  test(`${name}: reopening the store loads every acknowledged mutation`, async (t) => {
     const { store, another } = await open(t)
     const publish = publishOf('L', { storefrontUrl: 'https://a.example' })
     const remove = removeOf('M')
@@ -57,7 +57,7 @@ export function sharingContract(name: string, open: OpenStore): void {
     stop()
   })
 
-  test(`${name}: writers on two open stores do not get in each other's way`, async (t) => {
+  test(`${name}: concurrent writers on two open stores all succeed`, async (t) => {
     const { store, another } = await open(t)
     const other = await another()
     const receipts = await Promise.all(
