@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../src/config.ts'
 import { createContext } from '../src/context.ts'
-import { renderMarkdown } from '../src/http/docs/markdown.ts'
+import { renderMarkdown } from '../src/http/docs/render.ts'
 import { describeRoutes } from '../src/http/docs/routes.ts'
 
 /** Run by `npm run docs`: writes `docs/api.md` from the route table of a gateway with a Registry and an upstream. */

@@ -3,7 +3,7 @@ import { version } from '../../config/version.ts'
 import { lazy } from '../lazy.ts'
 import type { Route } from '../route.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi.ts'
-import { DOCS_POLICY, renderDocsPage } from './page.ts'
+import { DOCS_POLICY, renderHtml } from './render.ts'
 
 /** Paths of the deployed protocol, with the same page as `/docs`. */
 const OTHER_PATHS = ['/docs/oauth2-redirect', '/redoc']
@@ -11,7 +11,7 @@ const OTHER_PATHS = ['/docs/oauth2-redirect', '/redoc']
 export function docsRoutes(routes: readonly Route[]): Route[] {
   const document = lazy((): OpenApiDocument => describeRoutes([...routes, openApi, docs]))
   const json = lazy(() => JSON.stringify(document()))
-  const html = lazy(() => renderDocsPage(document()))
+  const html = lazy(() => renderHtml(document()))
   const openApi: Route = {
     method: 'GET',
     path: '/openapi.json',
