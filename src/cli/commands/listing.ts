@@ -5,11 +5,11 @@ import {
   type CommandDefinition,
   JSON_OPTION,
 } from '../command.ts'
-import { EXIT, type ExitCode } from '../exit-codes.ts'
+import type { ExitCode } from '../exit-codes.ts'
 import { isHumanOutput, listingSheet, type OutputOptions } from '../output/print-listings.ts'
-import { exitCodeOfReports } from '../output/source-reports.ts'
-import { escapeForTerminal, print, printStatus } from '../output/terminal.ts'
-import { findAndReport } from '../registries/query-registries.ts'
+import { reportLookup } from '../output/source-reports.ts'
+import { escapeForTerminal, print } from '../output/terminal.ts'
+import { findInRegistries } from '../registries/query-registries.ts'
 import { type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
 type ListingOptions = RegistryOptions & OutputOptions
@@ -29,21 +29,11 @@ async function listing(
   [id = '']: readonly string[],
 ): Promise<ExitCode> {
   const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
-  const { row, reports } = await findAndReport(
-    terminal,
-    await openClient(),
-    registries,
-    id,
-    discoveryTimeoutMs,
-  )
-  const exitCode = exitCodeOfReports(reports)
-  if (row !== null) {
-    if (isHumanOutput(terminal, options)) {
-      await print(terminal, `${listingSheet(row).join('\n')}\n`)
-    } else await print(terminal, `${escapeForTerminal(terminal, row)}\n`)
-    return exitCode
-  }
-  if (exitCode !== EXIT.ok) return exitCode
-  printStatus(terminal, `Listing '${id}' not found in any of ${registries.length} registries.`)
-  return EXIT.failure
+  const client = await openClient()
+  const lookup = await findInRegistries(client, registries, id, discoveryTimeoutMs)
+  const { found, exitCode } = reportLookup(terminal, id, lookup)
+  if (found === null) return exitCode
+  if (isHumanOutput(terminal, options)) await print(terminal, `${listingSheet(found.row).join('\n')}\n`)
+  else await print(terminal, `${escapeForTerminal(terminal, found.row)}\n`)
+  return exitCode
 }

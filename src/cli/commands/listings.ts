@@ -1,9 +1,5 @@
 import { Option } from 'commander'
 import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../../domain/listing.ts'
-import { SourceError } from '../../domain/source-error.ts'
-import { EntrepotError } from '../../errors.ts'
-import type { MergedPage } from '../../gateway/pages.ts'
-import type { SourceReport } from '../../wire/source.ts'
 import {
   addDiscovery,
   addRegistries,
@@ -17,11 +13,9 @@ import { type ExitCode, usageError } from '../exit-codes.ts'
 import { type OutputOptions, printListings } from '../output/print-listings.ts'
 import { startProgress } from '../output/progress.ts'
 import { exitCodeOfReports, printSourceReports } from '../output/source-reports.ts'
-import type { Terminal } from '../output/terminal.ts'
 import { applyPolicy, type PolicyOptions } from '../policy/apply-policy.ts'
 import { type Deadlines, queryRegistries, type RegistryQuery } from '../registries/query-registries.ts'
-import type { RegistryClient } from '../registries/registry-client.ts'
-import { type RegistryOptions, type Selection, selectRegistries } from '../registries/select-registries.ts'
+import { type Registry, type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
 type ListingsOptions = RegistryOptions &
   OutputOptions &
@@ -75,17 +69,28 @@ async function listings(
   { terminal, openClient }: CommandContext,
   options: ListingsOptions,
 ): Promise<ExitCode> {
-  const question = readQuestion(options)
-  const selection = selectRegistries(terminal, options)
-  const { answer, reports } = await query(terminal, await openClient(), selection, question, options)
-  if (answer !== null) {
-    const items = await applyPolicy(terminal, answer.items, options)
-    await printListings(terminal, items, options)
-  }
+  const query = readQuery(options)
+  const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
+  const client = await openClient()
+  const progress = startProgress(
+    terminal,
+    registries.map(({ url }) => url),
+  )
+  const onSettled = ({ url }: Registry, isAnswer: boolean): void => progress.settle(url, isAnswer ? '✓' : '✗')
+  const { answer, reports, faults } = await queryRegistries(
+    client,
+    registries,
+    query,
+    deadlines(discoveryTimeoutMs, options),
+    { onSettled },
+  ).finally(() => progress.stop())
+  printSourceReports(terminal, reports, faults)
+  if (answer !== null)
+    await printListings(terminal, await applyPolicy(terminal, answer.items, options), options)
   return exitCodeOfReports(reports)
 }
 
-function readQuestion(options: ListingsOptions): RegistryQuery {
+function readQuery(options: ListingsOptions): RegistryQuery {
   const filters = (options.filter ?? []).map(readFilter)
   const named = new Map(filters)
   for (const name of ['limit', 'offset'])
@@ -117,46 +122,8 @@ function readStatus(status: string): ListingStatus | null {
   throw usageError(`--status must be one of ${LISTING_STATUSES.join(', ')} or all, not '${status}'`)
 }
 
-async function query(
-  terminal: Terminal,
-  client: RegistryClient,
-  { registries, discoveryTimeoutMs }: Selection,
-  question: RegistryQuery,
-  options: ListingsOptions,
-): Promise<{ answer: MergedPage | null; reports: readonly SourceReport[] }> {
-  const faults = new Map<string, SourceError>()
-  const progress = startProgress(
-    terminal,
-    registries.map(({ url }) => url),
-  )
-  try {
-    const answer = await queryRegistries(
-      client,
-      registries,
-      question,
-      deadlines(discoveryTimeoutMs, options),
-      ({ url }, outcome) => {
-        if (outcome instanceof SourceError) faults.set(url, outcome)
-        progress.settle(url, outcome instanceof SourceError ? '✗' : '✓')
-      },
-    )
-    progress.stop()
-    printSourceReports(terminal, answer.sources, faults)
-    return { answer, reports: answer.sources }
-  } catch (error) {
-    progress.stop()
-    const reports = reportsOf(error)
-    if (reports === null) throw error
-    printSourceReports(terminal, reports, faults)
-    return { answer: null, reports }
-  }
-}
-
 function deadlines(discoveryTimeoutMs: number, { all = false, deadline }: ListingsOptions): Deadlines {
   const seconds = deadline ?? (all ? OVERALL_SECONDS_FOR_ALL : OVERALL_SECONDS)
   const overallMs = deadline === undefined ? Math.max(seconds * 1000, discoveryTimeoutMs) : seconds * 1000
   return { registryMs: all ? overallMs : Math.min(discoveryTimeoutMs, overallMs), overallMs }
 }
-
-const reportsOf = (error: unknown): readonly SourceReport[] | null =>
-  error instanceof EntrepotError && Array.isArray(error.members.sources) ? error.members.sources : null

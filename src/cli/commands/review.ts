@@ -1,13 +1,13 @@
 import { SourceError } from '../../domain/source-error.ts'
-import { textAt } from '../../json/value.ts'
+import { type JsonObject, textAt } from '../../json/value.ts'
 import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
 import { NO_STOREFRONT_ANSWER, type StorefrontView } from '../../presentation/observation.ts'
 import { addDiscovery, addRegistries, type CommandContext, type CommandDefinition } from '../command.ts'
 import { CliError, EXIT, type ExitCode } from '../exit-codes.ts'
 import { parseListingJson } from '../listing-json.ts'
-import { exitCodeOfReports } from '../output/source-reports.ts'
+import { reportLookup } from '../output/source-reports.ts'
 import { printJson, printStatus, type Terminal } from '../output/terminal.ts'
-import { findAndReport } from '../registries/query-registries.ts'
+import { findInRegistries } from '../registries/query-registries.ts'
 import { describeErrorResponse, type RegistryClient, readJsonObject } from '../registries/registry-client.ts'
 import { type Registry, type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
@@ -22,14 +22,12 @@ async function review(
   options: RegistryOptions,
   [id = '']: readonly string[],
 ): Promise<ExitCode> {
-  const client = await openClient()
   const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
-  const { row, registry, reports } = await findAndReport(terminal, client, registries, id, discoveryTimeoutMs)
-  const exitCode = exitCodeOfReports(reports)
-  if (row === null || registry === null) {
-    if (exitCode !== EXIT.ok) return exitCode
-    throw new CliError(EXIT.failure, `Listing '${id}' not found in any of ${registries.length} registries.`)
-  }
+  const client = await openClient()
+  const lookup = await findInRegistries(client, registries, id, discoveryTimeoutMs)
+  const { found, exitCode } = reportLookup(terminal, id, lookup)
+  if (found === null) return exitCode
+  const { row, registry } = found
   const listing = parseListingJson(row)
   const storefront = textAt(listing, 'storefront_url')
   const view = await visit(terminal, client, { storefront, id, registry, timeoutMs: discoveryTimeoutMs })
@@ -52,36 +50,28 @@ async function visit(
   client: RegistryClient,
   { storefront, id, registry, timeoutMs }: Visit,
 ): Promise<StorefrontView> {
+  const warn = (url: string, problem: string): void =>
+    printStatus(terminal, `[storefront] ${url}: ${problem}; its steps stay not-started`)
   const base = URL.parse(storefront ?? '')
   if (base === null || !['http:', 'https:'].includes(base.protocol)) {
-    printStatus(
-      terminal,
-      `[storefront] ${storefront ?? 'none named'}: not an http URL; the steps it would fill are not-started`,
-    )
+    warn(storefront ?? 'none named', 'not an http URL')
     return NO_STOREFRONT_ANSWER
   }
-  const root = `${base.origin}${base.pathname.replace(/\/+$/, '')}/api/v1`
-  const look = async (path: string) => {
+  const get = async (path: string): Promise<JsonObject | null> => {
+    const url = `${base.origin}${base.pathname.replace(/\/+$/, '')}/api/v1${path}`
     try {
-      const url = `${root}${path}`
-      const reply = await client.send({ method: 'GET', url, key: null, timeoutMs, referredBy: registry })
-      if (reply.status === 200) return readJsonObject(reply)
-      printStatus(
-        terminal,
-        `[storefront] ${root}${path}: ${describeErrorResponse(reply)}; the steps it would fill are not-started`,
-      )
+      const response = await client.send({ method: 'GET', url, key: null, timeoutMs, referredBy: registry })
+      if (response.status === 200) return readJsonObject(response)
+      warn(url, describeErrorResponse(response))
     } catch (cause) {
       if (!(cause instanceof SourceError)) throw cause
-      printStatus(
-        terminal,
-        `[storefront] ${root}${path}: ${cause.reason}; the steps it would fill are not-started`,
-      )
+      warn(url, cause.reason)
     }
     return null
   }
   const [status, listing] = await Promise.all([
-    look('/system/status'),
-    look(`/listings/${encodeURIComponent(id)}`),
+    get('/system/status'),
+    get(`/listings/${encodeURIComponent(id)}`),
   ])
   return { status, listing }
 }

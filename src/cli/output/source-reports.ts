@@ -2,6 +2,7 @@ import type { SourceError } from '../../domain/source-error.ts'
 import { describeMissing, hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceReport } from '../../wire/source.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
+import type { Answered, FoundInRegistry } from '../registries/query-registries.ts'
 import { printStatus, type Terminal } from './terminal.ts'
 
 /** `faults` by the Registry's URL. */
@@ -16,6 +17,30 @@ export function printSourceReports(
     printStatus(terminal, `[registry] ${outcome}`)
   }
 }
+
+/** Prints how the Registries answered, warnings included. Without a listing, `exitCode` is not 0. */
+export function reportLookup(
+  terminal: Terminal,
+  id: string,
+  { answer, reports, faults }: Answered<FoundInRegistry | null>,
+): { found: FoundInRegistry | null; exitCode: ExitCode } {
+  printSourceReports(terminal, reports, faults)
+  const exitCode = exitCodeOfReports(reports)
+  if (answer !== null) {
+    for (const warning of warningsOf(answer)) printStatus(terminal, `Warning: ${warning}`)
+    return { found: answer, exitCode }
+  }
+  if (exitCode !== EXIT.ok) return { found: null, exitCode }
+  printStatus(terminal, `Listing '${id}' not found in any of ${reports.length} registries.`)
+  return { found: null, exitCode: EXIT.failure }
+}
+
+const warningsOf = ({ complete, disputed }: FoundInRegistry): string[] => [
+  ...(complete ? [] : ['a Registry that may have a better copy of this listing did not answer.']),
+  ...disputed.map(
+    (name) => `${name} has this publisher at another storefront. Check the storefront before you pay.`,
+  ),
+]
 
 export function exitCodeOfReports(reports: readonly SourceReport[]): ExitCode {
   const codes = reports.map(({ state, reason }) =>

@@ -25,39 +25,26 @@ export const discoverRegistries = (
   registryMs: number,
   cursors: Cursors = new Cursors(randomBytes(16).toString('hex'), () => Date.now() / 1000),
 ): Discovery => ({
-  search: async ({ sources: named, cursor, ...search }, signal) => {
-    const asked = named === null ? registries : named.map((name) => registryOf(registries, name))
-    const faults = new Map<string, string>()
-    const { items, total, complete, sources, nextCursor } = await queryRegistries(
+  search: async ({ sources: names, cursor, ...search }, signal) => {
+    const selected = names === null ? registries : names.map((name) => registryOf(registries, name))
+    const { answer, error, reports, faults } = await queryRegistries(
       client,
-      [...new Set(asked)],
+      [...new Set(selected)],
       { ...search, offset: 0 },
       { registryMs: Math.min(registryMs, OVERALL_MS), overallMs: OVERALL_MS },
-      ({ url }, outcome) => {
-        if (outcome instanceof SourceError) faults.set(url, outcome.message)
-      },
       { signal, cursors, cursor },
-    ).catch((cause: unknown) => {
-      throw withDetails(cause, faults)
-    })
-    return {
-      items: items.map(toListingJson),
-      total,
-      complete,
-      sources: sources.map((source) => withDetail(source, faults)),
-      nextCursor,
-    }
+    )
+    const sources = withDetails(reports, faults)
+    if (error !== null) throw withSources(error, sources)
+    const { items, total, complete, nextCursor } = answer
+    return { items: items.map(toListingJson), total, complete, sources, nextCursor }
   },
-  find: async (id, source) => {
-    const asked = source === null ? registries : [registryOf(registries, source)]
-    const { row, complete, reports, faults } = await findInRegistries(client, asked, id, registryMs)
-    const details = new Map([...faults].map(([url, { message }]) => [url, message]))
-    const sources = reports.map((report) => withDetail(report, details))
-    if (row === null && !complete)
-      throw new EntrepotError('source_incomplete', 'Not found where it could be asked for', {
-        members: { sources },
-      })
-    return { item: row, complete, sources }
+  find: async (id, name) => {
+    const selected = name === null ? registries : [registryOf(registries, name)]
+    const { answer, error, reports, faults } = await findInRegistries(client, selected, id, registryMs)
+    const sources = withDetails(reports, faults)
+    if (error !== null) throw withSources(error, sources)
+    return { item: answer?.row ?? null, complete: answer?.complete ?? true, sources }
   },
   filters: async () => {
     const known = await Promise.all(registries.map((registry) => filterSpecOf(client, registry, registryMs)))
@@ -85,11 +72,17 @@ function registryOf(registries: readonly Registry[], name: string): Registry {
   throw new EntrepotError('bad_request', `There is no source ${JSON.stringify(name)}: see list_sources`)
 }
 
-function withDetails(cause: unknown, faults: ReadonlyMap<string, string>): unknown {
-  if (!(cause instanceof EntrepotError) || !Array.isArray(cause.members.sources)) return cause
-  const sources = (cause.members.sources as SourceNote[]).map((source) => withDetail(source, faults))
-  return new EntrepotError(cause.code, cause.message, { cause, members: { sources } })
-}
+const withDetails = (
+  reports: readonly SourceNote[],
+  faults: ReadonlyMap<string, SourceError>,
+): SourceNote[] =>
+  reports.map((report) => {
+    const fault = faults.get(report.registry)
+    return fault === undefined ? report : { ...report, detail: fault.message }
+  })
+
+const withSources = (cause: EntrepotError, sources: readonly SourceNote[]): EntrepotError =>
+  new EntrepotError(cause.code, cause.message, { cause, members: { sources } })
 
 async function filterSpecOf(
   client: RegistryClient,
@@ -156,9 +149,3 @@ const namesOf = (sources: JsonValue): string[] =>
         .filter(isRegistryName)
         .slice(0, MAX_SOURCE_NAMES)
     : []
-
-/** `faults` by the Registry's URL. */
-function withDetail(source: SourceNote, faults: ReadonlyMap<string, string>): SourceNote {
-  const detail = faults.get(source.registry)
-  return detail === undefined ? source : { ...source, detail }
-}

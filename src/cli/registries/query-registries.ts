@@ -2,17 +2,15 @@ import { ANONYMOUS } from '../../domain/api-key.ts'
 import { systemClock } from '../../domain/clock.ts'
 import { raceAbort, withDeadline } from '../../domain/deadline.ts'
 import type { ListingStatus } from '../../domain/listing.ts'
-import type { NamedSource, ReadingInfo, Source } from '../../domain/reading.ts'
+import type { NamedSource, Source } from '../../domain/reading.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { UpstreamSpec } from '../../filter-spec/upstream-spec.ts'
 import type { Cursors } from '../../gateway/cursor.ts'
-import { createFindListing, type MergedLookup } from '../../gateway/find-listing.ts'
+import { createFindListing } from '../../gateway/find-listing.ts'
 import { createReadPage, type MergedPage } from '../../gateway/pages.ts'
 import type { SourceReport } from '../../wire/source.ts'
 import { type ListingJson, toListingJson } from '../listing-json.ts'
-import { printSourceReports } from '../output/source-reports.ts'
-import { printStatus, type Terminal } from '../output/terminal.ts'
 import { criteriaFor, fetchFilterSpec } from './filter-specs.ts'
 import type { RegistryClient } from './registry-client.ts'
 import type { Registry } from './select-registries.ts'
@@ -31,62 +29,144 @@ export type Deadlines = {
   overallMs: number
 }
 
-type Watcher = (registry: Registry, outcome: ReadingInfo | SourceError) => void
+/** What the Registries answered. Without an answer, `error` says why. */
+export type Answered<Answer> = ({ answer: Answer; error: null } | { answer: null; error: EntrepotError }) & {
+  reports: readonly SourceReport[]
+  /** By the Registry's URL. */
+  faults: ReadonlyMap<string, SourceError>
+}
 
 type QueryOptions = {
   signal?: AbortSignal
   /** `null`: no cursors. */
   cursors?: Cursors | null
   cursor?: string | null
+  onSettled?: (registry: Registry, isAnswer: boolean) => void
 }
 
-/** A filter that a Registry lacks is applied here. @throws EntrepotError */
-export function queryRegistries(
+/** A filter that a Registry lacks is applied here. @throws EntrepotError `bad_request` */
+export async function queryRegistries(
   client: RegistryClient,
   registries: readonly Registry[],
-  question: RegistryQuery,
-  deadlines: Deadlines,
-  watch: Watcher,
-  { signal = new AbortController().signal, cursors = null, cursor = null }: QueryOptions = {},
-): Promise<MergedPage> {
+  query: RegistryQuery,
+  { registryMs, overallMs }: Deadlines,
+  { signal = NEVER_ABORTED, cursors = null, cursor = null, onSettled = () => {} }: QueryOptions = {},
+): Promise<Answered<MergedPage>> {
   const open =
-    question.filters.length === 0
-      ? (registry: Registry) => client.source(registry, deadlines.registryMs)
-      : withFilters(client, registries, question, deadlines)
-  const sources = namedSources(registries, (registry, n) =>
-    observe(registry, withTimeout(registry, deadlines.registryMs, open(registry, n)), watch),
-  )
+    query.filters.length === 0
+      ? (registry: Registry) => client.source(registry, registryMs)
+      : withFilters(client, registries, query, registryMs)
+  const faults = new Map<string, SourceError>()
   const readPage = createReadPage({
-    sources,
-    budgetMs: deadlines.overallMs,
+    sources: namedSources(registries, registryMs, open, faults, onSettled),
+    budgetMs: overallMs,
     clock: systemClock,
     cursors,
     maxLivePrefix: Number.POSITIVE_INFINITY,
   })
-  return readPage({ ...question, criteria: [] }, cursor, { reader: ANONYMOUS, signal })
+  const request = { reader: ANONYMOUS, signal }
+  return settle(readPage({ ...query, criteria: [] }, cursor, request), faults)
 }
 
-/** Best priority first. */
+export type FoundInRegistry = {
+  row: ListingJson
+  registry: Registry
+  /** Whether every Registry that could have a better copy answered. */
+  complete: boolean
+  disputed: readonly string[]
+}
+
+/** `answer` is `null` also where no Registry has the listing. */
+export async function findInRegistries(
+  client: RegistryClient,
+  registries: readonly Registry[],
+  id: string,
+  timeoutMs: number,
+): Promise<Answered<FoundInRegistry | null>> {
+  const faults = new Map<string, SourceError>()
+  const open = (registry: Registry): Source => client.source(registry, timeoutMs)
+  const sources = namedSources(registries, timeoutMs, open, faults)
+  const findListing = createFindListing({ sources, budgetMs: timeoutMs, clock: systemClock })
+  const request = { reader: ANONYMOUS, signal: NEVER_ABORTED }
+  const settled = await settle(findListing({ ...ANY_STATUS, listingId: id }, request), faults)
+  const { answer } = settled
+  if (answer === null) return settled
+  const { merged, complete } = answer
+  if (merged === null) return { ...settled, answer: null }
+  return {
+    ...settled,
+    answer: {
+      row: toListingJson(merged),
+      registry: registries.find(({ url }) => url === merged.registry)!,
+      complete,
+      disputed: merged.disputed,
+    },
+  }
+}
+
+const NEVER_ABORTED = new AbortController().signal
+
+const ANY_STATUS = { status: null, publisher: null, criteria: [], filters: [] }
+
+/** An error with the reports of its sources is a result: each Registry failed for a reason of its own. */
+const settle = <Answer extends { sources: readonly SourceReport[] }>(
+  pending: Promise<Answer>,
+  faults: ReadonlyMap<string, SourceError>,
+): Promise<Answered<Answer>> =>
+  pending.then(
+    (answer) => ({ answer, error: null, reports: answer.sources, faults }),
+    (error: unknown) => {
+      if (!(error instanceof EntrepotError) || !Array.isArray(error.members.sources)) throw error
+      return { answer: null, error, reports: error.members.sources, faults }
+    },
+  )
+
+/** Best priority first. Failures are added to `faults`. */
 const namedSources = (
   registries: readonly Registry[],
-  read: (registry: Registry, n: number) => Source,
+  timeoutMs: number,
+  open: (registry: Registry, n: number) => Source,
+  faults: Map<string, SourceError>,
+  onSettled: (registry: Registry, isAnswer: boolean) => void = () => {},
 ): NamedSource[] =>
-  registries.map((registry, n) => ({
-    name: registry.url,
-    visibility: 'public',
-    mode: 'live',
-    priority: n,
-    read: read(registry, n),
-    // Any of them may be a gateway.
-    mayRepeat: true,
-  }))
+  registries.map((registry, n) => {
+    const source = withTimeout(registry, timeoutMs, open(registry, n))
+    return {
+      name: registry.url,
+      visibility: 'public',
+      mode: 'live',
+      priority: n,
+      // Any of them may be a gateway.
+      mayRepeat: true,
+      read: async (query, range, signal) => {
+        try {
+          const reading = await source(query, range, signal)
+          onSettled(registry, true)
+          return reading
+        } catch (error) {
+          if (error instanceof SourceError) {
+            faults.set(registry.url, error)
+            onSettled(registry, false)
+          }
+          throw error
+        }
+      },
+    }
+  })
+
+const withTimeout =
+  ({ url }: Registry, ms: number, source: Source): Source =>
+  (query, range, caller) => {
+    const late = () => new SourceError('timeout', `${url}: no answer within ${ms} ms`)
+    return withDeadline({ ms, late, caller }, (signal) => raceAbort(source(query, range, signal), signal))
+  }
 
 /** All filter specs are fetched at once. A Registry waits for another's only where it lacks a filter. */
 function withFilters(
   client: RegistryClient,
   registries: readonly Registry[],
   { filters }: RegistryQuery,
-  { registryMs }: Deadlines,
+  registryMs: number,
 ): (registry: Registry, n: number) => Source {
   const vocabularies = registries.map((registry) => fetchFilterSpec(client, registry, registryMs))
   // Reported by the source that it belongs to, perhaps later.
@@ -110,107 +190,3 @@ function withFilters(
     }
   }
 }
-
-const withTimeout =
-  ({ url }: Registry, ms: number, source: Source): Source =>
-  (query, range, caller) => {
-    const late = () => new SourceError('timeout', `${url}: no answer within ${ms} ms`)
-    return withDeadline({ ms, late, caller }, (signal) => raceAbort(source(query, range, signal), signal))
-  }
-
-const observe =
-  (registry: Registry, source: Source, watch: Watcher): Source =>
-  async (query, range, signal) => {
-    try {
-      const reading = await source(query, range, signal)
-      watch(registry, reading)
-      return reading
-    } catch (error) {
-      if (error instanceof SourceError) watch(registry, error)
-      throw error
-    }
-  }
-
-type FoundRow = {
-  row: ListingJson | null
-  registry: Registry | null
-  /** Whether every Registry that could have a better copy answered. */
-  complete: boolean
-  reports: readonly SourceReport[]
-  /** By the Registry's URL. */
-  faults: ReadonlyMap<string, SourceError>
-}
-
-export async function findAndReport(
-  terminal: Terminal,
-  client: RegistryClient,
-  registries: readonly Registry[],
-  id: string,
-  timeoutMs: number,
-): Promise<FoundRow> {
-  const found = await findInRegistries(client, registries, id, timeoutMs)
-  printSourceReports(terminal, found.reports, found.faults)
-  for (const warning of warningsOf(found)) printStatus(terminal, warning)
-  return found
-}
-
-/** The first Registry has the best priority. */
-export async function findInRegistries(
-  client: RegistryClient,
-  registries: readonly Registry[],
-  id: string,
-  timeoutMs: number,
-): Promise<FoundRow & { disputed: readonly string[] }> {
-  const faults = new Map<string, SourceError>()
-  const sources = namedSources(registries, (registry) => {
-    const source = withTimeout(registry, timeoutMs, client.source(registry, timeoutMs))
-    return (...asked) =>
-      source(...asked).catch((error: unknown) => {
-        if (error instanceof SourceError) faults.set(registry.url, error)
-        throw error
-      })
-  })
-  const findListing = createFindListing({ sources, budgetMs: timeoutMs, clock: systemClock })
-  const { signal } = new AbortController()
-  const { merged, complete, reports } = await findListing(
-    { ...ANY_STATUS, listingId: id },
-    { reader: ANONYMOUS, signal },
-  ).then(toFound, notFound)
-  return {
-    row: merged === null ? null : toListingJson(merged),
-    registry: registries.find(({ url }) => url === merged?.registry) ?? null,
-    complete,
-    disputed: merged?.disputed ?? [],
-    reports,
-    faults,
-  }
-}
-
-const ANY_STATUS = { status: null, publisher: null, criteria: [], filters: [] }
-
-type Found = Pick<MergedLookup, 'merged' | 'complete'> & { reports: readonly SourceReport[] }
-
-const toFound = ({ merged, complete, sources }: MergedLookup): Found => ({
-  merged,
-  complete,
-  reports: sources,
-})
-
-function notFound(error: unknown): Found {
-  if (!(error instanceof EntrepotError) || !Array.isArray(error.members.sources)) throw error
-  return { merged: null, complete: false, reports: error.members.sources as SourceReport[] }
-}
-
-const warningsOf = ({
-  row,
-  complete,
-  disputed,
-}: Pick<FoundRow, 'row' | 'complete'> & { disputed: readonly string[] }): string[] => [
-  ...(row !== null && !complete
-    ? ['Warning: a Registry that may have a better copy of this listing did not answer.']
-    : []),
-  ...disputed.map(
-    (name) =>
-      `Warning: ${name} has this publisher at another storefront. Check the storefront before you pay.`,
-  ),
-]
