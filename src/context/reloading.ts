@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { raceAbort, withDeadline } from '../domain/deadline.ts'
+import { raceAbort, withDeadline } from '../domain/clock.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
 import { registerReloadMetrics } from '../http/metrics/metrics.ts'

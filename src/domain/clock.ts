@@ -6,7 +6,7 @@ export type Clock = {
 }
 
 /** 24.8 days. Node fires a longer timer at once. */
-export const MAX_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: Date.now,
@@ -14,4 +14,46 @@ export const systemClock: Clock = {
     const timer = setTimeout(act, Math.min(ms, MAX_TIMER_MS)).unref()
     return () => clearTimeout(timer)
   },
+}
+
+/** The signal aborts with the caller's, or after `ms` with `late()`. `work` must heed it: see `raceAbort`. */
+export async function withDeadline<T>(
+  { ms, late, caller }: { ms: number; late: () => Error; caller: AbortSignal },
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const deadline = new AbortController()
+  const abort = (): void => deadline.abort(caller.reason)
+  if (caller.aborted) abort()
+  // Far cheaper than AbortSignal.any, and every request passes here.
+  caller.addEventListener('abort', abort)
+  const timer = setTimeout(() => deadline.abort(late()), Math.min(ms, MAX_TIMER_MS))
+  try {
+    return await work(deadline.signal)
+  } finally {
+    clearTimeout(timer)
+    caller.removeEventListener('abort', abort)
+  }
+}
+
+/** Settles as `work` does, or rejects with the signal's reason as soon as it aborts. */
+export function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return race(work, signal, (reject) => reject(signal.reason))
+}
+
+/** As `raceAbort`, but `work` has one more turn of the event loop, to fall back on older data. */
+export function raceAbortAfterTick<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return race(work, signal, (reject) => setImmediate(() => reject(signal.reason)))
+}
+
+function race<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  giveUp: (reject: (reason: unknown) => void) => unknown,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): unknown => giveUp(reject)
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
 }

@@ -36,3 +36,8 @@ export type SourceDetails = SourceStatus & {
   }
   items: { received: number; invalid: number }
 }
+
+export type SourceLog = {
+  info: (about: object, message: string) => void
+  warn: (about: object, message: string) => void
+}

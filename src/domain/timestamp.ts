@@ -82,3 +82,18 @@ function offsetMicros(zone: string): Micros {
   const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2))
   return (zone.startsWith('-') ? -minutes : minutes) * 60_000_000
 }
+
+const UNITS: readonly (readonly [name: string, seconds: number])[] = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['m', 60],
+]
+
+/** `3h`, `2d`; `-` for an unreadable time; `0s` for one in the future. */
+export function showAge(timestamp: string | null, nowMs = Date.now()): string {
+  const at = timestamp === null ? null : parseTimestamp(timestamp)
+  if (at === null) return '-'
+  const seconds = Math.max(0, Math.floor(nowMs / 1000 - at / 1_000_000))
+  const unit = UNITS.find(([, size]) => seconds >= size)
+  return unit === undefined ? `${seconds}s` : `${Math.floor(seconds / unit[1])}${unit[0]}`
+}

@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type CanonicalValue, canonicalJson } from './canonical-json.ts'
-import { definitionOf } from './definition.ts'
-import type { FilterDefinition, FilterSpec } from './filter.ts'
+import { definitionOf, type FilterDefinition, type FilterSpec } from './filter.ts'
 
 /** The listing shape must still distinguish floats from integers. */
 type EtagSource = Pick<FilterSpec, 'version' | 'schema'> & {
@@ -21,3 +19,68 @@ export const canonicalForm = ({ version, schema, listingShape, filters }: EtagSo
     listing_shape: listingShape,
     filters: filters.map(definitionOf),
   })
+
+/** A number written as a float: `1.0` is not `1` in the canonical form. Always finite. */
+export class Float {
+  readonly value: number
+
+  constructor(value: number) {
+    this.value = value
+  }
+}
+
+export type CanonicalValue =
+  | string
+  | number
+  | bigint
+  | boolean
+  | null
+  | Float
+  | readonly CanonicalValue[]
+  | { readonly [name: string]: CanonicalValue }
+
+/** The canonical JSON of docs/protocol.md#72-the-response-and-its-etag. A bare number is an integer. */
+export function canonicalJson(value: CanonicalValue): string {
+  if (typeof value === 'string') return canonicalString(value)
+  if (value instanceof Float) return canonicalFloat(value.value)
+  if (value === null || typeof value !== 'object') return String(value)
+  if (isList(value)) return `[${value.map(canonicalJson).join(',')}]`
+  const members = Object.entries(value).sort(([a], [b]) => compareCodePoints(a, b))
+  return `{${members.map(([name, member]) => `${canonicalString(name)}:${canonicalJson(member)}`).join(',')}}`
+}
+
+/** `Array.isArray` does not narrow a readonly array. */
+const isList = (value: object): value is readonly CanonicalValue[] => Array.isArray(value)
+
+/** Bytes of UTF-8 sort as code points do; JavaScript compares UTF-16 units. */
+const compareCodePoints = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+
+const SHORT_ESCAPES: Readonly<Record<string, string>> = {
+  '"': '\\"',
+  '\\': '\\\\',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+}
+
+const canonicalString = (text: string): string => `"${text.replace(/["\\]|[^ -~]/g, escapeUnit)}"`
+
+const escapeUnit = (unit: string): string =>
+  SHORT_ESCAPES[unit] ?? `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** Python's `repr`: the shortest digits that read back, with an exponent below 1e-4 and from 1e16 up. */
+function canonicalFloat(value: number): string {
+  const sign = value < 0 || Object.is(value, -0) ? '-' : ''
+  const [mantissa = '', exponentText] = Math.abs(value).toExponential().split('e')
+  const exponent = Number(exponentText)
+  const digits = mantissa.replace('.', '')
+  if (exponent < -4 || exponent >= 16) {
+    const size = String(Math.abs(exponent)).padStart(2, '0')
+    return `${sign}${mantissa}e${exponent < 0 ? '-' : '+'}${size}`
+  }
+  if (exponent < 0) return `${sign}0.${'0'.repeat(-exponent - 1)}${digits}`
+  const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, '0')
+  return `${sign}${whole}.${digits.slice(exponent + 1) || '0'}`
+}

@@ -1,17 +1,17 @@
+import type { Exclusion } from '../domain/reading.ts'
 import type { JsonValue } from '../json/value.ts'
-import type { Bound, Criterion, Scalar, Test } from './criteria.ts'
+import { type Bound, type Criterion, type Scalar, type Test, toScalar } from './criteria.ts'
 import { resolvePath } from './path.ts'
-import { toScalar } from './scalar.ts'
 
 export const matchesAll = (criteria: readonly Criterion[], document: JsonValue): boolean =>
   criteria.every((criterion) => matches(criterion, document))
 
 /** Where the field is missing, only `onMissing` decides. */
-export const matches = (criterion: Criterion, document: JsonValue): boolean =>
+const matches = (criterion: Criterion, document: JsonValue): boolean =>
   failureOf(criterion, document) === null
 
 /** `null` where the document passes. */
-export function failureOf(criterion: Criterion, document: JsonValue): 'value' | 'missing' | null {
+function failureOf(criterion: Criterion, document: JsonValue): 'value' | 'missing' | null {
   const values = resolvePath(criterion.filter.compiled, document)
   if (values.length === 0) return criterion.onMissing === 'pass' ? null : 'missing'
   return passes(criterion.test, values) ? null : 'value'
@@ -41,4 +41,28 @@ const isWithin = (low: Bound | null, high: Bound | null, value: Scalar | null): 
 function isIn(wanted: ReadonlySet<Scalar>, value: JsonValue): boolean {
   const scalar = toScalar(value)
   return scalar !== null && wanted.has(scalar)
+}
+
+export class Exclusions {
+  readonly #counts: readonly { criterion: Criterion; exclusion: Exclusion }[]
+
+  constructor(criteria: readonly Criterion[]) {
+    this.#counts = criteria.map((criterion) => ({
+      criterion,
+      exclusion: { filter: criterion.filter.name, byValue: 0, missing: 0 },
+    }))
+  }
+
+  /** A document that fails several conditions counts in each. */
+  add(document: JsonValue): void {
+    for (const { criterion, exclusion } of this.#counts) {
+      const failure = failureOf(criterion, document)
+      if (failure === 'value') exclusion.byValue++
+      if (failure === 'missing') exclusion.missing++
+    }
+  }
+
+  get list(): readonly Exclusion[] {
+    return this.#counts.map(({ exclusion }) => exclusion)
+  }
 }

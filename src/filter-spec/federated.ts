@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { UpstreamKind } from '../domain/upstream.ts'
-import { canonicalJson } from './canonical-json.ts'
-import { definitionOf } from './definition.ts'
-import type { Filter, FilterDefinition, FilterSpec } from './filter.ts'
-import { isSameFilter } from './same-filter.ts'
+import { canonicalJson } from './etag.ts'
+import {
+  definitionOf,
+  type Filter,
+  type FilterDefinition,
+  type FilterSpec,
+  isSameFilter,
+  renderFilterSpec,
+} from './filter.ts'
 import type { UpstreamSpec } from './upstream-spec.ts'
-import { renderFilterSpec } from './wire.ts'
 
 export type Declaring = { name: string; kind: UpstreamKind; priority: number; spec: UpstreamSpec }
 

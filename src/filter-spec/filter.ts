@@ -1,4 +1,4 @@
-import type { Path } from './path.ts'
+import { compilePath, type Path } from './path.ts'
 
 export const OPS = ['in', 'not_in', 'range', 'exists'] as const
 export const VALUE_TYPES = ['string', 'integer', 'number', 'boolean', 'address'] as const
@@ -30,3 +30,36 @@ export type FilterSpec = {
   /** In file order, which the etag depends on. */
   filters: ReadonlyMap<string, Filter>
 }
+
+/** Ignores name and `indexed`. */
+export const isSameFilter = (one: FilterDefinition, other: FilterDefinition): boolean =>
+  MEANING.every((key) => one[key] === other[key])
+
+const MEANING = ['path', 'op', 'value_type', 'alias_kind', 'on_missing'] as const
+
+/** In the order of `GET /filter-spec`. */
+export const definitionOf = (filter: FilterDefinition): FilterDefinition => ({
+  name: filter.name,
+  path: filter.path,
+  op: filter.op,
+  value_type: filter.value_type,
+  alias_kind: filter.alias_kind,
+  on_missing: filter.on_missing,
+  indexed: filter.indexed,
+})
+
+/** `added`: filters that only upstreams declare. */
+export const renderFilterSpec = (spec: FilterSpec, added: readonly FilterDefinition[] = []): string =>
+  JSON.stringify({
+    version: spec.version,
+    etag: spec.etag,
+    listing_shape: spec.listingShape,
+    filters: [...[...spec.filters.values()].map(definitionOf), ...added],
+    ...(spec.schema === null ? {} : { schema: { id: spec.schema.id, version: spec.schema.version } }),
+  })
+
+/** Checks only the path, unlike the loader. @throws SyntaxError that names the offending part */
+export const compileFilter = (definition: FilterDefinition): Filter => ({
+  ...definition,
+  compiled: compilePath(definition.path),
+})

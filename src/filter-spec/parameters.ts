@@ -1,10 +1,7 @@
 import { EntrepotError } from '../errors.ts'
 import type { Criterion } from './criteria.ts'
-import type { FilterSpec, OnMissing } from './filter.ts'
-import { readBoolean } from './literal.ts'
-import { parseTest } from './parse-test.ts'
-import { quote, refuse } from './refusal.ts'
-import { OVERRIDE_PREFIX } from './reserved.ts'
+import type { Filter, FilterSpec, OnMissing } from './filter.ts'
+import { parseTest, quote, readBoolean, refuse } from './parse-test.ts'
 
 /**
  * docs/protocol.md#6-filters. `pairs` are decoded, without reserved parameters. The last value of a name
@@ -43,4 +40,56 @@ function readOverrides(
     overrides.set(name, strict ? 'fail' : 'pass')
   }
   return overrides
+}
+
+/** Parameters of a Registry's `GET /listings` that are not filters. */
+export const REGISTRY_PARAMETERS: ReadonlySet<string> = new Set(['status', 'limit', 'offset', 'publisher'])
+
+export const GATEWAY_PARAMETERS: ReadonlySet<string> = new Set([
+  ...REGISTRY_PARAMETERS,
+  'require',
+  'timeout_ms',
+  'sources',
+  'explain',
+  'cursor',
+])
+
+export const OVERRIDE_PREFIX = 'strict.'
+
+export const filterNameOf = (parameter: string): string =>
+  parameter.startsWith(OVERRIDE_PREFIX) ? parameter.slice(OVERRIDE_PREFIX.length) : parameter
+
+/** As deployed: `&` alone separates, bare names have an empty value, bad UTF-8 is U+FFFD. Never throws. */
+export const decodeQuery = (queryString: string): [name: string, value: string][] => [
+  // URLSearchParams would drop a leading `?`, which belongs to the first name.
+  ...new URLSearchParams(`&${queryString}`),
+]
+
+export function unsentFilters({
+  criteria,
+  filters,
+}: {
+  criteria: readonly Criterion[]
+  filters: readonly (readonly [name: string, value: string])[]
+}): string[] {
+  if (criteria.every(({ filter }) => filters.some(([parameter]) => filterNameOf(parameter) === filter.name)))
+    return []
+  const sent = new Set(filters.map(([parameter]) => filterNameOf(parameter)))
+  return [...new Set(criteria.map(({ filter }) => filter.name))].filter((name) => !sent.has(name))
+}
+
+type Described = Pick<Filter, 'name' | 'path' | 'op' | 'alias_kind' | 'on_missing'>
+
+/** One line for people and agents: which listings a filter keeps, and how to write its value. */
+export function describeFilter({ name, path, on_missing, ...filter }: Described): string {
+  const [kept, other] = on_missing === 'pass' ? ['kept', true] : ['dropped', false]
+  return `${path} ${meaning(filter)}. Listings without it are ${kept}; ${OVERRIDE_PREFIX}${name}=${other} turns that round`
+}
+
+function meaning({ op, alias_kind }: Pick<Filter, 'op' | 'alias_kind'>): string {
+  if (op === 'in') return 'is the value, or one of in:[a,b]'
+  if (op === 'not_in') return 'is none of not_in:[a,b]'
+  if (op === 'exists') return 'is there, or is not: exists:true, exists:false'
+  if (alias_kind === null) return 'lies within range:[16,128], range:[16,) or the like'
+  return `is ${alias_kind === 'lower_bound' ? 'at least' : 'at most'} the value, or lies within range:[16,128]`
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ALIAS_KINDS, OPS, VALUE_TYPES } from './filter.ts'
+import { GATEWAY_PARAMETERS, OVERRIDE_PREFIX } from './parameters.ts'
 import { compilePath } from './path.ts'
-import { GATEWAY_PARAMETERS, OVERRIDE_PREFIX } from './reserved.ts'
 
 export const MAX_FILTERS = 256
 const MAX_NAME_CHARACTERS = 128

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { nestingDepth } from '../json/limits.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../json/value.ts'
-import { compileFilter } from './compile-filter.ts'
-import type { Filter } from './filter.ts'
+import { compileFilter, type Filter } from './filter.ts'
 import { filterEntry, MAX_FILTERS } from './spec-file.ts'
 
 export type UpstreamSpec = {

@@ -1,4 +1,4 @@
-import { isPseudonym } from '../domain/pseudonym.ts'
+import { isPseudonym } from '../domain/names.ts'
 import { EntrepotError } from '../errors.ts'
 
 const MAX_HOPS = 3

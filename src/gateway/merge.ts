@@ -1,4 +1,4 @@
-import { raceAbortAfterTick } from '../domain/deadline.ts'
+import { raceAbortAfterTick } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'

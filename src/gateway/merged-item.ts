@@ -1,8 +1,8 @@
 import { type Identity, isSameListing } from '../domain/listing-identity.ts'
-import { differ } from '../domain/listing-terms.ts'
 import type { Item, NamedSource } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
+import { isJsonObject, type JsonObject, parseJson, sameJson } from '../json/value.ts'
 import type { SourceReader } from './source-reader.ts'
 import type { Outcome } from './sources.ts'
 
@@ -192,4 +192,19 @@ export function isSameCopy(a: Item, b: Item): boolean {
 
 export function copyKey({ item, reader }: Copy): string {
   return `${reader.rank}\n${item.listingId}\n${item.publisher}\n${item.storefrontUrl}`
+}
+
+/** Whether two copies of a listing have different offers or escrows. */
+function differ(a: Item, b: Item): boolean {
+  if (Buffer.compare(a.bytes, b.bytes) === 0) return false
+  const [one, other] = [readObject(a), readObject(b)]
+  return (
+    !sameJson(one.offer_resource, other.offer_resource) ||
+    !sameJson(one.accepted_escrows, other.accepted_escrows)
+  )
+}
+
+function readObject({ bytes }: Item): JsonObject {
+  const value = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
+  return isJsonObject(value) ? value : {}
 }

@@ -1,6 +1,5 @@
 import type { Reader } from '../domain/api-key.ts'
-import type { Clock } from '../domain/clock.ts'
-import { withDeadline } from '../domain/deadline.ts'
+import { type Clock, withDeadline } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource, Range, Reading, ReadingInfo, Visibility } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'

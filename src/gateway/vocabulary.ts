@@ -1,10 +1,10 @@
 import type { Reader } from '../domain/api-key.ts'
-import { raceAbort, withDeadline } from '../domain/deadline.ts'
+import { raceAbort, withDeadline } from '../domain/clock.ts'
 import type { Visibility } from '../domain/reading.ts'
 import type { UpstreamKind } from '../domain/upstream.ts'
 import { type FederatedSpec, federate } from '../filter-spec/federated.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
-import { filterNameOf } from '../filter-spec/reserved.ts'
+import { filterNameOf } from '../filter-spec/parameters.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import { maySee } from './sources.ts'
 

@@ -1,7 +1,7 @@
 import Router, { type RouterMiddleware } from '@koa/router'
 import Koa from 'koa'
 import { EntrepotError } from '../errors.ts'
-import { decodeQuery } from '../filter-spec/query-string.ts'
+import { decodeQuery } from '../filter-spec/parameters.ts'
 import type { Logger } from '../log.ts'
 import { namesEtag } from './etag.ts'
 import { readJsonBody } from './middleware/body.ts'

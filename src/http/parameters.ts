@@ -1,12 +1,15 @@
 import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, type PageQuery } from '../domain/query.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
-import { describeFilter } from '../filter-spec/describe-filter.ts'
 import type { Filter, FilterSpec, ValueType } from '../filter-spec/filter.ts'
-import { readBoolean } from '../filter-spec/literal.ts'
-import { parseCriteria } from '../filter-spec/parameters.ts'
-import { decodeQuery } from '../filter-spec/query-string.ts'
-import { GATEWAY_PARAMETERS, REGISTRY_PARAMETERS } from '../filter-spec/reserved.ts'
+import {
+  decodeQuery,
+  describeFilter,
+  GATEWAY_PARAMETERS,
+  parseCriteria,
+  REGISTRY_PARAMETERS,
+} from '../filter-spec/parameters.ts'
+import { readBoolean } from '../filter-spec/parse-test.ts'
 import { invalid } from '../registry/errors.ts'
 import type { IntegerParameter, RouteParameter } from './route.ts'
 

@@ -10,9 +10,9 @@ import {
 } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
-import { Exclusions } from '../filter-spec/exclusions.ts'
+import { Exclusions } from '../filter-spec/evaluate.ts'
 import type { Filter } from '../filter-spec/filter.ts'
-import { pathKey } from '../filter-spec/path-key.ts'
+import { pathKey } from '../filter-spec/path.ts'
 import { parseJson } from '../json/value.ts'
 import { rowConditions } from './row-conditions.ts'
 

@@ -1,5 +1,4 @@
-import type { Scalar } from '../filter-spec/criteria.ts'
-import { toScalar } from '../filter-spec/scalar.ts'
+import { type Scalar, toScalar } from '../filter-spec/criteria.ts'
 import { parseJson } from '../json/value.ts'
 
 const ZERO = 0x30

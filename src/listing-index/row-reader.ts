@@ -1,4 +1,4 @@
-import { toScalar } from '../filter-spec/scalar.ts'
+import { toScalar } from '../filter-spec/criteria.ts'
 import { parseJson } from '../json/value.ts'
 import { FoundValues } from './found-values.ts'
 import { type PathTree, walkPaths } from './path-tree.ts'

@@ -1,6 +1,5 @@
 import type { Filter } from '../filter-spec/filter.ts'
-import type { Path } from '../filter-spec/path.ts'
-import { pathKey } from '../filter-spec/path-key.ts'
+import { type Path, pathKey } from '../filter-spec/path.ts'
 import { type PathTree, pathTree } from './path-tree.ts'
 
 /** The distinct paths of an index's filters, one per column. */

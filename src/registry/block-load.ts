@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { extname } from 'node:path'
-import { type PackedListings, unpackListings } from '../domain/packed-listings.ts'
+import { type PackedListings, unpackListings } from '../domain/listing.ts'
 import type { BlockParts } from '../listing-index/block.ts'
 import { buffersIn } from './buffers-in.ts'
 import type { Projection } from './projection.ts'

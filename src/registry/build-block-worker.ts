@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads'
-import type { PackedListings } from '../domain/packed-listings.ts'
+import type { PackedListings } from '../domain/listing.ts'
 import { buffersIn } from './buffers-in.ts'
 import { type BlockSetting, buildBlock } from './build-block.ts'
 import { serveTasks } from './worker-task.ts'

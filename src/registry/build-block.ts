@@ -1,4 +1,4 @@
-import type { PackedListings } from '../domain/packed-listings.ts'
+import type { PackedListings } from '../domain/listing.ts'
 import type { BlockParts } from '../listing-index/block.ts'
 import { BlockBuilder, type BlockPlan } from '../listing-index/block-builder.ts'
 import { PackedRows } from './packed-rows.ts'

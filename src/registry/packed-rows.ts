@@ -1,5 +1,11 @@
-import { LISTING_STATUSES, type ListingStatus, ROW } from '../domain/listing.ts'
-import { FIELD_END, LISTING_END, type PackedListings } from '../domain/packed-listings.ts'
+import {
+  FIELD_END,
+  LISTING_END,
+  LISTING_STATUSES,
+  type ListingStatus,
+  type PackedListings,
+  ROW,
+} from '../domain/listing.ts'
 import { formatTimestamp } from '../domain/timestamp.ts'
 import type { IndexEntry } from '../listing-index/listing-index.ts'
 

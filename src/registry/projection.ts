@@ -1,6 +1,5 @@
 import type { ApiKey } from '../domain/api-key.ts'
-import { type ListingRecord, rowHead } from '../domain/listing.ts'
-import type { Publisher } from '../domain/publisher.ts'
+import { type ListingRecord, type Publisher, rowHead } from '../domain/listing.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { JsonScanner } from '../json/scanner.ts'
 import { type IndexRow, ListingIndex } from '../listing-index/listing-index.ts'

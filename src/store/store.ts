@@ -1,7 +1,12 @@
 import type { ApiKey, KeyScope } from '../domain/api-key.ts'
-import type { ListingFields, ListingRecord, ListingStatus, PublishReceipt } from '../domain/listing.ts'
-import type { PackedListings } from '../domain/packed-listings.ts'
-import type { Publisher } from '../domain/publisher.ts'
+import type {
+  ListingFields,
+  ListingRecord,
+  ListingStatus,
+  PackedListings,
+  Publisher,
+  PublishReceipt,
+} from '../domain/listing.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 

@@ -1,9 +1,9 @@
-import { raceAbort } from '../domain/deadline.ts'
+import { raceAbort } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { Source } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
-import { filterNameOf } from '../filter-spec/reserved.ts'
-import { isSameFilter } from '../filter-spec/same-filter.ts'
+import { isSameFilter } from '../filter-spec/filter.ts'
+import { filterNameOf } from '../filter-spec/parameters.ts'
 import type { KnownSpec, UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 
 type PushdownOptions = {

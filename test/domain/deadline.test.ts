@@ -1,5 +1,5 @@
 import test from 'ava'
-import { raceAbort, raceAbortAfterTick, withDeadline } from '../../src/domain/deadline.ts'
+import { raceAbort, raceAbortAfterTick, withDeadline } from '../../src/domain/clock.ts'
 
 const never = new Promise<never>(() => {})
 

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import test from 'ava'
-import { canonicalJson, Float } from '../../src/filter-spec/canonical-json.ts'
-import { canonicalForm } from '../../src/filter-spec/etag.ts'
+import { canonicalForm, canonicalJson, Float } from '../../src/filter-spec/etag.ts'
 import type { FilterDefinition } from '../../src/filter-spec/filter.ts'
 import { parseFilterSpec } from '../../src/filter-spec/load.ts'
 

@@ -1,10 +1,9 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { type Declaring, federate } from '../../src/filter-spec/federated.ts'
-import type { Filter, FilterSpec } from '../../src/filter-spec/filter.ts'
+import { type Filter, type FilterSpec, renderFilterSpec } from '../../src/filter-spec/filter.ts'
 import { parseFilterSpec } from '../../src/filter-spec/load.ts'
 import { readUpstreamSpec } from '../../src/filter-spec/upstream-spec.ts'
-import { renderFilterSpec } from '../../src/filter-spec/wire.ts'
 import { filterOf, specBody } from '../helpers/specs.ts'
 
 const own: FilterSpec = parseFilterSpec(

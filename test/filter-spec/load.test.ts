@@ -1,8 +1,8 @@
 import test from 'ava'
 import { ConfigError } from '../../src/errors.ts'
+import { renderFilterSpec } from '../../src/filter-spec/filter.ts'
 import { compileListingShape } from '../../src/filter-spec/listing-shape.ts'
 import { parseFilterSpec, readFilterSpec } from '../../src/filter-spec/load.ts'
-import { renderFilterSpec } from '../../src/filter-spec/wire.ts'
 
 const filter = 'name: f, path: $.f, op: in, value_type: string'
 const head = 'version: 1\nlisting_shape: {}\n'

@@ -1,11 +1,9 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { EntrepotError } from '../../src/errors.ts'
-import { compileFilter } from '../../src/filter-spec/compile-filter.ts'
 import { matchesAll } from '../../src/filter-spec/evaluate.ts'
-import { type FilterDefinition, OPS, VALUE_TYPES } from '../../src/filter-spec/filter.ts'
-import { parseCriteria } from '../../src/filter-spec/parameters.ts'
-import { decodeQuery } from '../../src/filter-spec/query-string.ts'
+import { compileFilter, type FilterDefinition, OPS, VALUE_TYPES } from '../../src/filter-spec/filter.ts'
+import { decodeQuery, parseCriteria } from '../../src/filter-spec/parameters.ts'
 import type { JsonValue } from '../../src/json/value.ts'
 
 const define = (

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { canonicalJson } from '../../src/filter-spec/canonical-json.ts'
+import { canonicalJson } from '../../src/filter-spec/etag.ts'
 import { readYaml } from '../../src/filter-spec/yaml-document.ts'
 
 /** Plain scalars and what PyYAML 6.0.3's `safe_load` makes of them, as Python dumps it. */

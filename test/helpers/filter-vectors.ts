@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { compileFilter } from '../../src/filter-spec/compile-filter.ts'
-import type { Filter, FilterDefinition, FilterSpec } from '../../src/filter-spec/filter.ts'
-import { decodeQuery } from '../../src/filter-spec/query-string.ts'
+import {
+  compileFilter,
+  type Filter,
+  type FilterDefinition,
+  type FilterSpec,
+} from '../../src/filter-spec/filter.ts'
+import { decodeQuery } from '../../src/filter-spec/parameters.ts'
 import { type JsonValue, parseJson } from '../../src/json/value.ts'
 
 /** One executed case of the deployed protocol, ready to be put to an evaluator of ours. */

@@ -1,5 +1,10 @@
-import type { ListingRecord } from '../../src/domain/listing.ts'
-import { FIELD_END, fieldsOf, LISTING_END, type PackedListings } from '../../src/domain/packed-listings.ts'
+import {
+  FIELD_END,
+  fieldsOf,
+  LISTING_END,
+  type ListingRecord,
+  type PackedListings,
+} from '../../src/domain/listing.ts'
 
 /** Listings as a store hands them over, in memory of their own. */
 export function packed(records: readonly ListingRecord[]): PackedListings {

@@ -1,6 +1,9 @@
-import { compileFilter } from '../../src/filter-spec/compile-filter.ts'
-import { definitionOf } from '../../src/filter-spec/definition.ts'
-import type { Filter, FilterDefinition } from '../../src/filter-spec/filter.ts'
+import {
+  compileFilter,
+  definitionOf,
+  type Filter,
+  type FilterDefinition,
+} from '../../src/filter-spec/filter.ts'
 
 /** A filter of a member of the offer, by its own name unless said otherwise. */
 export const filterOf = (name: string, definition: Partial<FilterDefinition> = {}): Filter =>

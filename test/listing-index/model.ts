@@ -1,10 +1,14 @@
 import fc from 'fast-check'
 import { LISTING_STATUSES } from '../../src/domain/listing.ts'
-import { compileFilter } from '../../src/filter-spec/compile-filter.ts'
-import type { Bound, Criterion, Scalar, Test } from '../../src/filter-spec/criteria.ts'
+import {
+  type Bound,
+  type Criterion,
+  type Scalar,
+  type Test,
+  toScalar,
+} from '../../src/filter-spec/criteria.ts'
 import { matchesAll } from '../../src/filter-spec/evaluate.ts'
-import type { Filter } from '../../src/filter-spec/filter.ts'
-import { toScalar } from '../../src/filter-spec/scalar.ts'
+import { compileFilter, type Filter } from '../../src/filter-spec/filter.ts'
 import { parseJson } from '../../src/json/value.ts'
 import type { IndexConditions, IndexEntry, ListingIndex } from '../../src/listing-index/listing-index.ts'
 

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
+import { toScalar } from '../../src/filter-spec/criteria.ts'
 import { compilePath, resolvePath } from '../../src/filter-spec/path.ts'
-import { toScalar } from '../../src/filter-spec/scalar.ts'
 import { parseJson } from '../../src/json/value.ts'
 import { pathTree } from '../../src/listing-index/path-tree.ts'
 import { RowReader } from '../../src/listing-index/row-reader.ts'

@@ -1,8 +1,8 @@
 import test from 'ava'
 import fc from 'fast-check'
+import { renderFilterSpec } from '../../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../../src/filter-spec/load.ts'
 import { parseTest } from '../../src/filter-spec/parse-test.ts'
-import { renderFilterSpec } from '../../src/filter-spec/wire.ts'
 import { parseJson } from '../../src/json/value.ts'
 import {
   type Control,

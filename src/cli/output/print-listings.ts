@@ -1,6 +1,6 @@
-import { showAge } from '../../domain/age.ts'
 import { grouped, priceOf, showPrice } from '../../domain/price.ts'
 import { safeText } from '../../domain/safe-text.ts'
+import { showAge } from '../../domain/timestamp.ts'
 import { isJsonObject, type JsonObject, type JsonValue, textAt } from '../../json/value.ts'
 import { type ListingJson, parseListingJson } from '../listing-json.ts'
 import { renderTable, type TableColumn } from './table.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { missingAmong } from '../../domain/missing-source.ts'
-import { isRegistryName } from '../../domain/registry-name.ts'
+import { isRegistryName } from '../../domain/names.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
 import { type Declaring, federate } from '../../filter-spec/federated.ts'

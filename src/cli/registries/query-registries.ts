@@ -1,6 +1,5 @@
 import { ANONYMOUS } from '../../domain/api-key.ts'
-import { systemClock } from '../../domain/clock.ts'
-import { raceAbort, withDeadline } from '../../domain/deadline.ts'
+import { raceAbort, systemClock, withDeadline } from '../../domain/clock.ts'
 import type { ListingStatus } from '../../domain/listing.ts'
 import type { NamedSource, Source } from '../../domain/reading.ts'
 import { SourceError } from '../../domain/source-error.ts'

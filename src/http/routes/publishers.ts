@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Publisher } from '../../domain/publisher.ts'
+import type { Publisher } from '../../domain/listing.ts'
 import { formatTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { Replica } from '../../registry/replica.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { describeFilter } from '../../filter-spec/describe-filter.ts'
+import { describeFilter } from '../../filter-spec/parameters.ts'
 import type { KnownFilter } from '../../gateway/discovery.ts'
 import { describeCompleteness } from '../notices.ts'
 import { COMPLETENESS, defineTool } from '../tool.ts'

@@ -1,4 +1,4 @@
-import type { PackedListings } from '../../domain/packed-listings.ts'
+import type { PackedListings } from '../../domain/listing.ts'
 import type { Change, ChangelogPosition, LoadVisitor } from '../store.ts'
 import { apiKeyFromRow, changeFromRow, packListings, publisherFromRow } from './rows.ts'
 import { createScript, type RedisSession } from './session.ts'

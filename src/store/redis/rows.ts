@@ -1,7 +1,12 @@
 import type { ApiKey, KeyScope } from '../../domain/api-key.ts'
-import type { ListingRecord } from '../../domain/listing.ts'
-import { FIELD_END, LISTING_END, type PackedListings, recordOf } from '../../domain/packed-listings.ts'
-import type { Publisher } from '../../domain/publisher.ts'
+import {
+  FIELD_END,
+  LISTING_END,
+  type ListingRecord,
+  type PackedListings,
+  type Publisher,
+  recordOf,
+} from '../../domain/listing.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import type { Change, PublisherIdentity } from '../store.ts'
 

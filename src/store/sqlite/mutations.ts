@@ -4,10 +4,10 @@ import {
   type ListingRecord,
   MAX_LISTING_BYTES,
   NEW_LISTING_FIELDS,
+  type Publisher,
   type PublishReceipt,
   rowBytes,
 } from '../../domain/listing.ts'
-import type { Publisher } from '../../domain/publisher.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import type {
   Expected,

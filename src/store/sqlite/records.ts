@@ -1,8 +1,14 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { ApiKey, KeyScope } from '../../domain/api-key.ts'
-import type { ListingRecord, ListingStatus } from '../../domain/listing.ts'
-import { FIELD_END, fieldsOf, LISTING_END, type PackedListings } from '../../domain/packed-listings.ts'
-import type { Publisher } from '../../domain/publisher.ts'
+import {
+  FIELD_END,
+  fieldsOf,
+  LISTING_END,
+  type ListingRecord,
+  type ListingStatus,
+  type PackedListings,
+  type Publisher,
+} from '../../domain/listing.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import type { NewKey, PublisherIdentity } from '../store.ts'
 

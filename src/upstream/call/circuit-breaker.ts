@@ -2,8 +2,8 @@ import { afterEvent, type Breaker, type BreakerEvent, CLOSED, MAX_OPEN_MS } from
 import type { Clock } from '../../domain/clock.ts'
 import { ALL_OPEN, type ListingQuery } from '../../domain/query.ts'
 import { SourceError } from '../../domain/source-error.ts'
-import type { SourceLog } from '../../domain/source-log.ts'
 import { isAboutQuestion, type SourceReason } from '../../domain/source-reason.ts'
+import type { SourceLog } from '../../domain/source-status.ts'
 import type { FetchPage, PageRequest } from '../page/fetch-page.ts'
 
 /** Between probes of an upstream that rejects our key. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
+import { isRegistryName } from '../../domain/names.ts'
 import type { Origin } from '../../domain/reading.ts'
-import { isRegistryName } from '../../domain/registry-name.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
 import { CLOSE_BRACE, COMMA, OPEN_BRACE, QUOTE } from '../../json/bytes.ts'

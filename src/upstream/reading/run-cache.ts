@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { CacheEntry, LruCache } from '../../cache/lru.ts'
 import type { RedisCache } from '../../cache/redis.ts'
-import type { Clock } from '../../domain/clock.ts'
-import { raceAbort } from '../../domain/deadline.ts'
+import { type Clock, raceAbort } from '../../domain/clock.ts'
 import {
   type CacheDecision,
   type CachePolicy,
@@ -15,7 +14,7 @@ import type { Range } from '../../domain/reading.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { isAboutQuestion, isRefusal, type SourceReason } from '../../domain/source-reason.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
-import { filterNameOf } from '../../filter-spec/reserved.ts'
+import { filterNameOf } from '../../filter-spec/parameters.ts'
 import type { Run } from './run.ts'
 import { StoredRun } from './stored-run.ts'
 

@@ -1,6 +1,5 @@
 import type { ApiKey } from '../../../src/domain/api-key.ts'
-import { type ListingRecord, NEW_LISTING_FIELDS } from '../../../src/domain/listing.ts'
-import type { Publisher } from '../../../src/domain/publisher.ts'
+import { type ListingRecord, NEW_LISTING_FIELDS, type Publisher } from '../../../src/domain/listing.ts'
 import type {
   NewKey,
   PublishCommand,

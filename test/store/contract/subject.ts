@@ -1,6 +1,5 @@
 import type { ExecutionContext } from 'ava'
-import type { PublishReceipt } from '../../../src/domain/listing.ts'
-import { unpackListings } from '../../../src/domain/packed-listings.ts'
+import { type PublishReceipt, unpackListings } from '../../../src/domain/listing.ts'
 import { nowMicros } from '../../../src/domain/timestamp.ts'
 import type {
   Change,

@@ -1,5 +1,5 @@
-import { showAge } from '../../../domain/age.ts'
 import { showPrice } from '../../../domain/price.ts'
+import { showAge } from '../../../domain/timestamp.ts'
 import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import type { ListingRow } from '../data/listing-row.ts'

@@ -1,4 +1,0 @@
-export type SourceLog = {
-  info: (about: object, message: string) => void
-  warn: (about: object, message: string) => void
-}
