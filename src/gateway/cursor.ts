@@ -44,13 +44,11 @@ export class Cursors {
   open(cursor: string, question: string): CursorContent {
     const parts = this.#decipher(cursor, question)
     if (parts === null)
-      throw new EntrepotError(
-        'bad_request',
-        'cursor: not valid for this question, its filters and sources included; begin again without it',
+      throw invalidCursor(
+        'is not valid for this question, its filters and sources included; begin again without it',
       )
     const [expiresAt, position, rank, listingId, cap, total, sources] = parts
-    if (this.#nowSeconds() > expiresAt)
-      throw new EntrepotError('bad_request', 'cursor: has expired; begin again without it')
+    if (this.#nowSeconds() > expiresAt) throw invalidCursor('has expired; begin again without it')
     const hints = Object.fromEntries(sources.map(unpackHint))
     return { after: { position, rank, listingId }, cap, hints, total }
   }
@@ -69,6 +67,10 @@ export class Cursors {
       return null // not authentic
     }
   }
+}
+
+export function invalidCursor(what: string): EntrepotError {
+  return new EntrepotError('bad_request', `cursor: ${what}`)
 }
 
 const NONCE_BYTES = 12

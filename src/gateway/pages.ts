@@ -3,7 +3,7 @@ import type { NamedSource } from '../domain/reading.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 import type { SourceReport } from '../wire/source.ts'
-import type { Cursors } from './cursor.ts'
+import { type Cursors, invalidCursor } from './cursor.ts'
 import { MergedSequence } from './merge.ts'
 import type { MergedItem } from './merged-item.ts'
 import { assertAnswerable, countReturned, reportOutcomes } from './source-report.ts'
@@ -55,7 +55,8 @@ export function createReadPage({
     const { limit, offset, ...query } = page
     const visible = visibleSources(sources, reader, options)
     const question = questionOf(page, visible)
-    const from = cursor === null ? null : openCursor(cursors, cursor, question)
+    if (cursor !== null && cursors === null) throw invalidCursor('is not valid here')
+    const from = cursor === null ? null : cursors!.open(cursor, question)
     const isFar = offset + limit > maxLivePrefix && visible.some(({ mode }) => mode === 'live')
     if (isFar && from === null && !options.isLoop)
       throw new EntrepotError(
@@ -78,11 +79,6 @@ export function createReadPage({
       hasMore && resumePoint !== null ? cursors.seal({ ...resumePoint, total }, question) : undefined
     return { items, total, outcomes, nextCursor, ...reports }
   }
-}
-
-function openCursor(cursors: Cursors | null, cursor: string, question: string) {
-  if (cursors !== null) return cursors.open(cursor, question)
-  throw new EntrepotError('bad_request', 'cursor: not valid here')
 }
 
 /** Binds a cursor to everything but the page size. */

@@ -150,22 +150,18 @@ export class SourceReader {
       if (this.#isPending) this.#add(reading)
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
-      if (this.#isPending) this.#fail(error)
+      this.giveUp(error)
     } finally {
       this.#elapsedMs += performance.now() - started
       this.#isPending = false
     }
   }
 
-  /** After the deadline; the result of the read is dropped. */
+  /** Ends a pending read, whose result is dropped. */
   giveUp(reason: SourceError): void {
     if (!this.#isPending) return
     this.#isPending = false
-    this.#fail(reason)
-  }
-
-  #fail(error: SourceError): void {
-    this.#failure = error
+    this.#failure = reason
     this.isEnded = true
   }
 
@@ -179,11 +175,8 @@ export class SourceReader {
       const isCut =
         this.#after === null && last !== undefined && last.position >= this.#cap && reading.hasMore
       if (!isCut) return reading
-      if (range.count >= MAX_FUTURE)
-        throw new SourceError(
-          'unsorted',
-          `${this.source.name}: more than ${MAX_FUTURE} dates lie in the future`,
-        )
+      const what = `${this.source.name}: more than ${MAX_FUTURE} dates lie in the future`
+      if (range.count >= MAX_FUTURE) throw new SourceError('unsorted', what)
       range.count = Math.min(range.count * 2 + 1, MAX_FUTURE)
     }
   }
@@ -203,9 +196,8 @@ export class SourceReader {
   /** Caps positions, and drops listings before the start. */
   #inOrder(listings: readonly Item[]): readonly Item[] {
     const cap = this.#cap
-    const isAsRead = this.#start === null && (listings[0]?.position ?? cap) <= cap
-    if (isAsRead) return listings
-    const key = ({ position, listingId }: Item) => ({ position: Math.min(position, cap), listingId })
+    if (this.#start === null && (listings[0]?.position ?? cap) <= cap) return listings
+    const key = (item: Item) => ({ position: this.positionOf(item), listingId: item.listingId })
     const sorted = listings.toSorted((a, b) => compareSortKeys(key(a), key(b)))
     return sorted.filter((item) => isAfter(key(item), this.#start))
   }
