@@ -6,7 +6,7 @@ import {
   type RequestId,
 } from '@modelcontextprotocol/sdk/types.js'
 import type { Discovery } from '../gateway/discovery.ts'
-import { RepeatFilter } from './earlier-pages.ts'
+import { RepeatFilter } from './repeat-filter.ts'
 import { createServer, type ServerOptions } from './server.ts'
 
 /** Longest message, and most input buffered for one; more ends the session. */

@@ -9,9 +9,9 @@ export const getListingTool = defineTool({
   name: 'get_listing',
   title: 'Get a listing',
   description:
-    'One listing by its id, whatever its status: the best copy of all sources. Ask for it before a listing is acted ' +
-    'on. `listing` is null only where every source answered that it has none; where one that might have it could not ' +
-    'be asked, the call is an error. Where `complete` is false, a source that may have a better copy did not answer. ' +
+    'One listing by its id, of any status: the best copy of all sources. Call it before acting on a listing. ' +
+    '`listing` is null only if every source answered that it has no such listing; if a source that may have it could ' +
+    'not be read, the call is an error. If `complete` is false, a source that may have a better copy did not answer. ' +
     `_meta.disputed names better sources that have the publisher at another storefront. ${UNTRUSTED_TEXT}`,
   input: {
     listing_id: z.string().min(1).max(MAX_NAME),
@@ -20,7 +20,7 @@ export const getListingTool = defineTool({
       .min(1)
       .max(MAX_NAME)
       .optional()
-      .describe('Only this source: a name of list_sources, or _meta.registry of an item. Default: all'),
+      .describe('Only this source: a name from list_sources, or the _meta.registry of an item. Default: all'),
   },
   output: { ...COMPLETENESS, listing: listingItem.nullable() },
   run: async (discovery, { listing_id: id, registry }, signal) => {

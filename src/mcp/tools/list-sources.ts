@@ -5,9 +5,9 @@ export const listSourcesTool = defineTool({
   name: 'list_sources',
   title: 'List sources',
   description:
-    'The Registries that searches reach, and how each is doing: state, age of what is known, last error, number of ' +
-    'open listings. `complete` is false where one of them cannot be asked now: searches miss what it has. There may ' +
-    'be others that you are not allowed to see.',
+    'The Registries that searches read, with the state of each: age of its data, last error, number of open listings. ' +
+    '`complete` is false if one of them cannot be read now: searches lack its listings. There may be other sources ' +
+    'that you are not allowed to see.',
   input: {},
   output: COMPLETENESS,
   run: async (discovery, _input, signal) => {

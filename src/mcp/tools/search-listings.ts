@@ -16,10 +16,10 @@ export const searchListingsTool = defineTool({
   name: 'search_listings',
   title: 'Search listings',
   description:
-    'Listings of an open compute market (GPU machines, API credits) from every Registry within reach, merged, newest ' +
-    'first, each once. All filters have to match; describe_filters says which there are. Read `complete` before you ' +
-    'conclude anything: where it is false, the notice and `sources` say what is missing and why, and neither a short ' +
-    `nor an empty answer means that nothing else exists. ${UNTRUSTED_TEXT}`,
+    'Listings of an open compute market (GPU machines, API credits) from all reachable Registries, merged, newest ' +
+    'first, each once. All filters have to match; describe_filters lists them. Read `complete` before you conclude ' +
+    'anything: if it is false, the notice and `sources` say what is missing and why, and neither a short nor an empty ' +
+    `answer means that nothing else exists. ${UNTRUSTED_TEXT}`,
   input: {
     filters: z
       .record(z.string().min(1).max(MAX_TEXT), z.union([z.string().max(MAX_TEXT), z.number(), z.boolean()]))
@@ -33,26 +33,28 @@ export const searchListingsTool = defineTool({
     status: z
       .enum([...LISTING_STATUSES, 'all'])
       .default('open')
-      .describe('all asks for every status'),
+      .describe('all: every status'),
     publisher: z.string().max(MAX_TEXT).optional().describe('Signing address of one seller'),
     sources: z
       .array(z.string().max(MAX_TEXT))
       .max(MAX_SOURCES)
       .optional()
       .describe('Only these sources, by their names in list_sources. Default: all'),
-    limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT).describe('Most listings of this page'),
+    limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT).describe('Page size'),
     cursor: z
       .string()
       .min(1)
       .max(MAX_CURSOR_LENGTH)
       .optional()
-      .describe('next_cursor of the page before, with everything else but limit as it was then'),
+      .describe(
+        'next_cursor of the previous page; every other argument but limit must be the same as for that page',
+      ),
   },
   output: {
     ...COMPLETENESS,
     count: z.int().describe('Listings on this page'),
     total_after_filter: z.int().describe('Matches before paging, in the sources that answered'),
-    next_cursor: z.string().optional().describe('Where there is more: pass it as cursor'),
+    next_cursor: z.string().optional().describe('Cursor of the next page, if there is one'),
     items: z.array(listingItem),
   },
   run: async (discovery, { filters, status, publisher, sources, limit, cursor }, signal) => {
@@ -78,7 +80,7 @@ function describe(found: SearchResult): string {
     total === 0 && items.length === 0
       ? `No listing matches${where}.`
       : `${items.length} of ${total} matching listings${where}.`
-  const more = nextCursor === undefined ? '' : ' There is more: ask again with next_cursor as cursor.'
+  const more = nextCursor === undefined ? '' : ' More listings match: call again with next_cursor as cursor.'
   return `${describeCompleteness(found)} ${count}${more}`
 }
 
