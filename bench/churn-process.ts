@@ -4,7 +4,7 @@ import { ALL_OPEN } from '../src/domain/query.ts'
 import { scannerOf } from '../src/upstream/page/item-scanner.ts'
 import { ListingPage } from '../src/upstream/page/listing-page.ts'
 import { Run } from '../src/upstream/reading/run.ts'
-import { RunCache } from '../src/upstream/reading/run-cache.ts'
+import { RunCache, RunCacheState } from '../src/upstream/reading/run-cache.ts'
 import type { StoredRun } from '../src/upstream/reading/stored-run.ts'
 import { generateListings } from './generate-listings.ts'
 
@@ -37,6 +37,7 @@ async function measure(count: number, most: number): Promise<{ counted: number; 
     },
     local,
     shared: null,
+    state: new RunCacheState(),
     policy: { freshSeconds: 15, staleWhileRevalidateSeconds: 60, staleIfErrorSeconds: 900 },
     maxReadMs: 3000,
     clock: systemClock,

@@ -7,7 +7,7 @@ import type { FilterSpec } from '../src/filter-spec/filter.ts'
 import { readFilterSpec } from '../src/filter-spec/load.ts'
 import { parseCriteria } from '../src/filter-spec/parameters.ts'
 import { createReadPage } from '../src/gateway/pages.ts'
-import { SnapshotPuller } from '../src/upstream/snapshot/puller.ts'
+import { SnapshotPuller, SnapshotState } from '../src/upstream/snapshot/puller.ts'
 import { SnapshotSource } from '../src/upstream/snapshot/snapshot-source.ts'
 import { generateListings, randomFrom } from './generate-listings.ts'
 import { askedFilters } from './index.ts'
@@ -23,10 +23,11 @@ export const snapshot: Bench = {
   what: `${UPSTREAMS} upstreams × ${LISTINGS.toLocaleString('en')} listings in snapshot mode; a page of 50 through one to three filters, in process, nothing cached`,
   run: async () => {
     const spec = readFilterSpec(fileURLToPath(new URL('../config/filter-spec.yaml', import.meta.url)))
-    const pullers = Array.from({ length: UPSTREAMS }, (_, n) => startPuller(n, spec))
+    const pulled = Array.from({ length: UPSTREAMS }, (_, n) => startPuller(n, spec))
+    const pullers = pulled.map(({ puller }) => puller)
     await Promise.all(pullers.map(({ ready }) => ready))
     const readPage = createReadPage({
-      sources: pullers.map(sourceOf),
+      sources: pulled.map(({ state }, n) => sourceOf(state, n)),
       budgetMs: 4000,
       clock: systemClock,
       cursors: null,
@@ -45,26 +46,28 @@ export const snapshot: Bench = {
   },
 }
 
-function startPuller(n: number, spec: FilterSpec): SnapshotPuller {
+function startPuller(n: number, spec: FilterSpec): { puller: SnapshotPuller; state: SnapshotState } {
+  const state = new SnapshotState()
   const puller = new SnapshotPuller({
     upstream: { name: `upstream-${n}`, refreshSeconds: 3600, maxListings: LISTINGS },
     pull: async () => ({ listings: listingsOf(n), invalid: 0 }),
     filters: () => [...spec.filters.values()],
     storage: null,
     onResize: () => {},
+    state,
     clock: systemClock,
     random: Math.random,
     log: { info: () => {}, warn: () => {} },
   })
   puller.pull()
-  return puller
+  return { puller, state }
 }
 
-function sourceOf(puller: SnapshotPuller, n: number): NamedSource {
+function sourceOf(state: SnapshotState, n: number): NamedSource {
   const name = `upstream-${n}`
   const snapshot = new SnapshotSource({
     upstream: { name, refreshSeconds: 3600 },
-    puller,
+    state,
     live: () => Promise.reject(new SourceError('connection_refused', `${name}: nobody is there`)),
     requireSchema: () => {},
     clock: systemClock,

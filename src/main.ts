@@ -1,5 +1,5 @@
 import { loadConfig } from './config.ts'
-import { type Context, createContext } from './context.ts'
+import { type Context, createContext } from './context/context.ts'
 import { ConfigError, EntrepotError } from './errors.ts'
 import { startService } from './service.ts'
 

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Context } from './context.ts'
+import type { Context } from './context/context.ts'
 import { ConfigError } from './errors.ts'
 import { Connections, MAX_HEADER_BYTES } from './http/connections.ts'
 

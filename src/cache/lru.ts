@@ -44,6 +44,10 @@ export class LruCache<Value> {
     for (const [path, stored] of this.#entries ?? []) if (stored.group === group) this.#entries?.delete(path)
   }
 
+  retain(groups: ReadonlySet<string>): void {
+    for (const [path, { group }] of this.#entries ?? []) if (!groups.has(group)) this.#entries?.delete(path)
+  }
+
   resize(maxBytes: number): void {
     const before = this.#entries
     this.#entries = maxBytes <= 0 ? null : this.#open(maxBytes)

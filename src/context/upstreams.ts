@@ -1,163 +1,63 @@
 import type { Config } from '../config.ts'
-import type { SnapshotStorage } from '../domain/saved-snapshot.ts'
-import type { UpstreamOptions } from '../domain/upstream.ts'
 import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import { createAgent } from '../upstream/http/agent.ts'
-import { cacheGroup } from '../upstream/reading/run-cache.ts'
-import type { SnapshotPuller } from '../upstream/snapshot/puller.ts'
 import { createUpstream, type Upstream } from '../upstream/upstream.ts'
-import type { Foundation } from './foundation.ts'
-import type { Opened } from './shared-parts.ts'
-import { openSharing, type Sharing } from './sharing.ts'
-
-export type UpstreamsOptions = {
-  config: Config
-  spec: FilterSpec
-  foundation: Foundation
-  /** Reuses the previous configuration's part with the same key. */
-  hold: <T>(key: string, open: () => Promise<Opened<T>>) => Promise<T>
-}
+import type { ProcessScope } from './process.ts'
 
 export type Upstreams = {
   upstreams: readonly Upstream[]
   isReady: () => boolean
-  ready: () => Promise<void>
+  /** Resolves when each was requested once, with any outcome. */
+  ready: Promise<unknown>
+  /** Applies the limits of the configuration, and drops what was kept of other upstreams. */
+  adopt: () => void
+  /** Ends the pulls. Readers can still read. */
+  stop: () => Promise<void>
+  /** After the last reader has its answer. */
+  close: () => Promise<void>
 }
 
-export async function openUpstreams({
-  config,
-  spec,
-  foundation,
-  hold,
-}: UpstreamsOptions): Promise<Upstreams> {
-  const sharing = await hold('sharing', () => openSharing(config, foundation))
-  sharing.configure(config)
-  const vocabularies = await hold('vocabularies', openVocabularies)
-  await hold(`vocabulary ${spec.etag}`, () => openVocabulary(spec, vocabularies))
-  const opened: Upstream[] = []
-  for (const upstream of config.upstreams)
-    opened.push(
-      await hold(keyOf(upstream, config), () =>
-        openUpstream({ upstream, config, foundation, sharing, vocabularies }),
-      ),
-    )
-  return {
-    upstreams: opened.map((upstream, n) => withVisibility(upstream, config.upstreams[n]!)),
-    isReady: () => opened.every(({ isReady }) => isReady()),
-    ready: async () => {
-      await Promise.all(opened.map(({ ready }) => ready))
-    },
-  }
-}
+type UpstreamsOptions = { config: Config; spec: FilterSpec; scope: ProcessScope }
 
-type OpenOptions = {
-  upstream: UpstreamOptions
-  config: Config
-  foundation: Foundation
-  sharing: Sharing
-  vocabularies: Vocabularies
-}
-
-async function openUpstream({
-  upstream,
-  config,
-  foundation,
-  sharing,
-  vocabularies,
-}: OpenOptions): Promise<Opened<Upstream>> {
-  const { clock, random, log, resolver } = foundation
+export async function openUpstreams({ config, spec, scope }: UpstreamsOptions): Promise<Upstreams> {
+  const { clock, random, log, resolver } = scope
   const { id: gatewayId, schema, budgetMs } = config.gateway
-  const agent = createAgent(upstream, resolver.lookup)
-  const { storage, ...shared } = sharing.of(upstream)
-  const group = cacheGroup(upstream)
-  const before = sharing.snapshots.get(group) ?? []
-  sharing.snapshots.set(group, before)
-  const holder = {}
-  const opened = createUpstream({
-    upstream,
-    agent,
-    gatewayId,
-    schema,
-    budgetMs,
-    runs: sharing.runs,
-    policy: config.cache,
-    ...shared,
-    snapshots: {
-      storage: handOver(storage, before, () => before.at(-1) === opened.snapshot),
-      filters: () => [...vocabularies].flatMap((filtersOf) => filtersOf()),
-      maxBytes: () => sharing.memory.maxSnapshotBytes,
-      onResize: (bytes) => sharing.memory.hold(holder, bytes),
-    },
-    log,
-    clock,
-    random,
+  const caches = await scope.upstreamCaches()
+  caches.prepare(config)
+  /** Of all that readers may use here: snapshots are indexed by them. */
+  const filters = (): Filter[] => [
+    ...spec.filters.values(),
+    ...opened.flatMap(({ upstream }) => [...(upstream.spec.spec()?.filters.values() ?? [])]),
+  ]
+  const opened = config.upstreams.map((options) => {
+    const agent = createAgent(options, resolver.lookup)
+    const { snapshots, ...cached } = caches.partsOf(options, config)
+    const upstream = createUpstream({
+      upstream: options,
+      agent,
+      gatewayId,
+      schema,
+      budgetMs,
+      policy: config.cache,
+      ...cached,
+      snapshots: { ...snapshots, filters },
+      log,
+      clock,
+      random,
+    })
+    return { upstream, agent }
   })
-  const declared = () => [...(opened.spec.spec()?.filters.values() ?? [])]
-  vocabularies.add(declared)
-  await opened.snapshot?.restore()
-  opened.snapshot?.pull()
-  if (opened.snapshot !== null) before.push(opened.snapshot)
-  const close = async (): Promise<void> => {
-    vocabularies.delete(declared)
-    await opened.close()
-    if (opened.snapshot !== null) before.splice(before.indexOf(opened.snapshot), 1)
-    // All readers have their answers by now.
-    await agent.destroy()
-  }
-  return { value: opened, close }
-}
-
-/** An open snapshot is newer than the saved one; only the newest puller saves. */
-function handOver(
-  storage: SnapshotStorage | null,
-  open: readonly SnapshotPuller[],
-  isNewest: () => boolean,
-): SnapshotStorage {
-  const before = open.at(-1)
+  const upstreams = opened.map(({ upstream }) => upstream)
+  for (const upstream of upstreams) await upstream.start()
   return {
-    load: async () => before?.saved() ?? (await storage?.load()) ?? null,
-    save: async (snapshot) => {
-      if (isNewest()) await storage?.save(snapshot)
+    upstreams,
+    isReady: () => upstreams.every(({ isReady }) => isReady()),
+    ready: Promise.all(upstreams.map(({ ready }) => ready)),
+    adopt: () => caches.adopt(config),
+    stop: async () => void (await Promise.all(upstreams.map(({ stop }) => stop()))),
+    close: async () => {
+      await Promise.all(upstreams.map(({ close }) => close()))
+      await Promise.all(opened.map(({ agent }) => agent.destroy()))
     },
   }
-}
-
-/** Visibility and priority can change while the upstream stays open. */
-function withVisibility(
-  upstream: Upstream,
-  { visibility, priority }: Pick<UpstreamOptions, 'visibility' | 'priority'>,
-): Upstream {
-  const { source } = upstream
-  return {
-    ...upstream,
-    source: {
-      ...source,
-      visibility,
-      priority,
-      // A snapshot that is too large is read live.
-      get mode() {
-        return source.mode
-      },
-    },
-    spec: { ...upstream.spec, visibility, priority },
-    status: () => ({ ...upstream.status(), visibility }),
-  }
-}
-
-/** Filters of all open configurations: snapshots are indexed by them. */
-type Vocabularies = Set<() => readonly Filter[]>
-
-const openVocabularies = async (): Promise<Opened<Vocabularies>> => ({ value: new Set(), close: () => {} })
-
-async function openVocabulary({ filters }: FilterSpec, vocabularies: Vocabularies): Promise<Opened<unknown>> {
-  const own = () => [...filters.values()]
-  vocabularies.add(own)
-  return { value: own, close: () => vocabularies.delete(own) }
-}
-
-/** Everything an upstream is made of, without how it is shown and what it shares. */
-function keyOf(upstream: UpstreamOptions, { gateway, cache }: Config): string {
-  const { priority: _, visibility: __, ...made } = upstream
-  const { maxBytes, ...policy } = cache
-  return `upstream ${JSON.stringify([made, gateway, policy, maxBytes === 0])}`
 }

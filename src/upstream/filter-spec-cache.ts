@@ -8,37 +8,39 @@ const MAX_SPEC_BYTES = 1024 * 1024
 export const SPEC_FRESH_MS = 60_000
 export const SPEC_RETRY_MS = 5_000
 
+/** The last answer, which the cache of the next runtime continues with. */
+export class FilterSpecState {
+  spec: UpstreamSpec | null = null
+  /** In ms since the Unix epoch; 0 before the first fetch. */
+  freshUntil = 0
+}
+
 /** Fetched again on use when old. A failure keeps the last spec. */
 export class FilterSpecCache {
   readonly #get: Get
   readonly #clock: Clock
-  /** Settles after the first fetch, with any outcome. */
+  /** Settles once it was fetched, with any outcome. */
   readonly loaded: Promise<void>
-  #spec: UpstreamSpec | null = null
+  readonly #state: FilterSpecState
   readonly #fetches = new SingleFlight(() => this.#fetch())
-  #isFresh = false
-  #cancel: () => void = () => {}
 
-  constructor(get: Get, clock: Clock) {
+  constructor(get: Get, clock: Clock, state = new FilterSpecState()) {
     this.#get = get
     this.#clock = clock
-    this.loaded = this.refresh()
+    this.#state = state
+    this.loaded = state.freshUntil > 0 ? Promise.resolve() : this.refresh()
   }
 
   /** `null` after a 404, or before any answer. */
   get current(): UpstreamSpec | null {
-    if (!this.#isFresh) void this.refresh()
-    return this.#spec
+    if (!this.#isFresh()) void this.refresh()
+    return this.#state.spec
   }
 
   /** For an answer that contradicts `doubted`. Never rejects. */
   async recheck(doubted: UpstreamSpec | null): Promise<UpstreamSpec | null> {
-    if (this.#spec === doubted) await this.refresh()
-    return this.#spec
-  }
-
-  close(): void {
-    this.#cancel()
+    if (this.#state.spec === doubted) await this.refresh()
+    return this.#state.spec
   }
 
   /** Never rejects. */
@@ -47,18 +49,20 @@ export class FilterSpecCache {
   }
 
   async #fetch(): Promise<void> {
-    this.#isFresh = true
     let freshMs = SPEC_FRESH_MS
     try {
-      this.#spec = await fetchFilterSpec(this.#get, this.#spec)
+      this.#state.spec = await fetchFilterSpec(this.#get, this.#state.spec)
     } catch {
       // Listings are read all the same.
       freshMs = SPEC_RETRY_MS
     }
-    this.#cancel()
-    this.#cancel = this.#clock.after(freshMs, () => {
-      this.#isFresh = false
-    })
+    this.#state.freshUntil = this.#clock.now() + freshMs
+  }
+
+  /** Not for long after the clock was set back. */
+  #isFresh(): boolean {
+    const left = this.#state.freshUntil - this.#clock.now()
+    return left > 0 && left <= SPEC_FRESH_MS
   }
 }
 

@@ -25,19 +25,27 @@ export const PUBLISHERS_WAIT_MS = 500
 
 type Publisher = { id: number; address: string | null; storefrontUrl: string | null }
 
+/** Publishers by id, and storefronts by address, which the directory of the next runtime continues with. */
+export class PublisherState {
+  readonly publishers = new Map<number, { publisher: Publisher; until: number }>()
+  readonly storefronts = new Map<string, string | null>()
+}
+
 /** Entries are searched again when old, since a new database of the Registry counts ids from 1 again. */
 export class PublisherDirectory {
   readonly #get: Get
   readonly #clock: Clock
-  readonly #publishers = new Map<number, { publisher: Publisher; until: number }>()
-  readonly #storefronts = new Map<string, string | null>()
+  readonly #publishers: PublisherState['publishers']
+  readonly #storefronts: PublisherState['storefronts']
   readonly #searches = new SingleFlight((wanted: Set<number>) => this.#find(wanted))
   #pause = { from: 0, until: 0 }
   #hasFailed = false
 
-  constructor(get: Get, clock: Clock) {
+  constructor(get: Get, clock: Clock, { publishers, storefronts } = new PublisherState()) {
     this.#get = get
     this.#clock = clock
+    this.#publishers = publishers
+    this.#storefronts = storefronts
   }
 
   storefrontOf(address: string): string | null | undefined {

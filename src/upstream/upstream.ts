@@ -14,17 +14,26 @@ import { CircuitBreaker, type SharedBreakerState } from './call/circuit-breaker.
 import { limitConcurrency } from './call/limit-concurrency.ts'
 import { retry } from './call/retry.ts'
 import { pushDownFilters, requireSchema } from './filter-pushdown.ts'
-import { FilterSpecCache } from './filter-spec-cache.ts'
+import { FilterSpecCache, FilterSpecState } from './filter-spec-cache.ts'
 import { createGet, type Get } from './http/get.ts'
 import { liveSource, refuseLongScan } from './live-source.ts'
 import { createFetchPage } from './page/fetch-page.ts'
-import { PublisherDirectory } from './publisher-directory.ts'
+import { PublisherDirectory, PublisherState } from './publisher-directory.ts'
 import { readRun } from './reading/read-run.ts'
-import { type ReadRun, RunCache } from './reading/run-cache.ts'
+import { type ReadRun, RunCache, RunCacheState } from './reading/run-cache.ts'
 import type { StoredRun } from './reading/stored-run.ts'
 import { pull } from './snapshot/pull.ts'
-import { SnapshotPuller } from './snapshot/puller.ts'
+import { SnapshotPuller, SnapshotState } from './snapshot/puller.ts'
 import { SnapshotSource } from './snapshot/snapshot-source.ts'
+
+/** What was learnt of an upstream under one credential. The same upstream of the next runtime continues with it. */
+export class UpstreamState {
+  readonly stats = new CallStats()
+  readonly runs = new RunCacheState()
+  readonly spec = new FilterSpecState()
+  readonly publishers = new PublisherState()
+  readonly snapshot = new SnapshotState()
+}
 
 export type Upstream = {
   source: NamedSource
@@ -38,14 +47,17 @@ export type Upstream = {
   /** Whether the first pull of its snapshot ended, with any outcome. */
   isReady: () => boolean
   ready: Promise<unknown>
-  /** For another configuration to take over. */
-  snapshot: SnapshotPuller | null
+  /** Restores and pulls its snapshot. */
+  start: () => Promise<void>
+  /** Ends the pulls, and saves. Readers can still read. */
+  stop: () => Promise<void>
   close: () => Promise<void>
 }
 
 export type UpstreamParts = {
   upstream: UpstreamOptions
   agent: Dispatcher
+  state: UpstreamState
   gatewayId: string
   /** Required of upstreams that declare a schema id; `null` accepts all. */
   schema: string | null
@@ -71,9 +83,9 @@ const ATTEMPTS_AND_QUEUE = 3
 
 export function createUpstream(parts: UpstreamParts): Upstream {
   const { upstream, agent, gatewayId, schema, budgetMs, runs: local, sharedRuns: shared, policy } = parts
-  const { log, clock, random } = parts
+  const { state, log, clock, random } = parts
   const { name, kind, visibility, priority, timeoutMs } = upstream
-  const stats = new CallStats()
+  const { stats } = state
   const fetch = limitConcurrency(
     upstream,
     stats.instrument(clock, traceCall(upstream, createFetchPage(upstream, agent))),
@@ -88,15 +100,25 @@ export function createUpstream(parts: UpstreamParts): Upstream {
     breaker.throwIfOpen()
     return rawGet(...request)
   }
-  const spec = new FilterSpecCache(get, clock)
-  const publishers = new PublisherDirectory(get, clock)
+  const spec = new FilterSpecCache(get, clock, state.spec)
+  const publishers = new PublisherDirectory(get, clock, state.publishers)
   const check = refuseLongScan(upstream)
   const read: ReadRun = (query, range, base) => {
     const options = { upstream, fetch: fetchPage, clock }
     return readRun(Number.isFinite(range.count) ? options : { ...options, check }, query, range, base)
   }
   const maxReadMs = ATTEMPTS_AND_QUEUE * timeoutMs
-  const runs = new RunCache({ upstream, read, local, shared, policy, maxReadMs, clock, random })
+  const runs = new RunCache({
+    upstream,
+    read,
+    local,
+    shared,
+    state: state.runs,
+    policy,
+    maxReadMs,
+    clock,
+    random,
+  })
   const live = pushDownFilters({ name, spec, schema }, liveSource({ upstream, runs, publishers }))
   const checkSchema = () => requireSchema(name, spec.current, schema)
   const pullAll = async () => {
@@ -108,8 +130,17 @@ export function createUpstream(parts: UpstreamParts): Upstream {
   const puller =
     upstream.mode === 'live'
       ? null
-      : new SnapshotPuller({ upstream, ...parts.snapshots, pull: pullAll, clock, random, log })
-  const snapshot = puller && new SnapshotSource({ upstream, puller, live, requireSchema: checkSchema, clock })
+      : new SnapshotPuller({
+          upstream,
+          ...parts.snapshots,
+          state: state.snapshot,
+          pull: pullAll,
+          clock,
+          random,
+          log,
+        })
+  const snapshot =
+    puller && new SnapshotSource({ upstream, state: state.snapshot, live, requireSchema: checkSchema, clock })
   const liveStatus = () => describeLive(parts, { stats, breaker, runs, spec })
   return {
     source: {
@@ -132,13 +163,13 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       void spec.refresh()
       puller?.pull()
     },
-    isReady: () => puller?.isReady ?? true,
+    isReady: () => puller === null || state.snapshot.isReady,
     ready: Promise.all([spec.loaded, puller?.ready]),
-    snapshot: puller,
+    start: async () => puller?.start(),
+    stop: async () => puller?.close(),
     close: async () => {
       await puller?.close()
       breaker.close()
-      spec.close()
     },
   }
 }

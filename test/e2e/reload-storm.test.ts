@@ -89,7 +89,7 @@ test('reload after reload under load: what every configuration has is in every a
   const clients = [publish(), stream(), ...Array.from({ length: READERS }, read)]
   for (let n = 0; n < RELOADS; n++) {
     change()
-    const said = service.logged(['reloaded', 'not reloaded: the configuration from before stays'])
+    const said = service.logged(['reloaded', 'reload failed, the previous configuration stays'])
     service.signal('SIGHUP')
     const [line] = await said
     done[line?.msg === 'reloaded' ? 'reloaded' : 'refused']++

@@ -12,7 +12,7 @@ import { type ServiceProcess, startProcess } from './service-process.ts'
 
 const CLIENTS = 8
 const DONE = 'reloaded'
-const REFUSED = 'not reloaded: the configuration from before stays'
+const REFUSED = 'reload failed, the previous configuration stays'
 
 type Files = {
   setGateway: (upstreams: readonly Behind[], more?: string) => void

@@ -1,8 +1,7 @@
 import type { RequestListener } from 'node:http'
 import test from 'ava'
 import { LruCache } from '../../src/cache/lru.ts'
-import { openAgentsDoor } from '../../src/context/agents.ts'
-import { openFederation } from '../../src/context/gateway.ts'
+import { createGateway, createMcpHandler } from '../../src/context/runtime.ts'
 import type { Reader } from '../../src/domain/api-key.ts'
 import { type Item, isAfter, type NamedSource, type Reading, type Source } from '../../src/domain/reading.ts'
 import type { SourceReason } from '../../src/domain/source-reason.ts'
@@ -19,7 +18,7 @@ import { ApiKeys } from '../../src/registry/api-keys.ts'
 import { Replica } from '../../src/registry/replica.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import type { StoredRun } from '../../src/upstream/reading/stored-run.ts'
-import { createUpstream, type Upstream } from '../../src/upstream/upstream.ts'
+import { createUpstream, type Upstream, UpstreamState } from '../../src/upstream/upstream.ts'
 import { envelopeText, listingText } from '../helpers/fake-registry.ts'
 import { type Injected, inject } from '../helpers/inject.ts'
 import { type ManualClock, manualClock } from '../helpers/manual-clock.ts'
@@ -326,15 +325,14 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
   const config = {
     gateway: { id: 'entrepot', budgetMs: 4000, schema: null },
     cache: { ...POLICY, maxBytes: 2 ** 24 },
-    adminKey: 'admin',
   }
-  const gateway = openFederation({
+  const gateway = createGateway({
     config,
     spec: SPEC,
     local: { source: localSource(clock), status: localStatus },
     upstreams,
     clock,
-    cursorSecret: 'secret',
+    cursorSecret: 'admin',
   })
   const store = openSqliteStore(':memory:')
   const replica = await Replica.open(store, { filters: [], onFault: () => {} })
@@ -352,9 +350,9 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
     registry: null,
     keys: new ApiKeys(store, replica),
     gateway,
-    mcp: openAgentsDoor(gateway, log),
+    mcp: createMcpHandler(gateway, log),
     store,
-    metrics: createMetrics(() => gateway.sources),
+    metrics: createMetrics(),
     metricsPublic: false,
     isReady: () => true,
   })
@@ -428,6 +426,7 @@ function openUpstream(world: World, registry: Registry, runs: LruCache<StoredRun
   return createUpstream({
     upstream: options,
     agent,
+    state: new UpstreamState(),
     gatewayId: 'entrepot',
     schema: null,
     budgetMs: 4000,

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../../src/config.ts'
-import { createContext } from '../../src/context.ts'
+import { createContext } from '../../src/context/context.ts'
 import { startService } from '../../src/service.ts'
 
 /**

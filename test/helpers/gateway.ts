@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava'
-import type { Overrides } from '../../src/context/foundation.ts'
+import type { Overrides } from '../../src/context/process.ts'
 import { type FakeOptions, type FakeRegistry, startFakeRegistry } from './fake-registry.ts'
 import { type RunningService, startRegistry, type Teardown } from './registry.ts'
 

@@ -10,7 +10,12 @@ import type { Filter } from '../../src/filter-spec/filter.ts'
 import { parseCriteria } from '../../src/filter-spec/parameters.ts'
 import { createAgent } from '../../src/upstream/http/agent.ts'
 import type { StoredRun } from '../../src/upstream/reading/stored-run.ts'
-import { createUpstream, type Upstream, type UpstreamParts } from '../../src/upstream/upstream.ts'
+import {
+  createUpstream,
+  type Upstream,
+  type UpstreamParts,
+  UpstreamState,
+} from '../../src/upstream/upstream.ts'
 import { type FakeOptions, type FakeRegistry, startFakeRegistry } from './fake-registry.ts'
 import { type ManualClock, manualClock } from './manual-clock.ts'
 
@@ -22,6 +27,7 @@ export const PAST_DELETE = 915_000
 
 /** An upstream over a scripted Registry, with a clock of the test and without jitter. */
 export type TestUpstream = Upstream & {
+  state: UpstreamState
   fake: FakeRegistry
   clock: ManualClock
   options: UpstreamOptions
@@ -55,9 +61,11 @@ export async function openUpstream(
     const { upstream, reason } = about as { upstream?: string; reason?: string }
     logged.push([level, upstream, reason, message].filter((part) => part !== undefined).join(' '))
   }
+  const state = new UpstreamState()
   const upstream = createUpstream({
     upstream: options,
     agent,
+    state,
     gatewayId: 'ours',
     schema: null,
     // Too short for a second attempt: its delay would wait for the clock of the test.
@@ -83,15 +91,14 @@ export async function openUpstream(
     await agent.destroy()
     if (given === undefined) await fake.close()
   })
-  await upstream.snapshot?.restore()
-  upstream.snapshot?.pull()
+  await upstream.start()
   const read: TestUpstream['read'] = (query, range) =>
     upstream.source.read(
       listingQuery(query),
       { after: null, offsetHint: 0, count: 50, ...range },
       new AbortController().signal,
     )
-  return Object.assign(upstream, { fake, clock, options, read, logged })
+  return Object.assign(upstream, { state: parts.state ?? state, fake, clock, options, read, logged })
 }
 
 export function runCache(clock: Pick<ManualClock, 'now'>, maxBytes = 2 ** 26): LruCache<StoredRun> {

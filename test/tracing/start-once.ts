@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../../src/config.ts'
-import { createContext } from '../../src/context.ts'
+import { createContext } from '../../src/context/context.ts'
 
 // A process that puts the service together and prints which packages of OpenTelemetry it has loaded for that.
 const file = join(tmpdir(), `entrepot-empty-${process.pid}.toml`)

@@ -15,7 +15,6 @@ function open(t: ExecutionContext, first: ScriptedAnswer | Error) {
   const { url, agent, seen } = scriptAnswers(t, () => upstream.answer)
   const clock = manualClock()
   const cache = new FilterSpecCache(createGet(upstreamOptions({ url, key: 'secret' }), agent), clock)
-  t.teardown(() => cache.close())
   /** Resolves when a fetch in the background has ended. */
   const settled = async () => void (await cache.recheck(cache.current))
   return { upstream, seen, clock, cache, settled }

@@ -1,12 +1,8 @@
 import { Counter, Gauge, Registry as MetricsRegistry } from 'prom-client'
-import type { SourceList } from '../routes/sources.ts'
-import { registerSourceMetrics } from './source-metrics.ts'
 
-/** `sources` is read at every scrape. */
-export function createMetrics(sources: () => SourceList['sources']): MetricsRegistry {
+export function createMetrics(): MetricsRegistry {
   const registry = new MetricsRegistry()
   registerProcess(registry)
-  registerSourceMetrics(registry, sources)
   return registry
 }
 

@@ -2,6 +2,7 @@ import { Counter, Gauge, type Registry as MetricsRegistry } from 'prom-client'
 import type { SourceDetails, SourceStatus } from '../../domain/source-status.ts'
 import type { SourceList } from '../routes/sources.ts'
 
+/** `sources` is read at every scrape. */
 export function registerSourceMetrics(registry: MetricsRegistry, sources: () => SourceList['sources']): void {
   const all = (): Status[] => sources().map(({ status }) => status())
   const called = (): SourceDetails[] => all().filter((status) => 'calls' in status)

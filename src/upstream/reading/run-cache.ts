@@ -35,6 +35,7 @@ type RunCacheOptions = {
   local: LruCache<StoredRun>
   /** `null` without Redis. */
   shared: RedisCache | null
+  state: RunCacheState
   policy: CachePolicy
   /** Even if no reader waits any more. */
   maxReadMs: number
@@ -44,6 +45,15 @@ type RunCacheOptions = {
 
 const LOCK_POLL_MS = 25
 
+/** What the cache of the next runtime continues with, beside the runs. */
+export class RunCacheState {
+  /** Question → key of its latest run, where cursors continue. */
+  readonly latest = new Map<string, string>()
+  readonly counts: Record<CacheDecision['outcome'], number> = { hit: 0, revalidating: 0, stale: 0, miss: 0 }
+  /** Raised by `drop`: older reads are not stored. */
+  readonly generation = { value: 0 }
+}
+
 /**
  * Serves runs while fresh, then stale while revalidating, then only if reading fails. Short runs are read on.
  * Single flight among replicas, with its own deadline: a caller that hangs up does not fail the others.
@@ -52,24 +62,21 @@ export class RunCache {
   readonly #options: RunCacheOptions
   readonly #group: string
   readonly #inFlight = new Map<string, Promise<Entry>>()
-  /** Question → key of its latest run, where cursors continue. */
-  readonly #latest = new Map<string, string>()
-  readonly #counts: Record<CacheDecision['outcome'], number> = { hit: 0, revalidating: 0, stale: 0, miss: 0 }
-  /** Raised by `drop`: older reads are not stored. */
-  readonly #generation = { value: 0 }
+  readonly #state: RunCacheState
 
   constructor(options: RunCacheOptions) {
     this.#options = options
+    this.#state = options.state
     this.#group = cacheGroup(options.upstream)
   }
 
   get counts(): Readonly<Record<CacheDecision['outcome'] | 'bytes', number>> {
-    return { ...this.#counts, bytes: this.#options.local.bytes(this.#group) }
+    return { ...this.#state.counts, bytes: this.#options.local.bytes(this.#group) }
   }
 
   drop(): void {
-    this.#generation.value++
-    this.#latest.clear()
+    this.#state.generation.value++
+    this.#state.latest.clear()
     this.#options.local.drop(this.#group)
     void this.#options.shared?.drop(this.#group)
   }
@@ -109,7 +116,7 @@ export class RunCache {
   #find({ query, range, key, question }: ReadTask): Entry | null {
     const exact = this.#get(key, query)
     if (exact !== null || range.after === null) return exact
-    for (const other of [this.#latest.get(question), question]) {
+    for (const other of [this.#state.latest.get(question), question]) {
       const entry = other === undefined ? null : this.#get(other, query)
       if (entry?.run.reaches(range)) return entry
     }
@@ -143,7 +150,7 @@ export class RunCache {
 
   #readOnce(task: ReadTask): Promise<Entry> {
     const { query, range, key } = task
-    const name = `${this.#generation.value} ${query.caching ?? ''} ${range.count} ${key}`
+    const name = `${this.#state.generation.value} ${query.caching ?? ''} ${range.count} ${key}`
     const joined = this.#inFlight.get(name)
     if (joined !== undefined) return joined
     const reading = this.#readInTime(task).finally(() => this.#inFlight.delete(name))
@@ -191,7 +198,7 @@ export class RunCache {
 
   async #readAndStore({ query, range, key, question, base }: ReadTask): Promise<Entry> {
     const { read, policy, clock, random, shared } = this.#options
-    const generation = this.#generation.value
+    const generation = this.#state.generation.value
     const run = await read(query, range, base?.fork(range)).catch((error: unknown) => {
       if (base === undefined || !(error instanceof SourceError) || !NO_JOINT.has(error.reason)) throw error
       return read(query, range)
@@ -203,7 +210,7 @@ export class RunCache {
     const lifetime = isStored ? lifetimeOf(policy, directives, { now: run.asOf, random: random() }) : null
     if (lifetime === null || lifetime.deleteAt <= now) return { run, lifetime: servedOnce(run, now) }
     const entry = { run, lifetime }
-    if (generation !== this.#generation.value) return entry
+    if (generation !== this.#state.generation.value) return entry
     const stored = { value: StoredRun.of(run), lifetime }
     // A run from the top serves every range.
     const storedKey = run.after === null ? question : key
@@ -214,13 +221,14 @@ export class RunCache {
 
   #storeLocally(key: string, question: string, entry: CacheEntry<StoredRun>): void {
     this.#options.local.set(this.#group, key, entry)
-    this.#latest.delete(question)
-    this.#latest.set(question, key)
-    if (this.#latest.size > MAX_LATEST) this.#latest.delete(this.#latest.keys().next().value!)
+    this.#state.latest.delete(question)
+    this.#state.latest.set(question, key)
+    if (this.#state.latest.size > MAX_LATEST)
+      this.#state.latest.delete(this.#state.latest.keys().next().value!)
   }
 
   #serve(entry: Entry, outcome: CacheDecision['outcome'], reason?: SourceReason): ServedRun {
-    this.#counts[outcome]++
+    this.#state.counts[outcome]++
     const { clock } = this.#options
     const { run, lifetime } = entry
     return {
@@ -228,7 +236,7 @@ export class RunCache {
       stale: outcome === 'stale',
       reason,
       cache: { outcome, ttlSeconds: Math.round((lifetime.staleAt - clock.now()) / 1000) },
-      isCurrent: currency(lifetime, this.#generation, clock),
+      isCurrent: currency(lifetime, this.#state.generation, clock),
     }
   }
 }

@@ -1,7 +1,7 @@
 import { type Clock, raceAbort } from '../../domain/clock.ts'
 import { isSameListing } from '../../domain/listing-identity.ts'
 import { describeAllMissing, includes, type MissingSource } from '../../domain/missing-source.ts'
-import type { PersistedMissing, SavedSnapshot, SnapshotStorage } from '../../domain/saved-snapshot.ts'
+import type { PersistedMissing, SnapshotStorage } from '../../domain/saved-snapshot.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import type { SourceLog, SourceStatus } from '../../domain/source-status.ts'
@@ -23,6 +23,7 @@ type PullerOptions = {
   storage: SnapshotStorage | null
   /** Called with the memory of the snapshot. */
   onResize: (bytes: number) => void
+  state: SnapshotState
   clock: Clock
   random: () => number
   log: SourceLog
@@ -39,9 +40,21 @@ export type HeldSnapshot = {
   gatewayId?: string | undefined
 }
 
+/** What is held of an upstream, and how the latest pull ended. The puller of the next runtime continues with it. */
+export class SnapshotState {
+  current: HeldSnapshot | null = null
+  /** Of the latest pull. */
+  failure: SourceError | null = null
+  lastError: SourceStatus['lastError'] = null
+  exceedsLimit = false
+  /** Whether a pull has ended, with any outcome. */
+  isReady = false
+}
+
 /** A failed pull keeps the last snapshot. A pull that is too large drops it, and reads go live. */
 export class SnapshotPuller {
   readonly #options: PullerOptions
+  readonly #state: SnapshotState
   readonly #firstPull = Promise.withResolvers<void>()
   readonly #closing = new AbortController()
   readonly #pulls = new SingleFlight(async () => {
@@ -52,29 +65,25 @@ export class SnapshotPuller {
   #cancelTimer: () => void = () => {}
   #savedAt: number | null = null
 
-  current: HeldSnapshot | null = null
-  /** Of the latest pull. */
-  failure: SourceError | null = null
-  lastError: SourceStatus['lastError'] = null
-  exceedsLimit = false
-  /** Whether a pull has ended, with any outcome. */
-  isReady = false
-
   constructor(options: PullerOptions) {
     this.#options = options
+    this.#state = options.state
   }
 
   get ready(): Promise<void> {
     return this.#firstPull.promise
   }
 
-  saved(): SavedSnapshot | null {
-    if (this.current === null) return null
-    const { takenAt, snapshot, missing } = this.current
-    return { takenAt, listings: new Map(snapshot.listings), missing }
+  /** Pulls at once, unless an earlier runtime has: then when that pull is `refreshSeconds` old. */
+  async start(): Promise<void> {
+    const { current, failure, exceedsLimit, isReady } = this.#state
+    if (isReady) this.#firstPull.resolve()
+    else await this.#restore()
+    if (!isReady || failure !== null || exceedsLimit || current === null) this.pull()
+    else this.#scheduleNext(Math.max(0, this.#options.clock.now() - current.takenAt))
   }
 
-  async restore(): Promise<void> {
+  async #restore(): Promise<void> {
     const { storage, upstream, filters, log } = this.#options
     try {
       const saved = (await storage?.load()) ?? null
@@ -92,26 +101,26 @@ export class SnapshotPuller {
     void this.#pulls.joinNext()
   }
 
-  /** Resolves when the snapshot is saved. */
+  /** Resolves when the snapshot is saved. What is held can still be read. */
   async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return
     this.#cancelTimer()
     this.#closing.abort(new Error('closed'))
     await this.#pulls.current
     await this.#save()
-    this.#hold(null)
   }
 
   #hold(held: HeldSnapshot | null): void {
-    this.current = held
+    this.#state.current = held
     this.#options.onResize(held?.snapshot.retainedBytes ?? 0)
   }
 
-  #scheduleNext(): void {
+  #scheduleNext(elapsedMs = 0): void {
     if (this.#closing.signal.aborted) return
     const { upstream, clock, random } = this.#options
     const period = upstream.refreshSeconds * 1000 * (1 + PULL_JITTER * (2 * random() - 1))
-    const wait = this.failure === null ? period : Math.min(period, PULL_AGAIN_SECONDS * 1000)
-    this.#cancelTimer = clock.after(wait, () => this.pull())
+    const wait = this.#state.failure === null ? period : Math.min(period, PULL_AGAIN_SECONDS * 1000)
+    this.#cancelTimer = clock.after(Math.max(0, wait - elapsedMs), () => this.pull())
   }
 
   async #pull(): Promise<void> {
@@ -125,23 +134,23 @@ export class SnapshotPuller {
       if (cause instanceof TooLargeToHold) this.#giveUp(cause)
       else this.#fail(cause)
     }
-    this.isReady = true
+    this.#state.isReady = true
     this.#firstPull.resolve()
   }
 
   async #take({ listings, invalid, missing, gatewayId }: Pull, takenAt: number): Promise<void> {
     const { filters, upstream, clock, log } = this.#options
     const wanted = filters()
-    const before = this.current?.snapshot ?? new Snapshot(upstream.name, wanted)
+    const before = this.#state.current?.snapshot ?? new Snapshot(upstream.name, wanted)
     const found = retainUnreachable(before.listings, { listings, missing }, upstream.maxListings)
     const snapshot = await before.with(found, wanted)
     this.#logMissing(missing)
-    if (this.failure !== null || this.exceedsLimit)
+    if (this.#state.failure !== null || this.#state.exceedsLimit)
       log.info({ upstream: upstream.name, listings: found.size }, 'snapshot pulled again')
-    const persisted = missing?.map((entry) => withLastContact(entry, this.current))
+    const persisted = missing?.map((entry) => withLastContact(entry, this.#state.current))
     this.#hold({ snapshot, takenAt, invalid, isRestored: false, gatewayId, missing: persisted })
-    this.failure = null
-    this.exceedsLimit = false
+    this.#state.failure = null
+    this.#state.exceedsLimit = false
     const sinceSaved = this.#savedAt === null ? SAVE_EVERY_MS : clock.now() - this.#savedAt
     if (sinceSaved >= SAVE_EVERY_MS || sinceSaved < 0) await this.#save()
   }
@@ -149,7 +158,7 @@ export class SnapshotPuller {
   #logMissing(missing: readonly MissingSource[] | undefined): void {
     const { log } = this.#options
     const { name: upstream } = this.#options.upstream
-    const wasComplete = this.current?.missing === undefined
+    const wasComplete = this.#state.current?.missing === undefined
     if (missing !== undefined && wasComplete)
       log.warn({ upstream, missing: describeAllMissing(missing) }, 'upstream gateway answered incomplete')
     if (missing === undefined && !wasComplete)
@@ -164,28 +173,29 @@ export class SnapshotPuller {
     const { reason, message } = isKnown
       ? err
       : { reason: 'connection_reset' as const, message: `${name}: the pull failed` }
-    if (this.failure?.reason !== reason) log.warn({ upstream: name, reason, err }, 'snapshot pull failed')
-    this.failure = new SourceError(reason, message, { cause: err })
-    this.lastError = { reason, at: clock.now() }
+    if (this.#state.failure?.reason !== reason)
+      log.warn({ upstream: name, reason, err }, 'snapshot pull failed')
+    this.#state.failure = new SourceError(reason, message, { cause: err })
+    this.#state.lastError = { reason, at: clock.now() }
   }
 
   #giveUp({ listings, message }: TooLargeToHold): void {
     const { upstream, clock, log } = this.#options
-    if (!this.exceedsLimit)
+    if (!this.#state.exceedsLimit)
       log.warn(
         { upstream: upstream.name, listings, reason: message },
         'snapshot too large, read live instead',
       )
-    this.exceedsLimit = true
-    this.failure = null
-    this.lastError = { reason: 'too_large', at: clock.now() }
+    this.#state.exceedsLimit = true
+    this.#state.failure = null
+    this.#state.lastError = { reason: 'too_large', at: clock.now() }
     this.#hold(null)
   }
 
   async #save(): Promise<void> {
     const { storage, upstream, clock, log } = this.#options
-    if (storage === null || this.current === null || this.current.isRestored) return
-    const { snapshot, takenAt, missing } = this.current
+    if (storage === null || this.#state.current === null || this.#state.current.isRestored) return
+    const { snapshot, takenAt, missing } = this.#state.current
     this.#savedAt = clock.now()
     try {
       await storage.save({ takenAt, listings: snapshot.listings, missing })

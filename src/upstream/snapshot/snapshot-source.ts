@@ -5,14 +5,14 @@ import { SourceError } from '../../domain/source-error.ts'
 import { isRefusal } from '../../domain/source-reason.ts'
 import type { SourceDetails } from '../../domain/source-status.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
-import type { HeldSnapshot, SnapshotPuller } from './puller.ts'
+import type { HeldSnapshot, SnapshotState } from './puller.ts'
 
 /** An older snapshot has missed a whole pull. */
 const STALE_PERIODS = 2
 
 type SnapshotSourceOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'refreshSeconds'>
-  puller: SnapshotPuller
+  state: SnapshotState
   live: Source
   requireSchema: () => void
   clock: Clock
@@ -30,14 +30,14 @@ export class SnapshotSource {
   }
 
   get mode(): SourceMode {
-    return this.#options.puller.exceedsLimit ? 'live' : 'snapshot'
+    return this.#options.state.exceedsLimit ? 'live' : 'snapshot'
   }
 
   readonly read: Source = (query, range, signal) =>
     this.#canAnswer(query) ? this.#readCurrent(query, range) : this.#options.live(query, range, signal)
 
   status(live: SourceDetails): SourceDetails {
-    const { current, failure, exceedsLimit, lastError } = this.#options.puller
+    const { current, failure, exceedsLimit, lastError } = this.#options.state
     const status = { ...live, mode: this.mode, lastError: lastError ?? live.lastError }
     if (exceedsLimit) return status
     if (current === null || (failure !== null && isRefusal(failure.reason))) {
@@ -55,7 +55,7 @@ export class SnapshotSource {
 
   #canAnswer(query: ListingQuery): boolean {
     const { status, publisher, listingId } = query
-    const { current, exceedsLimit } = this.#options.puller
+    const { current, exceedsLimit } = this.#options.state
     if (exceedsLimit) return false
     if (listingId !== undefined)
       return !this.#hasPassed(query) && current?.snapshot.listings.has(listingId) === true
@@ -63,9 +63,9 @@ export class SnapshotSource {
   }
 
   async #readCurrent(query: ListingQuery, range: Range): Promise<Reading> {
-    const { upstream, puller, requireSchema, clock } = this.#options
+    const { upstream, state, requireSchema, clock } = this.#options
     requireSchema()
-    const { current, failure } = puller
+    const { current, failure } = state
     if (current === null)
       throw failure ?? new SourceError('not_yet_loaded', `${upstream.name}: the first pull has not ended`)
     if (failure !== null && isRefusal(failure.reason)) throw failure
@@ -78,7 +78,7 @@ export class SnapshotSource {
       asOf: current.takenAt,
       stale,
       cache: { outcome: stale ? 'stale' : 'hit', ttlSeconds: Math.round((staleAt - clock.now()) / 1000) },
-      isCurrent: currency(puller, current, stale, staleAt),
+      isCurrent: currency(state, current, stale, staleAt),
       reason: stale ? failure?.reason : undefined,
       invalid: current.invalid || undefined,
       missing: this.#missing(current),
@@ -87,7 +87,7 @@ export class SnapshotSource {
 
   /** The pulled gateway would get its own listings back. */
   #hasPassed({ via }: ListingQuery): boolean {
-    const gatewayId = this.#options.puller.current?.gatewayId
+    const gatewayId = this.#options.state.current?.gatewayId
     return gatewayId !== undefined && via?.includes(gatewayId) === true
   }
 
@@ -114,12 +114,12 @@ export class SnapshotSource {
 
 /** Outside of the class: a closure in a method would keep the query alive. */
 function currency(
-  puller: SnapshotPuller,
+  state: SnapshotState,
   current: HeldSnapshot,
   stale: boolean,
   staleAt: number,
 ): (now?: number) => boolean {
   const { version } = current.snapshot
   return (now = current.takenAt) =>
-    puller.current === current && current.snapshot.version === version && (stale || now <= staleAt)
+    state.current === current && current.snapshot.version === version && (stale || now <= staleAt)
 }

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Config } from '../config.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
+import { lazy } from '../http/lazy.ts'
 import { createMetrics, registerHealthMetrics } from '../http/metrics/metrics.ts'
 import { RequestMetrics } from '../http/metrics/request-metrics.ts'
 import { TracedRequests } from '../http/middleware/tracing.ts'
-import type { SourceList } from '../http/routes/sources.ts'
 import { createLogger, LogDestination, type Logger, STDERR } from '../log.ts'
 import { createRecoverPool } from '../registry/signature/recover-pool.ts'
 import type { RecoverAddress } from '../registry/signature/signature.ts'
@@ -13,8 +13,7 @@ import type { RedisCounters } from '../store/redis/open.ts'
 import type { Store } from '../store/store.ts'
 import { StoreHealth } from '../store/store-health.ts'
 import { NameResolver } from '../upstream/http/lookup.ts'
-import { Closers } from './closers.ts'
-import { SharedParts } from './shared-parts.ts'
+import type { UpstreamCaches } from './upstream-caches.ts'
 
 export type Overrides = {
   nowSeconds?: () => number
@@ -26,17 +25,14 @@ export type Overrides = {
   lookup?: LookupFunction
 }
 
-export type Foundation = {
+/** What lives as long as the process: everything that a reload keeps. */
+export type ProcessScope = {
   log: Logger
   clock: Clock
   random: () => number
   nowSeconds: () => number
   store: Store
   storeHealth: StoreHealth
-  /** Shared by replicas; `null` without Redis. */
-  redisUrl: string | null
-  /** `null`: snapshots are saved in Redis, or nowhere. */
-  snapshotFolder: string | null
   /** Shared by replicas; `null`: each process counts alone. */
   counters: RedisCounters | null
   recover: RecoverAddress
@@ -47,36 +43,40 @@ export type Foundation = {
   traced: TracedRequests | null
   /** Seals cursors where there is no admin key. */
   cursorSecret: string
-  parts: SharedParts
+  /** Loaded only for upstreams. */
+  upstreamCaches: () => Promise<UpstreamCaches>
   close: () => Promise<void>
 }
 
 /** @throws ConfigError when the store cannot be used */
-export async function openFoundation(
-  config: Config,
-  overrides: Overrides,
-  sources: () => SourceList['sources'],
-): Promise<Foundation> {
+export async function openProcess(config: Config, overrides: Overrides): Promise<ProcessScope> {
   const { storeUrl } = config
+  const { clock = systemClock } = overrides
   const destination = new LogDestination(STDERR)
   const log = overrides.log ?? createLogger(config.logLevel, destination)
-  const clock = overrides.clock ?? systemClock
-  const closers = new Closers()
+  const cleanup = new CleanupStack()
   try {
     const storeHealth = new StoreHealth(overrides.store ?? (await openStore(storeUrl, log)), { log, clock })
     const { store } = storeHealth
-    closers.add(() => store.close())
+    cleanup.add(() => store.close())
     const onWorkerFault = (cause: unknown): void =>
       log.warn({ reason: cause instanceof Error ? cause.message : String(cause) }, 'worker unavailable')
     const pool = createRecoverPool({ onFault: onWorkerFault })
-    closers.add(() => pool.close())
-    const counters = overrides.store === undefined ? await openCounters(storeUrl) : null
-    if (counters !== null) closers.add(() => counters.close())
-    const metrics = createMetrics(sources)
+    cleanup.add(() => pool.close())
+    const redisUrl = overrides.store === undefined && !storeUrl.startsWith(SQLITE) ? storeUrl : null
+    const counters = await openCounters(redisUrl)
+    cleanup.add(() => counters?.close())
+    const metrics = createMetrics()
     registerHealthMetrics(metrics, { store, droppedLogLines: () => destination.dropped })
     const requests = new RequestMetrics(metrics)
     const tracing = await openTracing(config, log)
-    if (tracing !== null) closers.add(tracing.close)
+    cleanup.add(() => tracing?.close())
+    const upstreamCaches = lazy(async () => {
+      const { openUpstreamCaches } = await import('./upstream-caches.ts')
+      const caches = await openUpstreamCaches({ redisUrl, snapshotFolder: folderBeside(storeUrl), clock })
+      cleanup.add(caches.close)
+      return caches
+    })
     return {
       log,
       clock,
@@ -84,21 +84,19 @@ export async function openFoundation(
       nowSeconds: overrides.nowSeconds ?? (() => Math.floor(Date.now() / 1000)),
       store,
       storeHealth,
-      redisUrl: overrides.store === undefined && !storeUrl.startsWith(SQLITE) ? storeUrl : null,
-      snapshotFolder: folderBeside(storeUrl),
       counters,
       recover: overrides.recover ?? pool.recover,
-      resolver: new NameResolver(overrides.clock ?? systemClock, overrides.lookup),
+      resolver: new NameResolver(clock, overrides.lookup),
       onWorkerFault,
       metrics,
       requests,
       traced: tracing && new TracedRequests({ tracer: tracing.tracer, routeOf: requests.routeOf }),
       cursorSecret: randomBytes(32).toString('hex'),
-      parts: new SharedParts(),
-      close: () => closers.close(),
+      upstreamCaches,
+      close: () => cleanup.close(),
     }
   } catch (cause) {
-    await closers.close()
+    await cleanup.close()
     throw cause
   }
 }
@@ -121,15 +119,29 @@ async function openTracing({ tracing }: Config, log: Logger) {
   return openTracer(tracing, log)
 }
 
-async function openCounters(url: string): Promise<RedisCounters | null> {
-  if (url.startsWith(SQLITE)) return null
+async function openCounters(redisUrl: string | null): Promise<RedisCounters | null> {
+  if (redisUrl === null) return null
   const { openRedisCounters } = await import('../store/redis/open.ts')
-  return openRedisCounters(url)
+  return openRedisCounters(redisUrl)
 }
 
+/** `null`: snapshots are saved in Redis, or not at all. */
 function folderBeside(url: string): string | null {
   const database = /^sqlite:(?!:memory:)(.+)$/.exec(url)?.[1]
   return database === undefined ? null : `${database}-snapshots`
 }
 
 const SQLITE = 'sqlite:'
+
+/** Closes in reverse order, each once. */
+export class CleanupStack {
+  readonly #closers: (() => unknown)[] = []
+
+  add(close: () => unknown): void {
+    this.#closers.push(close)
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.splice(0).reverse()) await close()
+  }
+}

@@ -1,0 +1,188 @@
+import type { RequestListener } from 'node:http'
+import type { Config } from '../config.ts'
+import { raceAbort, withDeadline } from '../domain/clock.ts'
+import { SingleFlight } from '../domain/single-flight.ts'
+import { ConfigError, EntrepotError } from '../errors.ts'
+import { registerReloadMetrics } from '../http/metrics/metrics.ts'
+import { registerSourceMetrics } from '../http/metrics/source-metrics.ts'
+import type { Route } from '../http/route.ts'
+import type { Logger } from '../log.ts'
+import { ApiKeys } from '../registry/api-keys.ts'
+import { CleanupStack, type Overrides, openProcess, type ProcessScope } from './process.ts'
+import { openRuntime, type Runtime } from './runtime.ts'
+
+/** Longest wait for upstreams to be requested once before a new configuration takes over. */
+const MAX_READY_MS = 30_000
+/** How long an old configuration stays open for its requests: a stream may be long. */
+const MAX_RETIRING_MS = 300_000
+/** Settings that need a restart, also where a file holds them. */
+const FIXED = [
+  ['HOST', 'host'],
+  ['PORT', 'port'],
+  ['STORE_URL', 'storeUrl'],
+] as const
+
+/**
+ * Opens what lives as long as the process, and the first configuration.
+ * @throws ConfigError when the filter spec or the store cannot be used
+ */
+export async function createContext(config: Config, overrides: Overrides = {}): Promise<Context> {
+  const cleanup = new CleanupStack()
+  try {
+    const scope = await openProcess(config, overrides)
+    cleanup.add(scope.close)
+    const first = await openRuntime({ config, scope, previous: null })
+    cleanup.add(() => first.close(null))
+    if (config.bootstrapKey !== null) await new ApiKeys(scope.store, first.replica).seed(config.bootstrapKey)
+    return new Context(scope, first)
+  } catch (cause) {
+    await cleanup.close()
+    throw cause
+  }
+}
+
+/**
+ * A service that is loaded but does not listen yet. A reload builds the next runtime beside the running one
+ * and goes over to it in one assignment. The old one closes after its last request.
+ */
+export class Context {
+  readonly #scope: ProcessScope
+  readonly #closing = new AbortController()
+  readonly listener: RequestListener
+  #current: Runtime
+  /** Settles when every earlier runtime is closed, in their order: what the last one leaves open is its own. */
+  #retired: Promise<void> = Promise.resolve()
+  readonly #reloads = new SingleFlight((load: () => Config) => this.#reload(load))
+  /** Outcome of the latest reload, and time of the last success; the start counts. */
+  #hasSucceeded = true
+  #succeededAt: number
+
+  constructor(scope: ProcessScope, first: Runtime) {
+    const { metrics, traced, clock } = scope
+    this.#scope = scope
+    this.#current = first
+    this.#succeededAt = clock.now()
+    const answer: RequestListener = (request, response) => this.#current.listener(request, response)
+    this.listener = traced?.listener(answer) ?? answer
+    registerSourceMetrics(metrics, () => this.#current.sources)
+    registerReloadMetrics(metrics, () => ({ succeeded: this.#hasSucceeded, at: this.#succeededAt }))
+    first.adopt()
+  }
+
+  get config(): Config {
+    return this.#current.config
+  }
+
+  get routes(): readonly Route[] {
+    return this.#current.routes
+  }
+
+  get log(): Logger {
+    return this.#scope.log
+  }
+
+  /** Never rejects: a failed reload is logged and changes nothing. Calls during a reload share one more. */
+  reload(load: () => Config): Promise<void> {
+    return this.#reloads.joinNext(load)
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('closed'))
+    await this.#reloads.current
+    await this.#retired
+    await this.#current.close(null)
+    await this.#scope.close()
+  }
+
+  async #reload(load: () => Config): Promise<void> {
+    const { log, clock } = this.#scope
+    const { signal } = this.#closing
+    if (signal.aborted) return
+    const started = performance.now()
+    try {
+      const config = this.#withFixed(load())
+      const next = await openRuntime({ config, scope: this.#scope, previous: this.#current, signal })
+      await this.#becomeReady(next)
+      this.#goOver(next)
+      this.#hasSucceeded = true
+      this.#succeededAt = clock.now()
+      log.info(
+        { upstreams: config.upstreams.length, ms: Math.round(performance.now() - started) },
+        'reloaded',
+      )
+    } catch (cause) {
+      if (signal.aborted) return
+      this.#hasSucceeded = false
+      this.#logFailure(cause)
+    }
+  }
+
+  /** Resolves when it can take over in the same turn of the event loop. */
+  async #becomeReady(next: Runtime): Promise<void> {
+    const { replica } = this.#current
+    try {
+      const isReady = await this.#endsWithin(MAX_READY_MS, next.ready)
+      this.#closing.signal.throwIfAborted()
+      if (!isReady)
+        this.#scope.log.warn(
+          { seconds: MAX_READY_MS / 1000 },
+          'reloading before every upstream of the new configuration has answered',
+        )
+      if (next.replica === replica) return
+      // From here on, what either replica acknowledges is readable through both.
+      next.replica.linkCatchUp(null)
+      replica.linkCatchUp(next.replica)
+      await next.replica.catchUp()
+      this.#closing.signal.throwIfAborted()
+    } catch (cause) {
+      replica.linkCatchUp(null)
+      await next.close(this.#current)
+      this.#current.adopt()
+      throw cause
+    }
+  }
+
+  #goOver(next: Runtime): void {
+    const old = this.#current
+    this.#current = next
+    next.adopt()
+    const stopped = old.stop()
+    this.#retired = this.#retired
+      .then(() => this.#endsWithin(MAX_RETIRING_MS, old.idle()))
+      .then(() => stopped)
+      .then(() => old.close(next))
+      .catch((cause: unknown) =>
+        this.#scope.log.warn({ err: cause }, 'closing the previous configuration failed'),
+      )
+  }
+
+  /** `false` when the time is up or the service closes. */
+  async #endsWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+    const error = new Error('late')
+    const late = () => error
+    const caller = this.#closing.signal
+    try {
+      await withDeadline({ ms, late, caller }, (signal) => raceAbort(work, signal))
+      return true
+    } catch (cause) {
+      if (cause === error || cause === caller.reason) return false
+      throw cause
+    }
+  }
+
+  #withFixed(config: Config): Config {
+    const { config: before } = this.#current
+    for (const [variable, name] of FIXED)
+      if (config[name] !== before[name])
+        this.#scope.log.warn({ variable }, 'changed setting takes effect after a restart')
+    const { host, port, storeUrl } = before
+    return Object.freeze({ ...config, host, port, storeUrl })
+  }
+
+  #logFailure(cause: unknown): void {
+    const { log } = this.#scope
+    const message = 'reload failed, the previous configuration stays'
+    if (!(cause instanceof ConfigError || cause instanceof EntrepotError)) log.error({ err: cause }, message)
+    else for (const problem of cause.message.split('\n')) log.error({ problem }, message)
+  }
+}

@@ -1,0 +1,274 @@
+import type { RequestListener } from 'node:http'
+import { isDeepStrictEqual } from 'node:util'
+import { version } from '../config/version.ts'
+import type { Config } from '../config.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { Limiter } from '../domain/limiter.ts'
+import type { NamedSource } from '../domain/reading.ts'
+import type { SourceStatus } from '../domain/source-status.ts'
+import type { FilterSpec } from '../filter-spec/filter.ts'
+import { readFilterSpec } from '../filter-spec/load.ts'
+import { Cursors } from '../gateway/cursor.ts'
+import { createDiscovery, type Federation } from '../gateway/discover-federation.ts'
+import { createFindListing } from '../gateway/find-listing.ts'
+import { createStreamListings } from '../gateway/ndjson.ts'
+import { createReadPage } from '../gateway/pages.ts'
+import { traceSource } from '../gateway/sources.ts'
+import { createReadVocabulary } from '../gateway/vocabulary.ts'
+import { createApp } from '../http/app.ts'
+import { InFlightRequests } from '../http/metrics/request-metrics.ts'
+import { createAuthorize } from '../http/middleware/authorize.ts'
+import { createClientAddress, createRateLimit } from '../http/middleware/rate-limit.ts'
+import { ResponseCache } from '../http/response-cache.ts'
+import type { Route } from '../http/route.ts'
+import type { McpHandler } from '../http/routes/mcp.ts'
+import type { SourceList } from '../http/routes/sources.ts'
+import { createRoutes, type RouteOptions } from '../http/routes.ts'
+import { createLimiter } from '../limits/limiter.ts'
+import type { Logger } from '../log.ts'
+import { RepeatFilter } from '../mcp/repeat-filter.ts'
+import { ApiKeys, sameSecret } from '../registry/api-keys.ts'
+import { localSource, localStatus } from '../registry/local-source.ts'
+import { Replica } from '../registry/replica.ts'
+import { createShapeCheck } from '../registry/write/listing-shape.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+import type { ProcessScope } from './process.ts'
+import type { Upstreams } from './upstreams.ts'
+
+/** What one configuration makes. Several can answer at once. */
+export type Runtime = {
+  config: Config
+  spec: FilterSpec
+  replica: Replica
+  limiter: Limiter
+  sources: SourceList['sources']
+  routes: readonly Route[]
+  listener: RequestListener
+  /** Resolves when every upstream was requested once, with any outcome. */
+  ready: Promise<unknown>
+  /** Applies its limits to what the process keeps, and drops the rest. */
+  adopt: () => void
+  /** Ends background work. Requests can still be answered. */
+  stop: () => Promise<void>
+  /** Resolves when no request is in flight. */
+  idle: () => Promise<void>
+  /** Leaves open what `successor` uses too. */
+  close: (successor: Runtime | null) => Promise<void>
+}
+
+type RuntimeOptions = {
+  config: Config
+  scope: ProcessScope
+  /** Its index and its counts of requests go on where the settings are the same. */
+  previous: Runtime | null
+  signal?: AbortSignal
+}
+
+/** @throws ConfigError when the filter spec cannot be used */
+export async function openRuntime({ config, scope, previous, signal }: RuntimeOptions): Promise<Runtime> {
+  const wanted = readFilterSpec(config.filterSpecPath)
+  const isSameSpec = previous?.spec.etag === wanted.etag
+  const { spec, replica } = isSameSpec
+    ? previous
+    : { spec: wanted, replica: await openReplica(wanted, scope, signal) }
+  const limiter = isDeepStrictEqual(previous?.config.limits, config.limits)
+    ? previous!.limiter
+    : createLimiter(config.limits, scope.counters)
+  const { upstreams, isReady, ...lifecycle } = await openUpstreams({ config, spec, scope, previous })
+  const { clock } = scope
+  const local = createLocal({ config, spec, replica }, clock.now)
+  const cursorSecret = config.adminKey ?? scope.cursorSecret
+  const gateway = createGateway({ config, spec, local, upstreams, clock, cursorSecret })
+  const listening = createListener({ config, spec, scope, replica, gateway, limiter, isReady })
+  return {
+    config,
+    spec,
+    replica,
+    limiter,
+    sources: upstreams.length === 0 ? [] : gateway.sources,
+    ...listening,
+    ...lifecycle,
+    close: async (successor) => {
+      await lifecycle.close()
+      if (successor?.replica === replica) return
+      replica.close()
+      scope.storeHealth.recovered(spec)
+    },
+  }
+}
+
+function openReplica(
+  spec: FilterSpec,
+  { store, storeHealth, clock, onWorkerFault }: ProcessScope,
+  signal: AbortSignal | undefined,
+): Promise<Replica> {
+  const options = {
+    filters: [...spec.filters.values()],
+    onFault: (cause: unknown) => storeHealth.failed(spec, cause),
+    onRecovery: () => storeHealth.recovered(spec),
+    onWorkerFault,
+    clock,
+  }
+  return Replica.open(store, options, signal)
+}
+
+/** Loaded only for upstreams: a third of what a start loads. */
+async function openUpstreams({
+  config,
+  spec,
+  scope,
+  previous,
+}: RuntimeOptions & { spec: FilterSpec }): Promise<Upstreams> {
+  if (config.upstreams.length === 0 && (previous?.sources ?? []).length === 0) return NO_UPSTREAMS
+  const upstreams = await import('./upstreams.ts')
+  return upstreams.openUpstreams({ config, spec, scope })
+}
+
+const NO_UPSTREAMS: Upstreams = {
+  upstreams: [],
+  isReady: () => true,
+  ready: Promise.resolve(),
+  adopt: () => {},
+  stop: async () => {},
+  close: async () => {},
+}
+
+/** `null` for a pure gateway. */
+type LocalRegistry = { source: NamedSource; status: () => SourceStatus } | null
+
+function createLocal(
+  { config, spec, replica }: Pick<Runtime, 'config' | 'spec' | 'replica'>,
+  now: () => number,
+): LocalRegistry {
+  const { name, enabled } = config.registry
+  if (!enabled) return null
+  const source: NamedSource = {
+    name,
+    visibility: 'public',
+    mode: 'local',
+    priority: 0,
+    read: localSource({ name, now }, replica, spec.filters.values()),
+    storefrontOf: (publisher) => replica.projection.publisherOf(publisher)?.storefrontUrl,
+  }
+  return { source, status: localStatus(name, spec, replica) }
+}
+
+type Gateway = NonNullable<RouteOptions['gateway']>
+
+type GatewayOptions = {
+  config: Pick<Config, 'gateway' | 'cache'>
+  spec: FilterSpec
+  local: LocalRegistry
+  upstreams: readonly Upstream[]
+  clock: Clock
+  cursorSecret: string
+}
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const { config, spec, local, upstreams, clock, cursorSecret } = options
+  const { id, budgetMs } = config.gateway
+  const all = [...(local === null ? [] : [local]), ...upstreams]
+  const sources = all.map(({ source }) => traceSource(source))
+  const cursors = new Cursors(cursorSecret, () => clock.now() / 1000)
+  return {
+    gatewayId: id,
+    freshSeconds: config.cache.freshSeconds,
+    clock,
+    sources: all,
+    vocabulary: createReadVocabulary(
+      spec,
+      upstreams.map((upstream) => upstream.spec),
+    ),
+    budgetMs,
+    cursorKeyId: cursors.keyId,
+    readPage: createReadPage({ sources, budgetMs, clock, cursors }),
+    stream: createStreamListings({ sources, budgetMs, clock }),
+    find: createFindListing({ sources, budgetMs, clock }),
+  }
+}
+
+type ListenerOptions = Pick<Runtime, 'config' | 'spec' | 'replica' | 'limiter'> & {
+  scope: ProcessScope
+  gateway: Gateway
+  isReady: () => boolean
+}
+
+function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'listener' | 'idle'> {
+  const { config, spec, scope, replica, gateway, limiter, isReady } = options
+  const { store, log, requests, traced, recover, nowSeconds, metrics } = scope
+  const { adminKey, registry, limits, metricsPublic } = config
+  const keys = new ApiKeys(store, replica)
+  const authorize = createAuthorize({
+    requireReadKey: config.requireReadKey,
+    requireWriteKey: config.requireWriteKey,
+    keysRevealMore: config.upstreams.some(({ visibility }) => visibility === 'private'),
+    isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
+    recognise: (token) => keys.recognise(token),
+  })
+  const routes = createRoutes({
+    spec,
+    registry: registry.enabled
+      ? {
+          store,
+          replica,
+          verifier: { limiter, recover, nowSeconds },
+          shape: { mode: registry.listingShape, check: createShapeCheck(spec.listingShape) },
+          maxListings: limits.listingsPerPublisher,
+        }
+      : null,
+    keys,
+    // A plain Registry without upstreams answers with the protocol's members only.
+    gateway: config.upstreams.length === 0 ? null : gateway,
+    mcp: createMcpHandler(gateway, log),
+    metrics,
+    metricsPublic,
+    isOperator: (authorization) => passes(() => authorize('admin', authorization)),
+    store,
+    isReady,
+  })
+  requests.addRoutes(routes)
+  const rateLimit = createRateLimit(limiter, createClientAddress(limits.trustedProxies))
+  const responseCache = new ResponseCache()
+  const app = createApp({
+    routes,
+    authorize,
+    log,
+    responseCache,
+    rateLimit,
+    ...(traced && { traceOf: traced.traceOf }),
+  })
+  const inFlight = new InFlightRequests()
+  const observe = requests.observer(inFlight)
+  const cached = { authorize, rateLimit, counter: requests.counter, observe }
+  const answer = responseCache.listener(cached, app.callback())
+  const listener: RequestListener = (request, response) => {
+    if (request.headers.authorization === undefined || replica.isCurrent()) return answer(request, response)
+    void keys.areVerifiable().then(() => {
+      if (!response.destroyed) answer(request, response)
+    })
+  }
+  return { routes, listener, idle: () => inFlight.idle() }
+}
+
+/** The agents' tools over what a reader sees. Loads the protocol with the first request. */
+export function createMcpHandler(federation: Federation, log: Logger): McpHandler {
+  const repeats = new RepeatFilter()
+  return async (request, { reader, signal, trace }) => {
+    const { handleHttp } = await import('../mcp/server.ts')
+    const discovery = repeats.dropRepeats(createDiscovery(federation, reader, trace))
+    return handleHttp(request, discovery, {
+      version: version(),
+      signal,
+      onError: (cause) => log.error({ err: cause }, 'unhandled fault of a tool'),
+    })
+  }
+}
+
+function passes(check: () => unknown): boolean {
+  try {
+    check()
+    return true
+  } catch {
+    return false
+  }
+}

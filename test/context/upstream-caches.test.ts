@@ -1,0 +1,58 @@
+import test, { type ExecutionContext } from 'ava'
+import { openUpstreamCaches } from '../../src/context/upstream-caches.ts'
+import { listingTexts } from '../helpers/fake-registry.ts'
+import { startFake } from '../helpers/gateway.ts'
+import { manualClock } from '../helpers/manual-clock.ts'
+import { openUpstream, POLICY, upstreamOptions } from '../helpers/upstream.ts'
+
+/** Caches of four upstreams, the first of which has been read 30 times. */
+async function open(t: ExecutionContext) {
+  const clock = manualClock()
+  const fake = await startFake(t, { items: listingTexts('a', 200) })
+  const upstreams = ['a', 'b', 'c', 'd'].map((name) => upstreamOptions({ name, url: fake.url, key: name }))
+  const configOf = (maxBytes: number, from = 0) => ({
+    cache: { ...POLICY, maxBytes },
+    upstreams: upstreams.slice(from),
+  })
+  const config = configOf(1_000_000)
+  const caches = await openUpstreamCaches({ redisUrl: null, snapshotFolder: null, clock })
+  caches.adopt(config)
+  const parts = upstreams.map((upstream) => caches.partsOf(upstream, config))
+  const { snapshots: _, ...cached } = parts[0]!
+  const { read, status } = await openUpstream(t, {}, { name: 'a', key: 'a', clock, fake, parts: cached })
+  for (let n = 0; n < 30; n++) await read({ via: [`gateway-${n}`] }, { count: 150 })
+  return { caches, parts, configOf, bytes: () => status().cache.bytes }
+}
+
+test('caches: snapshots and runs share cache.max_bytes, of which the runs keep a quarter', async (t) => {
+  const { parts, bytes } = await open(t)
+  t.is(parts[0]!.snapshots.maxBytes(), 125_000)
+  t.true(bytes() > 900_000)
+  for (const [holder, held, most] of [
+    [1, 300_000, 700_000],
+    [2, 200_000, 500_000],
+    [2, 5_000_000, 250_000],
+  ] as const) {
+    parts[holder]!.snapshots.onResize(held)
+    t.true(bytes() <= most && bytes() > most - 100_000, String(bytes()))
+  }
+})
+
+test('caches: smaller limits hold once their configuration is adopted', async (t) => {
+  const { caches, configOf, bytes } = await open(t)
+  caches.prepare(configOf(100_000))
+  t.true(bytes() > 900_000)
+  caches.adopt(configOf(100_000))
+  t.true(bytes() <= 100_000)
+})
+
+test('caches: what was kept of an upstream goes with it, and returns with none of it', async (t) => {
+  const { caches, parts, configOf, bytes } = await open(t)
+  parts[1]!.snapshots.onResize(700_000)
+  caches.adopt(configOf(1_000_000, 2))
+  t.is(bytes(), 0)
+  const [first] = configOf(1_000_000).upstreams
+  t.not(caches.partsOf(first!, configOf(1_000_000)).state, parts[0]!.state)
+  const [, , third] = configOf(1_000_000).upstreams
+  t.is(caches.partsOf(third!, configOf(1_000_000)).state, parts[2]!.state)
+})
