@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
 import type { Document, Scalar } from 'yaml'
+import { MAX_LISTING_ID_LENGTH } from '../domain/listing.ts'
 import { objectMembers } from '../json/members.ts'
 import { JsonScanner } from '../json/scanner.ts'
 import { isJsonObject, type JsonObject, parseJson, rawJSON } from '../json/value.ts'
@@ -38,8 +39,6 @@ const READ_ONLY = new Set([
   'timestamp',
 ])
 
-const MAX_ID_LENGTH = 200
-
 /**
  * Reads one listing or an array, in JSON or YAML. Numbers keep their digits.
  * @throws CliError 65, with the place, for anything that cannot be published unchanged
@@ -52,7 +51,7 @@ export async function readListingFile(terminal: Terminal, file: string): Promise
     readDraft(part, `${nameOf(file)}[${n}]`, terminal),
   )
   const ids = new Set(drafts.map(({ listingId }) => listingId))
-  if (ids.size < drafts.length) throw badData(`${nameOf(file)} holds a listing_id twice`)
+  if (ids.size < drafts.length) throw badData(`${nameOf(file)} has the same listing_id twice`)
   return drafts
 }
 
@@ -131,7 +130,7 @@ function exactScalar(
   if (typeof value !== 'number') return value
   const digits = source.replace(/^\+/, '')
   if (JSON_NUMBER.test(digits)) return rawJSON(digits)
-  return Number.isFinite(value) ? value : refuse(range?.[0] ?? 0, `${source} is not a number of JSON`)
+  return Number.isFinite(value) ? value : refuse(range?.[0] ?? 0, `${source} is not a JSON number`)
 }
 
 function jsonOf(document: Document, name: string): string {
@@ -150,7 +149,7 @@ function splitListings(bytes: Buffer, json: string, file: string): Buffer[] {
     throw badData(`${file} is not JSON: ${(cause as Error).message}`)
   }
   const elements = new JsonScanner(bytes).arrayAt(0)?.elements ?? []
-  if (elements.length === 0) throw badData(`${file} holds no listing`)
+  if (elements.length === 0) throw badData(`${file} contains no listing`)
   return elements.map(({ start, end }) => bytes.subarray(start, end))
 }
 
@@ -167,16 +166,15 @@ function readDraft(bytes: Buffer, place: string, terminal: Terminal): DraftListi
   for (const name of members.keys()) {
     if (PUBLISHED.has(name)) continue
     members.delete(name)
-    if (!READ_ONLY.has(name))
-      printStatus(terminal, `${place} (${listingId}): Registries do not read '${name}'`)
+    if (!READ_ONLY.has(name)) printStatus(terminal, `${place} (${listingId}): Registries ignore '${name}'`)
   }
   return { listingId, storefrontUrl, members }
 }
 
 function readListingId({ listing_id: id }: JsonObject, place: string): string {
-  if (typeof id === 'string' && id.length > 0 && id.length <= MAX_ID_LENGTH) return id
+  if (typeof id === 'string' && id.length > 0 && [...id].length <= MAX_LISTING_ID_LENGTH) return id
   throw badData(
-    `${place}: listing_id must be a string of 1 to ${MAX_ID_LENGTH} characters; ` +
-      'give each listing one that stays, so that publishing it again replaces it',
+    `${place}: listing_id must be a string of 1 to ${MAX_LISTING_ID_LENGTH} characters; ` +
+      'keep it the same, so that publishing again replaces the listing',
   )
 }

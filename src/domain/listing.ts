@@ -56,6 +56,9 @@ export const ROW = {
 /** In bytes on the wire, of a row that a Registry stores or a gateway shows. */
 export const MAX_LISTING_BYTES = 65_536
 
+/** Code points. */
+export const MAX_LISTING_ID_LENGTH = 200
+
 export function rowHead({
   listingId,
   publisherId,

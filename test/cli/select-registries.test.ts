@@ -1,5 +1,5 @@
 import test from 'ava'
-import { nearMisses, urlFault } from '../../src/cli/registries/select-registries.ts'
+import { nearMisses, urlProblem } from '../../src/cli/registries/select-registries.ts'
 
 const misses = (url: string, keyUrl: string): boolean =>
   nearMisses([url], new Map([[keyUrl, 'key']])).length > 0
@@ -33,7 +33,7 @@ test('a Registry with its own exact key misses nothing', (t) => {
 })
 
 test('only http URLs without credentials, query or fragment are asked', (t) => {
-  t.is(urlFault('http://h:8080/registry/'), null)
+  t.is(urlProblem('http://h:8080/registry/'), null)
   for (const bad of [
     'registry',
     'ftp://h',
@@ -42,5 +42,5 @@ test('only http URLs without credentials, query or fragment are asked', (t) => {
     'http://h#x',
     'file:///etc/passwd',
   ])
-    t.not(urlFault(bad), null, bad)
+    t.not(urlProblem(bad), null, bad)
 })

@@ -28,13 +28,13 @@ async function deleteListing(
         const timestamp = nowSeconds()
         const signature = await wallet.sign('delete_listing', listingId, timestamp)
         const path = `/listings/${encodeURIComponent(listingId)}?signature=${signature}&timestamp=${timestamp}`
-        return { timestamp, call: { method: 'DELETE', url: endpointUrl(registry, path) } }
+        return { timestamp, request: { method: 'DELETE', url: endpointUrl(registry, path) } }
       },
       provesSuccess: ({ status }) => status === 404,
     }),
   )
   return printWriteResults(terminal, await Promise.all(results), {
     verb: 'deleted',
-    json: options.json ?? false,
+    json: options.json,
   })
 }

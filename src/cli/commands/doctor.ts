@@ -10,12 +10,13 @@ import {
   JSON_OPTION,
 } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
-import { bold, isInteractive, print, printJson, type Terminal } from '../output/terminal.ts'
-import { type BuyerConfig, defaultFiles, readBuyerConfig } from '../registries/buyer-config.ts'
-import { isUnauthorized, READ_PROBE, readProbeFault } from '../registries/inspect-registry.ts'
+import { bold, isInteractive, printData, type Terminal } from '../output/terminal.ts'
+import { type BuyerConfig, defaultFiles } from '../registries/buyer-config.ts'
+import { READ_PROBE, readProbeProblem } from '../registries/inspect-registry.ts'
 import {
   describeErrorResponse,
-  endpointUrl,
+  getEndpoint,
+  isUnauthorized,
   type RegistryClient,
   readJsonObject,
 } from '../registries/registry-client.ts'
@@ -24,8 +25,8 @@ import {
   type JsonOptions,
   nearMisses,
   type Registry,
-  splitUrls,
-  urlFault,
+  readSelection,
+  urlProblem,
 } from '../registries/select-registries.ts'
 
 type Check = {
@@ -43,20 +44,13 @@ export const doctorCommand: CommandDefinition<JsonOptions> = {
 }
 
 async function doctor({ terminal, openClient }: CommandContext, options: JsonOptions): Promise<ExitCode> {
-  const config = readBuyerConfig(terminal.env, options.config)
-  const named = splitUrls(options.registries)
-  const urls = named.length > 0 ? named : config.urls
-  const timeoutMs = (options.discoveryTimeout ?? 0) * 1000 || config.discoveryTimeoutMs
-  const usable = urls.filter((url) => urlFault(url) === null)
+  const { config, urls, discoveryTimeoutMs: timeoutMs } = readSelection(terminal, options)
+  const usable = urls.filter((url) => urlProblem(url) === null)
   const client = await openClient()
   const visits = usable.map((url) => visit(client, { url, key: config.auth.get(url) ?? null }, timeoutMs))
   const checks = [...checkConfig(terminal, config, urls, options.config), ...(await Promise.all(visits))]
-  if (options.json || !terminal.stdout.isTTY) await printJson(terminal, checks)
-  else
-    await print(
-      terminal,
-      checks.map((check) => line(check, isInteractive(terminal, terminal.stdout))).join(''),
-    )
+  const isStyled = isInteractive(terminal, terminal.stdout)
+  await printData(terminal, options.json, checks, () => checks.map((check) => line(check, isStyled)).join(''))
   return exitCodeOf(checks)
 }
 
@@ -86,8 +80,8 @@ function checkConfig(
       .map((file) => check('warning', file, `holds keys and can be read by others: chmod 600 ${file}`)),
     ...config.problems.map(({ path, message }) => check('wrong', path, message)),
     ...urls.flatMap((url) => {
-      const fault = urlFault(url)
-      return fault === null ? [] : [check('wrong', redactCredentials(url), fault)]
+      const problem = urlProblem(url)
+      return problem === null ? [] : [check('wrong', redactCredentials(url), problem)]
     }),
     ...misses.map((miss) => check('wrong', `[registry.auth] ${miss.keyUrl}`, describeNearMiss(miss))),
     ...[...config.auth.keys()]
@@ -106,17 +100,16 @@ async function visit(client: RegistryClient, registry: Registry, timeoutMs: numb
   const { url, key } = registry
   const about = { area: 'registry', subject: url } as const
   const started = performance.now()
-  const get = (path: string) =>
-    client.send({ method: 'GET', url: endpointUrl(registry, path), key, timeoutMs })
+  const get = (path: string) => getEndpoint(client, registry, path, timeoutMs)
   try {
     const [health, spec, read] = await Promise.all([get('/health'), get('/filter-spec'), get(READ_PROBE)])
-    const fault = readProbeFault(read)
-    if (fault !== null && isUnauthorized(read)) {
+    const problem = readProbeProblem(read)
+    if (problem !== null && isUnauthorized(read)) {
       const hint =
         key === null ? `no key is configured: [registry.auth] "${url}" = "…"` : 'the key was refused'
-      return { ...about, state: 'wrong', finding: `${fault}; ${hint}`, unauthorized: true }
+      return { ...about, state: 'wrong', finding: `${problem}; ${hint}`, unauthorized: true }
     }
-    if (fault !== null) return { ...about, state: 'wrong', finding: fault }
+    if (problem !== null) return { ...about, state: 'wrong', finding: problem }
     const finding = [
       `${textAt(readJsonObject(read), 'total_after_filter')} open listings`,
       `schema ${textAt(readJsonObject(spec), 'schema', 'id') ?? 'not declared'}`,

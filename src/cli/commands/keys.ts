@@ -13,28 +13,28 @@ import {
 } from '../command.ts'
 import { CliError, EXIT, type ExitCode, usageError } from '../exit-codes.ts'
 import { renderTable } from '../output/table.ts'
-import { print, printJson, printStatus, type Terminal } from '../output/terminal.ts'
+import { print, printData, printJson, printStatus, type Terminal } from '../output/terminal.ts'
 import { type ApiRequest, readJson, readJsonObject, sendOrFail } from '../registries/registry-client.ts'
-import { splitUrls, urlFault } from '../registries/select-registries.ts'
+import { splitUrls, urlProblem } from '../registries/select-registries.ts'
 
-type OperatorOptions = {
+type AdminOptions = {
   /** Default: `HOST` and `PORT`. */
   registries?: readonly string[]
   json?: boolean
 }
 
-type MintOptions = OperatorOptions & { scope: string }
+type MintOptions = AdminOptions & { scope: string }
 
-const OPERATOR_TIMEOUT_MS = 10_000
+const ADMIN_TIMEOUT_MS = 10_000
 
-const addOperator = (command: Command): Command =>
+const addAdmin = (command: Command): Command =>
   command
     .option('-r, --registries <url>', 'URL of the Registry (default: http://$HOST:$PORT)', collect)
     .option(...JSON_OPTION)
 
 const mintCommand: CommandDefinition<MintOptions> = {
   define: (command) =>
-    addOperator(command)
+    addAdmin(command)
       .argument('<name>', 'holder of the key')
       .addOption(
         new Option('--scope <scope>', 'rights of the key').choices(['read', 'write']).default('read'),
@@ -43,14 +43,14 @@ const mintCommand: CommandDefinition<MintOptions> = {
   run: mint,
 }
 
-const listCommand: CommandDefinition<OperatorOptions> = {
-  define: addOperator,
+const listCommand: CommandDefinition<AdminOptions> = {
+  define: addAdmin,
   example: 'entrepot keys list -r http://127.0.0.1:8080',
   run: list,
 }
 
-const revokeCommand: CommandDefinition<OperatorOptions> = {
-  define: (command) => addOperator(command).argument('<id>', 'its number, from `keys list`'),
+const revokeCommand: CommandDefinition<AdminOptions> = {
+  define: (command) => addAdmin(command).argument('<id>', 'its number, from `keys list`'),
   example: 'entrepot keys revoke 3',
   run: revoke,
 }
@@ -70,12 +70,8 @@ async function mint(
   [name = '']: readonly string[],
 ): Promise<ExitCode> {
   const body = JSON.stringify({ name, scope: options.scope })
-  const reply = await sendOrFail(await openClient(), {
-    ...adminCall(terminal, options),
-    method: 'POST',
-    body,
-  })
-  const minted = readJsonObject(reply)
+  const request = { ...adminRequest(terminal, options), method: 'POST', body } as const
+  const minted = readJsonObject(await sendOrFail(await openClient(), request))
   if (options.json || !terminal.stdout.isTTY) {
     await printJson(terminal, minted)
     return EXIT.ok
@@ -85,46 +81,48 @@ async function mint(
   return EXIT.ok
 }
 
-async function list({ terminal, openClient }: CommandContext, options: OperatorOptions): Promise<ExitCode> {
-  const value = readJson(
-    await sendOrFail(await openClient(), { ...adminCall(terminal, options), method: 'GET' }),
-  )
+async function list({ terminal, openClient }: CommandContext, options: AdminOptions): Promise<ExitCode> {
+  const request = { ...adminRequest(terminal, options), method: 'GET' } as const
+  const value = readJson(await sendOrFail(await openClient(), request))
   const keys = Array.isArray(value) ? value.filter(isJsonObject) : []
-  if (options.json || !terminal.stdout.isTTY) await printJson(terminal, keys)
-  else await print(terminal, `${keyTable(keys, terminal.stdout.columns).join('\n')}\n`)
+  await printData(
+    terminal,
+    options.json,
+    keys,
+    () => `${keyTable(keys, terminal.stdout.columns).join('\n')}\n`,
+  )
   return EXIT.ok
 }
 
 async function revoke(
   { terminal, openClient }: CommandContext,
-  options: OperatorOptions,
+  options: AdminOptions,
   [id = '']: readonly string[],
 ): Promise<ExitCode> {
   if (!/^\d{1,15}$/.test(id)) throw usageError(`ID must be the number of a key, not '${id}'`)
-  const call = adminCall(terminal, options)
-  await sendOrFail(await openClient(), { ...call, url: `${call.url}/${id}`, method: 'DELETE' })
+  const request = adminRequest(terminal, options)
+  await sendOrFail(await openClient(), { ...request, url: `${request.url}/${id}`, method: 'DELETE' })
   printStatus(terminal, `key ${id} is revoked`)
   return EXIT.ok
 }
 
 /** The admin key goes to one Registry, and never to those that a buyer has configured. */
-function adminCall({ env }: Terminal, { registries }: OperatorOptions): Omit<ApiRequest, 'method'> {
+function adminRequest({ env }: Terminal, { registries }: AdminOptions): Omit<ApiRequest, 'method'> {
   const urls = splitUrls(registries)
-  if (urls.length > 1) throw usageError('name one Registry: the operator key belongs to one')
+  if (urls.length > 1) throw usageError('name one Registry: the admin key belongs to one')
   const url = urls[0] ?? `http://${env.HOST || '127.0.0.1'}:${env.PORT || '8080'}`
-  const fault = urlFault(url)
-  if (fault !== null) throw usageError(`${url} ${fault}`)
-  const key = operatorKey(env)
-  return { url: `${url.replace(/\/+$/, '')}/admin/api-keys`, key, timeoutMs: OPERATOR_TIMEOUT_MS }
+  const problem = urlProblem(url)
+  if (problem !== null) throw usageError(`${url} ${problem}`)
+  const key = adminKey(env)
+  return { url: `${url.replace(/\/+$/, '')}/admin/api-keys`, key, timeoutMs: ADMIN_TIMEOUT_MS }
 }
 
-/** As the service finds it: in the variable, or in the file that it names. */
-function operatorKey(env: Environment): string {
+function adminKey(env: Environment): string {
   const problems: Violation[] = []
   const key = readSecretFile('REGISTRY_ADMIN_API_KEY', env, problems) ?? env.REGISTRY_ADMIN_API_KEY?.trim()
   if (problems.length > 0) throw new ConfigError(problems)
   if (!key)
-    throw new CliError(EXIT.notAuthorized, 'REGISTRY_ADMIN_API_KEY is not set: it is the key of the operator')
+    throw new CliError(EXIT.notAuthorized, 'REGISTRY_ADMIN_API_KEY is not set; it holds the admin key')
   return key
 }
 

@@ -77,14 +77,14 @@ async function listings(
     registries.map(({ url }) => url),
   )
   const onSettled = ({ url }: Registry, isAnswer: boolean): void => progress.settle(url, isAnswer ? '✓' : '✗')
-  const { answer, reports, faults } = await queryRegistries(
+  const { answer, reports, failures } = await queryRegistries(
     client,
     registries,
     query,
     deadlines(discoveryTimeoutMs, options),
     { onSettled },
   ).finally(() => progress.stop())
-  printSourceReports(terminal, reports, faults)
+  printSourceReports(terminal, reports, failures)
   if (answer !== null)
     await printListings(terminal, await applyPolicy(terminal, answer.items, options), options)
   return exitCodeOfReports(reports)
@@ -94,7 +94,7 @@ function readQuery(options: ListingsOptions): RegistryQuery {
   const filters = (options.filter ?? []).map(readFilter)
   const named = new Map(filters)
   for (const name of ['limit', 'offset'])
-    if (named.has(name)) throw usageError(`--filter ${name}=… is no filter: use --${name}`)
+    if (named.has(name)) throw usageError(`--filter ${name}=… is not a filter: use --${name}`)
   const { all = false, offset = 0 } = options
   const limit = all ? Number.MAX_SAFE_INTEGER - offset : (options.limit ?? DEFAULT_LIMIT)
   if (!all && limit > MAX_LISTINGS)

@@ -47,7 +47,7 @@ async function publish(
       return publishTo(registry, writer, drafts, new PublishSigner(wallet))
     }),
   )
-  return printWriteResults(terminal, results.flat(), { verb: 'published', json: options.json ?? false })
+  return printWriteResults(terminal, results.flat(), { verb: 'published', json: options.json })
 }
 
 /** One storefront after the other, that of the last listing last. Results are in the order of the drafts. */
@@ -106,7 +106,7 @@ class PublishSigner {
     const listed = [...members].map(([name, text]) => `${JSON.stringify(name)}:${text},`).join('')
     return {
       timestamp,
-      call: { method: 'POST', url, body: `{${listed}${JSON.stringify(claim).slice(1)}` },
+      request: { method: 'POST', url, body: `{${listed}${JSON.stringify(claim).slice(1)}` },
     }
   }
 

@@ -9,7 +9,7 @@ import {
 } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { renderTable } from '../output/table.ts'
-import { print, printJson, printStatus } from '../output/terminal.ts'
+import { printData, printStatus } from '../output/terminal.ts'
 import { type Inspection, type InspectionFailure, inspectRegistry } from '../registries/inspect-registry.ts'
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
 
@@ -26,10 +26,13 @@ async function sources({ terminal, openClient }: CommandContext, options: JsonOp
     registries.map((registry) => inspectRegistry(client, registry, discoveryTimeoutMs)),
   )
   const answers = reports.filter((report) => 'sources' in report)
-  if (answers.length > 0) {
-    if (options.json || !terminal.stdout.isTTY) await printJson(terminal, answers)
-    else await print(terminal, `${sourceTable(answers, terminal.stdout.columns).join('\n')}\n`)
-  }
+  if (answers.length > 0)
+    await printData(
+      terminal,
+      options.json,
+      answers,
+      () => `${sourceTable(answers, terminal.stdout.columns).join('\n')}\n`,
+    )
   const failures = reports.filter((report) => 'error' in report)
   for (const { registry, error } of failures) printStatus(terminal, `[registry] ${registry}: ${error}`)
   return combineExitCodes(reports.map(exitCodeOfInspection), EXIT.noAnswer)

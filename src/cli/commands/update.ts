@@ -41,25 +41,20 @@ async function update(
         const timestamp = nowSeconds()
         const signature = await wallet.sign('update_listing', listingId, timestamp)
         const body = JSON.stringify({ ...changes, signature, timestamp })
-        return { timestamp, call: { method: 'PUT', url, body } }
+        return { timestamp, request: { method: 'PUT', url, body } }
       },
     })
   })
   return printWriteResults(terminal, await Promise.all(results), {
     verb: 'updated',
-    json: options.json ?? false,
+    json: options.json,
   })
 }
 
-function readChanges({ status, oracleAddress }: UpdateOptions): Record<string, string | null> {
+function readChanges({ status, oracleAddress }: UpdateOptions): Record<string, string | null | undefined> {
   if (status === undefined && oracleAddress === undefined)
     throw usageError('nothing to update: give --status, --oracle-address or both')
   if (status !== undefined && !isListingStatus(status))
     throw usageError(`--status must be one of ${LISTING_STATUSES.join(', ')}, not '${status}'`)
-  return {
-    ...(status === undefined ? {} : { status }),
-    ...(oracleAddress === undefined
-      ? {}
-      : { oracle_address: oracleAddress === 'none' ? null : oracleAddress }),
-  }
+  return { status, oracle_address: oracleAddress === 'none' ? null : oracleAddress }
 }

@@ -14,13 +14,13 @@ import {
 } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { type DraftListing, readListingFile } from '../listing-file.ts'
-import { print, printJson, printStatus } from '../output/terminal.ts'
-import { requestFilterSpec } from '../registries/filter-specs.ts'
-import { isUnauthorized } from '../registries/inspect-registry.ts'
+import { printData, printStatus } from '../output/terminal.ts'
 import {
   describeErrorResponse,
   describeViolation,
   endpointUrl,
+  getEndpoint,
+  isUnauthorized,
   type RegistryClient,
   readJsonObject,
   violationsIn,
@@ -52,8 +52,7 @@ async function validate(
     const { valid, errors = [], failure } = verdicts[n]!
     return { registry: registry.url, listing_id: draft.listingId, valid, errors, ...(failure && { failure }) }
   })
-  if (options.json || !terminal.stdout.isTTY) await printJson(terminal, findings)
-  else await print(terminal, findings.map(lines).join(''))
+  await printData(terminal, options.json, findings, () => findings.map(lines).join(''))
   for (const { registry, listing_id, failure } of findings)
     if (failure !== undefined) printStatus(terminal, `[registry] ${registry}: ${listing_id}: ${failure}`)
   if (findings.some(({ valid }) => valid === false)) return EXIT.badData
@@ -109,7 +108,7 @@ async function judgeByShape(
   body: string,
   timeoutMs: number,
 ): Promise<Verdict> {
-  const response = await requestFilterSpec(client, registry, timeoutMs)
+  const response = await getEndpoint(client, registry, '/filter-spec', timeoutMs)
   const { listing_shape: shape } = readJsonObject(response)
   if (response.status !== 200 || !isJsonObject(shape)) {
     const failure = `no listing shape in its filter spec: ${describeErrorResponse(response)}`

@@ -5,15 +5,15 @@ import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../
 import type { Answered, FoundInRegistry } from '../registries/query-registries.ts'
 import { printStatus, type Terminal } from './terminal.ts'
 
-/** `faults` by the Registry's URL. */
+/** `failures` by the Registry's URL. */
 export function printSourceReports(
   terminal: Terminal,
   reports: readonly SourceReport[],
-  faults: ReadonlyMap<string, SourceError>,
+  failures: ReadonlyMap<string, SourceError>,
 ): void {
   for (const report of reports) {
     const problem = describeMissing(report)
-    const outcome = problem === null ? describeAnswer(report) : problem + describeFault(report, faults)
+    const outcome = problem === null ? describeAnswer(report) : problem + describeFailure(report, failures)
     printStatus(terminal, `[registry] ${outcome}`)
   }
 }
@@ -22,9 +22,9 @@ export function printSourceReports(
 export function reportLookup(
   terminal: Terminal,
   id: string,
-  { answer, reports, faults }: Answered<FoundInRegistry | null>,
+  { answer, reports, failures }: Answered<FoundInRegistry | null>,
 ): { found: FoundInRegistry | null; exitCode: ExitCode } {
-  printSourceReports(terminal, reports, faults)
+  printSourceReports(terminal, reports, failures)
   const exitCode = exitCodeOfReports(reports)
   if (answer !== null) {
     for (const warning of warningsOf(answer)) printStatus(terminal, `Warning: ${warning}`)
@@ -54,12 +54,15 @@ function describeAnswer({ registry, matched, returned, elapsed_ms, invalid }: So
   return `${registry}: ok, ${matched} matched, ${returned} shown${dropped} (${elapsed_ms} ms)`
 }
 
-function describeFault({ registry, reason }: SourceReport, faults: ReadonlyMap<string, SourceError>): string {
-  const fault = faults.get(registry)?.message.replace(`${registry}: `, '')
-  if (fault === undefined) return ''
+function describeFailure(
+  { registry, reason }: SourceReport,
+  failures: ReadonlyMap<string, SourceError>,
+): string {
+  const failure = failures.get(registry)?.message.replace(`${registry}: `, '')
+  if (failure === undefined) return ''
   const hint =
     reason === 'unauthorized'
       ? `; set its key: [registry.auth] "${registry}" = "…" in buyer.secrets.toml`
       : ''
-  return `: ${fault}${hint}`
+  return `: ${failure}${hint}`
 }

@@ -35,6 +35,14 @@ export function escapeForTerminal({ stdout }: Terminal, json: string): string {
   return stdout.isTTY ? safeJson(json) : json
 }
 
+/** JSON in a pipe and with `--json`, else `text`. */
+export const printData = (
+  terminal: Terminal,
+  isJson: boolean | undefined,
+  value: unknown,
+  text: () => string,
+): Promise<void> => (isJson || !terminal.stdout.isTTY ? printJson(terminal, value) : print(terminal, text()))
+
 export function printJson(terminal: Terminal, value: unknown): Promise<void> {
   return print(terminal, `${escapeForTerminal(terminal, JSON.stringify(value, null, 2))}\n`)
 }

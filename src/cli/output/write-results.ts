@@ -8,7 +8,7 @@ import {
   describeViolation,
   readJsonObject,
 } from '../registries/registry-client.ts'
-import { print, printJson, printStatus, type Terminal } from './terminal.ts'
+import { printData, printStatus, type Terminal } from './terminal.ts'
 
 export type WriteResult = {
   registry: string
@@ -22,12 +22,12 @@ export type WriteResult = {
 
 type Subject = Pick<WriteResult, 'registry' | 'listing_id'>
 
-export const toWriteResult = (subject: Subject, reply: ApiResponse): WriteResult =>
-  reply.status < 300
-    ? { ...subject, outcome: 'accepted', status: reply.status, answer: readJsonObject(reply) }
-    : { ...subject, outcome: 'refused', status: reply.status, error: describeErrorResponse(reply) }
+export const toWriteResult = (subject: Subject, response: ApiResponse): WriteResult =>
+  response.status < 300
+    ? { ...subject, outcome: 'accepted', status: response.status, answer: readJsonObject(response) }
+    : { ...subject, outcome: 'refused', status: response.status, error: describeErrorResponse(response) }
 
-/** @throws `cause` unless it is a SourceError: a fault of this program is not a result */
+/** @throws `cause` unless it is a SourceError: an error of this program is not a result */
 export function toFailedWrite(subject: Subject, cause: unknown): WriteResult {
   if (!(cause instanceof SourceError)) throw cause
   const error = `${cause.reason}: ${cause.message}`
@@ -37,10 +37,9 @@ export function toFailedWrite(subject: Subject, cause: unknown): WriteResult {
 export async function printWriteResults(
   terminal: Terminal,
   results: readonly WriteResult[],
-  { verb, json }: { verb: string; json: boolean },
+  { verb, json }: { verb: string; json: boolean | undefined },
 ): Promise<ExitCode> {
-  if (json || !terminal.stdout.isTTY) await printJson(terminal, results)
-  else await print(terminal, results.map((result) => line(result, verb)).join(''))
+  await printData(terminal, json, results, () => results.map((result) => line(result, verb)).join(''))
   for (const { registry, listing_id, error } of results)
     if (error !== undefined) printStatus(terminal, `[registry] ${registry}: ${listing_id}: ${error}`)
   for (const { registry, listing_id, answer } of results)

@@ -84,16 +84,16 @@ function mergeDeeply(base: Table, over: Table): Table {
 
 function readUrls(registry: Table, problems: Violation[]): readonly string[] {
   if (registry.url !== undefined)
-    problems.push({ path: 'registry.url', message: 'is not read; write urls = ["…"]' })
+    problems.push({ path: 'registry.url', message: 'is ignored; write urls = ["…"]' })
   const { urls } = registry
   if (urls === undefined) return DEFAULT_URLS
   if (!Array.isArray(urls)) {
-    problems.push({ path: 'registry.urls', message: 'is not read: it must be a list of URLs' })
+    problems.push({ path: 'registry.urls', message: 'is ignored: it must be a list of URLs' })
     return DEFAULT_URLS
   }
   const texts = urls.filter((url) => typeof url === 'string').map((url) => url.trim())
   if (texts.length < urls.length)
-    problems.push({ path: 'registry.urls', message: 'holds entries that are no text; they are not read' })
+    problems.push({ path: 'registry.urls', message: 'has entries that are not text; they are ignored' })
   const named = [...new Set(texts.filter((url) => url !== ''))]
   return named.length > 0 ? named : DEFAULT_URLS
 }
@@ -102,12 +102,15 @@ function readAuth(registry: Table, problems: Violation[]): ReadonlyMap<string, s
   const auth = new Map<string, string>()
   if (registry.auth === undefined) return auth
   if (!isJsonObject(registry.auth)) {
-    problems.push({ path: 'registry.auth', message: 'is not read: it must be a table of "url" = "key"' })
+    problems.push({ path: 'registry.auth', message: 'is ignored: it must be a table of "url" = "key"' })
     return auth
   }
   for (const [url, key] of Object.entries(registry.auth)) {
     if (typeof key !== 'string' || !/^[\x21-\x7e]*$/.test(key.trim()))
-      problems.push({ path: `registry.auth."${url}"`, message: 'is no key that can be sent; it is not used' })
+      problems.push({
+        path: `registry.auth."${url}"`,
+        message: 'is not a key that can be sent; it is ignored',
+      })
     else if (url.trim() !== '' && key.trim() !== '') auth.set(url.trim(), key.trim())
   }
   return auth

@@ -27,22 +27,22 @@ export const discoverRegistries = (
 ): Discovery => ({
   search: async ({ sources: names, cursor, ...search }, signal) => {
     const selected = names === null ? registries : names.map((name) => registryOf(registries, name))
-    const { answer, error, reports, faults } = await queryRegistries(
+    const { answer, error, reports, failures } = await queryRegistries(
       client,
       [...new Set(selected)],
       { ...search, offset: 0 },
       { registryMs: Math.min(registryMs, OVERALL_MS), overallMs: OVERALL_MS },
       { signal, cursors, cursor },
     )
-    const sources = withDetails(reports, faults)
+    const sources = withDetails(reports, failures)
     if (error !== null) throw withSources(error, sources)
     const { items, total, complete, nextCursor } = answer
     return { items: items.map(toListingJson), total, complete, sources, nextCursor }
   },
   find: async (id, name) => {
     const selected = name === null ? registries : [registryOf(registries, name)]
-    const { answer, error, reports, faults } = await findInRegistries(client, selected, id, registryMs)
-    const sources = withDetails(reports, faults)
+    const { answer, error, reports, failures } = await findInRegistries(client, selected, id, registryMs)
+    const sources = withDetails(reports, failures)
     if (error !== null) throw withSources(error, sources)
     return { item: answer?.row ?? null, complete: answer?.complete ?? true, sources }
   },
@@ -74,11 +74,11 @@ function registryOf(registries: readonly Registry[], name: string): Registry {
 
 const withDetails = (
   reports: readonly SourceNote[],
-  faults: ReadonlyMap<string, SourceError>,
+  failures: ReadonlyMap<string, SourceError>,
 ): SourceNote[] =>
   reports.map((report) => {
-    const fault = faults.get(report.registry)
-    return fault === undefined ? report : { ...report, detail: fault.message }
+    const failure = failures.get(report.registry)
+    return failure === undefined ? report : { ...report, detail: failure.message }
   })
 
 const withSources = (cause: EntrepotError, sources: readonly SourceNote[]): EntrepotError =>
@@ -115,7 +115,7 @@ function sourceNotesOf(inspection: Inspection): SourceNote[] {
       {
         registry,
         state: 'unavailable',
-        ...(inspection.unauthorized ? { reason: 'unauthorized' } : {}),
+        ...(inspection.unauthorized && { reason: 'unauthorized' }),
         detail: inspection.error,
       },
     ]

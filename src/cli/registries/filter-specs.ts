@@ -4,7 +4,7 @@ import type { Criterion } from '../../filter-spec/criteria.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
 import { filterNameOf, parseCriteria } from '../../filter-spec/parameters.ts'
 import type { UpstreamSpec } from '../../filter-spec/upstream-spec.ts'
-import { describeErrorResponse, endpointUrl, type RegistryClient } from './registry-client.ts'
+import { describeErrorResponse, getEndpoint, isUnauthorized, type RegistryClient } from './registry-client.ts'
 import type { Registry } from './select-registries.ts'
 
 /** Empty for a Registry without `GET /filter-spec`. @throws SourceError */
@@ -13,17 +13,17 @@ export async function fetchFilterSpec(
   registry: Registry,
   timeoutMs: number,
 ): Promise<UpstreamSpec> {
-  const [reply, { readUpstreamSpec }] = await Promise.all([
-    requestFilterSpec(client, registry, timeoutMs),
+  const [response, { readUpstreamSpec }] = await Promise.all([
+    getEndpoint(client, registry, '/filter-spec', timeoutMs),
     import('../../filter-spec/upstream-spec.ts'),
   ])
-  if (reply.status === 404) return NO_FILTERS
-  if (reply.status === 401 || reply.status === 403)
-    throw new SourceError('unauthorized', `${registry.url}: ${describeErrorResponse(reply)}`)
-  if (reply.status !== 200)
-    throw new SourceError(`http_${reply.status}`, `${registry.url}: ${describeErrorResponse(reply)}`)
+  if (response.status === 404) return NO_FILTERS
+  if (isUnauthorized(response))
+    throw new SourceError('unauthorized', `${registry.url}: ${describeErrorResponse(response)}`)
+  if (response.status !== 200)
+    throw new SourceError(`http_${response.status}`, `${registry.url}: ${describeErrorResponse(response)}`)
   try {
-    return readUpstreamSpec(reply.body)
+    return readUpstreamSpec(response.body)
   } catch (cause) {
     throw new SourceError('bad_envelope', `${registry.url}: ${(cause as Error).message}`, { cause })
   }
@@ -41,7 +41,7 @@ export async function criteriaFor(
   pairs: readonly (readonly [name: string, value: string])[],
 ): Promise<Criterion[]> {
   const filters = new Map<string, Filter>()
-  for (const name of filterNames(pairs)) {
+  for (const name of new Set(pairs.map(([name]) => filterNameOf(name)))) {
     const filter = own.filters.get(name) ?? (await firstDefinition(others, name))
     if (filter === undefined) throw new EntrepotError('bad_request', `no Registry has a filter '${name}'`)
     filters.set(name, filter)
@@ -49,23 +49,13 @@ export async function criteriaFor(
   return parseCriteria({ filters }, pairs)
 }
 
-const filterNames = (pairs: readonly (readonly [name: string, value: string])[]): Set<string> =>
-  new Set(pairs.map(([name]) => filterNameOf(name)))
-
 async function firstDefinition(
-  vocabularies: readonly Promise<UpstreamSpec>[],
+  specs: readonly Promise<UpstreamSpec>[],
   name: string,
 ): Promise<Filter | undefined> {
-  for (const settled of await Promise.allSettled(vocabularies)) {
+  for (const settled of await Promise.allSettled(specs)) {
     const filter = settled.status === 'fulfilled' ? settled.value.filters.get(name) : undefined
     if (filter !== undefined) return filter
   }
   return undefined
 }
-
-export const requestFilterSpec = (
-  client: RegistryClient,
-  registry: Registry,
-  timeoutMs: number,
-): ReturnType<RegistryClient['send']> =>
-  client.send({ method: 'GET', url: endpointUrl(registry, '/filter-spec'), key: registry.key, timeoutMs })

@@ -3,7 +3,8 @@ import { isJsonObject, type JsonValue, textAt } from '../../json/value.ts'
 import {
   type ApiResponse,
   describeErrorResponse,
-  endpointUrl,
+  getEndpoint,
+  isUnauthorized,
   type RegistryClient,
   readJson,
   readJsonObject,
@@ -21,20 +22,19 @@ export async function inspectRegistry(
   registry: Registry,
   timeoutMs: number,
 ): Promise<Inspection> {
-  const { url, key } = registry
-  const get = (path: string) =>
-    client.send({ method: 'GET', url: endpointUrl(registry, path), key, timeoutMs })
+  const { url } = registry
+  const get = (path: string) => getEndpoint(client, registry, path, timeoutMs)
   try {
-    const reply = await get('/sources')
-    if (reply.status === 200) {
-      const sources = sourcesIn(readJson(reply))
+    const response = await get('/sources')
+    if (response.status === 200) {
+      const sources = sourcesIn(readJson(response))
       if (sources !== null) return { registry: url, kind: 'gateway', sources }
       return { registry: url, error: 'GET /sources: not a list of sources' }
     }
-    if (reply.status !== 404)
-      return { registry: url, error: describeErrorResponse(reply), unauthorized: isUnauthorized(reply) }
+    if (response.status !== 404)
+      return { registry: url, error: describeErrorResponse(response), unauthorized: isUnauthorized(response) }
     const [health, read] = await Promise.all([get('/health'), get(READ_PROBE)])
-    const error = readProbeFault(read)
+    const error = readProbeProblem(read)
     if (error !== null) return { registry: url, error, unauthorized: isUnauthorized(read) }
     if (health.status !== 200 && health.status !== 503)
       return { registry: url, error: describeErrorResponse(health) }
@@ -49,15 +49,11 @@ export async function inspectRegistry(
 export const READ_PROBE = '/listings?status=open&limit=1'
 
 /** `null` for a page of listings. */
-export function readProbeFault(reply: ApiResponse): string | null {
-  if (reply.status !== 200) return `GET /listings: ${describeErrorResponse(reply)}`
-  const page = readJsonObject(reply)
+export function readProbeProblem(response: ApiResponse): string | null {
+  if (response.status !== 200) return `GET /listings: ${describeErrorResponse(response)}`
+  const page = readJsonObject(response)
   const isPage = Array.isArray(page.items) && textAt(page, 'total_after_filter') !== null
   return isPage ? null : 'GET /listings: not a page of listings'
-}
-
-export function isUnauthorized({ status }: ApiResponse): boolean {
-  return status === 401 || status === 403
 }
 
 /** `{"sources": […]}`, or a bare array. */

@@ -32,7 +32,7 @@ export type Deadlines = {
 export type Answered<Answer> = ({ answer: Answer; error: null } | { answer: null; error: EntrepotError }) & {
   reports: readonly SourceReport[]
   /** By the Registry's URL. */
-  faults: ReadonlyMap<string, SourceError>
+  failures: ReadonlyMap<string, SourceError>
 }
 
 type QueryOptions = {
@@ -55,16 +55,16 @@ export async function queryRegistries(
     query.filters.length === 0
       ? (registry: Registry) => client.source(registry, registryMs)
       : withFilters(client, registries, query, registryMs)
-  const faults = new Map<string, SourceError>()
+  const failures = new Map<string, SourceError>()
   const readPage = createReadPage({
-    sources: namedSources(registries, registryMs, open, faults, onSettled),
+    sources: namedSources(registries, registryMs, open, failures, onSettled),
     budgetMs: overallMs,
     clock: systemClock,
     cursors,
     maxLivePrefix: Number.POSITIVE_INFINITY,
   })
   const request = { reader: ANONYMOUS, signal }
-  return settle(readPage({ ...query, criteria: [] }, cursor, request), faults)
+  return settle(readPage({ ...query, criteria: [] }, cursor, request), failures)
 }
 
 export type FoundInRegistry = {
@@ -82,12 +82,12 @@ export async function findInRegistries(
   id: string,
   timeoutMs: number,
 ): Promise<Answered<FoundInRegistry | null>> {
-  const faults = new Map<string, SourceError>()
+  const failures = new Map<string, SourceError>()
   const open = (registry: Registry): Source => client.source(registry, timeoutMs)
-  const sources = namedSources(registries, timeoutMs, open, faults)
+  const sources = namedSources(registries, timeoutMs, open, failures)
   const findListing = createFindListing({ sources, budgetMs: timeoutMs, clock: systemClock })
   const request = { reader: ANONYMOUS, signal: NEVER_ABORTED }
-  const settled = await settle(findListing({ ...ANY_STATUS, listingId: id }, request), faults)
+  const settled = await settle(findListing({ ...ANY_STATUS, listingId: id }, request), failures)
   const { answer } = settled
   if (answer === null) return settled
   const { merged, complete } = answer
@@ -110,22 +110,22 @@ const ANY_STATUS = { status: null, publisher: null, criteria: [], filters: [] }
 /** An error with the reports of its sources is a result: each Registry failed for a reason of its own. */
 const settle = <Answer extends { sources: readonly SourceReport[] }>(
   pending: Promise<Answer>,
-  faults: ReadonlyMap<string, SourceError>,
+  failures: ReadonlyMap<string, SourceError>,
 ): Promise<Answered<Answer>> =>
   pending.then(
-    (answer) => ({ answer, error: null, reports: answer.sources, faults }),
+    (answer) => ({ answer, error: null, reports: answer.sources, failures }),
     (error: unknown) => {
       if (!(error instanceof EntrepotError) || !Array.isArray(error.members.sources)) throw error
-      return { answer: null, error, reports: error.members.sources, faults }
+      return { answer: null, error, reports: error.members.sources, failures }
     },
   )
 
-/** Best priority first. Failures are added to `faults`. */
+/** Best priority first. Failures are added to `failures`. */
 const namedSources = (
   registries: readonly Registry[],
   timeoutMs: number,
   open: (registry: Registry, n: number) => Source,
-  faults: Map<string, SourceError>,
+  failures: Map<string, SourceError>,
   onSettled: (registry: Registry, isAnswer: boolean) => void = () => {},
 ): NamedSource[] =>
   registries.map((registry, n) => {
@@ -144,7 +144,7 @@ const namedSources = (
           return reading
         } catch (error) {
           if (error instanceof SourceError) {
-            faults.set(registry.url, error)
+            failures.set(registry.url, error)
             onSettled(registry, false)
           }
           throw error

@@ -21,13 +21,24 @@ export type ApiResponse = { status: number; headers: Readonly<Record<string, str
 export type RegistryClient = {
   /** `timeoutMs` is per request. Without `spec`, no filters are sent. */
   source: (registry: Registry, timeoutMs: number, spec?: KnownSpec) => Source
-  send: (call: ApiRequest) => Promise<ApiResponse>
+  send: (request: ApiRequest) => Promise<ApiResponse>
   close: () => Promise<void>
 }
 
 /** The base URL may have a path and a trailing slash. */
 export const endpointUrl = ({ url }: Pick<Registry, 'url'>, path: string): string =>
   `${url.replace(/\/+$/, '')}${path}`
+
+export const getEndpoint = (
+  client: RegistryClient,
+  registry: Registry,
+  path: string,
+  timeoutMs: number,
+): Promise<ApiResponse> =>
+  client.send({ method: 'GET', url: endpointUrl(registry, path), key: registry.key, timeoutMs })
+
+export const isUnauthorized = ({ status }: Pick<ApiResponse, 'status'>): boolean =>
+  status === 401 || status === 403
 
 /** `null` for a body that is not JSON. */
 export function readJson({ body }: Pick<ApiResponse, 'body'>): JsonValue {
@@ -38,8 +49,8 @@ export function readJson({ body }: Pick<ApiResponse, 'body'>): JsonValue {
   }
 }
 
-export function readJsonObject(reply: Pick<ApiResponse, 'body'>): JsonObject {
-  const value = readJson(reply)
+export function readJsonObject(response: Pick<ApiResponse, 'body'>): JsonObject {
+  const value = readJson(response)
   return isJsonObject(value) ? value : {}
 }
 

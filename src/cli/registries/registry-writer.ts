@@ -22,14 +22,14 @@ type WriterOptions = { terminal: Terminal; client: RegistryClient; deadline?: nu
 /** 10,000 listings take 33 minutes at a limit of 300 a minute. */
 const DEFAULT_DEADLINE_SECONDS = 3600
 
-export type Signed = { timestamp: number; call: Omit<ApiRequest, 'key' | 'timeoutMs'> }
+export type Signed = { timestamp: number; request: Omit<ApiRequest, 'key' | 'timeoutMs'> }
 
 type Write = {
   listingId: string
   /** With the current second. */
   sign: () => Promise<Signed>
   /** Whether a refusal proves that an earlier attempt succeeded. */
-  provesSuccess?: (reply: ApiResponse) => boolean
+  provesSuccess?: (response: ApiResponse) => boolean
 }
 
 /** The Registry recovers a signature and makes the write durable. */
@@ -75,9 +75,10 @@ export class RegistryWriter {
   async write({ listingId, sign, provesSuccess }: Write): Promise<WriteResult> {
     const subject = { registry: this.#registry.url, listing_id: listingId }
     try {
-      const { reply, isRepetition, note } = await this.#send(sign)
-      if (isRepetition && provesSuccess?.(reply)) return toWriteResult(subject, { ...reply, status: 204 })
-      const result = toWriteResult(subject, reply)
+      const { response, isRepetition, note } = await this.#send(sign)
+      if (isRepetition && provesSuccess?.(response))
+        return toWriteResult(subject, { ...response, status: 204 })
+      const result = toWriteResult(subject, response)
       return note === undefined ? result : { ...result, error: `${result.error}; ${note}` }
     } catch (cause) {
       return toFailedWrite(subject, cause)
@@ -94,20 +95,20 @@ export class RegistryWriter {
       if (!(await this.#isTurn())) return sent(outcome, failures, this.#deadlineNote)
       if (signed === null || Date.now() - signed.timestamp * 1000 > MAX_SIGNATURE_AGE_MS)
         signed = await sign()
-      outcome = await this.#attempt(signed.call)
+      outcome = await this.#attempt(signed.request)
       const isLimited = statusOf(outcome) === 429
       if (!isLimited && (!isTransient(outcome) || failures === MAX_REPETITIONS))
         return sent(outcome, failures)
-      const asked = retryAfterMs(outcome)
-      const waitMs = asked ?? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS)
+      const requestedMs = retryAfterMs(outcome)
+      const waitMs = requestedMs ?? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS)
       if (Date.now() + waitMs > this.#deadlineAt) {
         this.#isOver = true
         return sent(outcome, failures, this.#deadlineNote)
       }
       if (isLimited) signed = null
       else failures++
-      if (outcome instanceof SourceError || (asked === null && !isLimited)) await sleep(waitMs)
-      else this.#hold(waitMs, outcome)
+      if (outcome instanceof SourceError || (requestedMs === null && !isLimited)) await sleep(waitMs)
+      else this.delayWrites(waitMs, outcome)
     }
   }
 
@@ -121,15 +122,15 @@ export class RegistryWriter {
     return !this.isOver
   }
 
-  async #attempt(call: Signed['call']): Promise<ApiResponse | SourceError> {
+  async #attempt(request: Signed['request']): Promise<ApiResponse | SourceError> {
     const { key } = this.#registry
-    return this.#client.send({ ...call, key, timeoutMs: ATTEMPT_MS }).catch((cause: unknown) => {
+    return this.#client.send({ ...request, key, timeoutMs: ATTEMPT_MS }).catch((cause: unknown) => {
       if (cause instanceof SourceError) return cause
       throw cause
     })
   }
 
-  #hold(waitMs: number, reply: ApiResponse): void {
+  delayWrites(waitMs: number, response: ApiResponse): void {
     const now = Date.now()
     this.#resumeAt = Math.max(this.#resumeAt, now + waitMs)
     if (waitMs < LONG_WAIT_MS && now - this.#reportedAt < REPORT_EVERY_MS) return
@@ -137,16 +138,16 @@ export class RegistryWriter {
     const progress = `${this.#done} of ${this.#total} done`
     printStatus(
       this.#terminal,
-      `[registry] ${this.#registry.url}: waiting ${Math.ceil(waitMs / 1000)} s, ${progress}: ${describeErrorResponse(reply)}`,
+      `[registry] ${this.#registry.url}: waiting ${Math.ceil(waitMs / 1000)} s, ${progress}: ${describeErrorResponse(response)}`,
     )
   }
 }
 
-type Sent = { reply: ApiResponse; isRepetition: boolean; note?: string | undefined }
+type Sent = { response: ApiResponse; isRepetition: boolean; note?: string | undefined }
 
 function sent(outcome: ApiResponse | SourceError, failures: number, note?: string): Sent {
   if (outcome instanceof SourceError) throw outcome
-  return { reply: outcome, isRepetition: failures > 0, note }
+  return { response: outcome, isRepetition: failures > 0, note }
 }
 
 function statusOf(outcome: ApiResponse | SourceError): number | null {

@@ -16,27 +16,42 @@ export type RegistryOptions = {
 
 export type JsonOptions = RegistryOptions & { json?: boolean }
 
-export type Selection = { registries: readonly Registry[]; discoveryTimeoutMs: number }
-
 const MAX_REGISTRIES = 100
 
-/** Problems of the configuration are only reported. @throws CliError for an invalid URL */
-export function selectRegistries(terminal: Terminal, options: RegistryOptions): Selection {
-  const config = readBuyerConfig(terminal.env, options.config)
+/** Problems of the configuration are only printed. @throws CliError for an invalid URL */
+export function selectRegistries(
+  terminal: Terminal,
+  options: RegistryOptions,
+): { registries: readonly Registry[]; discoveryTimeoutMs: number } {
+  const { config, urls, areConfigured, discoveryTimeoutMs } = readSelection(terminal, options)
   for (const { path, message } of config.problems) printStatus(terminal, `[config] ${path}: ${message}`)
-  const named = splitUrls(options.registries)
-  const urls = named.length > 0 ? named : config.urls
   for (const url of urls) {
-    const fault = urlFault(url)
-    if (fault === null) continue
-    if (named.length > 0) throw usageError(`${redactCredentials(url)} ${fault}`)
-    throw new CliError(EXIT.badConfig, `[registry] urls: ${redactCredentials(url)} ${fault}`)
+    const problem = urlProblem(url)
+    if (problem === null) continue
+    const message = `${redactCredentials(url)} ${problem}`
+    throw areConfigured ? new CliError(EXIT.badConfig, `[registry] urls: ${message}`) : usageError(message)
   }
   if (urls.length > MAX_REGISTRIES) throw usageError(`more than ${MAX_REGISTRIES} Registries`)
   for (const miss of nearMisses(urls, config.auth))
     printStatus(terminal, `[config] ${describeNearMiss(miss)}`)
   return {
-    registries: withKeys(urls, config),
+    registries: urls.map((url) => ({ url, key: config.auth.get(url) ?? null })),
+    discoveryTimeoutMs,
+  }
+}
+
+/** Options override the configuration. Nothing is checked. */
+export function readSelection(
+  { env }: Terminal,
+  options: RegistryOptions,
+): { config: BuyerConfig; urls: readonly string[]; areConfigured: boolean; discoveryTimeoutMs: number } {
+  const config = readBuyerConfig(env, options.config)
+  const named = splitUrls(options.registries)
+  const areConfigured = named.length === 0
+  return {
+    config,
+    urls: areConfigured ? config.urls : named,
+    areConfigured,
     discoveryTimeoutMs: (options.discoveryTimeout ?? 0) * 1000 || config.discoveryTimeoutMs,
   }
 }
@@ -51,13 +66,10 @@ export const splitUrls = (values: readonly string[] = []): string[] => [
   ),
 ]
 
-const withKeys = (urls: readonly string[], { auth }: BuyerConfig): Registry[] =>
-  urls.map((url) => ({ url, key: auth.get(url) ?? null }))
-
 /** `null` for a valid base URL. */
-export function urlFault(text: string): string | null {
+export function urlProblem(text: string): string | null {
   const url = URL.parse(text)
-  if (url === null || !['http:', 'https:'].includes(url.protocol)) return 'is no http or https URL'
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) return 'is not an http or https URL'
   if (url.username || url.password) return 'holds credentials; put the key under [registry.auth] instead'
   if (url.search || url.hash) return 'must have no query and no fragment'
   return null
@@ -74,7 +86,7 @@ export const nearMisses = (registryUrls: readonly string[], auth: ReadonlyMap<st
   )
 
 export const describeNearMiss = ({ keyUrl, registryUrl }: NearMiss): string =>
-  `the key for ${keyUrl} is not sent to ${registryUrl}: the two URLs must be equal to the character; ` +
+  `the key for ${keyUrl} is not sent to ${registryUrl}: the two URLs must be identical; ` +
   `write [registry.auth] "${registryUrl}" = …`
 
 /** The URL parser lower-cases scheme and host, and drops a default port. */

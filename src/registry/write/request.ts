@@ -4,6 +4,7 @@ import {
   LISTING_STATUSES,
   type ListingFields,
   type ListingStatus,
+  MAX_LISTING_ID_LENGTH,
   NEW_LISTING_FIELDS,
 } from '../../domain/listing.ts'
 import { EntrepotError } from '../../errors.ts'
@@ -14,7 +15,6 @@ import { invalid } from '../errors.ts'
 
 export type JsonBody = { bytes: Uint8Array; value: JsonObject }
 
-const MAX_LISTING_ID_LENGTH = 200
 const MAX_STOREFRONT_URL_LENGTH = 2048
 
 /** `most` counts code points. */

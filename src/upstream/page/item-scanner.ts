@@ -1,3 +1,4 @@
+import { MAX_LISTING_ID_LENGTH } from '../../domain/listing.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
 import { type Criterion, toScalar } from '../../filter-spec/criteria.ts'
@@ -141,11 +142,10 @@ function fieldScanner(key: string, paths: readonly Path[]): FieldScanner {
   return fields
 }
 
-const MAX_ID_LENGTH = 200
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
 
 function isListingId(id: unknown): id is string {
-  if (typeof id !== 'string' || id.length === 0 || id.length > MAX_ID_LENGTH) return false
+  if (typeof id !== 'string' || id.length === 0 || id.length > MAX_LISTING_ID_LENGTH) return false
   return !CONTROL.test(id) && id.isWellFormed()
 }
 
