@@ -159,10 +159,10 @@ export class Context {
   /** `false` when the time is up or the service closes. */
   async #endsWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
     const error = new Error('late')
-    const late = () => error
+    const timeoutError = () => error
     const caller = this.#closing.signal
     try {
-      await withDeadline({ ms, late, caller }, (signal) => raceAbort(work, signal))
+      await withDeadline({ ms, timeoutError, caller }, (signal) => raceAbort(work, signal))
       return true
     } catch (cause) {
       if (cause === error || cause === caller.reason) return false

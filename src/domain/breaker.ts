@@ -4,7 +4,7 @@ export type Breaker = {
   failuresInARow: number
   recent: readonly Second[]
   /** Times since it was last closed. */
-  opened: number
+  openCount: number
   /** When to probe, in ms since the Unix epoch; `null` unless open. */
   retryAt: number | null
   probesPassed: number
@@ -29,7 +29,7 @@ export const CLOSED: Breaker = {
   state: 'closed',
   failuresInARow: 0,
   recent: [],
-  opened: 0,
+  openCount: 0,
   retryAt: null,
   probesPassed: 0,
 }
@@ -43,7 +43,7 @@ export function afterEvent(
   switch (event) {
     case 'passed':
       return breaker.state === 'closed'
-        ? { ...breaker, failuresInARow: 0, recent: counted(breaker.recent, now, 0) }
+        ? { ...breaker, failuresInARow: 0, recent: addCall(breaker.recent, now, 0) }
         : breaker
     case 'failed':
       return breaker.state === 'closed' ? afterFailure(breaker, now, random) : breaker
@@ -52,17 +52,17 @@ export function afterEvent(
     case 'probe_passed':
       return breaker.state === 'half_open' ? afterPass(breaker) : breaker
     case 'probe_failed':
-      return breaker.state === 'half_open' ? opened(breaker, now, random) : breaker
+      return breaker.state === 'half_open' ? open(breaker, now, random) : breaker
   }
 }
 
 function afterFailure(breaker: Breaker, now: number, random: number): Breaker {
-  const recent = counted(breaker.recent, now, 1)
+  const recent = addCall(breaker.recent, now, 1)
   const next = { ...breaker, failuresInARow: breaker.failuresInARow + 1, recent }
   const calls = recent.reduce((sum, second) => sum + second.calls, 0)
   const failures = recent.reduce((sum, second) => sum + second.failures, 0)
   const isFailing = calls >= MIN_CALLS && failures >= calls * FAILING_SHARE
-  return isFailing || next.failuresInARow >= MAX_FAILURES_IN_A_ROW ? opened(next, now, random) : next
+  return isFailing || next.failuresInARow >= MAX_FAILURES_IN_A_ROW ? open(next, now, random) : next
 }
 
 function afterPass(breaker: Breaker): Breaker {
@@ -70,14 +70,14 @@ function afterPass(breaker: Breaker): Breaker {
   return probesPassed >= PROBES_TO_CLOSE ? CLOSED : { ...breaker, probesPassed }
 }
 
-function opened(breaker: Breaker, now: number, random: number): Breaker {
-  const ms = Math.min(OPEN_MS * 2 ** breaker.opened, MAX_OPEN_MS)
+function open(breaker: Breaker, now: number, random: number): Breaker {
+  const ms = Math.min(OPEN_MS * 2 ** breaker.openCount, MAX_OPEN_MS)
   const retryAt = now + ms * (1 + OPEN_JITTER * (2 * random - 1))
-  return { ...breaker, state: 'open', recent: [], opened: breaker.opened + 1, retryAt, probesPassed: 0 }
+  return { ...breaker, state: 'open', recent: [], openCount: breaker.openCount + 1, retryAt, probesPassed: 0 }
 }
 
 /** Also drops seconds of the future: the clock may have been set back. */
-function counted(recent: readonly Second[], now: number, failures: number): readonly Second[] {
+function addCall(recent: readonly Second[], now: number, failures: number): readonly Second[] {
   const second = Math.floor(now / 1000)
   const last = recent.at(-1)
   if (last?.second === second)

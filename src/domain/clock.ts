@@ -16,9 +16,9 @@ export const systemClock: Clock = {
   },
 }
 
-/** The signal aborts with the caller's, or after `ms` with `late()`. `work` must heed it: see `raceAbort`. */
+/** The signal aborts with the caller's, or after `ms` with `timeoutError()`. `work` must heed it: see `raceAbort`. */
 export async function withDeadline<T>(
-  { ms, late, caller }: { ms: number; late: () => Error; caller: AbortSignal },
+  { ms, timeoutError, caller }: { ms: number; timeoutError: () => Error; caller: AbortSignal },
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const deadline = new AbortController()
@@ -26,7 +26,7 @@ export async function withDeadline<T>(
   if (caller.aborted) abort()
   // Far cheaper than AbortSignal.any, and every request passes here.
   caller.addEventListener('abort', abort)
-  const timer = setTimeout(() => deadline.abort(late()), Math.min(ms, MAX_TIMER_MS))
+  const timer = setTimeout(() => deadline.abort(timeoutError()), Math.min(ms, MAX_TIMER_MS))
   try {
     return await work(deadline.signal)
   } finally {

@@ -22,7 +22,7 @@ export const MAX_MISSING = 100
 /** Only the last entries are kept. */
 const MAX_VIA = 16
 
-export const UNNAMED: MissingSource = { registry: '*', state: 'unavailable', reason: 'bad_envelope' }
+export const UNNAMED_SOURCE: MissingSource = { registry: '*', state: 'unavailable', reason: 'bad_envelope' }
 
 export type MissingOptions = {
   /** Whether to drop sources skipped as `loop`: the question has visited those already. */
@@ -38,20 +38,20 @@ export function readMissing(
 ): readonly MissingSource[] | null {
   if (complete !== false) return null
   const missing = unanswered(sources)
-  if (missing.length === 0) return [UNNAMED]
+  if (missing.length === 0) return [UNNAMED_SOURCE]
   const isOurs = (source: JsonValue): boolean => ownId !== undefined && viaOf(source).includes(ownId)
   const read = readEntries(missing.filter((source) => !(ignoreLoops && isLoop(source)) && !isOurs(source)))
   return read.length === 0 ? null : read
 }
 
-export function missingAmong(sources: JsonValue | undefined): readonly MissingSource[] {
+export function readMissingList(sources: JsonValue | undefined): readonly MissingSource[] {
   return readEntries(unanswered(sources))
 }
 
-export function missingInProblem(body: Buffer): readonly MissingSource[] {
+export function readMissingInProblem(body: Buffer): readonly MissingSource[] {
   try {
     const value = parseJson(body.toString())
-    return isJsonObject(value) ? missingAmong(value.sources) : []
+    return isJsonObject(value) ? readMissingList(value.sources) : []
   } catch {
     return [] // the status reports the failure; a body that is not JSON adds nothing
   }
@@ -73,7 +73,7 @@ export function addReporter(entry: MissingSource, gatewayId: string | undefined)
     : { ...entry, via: [...(entry.via ?? []), gatewayId].slice(-MAX_VIA) }
 }
 
-export function includes({ registry }: Pick<MissingSource, 'registry'>, name: string): boolean {
+export function coversRegistry({ registry }: Pick<MissingSource, 'registry'>, name: string): boolean {
   return registry.endsWith('*')
     ? name.startsWith(registry.slice(0, -1))
     : `${name}/`.startsWith(`${registry}/`)
@@ -101,11 +101,11 @@ function isLoop(source: JsonValue): boolean {
 
 function readEntries(missing: readonly JsonValue[]): readonly MissingSource[] {
   const named = missing.flatMap(readEntry)
-  return bounded(named.length < missing.length ? [...named, UNNAMED] : named)
+  return bounded(named.length < missing.length ? [...named, UNNAMED_SOURCE] : named)
 }
 
 function bounded(missing: readonly MissingSource[]): readonly MissingSource[] {
-  return missing.length <= MAX_MISSING ? missing : [...missing.slice(0, MAX_MISSING - 1), UNNAMED]
+  return missing.length <= MAX_MISSING ? missing : [...missing.slice(0, MAX_MISSING - 1), UNNAMED_SOURCE]
 }
 
 function readEntry(source: JsonValue): MissingSource[] {

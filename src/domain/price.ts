@@ -17,9 +17,9 @@ export function priceOf(listing: JsonObject): Price | null {
 }
 
 /** `16,800,000`; `1/token` for a unit other than the hour. */
-export function showPrice(price: Price | null): string | null {
+export function formatPrice(price: Price | null): string | null {
   if (price === null) return null
-  return price.per === 'hour' ? grouped(price.value) : `${grouped(price.value)}/${price.per}`
+  return price.per === 'hour' ? groupDigits(price.value) : `${groupDigits(price.value)}/${price.per}`
 }
 
-export const grouped = (value: bigint): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
+export const groupDigits = (value: bigint): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')

@@ -111,4 +111,4 @@ export function isAfter({ position, listingId }: SortKey, after: Range['after'])
   return position === after.position && after.listingId !== null && listingId > after.listingId
 }
 
-export const WHOLE: Range = { after: null, offsetHint: 0, count: Number.POSITIVE_INFINITY }
+export const FULL_RANGE: Range = { after: null, offsetHint: 0, count: Number.POSITIVE_INFINITY }

@@ -1,7 +1,7 @@
 import { objectMembers } from '../json/members.ts'
 import { JsonScanner, type Slice } from '../json/scanner.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../json/value.ts'
-import { type MissingSource, missingAmong } from './missing-source.ts'
+import { type MissingSource, readMissingList } from './missing-source.ts'
 import type { Item } from './reading.ts'
 
 /** All open listings of an upstream by key, as of `takenAt` (ms since the Unix epoch). */
@@ -62,7 +62,7 @@ function readMissingEntries(value: JsonValue | undefined): PersistedMissing[] {
   if (!Array.isArray(value)) throw new SyntaxError('its missing sources are not a list')
   return value.flatMap((entry) => {
     const heardAt = isJsonObject(entry) ? entry.heardAt : undefined
-    return missingAmong([entry]).map((one) => ({
+    return readMissingList([entry]).map((one) => ({
       ...one,
       ...(typeof heardAt === 'number' ? { heardAt } : {}),
     }))

@@ -90,7 +90,7 @@ const UNITS: readonly (readonly [name: string, seconds: number])[] = [
 ]
 
 /** `3h`, `2d`; `-` for an unreadable time; `0s` for one in the future. */
-export function showAge(timestamp: string | null, nowMs = Date.now()): string {
+export function formatAgeSince(timestamp: string | null, nowMs = Date.now()): string {
   const at = timestamp === null ? null : parseTimestamp(timestamp)
   if (at === null) return '-'
   const seconds = Math.max(0, Math.floor(nowMs / 1000 - at / 1_000_000))

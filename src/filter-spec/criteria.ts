@@ -7,12 +7,12 @@ export type Scalar = string | number | bigint
 export type Bound = { value: number | bigint; inclusive: boolean }
 
 /** Tests a present value. A `null` bound is open. */
-export type Test =
+export type FilterTest =
   | { op: 'in' | 'not_in'; values: ReadonlySet<Scalar> }
   | { op: 'range'; low: Bound | null; high: Bound | null }
   | { op: 'exists'; wanted: boolean }
 
-export type Criterion = { filter: Filter; onMissing: OnMissing; test: Test }
+export type Criterion = { filter: Filter; onMissing: OnMissing; test: FilterTest }
 
 /** `null` for arrays, objects and null, which equal nothing. */
 export function toScalar(value: JsonValue): Scalar | null {

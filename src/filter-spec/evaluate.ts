@@ -1,6 +1,6 @@
 import type { Exclusion } from '../domain/reading.ts'
 import type { JsonValue } from '../json/value.ts'
-import { type Bound, type Criterion, type Scalar, type Test, toScalar } from './criteria.ts'
+import { type Bound, type Criterion, type FilterTest, type Scalar, toScalar } from './criteria.ts'
 import { resolvePath } from './path.ts'
 
 export const matchesAll = (criteria: readonly Criterion[], document: JsonValue): boolean =>
@@ -8,17 +8,17 @@ export const matchesAll = (criteria: readonly Criterion[], document: JsonValue):
 
 /** Where the field is missing, only `onMissing` decides. */
 const matches = (criterion: Criterion, document: JsonValue): boolean =>
-  failureOf(criterion, document) === null
+  mismatchOf(criterion, document) === null
 
 /** `null` where the document passes. */
-function failureOf(criterion: Criterion, document: JsonValue): 'value' | 'missing' | null {
+function mismatchOf(criterion: Criterion, document: JsonValue): 'value' | 'missing' | null {
   const values = resolvePath(criterion.filter.compiled, document)
   if (values.length === 0) return criterion.onMissing === 'pass' ? null : 'missing'
-  return passes(criterion.test, values) ? null : 'value'
+  return passesTest(criterion.test, values) ? null : 'value'
 }
 
 /** docs/protocol.md#63-matching. `values`: one or more, no nulls. Another type never matches. */
-export function passes(test: Test, values: readonly JsonValue[]): boolean {
+export function passesTest(test: FilterTest, values: readonly JsonValue[]): boolean {
   switch (test.op) {
     case 'in':
       return values.some((value) => isIn(test.values, value))
@@ -56,13 +56,13 @@ export class Exclusions {
   /** A document that fails several conditions counts in each. */
   add(document: JsonValue): void {
     for (const { criterion, exclusion } of this.#counts) {
-      const failure = failureOf(criterion, document)
+      const failure = mismatchOf(criterion, document)
       if (failure === 'value') exclusion.byValue++
       if (failure === 'missing') exclusion.missing++
     }
   }
 
-  get list(): readonly Exclusion[] {
+  get counts(): readonly Exclusion[] {
     return this.#counts.map(({ exclusion }) => exclusion)
   }
 }

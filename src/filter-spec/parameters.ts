@@ -1,7 +1,7 @@
 import { EntrepotError } from '../errors.ts'
 import type { Criterion } from './criteria.ts'
 import type { Filter, FilterSpec, OnMissing } from './filter.ts'
-import { parseTest, quote, readBoolean, refuse } from './parse-test.ts'
+import { parseTest, quote, readBoolean, refuseParameter } from './parse-test.ts'
 
 /**
  * docs/protocol.md#6-filters. `pairs` are decoded, without reserved parameters. The last value of a name
@@ -34,9 +34,9 @@ function readOverrides(
   for (const [parameter, value] of parameters) {
     if (!parameter.startsWith(OVERRIDE_PREFIX)) continue
     const name = parameter.slice(OVERRIDE_PREFIX.length)
-    if (name === '') return refuse(parameter, 'missing filter name')
-    if (!spec.filters.has(name)) return refuse(parameter, 'unknown filter')
-    const strict = readBoolean(value) ?? refuse(parameter, `expected boolean, got ${quote(value)}`)
+    if (name === '') return refuseParameter(parameter, 'missing filter name')
+    if (!spec.filters.has(name)) return refuseParameter(parameter, 'unknown filter')
+    const strict = readBoolean(value) ?? refuseParameter(parameter, `expected boolean, got ${quote(value)}`)
     overrides.set(name, strict ? 'fail' : 'pass')
   }
   return overrides

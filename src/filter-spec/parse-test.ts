@@ -1,25 +1,28 @@
 import { EntrepotError } from '../errors.ts'
-import { type Bound, type Scalar, type Test, toScalar } from './criteria.ts'
+import { type Bound, type FilterTest, type Scalar, toScalar } from './criteria.ts'
 import type { FilterDefinition, ValueType } from './filter.ts'
 
 /** @throws EntrepotError `bad_request` that begins with the filter's name */
-export function parseTest(filter: FilterDefinition, raw: string): Test {
+export function parseTest(filter: FilterDefinition, raw: string): FilterTest {
   const form = readSetForm(raw)
   return form === null ? plainTest(filter, raw) : setTest(filter, form)
 }
 
-function plainTest(filter: FilterDefinition, raw: string): Test {
+function plainTest(filter: FilterDefinition, raw: string): FilterTest {
   const { name, op, alias_kind: alias } = filter
   if (op === 'exists' || op === 'not_in') {
     const example = `${op}:[...] / exists:true`
     const why = 'single-value URL form is ambiguous'
-    return refuse(name, `${op} filter must be invoked via set-form (e.g. ${example}) — ${why}`)
+    return refuseParameter(name, `${op} filter must be invoked via set-form (e.g. ${example}) — ${why}`)
   }
   const value = parseValue(filter, raw)
   if (op === 'in') return { op, values: valueSet([value]) }
   if (alias === null) {
     const why = 'single-value URL form has no bound semantics'
-    return refuse(name, `range filter with no alias_kind needs raw set-form (e.g. range:[16,128]) — ${why}`)
+    return refuseParameter(
+      name,
+      `range filter with no alias_kind needs raw set-form (e.g. range:[16,128]) — ${why}`,
+    )
   }
   const end = bound(value, true)
   return alias === 'lower_bound'
@@ -27,9 +30,9 @@ function plainTest(filter: FilterDefinition, raw: string): Test {
     : rangeTest(filter.value_type, null, end)
 }
 
-function setTest(filter: FilterDefinition, form: SetForm): Test {
+function setTest(filter: FilterDefinition, form: SetForm): FilterTest {
   if (form.op !== filter.op) {
-    return refuse(filter.name, `filter declares op='${filter.op}', URL uses op='${form.op}'`)
+    return refuseParameter(filter.name, `filter declares op='${filter.op}', URL uses op='${form.op}'`)
   }
   switch (form.op) {
     case 'exists':
@@ -43,7 +46,7 @@ function setTest(filter: FilterDefinition, form: SetForm): Test {
   }
 }
 
-function intervalTest(filter: FilterDefinition, payload: string): Test {
+function intervalTest(filter: FilterDefinition, payload: string): FilterTest {
   const { low, high, lowInclusive, highInclusive } = readInterval(filter.name, payload)
   const end = (text: string, inclusive: boolean) =>
     text === '' ? null : bound(parseValue(filter, text), inclusive)
@@ -53,7 +56,7 @@ function intervalTest(filter: FilterDefinition, payload: string): Test {
 /** `null` is NaN, which equals nothing. */
 function parseValue({ name, value_type: type }: FilterDefinition, text: string): Scalar | null {
   const value = readLiteral(type, text)
-  return value === null ? refuse(name, `expected ${type}, got ${quote(text)}`) : toScalar(value)
+  return value === null ? refuseParameter(name, `expected ${type}, got ${quote(text)}`) : toScalar(value)
 }
 
 const valueSet = (values: readonly (Scalar | null)[]): ReadonlySet<Scalar> =>
@@ -64,7 +67,7 @@ const bound = (value: Scalar | null, inclusive: boolean): Bound | null =>
   value === null || typeof value === 'string' ? null : { value, inclusive }
 
 /** No number lies between strings: such a range matches no present value. */
-const rangeTest = (type: ValueType, low: Bound | null, high: Bound | null): Test =>
+const rangeTest = (type: ValueType, low: Bound | null, high: Bound | null): FilterTest =>
   type === 'string' || type === 'address' ? { op: 'in', values: new Set() } : { op: 'range', low, high }
 
 /** docs/protocol.md#61-plain-form-and-set-form. A payload begins with its bracket. */
@@ -91,7 +94,7 @@ const STARTS = [
 /** Trimmed; keeps empty items, but blanks alone are an empty list. @throws EntrepotError `bad_request` */
 function readItems(parameter: string, payload: string): string[] {
   if (!payload.endsWith(']')) {
-    return refuse(parameter, `set form must be enclosed in '[ ]' — got ${quote(payload)}`)
+    return refuseParameter(parameter, `set form must be enclosed in '[ ]' — got ${quote(payload)}`)
   }
   const inside = trim(payload.slice(1, -1))
   return inside === '' ? [] : inside.split(',').map(trim)
@@ -104,14 +107,15 @@ type Interval = { low: string; high: string; lowInclusive: boolean; highInclusiv
 function readInterval(parameter: string, payload: string): Interval {
   const highInclusive = payload.endsWith(']')
   if (!highInclusive && !payload.endsWith(')')) {
-    return refuse(parameter, `range form requires '[ ]' or '( )' delimiters — got ${quote(payload)}`)
+    return refuseParameter(parameter, `range form requires '[ ]' or '( )' delimiters — got ${quote(payload)}`)
   }
   const inside = payload.slice(1, -1)
   const comma = inside.indexOf(',')
-  if (comma < 0) return refuse(parameter, "range form needs a ',' separator — e.g. [16,128] or [16,)")
+  if (comma < 0)
+    return refuseParameter(parameter, "range form needs a ',' separator — e.g. [16,128] or [16,)")
   const low = trim(inside.slice(0, comma))
   const high = trim(inside.slice(comma + 1))
-  if (low === '' && high === '') return refuse(parameter, 'range needs at least one bound')
+  if (low === '' && high === '') return refuseParameter(parameter, 'range needs at least one bound')
   return { low, high, lowInclusive: payload.startsWith('['), highInclusive }
 }
 
@@ -197,7 +201,7 @@ function trimmed(text: string, space: RegExp): string {
 const MAX_QUOTED_CHARACTERS = 200
 
 /** In the deployed protocol's words: docs/protocol.md#6-filters. @throws EntrepotError `bad_request` */
-export function refuse(parameter: string, sentence: string): never {
+export function refuseParameter(parameter: string, sentence: string): never {
   throw new EntrepotError('bad_request', `${parameter}: ${sentence}`)
 }
 

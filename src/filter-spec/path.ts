@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonValue } from '../json/value.ts'
 
 /** A negative index counts from the end. */
-export type Step = { kind: 'member'; name: string } | { kind: 'index'; index: number } | { kind: 'every' }
+export type PathStep = { kind: 'member'; name: string } | { kind: 'index'; index: number } | { kind: 'every' }
 
-export type Path = readonly Step[]
+export type Path = readonly PathStep[]
 
 export const MAX_PATH_CHARACTERS = 1_000
 
@@ -13,7 +13,7 @@ export function compilePath(text: string): Path {
   if (text.length > MAX_PATH_CHARACTERS) {
     throw new SyntaxError(`path is longer than ${MAX_PATH_CHARACTERS} characters`)
   }
-  const steps: Step[] = []
+  const steps: PathStep[] = []
   let at = text.startsWith('$') ? 1 : 0
   while (at < text.length) {
     const token = stepAt(text, at)
@@ -31,7 +31,7 @@ export function resolvePath(path: Path, document: JsonValue): JsonValue[] {
   return found
 }
 
-type Token = { step: Step; end: number }
+type Token = { step: PathStep; end: number }
 
 const NAME = /@?[A-Za-z_][A-Za-z0-9_@-]*|(?:0|[1-9]\d*)(?![A-Za-z0-9_@-])/y
 const INDEX = /\[(-?\d{1,9})\]/y
@@ -80,7 +80,7 @@ function refusal(text: string, at: number): string {
     : `cannot read '${part}' in path '${text}': a path is made of .name, ['name'], [n], [-n] and [*]`
 }
 
-function follow(step: Step, from: readonly JsonValue[]): JsonValue[] {
+function follow(step: PathStep, from: readonly JsonValue[]): JsonValue[] {
   const found: JsonValue[] = []
   const keep = (value: JsonValue | undefined) => {
     if (value !== undefined && value !== null) found.push(value)

@@ -1,4 +1,4 @@
-import { type Identity, isSameListing } from '../domain/listing-identity.ts'
+import { isSameListing, type ListingIdentity } from '../domain/listing-identity.ts'
 import type { Item, NamedSource } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
@@ -125,7 +125,7 @@ export function qualifiedName(source: string, { origin }: Pick<Item, 'origin'>):
 /** An emitted listing. */
 export type KnownListing = { publisher: string | null; storefronts: (string | null)[] }
 
-export function newListing({ publisher, storefrontUrl }: Identity): KnownListing {
+export function newListing({ publisher, storefrontUrl }: ListingIdentity): KnownListing {
   return { publisher, storefronts: [storefrontUrl] }
 }
 
@@ -172,12 +172,12 @@ function byRank(a: Copy, b: Copy): number {
   return a.reader.rank - b.reader.rank
 }
 
-export function belongs({ publisher, storefrontUrl }: Identity, listing: KnownListing): boolean {
+export function belongs({ publisher, storefrontUrl }: ListingIdentity, listing: KnownListing): boolean {
   if (publisher !== null && listing.publisher !== null) return publisher === listing.publisher
   return storefrontUrl !== null && listing.storefronts.includes(storefrontUrl)
 }
 
-export function addCopy(listing: KnownListing, { publisher, storefrontUrl }: Identity): void {
+export function addCopy(listing: KnownListing, { publisher, storefrontUrl }: ListingIdentity): void {
   listing.publisher ??= publisher
   if (!listing.storefronts.includes(storefrontUrl)) listing.storefronts.push(storefrontUrl)
 }

@@ -64,8 +64,8 @@ export function withBudget<T>(
   caller: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const late = () => new SourceError('timeout', `no answer within the budget of ${ms} ms`)
-  return withDeadline({ ms, late, caller }, work)
+  const timeoutError = () => new SourceError('timeout', `no answer within the budget of ${ms} ms`)
+  return withDeadline({ ms, timeoutError, caller }, work)
 }
 
 export function traceSource(source: NamedSource): NamedSource {

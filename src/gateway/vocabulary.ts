@@ -38,8 +38,8 @@ export function createReadVocabulary(own: FilterSpec, upstreams: readonly SpecSo
     const pending = isOwn ? [] : visible.filter((upstream) => !isLoaded.has(upstream))
     if (pending.length > 0) {
       const loaded = Promise.all(pending.map((upstream) => upstream.loaded))
-      const late = () => new Error('late')
-      await withDeadline({ ms, late, caller }, (signal) => raceAbort(loaded, signal)).catch(() => {
+      const timeoutError = () => new Error('late')
+      await withDeadline({ ms, timeoutError, caller }, (signal) => raceAbort(loaded, signal)).catch(() => {
         // The deadline passed: continue with the known specs; sources without one are reported.
       })
     }

@@ -103,7 +103,7 @@ export class IndexSource {
       if (conditions.accept(item.bytes)) items.push(item)
       else if (query.explain) exclusions.add(parseJson(Buffer.from(item.bytes).toString()))
     }
-    return { items, excluded: exclusions.list }
+    return { items, excluded: exclusions.counts }
   }
 
   #tooMany(criteria: readonly Criterion[]): SourceError {

@@ -1,5 +1,5 @@
 import type { ListingStatus } from '../domain/listing.ts'
-import type { Criterion, Test } from '../filter-spec/criteria.ts'
+import type { Criterion, FilterTest } from '../filter-spec/criteria.ts'
 import { type Bitset, bitset } from './bitset.ts'
 import type { Block } from './block.ts'
 import type { Column } from './column.ts'
@@ -96,7 +96,7 @@ function sidesFor(column: Column, { test, onMissing }: Criterion, slots: number)
   }
 }
 
-function sidesWherePresent(column: Column, test: Test): Side[] {
+function sidesWherePresent(column: Column, test: FilterTest): Side[] {
   const present: Side = {
     most: column.presentCount,
     bits: () => column.present,
@@ -132,7 +132,7 @@ const noneOf = (postings: readonly Posting[], most: number): Side => ({
   few: null,
 })
 
-const within = ({ ranges, presentCount }: Column, { low, high }: Test & { op: 'range' }): Side => ({
+const within = ({ ranges, presentCount }: Column, { low, high }: FilterTest & { op: 'range' }): Side => ({
   most: ranges === null ? 0 : presentCount,
   bits: (spare) => ranges?.within(low, high, spare.fill(0)) ?? spare.fill(0),
   flip: 0,

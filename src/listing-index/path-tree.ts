@@ -1,11 +1,11 @@
-import type { Path, Step } from '../filter-spec/path.ts'
+import type { Path, PathStep } from '../filter-spec/path.ts'
 import { isJsonObject, type JsonValue } from '../json/value.ts'
 
 /** Paths merged by common prefixes, which are walked once. */
 export type PathTree = {
   /** Number of the path that ends here, or -1. */
   path: number
-  children: readonly { step: Step; inherited: boolean; node: PathTree }[]
+  children: readonly { step: PathStep; inherited: boolean; node: PathTree }[]
 }
 
 export const pathTree = (paths: readonly Path[]): PathTree =>
@@ -47,4 +47,4 @@ function treeOf(paths: readonly Rest[]): PathTree {
 }
 
 /** Only names on `Object.prototype` need an own-property check. */
-const isInherited = (step: Step): boolean => step.kind === 'member' && step.name in Object.prototype
+const isInherited = (step: PathStep): boolean => step.kind === 'member' && step.name in Object.prototype

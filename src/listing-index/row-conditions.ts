@@ -1,5 +1,5 @@
 import type { Criterion } from '../filter-spec/criteria.ts'
-import { passes } from '../filter-spec/evaluate.ts'
+import { passesTest } from '../filter-spec/evaluate.ts'
 import type { JsonValue } from '../json/value.ts'
 import type { FoundValues } from './found-values.ts'
 import { RowReader } from './row-reader.ts'
@@ -42,6 +42,6 @@ class RowConditions {
     const own = this.#values
     own.length = 0
     for (let n = 0; n < count; n++) if (paths[n] === path) own.push(values[n]!)
-    return own.length === 0 ? onMissing === 'pass' : passes(test, own)
+    return own.length === 0 ? onMissing === 'pass' : passesTest(test, own)
   }
 }

@@ -1,5 +1,5 @@
 import type { ListingQuery } from '../domain/query.ts'
-import { type Explanation, type Range, type Reading, type Source, WHOLE } from '../domain/reading.ts'
+import { type Explanation, FULL_RANGE, type Range, type Reading, type Source } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
@@ -59,7 +59,7 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
   ): Promise<Reading> {
     const names = unsent.length > 0 ? unsent : ['publisher']
     if (upstream.scanLimit === 0) throw unsupported(upstream.name, names)
-    const served = await runs.read(query, WHOLE, signal).catch((error: unknown) => {
+    const served = await runs.read(query, FULL_RANGE, signal).catch((error: unknown) => {
       throw error instanceof TooManyToScan ? unsupported(upstream.name, names) : error
     })
     const { run } = served
@@ -137,5 +137,5 @@ function explain(run: Run, query: ListingQuery, unsent?: Exclusions): Explanatio
     const bytes = item.isMatch ? null : readBytes(item)
     if (bytes !== null) sent.add(parseJson(Buffer.from(bytes).toString()))
   }
-  return { sent: queryParameters(query), excluded: [...sent.list, ...(unsent?.list ?? [])] }
+  return { sent: queryParameters(query), excluded: [...sent.counts, ...(unsent?.counts ?? [])] }
 }

@@ -7,7 +7,9 @@ test('the signal aborts with the given reason at the deadline, and with the reas
   const late = new Error('late')
   const caller = new AbortController()
   const wait = (ms: number) =>
-    withDeadline({ ms, late: () => late, caller: caller.signal }, (signal) => raceAbort(never, signal))
+    withDeadline({ ms, timeoutError: () => late, caller: caller.signal }, (signal) =>
+      raceAbort(never, signal),
+    )
   t.is(await t.throwsAsync(wait(5)), late)
   const waiting = wait(2 ** 40)
   const gone = new Error('gone')

@@ -2,12 +2,12 @@ import test from 'ava'
 import fc from 'fast-check'
 import {
   addReporter,
-  includes,
+  coversRegistry,
   joinMissing,
   MAX_MISSING,
-  missingInProblem,
   readMissing,
-  UNNAMED,
+  readMissingInProblem,
+  UNNAMED_SOURCE,
 } from '../../src/domain/missing-source.ts'
 import type { JsonValue } from '../../src/json/value.ts'
 
@@ -38,10 +38,10 @@ test('a source that has not answered is reported with known states and reasons o
 
 test('a source without a readable name is reported as unnamed', (t) => {
   for (const sources of [null, 'x', [], [LOADED], [7], [{}], [source('../up', 'unavailable')]] as JsonValue[])
-    t.deepEqual(read(sources), [UNNAMED], JSON.stringify(sources))
+    t.deepEqual(read(sources), [UNNAMED_SOURCE], JSON.stringify(sources))
   t.deepEqual(read([source('a', 'unavailable'), source('\u202e', 'unavailable')]), [
     { registry: 'a', state: 'unavailable' },
-    UNNAMED,
+    UNNAMED_SOURCE,
   ])
   t.deepEqual(read([source('x/*', 'unavailable')]), [{ registry: 'x/*', state: 'unavailable' }])
 })
@@ -49,7 +49,7 @@ test('a source without a readable name is reported as unnamed', (t) => {
 test('a source that was skipped as a loop is not missing, and hides no other', (t) => {
   t.is(read([LOADED, LOOP]), null)
   t.deepEqual(read([LOOP, source('a', 'unavailable')]), [{ registry: 'a', state: 'unavailable' }])
-  t.deepEqual(read([LOOP, source('A', 'unavailable')]), [UNNAMED])
+  t.deepEqual(read([LOOP, source('A', 'unavailable')]), [UNNAMED_SOURCE])
   t.is(read([source('ours', 'unavailable', 'loop')])?.length, 1)
   t.deepEqual(readMissing({ complete: false, sources: [LOOP] }, { ignoreLoops: false }), [
     { registry: 'ours', state: 'skipped', reason: 'loop' },
@@ -89,9 +89,9 @@ test('entries beyond the limit are replaced by one unnamed entry', (t) => {
   const many = (prefix: string) =>
     read(Array.from({ length: 250 }, (_, n) => source(`${prefix}-${n}`, 'unavailable')))!
   t.is(many('r').length, MAX_MISSING)
-  t.is(many('r').at(-1), UNNAMED)
+  t.is(many('r').at(-1), UNNAMED_SOURCE)
   t.is(joinMissing(many('r'), many('s'))?.length, MAX_MISSING)
-  t.is(joinMissing(many('r'), many('s'))?.at(-1), UNNAMED)
+  t.is(joinMissing(many('r'), many('s'))?.at(-1), UNNAMED_SOURCE)
 })
 
 test('parts of one answer miss what each of them misses, once', (t) => {
@@ -112,13 +112,13 @@ test('a missing Registry includes every Registry behind it', (t) => {
     ['eu/*', 'us/a', false],
     ['*', 'anything', true],
   ] as const)
-    t.is(includes({ registry: missing }, name), expected, `${missing} ${name}`)
+    t.is(coversRegistry({ registry: missing }, name), expected, `${missing} ${name}`)
 })
 
 test('a problem without readable sources reports nothing', (t) => {
   const loaded = '{"sources":[{"registry":"a","state":"loaded"}]}'
   for (const body of ['', 'oops', '[]', '{}', '{"sources":[]}', loaded])
-    t.deepEqual(missingInProblem(Buffer.from(body)), [], body)
+    t.deepEqual(readMissingInProblem(Buffer.from(body)), [], body)
 })
 
 function source(registry: string, state: string, reason?: string): JsonValue {

@@ -3,8 +3,8 @@ import { LISTING_STATUSES } from '../../src/domain/listing.ts'
 import {
   type Bound,
   type Criterion,
+  type FilterTest,
   type Scalar,
-  type Test,
   toScalar,
 } from '../../src/filter-spec/criteria.ts'
 import { matchesAll } from '../../src/filter-spec/evaluate.ts'
@@ -162,7 +162,7 @@ const bound: fc.Arbitrary<Bound | null> = fc.option(
   }),
 )
 
-const asked: fc.Arbitrary<Test> = fc.oneof(
+const asked: fc.Arbitrary<FilterTest> = fc.oneof(
   fc.record({
     op: fc.constantFrom('in' as const, 'not_in' as const),
     values: fc.array(scalar, { maxLength: 4 }).map((values) => new Set(values)),

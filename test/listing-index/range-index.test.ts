@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import type { Bound } from '../../src/filter-spec/criteria.ts'
-import { passes } from '../../src/filter-spec/evaluate.ts'
+import { passesTest } from '../../src/filter-spec/evaluate.ts'
 import { bitset, forEachBit } from '../../src/listing-index/bitset.ts'
 import { Column } from '../../src/listing-index/column.ts'
 
@@ -45,7 +45,7 @@ test('an interval holds the slots of which some number lies in it', (t) => {
       column.copyTo(copy, places)
       for (const [low, high] of intervals) {
         const expected = listings.flatMap((values, slot) =>
-          passes({ op: 'range', low, high }, values) ? [slot] : [],
+          passesTest({ op: 'range', low, high }, values) ? [slot] : [],
         )
         t.deepEqual(within(column, low, high), expected)
         const moved = expected.map((slot) => places[slot]!).filter((place) => place >= 0)

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import {
   curlListing,
   curlListings,
-  listingCommand,
-  listingsCommand,
+  listingCommandLine,
+  listingsCommandLine,
   shellQuote,
 } from '../../src/web/board/commands.ts'
 import { startGateway } from '../helpers/gateway.ts'
@@ -60,7 +60,7 @@ test('command line: has the same filters, without parameters of the gateway', (t
     ['sources', 'a,b'],
     ['require', 'all'],
   ] as const
-  t.deepEqual(wordsOf(listingsCommand(BASE, query)!), [
+  t.deepEqual(wordsOf(listingsCommandLine(BASE, query)!), [
     'entrepot',
     'listings',
     '-r',
@@ -74,8 +74,8 @@ test('command line: has the same filters, without parameters of the gateway', (t
 
 test('command line: none for values with terminal control characters', (t) => {
   for (const value of ['\u001b[201~', 'a\nb', '\u202e', '\u0000']) {
-    t.is(listingsCommand(BASE, [['region', value]]), null)
-    t.is(listingCommand(BASE, { id: value, registry: null }), null)
+    t.is(listingsCommandLine(BASE, [['region', value]]), null)
+    t.is(listingCommandLine(BASE, { id: value, registry: null }), null)
     t.regex(curlListings(BASE, [['region', value]], false), /^[\x20-\x7e]+$/)
     t.regex(curlListing(BASE, { id: value, registry: value }, false), /^[\x20-\x7e]+$/)
   }
@@ -87,7 +87,7 @@ test('commands: one listing comes from its source at the gateway', (t) => {
     `curl -g '${BASE}listings/a%2Fb?registry=eu'`,
   )
   t.is(
-    listingCommand(BASE, { id: '-r', registry: null }),
+    listingCommandLine(BASE, { id: '-r', registry: null }),
     'entrepot listing -r https://market.example/hub -- -r',
   )
 })
@@ -117,8 +117,8 @@ test('commands: pasted into a shell, they print what the board shows', async (t)
   const curl = async (command: string) => JSON.parse((await send(wordsOf(command).at(-1) ?? '')).text)
   const query = [['region', region]] as const
   const odd = { id: '-r', registry: 'far' }
-  t.deepEqual(idsOf(JSON.parse(await cli(listingsCommand(base, query)))), ['-r', 'there'])
+  t.deepEqual(idsOf(JSON.parse(await cli(listingsCommandLine(base, query)))), ['-r', 'there'])
   t.deepEqual(idsOf((await curl(curlListings(base, query, false))).items), ['-r', 'there'])
-  t.is(JSON.parse(await cli(listingCommand(base, odd))).listing_id, '-r')
+  t.is(JSON.parse(await cli(listingCommandLine(base, odd))).listing_id, '-r')
   t.is((await curl(curlListing(base, odd, false))).listing.listing_id, '-r')
 })

@@ -1,6 +1,6 @@
-import { grouped, priceOf, showPrice } from '../../domain/price.ts'
+import { formatPrice, groupDigits, priceOf } from '../../domain/price.ts'
 import { safeText } from '../../domain/safe-text.ts'
-import { showAge } from '../../domain/timestamp.ts'
+import { formatAgeSince } from '../../domain/timestamp.ts'
 import { isJsonObject, type JsonObject, type JsonValue, textAt } from '../../json/value.ts'
 import { type ListingJson, parseListingJson } from '../listing-json.ts'
 import { renderTable, type TableColumn } from './table.ts'
@@ -47,7 +47,7 @@ const offer =
 const COLUMNS: readonly Cell[] = [
   { title: 'ID', minWidth: 8, show: (listing) => textAt(listing, 'listing_id') },
   // Wide enough for every price, except those that are meant to break the table.
-  { title: 'PRICE/H', align: 'right', minWidth: 14, show: (listing) => showPrice(priceOf(listing)) },
+  { title: 'PRICE/H', align: 'right', minWidth: 14, show: (listing) => formatPrice(priceOf(listing)) },
   { title: 'TOKEN', minWidth: 11, show: (listing) => shortAddress(priceOf(listing)?.token ?? null) },
   { title: 'GPU/SERVICE', minWidth: 7, show: offer('gpu_model', 'service_name') },
   { title: 'COUNT', align: 'right', minWidth: 5, show: offer('gpu_count') },
@@ -62,7 +62,12 @@ const COLUMNS: readonly Cell[] = [
     minWidth: 8,
     show: (listing) => shortAddress(textAt(listing, '_meta', 'publisher') ?? textAt(listing, 'publisher_id')),
   },
-  { title: 'AGE', align: 'right', minWidth: 3, show: (listing) => showAge(textAt(listing, 'created_at')) },
+  {
+    title: 'AGE',
+    align: 'right',
+    minWidth: 3,
+    show: (listing) => formatAgeSince(textAt(listing, 'created_at')),
+  },
 ]
 
 const WIDE = 100
@@ -92,11 +97,11 @@ export function listingSheet(row: ListingJson): string[] {
 
 function headline(listing: JsonObject): string[] {
   const price = priceOf(listing)
-  const age = showAge(textAt(listing, 'created_at'))
+  const age = formatAgeSince(textAt(listing, 'created_at'))
   const asked =
     price === null
       ? 'no price advertised'
-      : `${grouped(price.value)} base units of ${price.token ?? 'an unnamed token'} per ${price.per}`
+      : `${groupDigits(price.value)} base units of ${price.token ?? 'an unnamed token'} per ${price.per}`
   return [safeText(`${textAt(listing, 'listing_id') ?? ''}  ${asked}  published ${age} ago`), '']
 }
 

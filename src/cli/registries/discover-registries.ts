@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { missingAmong } from '../../domain/missing-source.ts'
+import { readMissingList } from '../../domain/missing-source.ts'
 import { isRegistryName } from '../../domain/names.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
@@ -121,7 +121,7 @@ function sourceNotesOf(inspection: Inspection): SourceNote[] {
     ]
   const { kind, sources } = inspection
   if (kind === 'registry') return [{ registry, kind, state: textAt(sources, 0, 'state') ?? 'unavailable' }]
-  const gaps = missingAmong(withMissingSources(sources)).map((gap) => ({
+  const gaps = readMissingList(withMissingSources(sources)).map((gap) => ({
     ...gap,
     registry: `${registry}/${gap.registry}`,
   }))

@@ -156,8 +156,10 @@ const namedSources = (
 const withTimeout =
   ({ url }: Registry, ms: number, source: Source): Source =>
   (query, range, caller) => {
-    const late = () => new SourceError('timeout', `${url}: no answer within ${ms} ms`)
-    return withDeadline({ ms, late, caller }, (signal) => raceAbort(source(query, range, signal), signal))
+    const timeoutError = () => new SourceError('timeout', `${url}: no answer within ${ms} ms`)
+    return withDeadline({ ms, timeoutError, caller }, (signal) =>
+      raceAbort(source(query, range, signal), signal),
+    )
   }
 
 /** All filter specs are fetched at once. A Registry waits for another's only where it lacks a filter. */

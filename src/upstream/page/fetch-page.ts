@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { type MissingSource, missingInProblem } from '../../domain/missing-source.ts'
+import { type MissingSource, readMissingInProblem } from '../../domain/missing-source.ts'
 import { isPseudonym } from '../../domain/names.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import { SourceError } from '../../domain/source-error.ts'
@@ -130,7 +130,7 @@ function refusalOf(response: HttpResponse, query: ListingQuery, upstream: Upstre
 const REPORTING: ReadonlySet<number> = new Set([404, 502, 503, 504, 508])
 
 function missingIn({ status, body }: HttpResponse, kind: UpstreamKind): readonly MissingSource[] {
-  return kind === 'gateway' && REPORTING.has(status) ? missingInProblem(body) : []
+  return kind === 'gateway' && REPORTING.has(status) ? readMissingInProblem(body) : []
 }
 
 function isLoop({ reason }: MissingSource): boolean {

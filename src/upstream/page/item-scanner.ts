@@ -2,7 +2,7 @@ import { MAX_LISTING_ID_LENGTH } from '../../domain/listing.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
 import { type Criterion, toScalar } from '../../filter-spec/criteria.ts'
-import { passes } from '../../filter-spec/evaluate.ts'
+import { passesTest } from '../../filter-spec/evaluate.ts'
 import { unsentFilters } from '../../filter-spec/parameters.ts'
 import { type Path, pathKey } from '../../filter-spec/path.ts'
 import { isJsonObject, type JsonValue, parseJson } from '../../json/value.ts'
@@ -120,7 +120,7 @@ export class ItemScanner {
       for (let n = 0; n < count; n++) if (paths[n] === path) own[found++] = values[n]!
       // Emptying it would allocate it again.
       if (own.length !== found) own.length = found
-      if (found === 0 ? criterion.onMissing !== 'pass' : !passes(criterion.test, own)) return false
+      if (found === 0 ? criterion.onMissing !== 'pass' : !passesTest(criterion.test, own)) return false
     }
     return true
   }

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { addReporter, type MissingSource, readMissing } from '../../domain/missing-source.ts'
 import { ALL_OPEN, type ListingQuery } from '../../domain/query.ts'
-import { type Item, WHOLE } from '../../domain/reading.ts'
+import { FULL_RANGE, type Item } from '../../domain/reading.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
 import type { JsonObject } from '../../json/value.ts'
@@ -70,7 +70,7 @@ async function pullPages(
     refuseTooMany(expected, upstream)
     refuseTooLarge(bytes, items.length, maxBytes())
   }
-  const run = await readRun({ upstream, ...read, check }, query, WHOLE)
+  const run = await readRun({ upstream, ...read, check }, query, FULL_RANGE)
   await publishers.attribute(run.listings)
   const listings = new Map<string, Item>()
   const invalid = run.invalid + addItems(listings, run.listings, upstream)

@@ -1,6 +1,6 @@
 import { type Clock, raceAbort } from '../../domain/clock.ts'
 import { isSameListing } from '../../domain/listing-identity.ts'
-import { describeAllMissing, includes, type MissingSource } from '../../domain/missing-source.ts'
+import { coversRegistry, describeAllMissing, type MissingSource } from '../../domain/missing-source.ts'
 import type { PersistedMissing, SnapshotStorage } from '../../domain/saved-snapshot.ts'
 import { SingleFlight } from '../../domain/single-flight.ts'
 import { SourceError } from '../../domain/source-error.ts'
@@ -223,7 +223,7 @@ function retainUnreachable(
     const copies = byId.get(listingId) ?? []
     if (origin === undefined || pulled.has(key) || copies.some((copy) => isSameListing(copy, item))) continue
     const isUnreachable = missing.some((entry) =>
-      [origin.registry, ...origin.alsoIn].some((name) => includes(entry, name)),
+      [origin.registry, ...origin.alsoIn].some((name) => coversRegistry(entry, name)),
     )
     if (isUnreachable) listings.set(key, { ...item, origin: { ...origin, stale: true } })
   }
@@ -234,7 +234,9 @@ function retainUnreachable(
 function withLastContact(entry: MissingSource, current: HeldSnapshot | null): PersistedMissing {
   if (current === null) return entry
   const { takenAt, missing = [] } = current
-  const before = missing.filter((other) => includes(other, entry.registry) || includes(entry, other.registry))
+  const before = missing.filter(
+    (other) => coversRegistry(other, entry.registry) || coversRegistry(entry, other.registry),
+  )
   if (before.some(({ heardAt }) => heardAt === undefined)) return entry
   return { ...entry, heardAt: Math.min(takenAt, ...before.map(({ heardAt = 0 }) => heardAt)) }
 }

@@ -4,7 +4,7 @@ import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import { Banner } from './banner.ts'
 import { CommandList } from './command-list.ts'
-import { curlListing, curlListings, listingCommand, listingsCommand } from './commands.ts'
+import { curlListing, curlListings, listingCommandLine, listingsCommandLine } from './commands.ts'
 import { useAnswer, useListings, useOpenRow } from './data/hooks.ts'
 import type { Order } from './data/prices.ts'
 import { joinSources, readStatuses } from './data/sources.ts'
@@ -39,7 +39,7 @@ export function App() {
   const base = new URL('.', location.href).href
   const commands = [
     { label: 'curl', text: curlListings(base, view.query, key !== null) },
-    { label: 'command line', text: listingsCommand(base, view.query) },
+    { label: 'command line', text: listingsCommandLine(base, view.query) },
   ]
   const main = useRef<HTMLElement>(null)
   return html`<button type="button" class="skip" onClick=${() => main.current?.focus()}>Skip the filters</button>
@@ -85,7 +85,7 @@ export function App() {
       row=${row}
       commands=${[
         { label: 'curl', text: curlListing(base, row, key !== null) },
-        { label: 'command line', text: listingCommand(base, row) },
+        { label: 'command line', text: listingCommandLine(base, row) },
         ...commands.map(({ label, text }) => ({ label: `the list, ${label}`, text })),
       ]}
       onClose=${() => open(null)}

@@ -21,7 +21,7 @@ const curl = (url: string, hasKey: boolean): string =>
 export const sourceOf = (registry: string): string => registry.split('/', 1)[0]!
 
 /** `null` if a value holds characters that act on a terminal when pasted; `curl` has them encoded. */
-export function listingsCommand(base: string, query: readonly QueryParameter[]): string | null {
+export function listingsCommandLine(base: string, query: readonly QueryParameter[]): string | null {
   const options = query
     .filter(([name]) => !GATEWAY_ONLY.has(name))
     .map(([name, value]) => option(name, value))
@@ -29,7 +29,7 @@ export function listingsCommand(base: string, query: readonly QueryParameter[]):
   return safeText(command) === command ? command : null
 }
 
-export function listingCommand(base: string, { id }: OpenListing): string | null {
+export function listingCommandLine(base: string, { id }: OpenListing): string | null {
   const command = `entrepot listing -r ${shellQuote(registryUrl(base))} -- ${shellQuote(id)}`
   return safeText(command) === command ? command : null
 }

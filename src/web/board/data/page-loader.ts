@@ -1,4 +1,4 @@
-import { type Identity, SeenListings } from '../../../domain/listing-identity.ts'
+import { type ListingIdentity, SeenListings } from '../../../domain/listing-identity.ts'
 import { SingleFlight } from '../../../domain/single-flight.ts'
 import type { SourceReport } from '../../../wire/source.ts'
 import { RequestError } from '../../common/request-error.ts'
@@ -112,7 +112,7 @@ export class PageLoader {
 }
 
 /** At a plain Registry, ids are unique. */
-const identityOf = ({ registry, address, storefrontUrl }: ListingRow): Identity =>
+const identityOf = ({ registry, address, storefrontUrl }: ListingRow): ListingIdentity =>
   registry === null || (address === null && storefrontUrl === null)
     ? { publisher: `of ${registry}`, storefrontUrl }
     : { publisher: address, storefrontUrl }

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
-import { grouped } from '../../../domain/price.ts'
+import { groupDigits } from '../../../domain/price.ts'
 import { type ScrollColumn, ScrollTable } from '../../common/scroll-table.ts'
 import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
@@ -59,8 +59,8 @@ function summary({ models, per }: PriceGroup): string {
   if (first === undefined || last === undefined) return ''
   const ends =
     models.length === 1
-      ? `${first.model}: median ${grouped(first.median)}`
-      : `Medians per ${per} from ${grouped(first.median)} for ${first.model} to ${grouped(last.median)} for ${last.model}`
+      ? `${first.model}: median ${groupDigits(first.median)}`
+      : `Medians per ${per} from ${groupDigits(first.median)} for ${first.model} to ${groupDigits(last.median)} for ${last.model}`
   return untrustedText(`${ends}. The table below lists every model.`, 300)
 }
 
@@ -73,9 +73,9 @@ const PriceTable = ({ group }: { group: PriceGroup }) =>
           html`<tr key=${model}>
             <th scope="row"><bdi>${untrustedText(model)}</bdi></th>
             <td class="number">${prices.length}</td>
-            <td class="number">${grouped(lowest)}</td>
-            <td class="number">${grouped(median)}</td>
-            <td class="number">${grouped(highest)}</td>
+            <td class="number">${groupDigits(lowest)}</td>
+            <td class="number">${groupDigits(median)}</td>
+            <td class="number">${groupDigits(highest)}</td>
           </tr>`,
       )}
     <//>

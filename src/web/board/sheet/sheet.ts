@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { grouped } from '../../../domain/price.ts'
+import { groupDigits } from '../../../domain/price.ts'
 import { safeJson } from '../../../domain/safe-text.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../json/value.ts'
 import { objectOrEmpty } from '../../../presentation/observation.ts'
@@ -57,7 +57,7 @@ function Summary({ row, listing }: { row: ListingRow; listing: JsonObject }) {
   const cost =
     price === null
       ? 'not advertised'
-      : `${grouped(price.value)} base units of ${price.token ?? 'an unnamed token'} per ${price.per}`
+      : `${groupDigits(price.value)} base units of ${price.token ?? 'an unnamed token'} per ${price.per}`
   return html`<dl class="facts">
     <dt>Price</dt>
     <dd>${untrustedText(cost)}${price?.chain ? html` <span class="hint">on ${untrustedText(price.chain)}</span>` : ''}</dd>

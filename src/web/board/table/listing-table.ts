@@ -1,5 +1,5 @@
-import { showPrice } from '../../../domain/price.ts'
-import { showAge } from '../../../domain/timestamp.ts'
+import { formatPrice } from '../../../domain/price.ts'
+import { formatAgeSince } from '../../../domain/timestamp.ts'
 import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import type { ListingRow } from '../data/listing-row.ts'
@@ -47,7 +47,7 @@ function TableRow({ row, index, isMerged, onOpen }: TableRowProps) {
       <span class="hint details"><bdi>${untrustedText(row.details)}</bdi></span>
     </th>
     <td role="cell" data-label="Region"><bdi>${untrustedText(row.region ?? '–')}</bdi></td>
-    <td role="cell" data-label="Per hour" class="number price">${untrustedText(showPrice(price) ?? 'not advertised')}</td>
+    <td role="cell" data-label="Per hour" class="number price">${untrustedText(formatPrice(price) ?? 'not advertised')}</td>
     <td role="cell" data-label="Token" title=${untrustedText(price?.token ?? '')}>
       ${price?.token ? html`<code>${shortAddress(price.token)}</code>` : '–'}
       <span class="hint"> ${untrustedText(price?.chain ?? '')}</span>
@@ -62,7 +62,7 @@ function TableRow({ row, index, isMerged, onOpen }: TableRowProps) {
     <td role="cell" data-label="Publisher" title=${untrustedText(row.publisher ?? '')}>
       <code>${row.publisher === null ? '–' : shortAddress(row.publisher)}</code>
     </td>
-    <td role="cell" data-label="Age" class="number">${showAge(row.createdAt)}</td>
+    <td role="cell" data-label="Age" class="number">${formatAgeSince(row.createdAt)}</td>
   </tr>`
 }
 
