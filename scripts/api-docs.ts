@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadConfig } from '../src/config.ts'
+import { loadConfig } from '../src/config/config.ts'
 import { createContext } from '../src/context/context.ts'
 import { renderMarkdown } from '../src/http/docs/render.ts'
 import { describeRoutes } from '../src/http/docs/routes.ts'

@@ -1,4 +1,4 @@
-import { loadConfig } from './config.ts'
+import { loadConfig } from './config/config.ts'
 import { type Context, createContext } from './context/context.ts'
 import { ConfigError, EntrepotError } from './errors.ts'
 import { startService } from './service.ts'

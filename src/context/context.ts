@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { raceAbort, withDeadline } from '../domain/clock.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'

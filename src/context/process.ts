@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { lazy } from '../http/lazy.ts'
 import { createMetrics, registerHealthMetrics } from '../http/metrics/metrics.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { LruCache } from '../cache/lru.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { SnapshotStorage } from '../domain/saved-snapshot.ts'
 import type { UpstreamOptions } from '../domain/upstream.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import { createAgent } from '../upstream/http/agent.ts'
 import { createUpstream, type Upstream } from '../upstream/upstream.ts'

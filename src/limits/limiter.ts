@@ -4,7 +4,7 @@ import {
   RateLimiterRedis,
   RateLimiterRes,
 } from 'rate-limiter-flexible'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Limiter, LimitKind, LimitState } from '../domain/limiter.ts'
 
 const MINUTE_SECONDS = 60

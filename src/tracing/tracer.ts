@@ -21,7 +21,7 @@ import {
   type SpanExporter,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-base'
-import type { TraceSampler, TracingSettings } from '../config/tracing.ts'
+import type { TraceSampler, TracingSettings } from '../config/settings.ts'
 import type { Attributes, BeginSpan, Span, SpanKind, Trace, Tracer } from '../domain/trace.ts'
 
 /** Shutdown waits this long, too. */

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'ava'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { readFilterSpec } from '../../src/filter-spec/load.ts'
 import { deadUrl, startFakeRegistry } from '../helpers/fake-registry.ts'
 import { startServer } from '../helpers/fixed-answers.ts'

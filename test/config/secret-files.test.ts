@@ -2,8 +2,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
+import { type Config, loadConfig } from '../../src/config/config.ts'
 import { MAX_SECRET_BYTES } from '../../src/config/secret-files.ts'
-import { type Config, loadConfig } from '../../src/config.ts'
 import { ConfigError } from '../../src/errors.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'entrepot-secrets-'))

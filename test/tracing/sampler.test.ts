@@ -1,7 +1,7 @@
 import { ROOT_CONTEXT, SpanKind, TraceFlags, trace } from '@opentelemetry/api'
 import { SamplingDecision } from '@opentelemetry/sdk-trace-base'
 import test from 'ava'
-import type { TraceSampler } from '../../src/config/tracing.ts'
+import type { TraceSampler } from '../../src/config/settings.ts'
 import { createSampler } from '../../src/tracing/tracer.ts'
 
 const TRACES = 400

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { readTracing } from '../../src/config/tracing.ts'
+import { readTracing } from '../../src/config/settings.ts'
 import type { Violation } from '../../src/errors.ts'
 
 function read(environment: Record<string, string>) {

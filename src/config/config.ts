@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Environment, environment as processEnvironment } from './config/environment.ts'
-import { type GatewayFile, parseGatewayFile } from './config/gateway-file.ts'
-import { withSecretFiles } from './config/secret-files.ts'
-import { readEnvironment, type Settings } from './config/settings.ts'
-import { ConfigError, type Violation } from './errors.ts'
+import { ConfigError, type Violation } from '../errors.ts'
+import { type Environment, environment as processEnvironment } from './environment.ts'
+import { type GatewayFile, parseGatewayFile } from './gateway-file.ts'
+import { withSecretFiles } from './secret-files.ts'
+import { readEnvironment, type Settings } from './settings.ts'
 
 /** All settings, checked and frozen. Meanings and defaults: docs/contract.md#1-settings. */
 export type Config = Readonly<Settings & GatewayFile>
