@@ -21,9 +21,9 @@ export function createLimiter(
     read_key: counter('read_key', limits.readKeyPerMinute, shared),
     publish: counter('publish', limits.publishPerMinute, shared),
   }
-  return (kind, who) => {
+  return (kind, caller) => {
     const limiter = counters[kind]
-    return limiter === null ? null : consume(limiter, typeof who === 'string' ? who : who())
+    return limiter === null ? null : consume(limiter, typeof caller === 'string' ? caller : caller())
   }
 }
 
@@ -42,9 +42,9 @@ function counter(kind: LimitKind, points: number, shared: SharedCounters | null)
   })
 }
 
-async function consume(limiter: RateLimiterAbstract, who: string): Promise<LimitState> {
+async function consume(limiter: RateLimiterAbstract, caller: string): Promise<LimitState> {
   try {
-    return stateOf(await limiter.consume(who), limiter.points, false)
+    return stateOf(await limiter.consume(caller), limiter.points, false)
   } catch (refusal) {
     if (refusal instanceof RateLimiterRes) return stateOf(refusal, limiter.points, true)
     throw refusal

@@ -57,7 +57,7 @@ export class ApiKeys {
     return { key, raw }
   }
 
-  /** Only if the store has never held a key. */
+  /** Only if the store never had a key. */
   async seed(raw: string): Promise<void> {
     await this.#store.seedKey({ name: 'bootstrap', scope: 'write', hash: hashKey(raw) })
     await this.#replica.catchUp()

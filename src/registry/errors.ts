@@ -34,9 +34,9 @@ export const listingTooLarge = (): EntrepotError =>
 const MAX_LISTED = 5
 
 export function invalid(violations: readonly Violation[], before = ''): EntrepotError {
-  const told = violations.slice(0, MAX_LISTED).map(({ path, message }) => `${path}: ${message}`)
-  const rest = violations.length - told.length
-  const detail = `${before}${told.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`
+  const listed = violations.slice(0, MAX_LISTED).map(({ path, message }) => `${path}: ${message}`)
+  const rest = violations.length - listed.length
+  const detail = `${before}${listed.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`
   return new EntrepotError('invalid', detail, { errors: violations })
 }
 

@@ -20,7 +20,7 @@ export function localSource(
   }
 }
 
-/** A function of its own: a closure in the source would keep the whole query alive. */
+/** A function of its own: a closure in the source would keep the query alive. */
 function currency(replica: Replica): () => boolean {
   const { projection } = replica
   const { version } = projection.listings

@@ -30,7 +30,7 @@ export interface Store {
 
   /** Ids are never reused. */
   addKey(key: NewKey): Promise<ApiKey>
-  /** `null` if the store has ever held a key, revoked ones included. */
+  /** `null` if the store has ever had a key, revoked ones included. */
   seedKey(key: NewKey): Promise<ApiKey | null>
   /** The first `revokedAt` stays. `null` for an unknown id. */
   revokeKey(id: number): Promise<ApiKey | null>
@@ -117,7 +117,7 @@ export type Expected = Micros | null | undefined
 export type PublishOutcome =
   | { outcome: 'published'; record: PublishReceipt }
   | { outcome: 'not_owner' }
-  /** See `SignatureUse`; also a signature that came with another storefront URL, or with none, before. */
+  /** See `SignatureUse`; also a signature first used with another storefront URL, or with none. */
   | { outcome: 'signature_reused' }
   | { outcome: 'changed' }
   | { outcome: 'too_many_listings' }

@@ -203,7 +203,7 @@ test('a Redis that can only be read refuses writes until it is a master again; r
   await until(() => answers(service, '/health', 200))
   t.is(await publishing('two'), 201)
   await until(async () => service.told().length > 1)
-  t.deepEqual(service.told(), [['store unavailable', 'Redis says READONLY'], ['store available']])
+  t.deepEqual(service.told(), [['store unavailable', 'Redis answered READONLY'], ['store available']])
 })
 
 test('a full disk refuses writes and is degraded until it has space again; reads go on', async (t) => {

@@ -8,7 +8,7 @@ const WRAPPED =
 
 test('Redis errors: a state refused within a script is unavailable, on 6.2 and 7', (t) => {
   for (const message of [WRAPPED, 'READONLY You can’t write against a read only replica.'])
-    t.like(redisFailure(new ReplyError(message)), { code: 'unavailable', reason: 'Redis says READONLY' })
+    t.like(redisFailure(new ReplyError(message)), { code: 'unavailable', reason: 'Redis answered READONLY' })
 })
 
 test("Redis errors: a script's own fault is not an outage", (t) => {

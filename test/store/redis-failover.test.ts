@@ -87,7 +87,10 @@ test('failover: writes and notifications reach the new master', async (t) => {
   while (!(await isFollowed())) await setTimeout(20)
   servers.proxy.moveTo(servers.next.port)
 
-  await t.throwsAsync(store.publish(publishOf('refused')), { ...UNAVAILABLE, message: /Redis says READONLY/ })
+  await t.throwsAsync(store.publish(publishOf('refused')), {
+    ...UNAVAILABLE,
+    message: /Redis answered READONLY/,
+  })
   await servers.proxy.left(servers.old.port)
   await eventually(() => store.ping())
   await published(store, publishOf('after'))
@@ -105,7 +108,10 @@ test('failover: reads leave a demoted master', async (t) => {
   t.teardown(store.onChange(() => {}))
   const { position } = await loaded(store)
   await failOver(servers)
-  await t.throwsAsync(store.changesAfter(position, 10), { ...UNAVAILABLE, message: /Redis says READONLY/ })
+  await t.throwsAsync(store.changesAfter(position, 10), {
+    ...UNAVAILABLE,
+    message: /Redis answered READONLY/,
+  })
   await servers.proxy.left(servers.old.port)
   await eventually(() => store.changesAfter(position, 10))
   t.pass()

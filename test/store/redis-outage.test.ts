@@ -120,7 +120,7 @@ test('outage: a read-only Redis fails the ping', async (t) => {
   const operator = new Redis(redis.url)
   t.teardown(() => operator.disconnect())
   await operator.replicaof('127.0.0.1', 1)
-  await t.throwsAsync(store.ping(), { ...UNAVAILABLE, message: /Redis says READONLY/ })
+  await t.throwsAsync(store.ping(), { ...UNAVAILABLE, message: /Redis answered READONLY/ })
   await t.throwsAsync(store.publish(publishOf('L')), UNAVAILABLE)
   const back = usable(store)
   await operator.replicaof('NO', 'ONE')

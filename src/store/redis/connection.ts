@@ -34,7 +34,7 @@ export async function connected(client: Client): Promise<void> {
   }
 }
 
-/** Other commands must not wait behind the pages of a load. */
+/** For pages of a load, for which other commands must not wait. */
 export const loadClient = (url: string): Client =>
   connect(
     url,

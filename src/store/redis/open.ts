@@ -9,7 +9,7 @@ import { RedisStore } from './store.ts'
 type RedisStoreOptions = {
   /** With braces that keep all keys in one slot of a Cluster. Default `KEY_PREFIX`. */
   prefix?: string
-  /** Entries kept at least. Default 100,000; readers further behind load again. */
+  /** Entries kept at least. Default 100,000; a reader of an older position loads again. */
   changelogLength?: number
 }
 
@@ -64,7 +64,7 @@ function redisOpenFailure(failure: unknown, where: string): unknown {
   const error = lastNodeError(failure)
   const word = replyWord(error)
   if (word !== null && REFUSALS.includes(word)) {
-    const message = `Redis at ${where} refused us (${word}): check the user and the password in STORE_URL`
+    const message = `Redis at ${where} rejects the credentials (${word}): check the user and the password in STORE_URL`
     return new ConfigError([{ path: 'STORE_URL', message }])
   }
   const reason = error instanceof Error ? error.message : String(error)
@@ -113,7 +113,7 @@ async function warningsOf(node: Redis): Promise<string[]> {
     // Hosted services deny CONFIG, with various errors.
     const settings = NEEDED.map(({ setting, values }) => `${setting} ${values.join(' or ')}`).join(', ')
     return [
-      `${where} does not show its settings: make sure of ${settings}, or acknowledged writes can be lost.`,
+      `${where} does not show its settings. Set ${settings}; otherwise acknowledged writes can be lost.`,
     ]
   }
 }
@@ -123,7 +123,7 @@ const settingOf = (reply: unknown): string =>
 
 export type RedisCounters = { client: Client; prefix: string; close: () => void }
 
-/** A connection of its own: counts never wait behind long reads. Until it connects, processes count alone. */
+/** Over its own connection, so that counts do not wait for long reads. Until it connects, processes count alone. */
 export async function openRedisCounters(url: string): Promise<RedisCounters> {
   const client = counterClient(url)
   await connected(client).catch(() => {})

@@ -8,7 +8,7 @@ const LOAD_PAGE = 1000
 const MAX_PAGE_BYTES = 4 * 1024 * 1024
 /** Entries per atomic step: about 25 ms of Redis. */
 const MAX_CHANGES = 1000
-/** Bytes of rows per atomic step, except the last row. Other commands wait behind them. */
+/** Bytes of rows per atomic step, except the last row. Other commands wait for them. */
 const MAX_CHANGES_BYTES = 1024 * 1024
 const POSITION = /^\d{1,16}-\d{1,3}$/
 

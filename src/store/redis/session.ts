@@ -118,7 +118,7 @@ export function redisFailure(error: unknown): unknown {
   if (error instanceof EntrepotError) return error
   const word = replyWord(error)
   if (word !== null && !STATES.includes(word)) return error
-  return new StoreUnavailable(word === null ? 'Redis does not answer' : `Redis says ${word}`, error)
+  return new StoreUnavailable(word === null ? 'Redis does not answer' : `Redis answered ${word}`, error)
 }
 
 /** Redis 6.2 wraps the error of a script's command: `ERR Error running script (…): -OOM …`. */

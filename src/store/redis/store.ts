@@ -149,7 +149,7 @@ export class RedisStore implements Store {
     return row === null ? null : apiKeyFromRow(String(id), String(row))
   }
 
-  /** Over its own connection: other commands have a short deadline and would wait behind the pages. */
+  /** Over its own connection: other commands have a short deadline and would wait for the pages. */
   async load(visitor: LoadVisitor): Promise<ChangelogPosition> {
     const { closed, keys, changelogLength } = this.#session
     if (closed) throw storeClosed()
@@ -194,7 +194,7 @@ export class RedisStore implements Store {
     return this.#session.close()
   }
 
-  /** Forgets expired uses apart from the mutation, which a Redis that is out of memory refuses. */
+  /** Forgets expired uses apart from the mutation, which Redis rejects when out of memory. */
   async #mutate(
     mutation: Script,
     use: UsedSignature,

@@ -22,7 +22,7 @@ import { SqliteMutations } from './mutations.ts'
 import { SqliteRecords } from './records.ts'
 
 export type SqliteOptions = {
-  /** Entries kept at least. Default 100,000; readers further behind load again. */
+  /** Entries kept at least. Default 100,000; a reader of an older position loads again. */
   changelogLength?: number
   now?: () => Micros
 }
@@ -37,7 +37,7 @@ const BUSY_TRIES = 50
 /** Bytes that a ping writes after a failed write: more than any listing. */
 const PROBE_SIZE = 128 * 1024
 
-/** @throws ConfigError for a file that cannot be used; its message says what to do */
+/** @throws ConfigError for a file that cannot be used, with what to do */
 export function openSqliteStore(path: string, options: SqliteOptions = {}): Store {
   const database = openDatabase(path)
   return new SqliteStore(database, path === MEMORY ? null : fileCheck(path), options)
@@ -137,8 +137,7 @@ class SqliteStore implements Store {
     // Makes subscriptions of the same function distinct.
     const listener = () => notify()
     this.#listeners.add(listener)
-    if (this.#checkFile !== null)
-      this.#poll ??= setInterval(() => this.#lookForOthers(), POLL_INTERVAL).unref()
+    if (this.#checkFile !== null) this.#poll ??= setInterval(() => this.#pollOthers(), POLL_INTERVAL).unref()
     return () => {
       this.#listeners.delete(listener)
       if (this.#listeners.size === 0) this.#stopPolling()
@@ -224,7 +223,7 @@ class SqliteStore implements Store {
   }
 
   /** A failed poll notifies as well: the listeners read the changelog and report a lasting failure. */
-  #lookForOthers(): void {
+  #pollOthers(): void {
     try {
       const version = this.#dataVersion()
       if (version === this.#seenVersion) return

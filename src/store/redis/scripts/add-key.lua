@@ -1,4 +1,4 @@
--- Answers the new key's id and row; nothing where `only_first` is set and there has been a key before.
+-- Answers the new key's id and row; nothing if `only_first` is set and there has been a key.
 local keys, log = unpack(KEYS)
 local only_first, name, scope, hash, length = unpack(ARGV)
 

@@ -1,5 +1,5 @@
--- The id of the newest changelog entry, and how many publishers and keys there are (their ids run from 1).
--- An empty changelog gets a first entry, so that every position is that of an entry.
+-- Answers the id of the newest changelog entry and the numbers of publishers and keys, whose ids count from 1.
+-- Adds a first entry to an empty changelog, so that every position is an entry's.
 local log, publishers, keys = unpack(KEYS)
 
 local newest = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]

@@ -1,13 +1,13 @@
--- Reads at most `limit` changelog entries behind a position, each with the row that is current now, and no further than
--- the entry with which the rows reach `max_bytes`. Answers the id of the last entry read, whether there are more, and
--- kind, id and row (or nothing) of each change; `lost` where the entry at the position is gone. An entry that a later
--- one of the same listing has overtaken is left out: the listing's publisher may not be known yet.
+-- Reads at most `limit` changelog entries after a position with their current rows, until the rows have `max_bytes`.
+-- Answers the id of the last entry read, 1 if there are more, and kind, id and row (or nothing) of each change; `lost`
+-- if the entry at the position is gone. Entries overtaken by a later one of the same listing are left out: the
+-- listing's publisher may not be known yet.
 local log, publishers, listings, keys, ping = unpack(KEYS)
 local position, limit, max_bytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local ROWS = {publisher = publishers, listing = listings, key = keys}
 local UPDATED_AT = '^[^\31]+\31[^\31]+\31[^\31]+\31([^\31]+)'
 
--- A demoted master still answers reads, and no longer has what the master in its place takes. Only a write shows that.
+-- A demoted master still answers reads, without later writes. Only a write reveals that.
 local written = redis.pcall('DEL', ping)
 if type(written) == 'table' and written.err and string.find(written.err, 'READONLY', 1, true) then
   return written

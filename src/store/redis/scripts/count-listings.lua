@@ -1,5 +1,4 @@
--- Counts the listings of each publisher anew where the counts do not add up: a version that does not know them has
--- written here.
+-- Recounts the listings of each publisher where the counts do not add up: versions without counts have written here.
 local listings, created, counts = unpack(KEYS)
 local PAGE = 100
 

@@ -1,5 +1,5 @@
--- Forgets signatures, whose keys come behind the other two in the same order. The latest expiry among them stays on
--- record: a clock that is set back changes nothing.
+-- Forgets signatures; their keys follow the first two, in the same order. Records the latest forgotten expiry, so that a
+-- clock that is set back changes nothing.
 local use_expiry, forgotten_use = unpack(KEYS, 1, 2)
 local FIRST_USE = 3
 

@@ -1,5 +1,5 @@
--- The ids of the listings created after one time and not after another, oldest first: at most `limit`, and not beyond
--- `max_bytes` of rows but for the first one. The first element is the time of the last id, or nothing without ids.
+-- Ids of the listings created after `after` and until `last`, oldest first: at most `limit`, and at most `max_bytes` of
+-- rows except for the first. The first element is the time of the last id, empty without ids.
 local created, listings = unpack(KEYS)
 local after, last, limit, max_bytes = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 

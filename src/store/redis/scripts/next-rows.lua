@@ -1,4 +1,4 @@
--- How many rows of a hash, from the id `first` to the id `last`, have at most `max_bytes` together; 1 at least.
+-- How many rows of a hash, from id `first` to `last`, fit into `max_bytes`; at least 1.
 local first, last, max_bytes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local bytes = 0

@@ -1,5 +1,5 @@
--- Put before every script. A row is a list of numbers, words and JSON texts, none of them empty, joined by U+001F,
--- which no JSON text can hold. Times are decimal microseconds, kept as text: Lua would print them in 14 digits.
+-- Precedes every script. A row is a list of numbers, words and JSON texts, none of them empty, joined by U+001F, which
+-- no JSON text contains. Times are decimal microseconds as text: Lua prints numbers with 14 digits.
 
 local SEPARATOR = '\31'
 
@@ -15,18 +15,17 @@ local function split(row)
   return parts
 end
 
--- Whether a command is for this listing, or none: `expected` is its time, 'none', or empty for any.
+-- `expected` is the required `updated_at`, 'none' for no listing, or empty for any.
 local function is_expected(expected, listing)
   return expected == '' or expected == (listing and listing[4] or 'none')
 end
 
--- The bytes of a listing's row on the wire. The frame is all but these values, whose text is the same on the wire.
+-- Bytes of a listing's row on the wire. The frame is the row without these values, whose text is the same there.
 local function row_bytes(frame_bytes, publisher_id, url, status, fields)
   return tonumber(frame_bytes) + #publisher_id + #url + #status + #table.concat(fields)
 end
 
--- The time of one more mutation: the server's clock, or just past the newest entry where the clock is not beyond it.
--- An entry's id is its mutation's time, so the changelog is also the clock.
+-- The time of the next mutation: the server's clock, at least 1 µs after the newest entry, whose id is its time.
 local function next_time(log)
   local now = redis.call('TIME')
   local at = tonumber(now[1]) * 1000000 + tonumber(now[2])
@@ -37,12 +36,12 @@ local function next_time(log)
   return string.format('%.0f', at)
 end
 
--- `order` tells apart the entries of one mutation.
+-- `order` numbers the entries of one mutation.
 local function append(log, length, at, order, kind, id)
   redis.call('XADD', log, 'MAXLEN', '~', length, at .. '-' .. order, kind, id)
 end
 
--- What the signature was used for before: the body and the answer, or nothing.
+-- Body and answer of the earlier use; nothing without one.
 local function earlier_use(use, operation, listing_id)
   local value = redis.call('HGET', use, join(operation, listing_id))
   if value then
@@ -51,7 +50,7 @@ local function earlier_use(use, operation, listing_id)
   end
 end
 
--- Whether a use that is not known may be one that was forgotten.
+-- Whether an unknown use may be a forgotten one.
 local function may_be_forgotten(forgotten_use, expires_at)
   local latest = redis.call('GET', forgotten_use)
   return latest and tonumber(expires_at) <= tonumber(latest)
@@ -68,7 +67,7 @@ local function refusal(listing, signer_id, is_reused)
   return is_reused and 'signature_reused' or nil
 end
 
--- The key has no expiry of its own: only the clock that accepts signatures says when one may be forgotten.
+-- The key does not expire in Redis: a use is forgotten by the clock that accepts signatures.
 local function remember_use(use, use_expiry, signature, expires_at, field, value)
   redis.call('HSET', use, field, value)
   redis.call('ZADD', use_expiry, expires_at, signature)

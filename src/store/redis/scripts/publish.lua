@@ -14,8 +14,8 @@ local publisher_id = redis.call('HGET', publisher_ids, identity)
 if listing and listing[1] ~= publisher_id then
   return 'not_owner'
 end
-local brought = redis.call('HGET', use, 'url')
-if earlier_body or may_be_forgotten(forgotten_use, expires_at) or (brought and is_url and url ~= brought) then
+local bound_url = redis.call('HGET', use, 'url')
+if earlier_body or may_be_forgotten(forgotten_use, expires_at) or (bound_url and is_url and url ~= bound_url) then
   return 'signature_reused'
 end
 
