@@ -27,10 +27,10 @@ import type { Attributes, BeginSpan, Span, SpanKind, Trace, Tracer } from '../do
 /** Shutdown waits this long, too. */
 const EXPORT_TIMEOUT_MS = 3000
 const MAX_VALUE_LENGTH = 256
-/** Most spans of one request: a stream of a million listings would make very many. */
+/** Of one request: a stream of a million listings would have very many. */
 export const MAX_SPANS = 200
 
-/** Exports in background batches (OTLP over HTTP, JSON). Spans that the collector refuses are lost. */
+/** Exports in background batches (OTLP over HTTP, JSON). Spans are lost while exports fail. */
 export function openTracer(
   { endpoint, serviceName, sampler, ratio }: TracingSettings,
   log: ExportLog,
@@ -52,28 +52,66 @@ export function openTracer(
       parent === undefined ? ROOT_CONTEXT : traces.setSpanContext(ROOT_CONTEXT, toSpanContext(parent))
     return new TraceRecorder(sdk).begin(context, name, kind, attributes)
   }
-  // The exporter has logged what could not be sent.
+  // The failure is logged.
   return { tracer, close: () => provider.shutdown().catch(() => {}) }
 }
 
+/** `parentbased_…` follows the caller's decision; without one, the rest of the name applies. */
+export function createSampler(name: TraceSampler, ratio: number): Sampler {
+  const root = roots[name.replace('parentbased_', '') as keyof typeof roots](ratio)
+  return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root
+}
+
+const roots = {
+  always_on: () => new AlwaysOnSampler(),
+  always_off: () => new AlwaysOffSampler(),
+  traceidratio: (ratio: number) => new TraceIdRatioBasedSampler(ratio),
+} as const
+
+type ExportLog = {
+  info: (about: object, message: string) => void
+  warn: (about: object, message: string) => void
+}
+
+/** Logs the first of successive failures, and the recovery. */
+function logExportFailures(exporter: SpanExporter, endpoint: string, log: ExportLog): SpanExporter {
+  // The rest of the URL may hold a token.
+  const collector = new URL(endpoint).origin
+  let isFailing = false
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        const hasFailed = result.code !== 0
+        if (hasFailed && !isFailing)
+          log.warn({ collector, reason: result.error?.message }, 'trace export failed')
+        if (!hasFailed && isFailing) log.info({ collector }, 'trace export recovered')
+        isFailing = hasFailed
+        done(result)
+      }),
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+  }
+}
+
+/** The spans of one request. */
 class TraceRecorder {
   readonly #sdk: SdkTracer
-  #left = MAX_SPANS
+  #remaining = MAX_SPANS
 
   constructor(sdk: SdkTracer) {
     this.#sdk = sdk
   }
 
   begin(context: Context, name: string, kind: SpanKind, attributes: Attributes = {}): Span {
-    this.#left--
+    this.#remaining--
     const span = this.#sdk.startSpan(name, { kind: KINDS[kind], attributes }, context)
-    const place = traceOf(span)
-    const under = traces.setSpan(ROOT_CONTEXT, span)
+    const trace = traceOf(span)
+    const parent = traces.setSpan(ROOT_CONTEXT, span)
     const begin: BeginSpan = (...child) =>
-      this.#left > 0 ? this.begin(under, ...child) : { ...place, ...UNRECORDED }
+      this.#remaining > 0 ? this.begin(parent, ...child) : { ...trace, ...UNRECORDED }
     return {
-      ...place,
-      ...(place.isSampled ? { begin } : {}),
+      ...trace,
+      ...(trace.isSampled ? { begin } : {}),
       set: (more) => void span.setAttributes(more),
       rename: (other) => void span.updateName(other),
       end: (failure) => {
@@ -107,40 +145,3 @@ const toSpanContext = ({ traceId, spanId, isSampled, state }: Trace) => ({
   isRemote: true,
   ...(state === '' ? {} : { traceState: createTraceState(state) }),
 })
-
-/** `parentbased_…` follows the caller; the rest of the name applies where no caller has decided. */
-export function createSampler(name: TraceSampler, ratio: number): Sampler {
-  const root = roots[name.replace('parentbased_', '') as keyof typeof roots](ratio)
-  return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root
-}
-
-const roots = {
-  always_on: () => new AlwaysOnSampler(),
-  always_off: () => new AlwaysOffSampler(),
-  traceidratio: (ratio: number) => new TraceIdRatioBasedSampler(ratio),
-} as const
-
-export type ExportLog = {
-  info: (about: object, message: string) => void
-  warn: (about: object, message: string) => void
-}
-
-/** Logs when exports begin to fail and when they succeed again. */
-export function logExportFailures(exporter: SpanExporter, endpoint: string, log: ExportLog): SpanExporter {
-  // The rest of the URL may hold a token.
-  const collector = new URL(endpoint).origin
-  let isFailing = false
-  return {
-    export: (spans, done) =>
-      exporter.export(spans, (result) => {
-        const hasFailed = result.code !== 0
-        if (hasFailed && !isFailing)
-          log.warn({ collector, reason: result.error?.message }, 'traces cannot be sent and are lost')
-        if (!hasFailed && isFailing) log.info({ collector }, 'traces are sent again')
-        isFailing = hasFailed
-        done(result)
-      }),
-    shutdown: () => exporter.shutdown(),
-    forceFlush: async () => exporter.forceFlush?.(),
-  }
-}

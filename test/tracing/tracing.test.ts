@@ -251,13 +251,13 @@ test('tracing: a failing and a recovered collector are each logged once', async 
     ...recordedTo(collector),
   })
   t.is((await get('/listings')).status, 200)
-  while (!logged.some((line) => line.endsWith('traces cannot be sent and are lost')))
+  while (!logged.some((line) => line.endsWith('trace export failed')))
     await new Promise((resolve) => setImmediate(resolve))
   t.is((await get('/listings')).status, 200)
   await end()
-  const told = logged.filter((line) => line.includes('traces'))
-  t.is(told.length, 2)
-  t.regex(told[1] ?? '', /traces are sent again$/)
+  const lines = logged.filter((line) => line.includes('trace export'))
+  t.is(lines.length, 2)
+  t.regex(lines[1] ?? '', /trace export recovered$/)
 })
 
 test('tracing: the service stops although the collector hangs', async (t) => {
