@@ -183,21 +183,15 @@ for (const mode of ['live', 'snapshot'] as const)
     t.deepEqual(ids, idsIn(listingTexts('a', 300)))
   })
 
+const GPU_MODEL = { name: 'gpu_model', path: '$.offer_resource.gpu_model', op: 'in', value_type: 'string' }
+const SPEC = { filters: [{ ...GPU_MODEL, on_missing: 'fail' }], etag: 'e' }
+
 test('a filter that makes a Registry answer 500 is evaluated in the gateway', async (t) => {
   const items = listingTexts('a', 120)
-  const filters = [
-    {
-      name: 'gpu_model',
-      path: '$.offer_resource.gpu_model',
-      op: 'in',
-      value_type: 'string',
-      on_missing: 'fail',
-    },
-  ]
   const odd = await startOdd(
     t,
     ({ pathname, searchParams }, serve) => {
-      if (pathname === '/filter-spec') return { status: 200, body: JSON.stringify({ filters, etag: 'e' }) }
+      if (pathname === '/filter-spec') return { status: 200, body: JSON.stringify(SPEC) }
       if (pathname !== '/listings') return NOT_FOUND
       return searchParams.has('gpu_model') ? BROKEN : { status: 200, body: serve() }
     },
@@ -258,16 +252,7 @@ test('a cursor that is given out after an hour without a change is valid', async
 const LARGE = 3000
 
 async function startNested(t: ExecutionContext, settings: string): Promise<RunningService> {
-  const filters = [
-    {
-      name: 'gpu_model',
-      path: '$.offer_resource.gpu_model',
-      op: 'in',
-      value_type: 'string',
-      on_missing: 'fail',
-    },
-  ]
-  const fake = await startFake(t, { items: listingTexts('a', LARGE), filterSpec: { filters, etag: 'e' } })
+  const fake = await startFake(t, { items: listingTexts('a', LARGE), filterSpec: SPEC })
   const inner = await startGateway(t, [{ name: 'a', url: fake.url }], { more: '[gateway]\nid = "inner"' })
   return startGateway(t, [{ name: 'inner', url: inner.url, settings: `kind = "gateway"\n${settings}` }])
 }

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import test from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import { type FakeRegistry, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
@@ -23,6 +23,27 @@ function earlier(items: readonly string[]): string[] {
     const at = Date.parse(`${listing.created_at}Z`) - 86_400_000
     return JSON.stringify({ ...listing, created_at: new Date(at).toISOString().slice(0, 19) })
   })
+}
+
+/** The same listings in the opposite order, a day before. */
+function reversed(items: readonly string[]): string[] {
+  const moved = items.map((text, n) => {
+    const created_at = new Date(NEWEST - 86_400_000 + n * 1000).toISOString().slice(0, 19)
+    return JSON.stringify({ ...JSON.parse(text), created_at })
+  })
+  return moved.toReversed()
+}
+
+function startOver(
+  t: ExecutionContext,
+  fakes: Readonly<Record<string, FakeRegistry>>,
+  options?: Parameters<typeof startGateway>[2],
+): Promise<RunningService> {
+  return startGateway(
+    t,
+    Object.entries(fakes).map(([name, { url }]) => ({ name, url })),
+    options,
+  )
 }
 
 async function whenReady(service: RunningService): Promise<void> {
@@ -82,14 +103,7 @@ test('a walk shows a listing that was copied to another Registry after it began'
   const items = listingTexts('a', 300)
   const a = await startFake(t, { items })
   const b = await startFake(t, { items: earlier(listingTexts('b', 20)) })
-  const service = await startGateway(
-    t,
-    [
-      { name: 'a', url: a.url },
-      { name: 'b', url: b.url },
-    ],
-    { clock },
-  )
+  const service = await startOver(t, { a, b }, { clock })
   const ids = await walkAll(service, 'limit=50', (pages) => {
     if (pages > 1) return
     clock.advance(100_000)
@@ -106,14 +120,7 @@ test('a walk shows a listing that was opened again in another Registry after it 
   const a = await startFake(t, { items })
   const copy = { ...JSON.parse(items[200]!), created_at: '2026-11-20T00:00:01', status: 'closed' }
   const b = await startFake(t, { items: [JSON.stringify(copy), ...earlier(listingTexts('b', 20))] })
-  const service = await startGateway(
-    t,
-    [
-      { name: 'a', url: a.url },
-      { name: 'b', url: b.url },
-    ],
-    { clock },
-  )
+  const service = await startOver(t, { a, b }, { clock })
   const ids = await walkAll(service, 'limit=50', (pages) => {
     if (pages > 1) return
     clock.advance(100_000)
@@ -124,49 +131,23 @@ test('a walk shows a listing that was opened again in another Registry after it 
   t.true(ids.includes('a-0200'))
 })
 
-test('a gateway behind a gateway is streamed without a loss where two of its Registries share an instant', async (t) => {
-  const newer = listingTexts('new', 150)
-  const a = await startFake(t, { items: [...newer, ...tiedTexts('z', 100, 151)] })
-  const b = await startFake(t, { items: [...tiedTexts('a', 100, 151), ...tiedTexts('older', 150, 152)] })
-  const inner = await startGateway(
-    t,
-    [
-      { name: 'a', url: a.url },
-      { name: 'b', url: b.url },
-    ],
-    {
-      more: '[gateway]\nid = "inner"',
-    },
-  )
-  const outer = await startGateway(t, [{ name: 'inner', url: inner.url, settings: 'kind = "gateway"' }])
-  const ids = await streamAll(outer)
-  t.is(ids.length, new Set(ids).size)
-  t.deepEqual(ids.toSorted(), heldBy(a, b))
-})
-
-test('a stream repeats nothing that a gateway behind it repeats', async (t) => {
-  const items = listingTexts('a', 450)
-  const moved = listingTexts('a', 450).map((text, n) => {
-    const created_at = new Date(NEWEST - 86_400_000 + n * 1000).toISOString().slice(0, 19)
-    return JSON.stringify({ ...JSON.parse(text), created_at })
+for (const [what, ofA, ofB] of [
+  [
+    'two of its Registries share an instant',
+    [...listingTexts('new', 150), ...tiedTexts('z', 100, 151)],
+    [...tiedTexts('a', 100, 151), ...tiedTexts('older', 150, 152)],
+  ],
+  ['copies of its listings are far apart', listingTexts('a', 450), reversed(listingTexts('a', 450))],
+] as const)
+  test(`a stream over a gateway has each listing once where ${what}`, async (t) => {
+    const a = await startFake(t, { items: ofA })
+    const b = await startFake(t, { items: ofB })
+    const inner = await startOver(t, { a, b }, { more: '[gateway]\nid = "inner"' })
+    const outer = await startGateway(t, [{ name: 'inner', url: inner.url, settings: 'kind = "gateway"' }])
+    const ids = await streamAll(outer)
+    t.is(ids.length, new Set(ids).size)
+    t.deepEqual(ids.toSorted(), heldBy(a, b))
   })
-  const a = await startFake(t, { items })
-  const b = await startFake(t, { items: moved.toReversed() })
-  const inner = await startGateway(
-    t,
-    [
-      { name: 'a', url: a.url },
-      { name: 'b', url: b.url },
-    ],
-    {
-      more: '[gateway]\nid = "inner"',
-    },
-  )
-  const outer = await startGateway(t, [{ name: 'inner', url: inner.url, settings: 'kind = "gateway"' }])
-  const ids = await streamAll(outer)
-  t.is(ids.length, new Set(ids).size)
-  t.deepEqual(ids.toSorted(), heldBy(a, b))
-})
 
 test('a walk over snapshots repeats nothing, however far apart the copies are', async (t) => {
   const clock = manualClock()

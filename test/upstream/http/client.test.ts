@@ -96,7 +96,7 @@ test('at most max_in_flight requests are open at once, over as many connections'
   const { read, fake } = await openUpstream(
     t,
     { items: listingTexts('a', 1), script: [{ kind: 'hold', until: held.promise }] },
-    { maxInFlight: 2 },
+    { maxInFlight: 2, timeoutMs: 60_000 },
   )
   const before = fake.connections()
   const answers = Array.from({ length: 6 }, (_, n) => read({ publisher: `0x${n}` }).catch(() => {}))

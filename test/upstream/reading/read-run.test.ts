@@ -4,6 +4,7 @@ import { parseTimestamp } from '../../../src/domain/timestamp.ts'
 import { OVERLAP } from '../../../src/upstream/reading/read-run.ts'
 import {
   envelopeText,
+  type FakeOptions,
   idOf,
   listingText,
   listingTexts,
@@ -234,30 +235,31 @@ test('listings of one instant may lie over page borders in any order', async (t)
   t.is((await failureOf(t, many.read({}, { count: 31 }))).reason, 'unsorted')
 })
 
-test('a page that is too large is halved until it fits, and one listing that never fits is skipped', async (t) => {
-  for (const at of [0, 5, 60, 399]) {
-    const items = listingTexts('a', 400)
-    items[at] = listingText({ ...JSON.parse(items[at]!), demands: ['x'.repeat(9e6)] })
-    const { read, fake, status } = await openUpstream(t, { items })
-    const reading = await read({}, ALL)
-    t.deepEqual(idsOf(reading), items.filter((_, n) => n !== at).map(idOf), String(at))
-    t.is(reading.invalid, 1)
-    t.true(fake.requests.length < 60, asked(fake.requests))
-    t.is(status().breaker.state, 'closed')
-  }
-})
+const oversized = (text: string) => listingText({ ...JSON.parse(text), demands: ['x'.repeat(9e6)] })
 
-test('a listing that makes a Registry answer 500 is skipped, and fails nothing else', async (t) => {
-  const items = listingTexts('a', 400)
-  for (const at of [0, 1, 5, 45, 60, 150, 300, 399]) {
-    const { read, fake, status } = await openUpstream(t, { items, poison: new Set([idOf(items[at]!)]) })
-    const reading = await read({}, ALL)
-    t.deepEqual(idsOf(reading), items.filter((_, n) => n !== at).map(idOf), String(at))
-    t.is(reading.invalid, 1)
-    t.true(fake.requests.length < 60, asked(fake.requests))
-    t.is(status().breaker.state, 'closed')
-  }
-})
+for (const [what, offsets, openWith] of [
+  [
+    'never fits into a page',
+    [0, 5, 60, 399],
+    (items, at) => ({ items: items.with(at, oversized(items[at]!)) }),
+  ],
+  [
+    'makes a Registry answer 500',
+    [0, 1, 5, 45, 60, 150, 300, 399],
+    (items, at) => ({ items, poison: new Set([idOf(items[at]!)]) }),
+  ],
+] satisfies [string, number[], (items: string[], at: number) => FakeOptions][])
+  test(`a listing that ${what} is skipped, and fails nothing else`, async (t) => {
+    const items = listingTexts('a', 400)
+    for (const at of offsets) {
+      const { read, fake, status } = await openUpstream(t, openWith(items, at))
+      const reading = await read({}, ALL)
+      t.deepEqual(idsOf(reading), items.filter((_, n) => n !== at).map(idOf), String(at))
+      t.is(reading.invalid, 1)
+      t.true(fake.requests.length < 60, asked(fake.requests))
+      t.is(status().breaker.state, 'closed')
+    }
+  })
 
 test('listings that are skipped next to each other leave the others', async (t) => {
   const items = listingTexts('a', 100)
