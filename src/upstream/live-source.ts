@@ -46,7 +46,7 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
       listings,
       hasMore,
       total: run.total,
-      ...(run.isWhole && { find: (listingId) => run.find(listingId) }),
+      ...(run.isComplete && { find: (listingId) => run.find(listingId) }),
       explanation: query.explain ? explain(run, query) : undefined,
     }
   }
@@ -76,7 +76,7 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
       listings,
       hasMore: start + listings.length < matches.length,
       total: matches.length,
-      ...(run.isWhole && { find: (listingId) => run.find(listingId).filter((item) => passing.has(item)) }),
+      ...(run.isComplete && { find: (listingId) => run.find(listingId).filter((item) => passing.has(item)) }),
       explanation: query.explain ? explain(run, query, exclusions) : undefined,
     }
   }

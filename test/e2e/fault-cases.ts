@@ -40,7 +40,7 @@ const body = (text: string | Uint8Array, headers: Record<string, string> = {}): 
 })
 
 function poisonOne(fake: FakeRegistry): void {
-  fake.poison = new Set([idOf(fake.items[7]!)])
+  fake.failing = new Set([idOf(fake.items[7]!)])
 }
 
 /** The pages behind the first are another Registry's, whose listings are all older. */

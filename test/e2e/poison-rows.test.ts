@@ -11,7 +11,7 @@ const odd = (fields: object = {}): string =>
 test('a listing anywhere that makes its Registry answer 500 costs a bounded number of requests', async (t) => {
   for (const at of [0, 1, 7, 49, 120, 229]) {
     const items = listingTexts('a', 230)
-    const fake = await startFake(t, { items, poison: new Set([idOf(items[at]!)]) })
+    const fake = await startFake(t, { items, failing: new Set([idOf(items[at]!)]) })
     const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
     const { sources } = (await get('/listings?limit=200&offset=30')).json() as Answer
     t.like(sources[1], { state: 'loaded', invalid: 1, matched: 229, returned: 199 }, `at ${at}`)
@@ -21,7 +21,7 @@ test('a listing anywhere that makes its Registry answer 500 costs a bounded numb
 
 test('an upstream whose newest listings all make it answer 500 is read behind them', async (t) => {
   const items = listingTexts('a', 60)
-  const fake = await startFake(t, { items, poison: new Set(items.slice(0, 20).map(idOf)) })
+  const fake = await startFake(t, { items, failing: new Set(items.slice(0, 20).map(idOf)) })
   const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
   const { items: shown, sources } = (await get('/listings')).json() as Answer
   t.like(sources[1], { state: 'loaded', invalid: 20 })
@@ -54,7 +54,7 @@ const QUESTIONS = [
 
 for (const mode of ['live', 'snapshot'])
   for (const [what, item, options] of [
-    ['makes its Registry answer 500', odd(), { poison: new Set(['odd']) }],
+    ['makes its Registry answer 500', odd(), { failing: new Set(['odd']) }],
     ['is larger than a page may be', odd({ demands: ['x'.repeat(9 * 1024 * 1024)] }), {}],
   ] as readonly (readonly [string, string, FakeOptions])[])
     test(`${mode}: a listing that ${what} hides no other, however often the Registry is asked`, async (t) => {

@@ -13,7 +13,7 @@ const AT = NOW - 1e9
 /** Sources `s1`, `s2` … of these priorities, whole, with one copy each. */
 function holding(...copies: readonly (Parameters<typeof fakeItem>[2] & { at?: number })[]): FakeSource[] {
   return copies.map(({ at = AT, ...fields }, n) =>
-    fakeSource(`s${n + 1}`, [fakeItem('a', at, fields)], { priority: n + 1, isWhole: true }),
+    fakeSource(`s${n + 1}`, [fakeItem('a', at, fields)], { priority: n + 1, isComplete: true }),
   )
 }
 
@@ -60,11 +60,11 @@ test('a copy that a paged source has further back is found where the others are 
   const many = Array.from({ length: 300 }, (_, n) => fakeItem(`x${n}`, AT - n))
   const deep = fakeItem('a', AT - 1000)
   const newer = fakeSource('newer', [fakeItem('a', AT + 1)], { priority: 2 })
-  for (const [isWhole, registry] of [
+  for (const [isComplete, registry] of [
     [true, 'better'],
     [false, 'newer'],
   ] as const) {
-    const better = fakeSource('better', [...many, deep], { priority: 1, isWhole })
+    const better = fakeSource('better', [...many, deep], { priority: 1, isComplete })
     const { items } = await gatewayOver([better, newer]).page({ limit: 10 })
     t.is(metaOf(items[0])?.registry, registry)
     const all = await gatewayOver([better, newer]).page({ limit: 400 })

@@ -248,7 +248,7 @@ test('a question that has been here before is answered by the local Registry alo
 
 test('a page by offset beyond 2,000 is refused while a live source is visible, and names the cursor', async (t) => {
   const live = listings('live', 0, { visibility: 'private' })
-  const snapshot = listings('snapshot', 0, { isWhole: true })
+  const snapshot = listings('snapshot', 0, { isComplete: true })
   const far = { offset: 1951, limit: 50 }
   const asking = { reader: KEY_READER }
   const error = await refusalOf(t, gatewayOver([local(), live]).page(far, asking))

@@ -99,7 +99,7 @@ for (const [what, worlds] of [
         t.deepEqual([...new Set(keys)].sort(), sequenceOf(sources).sort())
         for (const key of keys.filter((key, n) => keys.indexOf(key) < n)) {
           const holders = sources.filter(({ items }) => items.some((item) => keyOf(item) === key))
-          t.true(holders.length > 1 && holders.some(({ isWhole }) => !isWhole), key)
+          t.true(holders.length > 1 && holders.some(({ isComplete }) => !isComplete), key)
         }
       }),
       RUNS,

@@ -61,7 +61,7 @@ export type FakeState = {
   /** Called before each page of listings is answered, with the number of the request. */
   beforePage: (request: number) => void
   /** Ids of listings that make every page with them, and their own route, answer 500. */
-  poison: ReadonlySet<string>
+  failing: ReadonlySet<string>
   /** Further members of the envelope, such as `{ complete: false, sources: [] }`. */
   envelope: object
 }
@@ -150,7 +150,7 @@ export async function startFakeRegistry(options: FakeOptions = {}): Promise<Fake
     publishers: null,
     listingScript: SERVE,
     beforePage: () => {},
-    poison: new Set(),
+    failing: new Set(),
     envelope: {},
     ...state,
     items: [...items],
@@ -293,12 +293,12 @@ function pageOf(matching: readonly string[], { fake, seen, options, offset }: As
     return { status: 400, body: `{"detail":"offset + limit may not exceed ${MAX_PREFIX} here: use cursor"}` }
   const start = cursor === null ? asked : placeOf(cursor, matching)
   const page = matching.slice(start, start + limit)
-  if (page.some((item) => fake.poison.has(idOf(item)))) return POISONED
+  if (page.some((item) => fake.failing.has(idOf(item)))) return INTERNAL_ERROR
   const more = kind === 'gateway' ? gatewayMembers(page, start + limit < matching.length) : {}
   return { status: 200, body: envelopeText(page, matching.length, { ...more, ...fake.envelope }) }
 }
 
-const POISONED: Served = { status: 500, body: '{"detail":"Internal Server Error"}' }
+const INTERNAL_ERROR: Served = { status: 500, body: '{"detail":"Internal Server Error"}' }
 
 function gatewayMembers(page: readonly string[], hasMore: boolean): object {
   const last = page.at(-1)
@@ -328,9 +328,9 @@ function streamOf(matching: readonly string[], { envelope }: FakeRegistry): Serv
   return { status: 200, body: [...matching, end].map((line) => `${line}\n`).join('') }
 }
 
-function oneListing({ items, poison }: FakeRegistry, { path }: SeenRequest, prefix: string): Served {
+function oneListing({ items, failing }: FakeRegistry, { path }: SeenRequest, prefix: string): Served {
   const id = decodeURIComponent(path.slice(`${prefix}/listings/`.length))
-  if (poison.has(id)) return POISONED
+  if (failing.has(id)) return INTERNAL_ERROR
   const item = items.find((text) => idOf(text) === id)
   return item === undefined
     ? { status: 404, body: '{"detail":"Listing not found"}' }

@@ -37,7 +37,7 @@ export type FakeSource = Omit<NamedSource, 'read'> & {
   read: NamedSource['read']
   items: Item[]
   /** A source that is whole can be looked up, as a snapshot can; the others are read in parts. */
-  isWhole: boolean
+  isComplete: boolean
   /** Listings that each Reading holds besides those that are asked for. */
   surplus: number
   failure: SourceReason | null
@@ -49,14 +49,14 @@ export type FakeSource = Omit<NamedSource, 'read'> & {
 export function fakeSource(
   name: string,
   items: readonly Item[],
-  { isWhole = false, ...options }: Partial<FakeSource> = {},
+  { isComplete = false, ...options }: Partial<FakeSource> = {},
 ): FakeSource {
   const source: FakeSource = {
     name,
     visibility: 'public',
-    mode: isWhole ? 'snapshot' : 'live',
+    mode: isComplete ? 'snapshot' : 'live',
     priority: 1,
-    isWhole,
+    isComplete,
     surplus: 0,
     failure: null,
     ranges: [],
@@ -65,7 +65,7 @@ export function fakeSource(
       if (source.failure !== null) throw new SourceError(source.failure, `${name}: scripted`)
       const sorted = source.items.toSorted(compareSortKeys)
       const wanted = sorted.flatMap((item, offset) =>
-        isAfter(item, range.after) ? [source.isWhole ? item : { ...item, offset }] : [],
+        isAfter(item, range.after) ? [source.isComplete ? item : { ...item, offset }] : [],
       )
       const listings = wanted.slice(0, range.count + source.surplus)
       return {
@@ -74,7 +74,7 @@ export function fakeSource(
         total: sorted.length,
         asOf: 0,
         stale: false,
-        ...(source.isWhole ? { find: (id) => sorted.filter(({ listingId }) => listingId === id) } : {}),
+        ...(source.isComplete ? { find: (id) => sorted.filter(({ listingId }) => listingId === id) } : {}),
       }
     },
     ...options,

@@ -41,13 +41,13 @@ export class Changes {
 
   /** Listings that hide no other, among the others. */
   fillOdd(registry: ScriptedRegistry, now: number, random: Random): void {
-    const { oversized, isPoisoned } = registry.options.odd
+    const { oversized, isFailing } = registry.options.odd
     const publish = (kind: OddKind): void => {
       const at = Math.floor(now - 1000 - random.next() ** 2 * 30 * 86_400_000) * 1000
       registry.publishOdd(this.#newId(), random.pick(this.#publishers), terms(random), at, kind)
     }
     for (let n = 0; n < oversized; n++) publish('oversized')
-    if (isPoisoned) publish('poison')
+    if (isFailing) publish('failing')
   }
 
   make(random: Random, registry = random.pick(this.#registries)): void {

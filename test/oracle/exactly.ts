@@ -1,7 +1,7 @@
 import { endOfMs } from '../../src/domain/timestamp.ts'
 import type { Answer, Question, Shown } from './ask.ts'
 import type { History, Version } from './history.ts'
-import { isHeldWhole, type Merged, mergedSequence, ranked } from './model.ts'
+import { isReadFully, type Merged, mergedSequence, ranked } from './model.ts'
 import { INNER, type Plan } from './world.ts'
 
 /** Listings that a stream reads of every source at first. */
@@ -23,7 +23,7 @@ export function judgeExactly(
   if (hasFuture && endOfMs(pages.at(-1)!.end.at) !== cap) return []
   // A snapshot of a gateway may have a copy that matches, and not a better one that does not.
   const isFiltered = question.gpuModel !== null || question.gpuCountMin !== null
-  const isInnerHeld = plan.outer.some(({ name, mode }) => name === INNER && isHeldWhole(mode, question))
+  const isInnerHeld = plan.outer.some(({ name, mode }) => name === INNER && isReadFully(mode, question))
   if (isFiltered && isInnerHeld && plan.inner.length > 1) return []
   const sequence = mergedSequence(plan, history.versions, question, cap)
   const items = pages.flatMap((page) => page.items)
@@ -52,7 +52,7 @@ function unrepeated(
 
 /** Replicas have snapshots of different times. */
 function isInMemory({ outer, replicas }: Plan, question: Question): boolean {
-  return replicas === 1 && outer.every(({ name, mode }) => name !== INNER && isHeldWhole(mode, question))
+  return replicas === 1 && outer.every(({ name, mode }) => name !== INNER && isReadFully(mode, question))
 }
 
 function compareOrder(
@@ -86,7 +86,7 @@ function copyJudge({ sequence, plan: { outer, inner, registries }, question, cou
   })
   const sizes = routes.map(() => 0)
   for (const { copies } of sequence) for (const { rank } of copies) sizes[rank]!++
-  const isWhole = routes.map(({ mode }, rank) => isHeldWhole(mode, question) || sizes[rank]! < counts[rank]!)
+  const isWhole = routes.map(({ mode }, rank) => isReadFully(mode, question) || sizes[rank]! < counts[rank]!)
   const namesakes = Map.groupBy(sequence, ({ listingId }) => listingId)
   return (item: Shown, { copies, listingId, key }: Merged): string[] => {
     const isRead = ({ rank, index }: Merged['copies'][number]): boolean =>

@@ -21,7 +21,7 @@ export type Version = {
   status: Status
   terms: Terms
   /** No gateway shows it. */
-  odd?: 'oversized' | 'poison' | undefined
+  odd?: 'oversized' | 'failing' | undefined
   /** The JSON that is served, `publisher_id` and all. */
   text: string
   since: Moment

@@ -48,7 +48,7 @@ export function mergedSequence(
         index: 0,
       }))
   const behind = ({ mode }: Route, rank: number): Copy[] => {
-    const isHeld = isHeldWhole(mode, question)
+    const isHeld = isReadFully(mode, question)
     const held = isHeld
       ? current.filter(({ status, odd }) => status === 'open' && odd === undefined)
       : matching
@@ -70,7 +70,7 @@ export function mergedSequence(
  * Whether a gateway answers from a snapshot of everything open. A snapshot of another gateway has one copy of each
  * listing, which decides whether the listing matches.
  */
-export function isHeldWhole(mode: Route['mode'], { status }: Question): boolean {
+export function isReadFully(mode: Route['mode'], { status }: Question): boolean {
   return mode === 'snapshot' && status === 'open'
 }
 

@@ -2,7 +2,7 @@ import { endOfMs, formatTimestamp, type Micros } from '../../src/domain/timestam
 import { type Answer, type FoundOne, isMatch, type Page, type Shown, type SourceState } from './ask.ts'
 import { judgeExactly } from './exactly.ts'
 import type { History, Moment, Version } from './history.ts'
-import { isHeldWhole, ranked } from './model.ts'
+import { isReadFully, ranked } from './model.ts'
 import { INNER, type Plan } from './world.ts'
 
 /** What an answer is judged by. */
@@ -188,7 +188,7 @@ function candidatesOf({
       if (isBehind && !isUnchanged(version, since.get(path)!, end)) isUncertain.add(key)
       // A snapshot of a gateway has a listing by one of its copies, where the newest of them is.
       const isByOther =
-        isBehind && isHeldWhole(path.mode, question) && version.status === 'open' && version.odd === undefined
+        isBehind && isReadFully(path.mode, question) && version.status === 'open' && version.odd === undefined
       if (!isMatching && !isByOther) continue
       if (!isMatching) isUncertain.add(key)
       const known = candidates.get(key)

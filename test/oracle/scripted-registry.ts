@@ -20,7 +20,7 @@ export type ScriptOptions = {
   random: () => number
   spec: SpecKind
   /** Listings that hide no other: too long for a gateway, and one that makes every page with it a 500. */
-  odd: { oversized: number; isPoisoned: boolean }
+  odd: { oversized: number; isFailing: boolean }
   /** Whether it has `GET /publishers`. */
   hasPublishers: boolean
   /** Whether its dates are whole seconds, so that many listings are of one instant. */
@@ -191,7 +191,7 @@ export class ScriptedRegistry {
     this.onRequest()
     if (pathname === '/listings') return this.#answerPage(searchParams, headers, response)
     const row = this.#byId.get(decodeURIComponent(pathname.slice('/listings/'.length)))
-    return row === undefined || row.version.odd === 'poison'
+    return row === undefined || row.version.odd === 'failing'
       ? respond(response, 404, '{"detail":"Listing not found"}')
       : respond(response, 200, `{"listing":${row.text}}`)
   }
@@ -240,7 +240,7 @@ export class ScriptedRegistry {
       return respond(response, 400, `{"detail":"Unknown filter: ${refused}"}`)
     const matching = this.#rows.filter(({ version }) => isMatch(version, parameters, spec))
     const items = matching.slice(offset, offset + Math.min(limit, pageSize))
-    if (items.some(({ version }) => version.odd === 'poison'))
+    if (items.some(({ version }) => version.odd === 'failing'))
       return respond(response, 500, '{"detail":"Infinity"}')
     const rows = items.map(({ text }) => text).join(',')
     const counts = `"count":${items.length},"total_after_filter":${matching.length}`

@@ -19,7 +19,7 @@ export type Plan = {
     name: string
     size: number
     spec: SpecKind
-    odd: { oversized: number; isPoisoned: boolean }
+    odd: { oversized: number; isFailing: boolean }
     hasPublishers: boolean
     isCoarse: boolean
     skewMs: number
@@ -176,7 +176,7 @@ function makePlan(random: Random): Plan {
       odd: {
         oversized: random.chance(0.85) ? 0 : random.pick([1, 3, 150]),
         // Searching for it takes tens of requests, which is too long where something changes before most of them.
-        isPoisoned: !behind.includes(name) && random.chance(0.1) && unrest < 0.2,
+        isFailing: !behind.includes(name) && random.chance(0.1) && unrest < 0.2,
       },
       hasPublishers: random.chance(0.85),
       isCoarse: random.chance(0.3),

@@ -60,8 +60,8 @@ export class ItemScanner {
   }
 
   scan(row: RowText, at: number): number {
-    const end = this.#scanRow(row, at)
-    const behind = end === -1 ? this.#parse(row, at) : end
+    const scanned = this.#scanRow(row, at)
+    const end = scanned === -1 ? this.#parse(row, at) : scanned
     const { count, paths, values } = this.#found
     let id: unknown
     let created: unknown
@@ -85,7 +85,7 @@ export class ItemScanner {
     this.storefrontUrl = typeof storefrontUrl === 'string' ? storefrontUrl : null
     this.publisherId = Number.isSafeInteger(publisherId) ? (publisherId as number) : null
     this.isMatch = (this.#status === null || status === this.#status) && this.#passes()
-    return behind
+    return end
   }
 
   /** -1 for an item that has to be parsed, or is broken. */

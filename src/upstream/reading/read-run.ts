@@ -155,8 +155,8 @@ class RunReader {
 
   /** Normal after a step back and after a split, whose listings may have moved. */
   #countRepeated({ offset, received, resume }: ListingPage): void {
-    const isBehind = offset + received <= this.#furthest || this.#maxLimit < MAX_PAGE_ITEMS
-    const isCatchingUp = resume === undefined && received > 0 && isBehind
+    const isReread = offset + received <= this.#furthest || this.#maxLimit < MAX_PAGE_ITEMS
+    const isCatchingUp = resume === undefined && received > 0 && isReread
     if (!isCatchingUp) this.#fruitless++
     if (++this.#repeated > MAX_CATCHING_UP || (!isCatchingUp && this.#fruitless > MAX_REPEATED))
       throw this.#run.broken('repeats its pages')
@@ -167,8 +167,8 @@ class RunReader {
     const run = this.#run
     const { count } = this.#range
     if (!Number.isFinite(count)) return
-    const isWhole = run.after === null && run.isEnded
-    if (!run.isSorted && !isWhole && total > scanLimit)
+    const isAll = run.after === null && run.isEnded
+    if (!run.isSorted && !isAll && total > scanLimit)
       throw new SourceError(
         'unsorted',
         `${name}: is not sorted newest first, and ${total} are too many to sort`,
@@ -211,11 +211,14 @@ class RunReader {
     const { offset, received } = page
     const skipped = this.#skipped?.to === offset ? this.#skipped : null
     if (received === 0 && offset > 0 && (skipped === null || this.#run.end !== offset)) return false
-    return skipped === null ? this.#run.isJoint(page) : this.#isBehind(skipped, page)
+    return skipped === null ? this.#run.isJoint(page) : this.#followsSkipped(skipped, page)
   }
 
   /** Whether skipped listings, and the last one before them, are still in place. */
-  async #isBehind({ from, to }: { from: number; to: number }, { total }: ListingPage): Promise<boolean> {
+  async #followsSkipped(
+    { from, to }: { from: number; to: number },
+    { total }: ListingPage,
+  ): Promise<boolean> {
     for (let offset = from; offset < to; offset++)
       if ((await this.#fetchSingle(offset)) !== null) return false
     if (from === 0) return true

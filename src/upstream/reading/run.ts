@@ -40,7 +40,7 @@ export class Run {
     this.asOf = asOf
   }
 
-  get isWhole(): boolean {
+  get isComplete(): boolean {
     return this.after === null && this.isEnded && this.missing === undefined
   }
 
@@ -155,8 +155,8 @@ export class Run {
   /** By position, since offsets shift. The page before is included where the first one begins too late. */
   #pagesFrom(position: Micros): readonly ListingPage[] {
     const reaching = this.pages.findIndex(({ items }) => (items.at(-1)?.position ?? position) <= position)
-    const isBehind = (this.pages[reaching]?.items[0]?.position ?? position) <= position
-    return this.pages.slice(Math.max(0, isBehind ? reaching - 1 : reaching))
+    const beginsTooLate = (this.pages[reaching]?.items[0]?.position ?? position) <= position
+    return this.pages.slice(Math.max(0, beginsTooLate ? reaching - 1 : reaching))
   }
 
   isJoint(page: ListingPage): boolean {

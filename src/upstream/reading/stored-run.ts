@@ -61,8 +61,8 @@ export class StoredRun {
     const scanner = scannerOf(query)
     for (const { bytes, ...about } of this.#pages) {
       const page = new ListingPage(bytes, { kind: upstream.kind, scanner, ...about })
-      const isBehindSkipped = this.#skipped.includes(page.offset - 1)
-      if (!isBehindSkipped && !run.isJoint(page)) throw run.broken('its stored pages do not join')
+      const followsSkipped = this.#skipped.includes(page.offset - 1)
+      if (!followsSkipped && !run.isJoint(page)) throw run.broken('its stored pages do not join')
       run.add(page)
     }
     for (const offset of this.#skipped) run.skip(offset)

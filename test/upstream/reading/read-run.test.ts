@@ -246,7 +246,7 @@ for (const [what, offsets, openWith] of [
   [
     'makes a Registry answer 500',
     [0, 1, 5, 45, 60, 150, 300, 399],
-    (items, at) => ({ items, poison: new Set([idOf(items[at]!)]) }),
+    (items, at) => ({ items, failing: new Set([idOf(items[at]!)]) }),
   ],
 ] satisfies [string, number[], (items: string[], at: number) => FakeOptions][])
   test(`a listing that ${what} is skipped, and fails nothing else`, async (t) => {
@@ -263,12 +263,12 @@ for (const [what, offsets, openWith] of [
 
 test('listings that are skipped next to each other leave the others', async (t) => {
   const items = listingTexts('a', 100)
-  const poison = new Set([0, 10, 11, 12, 99].map((n) => idOf(items[n]!)))
-  const { read } = await openUpstream(t, { items, poison })
+  const failing = new Set([0, 10, 11, 12, 99].map((n) => idOf(items[n]!)))
+  const { read } = await openUpstream(t, { items, failing })
   const reading = await read({}, ALL)
   t.deepEqual(
     idsOf(reading),
-    items.map(idOf).filter((id) => !poison.has(id)),
+    items.map(idOf).filter((id) => !failing.has(id)),
   )
   t.is(reading.invalid, 5)
 })

@@ -91,7 +91,7 @@ test('a run that another replica has read anew is not read again', async (t) => 
 
 test('a run with skipped listings is shared like any other', async (t) => {
   const { fake, replica } = await start(t, { count: 120 })
-  fake.poison = new Set([idOf(fake.items[60]!)])
+  fake.failing = new Set([idOf(fake.items[60]!)])
   await (await replica()).read({}, { count: 100 })
   const before = fake.requests.length
   const other = await replica()
