@@ -13,14 +13,14 @@ const files = globSync(
   { exclude: ['test/fixtures/**', 'test/artifacts/**'] },
 ).map((file) => file.replaceAll('\\', '/'))
 
-test('every document and section that is named exists', (t) => {
+test('citations: every named document and section exists', (t) => {
   const citations = files.flatMap((file) => citationsIn(file, readFileSync(file, 'utf8')))
   t.true(citations.length > 150)
   t.true(citations.filter(({ anchor }) => anchor !== '').length > 25)
   t.deepEqual(citations.filter(isBroken).map(show), [])
 })
 
-test('a document, a section or a file that does not exist is found', (t) => {
+test('citations: the check finds missing documents, sections and files', (t) => {
   const md = '.md'
   const broken = (file: string, text: string) => citationsIn(file, text).filter(isBroken).map(show)
   t.deepEqual(

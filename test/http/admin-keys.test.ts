@@ -15,7 +15,7 @@ const mint = async (url: string, body: unknown, headers: Record<string, string> 
 
 const bearer = (key: unknown): Record<string, string> => ({ Authorization: `Bearer ${key}` })
 
-test('a key is shown once when minted, listed without it, and revoked for good', async (t) => {
+test('API keys: the raw key is only in the minting response, and revoking is final', async (t) => {
   const { url, get } = await startRegistry(t, { environment })
   const minted = await mint(url, { name: '  alice ', more: 1 })
   t.is(minted.status, 201)
@@ -48,7 +48,7 @@ test('a key is shown once when minted, listed without it, and revoked for good',
   t.is((await revoke('abc')).status, 422)
 })
 
-test('the admin routes answer 401 in the words of the protocol', async (t) => {
+test('admin routes: 401 with the details of the protocol', async (t) => {
   const closed = await startRegistry(t)
   t.is(
     (await closed.get('/admin/api-keys', ADMIN)).json().detail,
@@ -81,7 +81,7 @@ const REFUSED: [name: string, body: unknown, message: RegExp][] = [
   ['an array', [], /valid dictionary/],
 ]
 for (const [name, body, message] of REFUSED) {
-  test(`minting with ${name} is refused with 422`, async (t) => {
+  test(`API keys: minting with ${name} is 422`, async (t) => {
     const { url, get } = await startRegistry(t, { environment })
     const reply = await mint(url, body)
     t.is(reply.status, 422)
@@ -90,12 +90,12 @@ for (const [name, body, message] of REFUSED) {
   })
 }
 
-test('a name of 128 characters beyond the BMP fits', async (t) => {
+test('API keys: the limit of 128 for names counts code points', async (t) => {
   const { url } = await startRegistry(t, { environment })
   t.is((await mint(url, { name: '🚀'.repeat(128) })).status, 201)
 })
 
-test('the gates tell a missing, a wrong, a revoked and a read key apart', async (t) => {
+test('gates: a missing, wrong, revoked and read-only key get different details', async (t) => {
   const { url, get } = await startRegistry(t, { environment: bothGates })
   const read = (await mint(url, { name: 'buyer' })).json()
   const write = (await mint(url, { name: 'seller', scope: 'write' })).json()
@@ -123,12 +123,12 @@ test('the gates tell a missing, a wrong, a revoked and a read key apart', async 
   t.is((await get('/listings', bearer(read.key))).json().count, 1, 'and its listings stay')
 })
 
-test('a bad key is ignored on a plain Registry whose gate is off', async (t) => {
+test('gates: an invalid key is ignored while no gate is on', async (t) => {
   const { get } = await startRegistry(t)
   t.is((await get('/listings', bearer('nope'))).status, 200)
 })
 
-test('the bootstrap key writes, and is seeded only where there has never been a key', async (t) => {
+test('bootstrap key: may write, and is added only to a store without keys', async (t) => {
   const { url, get } = await startRegistry(t, {
     environment: { ...bothGates, REGISTRY_BOOTSTRAP_API_KEY: 'first key' },
   })

@@ -31,27 +31,27 @@ const GATES = {
 const PATHS = ['/listings', '/api/v1/listings/validate-publish', '/mcp', '/admin/api-keys']
 
 for (const path of PATHS)
-  test(`POST ${path} without a key is refused before its body is read`, async (t) => {
+  test(`body: POST ${path} without a key is refused before it is read`, async (t) => {
     const { url } = await startRegistry(t, { environment: GATES })
     t.is(await statusWithoutBody(url, path), 401)
     t.is(await statusWithoutBody(url, path, [], 2 ** 40), 401)
     t.is((await postJson(url + path, '{"not":"JSON')).status, 401)
   })
 
-test('a key of too small a scope is refused before the body is read', async (t) => {
+test('body: not read if the key has too small a scope', async (t) => {
   const { url } = await startRegistry(t, { environment: GATES })
   const minted = await postJson(`${url}/admin/api-keys`, '{"name":"a"}', { Authorization: 'Bearer admin' })
   t.is(await statusWithoutBody(url, '/listings', [`Authorization: Bearer ${minted.json().key}`]), 403)
 })
 
-test('an authorized request with a body that is not JSON gets the syntax error first', async (t) => {
+test('body: a syntax error is reported before any other problem', async (t) => {
   const { url } = await startRegistry(t, { environment: GATES })
   const refused = await postJson(`${url}/listings`, '{"not":"JSON', { Authorization: 'Bearer writer' })
   t.is(refused.status, 422)
   t.regex(refused.json().detail as string, /^JSON decode error/)
 })
 
-test('requests with bad bodies are counted, and beyond the limit no body is read', async (t) => {
+test('body: invalid ones count for the rate limit, beyond which none is read', async (t) => {
   const { url } = await startRegistry(t, { toml: '[limits]\npublish_per_minute = 3\n' })
   t.is((await postJson(`${url}/listings`, '{"not":"JSON')).status, 422)
   t.is((await postJson(`${url}/listings`, `[${'1,'.repeat(2000)}1]`)).status, 422)
@@ -60,21 +60,21 @@ test('requests with bad bodies are counted, and beyond the limit no body is read
   t.is((await publish(url, ALICE, { listing_id: 'a' })).status, 429)
 })
 
-test('a body that is announced too large is refused before it is read', async (t) => {
+test('body: one announced as too large is refused before it is read', async (t) => {
   const { url } = await startRegistry(t)
   for (const path of PATHS.slice(0, 3))
     for (const length of [300_000, 2 ** 40])
       t.is(await statusWithoutBody(url, path, [], length), 413, `${path} ${length}`)
 })
 
-test('an array that is too long is refused before the body is parsed', async (t) => {
+test('body: a long array is refused before the body is parsed', async (t) => {
   const { url } = await startRegistry(t)
   const refused = await postJson(`${url}/listings`, `{"demands":[${'1,'.repeat(1000)}1] and no JSON`)
   t.is(refused.status, 422)
   t.is(refused.json().detail, 'An array has more than 1000 items')
 })
 
-test('body: a syntax error if it is not UTF-8 or starts with a byte order mark', async (t) => {
+test('body: invalid UTF-8 or a byte order mark is a syntax error', async (t) => {
   const { url } = await startRegistry(t)
   const listing = Buffer.from('{"listing_id":"é"}')
   const bodies = [
@@ -89,7 +89,7 @@ test('body: a syntax error if it is not UTF-8 or starts with a byte order mark',
   }
 })
 
-test('body: JSON without a Content-Type, whatever its members are called', async (t) => {
+test('body: JSON without Content-Type and with any member names is read', async (t) => {
   const { url } = await startRegistry(t)
   const send = (text: string) =>
     fetch(`${url}${PATHS[1]}`, { method: 'POST', body: Buffer.from(text) }).then(({ status }) => status)

@@ -58,7 +58,7 @@ class Client {
 
 const echo: RequestListener = ({ url }, response) => void response.end(`${url}!`)
 
-test('an idle connection and one that was never used end when their time is over, not before', async (t) => {
+test('draining: idle and unused connections close after idleMs, not before', async (t) => {
   const { open, drain } = await start(t, echo)
   const [idle, unused] = [await open(), await open()]
   idle.ask()
@@ -72,7 +72,7 @@ test('an idle connection and one that was never used end when their time is over
   t.deepEqual([order[0], order.length], ['half of the time', 3])
 })
 
-test('a request that comes while draining is answered, as the last on its connection', async (t) => {
+test('draining: a request that arrives is answered as the last of its connection', async (t) => {
   const { open, drain } = await start(t, echo)
   const clients = [await open(), await open()]
   clients[0]!.ask('/before')
@@ -91,7 +91,7 @@ test('a request that comes while draining is answered, as the last on its connec
   )
 })
 
-test('requests under way are all answered, those sent one behind the other too', async (t) => {
+test('draining: all requests in flight are answered, pipelined ones included', async (t) => {
   const due: (() => void)[] = []
   const { open, drain } = await start(t, (request, response) => due.push(() => echo(request, response)))
   const [single, pipelined] = [await open(), await open()]
@@ -110,7 +110,7 @@ test('requests under way are all answered, those sent one behind the other too',
   t.true(pipelined.last)
 })
 
-test('no connection is taken any more', async (t) => {
+test('draining: no new connection is accepted', async (t) => {
   const { open, drain } = await start(t, echo)
   const client = await open()
   const drained = drain(NEVER_MS)
@@ -119,7 +119,7 @@ test('no connection is taken any more', async (t) => {
   await drained
 })
 
-test('a request that takes too long is cut in the end', async (t) => {
+test('draining: a request that takes too long is cut', async (t) => {
   const asked = new EventEmitter()
   const { open, drain } = await start(t, () => asked.emit('request'))
   const client = await open()
@@ -134,7 +134,7 @@ test('a request that takes too long is cut in the end', async (t) => {
   t.is(client.received, '')
 })
 
-test('bytes that are no request are answered where no response is broken by that', async (t) => {
+test('invalid bytes: answered with a problem unless a response is in progress', async (t) => {
   const { open, drain } = await start(t, (request, response) => {
     if (request.url === '/begun') response.write('begun!')
     else if (request.url !== '/late') echo(request, response)

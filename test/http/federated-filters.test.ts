@@ -59,7 +59,7 @@ async function startThree(t: ExecutionContext) {
   return { ...fakes, service, key: { Authorization: `Bearer ${minted.json().key}` } }
 }
 
-test('the filter spec adds what visible upstreams declare, with their names, under an ETag over the whole', async (t) => {
+test('filter spec: adds the filters of visible upstreams, under an ETag of everything', async (t) => {
   const { service, key } = await startThree(t)
   const anonymous = await service.get('/filter-spec')
   const spec = anonymous.json() as Spec
@@ -88,7 +88,7 @@ test('the filter spec adds what visible upstreams declare, with their names, und
   t.is((await service.get('/filter-spec', { ...key, 'If-None-Match': `"${spec.etag}"` })).status, 200)
 })
 
-test('a filter that only an upstream declares is asked there, and applied to all others here', async (t) => {
+test('filters: one that a single upstream declares is sent there and applied to others', async (t) => {
   const { service, open, plain } = await startThree(t)
   await publish(service.url, ALICE, { listing_id: 'own-x', offer_resource: { zone: 'x' } })
   await publish(service.url, ALICE, { listing_id: 'own-y', offer_resource: { zone: 'y' } })
@@ -101,7 +101,7 @@ test('a filter that only an upstream declares is asked there, and applied to all
   t.deepEqual(ids(await listings(service, 'zone=x&region=r')), ['open-x', 'plain-x'])
 })
 
-test('a filter that only a hidden upstream declares is as unknown as any other', async (t) => {
+test('filters: one that only a hidden upstream declares is unknown', async (t) => {
   const { service, key } = await startThree(t)
   const refusal = async (name: string) => {
     const reply = await service.get(`/listings?${name}=s`)
@@ -112,7 +112,7 @@ test('a filter that only a hidden upstream declares is as unknown as any other',
   t.deepEqual(ids(await listings(service, 'secret_zone=s', key)), ['hidden-x'])
 })
 
-test('a kept answer to a filtered query is dropped when the filter means something else, or nothing', async (t) => {
+test('response cache: a filtered response is dropped when the filter changes', async (t) => {
   const { service, open } = await startThree(t)
   await publish(service.url, ALICE, { listing_id: 'own-x', offer_resource: { zone: 'x', other_zone: 'y' } })
   const query = 'sources=local&zone=x'
@@ -136,7 +136,7 @@ test('a kept answer to a filtered query is dropped when the filter means somethi
   t.is((await service.get(`/listings?${query}`)).status, 400)
 })
 
-test("the reader's If-Match is about what she was shown, or our own spec, and goes no further", async (t) => {
+test('If-Match: compared with the merged or our own spec, and not sent to upstreams', async (t) => {
   const { service, key, open } = await startThree(t)
   const { etag } = (await service.get('/filter-spec')).json() as Spec
   for (const known of [etag, own.etag])
@@ -150,7 +150,7 @@ test("the reader's If-Match is about what she was shown, or our own spec, and go
   t.deepEqual(new Set(open.requests.map(({ headers }) => headers['if-match'])), new Set(['"open-1"']))
 })
 
-test('a source too large for a filter that it lacks is skipped by name, and the answer is not complete', async (t) => {
+test('filters: a source too large to scan is skipped, and the answer is incomplete', async (t) => {
   const small = await startFake(t, { items: [inZone('s', { zone: 'x' })], filterSpec: specBody('s', [zone]) })
   const large = await startFake(t, { items: listingTexts('l', 11), filterSpec: specBody('l', []) })
   const service = await startGateway(t, [
@@ -171,7 +171,7 @@ test('a source too large for a filter that it lacks is skipped by name, and the 
   })
 })
 
-test('upstreams of another schema are skipped, and say so', async (t) => {
+test('filters: upstreams of another schema are skipped and reported', async (t) => {
   const vms = await startFake(t, {
     items: listingTexts('v', 1),
     filterSpec: specBody('v', [], 'vms.compute'),
@@ -203,7 +203,7 @@ test('upstreams of another schema are skipped, and say so', async (t) => {
   t.is(tokens.requests.length, 0)
 })
 
-test('one listing of one publisher is one, whatever its numbers and URLs; of two it is two', async (t) => {
+test('merge: copies of one publisher are one listing, those of two publishers two', async (t) => {
   const alice = ALICE.address.toLowerCase()
   const bob = BOB.address.toLowerCase()
   const shared = (publisher_id: number, storefront_url: string) =>
@@ -227,7 +227,7 @@ test('one listing of one publisher is one, whatever its numbers and URLs; of two
   )
 })
 
-test('through a gateway behind the gateway everything keeps its name, its publisher and its filters', async (t) => {
+test('chained gateways: names, publishers and filters are passed on', async (t) => {
   const curated = await startFake(t, {
     items: [inZone('curated-x', { zone: 'x' })],
     filterSpec: specBody('c', [zone]),
@@ -254,7 +254,7 @@ test('through a gateway behind the gateway everything keeps its name, its publis
   t.deepEqual(new Set(names), new Set(['eu']))
 })
 
-test('a gateway that asks for the filter spec is not made to wait for what this one has not learned yet', async (t) => {
+test('filter spec: a gateway that requests it does not wait for upstreams', async (t) => {
   const held = Promise.withResolvers<void>()
   const server = createServer((_request, response) => void held.promise.then(() => response.end()))
   server.listen(0, '127.0.0.1')

@@ -5,7 +5,7 @@ import { startVictim } from '../fuzz/attack.ts'
 const REQUESTS = 2000
 const SEED = 20_261_121
 
-test('whatever is sent, nothing is answered with a fault or with what the document does not announce', async (t) => {
+test('fuzz: no request gets a 500 or a response that OpenAPI does not announce', async (t) => {
   const victim = await startVictim()
   t.teardown(victim.end)
   t.deepEqual(await victim.attack(REQUESTS, SEED), [], `seed ${SEED}`)

@@ -29,7 +29,7 @@ async function start(t: ExecutionContext) {
 
 const NDJSON = { Accept: 'application/x-ndjson' }
 
-test('a reader who hangs up is counted under 499, and logged as no fault', async (t) => {
+test('closed connections: counted as 499 and not logged as faults', async (t) => {
   const { url, asked, lines, counted } = await start(t)
   const paths: [path: string, headers?: Record<string, string>][] = [
     ['/listings'],
@@ -55,7 +55,7 @@ test('a reader who hangs up is counted under 499, and logged as no fault', async
   t.is(lines.filter(({ status }) => status === 499).length, paths.length)
 })
 
-test('a body that ends early is counted under 499', async (t) => {
+test('closed connections: a body that ends early is counted as 499', async (t) => {
   const { url, lines, counted } = await start(t)
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

@@ -38,7 +38,7 @@ const askApart = (url: string): Promise<number> =>
     ask()
   })
 
-test('many different questions fit into a small heap', async (t) => {
+test('memory: 70,000 different queries fit into a heap of 64 MB', async (t) => {
   t.timeout(180_000)
   const service = await startProcess('sqlite::memory:', {
     NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}`,

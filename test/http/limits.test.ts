@@ -4,7 +4,7 @@ import { ALICE, BOB, postJson, publish, publishBody, sign, unixNow } from '../he
 
 const toml = (limits: string): { toml: string } => ({ toml: `[limits]\n${limits}` })
 
-test('reads without a key are counted by address, kept answers included', async (t) => {
+test('rate limit: anonymous reads count by address, cached responses included', async (t) => {
   const { get } = await startRegistry(t, toml('anonymous_per_minute = 3'))
   const remaining = []
   for (let n = 0; n < 3; n++) remaining.push((await get('/listings')).headers.get('ratelimit'))
@@ -19,7 +19,7 @@ test('reads without a key are counted by address, kept answers included', async 
   t.is((await get('/health')).status, 200, 'health is never counted')
 })
 
-test('a key has a count of its own', async (t) => {
+test('rate limit: each key has its own count', async (t) => {
   const environment = { REGISTRY_BOOTSTRAP_API_KEY: 'key', REGISTRY_REQUIRE_READ_API_KEY: 'true' }
   const { get } = await startRegistry(t, {
     environment,
@@ -32,7 +32,7 @@ test('a key has a count of its own', async (t) => {
   t.is((await get('/listings')).status, 401, 'who does not pass the gate is not counted')
 })
 
-test('publishes are counted by address before the signature is checked, and by publisher behind it', async (t) => {
+test('rate limit: publishes count by address, then by publisher after the signature check', async (t) => {
   const { url, get } = await startRegistry(t, {
     ...toml('publish_per_minute = 2\ntrusted_proxies = ["127.0.0.0/8"]'),
   })
@@ -53,7 +53,7 @@ test('publishes are counted by address before the signature is checked, and by p
   t.is((await get('/listings')).json().count, 3)
 })
 
-test('a seller can publish 300 listings at once by default, and then waits for the rest of the minute', async (t) => {
+test('rate limit: the default lets a seller publish 300 listings a minute', async (t) => {
   const { url } = await startRegistry(t)
   const timestamp = unixNow()
   const post = (n: number) => publish(url, ALICE, { listing_id: `l${n}` }, { timestamp })
@@ -64,7 +64,7 @@ test('a seller can publish 300 listings at once by default, and then waits for t
   t.true(Number(next.headers.get('retry-after')) <= 60)
 })
 
-test('repeats of signed requests do not use up the limit of their publisher', async (t) => {
+test('rate limit: repeated signed requests do not count for the publisher', async (t) => {
   const { url } = await startRegistry(t, {
     ...toml('publish_per_minute = 3\ntrusted_proxies = ["127.0.0.0/8"]'),
   })
@@ -105,7 +105,7 @@ test('repeats of signed requests do not use up the limit of their publisher', as
   t.is((await remove()).status, 204, 'a repeat is answered although the limit is used up')
 })
 
-test('repeats count for the address that they come from', async (t) => {
+test('rate limit: repeated signed requests count for the address', async (t) => {
   const { url } = await startRegistry(t, toml('publish_per_minute = 3'))
   const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'one' }))
   const replies = []
@@ -113,7 +113,7 @@ test('repeats count for the address that they come from', async (t) => {
   t.deepEqual(replies, [201, 201, 201, 429])
 })
 
-test('a request that the Registry refuses as not its signer’s does not count for the signer', async (t) => {
+test('rate limit: a request refused for its signer does not count for the signer', async (t) => {
   const { url } = await startRegistry(t, {
     ...toml('publish_per_minute = 3\ntrusted_proxies = ["127.0.0.0/8"]'),
   })

@@ -10,7 +10,7 @@ function servedBytes(text: string): number {
   return Buffer.byteLength(row!)
 }
 
-test('publish takes a listing of 64 KiB as it is served, and refuses one byte more', async (t) => {
+test('listing size: 64 KiB as served are accepted, one byte more is refused', async (t) => {
   const { publish, get } = await openMarket(t)
   const fields = { listing_id: 'é"', storefront_url: 'https://é.example/', status: 'closed' }
   const padded = (length: number) => ({ ...fields, offer_resource: { text: 'x'.repeat(length) } })
@@ -25,14 +25,14 @@ test('publish takes a listing of 64 KiB as it is served, and refuses one byte mo
   t.is(await served(), MAX_BYTES)
 })
 
-test('publish refuses a first listing of more than 64 KiB and leaves no publisher behind', async (t) => {
+test('listing size: a refused first listing leaves no publisher', async (t) => {
   const { publish, get } = await openMarket(t)
   const reply = await publish({ listing_id: 'one', offer_resource: { text: 'x'.repeat(MAX_BYTES) } })
   t.is(reply.status, 422)
   t.is((await get('/publishers')).json().count, 0)
 })
 
-test('members that are published one after the other are counted together', async (t) => {
+test('listing size: members published one by one count together', async (t) => {
   const { publish, update, listing } = await openMarket(t)
   const text = 'x'.repeat(40_000)
   t.is((await publish({ listing_id: 'one', offer_resource: { text } })).status, 201)
@@ -48,7 +48,7 @@ test('members that are published one after the other are counted together', asyn
   })
 })
 
-test('a string of JSON counts as what it is served as', async (t) => {
+test('listing size: a string of JSON counts as it is served', async (t) => {
   const { publish, listing } = await openMarket(t)
   const text = JSON.stringify({ quotes: '"'.repeat(20_000) })
   t.true(JSON.stringify(text).length > MAX_BYTES)
@@ -56,7 +56,7 @@ test('a string of JSON counts as what it is served as', async (t) => {
   t.deepEqual((await listing('one'))?.offer_resource, JSON.parse(text))
 })
 
-test('a longer storefront URL is refused where a listing of its publisher would be larger than 64 KiB with it', async (t) => {
+test('listing size: a storefront URL is refused if it makes a listing too large', async (t) => {
   const { publish, listing } = await openMarket(t)
   const large = { listing_id: 'large', offer_resource: { text: 'x'.repeat(64_000) } }
   t.is((await publish({ ...large, storefront_url: 'https://a.example/' })).status, 201)
@@ -73,7 +73,7 @@ test('a longer storefront URL is refused where a listing of its publisher would 
 /** An array of so many levels. */
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
 
-test('publish takes a listing of 32 levels as it is served, and refuses 33, plain or as a string of JSON', async (t) => {
+test('listing depth: 32 levels are accepted, 33 refused, also in a string of JSON', async (t) => {
   const { url, listing } = await openMarket(t)
   const publish = async (n: number, demands: string) => {
     const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'one', demands: 0 }, FIXED_TIME - n))
@@ -89,7 +89,7 @@ test('publish takes a listing of 32 levels as it is served, and refuses 33, plai
   t.deepEqual(await listing('one'), before)
 })
 
-test('a publisher has at most listings_per_publisher listings', async (t) => {
+test('listing count: a publisher has at most listings_per_publisher', async (t) => {
   const toml =
     '[registry]\nlisting_shape = "off"\n[limits]\npublish_per_minute = 0\nlistings_per_publisher = 3'
   const { publish, update, remove, get } = await openMarket(t, { toml })
@@ -113,7 +113,7 @@ test('a publisher has at most listings_per_publisher listings', async (t) => {
   t.is((await publish({ listing_id: 'h' })).status, 403)
 })
 
-test('listings_per_publisher = 0 is no limit', async (t) => {
+test('listing count: 0 means no limit', async (t) => {
   const toml = '[registry]\nlisting_shape = "off"\n[limits]\nlistings_per_publisher = 0'
   const { publish } = await openMarket(t, { toml })
   for (const listing_id of ['a', 'b', 'c']) t.is((await publish({ listing_id })).status, 201)

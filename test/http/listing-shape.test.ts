@@ -37,7 +37,7 @@ const PUBLISHED_VIOLATIONS = [
 
 const notModels = ({ path }: { path: string }): boolean => path !== 'offer_resource.gpu_model'
 
-test('warn takes what does not fit, and says everything that is wrong with it', async (t) => {
+test('listing shape: warn accepts a violating listing and reports every violation', async (t) => {
   const { url, get } = await start(t, 'warn')
   const reply = await publish(url, ALICE, BAD)
   t.is(reply.status, 201)
@@ -47,7 +47,7 @@ test('warn takes what does not fit, and says everything that is wrong with it', 
   t.is((await get('/listings')).json().count, 1)
 })
 
-test('a listing that fits brings no warnings', async (t) => {
+test('listing shape: a valid listing has no warnings', async (t) => {
   for (const mode of ['warn', 'enforce'] as const) {
     const { url } = await start(t, mode)
     const reply = await publish(url, ALICE, GOOD)
@@ -56,14 +56,14 @@ test('a listing that fits brings no warnings', async (t) => {
   }
 })
 
-test('off says nothing', async (t) => {
+test('listing shape: off returns no warnings', async (t) => {
   const { url } = await start(t, 'off')
   const reply = await publish(url, ALICE, BAD)
   t.is(reply.status, 201)
   t.false('warnings' in reply.json())
 })
 
-test('enforce refuses with every violation and writes nothing', async (t) => {
+test('listing shape: enforce refuses with every violation and writes nothing', async (t) => {
   const { url, get } = await start(t, 'enforce')
   const reply = await publish(url, ALICE, BAD)
   t.is(reply.status, 422)
@@ -76,7 +76,7 @@ test('enforce refuses with every violation and writes nothing', async (t) => {
   t.is((await get('/publishers')).json().count, 0)
 })
 
-test('what is checked is the listing as it would be: kept members and the known storefront count', async (t) => {
+test('listing shape: checks the resulting listing, kept members included', async (t) => {
   const { url } = await start(t, 'enforce')
   const now = unixNow()
   t.is((await publish(url, ALICE, GOOD, { timestamp: now })).status, 201)
@@ -89,7 +89,7 @@ test('what is checked is the listing as it would be: kept members and the known 
   t.deepEqual(refused.json().errors, [{ path: 'accepted_escrows', message: '[] should be non-empty' }])
 })
 
-test('a string of JSON is checked as what is inside', async (t) => {
+test('listing shape: a string of JSON is checked as its content', async (t) => {
   const { url } = await start(t, 'enforce')
   const { offer_resource, accepted_escrows, ...rest } = GOOD
   const blobs = {
@@ -99,7 +99,7 @@ test('a string of JSON is checked as what is inside', async (t) => {
   t.is((await publish(url, ALICE, { ...rest, ...blobs })).status, 201)
 })
 
-test("somebody else's listing is refused as such, whatever is wrong with its shape", async (t) => {
+test('listing shape: the owner is checked before the shape', async (t) => {
   const { url } = await start(t, 'enforce')
   await publish(url, ALICE, GOOD)
   t.is((await publish(url, BOB, BAD)).status, 403)
@@ -121,7 +121,7 @@ function withOracleShape(t: ExecutionContext): string {
   return file
 }
 
-test('the oracle is checked like any other member, on publish and on update', async (t) => {
+test('listing shape: the oracle is checked on publish and on update', async (t) => {
   const environment = { REGISTRY_FILTER_SPEC_PATH: withOracleShape(t) }
   const toml = '[registry]\nlisting_shape = "enforce"'
   const { publish, update, listing } = await openMarket(t, { environment, toml })
@@ -142,7 +142,7 @@ test('the oracle is checked like any other member, on publish and on update', as
   t.is((await update('one', { status: 'closed' }, FIXED_TIME - 2)).status, 200)
 })
 
-test('an update that leaves the oracle alone closes a listing that does not fit', async (t) => {
+test('listing shape: an update without oracle may close a violating listing', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-shape-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const environment = { STORE_URL: `sqlite:${join(folder, 'entrepot.db')}` }
@@ -153,7 +153,7 @@ test('an update that leaves the oracle alone closes a listing that does not fit'
   t.is((await strict.update('one', { status: 'closed' })).status, 200)
 })
 
-test('enforce refuses what does not fit, whatever another process has done to the listing a moment ago', async (t) => {
+test('listing shape: enforce sees what another process has just written', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-shape-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const environment = { STORE_URL: `sqlite:${join(folder, 'entrepot.db')}` }
@@ -179,7 +179,7 @@ test('enforce refuses what does not fit, whatever another process has done to th
   }
 })
 
-test('requests for one listing at once are each checked against what the listing is then', async (t) => {
+test('listing shape: concurrent requests are each checked against the current listing', async (t) => {
   const { publish, remove, listing } = await openMarket(t, {
     toml: '[registry]\nlisting_shape = "enforce"\n[limits]\npublish_per_minute = 0',
   })
@@ -204,7 +204,7 @@ const VALIDATE = '/api/v1/listings/validate-publish'
 const validate = (url: string, body: unknown, headers = {}) =>
   postJson(`${url}${VALIDATE}`, JSON.stringify(body), headers)
 
-test('validate-publish says the same as a publish, as sentences, and writes nothing', async (t) => {
+test('validate-publish: reports what a publish would, and writes nothing', async (t) => {
   const { url, get } = await start(t, 'enforce')
   const reply = await validate(url, BAD)
   t.is(reply.status, 200)
@@ -235,7 +235,7 @@ test('validate-publish says the same as a publish, as sentences, and writes noth
   t.is((await get('/publishers')).json().count, 0)
 })
 
-test('validate-publish finds a good listing valid, extra members or not', async (t) => {
+test('validate-publish: a valid listing may have extra members', async (t) => {
   const { url } = await start(t, 'off')
   for (const more of [{}, { oracle_address: 5, banana: [] }, { demands: [] }]) {
     t.deepEqual((await validate(url, { ...GOOD, ...more })).json(), {
@@ -256,13 +256,13 @@ const TYPES: [offer: unknown, type: string | null][] = [
   [{ service_name: 'a' }, null],
   [{}, null],
 ]
-test('validate-publish tells compute from token offers', async (t) => {
+test('validate-publish: reports the kind of the offer', async (t) => {
   const { url } = await start(t, 'warn')
   for (const [offer_resource, type] of TYPES)
     t.is((await validate(url, { ...GOOD, offer_resource })).json().offer_resource_type, type)
 })
 
-test('validate-publish takes integers as laxly as the deployed protocol', async (t) => {
+test('validate-publish: integers are as lenient as in the deployed protocol', async (t) => {
   const { url } = await start(t, 'warn')
   for (const max_duration_seconds of ['3600', 3600.0, '3600.0', true, null, ' 5 ']) {
     const reply = await validate(url, { ...GOOD, max_duration_seconds })
@@ -288,7 +288,7 @@ const WRONG_TYPES: [member: string, value: unknown, message: string][] = [
   ['max_duration_seconds', {}, 'Input should be a valid integer'],
 ]
 for (const [member, value, message] of WRONG_TYPES) {
-  test(`validate-publish refuses ${JSON.stringify(value)} for ${member} with 422`, async (t) => {
+  test(`validate-publish: ${JSON.stringify(value)} for ${member} is 422`, async (t) => {
     const { url } = await start(t, 'warn')
     const reply = await validate(url, { ...GOOD, [member]: value })
     t.is(reply.status, 422)
@@ -296,7 +296,7 @@ for (const [member, value, message] of WRONG_TYPES) {
   })
 }
 
-test('validate-publish refuses items that are no objects, naming each', async (t) => {
+test('validate-publish: names every item that is not an object', async (t) => {
   const { url } = await start(t, 'warn')
   t.deepEqual((await validate(url, { ...GOOD, accepted_escrows: [{}, 5, 'a'] })).json().errors, [
     { path: 'body.accepted_escrows.1', message: 'Input should be a valid dictionary' },
@@ -304,7 +304,7 @@ test('validate-publish refuses items that are no objects, naming each', async (t
   ])
 })
 
-test('validate-publish needs a key where reads do, and decodes no body before it has one', async (t) => {
+test('validate-publish: behind the read gate, and parses no body before it', async (t) => {
   const { url } = await startRegistry(t, {
     environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on', REGISTRY_BOOTSTRAP_API_KEY: 'secret' },
   })

@@ -4,7 +4,7 @@ import { ALICE, BOB, postJson, publish, publishBody } from '../helpers/seller.ts
 
 const H200 = { gpu_model: 'H200', gpu_count: 8, region: 'California, US' }
 
-test('a published listing is read back with its fields to the byte', async (t) => {
+test('GET /listings: published fields are served with their exact bytes', async (t) => {
   const { url, get } = await startRegistry(t)
   const offer = '{"gpu_model":"H200","sla":99.0,"big":1180591620717411303424,"caf\\u00e9":[1.50, -0.0]}'
   const signed = JSON.stringify(await publishBody(ALICE, { listing_id: 'one' }))
@@ -19,7 +19,7 @@ test('a published listing is read back with its fields to the byte', async (t) =
   )
 })
 
-test('a field published as a string of JSON reads as what is inside', async (t) => {
+test('GET /listings: a field published as a string of JSON is served as its content', async (t) => {
   const { url, get } = await startRegistry(t)
   const offer = '{"gpu_model":"H200","sla":99.0}'
   await publish(url, ALICE, {
@@ -34,7 +34,7 @@ test('a field published as a string of JSON reads as what is inside', async (t) 
   t.is((await get('/listings?gpu_model=H200')).json().count, 1)
 })
 
-test('the envelope of a plain Registry has exactly its three members', async (t) => {
+test('GET /listings: the envelope of a plain Registry has three members', async (t) => {
   const { url, get } = await startRegistry(t)
   await publish(url, ALICE, { listing_id: 'one', offer_resource: H200, storefront_url: 'https://a.example/' })
   const { items, ...counts } = (await get('/listings')).json()
@@ -56,7 +56,7 @@ test('the envelope of a plain Registry has exactly its three members', async (t)
   t.regex(String(row.created_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/)
 })
 
-test('filters, status, publisher and paging act as the deployed protocol says', async (t) => {
+test('GET /listings: filters, status, publisher and paging follow the protocol', async (t) => {
   const { url, get } = await startRegistry(t)
   for (const n of [1, 2, 3]) {
     await publish(url, n === 3 ? BOB : ALICE, {
@@ -100,7 +100,7 @@ const REFUSED_READS: [query: string, status: number, detail: RegExp][] = [
 ]
 
 for (const [query, status, detail] of REFUSED_READS) {
-  test(`GET /listings?${query} is refused with ${status}`, async (t) => {
+  test(`GET /listings: ?${query} is ${status}`, async (t) => {
     const { get } = await startRegistry(t)
     const reply = await get(`/listings?${query}`)
     t.is(reply.status, status)
@@ -112,7 +112,7 @@ for (const [query, status, detail] of REFUSED_READS) {
   })
 }
 
-test('If-Match lets only the current filter spec through, and 412 names it', async (t) => {
+test('If-Match: 412 with the current etag unless it names the current filter spec', async (t) => {
   const { get } = await startRegistry(t)
   const { etag } = (await get('/filter-spec')).json() as { etag: string }
   for (const tag of [etag, `"${etag}"`, `W/"${etag}"`, `W/${etag}`]) {
@@ -126,7 +126,7 @@ test('If-Match lets only the current filter spec through, and 412 names it', asy
   t.is((await get('/listings?limit=0', { 'If-Match': '"0"' })).status, 422, 'and follows the 422s')
 })
 
-test('the filter spec has a strong ETag and answers 304', async (t) => {
+test('filter spec: has a strong ETag, and 304 for If-None-Match', async (t) => {
   const { get } = await startRegistry(t)
   const first = await get('/filter-spec')
   const tag = first.headers.get('etag')!
@@ -137,7 +137,7 @@ test('the filter spec has a strong ETag and answers 304', async (t) => {
   t.is((await get('/filter-spec', { 'If-None-Match': '"0"' })).status, 200)
 })
 
-test('ids with a slash, a blank or more than ASCII work percent-encoded', async (t) => {
+test('listing ids: slashes, spaces and non-ASCII work percent-encoded', async (t) => {
   const { url, get } = await startRegistry(t)
   for (const listing_id of ['a/b', 'a b', 'é🚀', '...', '%2F', '%2e%2e']) {
     t.is((await publish(url, ALICE, { listing_id })).status, 201)
@@ -148,7 +148,7 @@ test('ids with a slash, a blank or more than ASCII work percent-encoded', async 
   t.is((await get('/listings/nope')).json().detail, 'Listing not found')
 })
 
-test('HEAD works where GET does, a trailing slash is served, a wrong method names the right ones', async (t) => {
+test('methods: HEAD works like GET, 405 names the allowed ones', async (t) => {
   const { url, get } = await startRegistry(t)
   const head = await fetch(`${url}/listings`, { method: 'HEAD' })
   t.is(head.status, 200)

@@ -12,7 +12,7 @@ const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
 
 const behind = (name: string, { url }: { url: string }, settings = '') => ({ name, url, settings })
 
-test('the local Registry first, then the upstream with the best priority that has it', async (t) => {
+test('one listing: the local copy wins, then the upstream of the best priority', async (t) => {
   const far = await startRegistry(t)
   const near = await startRegistry(t)
   await publish(far.url, ALICE, { listing_id: 'far/odd id', offer_resource: { exact: 'x' } })
@@ -30,7 +30,7 @@ test('the local Registry first, then the upstream with the best priority that ha
   t.is((odd.listing._meta as Record<string, unknown>).publisher, ALICE.address.toLowerCase())
 })
 
-test('the best copy is shown, and whether a better one may exist', async (t) => {
+test('one listing: the best copy, and whether a better one may exist', async (t) => {
   const copies = (storefront_url: string): string[] =>
     ['first', 'second', 'third'].map((listing_id) => listingText({ listing_id, storefront_url }))
   const seller = `0x${'a'.repeat(40)}`
@@ -84,7 +84,7 @@ type Found = {
   sources?: Record<string, unknown>[]
 }
 
-test('what a gateway says of its copy counts: whether a better one may exist, and who disputes it', async (t) => {
+test('one listing: completeness and disputes of an upstream gateway are passed on', async (t) => {
   const seller = `0x${'a'.repeat(40)}`
   const trusted = await startFake(t, {
     items: listingTexts('known', 1),
@@ -112,7 +112,7 @@ test('what a gateway says of its copy counts: whether a better one may exist, an
   t.is((await world.get('/listings/x?registry=asia/curated')).status, 400)
 })
 
-test('404 only where every visible source has said so', async (t) => {
+test('one listing: 404 only if every visible source answered 404', async (t) => {
   const empty = await startRegistry(t)
   const dead = deadUrl()
   const all = await startGateway(t, [behind('empty', empty)])
@@ -130,7 +130,7 @@ test('404 only where every visible source has said so', async (t) => {
   t.is((await some.get('/listings/nobody?registry=nowhere')).status, 400)
 })
 
-test('an id that is a step in a path leads nowhere', async (t) => {
+test('one listing: an id such as `..` does not change the path', async (t) => {
   const fake = await startFake(t)
   const { url } = await startGateway(t, [behind('a', fake)])
   for (const id of ['%2e%2e', '..', '%2E', '..%2Fadmin']) {
@@ -141,7 +141,7 @@ test('an id that is a step in a path leads nowhere', async (t) => {
   for (const { path } of fake.requests) t.true(['/filter-spec', '/listings/..%2Fadmin'].includes(path), path)
 })
 
-test('a private source is asked for whoever has a key, and is nowhere to be seen for others', async (t) => {
+test('one listing: a private source is read and named with a key only', async (t) => {
   const hidden = await startRegistry(t)
   await publish(hidden.url, ALICE, { listing_id: 'secret' })
   const settings = 'visibility = "private"'
@@ -169,7 +169,7 @@ test('a private source is asked for whoever has a key, and is nowhere to be seen
   t.is(named.text.replace('hidden', 'nobody'), unknown.text)
 })
 
-test('an upstream that answers with another listing, or none, has no say', async (t) => {
+test('one listing: an upstream that sends another listing is ignored', async (t) => {
   const answers = ['{"listing":7}', '{"x":1}', 'oops', `{"listing":${listingText({ listing_id: 'other' })}}`]
   const server = createServer((_request, response) => response.end(answers.shift() ?? '')).listen(
     0,

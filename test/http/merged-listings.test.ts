@@ -9,7 +9,7 @@ import { specBody } from '../helpers/specs.ts'
 
 const NO_CACHE = { 'Cache-Control': 'no-cache' }
 
-test('parameters that only a gateway has are checked, and are no filters', async (t) => {
+test('gateway parameters: validated, and not taken for filters', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
   for (const [query, status, told] of [
@@ -33,7 +33,7 @@ test('parameters that only a gateway has are checked, and are no filters', async
     for (const name of ['require', 'timeout_ms', 'explain', 'sources']) t.false(parameters.has(name), name)
 })
 
-test('all are required: 502 that shows the sources', async (t) => {
+test('require=all: 502 with the sources if one is not current', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const { get } = await startGateway(t, [
     { name: 'a', url: fake.url },
@@ -46,7 +46,7 @@ test('all are required: 502 that shows the sources', async (t) => {
   t.is((await get('/listings?require=all&sources=a,local')).status, 200)
 })
 
-test('headers tell how each visible source was asked, and how long the answer holds', async (t) => {
+test('headers: report each visible source and how long the response is fresh', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const { get } = await startGateway(t, [
     { name: 'a', url: fake.url },
@@ -68,7 +68,7 @@ test('headers tell how each visible source was asked, and how long the answer ho
   t.regex(good.headers.get('cache-control') ?? '', /^public, max-age=\d+$/)
 })
 
-test('however many sources there are, the headers about them stay below 4 KiB', async (t) => {
+test('headers: stay below 4 KiB for any number of sources', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 1) })
   const upstreams = Array.from({ length: 100 }, (_, n) => ({
     name: `${n}-`.padEnd(60, 'x'),
@@ -89,7 +89,7 @@ test('however many sources there are, the headers about them stay below 4 KiB', 
   }
 })
 
-test('an explanation says what each source was sent, how it answered, and what excluded listings', async (t) => {
+test('explain: the query sent to each source, its answer, and what excluded listings', async (t) => {
   const [h100, a100] = [{ gpu_model: 'H100' }, { gpu_model: 'A100' }]
   const items = [
     ...listingTexts('a', 2, { offer_resource: h100 }),
@@ -130,7 +130,7 @@ test('an explanation says what each source was sent, how it answered, and what e
   t.notRegex((await get('/listings?gpu_model=H100')).text, /"explain"/)
 })
 
-test('what a gateway answers is what its document announces', async (t) => {
+test('OpenAPI: a gateway answers as its document announces', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
   const upstreams = [
@@ -159,7 +159,7 @@ test('what a gateway answers is what its document announces', async (t) => {
   }
 })
 
-test('an ETag stands for what is told, not for when: 304 while nothing has changed', async (t) => {
+test('ETag: depends on the content and not on ages, 304 while unchanged', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }])
   const first = await get('/listings', NO_CACHE)
@@ -173,7 +173,7 @@ test('an ETag stands for what is told, not for when: 304 while nothing has chang
   t.is((await get('/listings', { ...NO_CACHE, 'If-None-Match': etag })).status, 200)
 })
 
-test('the same question within the same second gets the same bytes, until something changes', async (t) => {
+test('response cache: same bytes within a second, until a source changes', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   let now = 1_763_652_800_000
   const clock = { now: () => now, after: () => () => {} }
@@ -198,7 +198,7 @@ test('the same question within the same second gets the same bytes, until someth
   while (pages() < 2) await fake.requested(fake.requests.length + 1)
 })
 
-test('public where anybody may ask, private for whoever shows a key', async (t) => {
+test('Cache-Control: public without a key, private with one', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 1) })
   const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
   const settings = 'visibility = "private"'

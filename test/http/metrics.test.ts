@@ -6,7 +6,7 @@ import { startRegistry } from '../helpers/registry.ts'
 const ADMIN = { Authorization: 'Bearer admin' }
 const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
 
-test('metrics are for the operator, unless they are public', async (t) => {
+test('metrics: need the admin key unless they are public', async (t) => {
   const closed = await startRegistry(t, { environment })
   t.is((await closed.get('/metrics')).status, 401)
   const open = await startRegistry(t, { environment: { METRICS_PUBLIC: 'true' } })
@@ -15,7 +15,7 @@ test('metrics are for the operator, unless they are public', async (t) => {
   t.regex(headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/)
 })
 
-test('public metrics leave out private sources, but for the operator', async (t) => {
+test('metrics: public ones omit private sources unless the operator reads them', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const { get } = await startGateway(
     t,
@@ -35,7 +35,7 @@ test('public metrics leave out private sources, but for the operator', async (t)
   t.true((await get('/metrics', ADMIN)).text.includes('entrepot_source_state{registry="secret-club"}'))
 })
 
-test('requests are counted by route, method and status, and timed by route', async (t) => {
+test('metrics: count requests by route, method and status, and time them by route', async (t) => {
   const { get } = await startRegistry(t, { environment })
   for (const path of [
     '/listings',
@@ -60,7 +60,7 @@ test('requests are counted by route, method and status, and timed by route', asy
     t.true(text.includes(`${line}\n`), `${line}\n\n${text}`)
 })
 
-test('of every upstream: calls, failures by reason, retries, breaker, cache, ages, items', async (t) => {
+test('metrics: calls, failures, retries, breaker, cache, age and items of each upstream', async (t) => {
   const items = [...listingTexts('a', 3), listingText({ listing_id: 7 })]
   const fake = await startFake(t, { items })
   const { get } = await startGateway(

@@ -18,7 +18,7 @@ function linesOf(text: string): Line[] {
     .map((line) => JSON.parse(line))
 }
 
-test('the whole merged sequence, one listing a line, and a last line that tells of the sources', async (t) => {
+test('NDJSON: the complete sequence, one listing a line, then a report of the sources', async (t) => {
   const a = await startFake(t, { items: listingTexts('a', 900) })
   const b = await startFake(t, {
     items: [...listingTexts('b', 450), ...listingTexts('a', 900).slice(500, 600)],
@@ -48,7 +48,7 @@ test('the whole merged sequence, one listing a line, and a last line that tells 
   )
 })
 
-test('a stream repeats no listing however far apart its copies are, and reads each page of a source once', async (t) => {
+test('NDJSON: repeats no listing, and reads each page of a source once', async (t) => {
   const { fakes, ids } = await startFarCopies(t, 900)
   const [a, b] = fakes
   const { get } = await startGateway(t, [
@@ -63,7 +63,7 @@ test('a stream repeats no listing however far apart its copies are, and reads ea
   for (const { items, requests } of fakes) t.is(requests.length, Math.ceil(items.length / 189))
 })
 
-test('a stream over a gateway drops what the pages of that gateway repeat', async (t) => {
+test('NDJSON: drops listings that pages of an upstream gateway repeat', async (t) => {
   const { fakes, ids } = await startFarCopies(t, 900)
   const inner = await startGateway(
     t,
@@ -77,7 +77,7 @@ test('a stream over a gateway drops what the pages of that gateway repeat', asyn
   t.deepEqual(lines.map(({ listing_id }) => listing_id).sort(), [...ids])
 })
 
-test('a stream has no pages: a cursor is refused', async (t) => {
+test('NDJSON: a cursor is refused', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 30) })
   const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
   const { next_cursor } = (await get('/listings?limit=10')).json()
@@ -88,7 +88,7 @@ test('a stream has no pages: a cursor is refused', async (t) => {
   }
 })
 
-test('an item written over several lines is one line, and the same to the byte otherwise', async (t) => {
+test('NDJSON: an item of several lines becomes one line, otherwise unchanged', async (t) => {
   const odd = listingText({ listing_id: 'odd', x: 'a\nb' }).replace(
     '"publisher_id":1,',
     '"n": 1.50e+3 ,\r\n\t"publisher_id" :\n 1,',
@@ -101,7 +101,7 @@ test('an item written over several lines is one line, and the same to the byte o
   t.is(JSON.parse(line!).x, 'a\nb')
 })
 
-test('the last line reports a source that failed midway, with the number of its listings that were sent', async (t) => {
+test('NDJSON: the last line reports a source that failed midway', async (t) => {
   const good = await startFake(t, { items: listingTexts('g', 450) })
   const bad = await startFake(t, {
     items: listingTexts('b', 450),
@@ -120,7 +120,7 @@ test('the last line reports a source that failed midway, with the number of its 
   t.is(lines.length, 450 + 189 + 1)
 })
 
-test('before the first line the refusals are those of a page', async (t) => {
+test('NDJSON: problems before the first line are those of a page', async (t) => {
   const { get } = await startGateway(t, [{ name: 'dead', url: deadUrl() }])
   t.is((await get('/listings', NDJSON)).status, 503)
   t.is((await get('/listings?require=all', NDJSON)).status, 502)
@@ -128,7 +128,7 @@ test('before the first line the refusals are those of a page', async (t) => {
   t.is((await get('/listings?banana=1', NDJSON)).status, 400)
 })
 
-test('what is preferred is sent', async (t) => {
+test('Accept: the preferred media type is sent', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 2) })
   const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
   for (const [accept, type] of [
@@ -141,7 +141,7 @@ test('what is preferred is sent', async (t) => {
     t.is((await get('/listings', { Accept: accept })).headers.get('content-type'), type, accept)
 })
 
-test('a reader who does not read stops the reading of the sources, and one who leaves ends it', async (t) => {
+test('NDJSON: a slow reader pauses the sources, and a closed connection ends them', async (t) => {
   const text = 'x'.repeat(8000)
   const fake = await startFake(t, { items: listingTexts('a', 6000, { text }) })
   const { url } = await startGateway(t, [{ name: 'a', url: fake.url }])

@@ -10,12 +10,12 @@ const ADMIN = { Authorization: 'Bearer admin' }
 const documentOf = async ({ get }: RunningService): Promise<OpenApiDocument> =>
   JSON.parse((await get('/openapi.json')).text)
 
-test('docs/api.md is current', async (t) => {
+test('OpenAPI: docs/api.md is current', async (t) => {
   const isCurrent = readApiDocs() === (await renderApiDocs())
   t.true(isCurrent, 'run `npm run docs` and commit what it writes')
 })
 
-test('the document and the page are open even where everything else is gated', async (t) => {
+test('OpenAPI: document and page need no key while gates are on', async (t) => {
   const service = await startRegistry(t, {
     environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on', REGISTRY_REQUIRE_WRITE_API_KEY: 'on' },
   })
@@ -23,7 +23,7 @@ test('the document and the page are open even where everything else is gated', a
   t.is((await service.get('/docs')).status, 200)
 })
 
-test('every reference in the document leads somewhere', async (t) => {
+test('OpenAPI: every reference resolves', async (t) => {
   const document = await documentOf(await startRegistry(t))
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)]
   t.true(references.length > 20)
@@ -31,7 +31,7 @@ test('every reference in the document leads somewhere', async (t) => {
   t.false(JSON.stringify(document).includes('$defs'))
 })
 
-test('the filters of the live filter spec are parameters of the list', async (t) => {
+test('OpenAPI: the filters of the filter spec are parameters of GET /listings', async (t) => {
   const service = await startRegistry(t, {
     environment: { REGISTRY_FILTER_SPEC_PATH: 'config/filter-spec.apicredits.yaml' },
   })
@@ -43,7 +43,7 @@ test('the filters of the live filter spec are parameters of the list', async (t)
   )
 })
 
-test('the page names every route and loads nothing from anywhere', async (t) => {
+test('docs page: names every route and loads nothing', async (t) => {
   const service = await startRegistry(t)
   const page = await service.get('/docs')
   t.is(page.headers.get('content-type'), 'text/html; charset=utf-8')
@@ -56,7 +56,7 @@ test('the page names every route and loads nothing from anywhere', async (t) => 
   }
 })
 
-test('every route answers as the document announces, in success and in refusal', async (t) => {
+test('OpenAPI: every route answers as announced, in success and in refusal', async (t) => {
   const service = await startRegistry(t, { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } })
   const document = await documentOf(service)
   const judge = announcedBy(document)

@@ -51,7 +51,7 @@ function checkAtLeastOnce(t: ExecutionContext, ids: readonly string[], { ids: al
   )
 }
 
-test('cursors lose no listing however deep, and repeat only one whose copies are far apart', async (t) => {
+test('cursor: loses no listing, and repeats only one whose copies are far apart', async (t) => {
   const copies = await startFarCopies(t, 1500)
   const service = await startGateway(t, behind(copies))
   const ids = await readAll([service], '/listings?limit=200')
@@ -61,7 +61,7 @@ test('cursors lose no listing however deep, and repeat only one whose copies are
     t.true(requests.length <= 2 * pages, `${requests.length} requests for ${pages} pages`)
 })
 
-test('the same cursors work on another replica', async (t) => {
+test('cursor: works on another replica', async (t) => {
   const copies = await startFarCopies(t, 450)
   const services = [
     await startGateway(t, behind(copies), { environment }),
@@ -70,7 +70,7 @@ test('the same cursors work on another replica', async (t) => {
   checkAtLeastOnce(t, await readAll(services, '/listings?limit=70'), copies)
 })
 
-test('over snapshots, cursors neither lose nor repeat a listing, and lose none on a replica with others', async (t) => {
+test('cursor: over snapshots loses and repeats nothing, loses nothing on a replica', async (t) => {
   const copies = await startFarCopies(t, 450)
   const snapshots = behind(copies, 'mode = "snapshot"')
   const services = [
@@ -84,7 +84,7 @@ test('over snapshots, cursors neither lose nor repeat a listing, and lose none o
   checkAtLeastOnce(t, await readAll(services, '/listings?limit=70'), copies)
 })
 
-test('pages by offset neither lose nor repeat a listing, however far apart its copies are', async (t) => {
+test('offset: pages neither lose nor repeat a listing with distant copies', async (t) => {
   const copies = await startFarCopies(t, 450)
   const service = await startGateway(t, behind(copies))
   for (const limit of [50, 100, 200]) {
@@ -95,7 +95,7 @@ test('pages by offset neither lose nor repeat a listing, however far apart its c
   }
 })
 
-test('a page ends where the next one begins, also when listings come and go between them', async (t) => {
+test('cursor: the next page begins where the last one ended, despite changes', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 600) })
   const service = await startGateway(t, [{ name: 'a', url: fake.url }], {
     more: '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\n',
@@ -117,7 +117,7 @@ test('a page ends where the next one begins, also when listings come and go betw
   for (const id of kept) if (id.startsWith('a-')) t.true(ids.includes(id), `${id} was lost`)
 })
 
-test('pages and streams over a source that is partly cached have no hole where a listing was deleted', async (t) => {
+test('paging: a deletion leaves no hole in a partly cached source', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 400) })
   const service = await startGateway(t, [{ name: 'a', url: fake.url }])
   await read(service, '/listings?limit=50')
@@ -140,7 +140,7 @@ test('pages and streams over a source that is partly cached have no hole where a
   )
 })
 
-test('a far page is refused with the word cursor, and a cursor leads there', async (t) => {
+test('offset: a deep page is refused with a hint to cursor, which reaches it', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 2300) })
   const service = await startGateway(t, [{ name: 'a', url: fake.url }])
   const refused = await service.get('/listings?offset=1901&limit=100')
@@ -152,7 +152,7 @@ test('a far page is refused with the word cursor, and a cursor leads there', asy
   t.is(items.length, 200)
 })
 
-test('a cursor is of one question: another filter, status, source or reader is refused', async (t) => {
+test('cursor: valid for one query only, another filter, status, source or reader is refused', async (t) => {
   const open = await startFake(t, { items: listingTexts('a', 80) })
   const hidden = await startFake(t, { items: listingTexts('h', 80) })
   const service = await startGateway(
@@ -184,7 +184,7 @@ test('a cursor is of one question: another filter, status, source or reader is r
   }
 })
 
-test('there is a cursor where there is more, and none where there is not', async (t) => {
+test('cursor: present only if there are more listings', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 5) })
   const service = await startGateway(t, [{ name: 'a', url: fake.url }])
   await publish(service.url, ALICE, { listing_id: 'own' })
@@ -196,7 +196,7 @@ test('there is a cursor where there is more, and none where there is not', async
   t.is(second.total_after_filter, 6)
 })
 
-test('a listing is where its newest copy is, and shown by the local Registry, with a filter and without', async (t) => {
+test('order: a listing is at its newest copy, and shown as the local copy', async (t) => {
   const text = (fields: object): string =>
     listingText({ listing_id: 'shared', created_at: '2126-01-01T00:00:00', ...fields })
   const fake = await startFake(t, { items: [text({}), ...listingTexts('a', 3)] })

@@ -5,7 +5,7 @@ import { ALICE, BOB, postJson, publish, publishBody, sign, unixNow } from '../he
 const sendBody = (url: string, body: unknown): Promise<Reply> =>
   postJson(`${url}/listings`, JSON.stringify(body))
 
-test('a first publish creates the listing and its publisher, a second one replaces what it names', async (t) => {
+test('publish: creates listing and publisher, then replaces the members it has', async (t) => {
   const { url, get } = await startRegistry(t, { toml: '[registry]\nlisting_shape = "off"' })
   const offer = { gpu_model: 'H200', region: 'Tokyo, JP' }
   const now = unixNow()
@@ -39,7 +39,7 @@ test('a first publish creates the listing and its publisher, a second one replac
   t.is(third.json().status, 'closed', 'without status it stays')
 })
 
-test('a moved storefront moves every listing of its publisher', async (t) => {
+test('publish: a new storefront URL applies to every listing of the publisher', async (t) => {
   const { url, get } = await startRegistry(t)
   const now = unixNow()
   const move = (listing_id: string, storefront_url: string, timestamp: number) =>
@@ -53,7 +53,7 @@ test('a moved storefront moves every listing of its publisher', async (t) => {
   )
 })
 
-test('another wallet cannot take a listing, and leaves no trace in trying', async (t) => {
+test('publish: another wallet cannot take a listing, and the attempt changes nothing', async (t) => {
   const { url, get } = await startRegistry(t)
   await publish(url, ALICE, { listing_id: 'one', storefront_url: 'https://alice.example/' })
   const stolen = await publish(url, BOB, {
@@ -69,7 +69,7 @@ test('another wallet cannot take a listing, and leaves no trace in trying', asyn
   t.is(listing.status, 'open')
 })
 
-test('every form of a signature that the deployed protocol takes is taken', async (t) => {
+test('publish: accepts every form of signature that the deployed protocol accepts', async (t) => {
   const { url } = await startRegistry(t)
   const body = await publishBody(ALICE, { listing_id: 'one' })
   const hex = String(body.signature).slice(2)
@@ -85,7 +85,7 @@ const FIXED_TIME = 1767225600
 const CHECK_SIGNATURE =
   'ff9cda671a577b0e5af2672b6a4018cf28b6f5d33d360a8ea9fe7e70fcf52cfe3cb2e8176bf8d4549bb7eabce7ad32732993b42f1d469b63a01af0fc6113b8f81b'
 
-test('the check vector of the protocol publishes, up to 300 seconds off', async (t) => {
+test('publish: the test vector of the protocol is accepted within 300 seconds', async (t) => {
   for (const [skew, status] of [
     [0, 201],
     [300, 201],
@@ -204,7 +204,7 @@ const REFUSED: [name: string, change: Change, status: number, detail: RegExp][] 
 ]
 
 for (const [name, change, status, detail] of REFUSED) {
-  test(`a publish with ${name} is refused and writes nothing`, async (t) => {
+  test(`publish: ${name} is refused and writes nothing`, async (t) => {
     const { url, get } = await startRegistry(t)
     const body = await publishBody(ALICE, { listing_id: 'one', storefront_url: 'https://a.example/' })
     const reply = await sendBody(url, await change(body))
@@ -236,7 +236,7 @@ const BAD_BODIES: [
 ]
 
 for (const [name, body, headers, status, detail] of BAD_BODIES) {
-  test(`a body of ${name} is refused, and the service goes on`, async (t) => {
+  test(`publish: a body of ${name} is refused, and the service continues`, async (t) => {
     const { url, get } = await startRegistry(t)
     const reply = await postJson(`${url}/listings`, body, headers)
     t.is(reply.status, status)
@@ -245,7 +245,7 @@ for (const [name, body, headers, status, detail] of BAD_BODIES) {
   })
 }
 
-test('a body without a content type, or of a +json one, is JSON', async (t) => {
+test('publish: a body without Content-Type or of a +json type is JSON', async (t) => {
   const { url } = await startRegistry(t)
   const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'one' }))
   const bare = await fetch(`${url}/listings`, { method: 'POST', body: Buffer.from(body) })

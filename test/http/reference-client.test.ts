@@ -34,7 +34,7 @@ async function refusal(
   return [error!.status, JSON.parse(error!.body).detail]
 }
 
-test('a seller publishes, closes, opens and deletes through the reference client', async (t) => {
+test('reference client: a seller publishes, closes, opens and deletes', async (t) => {
   const { url } = await startRegistry(t)
   const client = new ReferenceClient(`${url}/`)
   const dryRun = await client.validatePublishListing(VM)
@@ -58,7 +58,7 @@ test('a seller publishes, closes, opens and deletes through the reference client
   t.deepEqual(await refusal(t, client.deleteListing('nope', ALICE)), [404, 'Listing not found'])
 })
 
-test('a storefront that publishes several listings in one second is taken at its word', async (t) => {
+test('reference client: several listings of one second are accepted', async (t) => {
   const { url } = await startRegistry(t)
   const client = new ReferenceClient(url)
   const ids = Array.from({ length: 20 }, (_, n) => `gpu-${n}`)
@@ -67,7 +67,7 @@ test('a storefront that publishes several listings in one second is taken at its
   t.is((await client.listPublishers()).length, 1)
 })
 
-test('a buyer filters, pages and pins the filter spec through the reference client', async (t) => {
+test('reference client: a buyer filters, pages and pins the filter spec', async (t) => {
   const { url } = await startRegistry(t)
   const client = new ReferenceClient(url)
   await client.publishListing(VM, ALICE)
@@ -92,7 +92,7 @@ test('a buyer filters, pages and pins the filter spec through the reference clie
   ])
 })
 
-test('health, stats and publishers have the members that the reference client reads', async (t) => {
+test('reference client: health, stats and publishers have the members it reads', async (t) => {
   const { url } = await startRegistry(t)
   const client = new ReferenceClient(url)
   const { publisher_id } = await client.publishListing(VM, ALICE)
@@ -114,7 +114,7 @@ test('health, stats and publishers have the members that the reference client re
   t.deepEqual(await refusal(t, client.getPublisher(99)), [404, 'Publisher not found'])
 })
 
-test('an unsigned change and another seller’s are refused in the words the reference client shows', async (t) => {
+test('reference client: unsigned and foreign changes get the details it shows', async (t) => {
   const { url } = await startRegistry(t)
   const client = new ReferenceClient(url)
   await client.publishListing(VM, ALICE)
@@ -141,7 +141,7 @@ async function union(registries: ReferenceClient[]): Promise<Map<unknown, unknow
   return found
 }
 
-test('the multi-Registry scenario: one public Registry, one private, two sellers, one buyer', async (t) => {
+test('reference client: one public and one private Registry, two sellers, one buyer', async (t) => {
   const token = 'test-buyer-token'
   const a = await startRegistry(t)
   const b = await startRegistry(t, {

@@ -23,7 +23,7 @@ function reusedIs409(t: ExecutionContext, reply: Reply, when: string): void {
   t.regex(reply.json().detail as string, /sign it again with a newer timestamp$/)
 }
 
-test('the very same publish again is answered as the first time while the listing is unchanged', async (t) => {
+test('replay: an identical publish gets the same receipt while the listing is unchanged', async (t) => {
   const { url, publish, get } = await openMarket(t)
   const fields = { listing_id: 'one', demands: [1], storefront_url: 'https://a.example/' }
   const body = JSON.stringify(await publishBody(ALICE, fields, FIXED_TIME))
@@ -36,7 +36,7 @@ test('the very same publish again is answered as the first time while the listin
   t.is((await get('/listings')).text, before, 'and changes nothing')
 })
 
-test('a publish is never answered with a listing that has changed or is not there', async (t) => {
+test('replay: a publish is never answered with a changed or deleted listing', async (t) => {
   const { url, publish, update, remove, listing } = await openMarket(t)
   const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'one', demands: [1] }, FIXED_TIME))
   const again = () => postJson(`${url}/listings`, body)
@@ -52,7 +52,7 @@ test('a publish is never answered with a listing that has changed or is not ther
   t.deepEqual((await listing('one'))?.demands, [2])
 })
 
-test('a publish signature with another body for its listing is 409, whatever form it comes in', async (t) => {
+test('replay: a used signature with another body is 409 in every form', async (t) => {
   const { url, publish, listing } = await openMarket(t)
   await publish({ listing_id: 'one', demands: [1] })
   const body = await publishBody(ALICE, { listing_id: 'one', demands: [2] }, FIXED_TIME)
@@ -71,7 +71,7 @@ test('a publish signature with another body for its listing is 409, whatever for
   t.deepEqual((await listing('one'))?.demands, [1])
 })
 
-test('the twin of a signature is good for a first use: it is the same wallet that signed', async (t) => {
+test('replay: the high-s twin of an unused signature is accepted', async (t) => {
   const { url } = await openMarket(t)
   const body = await publishBody(ALICE, { listing_id: 'one' }, FIXED_TIME)
   const reply = await postJson(
@@ -81,14 +81,14 @@ test('the twin of a signature is good for a first use: it is the same wallet tha
   t.is(reply.status, 201)
 })
 
-test('two listings of the same second carry the same signature, and both are taken', async (t) => {
+test('replay: two listings of one second have the same signature, and both are accepted', async (t) => {
   const { publish, get } = await openMarket(t)
   for (const listing_id of ['one', 'two', 'three'])
     t.is((await publish({ listing_id, storefront_url: 'https://a.example/' })).status, 201)
   t.is((await get('/listings')).json().count, 3)
 })
 
-test('a publish signature seen with one storefront URL cannot bring another', async (t) => {
+test('replay: a used signature cannot change the storefront URL', async (t) => {
   const { publish, listing } = await openMarket(t)
   await publish({ listing_id: 'one', storefront_url: 'https://a.example/' })
   t.is((await publish({ listing_id: 'two', storefront_url: 'https://evil.example/' })).status, 409)
@@ -102,7 +102,7 @@ test('a publish signature seen with one storefront URL cannot bring another', as
   t.is((await publish(later, FIXED_TIME - 2)).status, 201, 'a new signature can')
 })
 
-test('the very same update again is answered as the first time while the listing is unchanged', async (t) => {
+test('replay: an identical update gets the same answer while the listing is unchanged', async (t) => {
   const { publish, update, remove, listing } = await openMarket(t)
   await publish({ listing_id: 'one' })
   const first = await update('one', { status: 'closed' })
@@ -120,7 +120,7 @@ test('the very same update again is answered as the first time while the listing
   t.is((await listing('one'))?.status, 'open')
 })
 
-test('a used delete is 204 while the listing is away, and 409 when it is back', async (t) => {
+test('replay: a used delete is 204 while the listing is gone, 409 when it is back', async (t) => {
   const { url, publish, remove, listing } = await openMarket(t)
   await publish({ listing_id: 'one' })
   t.is((await remove('one')).status, 204)
@@ -140,7 +140,7 @@ test('a used delete is 204 while the listing is away, and 409 when it is back', 
   t.is((await remove('one', FIXED_TIME - 2, BOB)).status, 204)
 })
 
-test('a refused request leaves its signature good', async (t) => {
+test('replay: a refused request does not use its signature', async (t) => {
   const { publish, update, remove } = await openMarket(t)
   t.is((await publish({ listing_id: 'one', status: 'nonsense' })).status, 400)
   t.is((await publish({ listing_id: 'one' })).status, 201)
@@ -151,7 +151,7 @@ test('a refused request leaves its signature good', async (t) => {
   t.is((await remove('two')).status, 204)
 })
 
-test('a signature that has expired is refused, and a new one is good', async (t) => {
+test('replay: an expired signature is refused, a new one accepted', async (t) => {
   let now = FIXED_TIME
   const { publish } = await openMarket(t, { nowSeconds: () => now })
   await publish({ listing_id: 'one' })
@@ -185,7 +185,7 @@ for (const [name, hours] of [
   ['forward', 1],
   ['back', -1],
 ] as const) {
-  test(`a clock that is set ${name} an hour, and right again, reopens no used signature`, async (t) => {
+  test(`replay: a clock set ${name} an hour and then right reopens no used signature`, async (t) => {
     let now = FIXED_TIME
     const market = await openMarket(t, { nowSeconds: () => now })
     await useSignatures(market)
@@ -202,7 +202,7 @@ for (const [name, hours] of [
   })
 }
 
-test('a clock that is set back to the time of a forgotten signature does not reopen it', async (t) => {
+test('replay: a clock set back does not reopen a forgotten signature', async (t) => {
   let now = FIXED_TIME
   const market = await openMarket(t, { nowSeconds: () => now })
   await useSignatures(market)
@@ -212,7 +212,7 @@ test('a clock that is set back to the time of a forgotten signature does not reo
   await nothingReopens(t, market, 'set back')
 })
 
-test('a process that starts with a wrong clock reopens no used signature, in itself or in another', async (t) => {
+test('replay: a process with a wrong clock reopens no used signature', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-clock-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const environment = { STORE_URL: `sqlite:${join(folder, 'entrepot.db')}` }
@@ -228,7 +228,7 @@ test('a process that starts with a wrong clock reopens no used signature, in its
   }
 })
 
-test('one Registry’s replay guard says nothing to another’s', async (t) => {
+test('replay: each Registry has its own replay guard', async (t) => {
   const [a, b] = [await openMarket(t), await openMarket(t)]
   for (const { publish, update, remove } of [a, b]) {
     t.is((await publish({ listing_id: 'one' })).status, 201)

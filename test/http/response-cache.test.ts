@@ -19,7 +19,7 @@ import { ALICE, postJson, publish, unixNow } from '../helpers/seller.ts'
 const GATED = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' }
 const ADMIN = { Authorization: 'Bearer admin' }
 
-test('the same question gets the same bytes, until something changes', async (t) => {
+test('response cache: same request, same bytes, until something changes', async (t) => {
   const { url, get } = await startRegistry(t)
   await publish(url, ALICE, { listing_id: 'one' })
   const first = await get('/listings?limit=5')
@@ -38,7 +38,7 @@ test('the same question gets the same bytes, until something changes', async (t)
   t.true((await get('/listings?limit=5')).text.includes('https://new.example/'))
 })
 
-test('a kept answer is given only to who passes the gate at that moment', async (t) => {
+test('response cache: every request passes the gate first', async (t) => {
   const { url, get } = await startRegistry(t, { environment: GATED })
   const { key, id } = (await postJson(`${url}/admin/api-keys`, '{"name":"buyer"}', ADMIN)).json()
   const bearer = { Authorization: `Bearer ${key}` }
@@ -49,7 +49,7 @@ test('a kept answer is given only to who passes the gate at that moment', async 
   t.is((await get('/listings', bearer)).status, 401)
 })
 
-test('a condition on the request is still looked at', async (t) => {
+test('response cache: conditional requests are evaluated', async (t) => {
   const { get } = await startRegistry(t)
   await get('/listings')
   t.is((await get('/listings', { 'If-Match': '"0"' })).status, 412)
@@ -94,7 +94,7 @@ async function startHeld(t: ExecutionContext) {
   return { ask, asked, isAsked, arrived, change }
 }
 
-test('of all who ask for what has changed one has it made anew, and all are given that', async (t) => {
+test('response cache: concurrent requests for an outdated response share one refresh', async (t) => {
   const { ask, asked, isAsked, arrived, change } = await startHeld(t)
   const first = ask()
   await isAsked(1)
@@ -110,7 +110,7 @@ test('of all who ask for what has changed one has it made anew, and all are give
   t.is(asked.length, 2)
 })
 
-test('who waits for an answer that somebody else no longer wants has it made for her', async (t) => {
+test('response cache: if the refreshing client leaves, a waiting request refreshes', async (t) => {
   const { ask, asked, isAsked, arrived, change } = await startHeld(t)
   const first = ask()
   await isAsked(1)
@@ -130,7 +130,7 @@ test('who waits for an answer that somebody else no longer wants has it made for
   t.is(await waiting, '1')
 })
 
-test('a kept answer carries the id of its own request', async (t) => {
+test('response cache: a cached response has the id of its own request', async (t) => {
   const { get } = await startRegistry(t)
   const idOf = async (headers?: Record<string, string>) =>
     (await get('/listings', headers)).headers.get('x-request-id') ?? ''
@@ -141,7 +141,7 @@ test('a kept answer carries the id of its own request', async (t) => {
   t.not(await idOf({ 'X-Request-Id': 'no <id>' }), 'no <id>')
 })
 
-test('kept answers have the head of the first, and close a connection where that is asked', async (t) => {
+test('response cache: same head as the first response, and Connection: close is respected', async (t) => {
   const { url } = await startRegistry(t)
   const { hostname, port } = new URL(url)
   const ask = (id: string, more = '', version = '1.1') =>
@@ -183,7 +183,7 @@ test('kept answers have the head of the first, and close a connection where that
   t.deepEqual([old?.shared, old?.id, old?.connection], [first?.shared, 'old', 'close'])
 })
 
-test('a request over its limit is counted once, also where the answer is kept', async (t) => {
+test('response cache: a request over its limit is counted once', async (t) => {
   const responseCache = new ResponseCache()
   let counted = 0
   const rateLimit = async () => {
@@ -202,7 +202,7 @@ test('a request over its limit is counted once, also where the answer is kept', 
   t.is(counted, 3)
 })
 
-test('a reader who leaves while an answer is renewed keeps no configuration open', async (t) => {
+test('response cache: a client that leaves during a refresh keeps no configuration open', async (t) => {
   const clock = manualClock()
   const live = await startFake(t, { items: listingTexts('a', 3) })
   const pulled = await startFake(t, { items: listingTexts('b', 3) })
@@ -237,7 +237,7 @@ test('a reader who leaves while an answer is renewed keeps no configuration open
 
 const HALF_HOUR_MS = 1_800_000
 
-test('an answer with a cursor is given again for less than the cursor lasts', async (t) => {
+test('response cache: a response with a cursor expires before the cursor', async (t) => {
   const clock = manualClock()
   const fake = await startFake(t)
   const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }], { clock })
@@ -253,7 +253,7 @@ test('an answer with a cursor is given again for less than the cursor lasts', as
   t.is(new Set(etags).size, 4)
 })
 
-test('an ETag with a cursor holds for half an hour, and for the key that sealed the cursor', async (t) => {
+test('ETag: with a cursor it lasts half an hour, and for the key that sealed it', async (t) => {
   const clock = manualClock()
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const upstreams = [{ name: 'a', url: fake.url }]
@@ -277,7 +277,7 @@ test('an ETag with a cursor holds for half an hour, and for the key that sealed 
   t.is(await statusFor(one, etag), 200)
 })
 
-test('a kept answer does not outlast the filter of an upstream that it was asked by', async (t) => {
+test('response cache: a filtered response is dropped with the filter of the upstream', async (t) => {
   const clock = manualClock()
   const filter = { name: 'flavour', op: 'in', path: 'flavour', value_type: 'string' }
   const fake = await startFake(t, { filterSpec: { etag: 'one', filters: [filter] } })

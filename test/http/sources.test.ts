@@ -9,7 +9,7 @@ const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
 
 type Sources = { sources: Record<string, unknown>[] }
 
-test('sources tell readers how they are doing, and the operator everything', async (t) => {
+test('sources: readers see the state, the operator also breakers, caches and calls', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const gateway = await startGateway(
     t,
@@ -55,7 +55,7 @@ test('sources tell readers how they are doing, and the operator everything', asy
   t.like((details.sources[2]!.calls as Record<string, unknown>).failures_by_reason, { connection_refused: 2 })
 })
 
-test('the operator has an upstream forgotten and asked anew', async (t) => {
+test('sources: the operator drops the cached pages of an upstream', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const gateway = await startGateway(t, [{ name: 'a', url: fake.url }], { environment })
   await gateway.get('/listings')
@@ -70,7 +70,7 @@ test('the operator has an upstream forgotten and asked anew', async (t) => {
   t.is((await postJson(`${gateway.url}/admin/sources/a/refresh`, '')).status, 401)
 })
 
-test('a plain Registry has no sources', async (t) => {
+test('sources: 404 on a plain Registry', async (t) => {
   const { get } = await startRegistry(t)
   t.is((await get('/sources')).status, 404)
 })

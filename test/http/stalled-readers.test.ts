@@ -50,7 +50,7 @@ class SlowReader {
   }
 }
 
-test('a connection closes when its reader takes nothing, and stays open when its reader is slow', async (t) => {
+test('stalled readers: their connection closes, that of a slow reader stays open', async (t) => {
   t.timeout(120_000)
   const { open, get } = await start(t)
   await get('/listings?limit=100')

@@ -7,7 +7,7 @@ import { ALICE, postJson, publish } from '../helpers/seller.ts'
 
 const PAGE = { Origin: 'https://page.example' }
 
-test('any origin may read every answer, refusals included, without credentials', async (t) => {
+test('CORS: any origin may read any response without credentials, problems included', async (t) => {
   const { get } = await startRegistry(t)
   for (const path of ['/listings', '/health', '/docs', '/nowhere', '/listings?limit=0', '/admin/api-keys']) {
     for (const headers of [{}, PAGE]) {
@@ -23,7 +23,7 @@ test('any origin may read every answer, refusals included, without credentials',
   }
 })
 
-test('a preflight is answered for any path, key or no key, and echoes the headers asked for', async (t) => {
+test('CORS: a preflight of any path allows the requested headers', async (t) => {
   const { url } = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on' } })
   for (const path of ['/listings', '/listings/one', '/nowhere']) {
     const reply = await fetch(`${url}${path}`, {
@@ -61,7 +61,7 @@ const ALLOWED: [path: string, allow: string][] = [
 ]
 
 for (const [path, allow] of ALLOWED) {
-  test(`${path} says which methods it takes`, async (t) => {
+  test(`methods: OPTIONS and 405 of ${path} name the allowed ones`, async (t) => {
     const { url } = await startRegistry(t)
     const refused = await fetch(`${url}${path}`, { method: 'PATCH' })
     t.is(refused.status, 405)
@@ -93,7 +93,7 @@ const GETS = [
 ]
 
 for (const path of GETS) {
-  test(`HEAD ${path} has the status and the headers of GET, and a trailing slash changes nothing`, async (t) => {
+  test(`methods: HEAD ${path} has status and headers of GET, also with a trailing slash`, async (t) => {
     const { url, get } = await startRegistry(t)
     await publish(url, ALICE, { listing_id: 'one' })
     const full = await get(path)
@@ -111,19 +111,19 @@ for (const path of GETS) {
   })
 }
 
-test('liveness, readiness and health need no key', async (t) => {
+test('health: liveness, readiness and health need no key', async (t) => {
   const { get } = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on' } })
   t.deepEqual((await get('/live')).json(), { status: 'live' })
   t.deepEqual((await get('/ready')).json(), { status: 'ready' })
   t.deepEqual((await get('/health')).json(), { status: 'ok', checks: { api: 'ok', database: 'ok' } })
 })
 
-test('a path is told apart by case', async (t) => {
+test('paths: case-sensitive', async (t) => {
   const { get } = await startRegistry(t)
   t.is((await get('/Listings')).status, 404)
 })
 
-test('a path that is not UTF-8 under its percent-encoding is a bad request, not a fault', async (t) => {
+test('paths: a percent-encoding that is not UTF-8 is 400', async (t) => {
   const { url, get } = await startRegistry(t)
   await publish(url, ALICE, { listing_id: '%zz' })
   for (const id of ['%zz', '%', '%ff', 'a%2', '%C3%28']) {
@@ -137,7 +137,7 @@ test('a path that is not UTF-8 under its percent-encoding is a bad request, not 
   t.is((await get('/listings?region=%zz&gpu_model=%ff')).status, 200, 'a query takes replacement characters')
 })
 
-test('a request line of up to 64 KiB is answered, and a longer one gets a problem that names the limit', async (t) => {
+test('request line: up to 64 KiB, and a longer one gets a problem with the limit', async (t) => {
   const { get } = await startRegistry(t)
   t.is((await get(`/listings/${'x'.repeat(60_000)}`)).status, 404)
   t.is((await get(`/listings?region=${'x'.repeat(60_000)}`)).status, 200)
@@ -164,7 +164,7 @@ const repeated = (url: string, headers: string[]): Promise<number> =>
       .end()
   })
 
-test('of a repeated header the first line counts', async (t) => {
+test('headers: the first line of a repeated header counts', async (t) => {
   const { url, get } = await startRegistry(t, {
     environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on', REGISTRY_BOOTSTRAP_API_KEY: 'secret' },
   })
@@ -178,7 +178,7 @@ test('of a repeated header the first line counts', async (t) => {
   t.is(await tags('"0"', etag), 412)
 })
 
-test('of a repeated query parameter the last value counts', async (t) => {
+test('query: the last value of a repeated parameter counts', async (t) => {
   const { url, get } = await startRegistry(t)
   await publish(url, ALICE, { listing_id: 'one', offer_resource: { region: 'Tokyo' } })
   t.is((await get('/listings?region=Oslo&region=Tokyo')).json().count, 1)
@@ -219,7 +219,7 @@ async function askRaw(url: string, text: string): Promise<string> {
 }
 
 for (const [name, text, status] of RAW) {
-  test(`raw bytes with ${name} are answered, and the service goes on`, async (t) => {
+  test(`raw request, ${name}: answered, and the service continues`, async (t) => {
     const { url, get } = await startRegistry(t)
     t.regex(await askRaw(url, text), status)
     t.is((await get('/health')).status, 200)
@@ -227,7 +227,7 @@ for (const [name, text, status] of RAW) {
 }
 
 for (const isLogged of [false, true])
-  test(`a request target that is no URL gets a problem with the common headers, log lines ${isLogged ? 'on' : 'off'}`, async (t) => {
+  test(`paths: an invalid URL gets a problem with the common headers, log ${isLogged ? 'on' : 'off'}`, async (t) => {
     const log = createLogger('silent')
     log.isLevelEnabled = () => isLogged
     const { url, get } = await startRegistry(t, { log })
@@ -241,7 +241,7 @@ for (const isLogged of [false, true])
     t.like(JSON.parse(body), { status: 400, detail: 'The request target is no URL' })
   })
 
-test('bytes that are no request get a problem, too', async (t) => {
+test('invalid bytes: answered with a problem', async (t) => {
   const { url } = await startRegistry(t)
   const [head = '', body = ''] = (await askRaw(url, 'no HTTP at all\r\n\r\n')).split('\r\n\r\n')
   t.regex(head, /^HTTP\/1.1 400 /)
@@ -257,7 +257,7 @@ async function* slowly(chunk: Uint8Array, times: number): AsyncGenerator<Uint8Ar
   }
 }
 
-test('a body larger than the limit is refused however it comes, before it has come whole', async (t) => {
+test('body: one larger than the limit is refused before it is complete', async (t) => {
   const { url, get } = await startRegistry(t)
   const chunk = Buffer.alloc(64 * 1024, 0x20)
   const chunked = ReadableStream.from(slowly(chunk, 200))
@@ -268,7 +268,7 @@ test('a body larger than the limit is refused however it comes, before it has co
   t.is((await get('/health')).status, 200)
 })
 
-test('a write that was cut off half way changes nothing', async (t) => {
+test('body: one that ends early changes nothing', async (t) => {
   const { url, get } = await startRegistry(t)
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

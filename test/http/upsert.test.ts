@@ -13,7 +13,7 @@ const FULL = {
 }
 const { listing_id: _, ...FIELDS } = FULL
 
-test('a new listing takes defaults for what is absent or null', async (t) => {
+test('upsert: a new listing gets defaults for absent and null members', async (t) => {
   const { publish, listing } = await openMarket(t)
   const nulls = Object.fromEntries(Object.keys(FIELDS).map((name) => [name, null]))
   await publish({ listing_id: 'absent' })
@@ -31,7 +31,7 @@ test('a new listing takes defaults for what is absent or null', async (t) => {
   }
 })
 
-test('a new listing may have any status from the start', async (t) => {
+test('upsert: a new listing may have any status', async (t) => {
   const { publish, listing } = await openMarket(t)
   for (const status of ['open', 'closed', 'expired']) {
     t.is((await publish({ listing_id: status, status })).json().status, status)
@@ -55,7 +55,7 @@ for (const [name, value] of Object.entries(FIELDS)) {
   })
 }
 
-test('a status is touched only where it is given: a closed listing stays closed', async (t) => {
+test('upsert: without a status, a closed listing stays closed', async (t) => {
   const { publish, listing } = await openMarket(t)
   await publish({ ...FULL, status: 'closed' })
   t.is((await publish(FULL, FIXED_TIME - 1)).json().status, 'closed')
@@ -66,7 +66,7 @@ test('a status is touched only where it is given: a closed listing stays closed'
   t.is((await listing('one'))?.status, 'open')
 })
 
-test('a re-publish is 201, keeps created_at and the place in the list, and moves updated_at', async (t) => {
+test('upsert: republishing keeps created_at and the position, and changes updated_at', async (t) => {
   const { publish, listing, get } = await openMarket(t)
   for (const listing_id of ['one', 'two', 'three']) await publish({ ...FULL, listing_id })
   const before = (await listing('one'))!
@@ -83,7 +83,7 @@ test('a re-publish is 201, keeps created_at and the place in the list, and moves
   )
 })
 
-test('delete and publish again makes a new listing at the head of the list', async (t) => {
+test('upsert: publishing after a delete makes a new listing at the top', async (t) => {
   const { publish, remove, listing, get } = await openMarket(t)
   await publish(FULL)
   await publish({ ...FULL, listing_id: 'two' })
@@ -98,7 +98,7 @@ test('delete and publish again makes a new listing at the head of the list', asy
   t.is(items[0]?.listing_id, 'one')
 })
 
-test("the storefront URL is the publisher's: a new one moves all its listings, an empty one none", async (t) => {
+test("upsert: the storefront URL is the publisher's, and an empty one changes nothing", async (t) => {
   const { publish, listing } = await openMarket(t)
   const urls = async (): Promise<unknown[]> => [
     (await listing('one'))?.storefront_url,
@@ -114,7 +114,7 @@ test("the storefront URL is the publisher's: a new one moves all its listings, a
   t.deepEqual(await urls(), ['https://b.example/', 'https://b.example/'])
 })
 
-test('an empty storefront URL is served as such where the publisher has no other', async (t) => {
+test('upsert: an empty storefront URL is served if the publisher has no other', async (t) => {
   const { publish, listing, get } = await openMarket(t)
   await publish({ listing_id: 'one', storefront_url: '' })
   t.is((await listing('one'))?.storefront_url, '')
@@ -126,7 +126,7 @@ test('an empty storefront URL is served as such where the publisher has no other
   t.is((await listing('one'))?.storefront_url, 'https://a.example/')
 })
 
-test('a string of JSON reads as what is inside, junk as empty', async (t) => {
+test('upsert: a string of JSON is its content, other strings are empty', async (t) => {
   const { publish, listing } = await openMarket(t)
   await publish({
     listing_id: 'one',
@@ -139,7 +139,7 @@ test('a string of JSON reads as what is inside, junk as empty', async (t) => {
   t.deepEqual((await listing('one'))?.offer_resource, {})
 })
 
-test('a string of JSON keeps to the limits of the body around it', async (t) => {
+test('upsert: a string of JSON has the limits of the body', async (t) => {
   const { publish } = await openMarket(t)
   const deep = `${'['.repeat(40)}${']'.repeat(40)}`
   const long = JSON.stringify(Array(1001).fill(0))
@@ -153,14 +153,14 @@ test('a string of JSON keeps to the limits of the body around it', async (t) => 
   }
 })
 
-test('a number for a listing id is taken for its digits', async (t) => {
+test('upsert: a number as listing id is its digits', async (t) => {
   const { publish, listing } = await openMarket(t)
   t.is((await publish({ listing_id: 12 })).json().listing_id, '12')
   t.truthy(await listing('12'))
   for (const listing_id of [0, false]) t.is((await publish({ listing_id })).status, 400)
 })
 
-test('ids and URLs count in characters, not in bytes or UTF-16 units', async (t) => {
+test('upsert: limits of ids and URLs count code points', async (t) => {
   const { publish, listing } = await openMarket(t)
   t.is((await publish({ listing_id: '🚀'.repeat(200) })).status, 201)
   t.truthy(await listing('🚀'.repeat(200)))
@@ -170,7 +170,7 @@ test('ids and URLs count in characters, not in bytes or UTF-16 units', async (t)
   t.is((await publish({ listing_id: '\ud800' })).status, 422)
 })
 
-test('an identifier may come in any case, and members nobody knows are ignored', async (t) => {
+test('upsert: identifiers are case-insensitive, unknown members ignored', async (t) => {
   const { url, publish, get } = await openMarket(t)
   const body = { ...(await publishBody(ALICE, FULL, FIXED_TIME)), identifier: ALICE.address, banana: [1] }
   t.is((await postJson(`${url}/listings`, JSON.stringify(body))).status, 201)
@@ -179,7 +179,7 @@ test('an identifier may come in any case, and members nobody knows are ignored',
   t.is((await get('/publishers')).json().count, 1)
 })
 
-test('an update changes status and oracle alone, whatever else it carries', async (t) => {
+test('update: changes only status and oracle', async (t) => {
   const { publish, update, listing } = await openMarket(t)
   await publish(FULL)
   const before = (await listing('one'))!
@@ -197,7 +197,7 @@ test('an update changes status and oracle alone, whatever else it carries', asyn
   t.like(before, rest)
 })
 
-test('an update of the oracle replaces it, null clears it, absent keeps it', async (t) => {
+test('update: an oracle replaces, null clears, absent keeps', async (t) => {
   const { publish, update, listing } = await openMarket(t)
   await publish(FULL)
   for (const [n, [fields, oracle]] of (
@@ -213,7 +213,7 @@ test('an update of the oracle replaces it, null clears it, absent keeps it', asy
   }
 })
 
-test('an update with an array or an object for the oracle is refused and changes nothing', async (t) => {
+test('update: an array or an object as oracle is refused', async (t) => {
   const { publish, update, listing } = await openMarket(t)
   await publish(FULL)
   const before = await listing('one')
@@ -227,7 +227,7 @@ test('an update with an array or an object for the oracle is refused and changes
   t.deepEqual(await listing('one'), before)
 })
 
-test('any status may follow any other, and only the three exist', async (t) => {
+test('update: any of the three statuses may follow any other', async (t) => {
   const { publish, update } = await openMarket(t)
   await publish(FULL)
   const statuses = ['expired', 'open', 'closed', 'expired', 'closed', 'open']
@@ -245,7 +245,7 @@ test('any status may follow any other, and only the three exist', async (t) => {
   }
 })
 
-test('an update and a delete of an unknown listing are 404 before anything about the signature', async (t) => {
+test('update, delete: an unknown listing is 404 before the signature is checked', async (t) => {
   const { url, update, remove } = await openMarket(t)
   t.is((await update('nope', { status: 'closed' })).status, 404)
   t.is((await update('nope', { status: 'nonsense' }, FIXED_TIME - 9000)).status, 404)
@@ -268,7 +268,7 @@ test('an update and a delete of an unknown listing are 404 before anything about
   t.is((await fetch(`${url}/listings/nope?timestamp=x`, { method: 'DELETE' })).status, 422, '422 comes first')
 })
 
-test('an update and a delete that the owner has not signed are 401 and change nothing', async (t) => {
+test("update, delete: 401 without the owner's signature, and nothing changes", async (t) => {
   const { url, publish, update, remove, listing } = await openMarket(t)
   await publish(FULL)
   const before = await listing('one')
@@ -297,7 +297,7 @@ test('an update and a delete that the owner has not signed are 401 and change no
   t.deepEqual(await listing('one'), before)
 })
 
-test('a refused publish changes no publisher, whichever check refuses it', async (t) => {
+test('publish: a refused one changes no publisher', async (t) => {
   const { publish, get } = await openMarket(t)
   await publish({ ...FULL, storefront_url: 'https://a.example/' })
   await publish({ listing_id: 'bobs' }, FIXED_TIME, BOB)
@@ -315,7 +315,7 @@ test('a refused publish changes no publisher, whichever check refuses it', async
   t.is((await get('/listings?status=')).json().count, 2)
 })
 
-test('the probe of the write gate: DELETE of an unknown listing is 401, 403 or 404', async (t) => {
+test('write gate: a DELETE of an unknown listing probes it with 401, 403 or 404', async (t) => {
   const admin = { Authorization: 'Bearer admin' }
   const { url } = await startRegistry(t, {
     environment: { REGISTRY_REQUIRE_WRITE_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' },
@@ -335,7 +335,7 @@ test('the probe of the write gate: DELETE of an unknown listing is 401, 403 or 4
   t.is(await probe(await mint('write')), 404)
 })
 
-test('a listing published by one signature is found by its publisher in any case', async (t) => {
+test('publisher filter: case-insensitive', async (t) => {
   const { get, publish } = await openMarket(t)
   await publish(FULL)
   for (const address of [ALICE.address, ALICE.address.toLowerCase(), ALICE.address.toUpperCase()]) {

@@ -8,7 +8,7 @@ import { send, startRegistry } from '../helpers/registry.ts'
 
 const HTML = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 
-test('a browser gets the board at /, and anything else what it always got', async (t) => {
+test('pages: a browser gets the board at /, other clients 404', async (t) => {
   const service = await startRegistry(t)
   const page = await service.get('/', HTML)
   t.is(page.status, 200)
@@ -21,12 +21,12 @@ test('a browser gets the board at /, and anything else what it always got', asyn
   }
 })
 
-test('the board is open where reads are gated: it holds no data', async (t) => {
+test('pages: the board needs no key, since it contains no data', async (t) => {
   const service = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on' } })
   t.is((await service.get('/', HTML)).status, 200)
 })
 
-test('a page with a slash behind it is found without, so that its own addresses lead where they should', async (t) => {
+test('pages: a trailing slash redirects, so that relative URLs resolve', async (t) => {
   const service = await startRegistry(t)
   const reply = await service.get('/operator/', HTML)
   t.is(reply.status, 308)
@@ -34,7 +34,7 @@ test('a page with a slash behind it is found without, so that its own addresses 
   t.is((await service.get('/operator', HTML)).status, 200)
 })
 
-test('a page may load files of its own origin alone', async (t) => {
+test('pages: may load only files of their own origin', async (t) => {
   const service = await startGateway(t, [{ name: 'far', url: 'http://127.0.0.1:9' }])
   const page = await service.get('/', HTML)
   const policy = page.headers.get('content-security-policy') ?? ''
@@ -46,7 +46,7 @@ test('a page may load files of its own origin alone', async (t) => {
   t.notRegex(page.text, /https?:|\/\/|\son\w+=|style="|=["']\//, 'relative addresses only, nothing inline')
 })
 
-test('everything that the board names is served, with its type, and nothing else is', async (t) => {
+test('pages: every file of the board is served with its type, and no other file', async (t) => {
   const service = await startRegistry(t)
   const page = await service.get('/', HTML)
   const named = [...page.text.matchAll(/(?:href|src)="(assets[^"]+)"|"\.\/([^"]+)"/g)].map(
@@ -86,7 +86,7 @@ const NOT_SERVED = [
   '/assets/__proto__',
 ]
 
-test('a browser that knows a file is told so', async (t) => {
+test('pages: 304 for a known file', async (t) => {
   const service = await startRegistry(t)
   for (const [path, headers] of [
     ['/', HTML],
@@ -99,7 +99,7 @@ test('a browser that knows a file is told so', async (t) => {
   }
 })
 
-test('a file is compressed for who takes it so', async (t) => {
+test('pages: files are compressed if the client accepts gzip', async (t) => {
   const { url } = await startRegistry(t)
   const sizes = []
   for (const encoding of ['gzip, br', 'identity', 'gzip;q=0']) {
@@ -113,7 +113,7 @@ test('a file is compressed for who takes it so', async (t) => {
   t.is(sizes[1], sizes[2])
 })
 
-test('pages that could not be read once are read at the next request', async (t) => {
+test('pages: a failed load is repeated at the next request', async (t) => {
   const service = await startProcess('sqlite::memory:')
   t.teardown(() => service.end('SIGKILL'))
   const page = () => send(`${service.url}/`, { headers: HTML })

@@ -7,7 +7,7 @@ import { runCli } from '../helpers/run-cli.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
 import { agentOver } from './agent.ts'
 
-test.serial('the configured Registries answer as tools, merged, each listing to the byte', async (t) => {
+test.serial('stdio: tools answer from the configured Registries, with exact listings', async (t) => {
   const odd = listingText({ listing_id: 'odd', created_at: '2026-11-19T00:00:00' }).replace(
     '"gpu_count":1',
     '"gpu_count":1.0,"big":9007199254740993',
@@ -38,7 +38,7 @@ test.serial('the configured Registries answer as tools, merged, each listing to 
   )
 })
 
-test.serial('what cannot be reached is said in words, here and behind a gateway', async (t) => {
+test.serial('stdio: unreachable sources are described, also those of a gateway', async (t) => {
   const well = await startFake(t, { items: [listingText()] })
   const gateway = await startGateway(t, [
     { name: 'well', url: well.url },
@@ -76,7 +76,7 @@ test.serial('what cannot be reached is said in words, here and behind a gateway'
   t.regex(none.words, /^Not answered: .*INCOMPLETE/)
 })
 
-test.serial('pages follow each other by cursor', async (t) => {
+test.serial('stdio: pages by cursor', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 5) })
   const agent = await agentOver(t, ['-r', fake.url])
   const first = await agent.call('search_listings', { limit: 3 })
@@ -87,7 +87,7 @@ test.serial('pages follow each other by cursor', async (t) => {
   t.true((await agent.call('search_listings', { cursor: 'elsewhere' })).isError)
 })
 
-test.serial('cursors lose and repeat nothing, whatever is published and deleted between pages', async (t) => {
+test.serial('stdio: cursors lose and repeat nothing despite changes between pages', async (t) => {
   const { fakes, ids } = await startFarCopies(t, 120)
   const [a] = fakes
   const agent = await agentOver(t, ['-r', fakes.map(({ url }) => url).join(',')])
@@ -120,7 +120,7 @@ const HELLO = message({
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
 })
 
-test.serial('stdout carries protocol only, and what was asked before the end is answered', async (t) => {
+test.serial('stdio: stdout is protocol only, and requests before the end are answered', async (t) => {
   const fake = await startFake(t, { items: [listingText()], script: [{ kind: 'delay', ms: 300 }] })
   const call = message({ id: 7, method: 'tools/call', params: { name: 'search_listings', arguments: {} } })
   const { code, stdout, stderr } = await runCli(['mcp', '-r', fake.url], { input: HELLO + call })
@@ -135,7 +135,7 @@ test.serial('stdout carries protocol only, and what was asked before the end is 
   t.regex(stderr, /\[mcp\] serving/)
 })
 
-test.serial('a message without end ends the service, not the machine’s memory', async (t) => {
+test.serial('stdio: an endless message ends the process within its memory limit', async (t) => {
   const { code, stdout } = await runCli(['mcp', '-r', 'http://127.0.0.1:1'], {
     input: 'x'.repeat(3 * 1024 * 1024),
   })

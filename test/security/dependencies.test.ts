@@ -9,7 +9,7 @@ const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
 const installed = Object.entries(packages).filter(([path]) => path !== '')
 const { allowScripts } = JSON.parse(readFileSync('package.json', 'utf8'))
 
-test('every package is pinned by the digest of its bytes', (t) => {
+test('dependencies: every package is pinned by a digest', (t) => {
   t.true(installed.length > 100)
   t.deepEqual(
     installed.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path),
@@ -17,7 +17,7 @@ test('every package is pinned by the digest of its bytes', (t) => {
   )
 })
 
-test('no package but the pinned runtime runs a script when it is installed, and that one is not in the image', (t) => {
+test('dependencies: only the runtime package has an install script', (t) => {
   const scripted = installed.filter(([, { hasInstallScript }]) => hasInstallScript)
   t.deepEqual(
     scripted.map(([path]) => path),

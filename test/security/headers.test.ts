@@ -16,7 +16,7 @@ const directives = (policy: string | null): Map<string, string> =>
 
 const isPage = ({ headers }: Reply): boolean => headers.get('content-type')?.startsWith('text/html') ?? false
 
-test('every answer carries the security headers, whatever its status and wherever it comes from', async (t) => {
+test('security headers: on every response, whatever its status', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const { url, get } = await startGateway(t, [{ name: 'a', url: fake.url }], { environment })
   t.is((await publish(url, ALICE, { listing_id: 'mine' })).status, 201)
@@ -57,7 +57,7 @@ test('every answer carries the security headers, whatever its status and whereve
   }
 })
 
-test('a page may load nothing from elsewhere, run nothing inline, be framed by nobody', async (t) => {
+test('security headers: pages load nothing foreign, run nothing inline, cannot be framed', async (t) => {
   const fake = await startFake(t)
   const { get } = await startGateway(t, [{ name: 'a', url: fake.url }], { environment })
   for (const path of ['/', '/operator', '/docs']) {
@@ -78,7 +78,7 @@ test('a page may load nothing from elsewhere, run nothing inline, be framed by n
   }
 })
 
-test('an answer that is given again carries what it carried at first', async (t) => {
+test('security headers: a cached response has those of the first', async (t) => {
   const { url, get } = await startRegistry(t)
   await publish(url, ALICE, { listing_id: 'mine' })
   const own = new Set(['date', 'server-timing', 'x-request-id'])
@@ -89,7 +89,7 @@ test('an answer that is given again carries what it carried at first', async (t)
   t.is(third.headers.get('content-security-policy'), NOTHING)
 })
 
-test('a preflight for a signed write and for a read with a key is passed by what browsers check', async (t) => {
+test('CORS: preflights of writes and of reads with a key pass browser checks', async (t) => {
   const { url } = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on' } })
   for (const [method, headers] of [
     ['POST', 'content-type'],

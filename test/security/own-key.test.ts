@@ -8,7 +8,7 @@ const KEY = `${'k'.repeat(20)}-0123456789abcdef`
 const environment = { UPSTREAM_KEY: KEY }
 const settings = 'api_key_env = "UPSTREAM_KEY"'
 
-test('an upstream that repeats the key it was asked with is not passed on, nor is the key', async (t) => {
+test('own key: an answer that contains our key is refused', async (t) => {
   const items = [...listingTexts('a', 2), listingText({ offer_resource: { note: `Bearer ${KEY}` } })]
   for (const mode of ['live', 'snapshot']) {
     const fake = await startFake(t, { items })
@@ -27,7 +27,7 @@ test('an upstream that repeats the key it was asked with is not passed on, nor i
   }
 })
 
-test('its filter spec is not believed either', async (t) => {
+test('own key: a filter spec that contains our key is refused', async (t) => {
   const filterSpec = { ...specBody('e', [filterOf('note')]), description: KEY }
   const fake = await startFake(t, { items: listingTexts('a', 2), filterSpec })
   const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { environment })
@@ -38,7 +38,7 @@ test('its filter spec is not believed either', async (t) => {
     t.false((await get(path)).text.includes(KEY), path)
 })
 
-test('a gateway that lists it as a missing source is refused, and the key is not passed on', async (t) => {
+test('own key: a missing source named like our key is refused', async (t) => {
   const named = JSON.stringify({ sources: [{ registry: KEY, state: 'unavailable' }] })
   const script = [{ kind: 'status', status: 503, body: named }] as const
   const [eu, well] = [await startFake(t, { script }), await startFake(t)]
@@ -55,7 +55,7 @@ test('a gateway that lists it as a missing source is refused, and the key is not
   t.false(text.includes(KEY))
 })
 
-test('a key too short to be one may be part of any listing', async (t) => {
+test('own key: a very short key may be part of a listing', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 2) })
   const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], {
     environment: { UPSTREAM_KEY: 'listing' },

@@ -52,7 +52,7 @@ const tracked = ((): string[] => {
   }
 })()
 
-test('no file that git keeps holds what looks like a secret', (t) => {
+test('repository: no file contains what looks like a secret', (t) => {
   t.true(tracked.length > 400)
   t.deepEqual(
     tracked.flatMap((file) =>
@@ -62,7 +62,7 @@ test('no file that git keeps holds what looks like a secret', (t) => {
   )
 })
 
-test('no file that git keeps is of a kind that holds secrets, and git is told not to take one', (t) => {
+test('repository: no file is of a kind that holds secrets, and git ignores them', (t) => {
   t.deepEqual(
     tracked.filter((file) => /(^|\/)(\.env|secrets\/|.*\.(pem|key|p12|db|sqlite))/.test(file)),
     [],
@@ -72,7 +72,7 @@ test('no file that git keeps is of a kind that holds secrets, and git is told no
   t.regex(readFileSync('config/example.env', 'utf8'), /^REGISTRY_ADMIN_API_KEY=$/m)
 })
 
-test('what looks like a secret is found', (t) => {
+test('repository: the search finds secrets', (t) => {
   const key = generatePrivateKey()
   t.deepEqual(secretsIn('test/x.ts', `const key = '${key}'`), ['test/x.ts: a private key of a wallet'])
   t.deepEqual(secretsIn('config/x.env', `KEY=${key.slice(2)}\n`), ['config/x.env: a key'])

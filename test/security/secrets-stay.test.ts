@@ -25,7 +25,7 @@ function makeFolder(t: ExecutionContext): string {
   return folder
 }
 
-test('the ledger hears a secret under each of its forms, and says where', (t) => {
+test('secrets: the search finds every form of a secret', (t) => {
   const ledger = new Ledger()
   const key = ledger.keep('the key', 'p@ss/word with ünïcode')
   for (const form of [key, encodeURIComponent(key), btoa(unescape(encodeURIComponent(key))), `x ${key} y`])
@@ -35,7 +35,7 @@ test('the ledger hears a secret under each of its forms, and says where', (t) =>
   t.regex(ledger.leaks()[0]!, /^the key in "22": …before \[HERE\]$/)
 })
 
-test('a full run tells nobody a secret, but for the answer that mints a key', async (t) => {
+test('secrets: a full run reveals none except in the minting response', async (t) => {
   t.timeout(120_000)
   const ledger = new Ledger()
   const folder = makeFolder(t)

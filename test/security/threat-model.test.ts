@@ -29,20 +29,20 @@ const missing = (text: string): string[] => [
 
 const text = readFileSync(FILE, 'utf8')
 
-test('every test and file that the threat model names is there, under that name', (t) => {
+test('threat model: every test and file that it names exists', (t) => {
   t.true(testsIn(text).length > 40)
   t.true(filesIn(text).length > 25)
   t.deepEqual(missing(text), [])
 })
 
-test('a test that is not there is found', (t) => {
+test('threat model: the check finds a missing test', (t) => {
   t.deepEqual(
     missing('[no such title](../test/http/publish.test.ts) `src/http/none.ts` [x](../test/none.test.ts)'),
     ['test/http/publish.test.ts: no such title', 'test/none.test.ts: x', 'src/http/none.ts'],
   )
 })
 
-test('every threat that something stops has a test that shows it', (t) => {
+test('threat model: every threat with a defence has a test', (t) => {
   const rows = text.split('\n').filter((line) => line.startsWith('| ') && line.includes('src/'))
   t.true(rows.length > 25)
   t.deepEqual(
