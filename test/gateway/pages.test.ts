@@ -18,7 +18,7 @@ function listings(name: string, count: number, options: Partial<FakeSource> = {}
 const failing = (name: string, failure: SourceReason, options: Partial<FakeSource> = {}) =>
   fakeSource(name, [], { failure, ...options })
 const hanging: Source = () => new Promise(() => {})
-const LOCAL = { mode: 'local', priority: 0, isWhole: true } as const
+const LOCAL = { mode: 'local', priority: 0, isComplete: true } as const
 const local = (count = 0) => listings('local', count, LOCAL)
 
 async function refusalOf(t: ExecutionContext, answer: Promise<unknown>): Promise<EntrepotError> {

@@ -16,7 +16,7 @@ const at = fc.oneof(
   { weight: 9, arbitrary: fc.nat(25) },
   fc.nat(3).map((n) => NOW + 1 + n),
 )
-const settings = { priority: fc.nat(2), surplus: fc.nat(6), isWhole: fc.boolean() }
+const settings = { priority: fc.nat(2), surplus: fc.nat(6), isComplete: fc.boolean() }
 
 type World = readonly (() => FakeSource)[]
 
@@ -84,7 +84,7 @@ for (const [what, worlds] of [
     fc.assert(
       fc.asyncProperty(worlds, SIZES, async (world, sizes) => {
         const sources = world.map((make) =>
-          Object.assign(make(), { isWhole: true, mode: 'snapshot' as const }),
+          Object.assign(make(), { isComplete: true, mode: 'snapshot' as const }),
         )
         t.deepEqual((await readByCursor(sources, sizes)).map(keyOf), sequenceOf(sources))
       }),
