@@ -31,12 +31,12 @@ const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'listings',
     summary: 'query all selected Registries at once and print the merged listings',
-    load: async () => (await import('./commands/listings.ts')).listingsCommand,
+    load: async () => (await import('./commands/listings.ts')).mergedListingsCommand,
   },
   {
     name: 'listing',
     summary: 'print one listing in full',
-    load: async () => (await import('./commands/listing.ts')).listingCommand,
+    load: async () => (await import('./commands/listing.ts')).fullListingCommand,
   },
   {
     name: 'review',

@@ -4,7 +4,7 @@ import test from 'ava'
 import { DEFAULT_URLS, readBuyerConfig } from '../../src/cli/registries/buyer-config.ts'
 import { temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
 
-test('buyer.secrets.toml is merged deeply over buyer.toml', (t) => {
+test('buyer config: buyer.secrets.toml is merged deeply over buyer.toml', (t) => {
   const base = temporaryFolder(t)
   mkdirSync(join(base, 'arkhai'))
   writeFileSync(
@@ -31,7 +31,7 @@ address = "0x1"
   t.deepEqual(problems, [])
 })
 
-test('without any file the defaults stand, and --config reads only its own', (t) => {
+test('buyer config: defaults apply without files; --config reads one file only', (t) => {
   const home = temporaryFolder(t)
   const { urls, auth, discoveryTimeoutMs, problems } = readBuyerConfig({ HOME: home })
   t.deepEqual([urls, auth.size, discoveryTimeoutMs, problems], [DEFAULT_URLS, 0, 5000, []])
@@ -41,7 +41,7 @@ test('without any file the defaults stand, and --config reads only its own', (t)
   t.deepEqual(readBuyerConfig({ HOME: home }, temporaryFile(t, 'c.toml', '')).urls, DEFAULT_URLS)
 })
 
-test('what cannot be used falls back to its default and is named, without a word of the file', (t) => {
+test('buyer config: an unusable value is named, not quoted, and gets its default', (t) => {
   const cases: [text: string, path: RegExp][] = [
     ['[registry]\nurls = "http://a.example"', /^registry\.urls$/],
     ['[registry]\nurl = "http://a.example"', /^registry\.url$/],

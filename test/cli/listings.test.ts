@@ -31,28 +31,23 @@ async function fake(t: ExecutionContext, options: FakeOptions = {}): Promise<Fak
   return registry
 }
 
-test.serial(
-  'every listing of every Registry is printed once, byte for byte, with its Registries in _meta',
-  async (t) => {
-    const odd = listingText({ listing_id: 'odd' }).replace(
-      '"gpu_count":1',
-      '"gpu_count":1.0,"big":9007199254740993',
-    )
-    const shared = listingText({ listing_id: 'shared', created_at: '2026-11-19T00:00:00' })
-    const one = await fake(t, { items: [odd, shared] })
-    const two = await fake(t, { items: [shared] })
-    const { code, stdout, stderr } = await runCli(['listings', '-r', `${one.url},${two.url}`])
-    t.is(code, 0)
-    t.deepEqual(ids(stdout), ['odd', 'shared'])
-    t.true(
-      stdout.includes(`${odd.slice(0, -1)},"_meta":{"registry":"${one.url}","also_in":[],"stale":false}}`),
-    )
-    t.deepEqual(printed(stdout)[1]?._meta.also_in, [two.url])
-    t.regex(stderr, new RegExp(`${one.url}: ok, 2 matched`))
-  },
-)
+test.serial('listings: each listing is printed once, byte for byte, with _meta', async (t) => {
+  const odd = listingText({ listing_id: 'odd' }).replace(
+    '"gpu_count":1',
+    '"gpu_count":1.0,"big":9007199254740993',
+  )
+  const shared = listingText({ listing_id: 'shared', created_at: '2026-11-19T00:00:00' })
+  const one = await fake(t, { items: [odd, shared] })
+  const two = await fake(t, { items: [shared] })
+  const { code, stdout, stderr } = await runCli(['listings', '-r', `${one.url},${two.url}`])
+  t.is(code, 0)
+  t.deepEqual(ids(stdout), ['odd', 'shared'])
+  t.true(stdout.includes(`${odd.slice(0, -1)},"_meta":{"registry":"${one.url}","also_in":[],"stale":false}}`))
+  t.deepEqual(printed(stdout)[1]?._meta.also_in, [two.url])
+  t.regex(stderr, new RegExp(`${one.url}: ok, 2 matched`))
+})
 
-test.serial('all Registries are asked at once', async (t) => {
+test.serial('listings: all Registries are queried at once', async (t) => {
   const waiting: (() => void)[] = []
   const server = createServer((_request, response) => {
     waiting.push(() => response.end(envelopeText([], 0)))
@@ -69,7 +64,7 @@ test.serial('all Registries are asked at once', async (t) => {
   t.is(stdout, '[]\n')
 })
 
-test.serial('a Registry that hangs costs its own deadline only, and the output is partial', async (t) => {
+test.serial('listings: a Registry that hangs costs only its own deadline', async (t) => {
   const well = await fake(t, { items: [listingText()] })
   const hung = await fake(t, { script: [{ kind: 'hang_mid_body' }] })
   const { code, stdout, stderr } = await runCli([
@@ -86,7 +81,7 @@ test.serial('a Registry that hangs costs its own deadline only, and the output i
   t.regex(stderr, new RegExp(`${hung.url} is unavailable: it did not answer in time`))
 })
 
-test.serial('when none answers, nothing is printed: 4, or 77 where all want a key', async (t) => {
+test.serial('listings: without any answer the exit code is 4, or 77 if all need a key', async (t) => {
   const dead = deadUrl()
   const gated = await fake(t, {
     script: [{ kind: 'status', status: 401, body: '{"detail":"API key required"}' }],
@@ -99,31 +94,28 @@ test.serial('when none answers, nothing is printed: 4, or 77 where all want a ke
   t.is((await runCli(['listings', '-r', `${gated.url},${dead}`])).code, 4)
 })
 
-test.serial(
-  'each Registry gets its own key and nobody another’s; a near miss is told by both URLs and sends none',
-  async (t) => {
-    const [one, two, near] = await Promise.all([fake(t), fake(t), fake(t)])
-    const config = temporaryFile(
-      t,
-      'buyer.toml',
-      `[registry]
+test.serial('listings: a key is sent only to its exact URL; a near miss is a warning', async (t) => {
+  const [one, two, near] = await Promise.all([fake(t), fake(t), fake(t)])
+  const config = temporaryFile(
+    t,
+    'buyer.toml',
+    `[registry]
 urls = ["${one.url}", "${two.url}", "${near.url}"]
 [registry.auth]
 "${one.url}" = "key-one"
 "${near.url}/" = "key-near"
 `,
-    )
-    const { code, stderr } = await runCli(['listings', '--config', config])
-    t.is(code, 0)
-    t.is(one.requests[0]?.headers.authorization, 'Bearer key-one')
-    t.is(two.requests[0]?.headers.authorization, undefined)
-    t.is(near.requests[0]?.headers.authorization, undefined)
-    t.true(stderr.includes(`${near.url}/ is not sent to ${near.url}`))
-    t.false(stderr.includes('key-near'))
-  },
-)
+  )
+  const { code, stderr } = await runCli(['listings', '--config', config])
+  t.is(code, 0)
+  t.is(one.requests[0]?.headers.authorization, 'Bearer key-one')
+  t.is(two.requests[0]?.headers.authorization, undefined)
+  t.is(near.requests[0]?.headers.authorization, undefined)
+  t.true(stderr.includes(`${near.url}/ is not sent to ${near.url}`))
+  t.false(stderr.includes('key-near'))
+})
 
-test.serial('a filter that a Registry lacks is applied here, and one that it has is sent', async (t) => {
+test.serial('listings: a filter is sent to a Registry that declares it, else applied here', async (t) => {
   const own = await startRegistry(t)
   await publish(own.url, ALICE, { listing_id: 'own-h200', offer_resource: { gpu_model: 'H200' } })
   await publish(own.url, ALICE, { listing_id: 'own-l4', offer_resource: { gpu_model: 'L4' } })
@@ -147,43 +139,37 @@ test.serial('a filter that a Registry lacks is applied here, and one that it has
   t.true(asked.every(({ parameters }) => !parameters.has('gpu_model')))
 })
 
-test.serial(
-  'a Registry too large to filter here is reported as failed, never shown unfiltered',
-  async (t) => {
-    const own = await startRegistry(t)
-    await publish(own.url, ALICE, { listing_id: 'own', offer_resource: { gpu_model: 'H200' } })
-    const large = await fake(t, { items: listingTexts('large', 2300) })
-    const { code, stdout, stderr } = await runCli([
-      'listings',
-      '-r',
-      `${own.url},${large.url}`,
-      '-f',
-      'gpu_model=H200',
-    ])
-    t.is(code, 3)
-    t.deepEqual(ids(stdout), ['own'])
-    t.regex(
-      stderr,
-      new RegExp(`${large.url} was skipped: it does not support a filter of the query: gpu_model`),
-    )
-  },
-)
+test.serial('listings: a Registry too large to filter here is reported as failed', async (t) => {
+  const own = await startRegistry(t)
+  await publish(own.url, ALICE, { listing_id: 'own', offer_resource: { gpu_model: 'H200' } })
+  const large = await fake(t, { items: listingTexts('large', 2300) })
+  const { code, stdout, stderr } = await runCli([
+    'listings',
+    '-r',
+    `${own.url},${large.url}`,
+    '-f',
+    'gpu_model=H200',
+  ])
+  t.is(code, 3)
+  t.deepEqual(ids(stdout), ['own'])
+  t.regex(
+    stderr,
+    new RegExp(`${large.url} was skipped: it does not support a filter of the query: gpu_model`),
+  )
+})
 
-test.serial(
-  'a filter that no Registry has is a usage error that names it, and so is a value that it cannot take',
-  async (t) => {
-    const own = await startRegistry(t)
-    const unknown = await runCli(['listings', '-r', own.url, '--filter', 'nonsense=1'])
-    t.deepEqual([unknown.code, unknown.stdout], [1, ''])
-    t.regex(unknown.stderr, /'nonsense'/)
-    const wrong = await runCli(['listings', '-r', own.url, '--filter', 'vcpu_count_min=many'])
-    t.deepEqual([wrong.code, wrong.stdout], [1, ''])
-    t.regex(wrong.stderr, /vcpu_count_min: expected integer/)
-    t.is((await runCli(['listings', '-r', own.url, '--filter', 'nonsense'])).code, 1)
-  },
-)
+test.serial('listings: an unknown filter or an invalid value is a usage error', async (t) => {
+  const own = await startRegistry(t)
+  const unknown = await runCli(['listings', '-r', own.url, '--filter', 'nonsense=1'])
+  t.deepEqual([unknown.code, unknown.stdout], [1, ''])
+  t.regex(unknown.stderr, /'nonsense'/)
+  const wrong = await runCli(['listings', '-r', own.url, '--filter', 'vcpu_count_min=many'])
+  t.deepEqual([wrong.code, wrong.stdout], [1, ''])
+  t.regex(wrong.stderr, /vcpu_count_min: expected integer/)
+  t.is((await runCli(['listings', '-r', own.url, '--filter', 'nonsense'])).code, 1)
+})
 
-test.serial('limit and offset act on the merged sequence, and --all reads past every page', async (t) => {
+test.serial('listings: limit and offset apply to the merge; --all reads every page', async (t) => {
   const one = await fake(t, { items: listingTexts('a', 410) })
   const two = await fake(t, { items: listingTexts('b', 3) })
   const both = ['-r', `${one.url},${two.url}`]
@@ -199,7 +185,7 @@ test.serial('limit and offset act on the merged sequence, and --all reads past e
   t.is(new Set(ids(all.stdout)).size, 413)
 })
 
-test.serial('what the pages of a gateway repeat is printed once', async (t) => {
+test.serial('listings: a listing repeated on pages of a gateway is printed once', async (t) => {
   const { fakes, ids: all } = await startFarCopies(t, 900)
   const { url } = await startGateway(
     t,
@@ -211,14 +197,14 @@ test.serial('what the pages of a gateway repeat is printed once', async (t) => {
   t.regex(stderr, new RegExp(`ok, \\d+ matched, ${all.length} shown`))
 })
 
-test.serial('a reader who leaves early is no error', async (t) => {
+test.serial('listings: a closed pipe is not an error', async (t) => {
   const registry = await fake(t, { items: listingTexts('many', 200) })
   const { code, stdout, stderr } = await runShell(`${CLI} listings --all -r ${registry.url} | head -c 1`)
   t.deepEqual([code, stdout], [0, '['])
   t.notRegex(stderr, /EPIPE|Error/)
 })
 
-test.serial('a listing is found wherever it is, and shown by its first Registry', async (t) => {
+test.serial('listing: the first Registry with the listing shows it', async (t) => {
   const own = await startRegistry(t)
   await publish(own.url, ALICE, { listing_id: 'a/b', offer_resource: { gpu_model: 'H200' } })
   const other = await startRegistry(t)
@@ -230,60 +216,54 @@ test.serial('a listing is found wherever it is, and shown by its first Registry'
   t.is((await runCli(['listing', 'a/b', '-r', `${own.url},${deadUrl()}`])).code, 3)
 })
 
-test.serial(
-  'behind a gateway each listing keeps the Registry and the publisher that the gateway tells',
-  async (t) => {
-    const market = await startRegistry(t)
-    await publish(market.url, ALICE, { listing_id: 'x', offer_resource: { gpu_model: 'H200' } })
-    const gateway = await startRegistry(t, {
-      toml: `[[upstreams]]\nname = "market"\nurl = "${market.url}"\nallow_private_addresses = true\n`,
-    })
-    const publisher = ALICE.address.toLowerCase()
-    const through = await runCli(['listings', '-r', gateway.url])
-    t.like(printed(through.stdout)[0]?._meta, { registry: `${gateway.url}/market`, publisher })
-    const direct = await runCli(['listing', 'x', '-r', market.url])
-    t.like(JSON.parse(direct.stdout)._meta, { registry: market.url, publisher })
-  },
-)
+test.serial('listing: _meta names the Registry behind a gateway, and the publisher', async (t) => {
+  const market = await startRegistry(t)
+  await publish(market.url, ALICE, { listing_id: 'x', offer_resource: { gpu_model: 'H200' } })
+  const gateway = await startRegistry(t, {
+    toml: `[[upstreams]]\nname = "market"\nurl = "${market.url}"\nallow_private_addresses = true\n`,
+  })
+  const publisher = ALICE.address.toLowerCase()
+  const through = await runCli(['listings', '-r', gateway.url])
+  t.like(printed(through.stdout)[0]?._meta, { registry: `${gateway.url}/market`, publisher })
+  const direct = await runCli(['listing', 'x', '-r', market.url])
+  t.like(JSON.parse(direct.stdout)._meta, { registry: market.url, publisher })
+})
 
-test.serial(
-  'one listing comes with a warning where a better copy may exist, or its seller is disputed',
-  async (t) => {
-    const seller = `0x${'a'.repeat(40)}`
-    const trusted = await fake(t, {
-      items: listingTexts('known', 1),
-      publishers: [[1, seller, 'http://honest.example/']],
-      listingScript: { kind: 'status', status: 500 },
-    })
-    const other = await fake(t, {
-      items: [listingText({ listing_id: 'x', storefront_url: 'http://127.0.0.1:1/' })],
-      publishers: [[1, seller]],
-    })
-    const gateway = await startGateway(t, [
-      { name: 'trusted', url: trusted.url },
-      { name: 'other', url: other.url },
-    ])
-    await gateway.get('/listings')
-    const better = /Warning: a Registry that may have a better copy of this listing did not answer\./
-    for (const command of ['listing', 'review']) {
-      const behind = await runCli([command, 'x', '-r', gateway.url])
-      t.is(behind.code, 3, behind.stderr)
-      t.regex(behind.stderr, better)
-      t.true(
-        behind.stderr.includes(
-          `Warning: ${gateway.url}/trusted has this publisher at another storefront. Check the storefront before you pay.`,
-        ),
-        behind.stderr,
-      )
-      const beside = await runCli([command, 'x', '-r', `${trusted.url},${other.url}`])
-      t.regex(beside.stderr, better)
-      const worse = await runCli([command, 'x', '-r', `${other.url},${trusted.url}`])
-      t.notRegex(worse.stderr, /Warning/)
-    }
-  },
-)
+test.serial('listing: a possibly better copy or a disputed storefront is a warning', async (t) => {
+  const seller = `0x${'a'.repeat(40)}`
+  const trusted = await fake(t, {
+    items: listingTexts('known', 1),
+    publishers: [[1, seller, 'http://honest.example/']],
+    listingScript: { kind: 'status', status: 500 },
+  })
+  const other = await fake(t, {
+    items: [listingText({ listing_id: 'x', storefront_url: 'http://127.0.0.1:1/' })],
+    publishers: [[1, seller]],
+  })
+  const gateway = await startGateway(t, [
+    { name: 'trusted', url: trusted.url },
+    { name: 'other', url: other.url },
+  ])
+  await gateway.get('/listings')
+  const better = /Warning: a Registry that may have a better copy of this listing did not answer\./
+  for (const command of ['listing', 'review']) {
+    const behind = await runCli([command, 'x', '-r', gateway.url])
+    t.is(behind.code, 3, behind.stderr)
+    t.regex(behind.stderr, better)
+    t.true(
+      behind.stderr.includes(
+        `Warning: ${gateway.url}/trusted has this publisher at another storefront. Check the storefront before you pay.`,
+      ),
+      behind.stderr,
+    )
+    const beside = await runCli([command, 'x', '-r', `${trusted.url},${other.url}`])
+    t.regex(beside.stderr, better)
+    const worse = await runCli([command, 'x', '-r', `${other.url},${trusted.url}`])
+    t.notRegex(worse.stderr, /Warning/)
+  }
+})
 
-test.serial('what a gateway could not reach is told, and the output is partial', async (t) => {
+test.serial('listings: sources that a gateway misses are printed; the output is partial', async (t) => {
   const well = await fake(t, { items: [listingText()] })
   const gateway = await startGateway(t, [
     { name: 'well', url: well.url },
@@ -300,14 +280,14 @@ test.serial('what a gateway could not reach is told, and the output is partial',
   )
 })
 
-test.serial('a gateway that reaches nothing is no answer, and what it could not reach is told', async (t) => {
+test.serial('listings: a gateway without any source exits 4 and names its sources', async (t) => {
   const gateway = await startGateway(t, [{ name: 'gone', url: deadUrl() }])
   const { code, stdout, stderr } = await runCli(['listings', '-r', gateway.url])
   t.deepEqual([code, stdout], [4, ''])
   t.regex(stderr, /answered 503: gone is unavailable: it refused the connection \(connection_refused\)/)
 })
 
-test.serial('what a gateway says of itself is not repeated unless it is made of known words', async (t) => {
+test.serial('listings: unknown words in a gateway’s report are not printed', async (t) => {
   const lying = await fake(t, {
     script: [
       {

@@ -10,7 +10,7 @@ import { runCli, temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
 
 const ADMIN = { REGISTRY_ADMIN_API_KEY: 'admin-secret' }
 
-test.serial('keys are minted, listed and revoked', async (t) => {
+test.serial('keys: a key is created, listed and revoked', async (t) => {
   const { url, get } = await startRegistry(t, {
     environment: { ...ADMIN, REGISTRY_REQUIRE_READ_API_KEY: 'true' },
   })
@@ -40,13 +40,13 @@ test.serial('keys are minted, listed and revoked', async (t) => {
   )
 })
 
-test.serial('a secret is 32 random bytes in hex', async (t) => {
+test.serial('secret: prints 32 random bytes in hex', async (t) => {
   const [one, other] = [await runCli(['secret']), await runCli(['secret'])]
   t.regex(one.stdout, /^[0-9a-f]{64}\n$/)
   t.not(one.stdout, other.stdout)
 })
 
-test.serial('init writes files that serve can run with, and overwrites nothing', async (t) => {
+test.serial('init: writes files that serve runs with, and overwrites nothing', async (t) => {
   const folder = join(temporaryFolder(t), 'gateway')
   const { code, stdout } = await runCli(['init', folder])
   t.is(code, 0)
@@ -64,7 +64,7 @@ test.serial('init writes files that serve can run with, and overwrites nothing',
   t.is(statSync(beside('ENTREPOT_CONFIG')).mtimeMs, before)
 })
 
-test.serial('doctor explains a near-miss key and exits 78, and goes by the Registries else', async (t) => {
+test.serial('doctor: a near-miss key exits 78, otherwise the Registries decide', async (t) => {
   const fake = await startFakeRegistry()
   t.teardown(fake.close)
   const config = (auth: string) =>
@@ -82,7 +82,7 @@ test.serial('doctor explains a near-miss key and exits 78, and goes by the Regis
   t.is((await runCli(['doctor', '--config', temporaryFile(t, 'bad.toml', 'urls = [')])).code, 78)
 })
 
-test.serial('sources and doctor report a Registry that refuses reads as failed', async (t) => {
+test.serial('sources, doctor: a Registry that refuses reads has failed', async (t) => {
   const gated = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'true' } })
   const healthy = (listings: string) =>
     startServer(t, {
@@ -105,22 +105,22 @@ test.serial('sources and doctor report a Registry that refuses reads as failed',
   }
 })
 
-test.serial('sources reports a gateway whose list of sources is not one as failed', async (t) => {
+test.serial('sources: a gateway with a malformed list of sources has failed', async (t) => {
   const url = await startServer(t, { '/sources': '<html>' })
   const { code, stderr } = await runCli(['sources', '-r', url])
   t.is(code, 4)
   t.regex(stderr, /GET \/sources: not a list of sources/)
 })
 
-test.serial('sources tells what stands behind a gateway, and how a plain Registry is', async (t) => {
-  const told = { name: 'curated', mode: 'live', state: 'unavailable', last_error: { reason: 'timeout' } }
-  const gateway = await startServer(t, { '/sources': JSON.stringify({ sources: [told] }) })
+test.serial('sources: prints the sources of a gateway, and a plain Registry’s state', async (t) => {
+  const reported = { name: 'curated', mode: 'live', state: 'unavailable', last_error: { reason: 'timeout' } }
+  const gateway = await startServer(t, { '/sources': JSON.stringify({ sources: [reported] }) })
   const { url } = await startRegistry(t)
   const both = `${gateway},${url}`
   const { code, stdout } = await runCli(['sources', '-r', both])
   t.is(code, 0)
-  const [behind, plain] = JSON.parse(stdout)
-  t.deepEqual([behind.kind, behind.sources], ['gateway', [told]])
+  const [viaGateway, plain] = JSON.parse(stdout)
+  t.deepEqual([viaGateway.kind, viaGateway.sources], ['gateway', [reported]])
   t.deepEqual([plain.kind, plain.sources[0].state], ['registry', 'loaded'])
   t.is((await runCli(['sources', '-r', deadUrl()])).code, 4)
 })

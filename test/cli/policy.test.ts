@@ -42,29 +42,26 @@ async function withPolicy(...args: string[]) {
   return { code, stderr, stdout, ids: lines.map((line) => JSON.parse(line).listing_id) }
 }
 
-test.serial('built-in policies order the merged listings', async (t) => {
+test.serial('policy: built-in policies order the merged listings', async (t) => {
   t.deepEqual((await withPolicy('--policy', 'cheapest')).ids, ['small', 'cheap', 'dear', 'free'])
   t.deepEqual((await withPolicy('--policy', 'newest')).ids, ['dear', 'cheap', 'free', 'small'])
   t.deepEqual((await withPolicy('--policy', 'registry-order')).ids, ['dear', 'free', 'cheap', 'small'])
 })
 
-test.serial(
-  'the example policy in TypeScript runs, and what it returns unchanged is printed to the byte',
-  async (t) => {
-    const { ids, stdout } = await withPolicy('--policy', 'docs/examples/big-machines-near-me.ts')
-    t.deepEqual(ids, ['cheap', 'dear', 'free'])
-    t.true(stdout.includes('"gpu_count":8.0'))
-  },
-)
+test.serial('policy: the TypeScript example runs, and unchanged listings keep their bytes', async (t) => {
+  const { ids, stdout } = await withPolicy('--policy', 'docs/examples/big-machines-near-me.ts')
+  t.deepEqual(ids, ['cheap', 'dear', 'free'])
+  t.true(stdout.includes('"gpu_count":8.0'))
+})
 
-test.serial('the example policy in Python runs', async (t) => {
+test.serial('policy: the Python example runs', async (t) => {
   // Never skipped in silence: the example is documented, so a machine that runs this has to have it.
   t.is(spawnSync('python3', ['--version']).status, 0, 'install python3 (Debian: apt-get install python3)')
   const { ids } = await withPolicy('--policy-cmd', 'python3 docs/examples/cheapest_per_gpu.py')
   t.deepEqual(ids, ['cheap', 'small', 'dear', 'free'])
 })
 
-test.serial('a policy may drop, change and add; what it prints is no data', async (t) => {
+test.serial('policy: may drop, change and add listings; its own prints are not data', async (t) => {
   const file = temporaryFile(
     t,
     'policy.mjs',
@@ -76,7 +73,7 @@ test.serial('a policy may drop, change and add; what it prints is no data', asyn
   t.true(stderr.includes('chatter'))
 })
 
-test.serial('output of a policy on stderr has its control characters escaped', async (t) => {
+test.serial('policy: control characters on its stderr are escaped', async (t) => {
   const noise = '\\u001b[2J\\u0007\\u009b31m\\u202e'
   const file = temporaryFile(
     t,
@@ -95,7 +92,7 @@ test.serial('output of a policy on stderr has its control characters escaped', a
   }
 })
 
-test.serial('a policy does not inherit the secrets of this program', async (t) => {
+test.serial('policy: does not inherit the secrets of this program', async (t) => {
   const secrets = {
     ENTREPOT_PRIVATE_KEY: 'secret-1',
     REGISTRY_ADMIN_API_KEY: 'secret-2',
@@ -121,26 +118,23 @@ test.serial('a policy does not inherit the secrets of this program', async (t) =
   }
 })
 
-test.serial('a background process of a policy that keeps stdout open does not fail it', async (t) => {
+test.serial('policy: a background process that keeps stdout open does not fail it', async (t) => {
   const { code, ids } = await withPolicy('--policy-cmd', 'sleep 600 & cat', '--policy-timeout', '60')
   t.deepEqual([code, ids.length], [0, 4])
 })
 
-test.serial(
-  'a policy that fails, hangs or returns something else ends the command without data',
-  async (t) => {
-    const loop = temporaryFile(t, 'loop.mjs', 'export default () => { for (;;); }')
-    const cases: [string[], RegExp][] = [
-      [['--policy', loop, '--policy-timeout', '0.3'], /longer than 300 ms/],
-      [['--policy-cmd', 'sleep 30', '--policy-timeout', '0.3'], /longer than 300 ms/],
-      [['--policy-cmd', 'exit 7'], /exit code 7/],
-      [['--policy-cmd', 'echo {}'], /did not return an array/],
-      [['--policy', 'no-such-policy'], /cheapest, newest, registry-order/],
-    ]
-    for (const [args, message] of cases) {
-      const { code, stdout, stderr } = await withPolicy(...args)
-      t.deepEqual([code, stdout], [1, ''], args.join(' '))
-      t.regex(stderr, message)
-    }
-  },
-)
+test.serial('policy: a failing, hanging or malformed policy ends the command without data', async (t) => {
+  const loop = temporaryFile(t, 'loop.mjs', 'export default () => { for (;;); }')
+  const cases: [string[], RegExp][] = [
+    [['--policy', loop, '--policy-timeout', '0.3'], /longer than 300 ms/],
+    [['--policy-cmd', 'sleep 30', '--policy-timeout', '0.3'], /longer than 300 ms/],
+    [['--policy-cmd', 'exit 7'], /exit code 7/],
+    [['--policy-cmd', 'echo {}'], /did not return an array/],
+    [['--policy', 'no-such-policy'], /cheapest, newest, registry-order/],
+  ]
+  for (const [args, message] of cases) {
+    const { code, stdout, stderr } = await withPolicy(...args)
+    t.deepEqual([code, stdout], [1, ''], args.join(' '))
+    t.regex(stderr, message)
+  }
+})

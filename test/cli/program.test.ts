@@ -16,7 +16,7 @@ const program = await createProgram(
 const leaves = (command: Command): Command[] =>
   command.commands.length === 0 ? [command] : command.commands.flatMap(leaves)
 
-test('every command of the contract is there, and its help has an example', (t) => {
+test('program: every command of the contract exists, and its help has an example', (t) => {
   const names = leaves(program).map((command) => command.name())
   for (const name of [
     'serve',
@@ -45,11 +45,11 @@ test('every command of the contract is there, and its help has an example', (t) 
   }
 })
 
-test.serial('docs/cli.md is what the definitions say: npm run docs', async (t) => {
+test.serial('program: docs/cli.md matches the definitions (npm run docs)', async (t) => {
   t.is((await runCli(['manual'])).stdout, readFileSync('docs/cli.md', 'utf8'))
 })
 
-test.serial('completion scripts are well-formed and know the commands and flags', async (t) => {
+test.serial('completion: scripts are well-formed and know commands and flags', async (t) => {
   const bash = (await runCli(['completion', 'bash'])).stdout
   const script = temporaryFile(
     t,
@@ -65,7 +65,7 @@ COMP_WORDS=(entrepot listings --fil); COMP_CWORD=2; _entrepot; echo "\${COMPREPL
   t.is((await runCli(['completion', 'tcsh'])).code, 1)
 })
 
-test.serial('a usage error is exit 1 on stderr; help is exit 0 on stdout', async (t) => {
+test.serial('program: a usage error exits 1 on stderr; help exits 0 on stdout', async (t) => {
   for (const args of [['listings', '--limit', '0'], ['nonsense'], ['listings', '-r', 'ftp://x']]) {
     const { code, stdout, stderr } = await runCli(args)
     t.deepEqual([code, stdout], [1, ''], args.join(' '))

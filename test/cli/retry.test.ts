@@ -62,7 +62,7 @@ const listingFile = (t: ExecutionContext, count: number, storefrontOf?: (n: numb
 
 const hurried = (...args: string[]) => runCli(args, { env: { ...AS_ALICE, ...TIME_LAPSE } })
 
-test.serial('publish waits as long as Retry-After says, and signs anew', async (t) => {
+test.serial('publish: waits for Retry-After, then signs again', async (t) => {
   const { url, requests } = await startServer(t, (_signed, n) => (n < 5 ? [429, '60'] : [201]))
   const { code, stderr } = await hurried('publish', listingFile(t, 1), '-r', url)
   t.is(code, 0)
@@ -74,14 +74,14 @@ test.serial('publish waits as long as Retry-After says, and signs anew', async (
   t.regex(stderr, /waiting 60 s.*HTTP 429: scripted/)
 })
 
-test.serial('a Retry-After may be a date', async (t) => {
+test.serial('publish: Retry-After may be a date', async (t) => {
   const date = new Date(Date.now() + 100_000).toUTCString()
   const { url, requests } = await startServer(t, (_signed, n) => (n < 1 ? [429, date] : [201]))
   t.is((await hurried('publish', listingFile(t, 1), '-r', url)).code, 0)
   t.true(requests[1]!.timestamp * 1000 >= Date.parse(date))
 })
 
-test.serial('10,000 listings pass a limit of 300 a minute within the default deadline', async (t) => {
+test.serial('publish: 10,000 listings pass a limit of 300 a minute in the default deadline', async (t) => {
   t.timeout(180_000)
   let tokens = 300
   let latest = 0
@@ -100,7 +100,7 @@ test.serial('10,000 listings pass a limit of 300 a minute within the default dea
   t.true(stderr.split('\n').length < 100)
 })
 
-test.serial('a repetition keeps its signature for four minutes', async (t) => {
+test.serial('publish: a repeated request keeps its signature for four minutes', async (t) => {
   const { url, requests } = await startServer(t, (_signed, n) =>
     n === 0 ? [503, '200'] : n === 1 ? [503, '60'] : [201],
   )
@@ -110,7 +110,7 @@ test.serial('a repetition keeps its signature for four minutes', async (t) => {
   t.true(requests[2]!.timestamp >= requests[0]!.timestamp + 260)
 })
 
-test.serial('publish gives up where a wait would pass its deadline, and sends no more', async (t) => {
+test.serial('publish: stops when a wait would exceed the deadline', async (t) => {
   const { url, requests } = await startServer(t, () => [429, '100'])
   const { code, stdout } = await hurried('publish', listingFile(t, 50), '-r', url, '--deadline', '250')
   t.is(code, 1)
@@ -125,7 +125,7 @@ test.serial('publish gives up where a wait would pass its deadline, and sends no
   t.true(requests.length <= 12, String(requests.length))
 })
 
-test.serial('a lost answer is reported as lost when the deadline ends the waits', async (t) => {
+test.serial('publish: a lost answer is reported as lost after the deadline', async (t) => {
   const othersAnswered = Promise.withResolvers<void>()
   let others = 0
   const { url } = await startServer(t, async ({ listing_id }) => {
@@ -142,7 +142,7 @@ test.serial('a lost answer is reported as lost when the deadline ends the waits'
   t.deepEqual([...new Set(limited.map(({ status }) => status))], [429])
 })
 
-test.serial('each second is signed for one storefront, and none is in the past', async (t) => {
+test.serial('publish: each second is signed for one storefront, and none is in the past', async (t) => {
   const { url, requests } = await startServer(t, () => [201])
   const start = Math.floor(Date.now() / 1000)
   const storefrontOf = (n: number): string => `https://${n % 310}.example/`
@@ -153,7 +153,7 @@ test.serial('each second is signed for one storefront, and none is in the past',
   for (const group of bySecond.values()) t.is(new Set(group.map((one) => one.storefront_url)).size, 1)
 })
 
-test.serial('a file with more storefronts than seconds ends at the deadline', async (t) => {
+test.serial('publish: a file with more storefronts than seconds ends at the deadline', async (t) => {
   const { url, requests } = await startServer(t, () => [201])
   const file = listingFile(t, 200, (n) => `https://${n}.example/`)
   const { code, stdout } = await hurried('publish', file, '-r', url, '--deadline', '30')
@@ -163,7 +163,7 @@ test.serial('a file with more storefronts than seconds ends at the deadline', as
   t.true(accepted >= 60 && accepted < 150, String(accepted))
 })
 
-test.serial('listings with several storefronts are accepted, and the last storefront stays', async (t) => {
+test.serial('publish: several storefronts are accepted, and the last one remains', async (t) => {
   const { url, get } = await startRegistry(t, { toml: '[limits]\npublish_per_minute = 0\n' })
   const storefrontOf = (n: number): string => `https://${n % 2 === 0 ? 'even' : 'odd'}.example/`
   const { code } = await runCli(['publish', listingFile(t, 9, storefrontOf), '-r', url], { env: AS_ALICE })
@@ -173,13 +173,13 @@ test.serial('listings with several storefronts are accepted, and the last storef
   t.is(publisher?.storefront_url, 'https://even.example/')
 })
 
-test.serial('update signs anew after a 429', async (t) => {
+test.serial('update: signs again after a 429', async (t) => {
   const { url, requests } = await startServer(t, (_signed, n) => (n === 0 ? [429, '5'] : [200]))
   t.is((await hurried('update', 'x', '--status', 'closed', '-r', url)).code, 0)
   t.true(requests[1]!.timestamp >= requests[0]!.timestamp + 5)
 })
 
-test.serial('a delete that finds nothing after a 429 has not deleted it', async (t) => {
+test.serial('delete: a 404 after a 429 is a failure', async (t) => {
   const { url, requests } = await startServer(t, (_signed, n) => (n === 0 ? [429, '1'] : [404]))
   const { code, stdout } = await hurried('delete', 'x', '-r', url)
   t.deepEqual([code, requests.length], [1, 2])

@@ -7,7 +7,7 @@ import { startRegistry } from '../helpers/registry.ts'
 import { runCli } from '../helpers/run-cli.ts'
 import { ALICE, BOB, publish } from '../helpers/seller.ts'
 
-test.serial('a record of each kind, filled in by what the storefront shows', async (t) => {
+test.serial('review: a record of each kind, filled by what the storefront shows', async (t) => {
   const seen: string[] = []
   const storefront = createServer((request, response) => {
     seen.push(`${request.url} ${request.headers.authorization ?? 'no key'}`)

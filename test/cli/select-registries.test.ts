@@ -4,7 +4,7 @@ import { nearMisses, urlProblem } from '../../src/cli/registries/select-registri
 const misses = (url: string, keyUrl: string): boolean =>
   nearMisses([url], new Map([[keyUrl, 'key']])).length > 0
 
-test('a key whose URL differs by case of scheme or host, default port or trailing slash is a near miss', (t) => {
+test('select: a key URL that differs in case, default port or slash is a near miss', (t) => {
   const url = 'https://registry.example/market'
   for (const near of [
     'HTTPS://registry.example/market',
@@ -24,7 +24,7 @@ test('a key whose URL differs by case of scheme or host, default port or trailin
     t.false(misses(url, far), far)
 })
 
-test('a Registry with its own exact key misses nothing', (t) => {
+test('select: a Registry with a key of its exact URL has no near miss', (t) => {
   const auth = new Map([
     ['http://a.example', 'one'],
     ['http://a.example/', 'two'],
@@ -32,7 +32,7 @@ test('a Registry with its own exact key misses nothing', (t) => {
   t.deepEqual(nearMisses(['http://a.example'], auth), [])
 })
 
-test('only http URLs without credentials, query or fragment are asked', (t) => {
+test('select: only http URLs without credentials, query or fragment are valid', (t) => {
   t.is(urlProblem('http://h:8080/registry/'), null)
   for (const bad of [
     'registry',

@@ -21,7 +21,7 @@ const results = (stdout: string): Result[] => JSON.parse(stdout)
 const outcomes = (stdout: string): string[] =>
   results(stdout).map(({ listing_id, outcome }) => `${listing_id} ${outcome}`)
 
-test.serial('an array is published to every Registry with a result each, and to the byte', async (t) => {
+test.serial('publish: an array goes to every Registry unchanged, with a result each', async (t) => {
   const [one, two] = [await startRegistry(t), await startRegistry(t)]
   const file = temporaryFile(t, 'listings.json', FILE)
   const { code, stdout, stderr } = await runCli(['publish', file, '-r', `${one.url},${two.url}`], {
@@ -38,7 +38,7 @@ test.serial('an array is published to every Registry with a result each, and to 
   t.is((json().items as unknown[]).length, 1)
 })
 
-test.serial('YAML is read as JSON is; what Registries do not read is told', async (t) => {
+test.serial('publish: YAML is read like JSON; members that Registries ignore are named', async (t) => {
   const { url, get } = await startRegistry(t)
   const yaml =
     'listing_id: y\noffer_resource:\n  gpu_model: H100\n  serial: 9007199254740993\noffer_resuorce: {}\n'
@@ -50,7 +50,7 @@ test.serial('YAML is read as JSON is; what Registries do not read is told', asyn
   t.true((await get('/listings/y')).text.includes('"serial":9007199254740993'))
 })
 
-test.serial('YAML numbers keep their digits', async (t) => {
+test.serial('publish: YAML numbers keep their digits', async (t) => {
   const { url, get } = await startRegistry(t)
   const yaml =
     'listing_id: y\noffer_resource: {sla: 99.0, small: 1e-7, long: 0.1000000000000000055, plus: +1.5, hex: 0x1F, 1.0: one}\n'
@@ -62,7 +62,7 @@ test.serial('YAML numbers keep their digits', async (t) => {
   )
 })
 
-test.serial('a file that publishing would change is refused with its line', async (t) => {
+test.serial('publish: a file that JSON cannot hold unchanged is refused with its line', async (t) => {
   const { url, get } = await startRegistry(t)
   const latin1 = Buffer.from('{"listing_id":"x",\n"offer_resource":{"region":"Zürich"}}', 'latin1')
   const cases: [name: string, content: string | Buffer, message: RegExp][] = [
@@ -86,34 +86,31 @@ test.serial('a file that publishing would change is refused with its line', asyn
   t.is((await get('/listings/x')).status, 404)
 })
 
-test.serial('a JSON file may begin with a byte order mark', async (t) => {
+test.serial('publish: a JSON file may begin with a byte order mark', async (t) => {
   const { url, get } = await startRegistry(t)
   const file = temporaryFile(t, 'l.json', '\ufeff{"listing_id":"bom","offer_resource":{"region":"Zürich"}}')
   t.is((await runCli(['publish', file, '-r', url], { env: AS_ALICE })).code, 0)
   t.true((await get('/listings/bom')).text.includes('"Zürich"'))
 })
 
-test.serial(
-  'some Registries out of reach: 3; all of them: 4; refused data: 65; a missing key: 1',
-  async (t) => {
-    const { url } = await startRegistry(t)
-    const dead = deadUrl()
-    const file = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
-    const some = await runCli(['publish', file, '-r', `${url},${dead}`], { env: AS_ALICE })
-    t.is(some.code, 3)
-    t.deepEqual(outcomes(some.stdout), ['x accepted', 'x no_answer'])
-    t.is((await runCli(['publish', file, '-r', dead], { env: AS_ALICE })).code, 4)
-    t.is((await runCli(['publish', file, '-r', url])).code, 1)
-    const bad = temporaryFile(t, 'bad.json', '{"listing_id":"x","status":"sold"}')
-    t.is((await runCli(['publish', bad, '-r', url], { env: AS_ALICE })).code, 65)
-    t.is(
-      (await runCli(['publish', temporaryFile(t, 'no.json', '{"a":1}'), '-r', url], { env: AS_ALICE })).code,
-      65,
-    )
-  },
-)
+test.serial('publish: exit 3 for some unreachable, 4 for all, 65 for bad data, 1 without key', async (t) => {
+  const { url } = await startRegistry(t)
+  const dead = deadUrl()
+  const file = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
+  const some = await runCli(['publish', file, '-r', `${url},${dead}`], { env: AS_ALICE })
+  t.is(some.code, 3)
+  t.deepEqual(outcomes(some.stdout), ['x accepted', 'x no_answer'])
+  t.is((await runCli(['publish', file, '-r', dead], { env: AS_ALICE })).code, 4)
+  t.is((await runCli(['publish', file, '-r', url])).code, 1)
+  const bad = temporaryFile(t, 'bad.json', '{"listing_id":"x","status":"sold"}')
+  t.is((await runCli(['publish', bad, '-r', url], { env: AS_ALICE })).code, 65)
+  t.is(
+    (await runCli(['publish', temporaryFile(t, 'no.json', '{"a":1}'), '-r', url], { env: AS_ALICE })).code,
+    65,
+  )
+})
 
-test.serial('a publish without an answer is repeated as the very same request', async (t) => {
+test.serial('publish: a request without an answer is repeated unchanged', async (t) => {
   const bodies: string[] = []
   const url = await startServer(t, (request, response) => {
     let body = ''
@@ -135,24 +132,20 @@ test.serial('a publish without an answer is repeated as the very same request', 
   t.is(new Set(bodies).size, 1)
 })
 
-test.serial(
-  'a delete that finds nothing is done only where an earlier attempt of its own got no answer',
-  async (t) => {
-    let requests = 0
-    const forgetful = await startServer(t, (request, response) => {
-      if (++requests === 1) request.socket.destroy()
-      else
-        response.writeHead(404, { 'content-type': 'application/json' }).end('{"detail":"Listing not found"}')
-    })
-    const lost = await runCli(['delete', 'x', '-r', forgetful], { env: AS_ALICE })
-    t.deepEqual([lost.code, requests, outcomes(lost.stdout)], [0, 2, ['x accepted']])
-    const unknown = await startServer(t, (_request, response) => response.writeHead(404).end())
-    const first = await runCli(['delete', 'x', '-r', unknown], { env: AS_ALICE })
-    t.deepEqual([first.code, outcomes(first.stdout)], [1, ['x refused']])
-  },
-)
+test.serial('delete: a 404 is a success only after an attempt without an answer', async (t) => {
+  let requests = 0
+  const forgetful = await startServer(t, (request, response) => {
+    if (++requests === 1) request.socket.destroy()
+    else response.writeHead(404, { 'content-type': 'application/json' }).end('{"detail":"Listing not found"}')
+  })
+  const lost = await runCli(['delete', 'x', '-r', forgetful], { env: AS_ALICE })
+  t.deepEqual([lost.code, requests, outcomes(lost.stdout)], [0, 2, ['x accepted']])
+  const unknown = await startServer(t, (_request, response) => response.writeHead(404).end())
+  const first = await runCli(['delete', 'x', '-r', unknown], { env: AS_ALICE })
+  t.deepEqual([first.code, outcomes(first.stdout)], [1, ['x refused']])
+})
 
-test.serial('a listing is updated and deleted by its seller', async (t) => {
+test.serial('update, delete: the seller changes and deletes a listing', async (t) => {
   const { url, get } = await startRegistry(t)
   const signed = { env: AS_ALICE }
   await runCli(['publish', temporaryFile(t, 'l.json', '{"listing_id":"x/y"}'), '-r', url], signed)
@@ -163,33 +156,30 @@ test.serial('a listing is updated and deleted by its seller', async (t) => {
   t.is((await get('/listings/x%2Fy')).status, 404)
 })
 
-test.serial(
-  'a bare key file that others can read is refused; a private one signs; the key is never printed',
-  async (t) => {
-    const { url } = await startRegistry(t)
-    const file = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
-    const open = await runCli([
-      'publish',
-      file,
-      '-r',
-      url,
-      '--key-file',
-      temporaryFile(t, 'key', `0x${KEY}\n`, 0o644),
-    ])
-    t.is(open.code, 78)
-    t.regex(open.stderr, /chmod 600/)
-    const closed = await runCli(['publish', file, '-r', url, '--key-file', temporaryFile(t, 'key', KEY)])
-    t.is(closed.code, 0)
-    const broken = await runCli(['publish', file, '-r', url], { env: { ENTREPOT_PRIVATE_KEY: `${KEY}00` } })
-    t.is(broken.code, 78)
-    for (const { stdout, stderr } of [open, closed, broken])
-      t.false((stdout + stderr).includes(KEY.slice(0, 16)))
-  },
-)
+test.serial('key file: one that others can read is refused; a key is never printed', async (t) => {
+  const { url } = await startRegistry(t)
+  const file = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
+  const open = await runCli([
+    'publish',
+    file,
+    '-r',
+    url,
+    '--key-file',
+    temporaryFile(t, 'key', `0x${KEY}\n`, 0o644),
+  ])
+  t.is(open.code, 78)
+  t.regex(open.stderr, /chmod 600/)
+  const closed = await runCli(['publish', file, '-r', url, '--key-file', temporaryFile(t, 'key', KEY)])
+  t.is(closed.code, 0)
+  const broken = await runCli(['publish', file, '-r', url], { env: { ENTREPOT_PRIVATE_KEY: `${KEY}00` } })
+  t.is(broken.code, 78)
+  for (const { stdout, stderr } of [open, closed, broken])
+    t.false((stdout + stderr).includes(KEY.slice(0, 16)))
+})
 
 const withTerminal = hasTerminal ? test.serial : test.skip
 
-withTerminal('a keystore’s passphrase is asked for without echo', async (t) => {
+withTerminal('keystore: the passphrase is read without echo', async (t) => {
   const { url, get } = await startRegistry(t)
   const args = ['publish', temporaryFile(t, 'l.json', '{"listing_id":"x"}'), '-r', url]
   const keystore = temporaryFile(t, 'keystore.json', KEYSTORE)
@@ -203,7 +193,7 @@ withTerminal('a keystore’s passphrase is asked for without echo', async (t) =>
   t.is(wrong.code, 77)
 })
 
-test.serial('a dry run tells every violation of the listing shape', async (t) => {
+test.serial('validate: prints every violation of the listing shape', async (t) => {
   const { url } = await startRegistry(t)
   const bad = await runCli([
     'validate',
@@ -216,7 +206,7 @@ test.serial('a dry run tells every violation of the listing shape', async (t) =>
   t.false(bad.stdout.includes('cpu_type'))
 })
 
-test.serial('validate agrees with a Registry where only the shape is known', async (t) => {
+test.serial('validate: agrees with a Registry whose filter spec alone is known', async (t) => {
   const shape = {
     type: 'object',
     properties: {

@@ -5,7 +5,7 @@ import { renderTable } from '../../src/cli/output/table.ts'
 
 const cell = fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll(/\p{Cc}/gu, ''))
 
-test('no line is wider than the terminal as long as every column has its least width', (t) => {
+test('table: no line exceeds the terminal unless all columns are at minimum width', (t) => {
   const columns = [{ title: 'A' }, { title: 'B', align: 'right' }, { title: 'C', least: 6 }] as const
   fc.assert(
     fc.property(fc.array(fc.tuple(cell, cell, cell)), fc.integer({ min: 18, max: 60 }), (rows, width) => {
@@ -16,7 +16,7 @@ test('no line is wider than the terminal as long as every column has its least w
   )
 })
 
-test('columns stand under their titles, wide characters included', (t) => {
+test('table: columns are aligned with their titles, wide characters included', (t) => {
   t.deepEqual(
     renderTable(
       [{ title: 'NAME' }, { title: 'N', align: 'right' }],

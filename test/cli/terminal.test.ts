@@ -38,20 +38,17 @@ const dangerous = (text: string): string[] =>
     .replaceAll(/\u001b\[(?:2K|1A|1m|22m)/g, '')
     .match(/[\u0000-\u0009\u000b\u000c\u000e-\u001f\u007f-\u009f\u202e]/g) ?? []
 
-withTerminal(
-  'on a terminal listings are a table that fits, and what sellers wrote cannot act on it',
-  async (t) => {
-    const { code, stdout } = await runInTerminal(['listings', '-r', hostile.url], { columns: 80 })
-    t.is(code, 0)
-    t.deepEqual(dangerous(stdout), [])
-    const lines = stripVTControlCharacters(stdout).split(/\r?\n/)
-    const titles = lines.findIndex((line) => /PRICE\/H/.test(line))
-    t.regex(lines[titles + 1] ?? '', /16,800,000 .*2 .*Tokyo/)
-    t.true((lines[titles + 1] ?? '').length <= 80)
-  },
-)
+withTerminal('terminal: listings are a table that fits, with control characters escaped', async (t) => {
+  const { code, stdout } = await runInTerminal(['listings', '-r', hostile.url], { columns: 80 })
+  t.is(code, 0)
+  t.deepEqual(dangerous(stdout), [])
+  const lines = stripVTControlCharacters(stdout).split(/\r?\n/)
+  const titles = lines.findIndex((line) => /PRICE\/H/.test(line))
+  t.regex(lines[titles + 1] ?? '', /16,800,000 .*2 .*Tokyo/)
+  t.true((lines[titles + 1] ?? '').length <= 80)
+})
 
-withTerminal('a spinner shows each Registry while it is asked, but not with CI or NO_COLOR', async (t) => {
+withTerminal('terminal: a spinner shows pending Registries, except with CI or NO_COLOR', async (t) => {
   const SPINNER = /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] http/
   t.regex((await runInTerminal(['listings', '-r', hostile.url])).stdout, SPINNER)
   for (const env of [{ CI: 'true' }, { NO_COLOR: '1' }]) {
@@ -61,14 +58,14 @@ withTerminal('a spinner shows each Registry while it is asked, but not with CI o
   }
 })
 
-withTerminal('JSON on a terminal is the same value, its dangerous characters escaped', async (t) => {
+withTerminal('terminal: JSON keeps its value, with dangerous characters escaped', async (t) => {
   const { stdout } = await runInTerminal(['listings', '-r', hostile.url, '--json'], { env: { CI: '1' } })
   t.deepEqual(dangerous(stdout), [])
   const [listing] = JSON.parse(stdout.slice(stdout.indexOf('[\r\n')))
   t.is(listing.offer_resource.gpu_model, `H100${HOSTILE}`)
 })
 
-withTerminal('JSON of every command on a terminal has dangerous characters escaped', async (t) => {
+withTerminal('terminal: JSON of every command has dangerous characters escaped', async (t) => {
   const text = JSON.stringify(HOSTILE)
   const listing = `{"listing_id":"x","note":${text},"warnings":[{"path":"p","message":${text}}]}`
   const url = await startServer(t, {
@@ -101,7 +98,7 @@ withTerminal('JSON of every command on a terminal has dangerous characters escap
   }
 })
 
-withTerminal('one listing on a terminal is a full sheet', async (t) => {
+withTerminal('terminal: one listing is a full sheet', async (t) => {
   const { url } = await startRegistry(t)
   await publish(url, ALICE, {
     listing_id: 'x',
@@ -119,13 +116,13 @@ withTerminal('one listing on a terminal is a full sheet', async (t) => {
     t.regex(stdout, line)
 })
 
-test.serial('in a pipe there is nothing but data, to the byte, and no progress', async (t) => {
+test.serial('pipe: stdout holds only data, to the byte, and no progress', async (t) => {
   const { stdout, stderr } = await runCli(['listings', '-r', hostile.url, '--ndjson'])
   t.is(JSON.parse(stdout).offer_resource.gpu_model, `H100${HOSTILE}`)
   t.notRegex(stderr, /[⠋⠙]|\u001b/)
 })
 
-withTerminal('a table of sources has what the gateways among them miss', async (t) => {
+withTerminal('sources: the table has the sources that gateways miss', async (t) => {
   const eu = await startGateway(
     t,
     [

@@ -14,7 +14,7 @@ import { type RegistryOptions, selectRegistries } from '../registries/select-reg
 
 type ListingOptions = RegistryOptions & OutputOptions
 
-export const listingCommand: CommandDefinition<ListingOptions> = {
+export const fullListingCommand: CommandDefinition<ListingOptions> = {
   define: (command) =>
     addDiscovery(addRegistries(command))
       .argument('<id>', 'listing_id')

@@ -37,7 +37,7 @@ const MAX_LISTINGS = 2000
 const OVERALL_SECONDS = 10
 const OVERALL_SECONDS_FOR_ALL = 120
 
-export const listingsCommand: CommandDefinition<ListingsOptions> = {
+export const mergedListingsCommand: CommandDefinition<ListingsOptions> = {
   define: (command) =>
     addDiscovery(addRegistries(command))
       .option('-f, --filter <name=value>', 'only listings that pass this filter (repeatable)', collect)

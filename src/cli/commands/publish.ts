@@ -10,9 +10,14 @@ import {
 import type { ExitCode } from '../exit-codes.ts'
 import { type DraftListing, readListingFile } from '../listing-file.ts'
 import { printStatus } from '../output/terminal.ts'
-import { printWriteResults, type WriteResult } from '../output/write-results.ts'
+import { printWriteResults } from '../output/write-results.ts'
 import { endpointUrl } from '../registries/registry-client.ts'
-import { RegistryWriter, type Signed, type WriteOptions } from '../registries/registry-writer.ts'
+import {
+  RegistryWriter,
+  type Signed,
+  type WriteOptions,
+  type WriteResult,
+} from '../registries/registry-writer.ts'
 import { type Registry, selectRegistries } from '../registries/select-registries.ts'
 import { nowSeconds, openWallet, type Wallet } from '../signing/wallet.ts'
 
@@ -67,7 +72,7 @@ async function publishTo(
   const groups = Map.groupBy(drafts.toReversed(), ({ storefrontUrl }) => storefrontUrl)
   for (const group of [...groups.values()].reverse()) {
     signer.beginStorefront()
-    while (signer.isAhead && !writer.isOver) await sleep(1000)
+    while (signer.isTooFarAhead && !writer.isOver) await sleep(1000)
     await Promise.all(group.reverse().map((draft) => inTurn(publishOne, draft)))
   }
   return drafts.map((draft) => results.get(draft)!)
@@ -93,7 +98,7 @@ class PublishSigner {
     this.#use(Math.max(nowSeconds(), this.#second + 1))
   }
 
-  get isAhead(): boolean {
+  get isTooFarAhead(): boolean {
     return this.#second > nowSeconds() + MAX_SECONDS_AHEAD
   }
 

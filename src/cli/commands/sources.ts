@@ -55,7 +55,7 @@ const sourceTable = (reports: readonly Exclude<Inspection, InspectionFailure>[],
     COLUMNS,
     reports.flatMap(({ registry, sources }) =>
       objectsOf(sources)
-        .flatMap(withGaps)
+        .flatMap(withMissingSources)
         .map((source) =>
           [
             registry,
@@ -72,6 +72,6 @@ const sourceTable = (reports: readonly Exclude<Inspection, InspectionFailure>[],
     width || 80,
   )
 
-const withGaps = (source: JsonObject): JsonObject[] => [source, ...objectsOf(source.gaps ?? null)]
+const withMissingSources = (source: JsonObject): JsonObject[] => [source, ...objectsOf(source.gaps ?? null)]
 
 const objectsOf = (value: JsonValue): JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : [])

@@ -98,11 +98,11 @@ export function listingSheet(row: ListingJson): string[] {
 function headline(listing: JsonObject): string[] {
   const price = priceOf(listing)
   const age = formatAgeSince(textAt(listing, 'created_at'))
-  const asked =
+  const offered =
     price === null
       ? 'no price advertised'
       : `${groupDigits(price.value)} base units of ${price.token ?? 'an unnamed token'} per ${price.per}`
-  return [safeText(`${textAt(listing, 'listing_id') ?? ''}  ${asked}  published ${age} ago`), '']
+  return [safeText(`${textAt(listing, 'listing_id') ?? ''}  ${offered}  published ${age} ago`), '']
 }
 
 function section(members: JsonObject, indent: string): string[] {

@@ -1,38 +1,9 @@
 import { safeText } from '../../domain/safe-text.ts'
-import { SourceError } from '../../domain/source-error.ts'
 import { isJsonObject, type JsonObject } from '../../json/value.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfStatus } from '../exit-codes.ts'
-import {
-  type ApiResponse,
-  describeErrorResponse,
-  describeViolation,
-  readJsonObject,
-} from '../registries/registry-client.ts'
+import { describeViolation } from '../registries/registry-client.ts'
+import type { WriteResult } from '../registries/registry-writer.ts'
 import { printData, printStatus, type Terminal } from './terminal.ts'
-
-export type WriteResult = {
-  registry: string
-  listing_id: string
-  outcome: 'accepted' | 'refused' | 'no_answer'
-  /** `null` without an answer. */
-  status: number | null
-  error?: string
-  answer?: JsonObject
-}
-
-type Subject = Pick<WriteResult, 'registry' | 'listing_id'>
-
-export const toWriteResult = (subject: Subject, response: ApiResponse): WriteResult =>
-  response.status < 300
-    ? { ...subject, outcome: 'accepted', status: response.status, answer: readJsonObject(response) }
-    : { ...subject, outcome: 'refused', status: response.status, error: describeErrorResponse(response) }
-
-/** @throws `cause` unless it is a SourceError: an error of this program is not a result */
-export function toFailedWrite(subject: Subject, cause: unknown): WriteResult {
-  if (!(cause instanceof SourceError)) throw cause
-  const error = `${cause.reason}: ${cause.message}`
-  return { ...subject, outcome: 'no_answer', status: null, error }
-}
 
 export async function printWriteResults(
   terminal: Terminal,

@@ -32,12 +32,8 @@ export async function applyPolicy(
   const run = async (runner: RunPolicy, name: string): Promise<ListingJson[]> =>
     restore(await runner(`[${rows.join()}]`, limits, terminal), rows, name)
   if (policy !== undefined && isBuiltIn(policy)) rows = BUILT_IN_POLICIES[policy](rows)
-  else if (policy !== undefined) {
-    rows = await run(runPolicyModule(resolvePolicy(policy)), policy)
-  }
-  if (policyCmd !== undefined) {
-    rows = await run(runPolicyCommand(policyCmd), policyCmd)
-  }
+  else if (policy !== undefined) rows = await run(runPolicyModule(resolvePolicy(policy)), policy)
+  if (policyCmd !== undefined) rows = await run(runPolicyCommand(policyCmd), policyCmd)
   return rows
 }
 

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SourceError } from '../../domain/source-error.ts'
 import type { SourceReason } from '../../domain/source-reason.ts'
+import type { JsonObject } from '../../json/value.ts'
 import { printStatus, type Terminal } from '../output/terminal.ts'
-import { toFailedWrite, toWriteResult, type WriteResult } from '../output/write-results.ts'
 import {
   type ApiRequest,
   type ApiResponse,
   describeErrorResponse,
   type RegistryClient,
+  readJsonObject,
 } from './registry-client.ts'
 import type { Registry, RegistryOptions } from './select-registries.ts'
 
@@ -15,6 +16,16 @@ export type WriteOptions = RegistryOptions & {
   keyFile?: string
   json?: boolean
   deadline?: number
+}
+
+export type WriteResult = {
+  registry: string
+  listing_id: string
+  outcome: 'accepted' | 'refused' | 'no_answer'
+  /** `null` without an answer. */
+  status: number | null
+  error?: string
+  answer?: JsonObject
 }
 
 type WriterOptions = { terminal: Terminal; client: RegistryClient; deadline?: number | undefined }
@@ -96,7 +107,7 @@ export class RegistryWriter {
       if (signed === null || Date.now() - signed.timestamp * 1000 > MAX_SIGNATURE_AGE_MS)
         signed = await sign()
       outcome = await this.#attempt(signed.request)
-      const isLimited = statusOf(outcome) === 429
+      const isLimited = statusIn(outcome) === 429
       if (!isLimited && (!isTransient(outcome) || failures === MAX_REPETITIONS))
         return sent(outcome, failures)
       const requestedMs = retryAfterMs(outcome)
@@ -150,7 +161,7 @@ function sent(outcome: ApiResponse | SourceError, failures: number, note?: strin
   return { response: outcome, isRepetition: failures > 0, note }
 }
 
-function statusOf(outcome: ApiResponse | SourceError): number | null {
+function statusIn(outcome: ApiResponse | SourceError): number | null {
   return outcome instanceof SourceError ? null : outcome.status
 }
 
@@ -170,4 +181,18 @@ function retryAfterMs(outcome: ApiResponse | SourceError): number | null {
   const value = outcome.headers['retry-after']?.trim() ?? ''
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
   return Number.isNaN(ms) ? null : Math.max(ms, FIRST_WAIT_MS)
+}
+
+type Subject = Pick<WriteResult, 'registry' | 'listing_id'>
+
+const toWriteResult = (subject: Subject, response: ApiResponse): WriteResult =>
+  response.status < 300
+    ? { ...subject, outcome: 'accepted', status: response.status, answer: readJsonObject(response) }
+    : { ...subject, outcome: 'refused', status: response.status, error: describeErrorResponse(response) }
+
+/** @throws `cause` unless it is a SourceError: an error of this program is not a result */
+function toFailedWrite(subject: Subject, cause: unknown): WriteResult {
+  if (!(cause instanceof SourceError)) throw cause
+  const error = `${cause.reason}: ${cause.message}`
+  return { ...subject, outcome: 'no_answer', status: null, error }
 }

@@ -38,7 +38,7 @@ async function readPrivateKey(terminal: Terminal, keyFile: string | undefined): 
   if (keyFile !== undefined) return readKeyFile(terminal, keyFile)
   const value = terminal.env.ENTREPOT_PRIVATE_KEY?.trim()
   if (value) return checkKey(value, 'ENTREPOT_PRIVATE_KEY')
-  throw usageError('no key to sign with: set ENTREPOT_PRIVATE_KEY, or name a file with --key-file')
+  throw usageError('no signing key: set ENTREPOT_PRIVATE_KEY, or name a file with --key-file')
 }
 
 async function readKeyFile(terminal: Terminal, file: string): Promise<`0x${string}`> {
@@ -64,7 +64,7 @@ function readSmallFile(file: string): { text: string; mode: number } {
 function checkKey(text: string, source: string): `0x${string}` {
   const digits = text.replace(/^0x/, '')
   const isKey = /^[0-9a-f]{64}$/i.test(digits) && isInRange(BigInt(`0x${digits}`))
-  if (!isKey) throw new CliError(EXIT.badConfig, `${source} holds no private key: expected 32 bytes in hex`)
+  if (!isKey) throw new CliError(EXIT.badConfig, `${source} is not a private key: expected 32 bytes in hex`)
   return `0x${digits.toLowerCase()}`
 }
 
