@@ -2,7 +2,7 @@ import { ConfigError } from '../src/errors.ts'
 import { openMarket } from './market.ts'
 import { tour } from './tour.ts'
 
-/** `npm run demo`: a market on loopback. With `--once` it prints the gateway's merged answer and ends. */
+/** `npm run demo`: a market on loopback. With `--once` it prints the gateway's merged answer and exits. */
 async function main(): Promise<number> {
   try {
     const market = await openMarket(Number(process.env.PORT || 8080))
@@ -24,7 +24,7 @@ async function main(): Promise<number> {
     if (!(cause instanceof ConfigError)) throw cause
     const lines = cause.problems.map(({ message }) => message)
     process.stderr.write(
-      `demo: ${lines.join('\n')} (the demo takes PORT and the three ports above it; 8080 to 8083 unless you say PORT=9090 npm run demo)\n`,
+      `demo: ${lines.join('\n')} (the demo uses PORT and the next three ports, 8080 to 8083 by default: try PORT=9090 npm run demo)\n`,
     )
     return 78
   }

@@ -6,8 +6,8 @@ export const REGISTRY_NAMES = ['open-market', 'curated', 'co-located'] as const
 export type RegistryName = (typeof REGISTRY_NAMES)[number]
 
 /**
- * Publishes the demo's listings, signed by sellers who are forgotten behind it; resolves with how many. Each example has
- * a seller of its own, since a storefront URL is its publisher's; the generated ones share three.
+ * Publishes the demo's listings and resolves with their number. Their wallets are generated and not kept. Each example has
+ * its own seller, since a storefront URL belongs to one publisher; the generated listings share three.
  * @param registries their URLs
  * @param key opens the curated one
  */
@@ -15,31 +15,31 @@ export async function fillMarket(
   registries: Readonly<Record<RegistryName, string>>,
   key: string,
 ): Promise<number> {
-  const throwaway = (): Seller => new Seller(privateKeyToAccount(generatePrivateKey()))
+  const newSeller = (): Seller => new Seller(privateKeyToAccount(generatePrivateKey()))
   const { 'open-market': open, curated, 'co-located': colocated } = registries
   const [bob, alice, tokyo] = VM_EXAMPLES as [Offer, Offer, Offer]
   const [weather, ocr, llm] = API_CREDIT_EXAMPLES as [Offer, Offer, Offer]
-  const bobsWallet = throwaway()
+  const bobsWallet = newSeller()
   const publishAll = async ([seller, registry, offers]: Stall): Promise<void> => {
     for (const offer of offers) await seller.publish(registry, offer, registry === curated ? key : null)
   }
-  const crowd: Stall[] = [
-    [throwaway(), open, generateOffers('spot', 170)],
-    [throwaway(), curated, generateOffers('vetted', 100)],
-    [throwaway(), colocated, generateOffers('house', 40)],
+  const generated: Stall[] = [
+    [newSeller(), open, generateOffers('spot', 170)],
+    [newSeller(), curated, generateOffers('vetted', 100)],
+    [newSeller(), colocated, generateOffers('house', 40)],
   ]
-  await Promise.all(crowd.map(publishAll))
+  await Promise.all(generated.map(publishAll))
   const examples: Stall[] = [
     [bobsWallet, open, [bob]],
     [bobsWallet, curated, [bob]],
-    [throwaway(), open, [alice]],
-    [throwaway(), curated, [tokyo]],
-    [throwaway(), open, [weather]],
-    [throwaway(), curated, [ocr]],
-    [throwaway(), colocated, [llm]],
+    [newSeller(), open, [alice]],
+    [newSeller(), curated, [tokyo]],
+    [newSeller(), open, [weather]],
+    [newSeller(), curated, [ocr]],
+    [newSeller(), colocated, [llm]],
   ]
   for (const stall of examples) await publishAll(stall)
-  return [...crowd, ...examples].reduce((sum, [, , offers]) => sum + offers.length, 0)
+  return [...generated, ...examples].reduce((sum, [, , offers]) => sum + offers.length, 0)
 }
 
 type Stall = [seller: Seller, registry: string, offers: readonly Offer[]]

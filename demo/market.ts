@@ -19,13 +19,13 @@ export type Market = {
 }
 
 /**
- * Starts three Registries and a gateway over them in this process, each a service of its own on its own port, and
- * publishes signed listings. `port` is the gateway's; the Registries take the three above it (any, for 0).
+ * Starts three Registries and a gateway over them in this process, each on its own port, and publishes signed listings.
+ * `port` is the gateway's, and the Registries use the next three; 0 takes free ports.
  * @throws ConfigError when a port is taken
  */
 export async function openMarket(port: number): Promise<Market> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-demo-'))
-  const pool = createRecoverPool() // one for all four, so that the threads start once
+  const pool = createRecoverPool() // one for all four: the threads start once
   const running: Service[] = []
   const close = async (): Promise<void> => {
     for (const service of running.reverse()) await service.close()

@@ -1,4 +1,4 @@
-/** A listing as its seller publishes it, less the signature. */
+/** A listing as its seller publishes it, without the signature. */
 export type Offer = {
   listing_id: string
   storefront_url: string
@@ -288,7 +288,7 @@ const REGIONS = [
 const COUNTS = [1, 2, 4, 8]
 const KINDS = ['vm', 'container', 'bare_metal']
 
-/** `count` different machines, the same every time. */
+/** `count` different machines, always the same. */
 export const generateOffers = (prefix: string, count: number): Offer[] =>
   Array.from({ length: count }, (_, n) => {
     const gpus = COUNTS[n % COUNTS.length]!

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { fillMarket, REGISTRY_NAMES, type RegistryName } from './fill-market.ts'
 
 /**
- * Fills the demo's three Registries where they run by themselves (`docker-compose.yml`, profile demo).
- * `OPEN_MARKET_URL`, `CURATED_URL` and `CO_LOCATED_URL` say where; `CURATED_KEY_FILE` holds the key of the curated one.
+ * Fills the demo's three Registries when they run as containers (`docker-compose.yml`, profile demo), at `OPEN_MARKET_URL`,
+ * `CURATED_URL` and `CO_LOCATED_URL`. `CURATED_KEY_FILE` holds the key of the curated one.
  */
 async function main(): Promise<void> {
   const key = readFileSync(setting('CURATED_KEY_FILE'), 'utf8').trim()
@@ -11,8 +11,9 @@ async function main(): Promise<void> {
   const counts = await Promise.all(
     REGISTRY_NAMES.map((name) => countListings(registries[name]!, name === 'curated' ? key : null)),
   )
-  if (counts.some((count) => count > 0)) return say(`there are listings already: ${counts.join(', ')}`)
-  say(`published ${await fillMarket(registries as Record<RegistryName, string>, key)} listings`)
+  if (counts.some((count) => count > 0))
+    return print(`the Registries have listings already: ${counts.join(', ')}`)
+  print(`published ${await fillMarket(registries as Record<RegistryName, string>, key)} listings`)
 }
 
 const variable = (name: RegistryName): string => `${name.replaceAll('-', '_').toUpperCase()}_URL`
@@ -30,6 +31,6 @@ async function countListings(url: string, key: string | null): Promise<number> {
   return ((await answer.json()) as { total_after_filter: number }).total_after_filter
 }
 
-const say = (text: string): void => void process.stderr.write(`seed: ${text}\n`)
+const print = (text: string): void => void process.stderr.write(`seed: ${text}\n`)
 
 await main()

@@ -2,7 +2,7 @@ import type { PrivateKeyAccount } from 'viem/accounts'
 import { signedMessage } from '../src/registry/signature/signature.ts'
 import type { Offer } from './offers.ts'
 
-/** A wallet that publishes as a storefront of the deployed protocol does. */
+/** A wallet that publishes like a storefront of the deployed protocol. */
 export class Seller {
   readonly #wallet: PrivateKeyAccount
   #signed: { timestamp: number; signature: Promise<string> } | null = null
@@ -11,7 +11,7 @@ export class Seller {
     this.#wallet = wallet
   }
 
-  /** @throws Error when the Registry does not accept */
+  /** @throws Error if the Registry refuses */
   async publish(registry: string, offer: Offer, key: string | null): Promise<void> {
     const identifier = this.#wallet.address.toLowerCase()
     const { timestamp, signature } = this.#sign(identifier)

@@ -1,6 +1,6 @@
 import type { Market } from './market.ts'
 
-/** What to try, ready to be pasted. */
+/** Commands to try, ready to paste. */
 export function tour({ gateway, registries, readerKey, published }: Market): string {
   const names = Object.keys(registries)
   return `A market on loopback, ${published} signed listings in three Registries:
@@ -25,6 +25,6 @@ Try:
 
 For agents (MCP): ${gateway}/mcp, or on stdin and stdout: npm run -s entrepot -- mcp -r ${gateway}
 
-Ctrl-C ends all.
+Ctrl-C stops all.
 `
 }

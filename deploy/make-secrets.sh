@@ -1,11 +1,10 @@
 #!/bin/sh
-# Makes the secrets that docker-compose.yml hands to its containers, each where there is none yet: it never writes over
-# one, and running it again changes nothing.
+# Creates the secrets of docker-compose.yml that do not exist yet. It never overwrites one, so it can run again.
 #
 #   deploy/make-secrets.sh [FOLDER]     FOLDER: default deploy/secrets, which git and the image's builder ignore
 #
-# The folder is 0700, and that is what keeps other users of this machine out. The files are 0444, because Compose mounts
-# them as they are, owner and all, into containers whose users are neither you nor root.
+# The folder is 0700, which keeps out other users of this machine. The files are 0444, because Compose mounts them with
+# their owner and mode into containers with other users.
 set -eu
 
 folder=${1:-$(dirname "$0")/secrets}
@@ -18,7 +17,7 @@ random() {
   od -An -N32 -tx1 /dev/urandom | tr -d ' \n'
 }
 
-# write NAME TEXT: whole or not at all, even if we are stopped on the way.
+# write NAME TEXT: completely or not at all, also when interrupted.
 write() {
   file="$folder/$1"
   if [ -e "$file" ]; then
@@ -27,7 +26,7 @@ write() {
   fi
   printf '%s\n' "$2" >"$file.new"
   chmod 444 "$file.new"
-  # A link never replaces what another run has just made.
+  # A link never replaces a file that another run has just created.
   ln "$file.new" "$file" && echo "made $file"
   rm -f "$file.new"
 }
@@ -37,7 +36,7 @@ write bootstrap_key "$(random)"
 write curated_key "$(random)"
 write grafana_password "$(random)"
 write redis_password "$(random)"
-# What Redis and the gateways read is made of the password, so that the two never differ.
+# Redis and the gateways read files made of one password, so the two never differ.
 password=$(cat "$folder/redis_password")
 write redis.conf "requirepass $password"
 write store_url "redis://:$password@redis:6379"

@@ -1,11 +1,11 @@
 /**
- * An agent looks for the cheapest machine, and acts only on an answer that is complete: the cheapest of some Registries
- * may not be the cheapest of the market.
+ * An agent looks for the cheapest machine and acts only on a complete answer: the cheapest machine of some Registries may
+ * not be the cheapest of the market.
  *
  *     node examples/careful-agent.mjs http://127.0.0.1:8080 gpu_model=H200
  *
- * READ_KEY in the environment is the reader's key. Asks up to five times, ten seconds apart; ends with 1 if no answer was
- * complete, and with 2 if nothing is for sale in TOKEN.
+ * READ_KEY in the environment is the reader's key. Makes up to five requests, ten seconds apart. Exits with 1 if no answer
+ * was complete, and with 2 if no listing has a price in TOKEN.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -17,22 +17,22 @@ const WAIT_MS = 10_000
 const [gateway = 'http://127.0.0.1:8080', filters = ''] = process.argv.slice(2)
 const authorization = process.env.READ_KEY ? { Authorization: `Bearer ${process.env.READ_KEY}` } : {}
 
-const listings = await askUntilComplete()
+const listings = await readUntilComplete()
 if (listings === null) process.exitCode = 1
 else if (!act(listings)) process.exitCode = 2
 
-async function askUntilComplete() {
+async function readUntilComplete() {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     if (attempt > 1) await sleep(WAIT_MS)
-    const { complete, listings, missing } = await ask()
+    const { complete, listings, missing } = await readListings()
     if (complete) return listings
-    console.error(`attempt ${attempt}: not acting, since these did not answer: ${missing.join(', ')}`)
+    console.error(`attempt ${attempt}: no action, since these sources are missing: ${missing.join(', ')}`)
   }
   return null
 }
 
-/** All matches as a stream. Its last line says whether it is complete; a stream that breaks off has none. */
-async function ask() {
+/** All matches as a stream. The last line says whether it is complete; an interrupted stream has no such line. */
+async function readListings() {
   const response = await fetch(`${gateway}/listings?${filters}`, {
     headers: { ...authorization, Accept: 'application/x-ndjson' },
   })
@@ -46,7 +46,7 @@ async function ask() {
   return { complete: last.complete === true, listings: lines.map((line) => JSON.parse(line)), missing }
 }
 
-/** Where a real agent would open a negotiation with the storefront. Amounts are integers of any size: BigInt. */
+/** A real agent would negotiate with the storefront here. Amounts are integers of any size: BigInt. */
 function act(listings) {
   const [best] = listings
     .map((listing) => ({ listing, price: pricePerHour(listing) }))

@@ -3,7 +3,7 @@
  *
  *     SELLER_PRIVATE_KEY=0x… node examples/publish.mjs http://127.0.0.1:8080
  *
- * WRITE_KEY in the environment is the Registry's key, where it asks for one. Run again, it updates the listing.
+ * WRITE_KEY in the environment is the Registry's key, if it requires one. A second run updates the listing.
  */
 import { privateKeyToAccount } from 'viem/accounts'
 
@@ -26,7 +26,7 @@ const listing = {
   max_duration_seconds: 604_800,
 }
 
-// The signature (EIP-191) names the operation, the wallet and the time; a Registry takes it for five minutes, once.
+// The signature (EIP-191) covers the operation, the wallet and the time; a Registry accepts it once, within five minutes.
 const identifier = seller.address.toLowerCase()
 const timestamp = Math.floor(Date.now() / 1000)
 const signature = await seller.signMessage({ message: `create_listing:${identifier}:${timestamp}` })

@@ -1,7 +1,7 @@
 import { openMarket } from '../demo/market.ts'
 import { startChromium } from '../test/helpers/chromium.ts'
 
-/** Run by `npm run screenshots`: the README's pictures of the board, over the demo's market. */
+/** `npm run screenshots` runs this: the README's pictures of the board, over the demo's market. */
 
 const FOLDER = 'docs/images'
 const SIZE = { width: 1280, height: 760 }
@@ -16,7 +16,7 @@ try {
     await page.keyboard.press('Enter')
     await page.locator('.source', { hasText: 'curated' }).waitFor()
     await page.getByRole('button', { name: 'Load all' }).click()
-    await page.getByText(/^Of all/).waitFor()
+    await page.getByText(/^All [\d,]+ matches/).waitFor()
     await page.locator('.canvas canvas').nth(1).waitFor()
     if (colorScheme === 'dark') await page.getByRole('button', { name: '8 × H200' }).first().click()
     else await page.evaluate('scrollTo(0, 0)')

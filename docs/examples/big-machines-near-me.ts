@@ -1,10 +1,10 @@
 /**
- * An example policy: machines with at least 4 GPUs, those in the regions that we like first.
+ * An example policy: machines with at least 4 GPUs, those in preferred regions first.
  *
  *     entrepot listings --policy docs/examples/big-machines-near-me.ts
  *
  * A policy's default export takes the merged array (each listing as its Registry served it, plus `_meta`) and returns
- * an array, at once or later. What it returns is what is printed, in that order.
+ * an array or a promise of one. The command prints that array in its order.
  */
 type Listing = {
   listing_id: string
@@ -20,6 +20,6 @@ export default (listings: Listing[]): Listing[] =>
     .sort((a, b) => rank(a) - rank(b))
 
 const rank = ({ offer_resource }: Listing): number => {
-  const place = REGIONS.indexOf(offer_resource.region ?? '')
-  return place < 0 ? REGIONS.length : place
+  const index = REGIONS.indexOf(offer_resource.region ?? '')
+  return index < 0 ? REGIONS.length : index
 }

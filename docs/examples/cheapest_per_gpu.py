@@ -13,7 +13,7 @@ TOKEN = "0x036cbd53842c5426634e7929541ec2318f3dcf7e"
 
 
 def price_per_gpu(listing):
-    """Base units of TOKEN per GPU and hour, or None where the listing names no such price."""
+    """Base units of TOKEN per GPU and hour, or None for a listing without such a price."""
     gpus = listing["offer_resource"].get("gpu_count") or 1
     for escrow in listing["accepted_escrows"]:
         if escrow.get("literal_fields", {}).get("token") != TOKEN:

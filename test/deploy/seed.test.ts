@@ -31,5 +31,5 @@ test('what Compose starts fills the three Registries once, and then leaves them 
   )
   const seed = async (): Promise<string> => (await run(process.execPath, words, { env })).stderr
   t.is(await seed(), 'seed: published 317 listings\n')
-  t.is(await seed(), 'seed: there are listings already: 173, 103, 41\n')
+  t.is(await seed(), 'seed: the Registries have listings already: 173, 103, 41\n')
 })

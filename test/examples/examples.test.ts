@@ -76,7 +76,7 @@ test('careful-agent acts on a complete answer only', async (t) => {
   ])
   const run = await runExample('careful-agent.mjs', [url], TIME_LAPSE)
   t.is(run.code, 0, run.stderr)
-  t.regex(run.stderr, /attempt 1: not acting, since these did not answer: cheap \(http_503\)/)
+  t.regex(run.stderr, /attempt 1: no action, since these sources are missing: cheap \(http_503\)/)
   t.regex(run.stdout, /^cheapest of 2: cheap at .+ for 9007199254740993 per hour\n$/)
 })
 
@@ -89,7 +89,7 @@ test('careful-agent gives up where no answer is complete', async (t) => {
   const run = await runExample('careful-agent.mjs', [url], TIME_LAPSE)
   t.is(run.code, 1)
   t.is(run.stdout, '')
-  t.is(run.stderr.match(/not acting/g)?.length, 5)
+  t.is(run.stderr.match(/no action/g)?.length, 5)
 })
 
 test('publish is accepted under an enforced shape, and again when it is run again', async (t) => {
