@@ -3,7 +3,7 @@ import type { JsonObject } from '../json/value.ts'
 import { advertisedRate, apiCreditsDetails, notStarted, virtualMachineDetails } from './details.ts'
 import {
   firstObject,
-  nonBlankText,
+  nonBlank,
   type ObservedListing,
   objectOrEmpty,
   type StorefrontView,
@@ -25,15 +25,15 @@ export function buildRecord(found: ObservedListing, storefront: StorefrontView):
   const { schema, location, quantity, delivery, resource } = details(listing, offer, storefront)
   const pricing = pricingOf(listing, storefront, quantity)
   const publishedAt = publicationTime(found)
-  const listingId = nonBlankText(listing.listing_id)
+  const listingId = nonBlank(listing.listing_id)
   if (listingId === null) throw new UnpresentableError('it has no listing_id')
   const record = {
     // A real listing of the market, not an example.
     market_data: true,
     listing_id: listingId,
-    seller: nonBlankText(storefront.status?.agent_id) ?? publisher,
+    seller: nonBlank(storefront.status?.agent_id) ?? publisher,
     publisher: publisher ?? wholeNumber(listing.publisher_id) ?? 'unknown',
-    storefront: nonBlankText(listing.storefront_url),
+    storefront: nonBlank(listing.storefront_url),
     registry,
     kind,
     published_at: publishedAt,
@@ -57,17 +57,63 @@ export function buildRecord(found: ObservedListing, storefront: StorefrontView):
 
 function kindOf({ listing }: ObservedListing): ListingKind {
   const offer = objectOrEmpty(listing.offer_resource)
-  if (nonBlankText(offer.kind)?.startsWith('api_credits.') || nonBlankText(offer.service_name) !== null)
+  if (nonBlank(offer.kind)?.startsWith('api_credits.') || nonBlank(offer.service_name) !== null)
     return 'api-credits'
-  if (nonBlankText(offer.gpu_model) !== null || wholeNumber(offer.vcpu_count) !== null)
-    return 'virtual-machine'
+  if (nonBlank(offer.gpu_model) !== null || wholeNumber(offer.vcpu_count) !== null) return 'virtual-machine'
   throw new UnpresentableError('its offer is neither a virtual machine nor API credits')
 }
 
+function pricingOf(
+  listing: JsonObject,
+  storefront: StorefrontView,
+  quantity: Quantity | null,
+): PresentationRecord['pricing'] {
+  const advertised = advertisedRate(listing)
+  return {
+    mode: negotiates(storefront) || advertised === null ? 'configured-negotiation' : 'listed',
+    advertised_rate: advertised?.rate ?? null,
+    advertised_unit: advertised?.unit ?? null,
+    quantity,
+    duration: longestDuration(listing),
+    constraints: constraintsOf(listing),
+  }
+}
+
+/** Storefronts publish their strategy; without one, the listed price is fixed. */
+function negotiates({ status }: StorefrontView): boolean {
+  const strategy = nonBlank(objectOrEmpty(status?.checks).negotiation_strategy)
+  return strategy !== null && strategy !== 'unconfigured'
+}
+
+function longestDuration({ max_duration_seconds: seconds }: JsonObject): Quantity | null {
+  const decimal = wholeNumber(seconds)
+  return decimal === null ? null : { decimal, unit: 'second', display: `at most ${decimal} seconds` }
+}
+
+function constraintsOf(listing: JsonObject): string[] {
+  const seconds = wholeNumber(listing.max_duration_seconds)
+  const oracle = nonBlank(listing.oracle_address)
+  return [
+    ...(seconds === null ? [] : [`duration at most ${seconds} seconds`]),
+    ...objects(listing.accepted_escrows).map(
+      (escrow) => `escrow ${nonBlank(escrow.escrow_address) ?? 'without address'} on ${chainOf(escrow)}`,
+    ),
+    ...objects(listing.demands).map(
+      (demand) => `demand by arbiter ${nonBlank(demand.arbiter) ?? 'without address'} on ${chainOf(demand)}`,
+    ),
+    ...(oracle === null ? [] : [`oracle ${oracle}`]),
+  ]
+}
+
+const objects = (value: JsonObject[string] | undefined): JsonObject[] =>
+  Array.isArray(value) ? value.map(objectOrEmpty) : []
+
+const chainOf = ({ chain_name: chain }: JsonObject): string => nonBlank(chain) ?? 'any chain'
+
 /** Registries mean UTC without stating it. */
 function publicationTime({ listing }: ObservedListing): string {
-  const at = parseTimestamp(nonBlankText(listing.created_at) ?? '')
-  if (at === null) throw new UnpresentableError('its created_at is no time')
+  const at = parseTimestamp(nonBlank(listing.created_at) ?? '')
+  if (at === null) throw new UnpresentableError('its created_at is not a timestamp')
   return `${formatTimestamp(at)}Z`
 }
 
@@ -78,39 +124,7 @@ const isAvailable = (
   listing.status === 'open' &&
   status?.paused !== true &&
   atStorefront?.paused !== true &&
-  (atStorefront === null || (nonBlankText(atStorefront.status) ?? 'open') === 'open')
-
-function settlementOf({ listing }: ObservedListing): PresentationRecord['settlement'] {
-  const escrow = firstObject(listing.accepted_escrows)
-  const address = nonBlankText(escrow.escrow_address)
-  return {
-    asset_class: nonBlankText(objectOrEmpty(escrow.literal_fields).token) === null ? null : 'ERC-20 token',
-    network: nonBlankText(escrow.chain_name),
-    mechanism: address === null ? null : `on-chain escrow ${address}`,
-  }
-}
-
-const lifecycleOf = (
-  listing: JsonObject,
-  { mode }: PresentationRecord['pricing'],
-): PresentationRecord['lifecycle'] => ({
-  advertised: advertised(listing),
-  proposed: notStarted('no proposal by a buyer'),
-  // A listed price cannot be negotiated, so it is never countered.
-  countered:
-    mode === 'listed'
-      ? { status: 'not-applicable', label: 'the listed price is taken or left' }
-      : notStarted('no counter-offer by the seller'),
-  agreed: notStarted('no agreement'),
-  settled: notStarted('no escrow'),
-  fulfilled: notStarted('nothing delivered'),
-  resolved: notStarted('nothing to resolve'),
-})
-
-const advertised = ({ status }: JsonObject): LifecycleStep =>
-  status === 'open'
-    ? { status: 'current', label: 'advertised and open' }
-    : { status: 'complete', label: `advertised, now ${nonBlankText(status) ?? 'of unknown status'}` }
+  (atStorefront === null || (nonBlank(atStorefront.status) ?? 'open') === 'open')
 
 /** Only the seller's advertisement is public. Listings do not hold the signature of their publish. */
 const negotiationOf = (
@@ -139,50 +153,34 @@ const negotiationOf = (
 
 const PRIVATE_STAGES = ['buyer-proposed', 'seller-countered', 'agreed'] as const
 
-function pricingOf(
-  listing: JsonObject,
-  storefront: StorefrontView,
-  quantity: Quantity | null,
-): PresentationRecord['pricing'] {
-  const advertised = advertisedRate(listing)
+function settlementOf({ listing }: ObservedListing): PresentationRecord['settlement'] {
+  const escrow = firstObject(listing.accepted_escrows)
+  const address = nonBlank(escrow.escrow_address)
   return {
-    mode: negotiates(storefront) || advertised === null ? 'configured-negotiation' : 'listed',
-    advertised_rate: advertised?.rate ?? null,
-    advertised_unit: advertised?.unit ?? null,
-    quantity,
-    duration: longestDuration(listing),
-    constraints: constraintsOf(listing),
+    asset_class: nonBlank(objectOrEmpty(escrow.literal_fields).token) === null ? null : 'ERC-20 token',
+    network: nonBlank(escrow.chain_name),
+    mechanism: address === null ? null : `on-chain escrow ${address}`,
   }
 }
 
-/** Storefronts publish their strategy; without one, the listed price is fixed. */
-function negotiates({ status }: StorefrontView): boolean {
-  const strategy = nonBlankText(objectOrEmpty(status?.checks).negotiation_strategy)
-  return strategy !== null && strategy !== 'unconfigured'
-}
+const lifecycleOf = (
+  listing: JsonObject,
+  { mode }: PresentationRecord['pricing'],
+): PresentationRecord['lifecycle'] => ({
+  advertised: advertised(listing),
+  proposed: notStarted('no proposal by a buyer'),
+  // A listed price cannot be negotiated, so it is never countered.
+  countered:
+    mode === 'listed'
+      ? { status: 'not-applicable', label: 'the listed price is taken or left' }
+      : notStarted('no counter-offer by the seller'),
+  agreed: notStarted('no agreement'),
+  settled: notStarted('no escrow'),
+  fulfilled: notStarted('nothing delivered'),
+  resolved: notStarted('nothing to resolve'),
+})
 
-function longestDuration({ max_duration_seconds: seconds }: JsonObject): Quantity | null {
-  const decimal = wholeNumber(seconds)
-  return decimal === null ? null : { decimal, unit: 'second', display: `at most ${decimal} seconds` }
-}
-
-function constraintsOf(listing: JsonObject): string[] {
-  const seconds = wholeNumber(listing.max_duration_seconds)
-  const oracle = nonBlankText(listing.oracle_address)
-  return [
-    ...(seconds === null ? [] : [`duration at most ${seconds} seconds`]),
-    ...objects(listing.accepted_escrows).map(
-      (escrow) => `escrow ${nonBlankText(escrow.escrow_address) ?? 'without address'} on ${chainOf(escrow)}`,
-    ),
-    ...objects(listing.demands).map(
-      (demand) =>
-        `demand by arbiter ${nonBlankText(demand.arbiter) ?? 'without address'} on ${chainOf(demand)}`,
-    ),
-    ...(oracle === null ? [] : [`oracle ${oracle}`]),
-  ]
-}
-
-const objects = (value: JsonObject[string] | undefined): JsonObject[] =>
-  Array.isArray(value) ? value.map(objectOrEmpty) : []
-
-const chainOf = ({ chain_name: chain }: JsonObject): string => nonBlankText(chain) ?? 'any chain'
+const advertised = ({ status }: JsonObject): LifecycleStep =>
+  status === 'open'
+    ? { status: 'current', label: 'advertised and open' }
+    : { status: 'complete', label: `advertised, now ${nonBlank(status) ?? 'of unknown status'}` }

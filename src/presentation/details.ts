@@ -2,7 +2,7 @@ import type { JsonObject } from '../json/value.ts'
 import {
   firstObject,
   joinKnown,
-  nonBlankText,
+  nonBlank,
   objectOrEmpty,
   type StorefrontView,
   wholeNumber,
@@ -25,7 +25,7 @@ type RecordDetails = (
 /** Listings of API credits: docs/protocol.md#8-domains. */
 export const apiCreditsDetails: RecordDetails = (listing, offer) => ({
   schema: 'arkhai.compute.api-credits@1.1.0',
-  location: nonBlankText(offer.base_url),
+  location: nonBlank(offer.base_url),
   quantity: unitOfSale(listing),
   delivery: {
     modality: 'seller-issued bearer credential',
@@ -35,17 +35,11 @@ export const apiCreditsDetails: RecordDetails = (listing, offer) => ({
     service: notStarted('no call metered'),
   },
   resource: {
-    service: nonBlankText(offer.service_name),
+    service: nonBlank(offer.service_name),
     // In the seller's own metadata, not in listings.
     model: null,
-    quota:
-      nonBlankText(offer.resource_id) === null
-        ? null
-        : `prepaid balance in ${nonBlankText(offer.resource_id)}`,
-    access: joinKnown([
-      nonBlankText(offer.base_url),
-      prefixed('described at ', nonBlankText(offer.openapi_url)),
-    ]),
+    quota: nonBlank(offer.resource_id) === null ? null : `prepaid balance in ${nonBlank(offer.resource_id)}`,
+    access: joinKnown([nonBlank(offer.base_url), prefixed('described at ', nonBlank(offer.openapi_url))]),
     metering: prefixed('drawn from the prepaid balance at ', advertisedRate(listing)?.rate.display ?? null),
   },
 })
@@ -62,7 +56,7 @@ const prefixed = (prefix: string, value: string | null): string | null =>
 /** Listings of virtual machines: docs/protocol.md#8-domains. */
 export const virtualMachineDetails: RecordDetails = (_listing, offer, storefront) => ({
   schema: 'arkhai.compute.virtual-machine@1.0.0',
-  location: nonBlankText(offer.region),
+  location: nonBlank(offer.region),
   quantity: gpuQuantity(offer),
   delivery: {
     modality: 'SSH lease',
@@ -73,13 +67,13 @@ export const virtualMachineDetails: RecordDetails = (_listing, offer, storefront
   },
   resource: {
     hardware: joinKnown([
-      gpuQuantity(offer)?.display ?? nonBlankText(offer.gpu_model),
-      nonBlankText(offer.gpu_interconnect),
-      nonBlankText(offer.cpu_type),
-      nonBlankText(offer.motherboard),
-      nonBlankText(offer.host_disk_type),
+      gpuQuantity(offer)?.display ?? nonBlank(offer.gpu_model),
+      nonBlank(offer.gpu_interconnect),
+      nonBlank(offer.cpu_type),
+      nonBlank(offer.motherboard),
+      nonBlank(offer.host_disk_type),
     ]),
-    compute: joinKnown([withUnit(offer.vcpu_count, 'vCPU'), nonBlankText(offer.virtualization_type)]),
+    compute: joinKnown([withUnit(offer.vcpu_count, 'vCPU'), nonBlank(offer.virtualization_type)]),
     memory: joinKnown([withUnit(offer.ram_gb, 'GB RAM'), withUnit(offer.disk_gb, 'GB disk')]),
     network: joinKnown([
       withUnit(offer.internet_download_mbps, 'Mbit/s down'),
@@ -95,7 +89,7 @@ export const virtualMachineDetails: RecordDetails = (_listing, offer, storefront
 function gpuQuantity({ gpu_count, gpu_model }: JsonObject): Quantity | null {
   const decimal = wholeNumber(gpu_count)
   if (decimal === null) return null
-  return { decimal, unit: 'gpu', display: `${decimal} × ${nonBlankText(gpu_model) ?? 'GPU'}` }
+  return { decimal, unit: 'gpu', display: `${decimal} × ${nonBlank(gpu_model) ?? 'GPU'}` }
 }
 
 /** The seller's own count, which storefronts may leave out. */
@@ -110,8 +104,8 @@ export function advertisedRate(listing: JsonObject): { rate: Money; unit: string
   const escrow = firstObject(listing.accepted_escrows)
   const { value, per } = firstObject(escrow.rates)
   const decimal = typeof value === 'string' && /^\d+$/.test(value) ? value : wholeNumber(value)
-  const unit = nonBlankText(per)
-  const currency = nonBlankText(objectOrEmpty(escrow.literal_fields).token)
+  const unit = nonBlank(per)
+  const currency = nonBlank(objectOrEmpty(escrow.literal_fields).token)
   if (decimal === null || unit === null || currency === null) return null
   return { rate: { decimal, currency, display: `${decimal} base units of ${currency} per ${unit}` }, unit }
 }

@@ -24,7 +24,7 @@ export const objectOrEmpty = (value: JsonValue | undefined): JsonObject => (isJs
 export const firstObject = (value: JsonValue | undefined): JsonObject =>
   Array.isArray(value) ? objectOrEmpty(value[0]) : {}
 
-export const nonBlankText = (value: JsonValue | undefined): string | null =>
+export const nonBlank = (value: JsonValue | undefined): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value : null
 
 /** The digits of a whole number from 0; `null` for anything else. */

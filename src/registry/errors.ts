@@ -14,8 +14,8 @@ export const invalidSignature = (): EntrepotError => new EntrepotError('unauthor
 export const signatureReused = (): EntrepotError =>
   new EntrepotError(
     'signature_reused',
-    'This signature was used before, with another request or for what has changed since; ' +
-      'sign it again with a newer timestamp',
+    'This signature was used before, with another request or for a listing that has changed since; ' +
+      'sign again with a newer timestamp',
   )
 
 /** 403 covers more than credentials (RFC 9110 section 15.5.4), 429 limits in time (RFC 6585 section 4). */
@@ -33,10 +33,10 @@ export const listingTooLarge = (): EntrepotError =>
 
 const MAX_LISTED = 5
 
-export function invalid(violations: readonly Violation[], before = ''): EntrepotError {
+export function invalid(violations: readonly Violation[], prefix = ''): EntrepotError {
   const listed = violations.slice(0, MAX_LISTED).map(({ path, message }) => `${path}: ${message}`)
   const rest = violations.length - listed.length
-  const detail = `${before}${listed.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`
+  const detail = `${prefix}${listed.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`
   return new EntrepotError('invalid', detail, { errors: violations })
 }
 
@@ -50,7 +50,5 @@ export const rateLimited = (
   new EntrepotError(
     'rate_limited',
     `More than ${limit} requests in a minute; try again in ${resetSeconds} s`,
-    {
-      headers: { ...headers, 'Retry-After': String(resetSeconds) },
-    },
+    { headers: { ...headers, 'Retry-After': String(resetSeconds) } },
   )

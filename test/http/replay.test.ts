@@ -20,7 +20,7 @@ function twin(signature: string): string {
 function reusedIs409(t: ExecutionContext, reply: Reply, when: string): void {
   t.is(reply.status, 409, when)
   t.is(reply.json().type, 'urn:entrepot:problem:signature_reused')
-  t.regex(reply.json().detail as string, /sign it again with a newer timestamp$/)
+  t.regex(reply.json().detail as string, /sign again with a newer timestamp$/)
 }
 
 test('replay: an identical publish gets the same receipt while the listing is unchanged', async (t) => {

@@ -2,7 +2,7 @@ import test from 'ava'
 import { privateKeyToAccount } from 'viem/accounts'
 import { recoverAddress } from '../../src/registry/signature/recover-address.ts'
 import { createRecoverPool, MAX_WAITING } from '../../src/registry/signature/recover-pool.ts'
-import type { Signature } from '../../src/registry/signature/signature.ts'
+import type { Signature } from '../../src/registry/signature/verify-claim.ts'
 
 const WALLET = privateKeyToAccount('0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a')
 

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { type ClaimOperation, signedMessage } from '../../registry/signature/signature.ts'
+import { type ClaimOperation, signedMessage } from '../../registry/signature/verify-claim.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
 

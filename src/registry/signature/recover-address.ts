@@ -1,5 +1,5 @@
 import { hashMessage, numberToHex, recoverAddress as recoverHashSigner } from 'viem/utils'
-import type { RecoverAddress } from './signature.ts'
+import type { RecoverAddress } from './verify-claim.ts'
 
 /** By viem: about 1 ms of JavaScript per signature. */
 export const recoverAddress: RecoverAddress = async (message, { r, s, yParity }) => {

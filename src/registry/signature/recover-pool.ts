@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import { EntrepotError } from '../../errors.ts'
 import { WorkerPool, type WorkerPoolOptions } from '../worker-pool.ts'
 import type { RecoverRequest } from './recover-worker.ts'
-import type { RecoverAddress } from './signature.ts'
+import type { RecoverAddress } from './verify-claim.ts'
 
 /** About a second of work per thread. */
 export const MAX_WAITING = 1000

@@ -1,6 +1,6 @@
 import { serveTasks } from '../worker-task.ts'
 import { recoverAddress } from './recover-address.ts'
-import type { Signature } from './signature.ts'
+import type { Signature } from './verify-claim.ts'
 
 export type RecoverRequest = { message: string; signature: Signature }
 

@@ -6,7 +6,7 @@ import { type JsonObject, parseJson } from '../../json/value.ts'
 import type { Expected, PublisherIdentity, Store } from '../../store/store.ts'
 import { invalid, notOwner } from '../errors.ts'
 import type { Replica } from '../replica.ts'
-import type { Verifier } from '../signature/signature.ts'
+import type { Verifier } from '../signature/verify-claim.ts'
 import { candidateOf, type ShapeCheck } from './listing-shape.ts'
 
 /** Each failed try means that another write succeeded. */
@@ -48,9 +48,11 @@ export async function writeChecked<T>(
 ): Promise<{ result: T; warnings: Violation[] }> {
   const isEnforced = shape.mode === 'enforce' && !change.isRepeat
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
-    const { violations, expected, isTaken } = checkShape(change, { replica, shape })
+    const { violations, expected, isOwnedByAnother } = checkShape(change, { replica, shape })
     if (isEnforced && violations.length > 0)
-      throw isTaken ? notOwner() : invalid(violations, 'The listing does not fit the listing shape: ')
+      throw isOwnedByAnother
+        ? notOwner()
+        : invalid(violations, 'The listing does not fit the listing shape: ')
     if (tries === 1) await admit()
     const result = await write(isEnforced ? expected : undefined)
     if (!isChanged(result)) return { result, warnings: shape.mode === 'warn' ? violations : [] }
@@ -63,7 +65,7 @@ export async function writeChecked<T>(
   )
 }
 
-type Checked = { violations: Violation[]; expected: Expected; isTaken: boolean }
+type Checked = { violations: Violation[]; expected: Expected; isOwnedByAnother: boolean }
 
 /** Ignores another publisher's listing: the store refuses the change unless that listing is gone. */
 function checkShape(
@@ -71,15 +73,15 @@ function checkShape(
   { replica: { projection }, shape }: Pick<WriteContext, 'replica' | 'shape'>,
 ): Checked {
   const owner = projection.ownerOf(listingId)
-  const isTaken = owner !== null && owner.identifier !== identity.identifier
+  const isOwnedByAnother = owner !== null && owner.identifier !== identity.identifier
   const isOutside = Object.keys(fields).length === 0 && !mayCreate
-  if (shape.mode === 'off' || isOutside) return { violations: [], expected: undefined, isTaken }
-  const stored = isTaken ? null : storedRow(projection.listings.get(listingId)?.bytes)
+  if (shape.mode === 'off' || isOutside) return { violations: [], expected: undefined, isOwnedByAnother }
+  const stored = isOwnedByAnother ? null : storedRow(projection.listings.get(listingId)?.bytes)
   const expected = stored === null ? null : parseTimestamp(String(stored.updated_at))
-  if (stored === null && !mayCreate) return { violations: [], expected, isTaken }
+  if (stored === null && !mayCreate) return { violations: [], expected, isOwnedByAnother }
   const publisher = projection.publisherOf(identity.identifier)
   const url = storefrontUrl || publisher === null ? storefrontUrl : publisher.storefrontUrl
-  return { violations: shape.check(candidateOf(listingId, url, fields, stored)), expected, isTaken }
+  return { violations: shape.check(candidateOf(listingId, url, fields, stored)), expected, isOwnedByAnother }
 }
 
 function storedRow(bytes: Uint8Array | undefined): JsonObject | null {

@@ -3,7 +3,7 @@ import type { Violation } from '../../errors.ts'
 import type { PublishCommand } from '../../store/store.ts'
 import { invalid, listingTooLarge, notOwner, signatureReused, tooManyListings } from '../errors.ts'
 import { interruptible } from '../projection.ts'
-import { countMutation, type Verified, verifyClaim } from '../signature/signature.ts'
+import { countMutation, type Verified, verifyClaim } from '../signature/verify-claim.ts'
 import { type WriteContext, writeChecked } from './checked-write.ts'
 import {
   type JsonBody,
@@ -19,11 +19,11 @@ import {
 type Published = { receipt: PublishReceipt; warnings: readonly Violation[] }
 
 /**
- * Checks in the deployed protocol's order and writes after the last check. Resolves when it is readable here.
+ * Checks in the deployed protocol's order. Resolves when this replica serves the listing.
  * @throws EntrepotError in the deployed protocol's words; `invalid` has every violation of an enforced shape
  */
-export async function publishListing(body: JsonBody, publishing: WriteContext): Promise<Published> {
-  const { store, replica } = publishing
+export async function publishListing(body: JsonBody, context: WriteContext): Promise<Published> {
+  const { store, replica } = context
   const { value } = body
   const identifier = readIdentifier(value)
   const verified = await verifyClaim(
@@ -36,26 +36,26 @@ export async function publishListing(body: JsonBody, publishing: WriteContext): 
       timestamp: value.timestamp,
       body: body.bytes,
     },
-    publishing.verifier,
+    context.verifier,
   )
   const listingId = readListingId(value)
   const owner = replica.projection.ownerOf(listingId)
   // The store may know this request from before the listing was another publisher's.
-  const isTaken = owner !== null && owner.identifier !== identifier
-  const command = readCommand(listingId, body, verified, isTaken)
+  const isOwnedByAnother = owner !== null && owner.identifier !== identifier
+  const command = readCommand(listingId, body, verified, isOwnedByAnother)
   const { signature } = verified.use
   const isRepeat = await store.hasUse({ operation: 'publish', listingId, signature })
 
-  const { maxListings } = publishing
+  const { maxListings } = context
   const { result, warnings } = await writeChecked(
     { ...command, mayCreate: true, isRepeat },
     {
       admit: async () => {
-        if (!isTaken && !isRepeat) await admit(command, verified, publishing)
+        if (!isOwnedByAnother && !isRepeat) await admit(command, verified, context)
       },
       write: (expected) => store.publish({ ...command, maxListings, expected }),
     },
-    publishing,
+    context,
   )
   if (result.outcome === 'not_owner') throw notOwner()
   if (result.outcome === 'signature_reused') throw signatureReused()
@@ -72,7 +72,7 @@ function readCommand(
   listingId: string,
   { bytes, value }: JsonBody,
   verified: Verified,
-  isTaken: boolean,
+  isOwnedByAnother: boolean,
 ): RequestedPublish {
   try {
     const status = readStatus(value)
@@ -80,13 +80,13 @@ function readCommand(
     requireScalars(value, 'max_duration_seconds', 'oracle_address')
     return { ...verified, listingId, status, storefrontUrl, fields: readFields(bytes) }
   } catch (cause) {
-    throw isTaken ? notOwner() : cause // it was never accepted, so this is not a repeat
+    throw isOwnedByAnother ? notOwner() : cause // it was never accepted, so this is not a repeat
   }
 }
 
-async function admit(command: RequestedPublish, verified: Verified, publishing: WriteContext): Promise<void> {
-  await requireRoomForUrl(command, publishing)
-  await countMutation(verified, publishing.verifier)
+async function admit(command: RequestedPublish, verified: Verified, context: WriteContext): Promise<void> {
+  await requireRoomForUrl(command, context)
+  await countMutation(verified, context.verifier)
 }
 
 /**

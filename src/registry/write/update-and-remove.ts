@@ -3,7 +3,7 @@ import type { EntrepotError } from '../../errors.ts'
 import { objectMembers } from '../../json/members.ts'
 import type { UpdateReceipt } from '../../store/store.ts'
 import { invalidSignature, listingTooLarge, notFound, signatureReused } from '../errors.ts'
-import { type Claim, countMutation, type Verified, verifyClaim } from '../signature/signature.ts'
+import { type Claim, countMutation, type Verified, verifyClaim } from '../signature/verify-claim.ts'
 import { type WriteContext, writeChecked } from './checked-write.ts'
 import { type JsonBody, publishRequest, readStatus, requireScalars } from './request.ts'
 
@@ -17,13 +17,13 @@ export const updateRequest = z
 export async function updateListing(
   listingId: string,
   body: JsonBody,
-  publishing: WriteContext,
+  context: WriteContext,
 ): Promise<UpdateReceipt> {
-  const { store, replica, verifier } = publishing
+  const { store, replica, verifier } = context
   const { signature, timestamp } = body.value
   const claim = { operation: 'update_listing', listingId, signature, timestamp, body: body.bytes } as const
-  const claimed = await verifyOwner(claim, publishing)
-  const { identity, use, refusal, isRepeat } = claimed
+  const verified = await verifyOwner(claim, context)
+  const { identity, use, refusal, isRepeat } = verified
   const status = readUnlessRefused(refusal, () => {
     requireScalars(body.value, 'oracle_address')
     return readStatus(body.value)
@@ -35,11 +35,11 @@ export async function updateListing(
     { identity, listingId, storefrontUrl: null, fields, mayCreate: false, isRepeat },
     {
       admit: async () => {
-        if (refusal === null && !isRepeat) await countMutation(claimed, verifier)
+        if (refusal === null && !isRepeat) await countMutation(verified, verifier)
       },
       write: (expected) => store.update({ identity, listingId, status, oracleAddress, use, expected }),
     },
-    publishing,
+    context,
   )
   if (result.outcome === 'not_found') throw notFound()
   if (result.outcome === 'not_owner') throw invalidSignature()
@@ -73,17 +73,17 @@ type RemoveRequest = { signature: string | undefined; timestamp: number | undefi
 export async function removeListing(
   listingId: string,
   { signature, timestamp }: RemoveRequest,
-  publishing: WriteContext,
+  context: WriteContext,
 ): Promise<void> {
   const claim = { operation: 'delete_listing', listingId, signature, timestamp, body: NO_BODY } as const
-  const claimed = await verifyOwner(claim, publishing)
-  const { identity, use, refusal, isRepeat } = claimed
-  if (refusal === null && !isRepeat) await countMutation(claimed, publishing.verifier)
-  const { outcome } = await publishing.store.remove({ identity, listingId, use })
+  const verified = await verifyOwner(claim, context)
+  const { identity, use, refusal, isRepeat } = verified
+  if (refusal === null && !isRepeat) await countMutation(verified, context.verifier)
+  const { outcome } = await context.store.remove({ identity, listingId, use })
   if (outcome === 'not_found') throw notFound()
   if (outcome === 'not_owner') throw invalidSignature()
   if (outcome === 'signature_reused') throw signatureReused()
-  await publishing.replica.catchUp()
+  await context.replica.catchUp()
 }
 
 const NO_BODY = new Uint8Array()
@@ -106,7 +106,7 @@ async function verifyOwner(
   { store, replica, verifier }: WriteContext,
 ): Promise<VerifiedOwner> {
   const owner = await replica.ownerOf(listingId)
-  // Without a signature it cannot repeat an earlier request.
+  // A request without a signature is no repeat.
   if (owner === null && !(claim.signature && claim.timestamp)) throw notFound()
   const verified = await verifyClaim(
     { ...claim, subject: listingId, signer: null, scheme: 'eip191' },
