@@ -44,7 +44,7 @@ export async function startService(
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
     close: async (idleMs = 0) => {
-      await connections.drain(server, { idleMs, mostMs: DRAIN_MS })
+      await connections.drain(server, { idleMs, maxMs: DRAIN_MS })
       await context.close()
     },
   }

@@ -120,7 +120,7 @@ const requireUrl: Koa.Middleware = (context, next) => {
   try {
     context.path
   } catch (cause) {
-    throw new EntrepotError('bad_request', 'The request target is no URL', { cause })
+    throw new EntrepotError('bad_request', 'The request target is not a valid URL', { cause })
   }
   return next()
 }

@@ -27,24 +27,24 @@ export class Connections {
     })
     server.on('clientError', (cause: NodeJS.ErrnoException, socket: Socket) => {
       if (socket.writableEnded) return
-      if (cause.code === 'ECONNRESET' || !this.#isSilent(socket)) socket.destroy(cause)
-      else answerUnreadable(cause, socket)
+      if (cause.code === 'ECONNRESET' || !this.#canAnswer(socket)) socket.destroy(cause)
+      else answerInvalidRequest(cause, socket)
     })
   }
 
   /**
    * Answers all requests, the last ones with `Connection: close` (RFC 9112 section 9.6), then resolves.
    * @param idleMs how long idle connections stay open, because a client may be sending
-   * @param mostMs time until the remaining connections are cut
+   * @param maxMs time until the remaining connections are cut
    */
-  async drain(server: Server, { idleMs, mostMs }: { idleMs: number; mostMs: number }): Promise<void> {
+  async drain(server: Server, { idleMs, maxMs }: { idleMs: number; maxMs: number }): Promise<void> {
     this.#draining = true
     for (const response of this.#newest.values()) if (response !== null) closeAfter(response)
     const sweepAt = performance.now() + idleMs
     // After pending input is read: a connection with an unread request is not idle.
     const sweep = () => setImmediate(() => performance.now() >= sweepAt && this.#closeIdle(server))
     const sweeping = setInterval(sweep, SWEEP_INTERVAL)
-    const cut = setTimeout(() => server.closeAllConnections(), mostMs)
+    const cut = setTimeout(() => server.closeAllConnections(), maxMs)
     sweep()
     await stopListening(server)
     clearInterval(sweeping)
@@ -52,7 +52,7 @@ export class Connections {
   }
 
   /** Whether a problem can be written without breaking a response in progress. */
-  #isSilent(socket: Socket): boolean {
+  #canAnswer(socket: Socket): boolean {
     const newest = this.#newest.get(socket) ?? null
     if (newest === null || newest.writableFinished) return socket.writable
     // A pipelined response that waits for another has no socket yet.
@@ -86,26 +86,26 @@ const DEFAULT_STALLED_MS = 30_000
 
 const MAX_CHECKS = 3
 
-type Progress = { written: number; unsent: number; looks: number }
+type Progress = { written: number; unsent: number; checks: number }
 
-/** Closes connections whose reader takes nothing of a response. Bytes from the reader are not progress. */
+/** Closes connections whose client reads nothing of a response. Bytes from the client are not progress. */
 function closeStalled(server: Server, sockets: () => Iterable<Socket>, stalledMs = DEFAULT_STALLED_MS): void {
   let before = new Map<Socket, Progress>()
-  const look = (): void => {
+  const check = (): void => {
     const now = new Map<Socket, Progress>()
     for (const socket of sockets()) {
-      const progress = { written: socket.bytesWritten, unsent: unsentBytes(socket), looks: 0 }
+      const progress = { written: socket.bytesWritten, unsent: unsentBytes(socket), checks: 0 }
       if (progress.unsent === 0) continue
       const last = before.get(socket)
       if (last?.written === progress.written && last.unsent === progress.unsent)
-        progress.looks = last.looks + 1
-      if (progress.looks < MAX_CHECKS) now.set(socket, progress)
+        progress.checks = last.checks + 1
+      if (progress.checks < MAX_CHECKS) now.set(socket, progress)
       else socket.destroy()
     }
     before = now
   }
-  const looking = setInterval(look, stalledMs / MAX_CHECKS).unref()
-  server.once('close', () => clearInterval(looking))
+  const checking = setInterval(check, stalledMs / MAX_CHECKS).unref()
+  server.once('close', () => clearInterval(checking))
 }
 
 /** Node's documented counts change only when a write ends; its handle follows the kernel. */
@@ -116,11 +116,11 @@ function unsentBytes(socket: Socket): number {
 
 export const MAX_HEADER_BYTES = 64 * 1024
 
-/** The rest of a refused request is read and dropped: a reset could overtake the answer. */
+/** The rest of a refused request is read and dropped: a reset could overtake the response. */
 const LINGER_MS = 2000
 
-function answerUnreadable(cause: NodeJS.ErrnoException, socket: Socket): void {
-  const { status, headers, body } = toProblem(refusalOf(cause))
+function answerInvalidRequest(cause: NodeJS.ErrnoException, socket: Socket): void {
+  const { status, headers, body } = toProblem(toError(cause))
   const lines = [
     ...COMMON_HEADERS,
     ...Object.entries(headers),
@@ -133,7 +133,7 @@ function answerUnreadable(cause: NodeJS.ErrnoException, socket: Socket): void {
   socket.once('close', () => clearTimeout(closing))
 }
 
-function refusalOf({ code }: NodeJS.ErrnoException): EntrepotError {
+function toError({ code }: NodeJS.ErrnoException): EntrepotError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return new EntrepotError(

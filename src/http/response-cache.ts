@@ -24,7 +24,7 @@ type CacheOptions = {
   observe?: (request: IncomingMessage, response: ServerResponse) => void
 }
 
-/** Bodies, headers, URLs and `OVERHEAD_BYTES` of all answers. */
+/** Bodies, headers, URLs and `OVERHEAD_BYTES` of all responses. */
 export const MAX_CACHED_BYTES = 64 * 1024 * 1024
 const MAX_RESPONSES = 5000
 const MAX_RESPONSE_BYTES = 1024 * 1024
@@ -32,17 +32,17 @@ const MAX_RESPONSE_BYTES = 1024 * 1024
 const OVERHEAD_BYTES = 4096
 
 /**
- * Sends whole answers again while what they were made of is unchanged. Every request passes gate and limits;
- * one with a header that could change the answer goes to the application.
+ * Sends complete responses again while everything that they were made of is unchanged. Every request passes
+ * gate and limits; one with a header that could change the response goes to the application.
  */
 export class ResponseCache {
   /** By URL. Readers with a key all see the same, and so do readers without. */
-  readonly #answers: Record<Reader['kind'], LRUCache<string, CachedResponse>> = {
+  readonly #responses: Record<Reader['kind'], LRUCache<string, CachedResponse>> = {
     anonymous: responsesByUrl(),
     key: responsesByUrl(),
   }
   /** Over their limit: the application refuses them without counting them again. */
-  readonly #refused = new WeakMap<IncomingMessage, ReturnType<RateLimit>>()
+  readonly #exceeded = new WeakMap<IncomingMessage, ReturnType<RateLimit>>()
 
   store(
     request: IncomingMessage,
@@ -54,9 +54,9 @@ export class ResponseCache {
     }: Pick<CachedResponse, 'body' | 'isCurrent'> & { headers: OutgoingHttpHeaders },
   ): void {
     if (!isPlainRead(request)) return
-    const answers = this.#answers[reader.kind]
-    const before = answers.peek(request.url!)
-    answers.set(request.url!, {
+    const responses = this.#responses[reader.kind]
+    const before = responses.peek(request.url!)
+    responses.set(request.url!, {
       headers: sharedHeaders({ ...headers, 'content-length': body.length }),
       head: null,
       body: detached(body),
@@ -68,10 +68,10 @@ export class ResponseCache {
   }
 
   counted(request: IncomingMessage): ReturnType<RateLimit> {
-    return this.#refused.get(request) ?? null
+    return this.#exceeded.get(request) ?? null
   }
 
-  /** One request renews an outdated answer, and the others wait. `application` answers the rest. */
+  /** One request refreshes an outdated response while the others wait. `application` answers the rest. */
   listener(options: CacheOptions, application: RequestListener): RequestListener {
     const { authorize, rateLimit, counter, observe = () => {} } = options
     const pass = (request: IncomingMessage, response: ServerResponse, hasWaited: boolean): void => {
@@ -81,31 +81,31 @@ export class ResponseCache {
     const answer = (request: IncomingMessage, response: ServerResponse, hasWaited: boolean): unknown => {
       const started = performance.now()
       const reader = isPlainRead(request) ? readerOf(request, authorize) : null
-      const kept = reader === null ? undefined : this.#answers[reader.kind].get(request.url!)
-      if (reader === null || kept === undefined) return pass(request, response, hasWaited)
-      if (!kept.isCurrent()) {
-        if (kept.refresh !== null && !hasWaited) {
+      const cached = reader === null ? undefined : this.#responses[reader.kind].get(request.url!)
+      if (reader === null || cached === undefined) return pass(request, response, hasWaited)
+      if (!cached.isCurrent()) {
+        if (cached.refresh !== null && !hasWaited) {
           observe(request, response)
-          return kept.refresh.ended.then(() => response.destroyed || answer(request, response, true))
+          return cached.refresh.ended.then(() => response.destroyed || answer(request, response, true))
         }
-        kept.refresh ??= refreshBy(response, () => {
-          kept.refresh = null
+        cached.refresh ??= refreshBy(response, () => {
+          cached.refresh = null
         })
         return pass(request, response, hasWaited)
       }
-      const give = (limits: Record<string, string> | null): void => {
-        kept.headers[kept.headers.length - 1] = requestIdOf(request)
-        if (limits === null) kept.head = writeRepeatedHead(response, kept.headers, kept.head)
-        else response.writeHead(200, [...headerPairs(limits), ...kept.headers])
-        response.end(kept.body)
+      const send = (limits: Record<string, string> | null): void => {
+        cached.headers[cached.headers.length - 1] = requestIdOf(request)
+        if (limits === null) cached.head = writeRepeatedHead(response, cached.headers, cached.head)
+        else response.writeHead(200, [...headerPairs(limits), ...cached.headers])
+        response.end(cached.body)
         if (hasWaited) return
-        kept.count ??= counter(request, 200)
-        kept.count(started)
+        cached.count ??= counter(request, 200)
+        cached.count(started)
       }
-      const counted = rateLimit(request, 'read', reader)
-      if (counted === null) return give(null)
-      return counted.then(give, () => {
-        this.#refused.set(request, counted)
+      const limits = rateLimit(request, 'read', reader)
+      if (limits === null) return send(null)
+      return limits.then(send, () => {
+        this.#exceeded.set(request, limits)
         pass(request, response, hasWaited)
       })
     }
@@ -133,7 +133,7 @@ function sharedHeaders(sent: OutgoingHttpHeaders): string[] {
 
 const PER_REQUEST_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'server-timing']
 
-/** A small buffer would keep the larger one that it is part of in memory. */
+/** A small buffer would retain the larger one that it is part of. */
 function detached(body: Buffer): Buffer {
   if (body.buffer.byteLength === body.length) return body
   const own = Buffer.allocUnsafeSlow(body.length)
@@ -141,7 +141,7 @@ function detached(body: Buffer): Buffer {
   return own
 }
 
-/** `null` if the gate refuses: the application answers then. */
+/** `null` if the gate refuses the request: the application answers then. */
 function readerOf(request: IncomingMessage, authorize: Authorize): Reader | null {
   try {
     return authorize('read', request.headers.authorization)
@@ -160,7 +160,7 @@ const isPlainRead = ({ method, headers }: IncomingMessage): boolean =>
   headers['cdn-loop'] === undefined &&
   (headers.accept === undefined || !/ndjson|html/i.test(headers.accept))
 
-/** Longest wait for another request's answer: its connection may be slow. */
+/** Longest wait for another request's response: its connection may be slow. */
 const MAX_REFRESH_MS = 1000
 
 type PendingRefresh = {
@@ -168,7 +168,7 @@ type PendingRefresh = {
   end: () => void
 }
 
-/** @param response of the request that renews the answer; its close ends the wait */
+/** @param response of the refreshing request; its close ends the wait */
 function refreshBy(response: ServerResponse, onEnd: () => void): PendingRefresh {
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   const end = (): void => {
@@ -188,7 +188,7 @@ type RepeatedHead = { second: number; before: string; after: string }
 type WithHead = ServerResponse & { _header?: unknown }
 
 /**
- * Writes the head of a 200. Node's work on all headers takes longer than the rest of an answer from memory.
+ * Writes the head of a 200. Node's work on all headers takes longer than the rest of a cached response.
  * So Node writes one head a second, with its `Date`, and the others repeat it with their own id.
  * @param headers names and values in turn, Content-Length included; the last value is the request's id
  */

@@ -9,7 +9,7 @@ const MAX_LISTINGS = 2000
 
 /**
  * Drops listings that earlier pages have shown, which copies far apart may repeat. Matches by publisher, or
- * by storefront where it is unknown. Not kept over a restart or shared with replicas.
+ * by storefront where it is unknown. Lost at a restart, and not shared with replicas.
  */
 export class RepeatFilter {
   readonly #secret = randomBytes(16)

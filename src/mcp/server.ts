@@ -60,7 +60,7 @@ export function createServer(discovery: Discovery, options: ServerOptions): McpS
       outputSchema: z.looseObject(output),
       annotations: READ_ONLY,
     }
-    server.registerTool(name, config, (given, { signal }) => call(tool, discovery, given, signal, options))
+    server.registerTool(name, config, (args, { signal }) => call(tool, discovery, args, signal, options))
   }
   return server
 }

@@ -21,7 +21,7 @@ async function start(t: ExecutionContext, listener: RequestListener) {
     await once(socket, 'connect')
     return new Client(socket)
   }
-  return { open, drain: (idleMs: number, mostMs = NEVER_MS) => connections.drain(server, { idleMs, mostMs }) }
+  return { open, drain: (idleMs: number, maxMs = NEVER_MS) => connections.drain(server, { idleMs, maxMs }) }
 }
 
 class Client {

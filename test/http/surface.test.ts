@@ -238,7 +238,7 @@ for (const isLogged of [false, true])
     const { headers } = await get('/nowhere')
     for (const name of headers.keys())
       if (name !== 'keep-alive') t.true(head.toLowerCase().includes(`\r\n${name}: `), name)
-    t.like(JSON.parse(body), { status: 400, detail: 'The request target is no URL' })
+    t.like(JSON.parse(body), { status: 400, detail: 'The request target is not a valid URL' })
   })
 
 test('invalid bytes: answered with a problem', async (t) => {

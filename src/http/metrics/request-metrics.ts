@@ -131,8 +131,8 @@ class RouteDurations extends Histogram<'route'> {
   async getForPromString() {
     const values = this.#tallies().flatMap(({ path: route, seconds, buckets }) => {
       let count = 0
-      const bounds = buckets.map((held, n) => {
-        count += held
+      const bounds = buckets.map((ofBucket, n) => {
+        count += ofBucket
         const le = BUCKETS[n] ?? '+Inf'
         return { metricName: `${DURATION}_bucket`, labels: { le, route }, value: count }
       })

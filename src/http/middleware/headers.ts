@@ -22,7 +22,7 @@ function headersOf(options: HelmetOptions): FixedHeaders {
 }
 
 /** Headers that matter only for pages, or only in browsers that are no longer in use. */
-const LEFT_OUT = {
+const OMITTED = {
   // TLS ends in front of this process (RFC 6797 section 7.2): docs/security.md.
   strictTransportSecurity: false,
   crossOriginEmbedderPolicy: false,
@@ -36,8 +36,8 @@ const LEFT_OUT = {
   xXssProtection: false,
 } as const satisfies HelmetOptions
 
-/** No answer may load, run, submit or be framed; our pages list what they need instead. */
-const NOTHING = {
+/** No response may load, run, submit or be framed; our pages list what they need instead. */
+const ALLOW_NOTHING = {
   defaultSrc: ["'none'"],
   baseUri: ["'none'"],
   formAction: ["'none'"],
@@ -45,15 +45,15 @@ const NOTHING = {
 }
 
 /** `cross-origin`, because any origin may read the market. */
-const EVERY_ANSWER: FixedHeaders = headersOf({
-  ...LEFT_OUT,
-  contentSecurityPolicy: { useDefaults: false, directives: NOTHING },
+const RESPONSE_HEADERS: FixedHeaders = headersOf({
+  ...OMITTED,
+  contentSecurityPolicy: { useDefaults: false, directives: ALLOW_NOTHING },
   crossOriginResourcePolicy: { policy: 'cross-origin' },
 })
 
 /** Isolates pages from other origins' windows, and prevents DNS lookups of sellers' hosts. */
-const EVERY_PAGE: FixedHeaders = headersOf({
-  ...LEFT_OUT,
+const PAGE_HEADERS: FixedHeaders = headersOf({
+  ...OMITTED,
   contentSecurityPolicy: false,
   crossOriginResourcePolicy: false,
   referrerPolicy: false,
@@ -80,7 +80,7 @@ const PREFLIGHT_SECONDS = '600'
 export const COMMON_HEADERS: FixedHeaders = [
   ['Access-Control-Allow-Origin', '*'],
   ['Access-Control-Expose-Headers', EXPOSED],
-  ...EVERY_ANSWER,
+  ...RESPONSE_HEADERS,
 ]
 
 /** Any origin may read any answer, problems included, but without a browser's credentials. */
@@ -90,7 +90,7 @@ export const setCommonHeaders: Koa.Middleware = async (context, next) => {
   if (req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined)
     return answerPreflight(context)
   await next()
-  if (context.type === 'text/html') for (const [name, value] of EVERY_PAGE) res.setHeader(name, value)
+  if (context.type === 'text/html') for (const [name, value] of PAGE_HEADERS) res.setHeader(name, value)
 }
 
 function answerPreflight(context: Koa.Context): void {
@@ -98,8 +98,8 @@ function answerPreflight(context: Koa.Context): void {
   res.setHeader('Access-Control-Allow-Methods', PREFLIGHT_METHODS)
   res.setHeader('Access-Control-Max-Age', PREFLIGHT_SECONDS)
   // `*` does not cover `Authorization` (Fetch standard, CORS protocol), so the names are listed.
-  const asked = req.headers['access-control-request-headers']
-  if (asked !== undefined) res.setHeader('Access-Control-Allow-Headers', asked)
+  const requested = req.headers['access-control-request-headers']
+  if (requested !== undefined) res.setHeader('Access-Control-Allow-Headers', requested)
   res.setHeader('Vary', 'Access-Control-Request-Headers')
   context.status = 200
   context.type = 'text/plain; charset=utf-8'

@@ -19,8 +19,9 @@ export const createRateLimit =
   (request, gate, reader) => {
     if (gate !== 'read' && gate !== 'write') return null
     const kind = gate === 'write' ? 'publish' : reader.kind === 'key' ? 'read_key' : 'anonymous'
-    const who = () => (reader.kind === 'key' ? `key:${reader.key.id}` : `address:${clientAddress(request)}`)
-    return limiter(kind, who)?.then((state) => rateLimitHeaders(kind, state)) ?? null
+    const subject = () =>
+      reader.kind === 'key' ? `key:${reader.key.id}` : `address:${clientAddress(request)}`
+    return limiter(kind, subject)?.then((state) => rateLimitHeaders(kind, state)) ?? null
   }
 
 /** `draft-ietf-httpapi-ratelimit-headers`: policy, remaining requests, seconds until the reset. */
@@ -34,7 +35,7 @@ function rateLimitHeaders(policy: string, state: LimitState): Record<string, str
 }
 
 /**
- * The address that limits count by; IPv6 by its /64, which one customer has whole. `X-Forwarded-For` is read
+ * The address that limits count by; IPv6 by its /64, the network of one customer. `X-Forwarded-For` is read
  * from its end, past `trustedProxies` (CIDRs), and ignored from other peers, which could forge it.
  */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {

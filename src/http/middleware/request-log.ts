@@ -30,8 +30,8 @@ export const pathOf = ({ url }: IncomingMessage): string => url!.split('?', 1)[0
 
 /** The caller's `X-Request-Id` if harmless, so that calls can be followed across services. */
 export function requestIdOf({ headers }: IncomingMessage): string {
-  const given = headers['x-request-id']
-  return given !== undefined && HARMLESS.test(String(given)) ? String(given) : newRequestId()
+  const sent = headers['x-request-id']
+  return sent !== undefined && HARMLESS.test(String(sent)) ? String(sent) : newRequestId()
 }
 
 const HARMLESS = /^[\w.-]{1,64}$/

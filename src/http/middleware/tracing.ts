@@ -4,7 +4,7 @@ import { readTrace, type Span, type Trace, type Tracer } from '../../domain/trac
 /** As in nginx; RFC 9110 has no code for it. */
 const CLIENT_CLOSED_REQUEST = 499
 
-/** 499 if the connection closed before the whole response was sent. */
+/** 499 if the connection closed before the complete response was sent. */
 export function recordedStatus({ destroyed, writableFinished, statusCode }: ServerResponse): number {
   return destroyed && !writableFinished ? CLIENT_CLOSED_REQUEST : statusCode
 }

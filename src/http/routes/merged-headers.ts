@@ -23,72 +23,60 @@ const MAX_SERVER_TIMING = 1600
 
 /** docs/contract.md#4-headers, about visible sources. `rows`: the items as sent. */
 export const mergedHeaders = (
-  answer: MergedPage,
+  page: MergedPage,
   rows: Uint8Array,
   reader: Reader,
-  { gatewayId, freshSeconds, ...cursors }: MergedHeaderOptions,
+  options: MergedHeaderOptions,
 ): Record<string, string> => ({
-  'Cache-Control': answer.complete
-    ? `${audience(reader)}, max-age=${maxAge(answer.outcomes, freshSeconds)}`
-    : 'no-store',
-  'Cache-Status': cacheStatus(answer.outcomes, MAX_CACHE_STATUS),
-  ETag: `W/"${fingerprint(answer, rows, cursors)}"`,
-  'Server-Timing': serverTiming(answer.outcomes),
-  Vary: MERGED_VARY,
-  Via: `1.1 ${gatewayId}`,
+  ...oneListingHeaders(page, reader, options),
+  ETag: `W/"${fingerprint(page, rows, options)}"`,
 })
 
 export const oneListingHeaders = (
   { outcomes, complete }: Pick<MergedLookup, 'outcomes' | 'complete'>,
   reader: Reader,
-  { gatewayId, freshSeconds }: Pick<MergedHeaderOptions, 'gatewayId' | 'freshSeconds'>,
+  options: MergedHeaderOptions,
 ): Record<string, string> => ({
-  'Cache-Control': complete ? `${audience(reader)}, max-age=${maxAge(outcomes, freshSeconds)}` : 'no-store',
-  'Cache-Status': cacheStatus(outcomes, MAX_CACHE_STATUS),
+  ...streamHeaders(outcomes, options),
+  ...(complete && { 'Cache-Control': `${audience(reader)}, max-age=${maxAge(outcomes, options)}` }),
   'Server-Timing': serverTiming(outcomes),
-  Vary: MERGED_VARY,
-  Via: `1.1 ${gatewayId}`,
 })
 
 /** Completeness is not known yet: the last line of the stream reports it. */
 export const streamHeaders = (
   outcomes: readonly Outcome[],
-  { gatewayId }: Pick<MergedHeaderOptions, 'gatewayId'>,
+  { gatewayId }: MergedHeaderOptions,
 ): Record<string, string> => ({
   'Cache-Control': 'no-store',
-  'Cache-Status': cacheStatus(outcomes, MAX_CACHE_STATUS),
-  Vary: MERGED_VARY,
+  'Cache-Status': cacheStatus(outcomes),
+  Vary: 'Accept, Authorization',
   Via: `1.1 ${gatewayId}`,
 })
-
-const MERGED_VARY = 'Accept, Authorization'
 
 /** Readers without a key all see the same. */
 const audience = (reader: Reader): string => (reader.kind === 'anonymous' ? 'public' : 'private')
 
-function maxAge(outcomes: readonly Outcome[], freshSeconds: number): number {
+function maxAge(outcomes: readonly Outcome[], { freshSeconds }: MergedHeaderOptions): number {
   const remaining = outcomes.flatMap(({ result }) =>
     result instanceof SourceError || result.cache === undefined ? [] : [result.cache.ttlSeconds],
   )
   return Math.max(0, Math.floor(Math.min(freshSeconds, ...remaining)))
 }
 
-type CursorOptions = Pick<MergedHeaderOptions, 'cursorKeyId' | 'clock'>
-
 /** Equal for equal contents: ignores elapsed times, ages and the bytes of a cursor. */
 function fingerprint(
   { total, complete, sources, nextCursor }: MergedPage,
   rows: Uint8Array,
-  cursors: CursorOptions,
+  options: MergedHeaderOptions,
 ): string {
   const states = sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
-  const rest = [total, complete, states, nextCursor === undefined ? null : cursorPeriod(cursors)]
+  const rest = [total, complete, states, nextCursor === undefined ? null : cursorPeriod(options)]
   const hash = createHash('sha256').update(rows).update(JSON.stringify(rest))
   return hash.digest('base64url').slice(0, 27)
 }
 
 /** Changes after half a cursor's life and with its key: readers then get a new cursor. */
-function cursorPeriod({ cursorKeyId, clock }: CursorOptions): string {
+function cursorPeriod({ cursorKeyId, clock }: MergedHeaderOptions): string {
   return `${cursorKeyId} ${Math.floor(clock.now() / 1000 / (CURSOR_SECONDS / 2))}`
 }
 
@@ -104,10 +92,10 @@ const serverTiming = (outcomes: readonly Outcome[]): string =>
 const timing = (name: string, elapsedMs: number): string =>
   `${name.replace(/[^\w-]/g, '-')};dur=${elapsedMs.toFixed(1)}`
 
-/** `Cache-Status` (RFC 9211), one member a source. Beyond `max` characters, the rest share one. */
-const cacheStatus = (outcomes: readonly Outcome[], max: number): string =>
+/** `Cache-Status` (RFC 9211), one member a source; those beyond the limit share one. */
+const cacheStatus = (outcomes: readonly Outcome[]): string =>
   joinUpTo(
-    max,
+    MAX_CACHE_STATUS,
     outcomes.map((outcome) => serializeList([member(outcome)])),
     (left) => serializeList([[`and ${left} more`, new Map()]]),
   )
@@ -115,20 +103,20 @@ const cacheStatus = (outcomes: readonly Outcome[], max: number): string =>
 function member({ source, result }: Outcome): Item {
   const parameters =
     result instanceof SourceError
-      ? failed(result)
+      ? failureParameters(result)
       : result.cache === undefined
-        ? direct(source.mode)
-        : decided(result.cache)
+        ? uncachedParameters(source.mode)
+        : cacheParameters(result.cache)
   return [identifier(source.name), new Map(parameters)]
 }
 
 type Parameter = [name: string, value: BareItem]
 
 /** Local and snapshot answers count as hits; a live source without a cache is always requested. */
-const direct = (mode: Outcome['source']['mode']): Parameter[] =>
+const uncachedParameters = (mode: Outcome['source']['mode']): Parameter[] =>
   mode === 'live' ? [['fwd', new Token('bypass')]] : [['hit', true]]
 
-function decided({ outcome, ttlSeconds }: CacheDecision): Parameter[] {
+function cacheParameters({ outcome, ttlSeconds }: CacheDecision): Parameter[] {
   const ttl: Parameter = ['ttl', Math.trunc(ttlSeconds)]
   switch (outcome) {
     case 'hit':
@@ -144,7 +132,7 @@ function decided({ outcome, ttlSeconds }: CacheDecision): Parameter[] {
   }
 }
 
-function failed({ reason }: SourceError): Parameter[] {
+function failureParameters({ reason }: SourceError): Parameter[] {
   const status = /^http_(\d{3})$/.exec(reason)?.[1]
   return [
     ['fwd', new Token('miss')],
@@ -161,8 +149,8 @@ const SUMMARY_LENGTH = 40
 
 /** Members that fit into `max` (RFC 9110 section 5.6.1), then `summary` (at most 40 characters) if needed. */
 function joinUpTo(max: number, members: readonly string[], summary: (left: number) => string): string {
-  const whole = members.join(', ')
-  if (whole.length <= max) return whole
+  const all = members.join(', ')
+  if (all.length <= max) return all
   let shown = 0
   for (let length = SUMMARY_LENGTH; ; shown++) {
     length += members[shown]!.length + 2

@@ -110,8 +110,8 @@ async function readVocabulary(
   const started = performance.now()
   const ifMatch = header('if-match')
   const ms = parameters.budgetMs ?? budgetMs
-  const asked = ifMatch === undefined ? parameters.filters : undefined
-  const read = await vocabulary(reader, { ms, caller }, asked)
+  const filters = ifMatch === undefined ? parameters.filters : undefined
+  const read = await vocabulary(reader, { ms, caller }, filters)
   // Readers may know only our own filter spec, so its etag matches, too.
   requireEtag(ifMatch, read.etag, spec.etag)
   return { vocabulary: read, leftMs: Math.max(1, ms - (performance.now() - started)) }
@@ -139,7 +139,7 @@ function currency(
   return whileCurrent(checks, now, until, clock)
 }
 
-/** A separate function, so that the closure does not keep the answer in memory. */
+/** A separate function, so that the closure does not retain the page. */
 const whileCurrent =
   (checks: readonly ((now: number) => boolean)[], from: number, until: number, clock: Clock) =>
   (): boolean => {
@@ -150,9 +150,9 @@ const whileCurrent =
 async function streamMerged(
   gateway: MergedListings,
   query: ListingQuery,
-  asking: { reader: Reader; signal: AbortSignal; options: MergeOptions },
+  context: { reader: Reader; signal: AbortSignal; options: MergeOptions },
 ): Promise<HandlerResponse> {
-  const { outcomes, lines } = await gateway.stream(query, asking)
+  const { outcomes, lines } = await gateway.stream(query, context)
   return {
     type: NDJSON_TYPE,
     body: Readable.from(lines, { objectMode: false }),
@@ -196,7 +196,7 @@ async function readOne(request: RequestContext, gateway: MergedListings): Promis
   const { params, query, listHeader, reader, signal, trace } = request
   const { via, isLoop } = parseCdnLoop(listHeader('cdn-loop'), gateway.gatewayId)
   const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))
-  const asked = {
+  const lookup = {
     ...ANY_LISTING,
     listingId: params.id ?? '',
     via,
@@ -206,7 +206,7 @@ async function readOne(request: RequestContext, gateway: MergedListings): Promis
   // `eu/curated` belongs to the source `eu`.
   const source = (query.get('registry') || null)?.split('/', 1)[0]
   const named = source === undefined ? null : [source]
-  const found = await gateway.find(asked, { reader, signal, options: { named, isLoop } })
+  const found = await gateway.find(lookup, { reader, signal, options: { named, isLoop } })
   if (found.merged === null) throw new EntrepotError('not_found', 'Listing not found')
   const end = found.complete ? '}' : `,"complete":false,"sources":${JSON.stringify(found.sources)}}`
   return {
