@@ -16,8 +16,9 @@ export async function renderApiDocs(): Promise<string> {
   const file = join(folder, 'gateway.toml')
   writeFileSync(file, '[[upstreams]]\nname = "open-market"\nurl = "https://registry.example"\n')
   const config = loadConfig({ STORE_URL: 'sqlite::memory:', LOG_LEVEL: 'silent', ENTREPOT_CONFIG: file })
-  const { routes, close } = await createContext(config)
-  await close()
+  const context = await createContext(config)
+  const { routes } = context
+  await context.close()
   rmSync(folder, { recursive: true })
   return renderMarkdown(describeRoutes(routes))
 }

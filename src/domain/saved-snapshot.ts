@@ -48,24 +48,20 @@ export function readSnapshot(bytes: Buffer, identity: string): SavedSnapshot | n
   const listings = members.get('listings')
   const elements =
     listings === undefined ? null : (new JsonScanner(bytes).arrayAt(listings.start)?.elements ?? null)
-  if (typeof takenAt !== 'number' || elements === null) throw new SyntaxError('it is not a snapshot')
+  if (typeof takenAt !== 'number' || elements === null) throw new SyntaxError('not a snapshot')
   if (valueAt(bytes, members.get('identity')) !== identity) return null
   const missing = members.get('missing')
-  return {
-    takenAt,
-    listings: new Map(elements.map(({ start }) => readEntry(bytes, start))),
-    ...(missing === undefined ? {} : { missing: readMissingEntries(valueAt(bytes, missing)) }),
-  }
+  const snapshot = { takenAt, listings: new Map(elements.map(({ start }) => readEntry(bytes, start))) }
+  return missing === undefined
+    ? snapshot
+    : { ...snapshot, missing: readMissingEntries(valueAt(bytes, missing)) }
 }
 
 function readMissingEntries(value: JsonValue | undefined): PersistedMissing[] {
-  if (!Array.isArray(value)) throw new SyntaxError('its missing sources are not a list')
+  if (!Array.isArray(value)) throw new SyntaxError('not a snapshot: missing is not an array')
   return value.flatMap((entry) => {
     const heardAt = isJsonObject(entry) ? entry.heardAt : undefined
-    return readMissingList([entry]).map((one) => ({
-      ...one,
-      ...(typeof heardAt === 'number' ? { heardAt } : {}),
-    }))
+    return readMissingList([entry]).map((one) => (typeof heardAt === 'number' ? { ...one, heardAt } : one))
   })
 }
 
@@ -75,7 +71,7 @@ function readEntry(bytes: Buffer, at: number): [key: string, item: Item] {
   const about = valueAt(bytes, members.get('about'))
   const listing = members.get('listing')
   if (typeof key !== 'string' || !isAboutItem(about) || !isJsonObject(valueAt(bytes, listing)) || !listing)
-    throw new SyntaxError('it holds something that is not a listing')
+    throw new SyntaxError('not a snapshot: an entry is not a listing')
   return [key, { ...about, bytes: bytes.subarray(listing.start, listing.end) }]
 }
 

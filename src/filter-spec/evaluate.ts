@@ -3,14 +3,11 @@ import type { JsonValue } from '../json/value.ts'
 import { type Bound, type Criterion, type FilterTest, type Scalar, toScalar } from './criteria.ts'
 import { resolvePath } from './path.ts'
 
-export const matchesAll = (criteria: readonly Criterion[], document: JsonValue): boolean =>
-  criteria.every((criterion) => matches(criterion, document))
+export function matchesAll(criteria: readonly Criterion[], document: JsonValue): boolean {
+  return criteria.every((criterion) => mismatchOf(criterion, document) === null)
+}
 
-/** Where the field is missing, only `onMissing` decides. */
-const matches = (criterion: Criterion, document: JsonValue): boolean =>
-  mismatchOf(criterion, document) === null
-
-/** `null` where the document passes. */
+/** `null` where the document matches. If the field is missing, only `onMissing` decides. */
 function mismatchOf(criterion: Criterion, document: JsonValue): 'value' | 'missing' | null {
   const values = resolvePath(criterion.filter.compiled, document)
   if (values.length === 0) return criterion.onMissing === 'pass' ? null : 'missing'

@@ -93,7 +93,7 @@ function readListingShape(
     compileListingShape(listingShape)
   } catch (cause) {
     const why = (cause as Error).message
-    problems.push({ path: 'listing_shape', message: `is no JSON Schema 2020-12: ${why}` })
+    problems.push({ path: 'listing_shape', message: `is not a JSON Schema 2020-12: ${why}` })
   }
   return listingShape
 }

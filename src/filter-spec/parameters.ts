@@ -65,6 +65,7 @@ export const decodeQuery = (queryString: string): [name: string, value: string][
   ...new URLSearchParams(`&${queryString}`),
 ]
 
+/** Names of the filters that the source does not apply. */
 export function unsentFilters({
   criteria,
   filters,
@@ -72,10 +73,9 @@ export function unsentFilters({
   criteria: readonly Criterion[]
   filters: readonly (readonly [name: string, value: string])[]
 }): string[] {
-  if (criteria.every(({ filter }) => filters.some(([parameter]) => filterNameOf(parameter) === filter.name)))
-    return []
-  const sent = new Set(filters.map(([parameter]) => filterNameOf(parameter)))
-  return [...new Set(criteria.map(({ filter }) => filter.name))].filter((name) => !sent.has(name))
+  return criteria
+    .map(({ filter }) => filter.name)
+    .filter((name) => !filters.some(([parameter]) => filterNameOf(parameter) === name))
 }
 
 type Described = Pick<Filter, 'name' | 'path' | 'op' | 'alias_kind' | 'on_missing'>
@@ -83,13 +83,13 @@ type Described = Pick<Filter, 'name' | 'path' | 'op' | 'alias_kind' | 'on_missin
 /** One line for people and agents: which listings a filter keeps, and how to write its value. */
 export function describeFilter({ name, path, on_missing, ...filter }: Described): string {
   const [kept, other] = on_missing === 'pass' ? ['kept', true] : ['dropped', false]
-  return `${path} ${meaning(filter)}. Listings without it are ${kept}; ${OVERRIDE_PREFIX}${name}=${other} turns that round`
+  return `${path} ${meaning(filter)}. Listings without it are ${kept}; ${OVERRIDE_PREFIX}${name}=${other} inverts this`
 }
 
 function meaning({ op, alias_kind }: Pick<Filter, 'op' | 'alias_kind'>): string {
   if (op === 'in') return 'is the value, or one of in:[a,b]'
-  if (op === 'not_in') return 'is none of not_in:[a,b]'
-  if (op === 'exists') return 'is there, or is not: exists:true, exists:false'
-  if (alias_kind === null) return 'lies within range:[16,128], range:[16,) or the like'
-  return `is ${alias_kind === 'lower_bound' ? 'at least' : 'at most'} the value, or lies within range:[16,128]`
+  if (op === 'not_in') return 'is not one of not_in:[a,b]'
+  if (op === 'exists') return 'exists with exists:true, is absent with exists:false'
+  if (alias_kind === null) return 'is within a range such as range:[16,128] or range:[16,)'
+  return `is ${alias_kind === 'lower_bound' ? 'at least' : 'at most'} the value, or within range:[16,128]`
 }

@@ -35,7 +35,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
 export function readUpstreamSpec(body: Buffer): UpstreamSpec {
   const value = isUtf8(body) && nestingDepth(body) <= MAX_DEPTH ? parseJson(body.toString()) : null
   if (!isJsonObject(value) || !Array.isArray(value.filters))
-    throw new SyntaxError('the answer is no filter spec')
+    throw new SyntaxError('the answer is not a filter spec')
   const filters = new Map<string, Filter>()
   const registries = new Map<string, readonly string[]>()
   for (const entry of value.filters.slice(0, MAX_FILTERS)) {

@@ -65,7 +65,7 @@ function toJsonValue(document: unknown): YamlReading {
   ): [string, CanonicalValue] => {
     const name = keyText(key)
     if (typeof key !== 'string') {
-      problems.push({ path: path.join('.'), message: `key ${name} is no string: write it in quotes` })
+      problems.push({ path: path.join('.'), message: `key ${name} is not a string: write it in quotes` })
     }
     return [name, read(value, [...path, name])]
   }
@@ -104,7 +104,7 @@ const YAML_1_1_SCALARS: ScalarTag[] = [
     tag: 'tag:yaml.org,2002:float',
     default: true,
     test: /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/,
-    resolve: (text, onError) => refuse(text, onError, 'is no number of JSON'),
+    resolve: (text, onError) => refuse(text, onError, 'is not a JSON number'),
   },
   {
     tag: 'tag:yaml.org,2002:int',
@@ -116,7 +116,7 @@ const YAML_1_1_SCALARS: ScalarTag[] = [
     tag: 'tag:yaml.org,2002:timestamp',
     default: true,
     test: /^(?:\d{4}-\d\d-\d\d|\d{4}-\d\d?-\d\d?(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::\d\d)?))?)$/,
-    resolve: (text, onError) => refuse(text, onError, 'is a date unless it is quoted'),
+    resolve: (text, onError) => refuse(text, onError, 'is a date: write it in quotes'),
   },
 ]
 
@@ -129,7 +129,7 @@ function refuse(text: string, onError: OnError, why: string): string {
 
 function finiteFloat(text: string, onError: OnError): Float | string {
   const value = parts(text).reduce((sum, part) => sum * 60 + Number(part), 0)
-  if (!Number.isFinite(value)) return refuse(text, onError, 'is no number of JSON')
+  if (!Number.isFinite(value)) return refuse(text, onError, 'is not a JSON number')
   return new Float(text.startsWith('-') ? -value : value)
 }
 

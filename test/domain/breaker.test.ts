@@ -19,13 +19,13 @@ const times = (n: number, ...events: BreakerEvent[]): BreakerEvent[] =>
   Array.from({ length: n }, () => events).flat()
 const OPEN = run(times(MAX_FAILURES_IN_A_ROW, 'failed'))
 
-test('five failures in a row open the breaker for ten seconds, four do not', (t) => {
+test('breaker: five failures in a row open it for ten seconds, four do not', (t) => {
   t.is(run(times(4, 'failed')).state, 'closed')
   t.like(OPEN, { state: 'open', failuresInARow: 5, retryAt: START + OPEN_MS })
   t.is(run([...times(4, 'failed'), 'passed', ...times(4, 'failed')]).state, 'closed')
 })
 
-test('half of ten calls that fail within 30 s open the breaker; half of nine, or over a longer time, do not', (t) => {
+test('breaker: half of ten calls failing within 30 s opens it, half of nine does not', (t) => {
   const mixed = (n: number): BreakerEvent[] => times(n, 'passed', 'failed')
   t.is(run(mixed(4)).state, 'closed')
   t.is(run(mixed(MIN_CALLS / 2)).state, 'open')
@@ -34,11 +34,11 @@ test('half of ten calls that fail within 30 s open the breaker; half of nine, or
   t.is(run(mixed(4), old, START + 30_000).state, 'closed')
 })
 
-test('less than half of the calls failing does not open the breaker', (t) => {
+test('breaker: less than half of the calls failing does not open it', (t) => {
   t.is(run(times(20, 'passed', 'failed', 'passed')).state, 'closed')
 })
 
-test('each failed probe doubles the open time up to two minutes, and closing resets it', (t) => {
+test('breaker: each failed probe doubles the open time up to two minutes, closing resets it', (t) => {
   const waits: number[] = []
   let breaker = OPEN
   for (let n = 0; n < 6; n++) {
@@ -51,7 +51,7 @@ test('each failed probe doubles the open time up to two minutes, and closing res
   t.is(run(times(5, 'failed'), closed).retryAt, START + OPEN_MS)
 })
 
-test('two probes that pass in a row close the breaker, one does not', (t) => {
+test('breaker: two probes that pass in a row close it, one does not', (t) => {
   t.is(run(['probe', 'probe_passed'], OPEN).state, 'half_open')
   t.is(run(['probe', 'probe_passed', 'probe_failed'], OPEN).state, 'open')
   const again = run(['probe', 'probe_passed', 'probe_failed', 'probe', 'probe_passed'], OPEN)
@@ -62,7 +62,7 @@ test('two probes that pass in a row close the breaker, one does not', (t) => {
 const event = fc.constantFrom<BreakerEvent>('passed', 'failed', 'probe', 'probe_passed', 'probe_failed')
 const step = fc.record({ event, wait: fc.nat(40_000), random: fc.double({ min: 0, max: 1, noNaN: true }) })
 
-test('for any events, only probes end the open state, and open time and memory are bounded', (t) => {
+test('breaker: only probes end the open state, and open time and memory are bounded', (t) => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
       let breaker = CLOSED
@@ -87,7 +87,7 @@ test('for any events, only probes end the open state, and open time and memory a
   )
 })
 
-test('passing calls never open the breaker, and failing calls alone always do', (t) => {
+test('breaker: passing calls never open it, failing calls alone always do', (t) => {
   fc.assert(
     fc.property(fc.array(fc.nat(5000), { minLength: 5, maxLength: 50 }), (waits) => {
       const play = (event: BreakerEvent) => {

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/domain/clock.ts'
 
 const BEYOND_A_TIMER = 2 ** 31
 
-test('a wait of more than 24.8 days does not end at once and raises no warning', async (t) => {
+test('clock: a wait of more than 24.8 days does not end at once and raises no warning', async (t) => {
   const ended: string[] = []
   const warnings: Error[] = []
   const note = (warning: Error) => warnings.push(warning)

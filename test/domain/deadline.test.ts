@@ -3,7 +3,7 @@ import { raceAbort, raceAbortAfterTick, withDeadline } from '../../src/domain/cl
 
 const never = new Promise<never>(() => {})
 
-test('the signal aborts with the given reason at the deadline, and with the reason of the caller before', async (t) => {
+test('deadline: the signal aborts with the timeout error, or earlier with the reason of the caller', async (t) => {
   const late = new Error('late')
   const caller = new AbortController()
   const wait = (ms: number) =>
@@ -18,13 +18,13 @@ test('the signal aborts with the given reason at the deadline, and with the reas
   t.is(await t.throwsAsync(wait(5)), gone)
 })
 
-test('work that ends in time settles the race', async (t) => {
+test('deadline: work that ends in time settles the race', async (t) => {
   const { signal } = new AbortController()
   t.is(await raceAbort(Promise.resolve(7), signal), 7)
   await t.throwsAsync(raceAbort(Promise.reject(new Error('own')), signal), { message: 'own' })
 })
 
-test('work that settles within one turn after the abort still counts with raceAbortAfterTick', async (t) => {
+test('deadline: work that settles one turn after the abort counts with raceAbortAfterTick', async (t) => {
   const stop = new AbortController()
   const work = Promise.withResolvers<number>()
   const race = raceAbortAfterTick(work.promise, stop.signal)
@@ -34,7 +34,7 @@ test('work that settles within one turn after the abort still counts with raceAb
   await t.throwsAsync(raceAbortAfterTick(never, stop.signal), { message: 'late' })
 })
 
-test('work that fails after the abort is not an unhandled rejection', async (t) => {
+test('deadline: work that fails after the abort is not an unhandled rejection', async (t) => {
   const work = Promise.withResolvers<never>()
   const gone = new Error('gone')
   t.is(await t.throwsAsync(raceAbort(work.promise, AbortSignal.abort(gone))), gone)

@@ -19,7 +19,7 @@ const directives = fc.record({
   ageSeconds: fc.nat(100),
 })
 
-test('without directives of the upstream the policy decides', (t) => {
+test('freshness: without directives of the upstream the policy decides', (t) => {
   t.deepEqual(lifetimeOf(POLICY, NO_DIRECTIVES, at(1_000_000)), {
     fetchedAt: 1_000_000,
     staleAt: 1_015_000,
@@ -28,7 +28,7 @@ test('without directives of the upstream the policy decides', (t) => {
   })
 })
 
-test('directives shorten a lifetime and never lengthen it', (t) => {
+test('freshness: directives shorten a lifetime and never lengthen it', (t) => {
   const unit = fc.double({ min: 0, max: 1, noNaN: true })
   fc.assert(
     fc.property(directives, unit, fc.nat(10 ** 9), (said, random, now) => {
@@ -48,39 +48,39 @@ test('directives shorten a lifetime and never lengthen it', (t) => {
   )
 })
 
-test('the fresh time varies by a tenth', (t) => {
+test('freshness: the fresh time varies by a tenth', (t) => {
   const staleAt = (random: number) => lifetimeOf(POLICY, NO_DIRECTIVES, at(0, random))?.staleAt
   t.is(staleAt(0), 15_000 * (1 - FRESHNESS_JITTER))
   t.is(staleAt(1), 15_000 * (1 + FRESHNESS_JITTER))
 })
 
-test('max-age=0 is fetched every time and served only where fetching fails', (t) => {
+test('freshness: max-age=0 is fetched every time and served only if fetching fails', (t) => {
   const lifetime = lifetimeOf(POLICY, { ...NO_DIRECTIVES, maxAgeSeconds: 0 }, at(0))!
   t.is(phaseAt(lifetime, 0), 'if_error')
   t.is(phaseAt(lifetime, 899_999), 'if_error')
   t.is(phaseAt(lifetime, 900_000), 'expired')
 })
 
-test('an answer that may not be stored, or for no time, has no lifetime', (t) => {
+test('freshness: an answer that may not be stored has no lifetime', (t) => {
   t.is(lifetimeOf(POLICY, { ...NO_DIRECTIVES, mayStore: false }, at(0)), null)
   t.is(lifetimeOf(POLICY, { ...NO_DIRECTIVES, maxAgeSeconds: 0, mayServeStale: false }, at(0)), null)
   const never = { freshSeconds: 0, staleWhileRevalidateSeconds: 0, staleIfErrorSeconds: 0 }
   t.is(lifetimeOf(never, NO_DIRECTIVES, at(0)), null)
 })
 
-test('each phase begins at its time', (t) => {
+test('freshness: each phase begins at its time', (t) => {
   const lifetime = lifetimeOf(POLICY, NO_DIRECTIVES, at(0))!
   const phases = [0, 14_999, 15_000, 74_999, 75_000, 914_999, 915_000].map((now) => phaseAt(lifetime, now))
   t.deepEqual(phases, ['fresh', 'fresh', 'revalidate', 'revalidate', 'if_error', 'if_error', 'expired'])
 })
 
-test('an answer of the future has expired: the clock was set back', (t) => {
+test('freshness: an answer of the future is expired, since the clock was set back', (t) => {
   const lifetime = lifetimeOf(POLICY, NO_DIRECTIVES, at(1_000_000))!
   t.is(phaseAt(lifetime, 1_000_000), 'fresh')
   t.is(phaseAt(lifetime, 999_999), 'expired')
 })
 
-test('of several responses the stricter directives apply', (t) => {
+test('freshness: of several responses the stricter directives apply', (t) => {
   const one: Directives = { mayStore: true, maxAgeSeconds: null, mayServeStale: false, ageSeconds: 3 }
   const other: Directives = { mayStore: false, maxAgeSeconds: 5, mayServeStale: true, ageSeconds: 7 }
   const strictest = { mayStore: false, maxAgeSeconds: 5, mayServeStale: false, ageSeconds: 7 }

@@ -14,12 +14,12 @@ import type { JsonValue } from '../../src/json/value.ts'
 const LOADED = source('well', 'loaded')
 const LOOP = source('ours', 'skipped', 'loop')
 
-test('a gateway that does not state complete: false reports nothing as missing', (t) => {
+test('missing sources: an answer without complete: false reports none', (t) => {
   for (const complete of [true, null, 0, 'false']) t.is(read([source('a', 'unavailable')], complete), null)
   t.is(readMissing({}), null)
 })
 
-test('a source that has not answered is reported with known states and reasons only', (t) => {
+test('missing sources: only known states and reasons are reported', (t) => {
   const missing = read([
     LOADED,
     source('b', 'stale', 'timeout'),
@@ -36,7 +36,7 @@ test('a source that has not answered is reported with known states and reasons o
   ])
 })
 
-test('a source without a readable name is reported as unnamed', (t) => {
+test('missing sources: a source without a readable name is reported as unnamed', (t) => {
   for (const sources of [null, 'x', [], [LOADED], [7], [{}], [source('../up', 'unavailable')]] as JsonValue[])
     t.deepEqual(read(sources), [UNNAMED_SOURCE], JSON.stringify(sources))
   t.deepEqual(read([source('a', 'unavailable'), source('\u202e', 'unavailable')]), [
@@ -46,7 +46,7 @@ test('a source without a readable name is reported as unnamed', (t) => {
   t.deepEqual(read([source('x/*', 'unavailable')]), [{ registry: 'x/*', state: 'unavailable' }])
 })
 
-test('a source that was skipped as a loop is not missing, and hides no other', (t) => {
+test('missing sources: a source skipped as a loop is not missing, and hides no other', (t) => {
   t.is(read([LOADED, LOOP]), null)
   t.deepEqual(read([LOOP, source('a', 'unavailable')]), [{ registry: 'a', state: 'unavailable' }])
   t.deepEqual(read([LOOP, source('A', 'unavailable')]), [UNNAMED_SOURCE])
@@ -56,7 +56,7 @@ test('a source that was skipped as a loop is not missing, and hides no other', (
   ])
 })
 
-test('any report is repeated short, in known form, and never as nothing', (t) => {
+test('missing sources: any report is bounded, in known form, and never empty', (t) => {
   const word = fc.oneof(fc.string(), fc.constantFrom('loaded', 'a', 'eu/a', 'unavailable', 'timeout', '*'))
   const entry = fc.oneof(fc.jsonValue(), fc.record({ registry: word, state: word, reason: word }))
   fc.assert(
@@ -71,7 +71,7 @@ test('any report is repeated short, in known form, and never as nothing', (t) =>
   )
 })
 
-test('a report that came by way of this gateway is dropped, and its way is kept short', (t) => {
+test('missing sources: a report that passed this gateway is dropped, and `via` is bounded', (t) => {
   const entry = { registry: 'a', state: 'unavailable', via: ['eu', 'us', 'bad id', 7] }
   const readAs = (ownId?: string) =>
     readMissing({ complete: false, sources: [entry] }, { ignoreLoops: true, ownId })
@@ -85,7 +85,7 @@ test('a report that came by way of this gateway is dropped, and its way is kept 
   t.deepEqual([long.via?.length, long.via?.at(-1)], [16, 'g39'])
 })
 
-test('entries beyond the limit are replaced by one unnamed entry', (t) => {
+test('missing sources: entries beyond the limit are replaced by one unnamed entry', (t) => {
   const many = (prefix: string) =>
     read(Array.from({ length: 250 }, (_, n) => source(`${prefix}-${n}`, 'unavailable')))!
   t.is(many('r').length, MAX_MISSING)
@@ -94,7 +94,7 @@ test('entries beyond the limit are replaced by one unnamed entry', (t) => {
   t.is(joinMissing(many('r'), many('s'))?.at(-1), UNNAMED_SOURCE)
 })
 
-test('parts of one answer miss what each of them misses, once', (t) => {
+test('missing sources: parts of one answer are joined without repeats', (t) => {
   const [a, b] = [read([source('a', 'unavailable')])!, read([source('b', 'skipped')])!]
   t.is(joinMissing(undefined, undefined), undefined)
   t.is(joinMissing(a, undefined), a)
@@ -102,7 +102,7 @@ test('parts of one answer miss what each of them misses, once', (t) => {
   t.deepEqual(joinMissing(joinMissing(a, b), a), [...a, ...b])
 })
 
-test('a missing Registry includes every Registry behind it', (t) => {
+test('missing sources: a missing Registry covers the Registries behind it', (t) => {
   for (const [missing, name, expected] of [
     ['eu', 'eu/a', true],
     ['eu', 'eu', true],
@@ -115,7 +115,7 @@ test('a missing Registry includes every Registry behind it', (t) => {
     t.is(coversRegistry({ registry: missing }, name), expected, `${missing} ${name}`)
 })
 
-test('a problem without readable sources reports nothing', (t) => {
+test('missing sources: a problem without readable sources reports none', (t) => {
   const loaded = '{"sources":[{"registry":"a","state":"loaded"}]}'
   for (const body of ['', 'oops', '[]', '{}', '{"sources":[]}', loaded])
     t.deepEqual(readMissingInProblem(Buffer.from(body)), [], body)

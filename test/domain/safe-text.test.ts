@@ -15,14 +15,14 @@ const codePoint = fc.oneof(
 )
 const anyText = fc.array(codePoint).map((points) => String.fromCodePoint(...points))
 
-test('no control character, direction mark or invisible character survives in text', (t) => {
+test('safe text: control, direction and invisible characters become escapes', (t) => {
   const property = fc.property(anyText, (text) => !ACTS.test(safeText(text)))
   t.notThrows(() => fc.assert(property))
   t.is(safeText('Tokyo, JP 東京 ünïcode 👍'), 'Tokyo, JP 東京 ünïcode 👍')
   t.is(safeText('a\u001b[2Jb\u{e0041}'), 'a\\u001b[2Jb\\udb40\\udc41')
 })
 
-test('JSON made safe is the same value', (t) => {
+test('safe text: JSON made safe is the same value', (t) => {
   const property = fc.property(fc.array(anyText), (value) => {
     const json = safeJson(JSON.stringify(value, null, 1))
     const isSame = JSON.stringify(JSON.parse(json)) === JSON.stringify(value)
@@ -31,7 +31,7 @@ test('JSON made safe is the same value', (t) => {
   t.notThrows(() => fc.assert(property))
 })
 
-test('credentials: redactCredentials hides user and password, even one that holds an @', (t) => {
+test('safe text: redactCredentials hides user and password, even one that holds an @', (t) => {
   t.is(redactCredentials('rediss://user:p@ss@host:6379/0'), 'rediss://…@host:6379/0')
   t.is(redactCredentials('http://host/a@b'), 'http://host/a@b')
 })

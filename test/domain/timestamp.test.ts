@@ -5,7 +5,7 @@ import { formatTimestamp, parseTimestamp } from '../../src/domain/timestamp.ts'
 const YEAR_2200 = Date.UTC(2200, 0)
 const instant = fc.tuple(fc.nat(YEAR_2200), fc.nat(999))
 
-test('a time is written as its date to the millisecond and three digits more, in any order of times', (t) => {
+test('timestamp: formatting agrees with Date to the millisecond, in any order of times', (t) => {
   fc.assert(
     fc.property(fc.array(fc.tuple(instant, fc.nat(120_000))), (times) => {
       for (const [[millis, micros], later] of times) {

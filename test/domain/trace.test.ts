@@ -6,7 +6,7 @@ const ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SPAN = '00f067aa0ba902b7'
 const PARENT = `00-${ID}-${SPAN}-01`
 
-test('what was read is sent on', (t) => {
+test('trace: a trace context that was read is sent on', (t) => {
   for (const headers of [
     { traceparent: PARENT },
     { traceparent: `00-${ID}-${SPAN}-00` },
@@ -16,7 +16,7 @@ test('what was read is sent on', (t) => {
   t.deepEqual(traceHeaders(undefined), {})
 })
 
-test('a traceparent that is malformed is none', (t) => {
+test('trace: a malformed traceparent is ignored', (t) => {
   for (const traceparent of [
     '',
     'hello',
@@ -34,13 +34,13 @@ test('a traceparent that is malformed is none', (t) => {
     t.is(readTrace(traceparent, undefined), undefined, traceparent)
 })
 
-test('a later version is understood as far as we know it, and sent on as ours', (t) => {
+test('trace: a later version is read as version 00 and sent as it', (t) => {
   t.deepEqual(traceHeaders(readTrace(`cc-${ID}-${SPAN}-09-what-the-future-will-be-like`, undefined)), {
     traceparent: PARENT,
   })
 })
 
-test('a tracestate that is malformed, comes twice in a member, or has too many members is left out', (t) => {
+test('trace: a tracestate that is malformed, repeats a member or has too many is dropped', (t) => {
   for (const tracestate of [
     '',
     'novalue',
@@ -53,7 +53,7 @@ test('a tracestate that is malformed, comes twice in a member, or has too many m
     t.is(readTrace(PARENT, tracestate)?.state, '', tracestate)
 })
 
-test('whatever comes, what is sent on is well-formed and bounded', (t) => {
+test('trace: headers that are sent on are well-formed and bounded, whatever was read', (t) => {
   const text = fc.oneof(
     fc.string({ maxLength: 40 }),
     fc.constantFrom('a=1', 'vendor=opaque', 't@v=x', `long=${'x'.repeat(200)}`, ' ', '='),

@@ -28,17 +28,17 @@ filters:
 
 const etagOf = (text: string) => parseFilterSpec(text, 'spec.yaml').etag
 
-test('the first worked example has its etag', (t) => {
+test('etag: the first worked example has the documented etag', (t) => {
   t.is(etagOf(first), 'b936774f972d12d262af5f60acb5b041cc3bb94318f52230e5d0a6561a0c7f3d')
 })
 
-test('its variant with a schema has its etag, under both spellings', (t) => {
+test('etag: the variant with a schema has the documented etag in both spellings', (t) => {
   const expected = 'cd76f30faa601080202533939169448979464469eef4ad8438911edc157b089c'
   t.is(etagOf(`${first}schema: {id: tokens.api}`), expected)
   t.is(etagOf(`${first}schema_identity: {id: tokens.api}`), expected)
 })
 
-test('the second worked example, with a float and Unicode, has its canonical form and etag', (t) => {
+test('etag: the second worked example has the documented canonical form and etag', (t) => {
   const canonical = String.raw`{"filters":[{"alias_kind":null,"indexed":false,"name":"region","on_missing":"fail","op":"in","path":"$.offer_resource.region","value_type":"string"}],"listing_shape":{"a":{"x":null,"y":1.0},"title":"caf\u00e9 \ud83d\ude80","type":"object","z":1},"schema":{"id":"demo.\u00e9","version":1},"version":1}`
   const listingShape = { z: 1, title: 'café 🚀', type: 'object', a: { y: new Float(1), x: null } }
   const schema = { id: 'demo.é', version: 1 }
@@ -48,7 +48,7 @@ test('the second worked example, with a float and Unicode, has its canonical for
   t.is(etagOf(second), expected)
 })
 
-test('the order of filters counts, the order of keys does not', (t) => {
+test('etag: the order of filters counts, the order of keys does not', (t) => {
   const filters = ['a', 'b'].map((name) => `{name: ${name}, path: ${name}, op: in, value_type: string}`)
   const spec = (list: string[]) => `version: 1\nlisting_shape: {}\nfilters: [${list.join(', ')}]`
   t.not(etagOf(spec(filters)), etagOf(spec(filters.toReversed())))
@@ -81,17 +81,17 @@ for (const [value, text] of floats) {
   })
 }
 
-test('an integer of any size is exact', (t) => {
+test('canonical JSON: an integer of any size is exact', (t) => {
   t.is(canonicalJson([2n ** 256n, -1]), `[${2n ** 256n},-1]`)
 })
 
-test('names are ordered by code point, not by UTF-16 unit', (t) => {
+test('canonical JSON: names are ordered by code point, not by UTF-16 unit', (t) => {
   t.is(
     canonicalJson({ '\u{10000}': 1, '\uffff': 2, b: 3, B: 4 }),
     String.raw`{"B":4,"b":3,"\uffff":2,"\ud800\udc00":1}`,
   )
 })
 
-test('everything but printable ASCII is escaped, in the short form where there is one', (t) => {
+test('canonical JSON: all but printable ASCII is escaped, in the short form if there is one', (t) => {
   t.is(canonicalJson('\b\f\n\r\t"\\/\0\x1f\x7f é'), String.raw`"\b\f\n\r\t\"\\/\u0000\u001f\u007f \u00e9"`)
 })

@@ -22,7 +22,7 @@ const declaring = (name: string, filters: readonly Filter[], more: Partial<Decla
 const added = (upstreams: readonly Declaring[]): Record<string, unknown>[] =>
   JSON.parse(federate(own, upstreams).body).filters.slice(own.filters.size)
 
-test('where nothing is added it is our own spec to the byte, and has its etag', (t) => {
+test('federated spec: without added filters it is our own spec to the byte, with its etag', (t) => {
   for (const upstreams of [
     [],
     [declaring('a', [filterOf('region')])],
@@ -35,7 +35,7 @@ test('where nothing is added it is our own spec to the byte, and has its etag', 
   }
 })
 
-test('what only upstreams declare stands behind ours, with their names, under an etag of its own', (t) => {
+test('federated spec: filters of upstreams follow ours, with their names, and change the etag', (t) => {
   const upstreams = [declaring('a', [filterOf('zone'), filterOf('city')]), declaring('b', [filterOf('zone')])]
   const { etag, body, filters } = federate(own, upstreams)
   t.deepEqual([...filters.keys()], ['region', 'city', 'zone'])
@@ -51,7 +51,7 @@ test('what only upstreams declare stands behind ours, with their names, under an
   t.deepEqual(JSON.parse(body).filters[0].registries, undefined)
 })
 
-test('where definitions differ the lowest priority number is meant, and only who agrees is named', (t) => {
+test('federated spec: the lowest priority number defines a filter, and names those that agree', (t) => {
   const upstreams = [
     declaring('first', [filterOf('zone', { op: 'not_in' })], { priority: 5 }),
     declaring('second', [filterOf('zone')], { priority: 2 }),
@@ -63,7 +63,7 @@ test('where definitions differ the lowest priority number is meant, and only who
   t.is(others.length, 0)
 })
 
-test('only a gateway is believed to have a filter from elsewhere, and is named on the way there', (t) => {
+test('federated spec: only a gateway may name other Registries of a filter', (t) => {
   const body = specBody('e', [filterOf('zone')]) as { filters: object[] }
   const told = {
     ...body,
@@ -75,7 +75,7 @@ test('only a gateway is believed to have a filter from elsewhere, and is named o
   t.deepEqual(registries('registry'), ['eu'])
 })
 
-test('a filter that nobody declares any more does not live on between two gateways', (t) => {
+test('federated spec: a filter that no Registry declares any more disappears from two gateways', (t) => {
   const spec = (body: string) => readUpstreamSpec(Buffer.from(body))
   let here = federate(own, [declaring('source', [filterOf('zone')])]).body
   let there = federate(own, []).body
@@ -88,7 +88,7 @@ test('a filter that nobody declares any more does not live on between two gatewa
   t.false(isKnown(here) || isKnown(there))
 })
 
-test('equal vocabularies have equal etags, and any difference that a reader sees makes another', (t) => {
+test('federated spec: equal vocabularies have equal etags, different ones differ', (t) => {
   const some = fc.uniqueArray(fc.constantFrom('x', 'y', 'z'), { maxLength: 3 }).map((names) => names.sort())
   fc.assert(
     fc.property(some, some, some, some, (a1, b1, a2, b2) => {

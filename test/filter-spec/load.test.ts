@@ -14,13 +14,17 @@ const refusals: Record<string, [text: string, path: string, message: RegExp]> = 
   'a duplicate key': [`${head}version: 2\nfilters: []`, 'line 3, column 1', /must be unique/],
   'a second document': [`${head}filters: []\n---\na: 1`, 'line 4, column 1', /multiple documents/],
   'an unknown tag': [`${head}filters: !mine []`, 'line 3, column 10', /Unresolved tag: !mine/],
-  'an unquoted date': ['listing_shape: {title: 2026-11-20}', 'line 1, column 24', /date unless it is quoted/],
-  'a number that JSON lacks': ['listing_shape: {minimum: -.inf}', 'line 1, column 26', /no number of JSON/],
-  'a float beyond doubles': ['listing_shape: {minimum: 1.0e+999}', 'line 1, column 26', /no number of JSON/],
+  'an unquoted date': [
+    'listing_shape: {title: 2026-11-20}',
+    'line 1, column 24',
+    /is a date: write it in quotes/,
+  ],
+  'a number that JSON lacks': ['listing_shape: {minimum: -.inf}', 'line 1, column 26', /not a JSON number/],
+  'a float beyond doubles': ['listing_shape: {minimum: 1.0e+999}', 'line 1, column 26', /not a JSON number/],
   'a key that YAML 1.1 reads as a boolean': [
     `version: 1\nlisting_shape: {properties: {on: {}}}\nfilters: []`,
     'listing_shape.properties',
-    /key true is no string/,
+    /key true is not a string/,
   ],
   'a file beyond its budget': [`#${'x'.repeat(262_144)}`, '', /longer than 262144 characters/],
   'a document that holds itself': ['&a [*a]', '', /nested deeper than 64/],
@@ -43,7 +47,7 @@ const refusals: Record<string, [text: string, path: string, message: RegExp]> = 
   'a listing shape that is no schema': [
     'version: 1\nlisting_shape: {type: objekt}\nfilters: []',
     'listing_shape',
-    /no JSON Schema 2020-12: .*type/,
+    /not a JSON Schema 2020-12: .*type/,
   ],
   'a listing shape that points elsewhere': [
     "version: 1\nlisting_shape: {$ref: 'https://other.example/x'}\nfilters: []",
@@ -173,11 +177,11 @@ for (const name of [
   })
 }
 
-test('nesting that exhausts the stack is refused like any other defect', (t) => {
+test('spec file: nesting that exhausts the stack is refused like any other defect', (t) => {
   t.throws(() => parseFilterSpec('['.repeat(100_000), 'spec.yaml'), { instanceOf: ConfigError })
 })
 
-test('every problem comes at once', (t) => {
+test('spec file: every problem is reported at once', (t) => {
   const text = `
 version: 0
 colour: red
@@ -201,7 +205,7 @@ filters:
   ])
 })
 
-test('a file that cannot be read is refused by its name', (t) => {
+test('spec file: a file that cannot be read is refused by its name', (t) => {
   const error = t.throws(() => readFilterSpec('/no/such/file.yaml'), { instanceOf: ConfigError })
   t.deepEqual(error.problems, [{ path: '/no/such/file.yaml', message: 'cannot be read: no such file' }])
 })
@@ -212,11 +216,11 @@ for (const version of ['2', '2.0', '"2"', '"2.0"', '+2', '0b10', '0x2', '02']) {
   })
 }
 
-test('a version of true is 1', (t) => {
+test('spec file: a version of true is 1', (t) => {
   t.is(parseFilterSpec('version: on\nlisting_shape: {}\nfilters: []', 'spec.yaml').version, 1)
 })
 
-test('unset keys take their defaults, and null is an alias kind', (t) => {
+test('spec file: unset keys take their defaults, and null is an alias kind', (t) => {
   const { filters } = parseFilterSpec(
     `${head}filters: [{${filter}}, {${filter.replace('f', 'g')}, alias_kind: ~, indexed: 'yes'}]`,
     'spec.yaml',
@@ -225,7 +229,7 @@ test('unset keys take their defaults, and null is an alias kind', (t) => {
   t.like(filters.get('g'), { alias_kind: null, indexed: true })
 })
 
-test('names that objects inherit are names like any other', (t) => {
+test('spec file: names that objects inherit are names like any other', (t) => {
   const text = `version: 1
 listing_shape: {properties: {__proto__: {type: string}}}
 filters: [{name: __proto__, path: $.__proto__, op: in, value_type: string}]`
@@ -234,7 +238,7 @@ filters: [{name: __proto__, path: $.__proto__, op: in, value_type: string}]`
   t.true(renderFilterSpec(spec).includes('{"properties":{"__proto__":{"type":"string"}}}'))
 })
 
-test('merge keys and aliases are resolved', (t) => {
+test('spec file: merge keys and aliases are resolved', (t) => {
   const text = `version: 1
 listing_shape: {a: &a {type: string}, b: {<<: *a, minLength: 1}, c: *a}
 filters: []`
@@ -245,7 +249,7 @@ filters: []`
   })
 })
 
-test('GET /filter-spec shows every key in the order of the protocol, nulls included', (t) => {
+test('filter spec: the document has every key in the order of the protocol, nulls included', (t) => {
   const spec = parseFilterSpec(`${head}filters: [{${filter}}]`, 'spec.yaml')
   const shown =
     '{"name":"f","path":"$.f","op":"in","value_type":"string","alias_kind":null,"on_missing":"fail","indexed":false}'
@@ -259,7 +263,7 @@ test('GET /filter-spec shows every key in the order of the protocol, nulls inclu
 
 const configured = (name: string) => readFilterSpec(new URL(`../../config/${name}`, import.meta.url).pathname)
 
-test('the vocabulary of virtual machines is that of the deployed market', (t) => {
+test('filter spec: the filters of virtual machines are those of the deployed market', (t) => {
   const spec = configured('filter-spec.yaml')
   const minimums =
     'gpu_count vcpu_count ram_gb disk_gb host_cpu_cores host_ram_gb host_disk_gb total_gpu_count nic_speed_gbps internet_download_mbps internet_upload_mbps open_ports_count'
@@ -282,7 +286,7 @@ test('the vocabulary of virtual machines is that of the deployed market', (t) =>
   })
 })
 
-test('the vocabulary of API credits has three filters', (t) => {
+test('filter spec: API credits have three filters', (t) => {
   const spec = configured('filter-spec.apicredits.yaml')
   t.is(spec.version, 1)
   t.deepEqual([...spec.filters.keys()], ['service_name', 'token', 'token_exclude'])
@@ -298,7 +302,7 @@ const machine = {
   max_duration_seconds: null,
 }
 
-test('the listing shape of virtual machines takes what sellers send and nothing else', (t) => {
+test('listing shape: virtual machines accept what sellers send and nothing else', (t) => {
   const valid = compileListingShape(configured('filter-spec.yaml').listingShape)
   t.true(valid(machine))
   for (const change of [
@@ -314,7 +318,7 @@ test('the listing shape of virtual machines takes what sellers send and nothing 
   }
 })
 
-test('the listing shape of API credits asks for a service name', (t) => {
+test('listing shape: API credits require a service name', (t) => {
   const valid = compileListingShape(configured('filter-spec.apicredits.yaml').listingShape)
   t.true(valid({ ...machine, offer_resource: { service_name: 'weather-api', description: null } }))
   t.false(valid({ ...machine, offer_resource: { service_name: '' } }))

@@ -30,7 +30,7 @@ function refusal(query: string): string {
   }
 }
 
-test('the last value of a repeated name counts, at the place where the name came first', (t) => {
+test('parameters: the last value of a repeated name counts, at its first position', (t) => {
   const criteria = parseCriteria(spec, decodeQuery('in_string=a&in_number=1&in_string=b'))
   t.deepEqual(
     criteria.map(({ filter }) => filter.name),
@@ -39,18 +39,18 @@ test('the last value of a repeated name counts, at the place where the name came
   t.deepEqual(criteria[0]?.test, { op: 'in', values: new Set(['b']) })
 })
 
-test('errors of overrides come before all others, then the first parameter that is wrong', (t) => {
+test('parameters: errors of overrides come first, then the first wrong parameter', (t) => {
   t.is(refusal('in_integer=x&banana=1&strict.apple=1'), 'strict.apple: unknown filter')
   t.is(refusal('in_integer=x&banana=1'), "in_integer: expected integer, got 'x'")
   t.is(refusal('banana=&in_integer='), 'accepted')
 })
 
-test('names that objects inherit are unknown filters', (t) => {
+test('parameters: names that objects inherit are unknown filters', (t) => {
   t.is(refusal('__proto__=1'), "unknown filter: '__proto__'")
   t.is(refusal('strict.constructor=1'), 'strict.constructor: unknown filter')
 })
 
-test('a plain value of an exists or not_in filter is refused for its form, whatever type the filter has', (t) => {
+test('parameters: an exists or not_in filter refuses a plain value, whatever its type', (t) => {
   const why = 'filter must be invoked via set-form (e.g.'
   for (const type of VALUE_TYPES) {
     for (const value of ['exists:maybe', 'x', '1e3', 'true', 'not_in:1]']) {
@@ -60,18 +60,18 @@ test('a plain value of an exists or not_in filter is refused for its form, whate
   }
 })
 
-test('an override of a filter that is not asked changes nothing', (t) => {
+test('parameters: an override of an unused filter changes nothing', (t) => {
   t.deepEqual(parseCriteria(spec, decodeQuery('strict.in_string=false')), [])
 })
 
-test('an integer of 4300 digits is read, a longer one is refused with its text cut', (t) => {
+test('values: an integer of 4300 digits is read, a longer one is refused with its text cut', (t) => {
   const digits = '9'.repeat(4_300)
   t.true(ask(`in_integer=${digits}`, BigInt(digits)))
   t.true(ask(`in_integer=-${digits}`, -BigInt(digits)))
   t.is(refusal(`in_integer=0${digits}`), `in_integer: expected integer, got '0${'9'.repeat(199)}…'`)
 })
 
-test('numbers are read as Python reads them', (t) => {
+test('values: numbers are read as Python reads them', (t) => {
   const integers: [string, number][] = [
     ['%20%2B0_7%0B', 7],
     ['%C2%857', 7],
@@ -97,12 +97,12 @@ test('numbers are read as Python reads them', (t) => {
   }
 })
 
-test('items are trimmed of the white space that Python knows', (t) => {
+test('values: items are trimmed of the white space that Python knows', (t) => {
   t.true(ask('in_string=in:[%1Fa%C2%A0,b]', 'a'))
   t.false(ask('in_string=in:[%EF%BB%BFa]', 'a'))
 })
 
-test('integers beyond doubles compare exactly with both', (t) => {
+test('matching: integers beyond doubles compare exactly with both', (t) => {
   const big = 2n ** 53n + 1n
   t.true(ask(`in_integer=${big}`, big))
   t.false(ask(`in_integer=${big}`, 2 ** 53))
@@ -112,7 +112,7 @@ test('integers beyond doubles compare exactly with both', (t) => {
   t.true(ask('in_number=1e30', BigInt(1e30)))
 })
 
-test('NaN equals nothing and bounds nothing', (t) => {
+test('matching: NaN equals nothing and bounds nothing', (t) => {
   t.false(ask('in_number=nan', 1))
   t.true(ask('not_in_number=not_in:[nan]', 1))
   t.true(ask('range_number=range:[nan,nan]', 1))
@@ -120,7 +120,7 @@ test('NaN equals nothing and bounds nothing', (t) => {
   t.false(ask('minimum=nan', 'x'))
 })
 
-test('a range of strings or addresses holds nothing that is present', (t) => {
+test('matching: a range of strings or addresses matches no present value', (t) => {
   for (const value of ['m', 5, true, [], {}]) {
     t.false(ask('range_string=range:[a,z]', value))
     t.false(ask('range_address=range:[,z]', value))
@@ -128,7 +128,7 @@ test('a range of strings or addresses holds nothing that is present', (t) => {
   t.true(ask('range_string=range:[a,z]&strict.range_string=no', undefined))
 })
 
-test('arrays and objects are present, equal to nothing and in no range', (t) => {
+test('matching: arrays and objects are present, equal to nothing and in no range', (t) => {
   for (const value of [['x'], { x: 1 }, [], {}]) {
     t.false(ask('in_string=x', value))
     t.true(ask('not_in_string=not_in:[x]', value))
@@ -138,14 +138,14 @@ test('arrays and objects are present, equal to nothing and in no range', (t) => 
   }
 })
 
-test('a leading question mark belongs to the first name', (t) => {
+test('query string: a leading question mark belongs to the first name', (t) => {
   t.deepEqual(decodeQuery('?a=1&b'), [
     ['?a', '1'],
     ['b', ''],
   ])
 })
 
-test('any query is criteria or a 400, and any criteria hold or fail for any listing', (t) => {
+test('parameters: any query is criteria or a 400, and any criteria pass or fail a listing', (t) => {
   const name = fc.constantFrom(...spec.filters.keys(), 'banana', 'strict.', '')
   const parameter = fc.oneof(
     name,
@@ -177,7 +177,7 @@ test('any query is criteria or a 400, and any criteria hold or fail for any list
   t.pass()
 })
 
-test('not_in holds exactly where in does not, for a field that is there', (t) => {
+test('matching: not_in passes exactly if in does not, for a present field', (t) => {
   const scalar = fc.oneof(fc.integer(), fc.double(), fc.boolean(), fc.string(), fc.bigInt())
   fc.assert(
     fc.property(scalar, fc.array(fc.integer({ min: -3, max: 3 })), (value, wanted) => {

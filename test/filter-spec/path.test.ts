@@ -73,13 +73,13 @@ for (const [path, part] of refused) {
   })
 }
 
-test('an empty path and one beyond its budget are refused', (t) => {
+test('path: an empty path and one beyond its budget are refused', (t) => {
   t.throws(() => compilePath(''), { message: /empty/ })
   t.throws(() => compilePath('a'.repeat(MAX_PATH_CHARACTERS + 1)), { message: /longer than 1000/ })
   t.is(compilePath('a'.repeat(MAX_PATH_CHARACTERS)).length, 1)
 })
 
-test('inherited members are never found', (t) => {
+test('path: inherited members are never found', (t) => {
   for (const name of ['__proto__', 'constructor', 'toString', 'length']) {
     t.deepEqual(find(`$.a.${name}`, { a: {} }), [])
     t.deepEqual(find(`$.a.${name}`, { a: [1] }), [])
@@ -88,7 +88,7 @@ test('inherited members are never found', (t) => {
   t.deepEqual(find('$.__proto__', JSON.parse('{"__proto__":1}')), [1])
 })
 
-test('any text is a path or a SyntaxError, and any path finds something or nothing in any document', (t) => {
+test('path: any text is a path or a SyntaxError, and any path resolves in any document', (t) => {
   const text = fc.oneof(
     fc.string(),
     fc.stringMatching(/^\$?(\.[a-c]|\[-?[0-3]\]|\[\*\]|\['[^']?'\]|[.[\]*'"\\]){0,6}$/),

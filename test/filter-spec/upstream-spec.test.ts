@@ -9,14 +9,14 @@ const read = (body: object) => readUpstreamSpec(Buffer.from(JSON.stringify(body)
 const names = (body: object): string[] => [...read(body).filters.keys()]
 const withFilters = (filters: readonly unknown[]) => ({ ...specBody('e', []), filters })
 
-test('a spec is its etag, its schema id and its filters in order', (t) => {
+test('upstream spec: it has an etag, a schema id and filters in order', (t) => {
   const spec = read(specBody('abc', [filterOf('b'), filterOf('a')], ' vms.compute '))
   t.like(spec, { etag: 'abc', schemaId: 'vms.compute' })
   t.deepEqual([...spec.filters.keys()], ['b', 'a'])
   t.deepEqual(spec.filters.get('a')?.compiled, filterOf('a').compiled)
 })
 
-test('a filter that cannot be read or asked here is left out, and spoils no other', (t) => {
+test('upstream spec: a filter that cannot be read or evaluated is dropped alone', (t) => {
   const good = filterOf('good')
   const bad = [
     null,
@@ -41,17 +41,17 @@ test('a filter that cannot be read or asked here is left out, and spoils no othe
   t.deepEqual(names(withFilters([...bad, good])), ['good'])
 })
 
-test('of two filters of one name the first counts', (t) => {
+test('upstream spec: of two filters with one name the first counts', (t) => {
   const { filters } = read(withFilters([filterOf('a'), filterOf('a', { op: 'not_in' })]))
   t.is(filters.get('a')?.op, 'in')
 })
 
-test('no more filters are read than a spec of ours may have', (t) => {
+test('upstream spec: the number of filters is limited', (t) => {
   const many = Array.from({ length: MAX_FILTERS + 1 }, (_, n) => filterOf(`f${n}`))
   t.is(names(withFilters(many)).length, MAX_FILTERS)
 })
 
-test('an etag that fits no header, and a schema id that says nothing, count as none', (t) => {
+test('upstream spec: an etag that fits no header and a blank schema id are ignored', (t) => {
   for (const etag of ['', 'a b', 'a"b', 'a\r\nx: y', 'é', 'x'.repeat(129), 7, null])
     t.is(read({ ...specBody('', []), etag }).etag, null)
   for (const schema of [{}, { id: '  ' }, { id: 7 }, 'vms', null])
@@ -59,7 +59,7 @@ test('an etag that fits no header, and a schema id that says nothing, count as n
   t.regex(read(specBody('e', [], `a\u0000${'b'.repeat(300)}`)).schemaId ?? '', /^a\ufffdb{126}$/)
 })
 
-test('where a gateway has a filter from is read in names of registries, and not past three gateways', (t) => {
+test("upstream spec: a filter's Registries are read as names, past three gateways at most", (t) => {
   const from = (registries: unknown) => withFilters([{ ...filterOf('a'), registries }])
   const told = (registries: unknown) => read(from(registries)).registries.get('a')
   t.deepEqual(told(['curated', 'eu/open', 'a/b/c']), ['curated', 'eu/open', 'a/b/c'])
@@ -68,7 +68,7 @@ test('where a gateway has a filter from is read in names of registries, and not 
   t.is(read(withFilters([filterOf('a')])).registries.size, 0)
 })
 
-test('what is no filter spec is refused, whatever it is', (t) => {
+test('upstream spec: any answer that is not a filter spec is refused', (t) => {
   const deep = `{"filters":${'['.repeat(10_000)}${']'.repeat(10_000)}}`
   for (const text of ['', 'null', '[]', '{}', '{"filters":{}}', '<html>', deep])
     t.throws(() => readUpstreamSpec(Buffer.from(text)), { instanceOf: SyntaxError })

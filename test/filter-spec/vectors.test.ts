@@ -6,7 +6,7 @@ import { type FilterVector, filterVectors } from '../helpers/filter-vectors.ts'
 
 const vectors = filterVectors()
 
-test('all vectors are there', (t) => {
+test('vectors: every test vector is present', (t) => {
   t.is(vectors.length, 553)
   t.is(new Set(vectors.map(({ id }) => id)).size, 553)
 })

@@ -49,6 +49,6 @@ for (const [json, texts] of Object.entries(readings)) {
   }
 }
 
-test('a directive for another version changes nothing', (t) => {
+test('YAML: a directive for another version changes nothing', (t) => {
   t.deepEqual(readYaml('%YAML 1.2\n---\nv: yes'), { value: { v: true } })
 })

@@ -1,12 +1,12 @@
 import test from 'ava'
 import { describeMissing } from '../../src/wire/describe-missing.ts'
 
-test('a source that answered, fresh or stale, is not missing', (t) => {
+test('describeMissing: a source that answered, fresh or stale, is not missing', (t) => {
   t.is(describeMissing({ registry: 'a', state: 'loaded' }), null)
   t.is(describeMissing({ registry: 'a', state: 'stale', reason: 'timeout' }), null)
 })
 
-test('a missing source is described with its state, reason, filters and age', (t) => {
+test('describeMissing: the text has state, reason, filters and age', (t) => {
   t.is(
     describeMissing({ registry: 'a', state: 'unavailable', reason: 'http_502' }),
     'a is unavailable: it answered with status 502 (http_502)',
@@ -26,7 +26,7 @@ test('a missing source is described with its state, reason, filters and age', (t
   )
 })
 
-test('a missing source without a name is described by its gateway', (t) => {
+test('describeMissing: an unnamed source is described by its gateway', (t) => {
   t.is(
     describeMissing({ registry: 'eu/*', state: 'unavailable' }),
     'eu reports that its own answer is incomplete',

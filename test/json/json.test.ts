@@ -12,7 +12,7 @@ function elementsOf(bytes: Uint8Array) {
   return new JsonScanner(bytes).arrayAt(0)?.elements ?? null
 }
 
-test('integers of any size stay exact, and everything else parses as JSON.parse does', (t) => {
+test('parseJson: integers of any size stay exact, other values parse as with JSON.parse', (t) => {
   t.deepEqual(
     parseJson('{"a":9007199254740993,"b":[-9007199254740993],"c":1e30,"d":1.0,"e":"1234567890123456789"}'),
     {
@@ -29,7 +29,7 @@ test('integers of any size stay exact, and everything else parses as JSON.parse 
   t.throws(() => parseJson('[1180591620717411303424'), { instanceOf: SyntaxError })
 })
 
-test('elements of an array, joined again, are the array, and each knows its own depth', (t) => {
+test('scanner: the elements of an array, joined again, are the array', (t) => {
   fc.assert(
     fc.property(fc.array(jsonText(), { maxLength: 8 }), fc.constantFrom('', ' ', '\n\t'), (texts, space) => {
       const bytes = Buffer.from(`${space}[${texts.map((text) => space + text + space).join(',')}]${space}`)
@@ -52,7 +52,7 @@ function depthOf(text: string): number {
   return Math.max(0, ...brackets.map((bracket) => (bracket === '[' || bracket === '{' ? ++depth : --depth)))
 }
 
-test('bytes that are cut off, or joined by anything but commas, are no array', (t) => {
+test('scanner: bytes that are cut off, or joined by other bytes than commas, are not an array', (t) => {
   for (const text of [
     '',
     '[',
@@ -71,7 +71,7 @@ test('bytes that are cut off, or joined by anything but commas, are no array', (
   }
 })
 
-test('whatever the bytes, the scanners end', (t) => {
+test('scanner: it ends for any bytes', (t) => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 60 }),
@@ -85,13 +85,13 @@ test('whatever the bytes, the scanners end', (t) => {
   )
 })
 
-test('nesting is counted outside strings only', (t) => {
+test('limits: nesting is counted outside strings only', (t) => {
   t.is(nestingDepth(Buffer.from(' "[[["')), 0)
   t.is(nestingDepth(Buffer.from('{"a":"]}\\"[[","b":[{}]}')), 3)
   t.is(nestingDepth(Buffer.from('['.repeat(5000))), 5000)
 })
 
-test('the length of arrays is counted on bytes as the parsed value has it', (t) => {
+test('limits: the length of arrays in bytes is that of the parsed value', (t) => {
   const longest = (value: unknown): number =>
     typeof value !== 'object' || value === null
       ? 0
@@ -106,7 +106,7 @@ test('the length of arrays is counted on bytes as the parsed value has it', (t) 
   t.false(hasLongerArray(Buffer.from(']],,,"[,,'), 1), 'whatever the bytes')
 })
 
-test('members of an object cover it, repeated and escaped names included', (t) => {
+test('members: they cover the object, repeated and escaped names included', (t) => {
   const bytes = Buffer.from('{ "a" : 1, "\\u0061":[2], "b\\"c":{"a":3} ,"a":"x"}')
   t.deepEqual(
     objectMembers(bytes).map(({ name, value }) => [name, utf8(bytes.subarray(value.start, value.end))]),
@@ -119,7 +119,7 @@ test('members of an object cover it, repeated and escaped names included', (t) =
   )
 })
 
-test('a member that is added last leaves every byte before it as it was', (t) => {
+test('members: an added member leaves every byte before it unchanged', (t) => {
   fc.assert(
     fc.property(jsonObjectText(), (text) => {
       const bytes = withoutMember(Buffer.from(text), '_meta')
@@ -132,14 +132,14 @@ test('a member that is added last leaves every byte before it as it was', (t) =>
   )
 })
 
-test('every member of the name goes, however it is spelled, and the others stay to the byte', (t) => {
+test('members: every member of a name is removed in any spelling, the others stay to the byte', (t) => {
   const bytes = Buffer.from('{"_meta":1, "a": 99.0 ,"\\u005fmeta":{"_meta":2},"b":[ 1e2 ],"_meta":"x"}')
   t.is(utf8(withoutMember(bytes, '_meta')), '{"a": 99.0,"b":[ 1e2 ]}')
   const untouched = Buffer.from('{"a":{"_meta":1}}')
   t.is(withoutMember(untouched, '_meta'), untouched)
 })
 
-test('equal values are equal whatever their spelling, and no others', (t) => {
+test('sameJson: values are equal in any spelling, and no others are', (t) => {
   const same = (one: string, other: string) => sameJson(parseJson(one), parseJson(other))
   t.true(same('{"a":1.0,"b":[null,"\\u0041"]}', '{ "b":[null,"A"], "a":1 }'))
   t.true(same('1180591620717411303424', '1180591620717411303424'))
@@ -160,6 +160,6 @@ test('equal values are equal whatever their spelling, and no others', (t) => {
   )
 })
 
-test('an object is neither an array nor null', (t) => {
+test('isJsonObject: an object is neither an array nor null', (t) => {
   t.deepEqual([{}, [], null, 'x', 1n].map(isJsonObject), [true, false, false, false, false])
 })

@@ -26,7 +26,7 @@ function isParsed(text: string): boolean {
 const agrees = (text: string): boolean =>
   isValue(text) === (isParsed(text) && nestingDepth(Buffer.from(text)) <= MAX_DEPTH)
 
-test('what the parser takes is a value that ends where it ends, unless it nests too deep', (t) => {
+test('validation: every text that JSON.parse accepts is valid, unless it nests too deep', (t) => {
   fc.assert(
     fc.property(jsonText(), fc.constantFrom('', ',', ']', ' 1', '\n'), (text, behind) => {
       const bytes = Buffer.from(text + behind)
@@ -78,7 +78,7 @@ const NUMBERISH = [
   '\ufeff',
 ]
 
-test('check and parser agree on texts that somebody has broken', (t) => {
+test('validation: it agrees with JSON.parse on damaged texts', (t) => {
   const broken = fc
     .tuple(jsonText(), fc.nat(), fc.nat({ max: 3 }), fc.constantFrom('', ...SPLINTERS, ...NUMBERISH))
     .map(([text, at, gone, put]) => {
@@ -91,7 +91,7 @@ test('check and parser agree on texts that somebody has broken', (t) => {
   )
 })
 
-test('every escape and every number is taken as the parser takes it', (t) => {
+test('validation: it agrees with JSON.parse on every escape and number', (t) => {
   for (let code = 0; code < 0x180; code++) {
     const character = String.fromCharCode(code)
     for (const text of [
