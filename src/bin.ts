@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs'
 import nodeModule from 'node:module'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
@@ -10,9 +9,10 @@ if (major < 22 || (major === 22 && minor < 19)) {
 
 // Compiled code is cached only for modules imported after this call.
 nodeModule.enableCompileCache()
-const [{ createProgram }, { environment }] = await Promise.all([
+const [{ createProgram }, { environment }, { version }] = await Promise.all([
   import('./cli/program.ts'),
   import('./config/environment.ts'),
+  import('./config/version.ts'),
 ])
 
 // `entrepot listings | head` closes the pipe early, which is not an error.
@@ -20,8 +20,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit()
 })
-
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
 const program = await createProgram(
   { env: environment, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
@@ -33,13 +31,13 @@ const program = await createProgram(
         import('./cli/output/terminal.ts'),
       ])
       const onError = (cause: unknown): void => printStatus(terminal, `entrepot: ${String(cause)}`)
-      await serveStdio(discovery, terminal, { version, onError })
+      await serveStdio(discovery, terminal, { version: version(), onError })
     },
-    serve: async () => (await import('./main.ts')).serve(),
+    serve: async () => (await import('./service.ts')).serve(),
     setExitCode: (code) => {
       process.exitCode = code
     },
-    version,
+    version: version(),
   },
   process.argv.slice(2),
 )

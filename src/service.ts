@@ -1,8 +1,43 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Context } from './context/context.ts'
-import { ConfigError } from './errors.ts'
+import { loadConfig } from './config/config.ts'
+import { type Context, createContext } from './context/context.ts'
+import { ConfigError, EntrepotError } from './errors.ts'
 import { Connections, MAX_HEADER_BYTES } from './http/connections.ts'
+
+/** EX_CONFIG of sysexits.h. */
+const EXIT_CONFIG = 78
+const EXIT_FAILURE = 1
+/** Idle time of kept-alive connections during a drain, in ms: longer than a client pauses. */
+const IDLE_MS = 1000
+
+/** Runs until SIGINT or SIGTERM; SIGHUP reloads. Resolves with the exit code. */
+export async function serve(): Promise<number> {
+  const started = Promise.withResolvers<Context>()
+  // Handled from the start: without a listener, SIGHUP would end the process.
+  process.on('SIGHUP', () => void started.promise.then((context) => context.reload(loadConfig)))
+  try {
+    const context = await createContext(loadConfig())
+    const service = await startService(context)
+    context.log.info({ url: service.url, upstreams: context.config.upstreams.length }, 'listening')
+    started.resolve(context)
+    const signal = await stopSignal()
+    context.log.info({ signal }, 'draining')
+    await service.close(IDLE_MS)
+    return 0
+  } catch (cause) {
+    if (!(cause instanceof ConfigError || cause instanceof EntrepotError)) throw cause
+    process.stderr.write(`${cause.message}\n`)
+    return cause instanceof ConfigError ? EXIT_CONFIG : EXIT_FAILURE
+  }
+}
+
+function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    process.once('SIGINT', resolve)
+    process.once('SIGTERM', resolve)
+  })
+}
 
 export type Service = {
   /** `http://host:port`, with the actual port where `PORT` is 0. */
@@ -62,6 +97,6 @@ const listen = (server: Server, host: string, port: number): Promise<void> =>
 function cannotListen(cause: unknown, host: string, port: number): string {
   const { code, message } = cause as NodeJS.ErrnoException
   if (code === 'EADDRINUSE')
-    return `port ${port} on ${host} is taken; set PORT to another, or end what listens there`
+    return `port ${port} on ${host} is in use; set PORT to another one, or stop the process that uses it`
   return `cannot listen on ${host}:${port}: ${message}`
 }

@@ -29,7 +29,7 @@ const LAYERS: readonly {
   { layer: 'L4', rooms: ['http/', 'cli/', 'web/', 'mcp/'], mayImport: ['L0', 'L1', 'L3', 'L4'] },
   {
     layer: 'L5',
-    rooms: ['main.ts', 'context/', 'service.ts', 'bin.ts'],
+    rooms: ['context/', 'service.ts', 'bin.ts'],
     mayImport: ['L0', 'L1', 'L2', 'L3', 'L4', 'L5'],
   },
 ]

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { ConfigError, type Violation } from '../errors.ts'
 import { type Environment, environment as processEnvironment } from './environment.ts'
 import { type GatewayFile, parseGatewayFile } from './gateway-file.ts'
@@ -13,14 +12,10 @@ export type Config = Readonly<Settings & GatewayFile>
 export function loadConfig(environment: Environment = processEnvironment): Config {
   const problems: Violation[] = []
   const settings = readEnvironment(withSecretFiles(environment, problems), problems)
-  const file = parseGatewayFile(readText(settings.configPath, problems), {
-    file: settings.configPath,
-    folder: dirname(settings.configPath),
-    environment,
-    problems,
-  })
+  const file = settings.configPath
+  const gateway = parseGatewayFile(readText(file, problems), { file, environment, problems })
   if (problems.length > 0) throw new ConfigError(problems)
-  return Object.freeze({ ...settings, ...file })
+  return Object.freeze({ ...settings, ...gateway })
 }
 
 function readText(path: string, problems: Violation[]): string {

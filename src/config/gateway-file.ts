@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
 import { UPSTREAM_KINDS, UPSTREAM_MODES, type UpstreamOptions } from '../domain/upstream.ts'
@@ -31,17 +31,19 @@ export type ListingShapeMode = (typeof LISTING_SHAPE_MODES)[number]
 
 const MAX_UPSTREAMS = 100
 
-type Reading = { file: string; folder: string; environment: Environment; problems: Violation[] }
+type FileContext = { file: string; environment: Environment; problems: Violation[] }
 
-/** Adds what is wrong to `problems` and returns the defaults then. */
-export function parseGatewayFile(text: string, reading: Reading): GatewayFile {
-  const problemsBefore = reading.problems.length
-  const document = expandVariables(parseToml(text, reading), reading)
-  const parsed = gatewayFile.safeParse(document)
-  if (parsed.success) checkNames(parsed.data, reading.problems)
-  else reading.problems.push(...violations(parsed.error, new Set(reading.problems.map(({ path }) => path))))
-  const isGood = parsed.success && reading.problems.length === problemsBefore
-  return arrange(isGood ? parsed.data : gatewayFile.parse({}), reading)
+/** Adds what is wrong to `problems`, with the file's path, and returns the defaults then. */
+export function parseGatewayFile(text: string, { file, environment, problems }: FileContext): GatewayFile {
+  const found: Violation[] = []
+  const source = { file, environment, problems: found }
+  const parsed = gatewayFile.safeParse(expandVariables(parseToml(text, found), source))
+  if (parsed.success) checkNames(parsed.data, found)
+  else found.push(...violations(parsed.error, new Set(found.map(({ path }) => path))))
+  const isGood = parsed.success && found.length === 0
+  const settings = arrange(isGood ? parsed.data : gatewayFile.parse({}), source)
+  for (const { path, message } of found) problems.push({ path: path ? `${file}: ${path}` : file, message })
+  return settings
 }
 
 const text = z.string().min(1)
@@ -64,7 +66,7 @@ const baseUrl = z.string().superRefine((value, context) => {
       message: 'must not hold credentials; use api_key_env or api_key_file',
     })
   else if (url.search || url.hash)
-    context.addIssue({ code: 'custom', message: 'must have no query and no fragment' })
+    context.addIssue({ code: 'custom', message: 'must have no query and no fragment; remove them' })
 })
 
 const upstream = z.strictObject({
@@ -121,12 +123,12 @@ const gatewayFile = z.strictObject({
 
 type Document = z.infer<typeof gatewayFile>
 
-function parseToml(source: string, { file, problems }: Reading): unknown {
+function parseToml(source: string, problems: Violation[]): unknown {
   try {
     return parse(source)
   } catch (cause) {
     const [firstLine] = (cause as Error).message.split('\n')
-    problems.push({ path: file, message: `not TOML: ${firstLine}${position(cause)}` })
+    problems.push({ path: '', message: `not TOML: ${firstLine}${position(cause)}` })
     return {}
   }
 }
@@ -136,13 +138,42 @@ function position(cause: unknown): string {
   return line === undefined ? '' : ` (line ${line}, column ${column})`
 }
 
+const VARIABLE = /\$\{([^}]*)\}/g
+
+/** Replaces `${VAR}` in every string; an unset variable is a problem at its TOML path. */
+function expandVariables(value: unknown, source: FileContext, path = ''): unknown {
+  if (typeof value === 'string') return expandText(value, source, path)
+  if (Array.isArray(value)) return value.map((item, n) => expandVariables(item, source, `${path}[${n}]`))
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      expandVariables(member, source, path ? `${path}.${name}` : name),
+    ]),
+  )
+}
+
+const expandText = (text: string, { environment, problems }: FileContext, path: string): string =>
+  text.replace(VARIABLE, (_whole, name: string) => {
+    const value = environment[name]
+    if (value === undefined)
+      problems.push({
+        path,
+        message: `the environment variable ${name} is not set; set it, or remove \${${name}}`,
+      })
+    return value ?? ''
+  })
+
 /** Paths in `known`, such as an unset variable, are reported already. */
 const violations = ({ issues }: z.ZodError, known: ReadonlySet<string>): Violation[] =>
   issues
     .flatMap((issue) =>
       issue.code === 'unrecognized_keys'
-        ? issue.keys.map((key) => ({ path: dotted([...issue.path, key]), message: 'unknown setting' }))
-        : [{ path: dotted(issue.path) || 'gateway file', message: issue.message }],
+        ? issue.keys.map((key) => ({
+            path: dotted([...issue.path, key]),
+            message: 'unknown setting; remove it, or correct its name',
+          }))
+        : [{ path: dotted(issue.path), message: issue.message }],
     )
     .filter(({ path }) => !known.has(path))
 
@@ -157,7 +188,7 @@ function checkNames({ registry, upstreams }: Document, problems: Violation[]): v
   const taken = new Set(registry.enabled ? [registry.name] : [])
   for (const [n, { name, api_key_env, api_key_file }] of upstreams.entries()) {
     if (taken.has(name))
-      problems.push({ path: `upstreams[${n}].name`, message: `'${name}' is already taken` })
+      problems.push({ path: `upstreams[${n}].name`, message: `two sources are named '${name}'; rename one` })
     if (api_key_env !== undefined && api_key_file !== undefined)
       problems.push({ path: `upstreams[${n}]`, message: 'has both api_key_env and api_key_file; keep one' })
     taken.add(name)
@@ -165,13 +196,13 @@ function checkNames({ registry, upstreams }: Document, problems: Violation[]): v
   if (!registry.enabled && upstreams.length === 0)
     problems.push({
       path: 'registry.enabled',
-      message: 'false leaves nothing to serve without any [[upstreams]]',
+      message: 'false without [[upstreams]] leaves nothing to serve; add one, or set it to true',
     })
 }
 
 const arrange = (
   { gateway, registry, cache, limits, upstreams }: Document,
-  reading: Reading,
+  source: FileContext,
 ): GatewayFile => ({
   gateway: { id: gateway.id, budgetMs: gateway.budget_ms, schema: gateway.schema ?? null },
   registry: { name: registry.name, enabled: registry.enabled, listingShape: registry.listing_shape },
@@ -194,7 +225,7 @@ const arrange = (
     kind: entry.kind,
     visibility: entry.visibility,
     mode: entry.mode,
-    key: upstreamKey(entry, `upstreams[${n}]`, reading),
+    key: upstreamKey(entry, `upstreams[${n}]`, source),
     priority: entry.priority ?? n + 1,
     timeoutMs: entry.timeout_ms,
     connectTimeoutMs: entry.connect_timeout_ms,
@@ -206,15 +237,19 @@ const arrange = (
   })),
 })
 
-function upstreamKey(entry: z.infer<typeof upstream>, path: string, reading: Reading): string | null {
-  const { folder, environment, problems } = reading
+function upstreamKey(entry: z.infer<typeof upstream>, path: string, source: FileContext): string | null {
+  const { environment, problems } = source
   if (entry.api_key_env !== undefined) {
     const key = environment[entry.api_key_env]?.trim()
-    if (!key) problems.push({ path: `${path}.api_key_env`, message: `${entry.api_key_env} is not set` })
+    if (!key)
+      problems.push({
+        path: `${path}.api_key_env`,
+        message: `the environment variable ${entry.api_key_env} is not set; set it to the key`,
+      })
     return checkedKey(key, `${path}.api_key_env`, problems)
   }
   if (entry.api_key_file === undefined) return null
-  const file = resolve(folder, entry.api_key_file)
+  const file = resolve(dirname(source.file), entry.api_key_file)
   try {
     const key = readFileSync(file, 'utf8').trim()
     if (key === '') problems.push({ path: `${path}.api_key_file`, message: `${file} is empty` })
@@ -229,30 +264,9 @@ function upstreamKey(entry: z.infer<typeof upstream>, path: string, reading: Rea
 /** The key travels in a header. */
 function checkedKey(key: string | undefined, path: string, problems: Violation[]): string | null {
   if (key && !/^[\x21-\x7e]+$/.test(key))
-    problems.push({ path, message: 'the key holds characters that cannot be sent in a header' })
+    problems.push({
+      path,
+      message: 'the key has characters that cannot be sent in a header, such as spaces; correct it',
+    })
   return key || null
 }
-
-const VARIABLE = /\$\{([^}]*)\}/g
-
-type Expansion = { environment: Environment; problems: Violation[] }
-
-/** Replaces `${VAR}` in every string; an unset variable is a problem at its TOML path. */
-function expandVariables(value: unknown, expansion: Expansion, path = ''): unknown {
-  if (typeof value === 'string') return expandText(value, expansion, path)
-  if (Array.isArray(value)) return value.map((item, n) => expandVariables(item, expansion, `${path}[${n}]`))
-  if (typeof value !== 'object' || value === null || value instanceof Date) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [
-      name,
-      expandVariables(member, expansion, path ? `${path}.${name}` : name),
-    ]),
-  )
-}
-
-const expandText = (text: string, { environment, problems }: Expansion, path: string): string =>
-  text.replace(VARIABLE, (_whole, name: string) => {
-    const value = environment[name]
-    if (value === undefined) problems.push({ path, message: `\${${name}} is not set in the environment` })
-    return value ?? ''
-  })

@@ -28,7 +28,7 @@ export function readSecretFile(
     problems.push({ path: variable, message })
     return null
   }
-  if (environment[name]) return complain(`${name} is set, too; keep one of the two`)
+  if (environment[name]) return complain(`${name} is set as well; keep one of them`)
   const bytes = read(file)
   if (typeof bytes === 'string') return complain(`cannot read ${file}: ${bytes}`)
   if (bytes.length > MAX_SECRET_BYTES) return complain(`${file} holds more than ${MAX_SECRET_BYTES} bytes`)

@@ -15,7 +15,7 @@ function load(toml: string, environment: Record<string, string> = {}): Config {
 
 function problemsOf(t: ExecutionContext, toml: string, environment: Record<string, string> = {}): string[] {
   const error = t.throws(() => load(toml, environment), { instanceOf: ConfigError })
-  return error?.message.split('\n') ?? []
+  return error?.message.replaceAll(/^.*gateway\.toml: /gm, '').split('\n') ?? []
 }
 
 test('an empty file and an empty environment give the defaults of the contract', (t) => {
@@ -126,12 +126,12 @@ const REFUSED: [name: string, toml: string, problem: RegExp][] = [
   [
     'an unset variable',
     '[gateway]\nid = "${NOBODY}"',
-    /^gateway\.id: \$\{NOBODY\} is not set in the environment$/,
+    /^gateway\.id: the environment variable NOBODY is not set; set it, or remove \$\{NOBODY\}$/,
   ],
   [
     'an unset key',
     '[[upstreams]]\nname="a"\nurl="http://a"\napi_key_env="NOBODY"',
-    /^upstreams\[0\]\.api_key_env: NOBODY is not set$/,
+    /^upstreams\[0\]\.api_key_env: the environment variable NOBODY is not set/,
   ],
   [
     'a missing key file',
@@ -142,12 +142,12 @@ const REFUSED: [name: string, toml: string, problem: RegExp][] = [
   [
     'a name taken twice',
     '[[upstreams]]\nname="a"\nurl="http://a"\n[[upstreams]]\nname="a"\nurl="http://b"',
-    /^upstreams\[1\]\.name: 'a' is already taken$/,
+    /^upstreams\[1\]\.name: two sources are named 'a'; rename one$/,
   ],
   [
     'the name of the local Registry',
     '[[upstreams]]\nname="local"\nurl="http://a"',
-    /'local' is already taken/,
+    /two sources are named 'local'/,
   ],
   ['credentials in a URL', '[[upstreams]]\nname="a"\nurl="http://u:p@a"', /must not hold credentials/],
   ['a query in a URL', '[[upstreams]]\nname="a"\nurl="http://a?x"', /must have no query/],

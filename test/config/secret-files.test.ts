@@ -51,7 +51,7 @@ test('a secret that is set twice is refused, and neither is repeated', (t) => {
   const file = secret('from-the-file')
   t.is(
     problemsOf(t, { REGISTRY_ADMIN_API_KEY: 'from-the-variable', REGISTRY_ADMIN_API_KEY_FILE: file }),
-    'REGISTRY_ADMIN_API_KEY_FILE: REGISTRY_ADMIN_API_KEY is set, too; keep one of the two',
+    'REGISTRY_ADMIN_API_KEY_FILE: REGISTRY_ADMIN_API_KEY is set as well; keep one of them',
   )
 })
 

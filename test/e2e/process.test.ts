@@ -29,7 +29,7 @@ test('configuration that cannot be run with ends the start with 78 and one line 
   t.is(stdout, '')
   t.deepEqual(stderr.trim().split('\n'), [
     "PORT: expected a port number from 0 to 65535, got 'http'",
-    'gateway.budget: unknown setting',
+    `${file}: gateway.budget: unknown setting; remove it, or correct its name`,
   ])
 })
 
@@ -42,11 +42,11 @@ test('a port that is taken is named, with what to do', async (t) => {
   t.is(code, 78)
   t.is(
     stderr.trim(),
-    `PORT: port ${port} on 127.0.0.1 is taken; set PORT to another, or end what listens there`,
+    `PORT: port ${port} on 127.0.0.1 is in use; set PORT to another one, or stop the process that uses it`,
   )
   const demo = await entrepot(['demo/demo.ts'], { PORT: String(port) })
   t.is(demo.code, 78)
-  t.regex(demo.stderr, /^demo: port \d+ on 127.0.0.1 is taken; .*PORT=9090 npm run demo/)
+  t.regex(demo.stderr, /^demo: port \d+ on 127.0.0.1 is in use; .*PORT=9090 npm run demo/)
 })
 
 test('SIGTERM drains: a request under way is answered, and the process ends with 0', async (t) => {
