@@ -1,8 +1,8 @@
 import test from 'ava'
 import { Redis } from 'ioredis'
-import { ConfigError } from '../../src/errors.ts'
-import { openRedisStore } from '../../src/store/redis/open.ts'
-import { startRedis } from '../helpers/redis.ts'
+import { ConfigError } from '../../../src/errors.ts'
+import { openRedisStore } from '../../../src/store/redis/open.ts'
+import { startRedis } from '../../helpers/redis.ts'
 
 const redis = await startRedis()
 const careless = await startRedis({ appendonly: 'no', 'maxmemory-policy': 'allkeys-lru', appendfsync: 'no' })

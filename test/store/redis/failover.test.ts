@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 import test, { type ExecutionContext } from 'ava'
 import { Redis } from 'ioredis'
-import { openRedisCounters, openRedisStore } from '../../src/store/redis/open.ts'
-import type { Store } from '../../src/store/store.ts'
-import { startRedis } from '../helpers/redis.ts'
-import { startTcpProxy } from '../helpers/tcp-proxy.ts'
-import { Picture } from './contract/picture.ts'
-import { loaded, published, publishOf } from './contract/subject.ts'
+import { openRedisCounters, openRedisStore } from '../../../src/store/redis/open.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { startRedis } from '../../helpers/redis.ts'
+import { startTcpProxy } from '../../helpers/tcp-proxy.ts'
+import { Picture } from '../contract/picture.ts'
+import { loaded, published, publishOf } from '../contract/subject.ts'
 
 const UNAVAILABLE = { name: 'EntrepotError', code: 'unavailable' }
 

@@ -1,8 +1,8 @@
 import test from 'ava'
 import { Redis } from 'ioredis'
-import { openRedisStore } from '../../src/store/redis/open.ts'
-import { startRedis } from '../helpers/redis.ts'
-import { BOB, published, publishOf, removeOf } from './contract/subject.ts'
+import { openRedisStore } from '../../../src/store/redis/open.ts'
+import { startRedis } from '../../helpers/redis.ts'
+import { BOB, published, publishOf, removeOf } from '../contract/subject.ts'
 
 const redis = await startRedis()
 test.after.always(() => redis.dispose())

@@ -2,9 +2,9 @@ import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
-import { damageHeader } from '../helpers/damaged-database.ts'
-import { loaded, published, publishOf } from './contract/subject.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { damageHeader } from '../../helpers/damaged-database.ts'
+import { loaded, published, publishOf } from '../contract/subject.ts'
 
 const UNAVAILABLE = { name: 'EntrepotError', code: 'unavailable' }
 const REPLACED = { ...UNAVAILABLE, message: /the database file was moved, replaced or deleted/ }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import test from 'ava'
-import { openRedisStore } from '../../src/store/redis/open.ts'
-import { startSpreadCluster, testRedis } from '../helpers/redis.ts'
-import type { OpenStore } from './contract/subject.ts'
-import { sharedStoreContract } from './contract.ts'
+import { openRedisStore } from '../../../src/store/redis/open.ts'
+import { startSpreadCluster, testRedis } from '../../helpers/redis.ts'
+import type { OpenStore } from '../contract/subject.ts'
+import { sharedStoreContract } from '../contract.ts'
 
 const redis = await testRedis()
 const cluster = await startSpreadCluster()

@@ -1,9 +1,9 @@
 import test from 'ava'
 import { Redis } from 'ioredis'
-import { openRedisStore } from '../../src/store/redis/open.ts'
-import { startRedis } from '../helpers/redis.ts'
-import { Picture } from './contract/picture.ts'
-import { loaded, published, publishOf, replayed } from './contract/subject.ts'
+import { openRedisStore } from '../../../src/store/redis/open.ts'
+import { startRedis } from '../../helpers/redis.ts'
+import { Picture } from '../contract/picture.ts'
+import { loaded, published, publishOf, replayed } from '../contract/subject.ts'
 
 /** Redis closes a connection with more than this to send. One answer with all rows would be four times as large. */
 const MOST_TO_SEND = '16mb'

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import test from 'ava'
-import { openRedisStore } from '../../src/store/redis/open.ts'
-import { trustOurAuthority } from '../helpers/certificates.ts'
-import { startRedis, startRedisTls } from '../helpers/redis.ts'
-import { sharingContract } from './contract/sharing.ts'
+import { openRedisStore } from '../../../src/store/redis/open.ts'
+import { trustOurAuthority } from '../../helpers/certificates.ts'
+import { startRedis, startRedisTls } from '../../helpers/redis.ts'
+import { sharingContract } from '../contract/sharing.ts'
 
 trustOurAuthority()
 const trusted = await startRedisTls('registry')

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
-import { freshUse, published, publishOf } from './contract/subject.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { freshUse, published, publishOf } from '../contract/subject.ts'
 
 /**
  * A process that publishes without end and says so: the id of each acknowledged listing as a line on stdout.

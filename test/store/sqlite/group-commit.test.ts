@@ -1,5 +1,5 @@
 import test from 'ava'
-import { GroupCommit, type Transaction } from '../../src/store/sqlite/group-commit.ts'
+import { GroupCommit, type Transaction } from '../../../src/store/sqlite/group-commit.ts'
 
 /** A transaction over a list: what is pushed counts once it is committed. */
 class ListTransaction implements Transaction {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
-import { freshUse, published, publishOf } from './contract/subject.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { freshUse, published, publishOf } from '../contract/subject.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { ReplyError } from 'ioredis'
-import { redisFailure } from '../../src/store/redis/session.ts'
+import { redisFailure } from '../../../src/store/redis/session.ts'
 
 // As Redis 6.2 words what a command in a script was answered; Redis 7 passes the answer on.
 const WRAPPED =

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import test, { type ExecutionContext } from 'ava'
-import { ConfigError } from '../../src/errors.ts'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
-import { loaded, published, publishOf } from './contract/subject.ts'
+import { ConfigError } from '../../../src/errors.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { loaded, published, publishOf } from '../contract/subject.ts'
 
 function inDirectory(t: ExecutionContext, name = 'entrepot.db'): string {
   const directory = mkdtempSync(join(tmpdir(), 'entrepot-database-'))
@@ -103,7 +103,7 @@ test('SQLite clock: times rise after the clock is set back', async (t) => {
 test('SQLite open: processes that create one file at once all open it', async (t) => {
   const path = inDirectory(t, 'new/entrepot.db')
   const program = `
-    import { openSqliteStore } from ${JSON.stringify(join(import.meta.dirname, '../../src/store/sqlite/store.ts'))}
+    import { openSqliteStore } from ${JSON.stringify(join(import.meta.dirname, '../../../src/store/sqlite/store.ts'))}
     const store = openSqliteStore(process.argv[1])
     const key = await store.seedKey({ name: 'bootstrap', scope: 'write', hash: 'hash' })
     await store.close()

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import test from 'ava'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
-import { Picture } from './contract/picture.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { Picture } from '../contract/picture.ts'
 
 const KILLS = 5
 const STORM = join(import.meta.dirname, 'storm.ts')

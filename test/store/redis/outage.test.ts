@@ -1,10 +1,10 @@
 import test, { type ExecutionContext } from 'ava'
 import { Redis } from 'ioredis'
-import { openRedisStore } from '../../src/store/redis/open.ts'
-import type { Store } from '../../src/store/store.ts'
-import { type OwnRedis, startRedis, startRedisCluster } from '../helpers/redis.ts'
-import { Picture } from './contract/picture.ts'
-import { loaded, published, publishOf, replayed } from './contract/subject.ts'
+import { openRedisStore } from '../../../src/store/redis/open.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { type OwnRedis, startRedis, startRedisCluster } from '../../helpers/redis.ts'
+import { Picture } from '../contract/picture.ts'
+import { loaded, published, publishOf, replayed } from '../contract/subject.ts'
 
 const UNAVAILABLE = { name: 'EntrepotError', code: 'unavailable' }
 

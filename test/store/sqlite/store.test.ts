@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
-import { openSqliteStore, type SqliteOptions } from '../../src/store/sqlite/store.ts'
-import type { OpenStore } from './contract/subject.ts'
-import { sharedStoreContract, storeContract } from './contract.ts'
+import { openSqliteStore, type SqliteOptions } from '../../../src/store/sqlite/store.ts'
+import type { OpenStore } from '../contract/subject.ts'
+import { sharedStoreContract, storeContract } from '../contract.ts'
 
 const openInMemory: OpenStore = async (t, options) => {
   const store = openSqliteStore(':memory:', options)
