@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomFillSync } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 import { EntrepotError } from '../errors.ts'
 import type { ResumePoint } from './merge.ts'
 import type { SourceHint } from './source-reader.ts'
@@ -34,7 +34,7 @@ export class Cursors {
     const sources = Object.entries(hints).map(([name, hint]) => packHint(name, hint))
     const expiresAt = this.#nowSeconds() + CURSOR_SECONDS
     const parts: Parts = [expiresAt, position, rank, listingId, cap, total, sources]
-    const nonce = newNonce()
+    const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(question))
     const sealed = [nonce, cipher.update(JSON.stringify(parts)), cipher.final(), cipher.getAuthTag()]
     return Buffer.concat(sealed).toString('base64url')
@@ -74,19 +74,6 @@ export function invalidCursor(what: string): EntrepotError {
 }
 
 const NONCE_BYTES = 12
-/** For many nonces: one call for each takes longer than sealing a cursor. */
-const RANDOM = Buffer.alloc(NONCE_BYTES * 256)
-let used = RANDOM.length
-
-function newNonce(): Buffer {
-  if (used === RANDOM.length) {
-    randomFillSync(RANDOM)
-    used = 0
-  }
-  used += NONCE_BYTES
-  return RANDOM.subarray(used - NONCE_BYTES, used)
-}
-
 const TAG_BYTES = 16
 
 type Parts = [

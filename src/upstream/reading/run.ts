@@ -4,8 +4,7 @@ import { compareSortKeys, isAfter, type Range } from '../../domain/reading.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import type { UpstreamOptions } from '../../domain/upstream.ts'
-import type { ListingPage } from '../page/listing-page.ts'
-import { listingKey, type PageItem } from '../page/listing-page.ts'
+import { type ListingPage, listingKey, type PageItem } from '../page/listing-page.ts'
 
 export type RunUpstream = Pick<UpstreamOptions, 'name' | 'kind' | 'scanLimit'>
 
@@ -44,7 +43,7 @@ export class Run {
     return this.after === null && this.isEnded && this.missing === undefined
   }
 
-  /** Exact when whole. */
+  /** Exact when complete. */
   get total(): number {
     if (this.after === null && this.isEnded) return this.listings.length
     return Math.max(this.#reported - this.excluded - this.invalid, this.listings.length)
@@ -105,13 +104,13 @@ export class Run {
   }
 
   /** Whether it holds the range, or all that exists of it. */
-  covers({ after, count }: Pick<Range, 'after' | 'count'>): boolean {
+  covers({ after, count }: Range): boolean {
     if (!this.#beginsBefore(after)) return false
     return this.isEnded || this.listings.length - firstAfter(this.listings, after) >= count
   }
 
   /** Whether reading on at its end can cover the range. */
-  reaches({ after }: Pick<Range, 'after'>): boolean {
+  reaches({ after }: Range): boolean {
     if (!this.#beginsBefore(after)) return false
     const last = this.listings.at(-1)
     return this.isEnded || after === null || (last !== undefined && !isBefore(last, after))
@@ -125,10 +124,7 @@ export class Run {
   }
 
   /** More than `count` where the last position ties. */
-  select({ after, count }: Pick<Range, 'after' | 'count'>): {
-    listings: readonly PageItem[]
-    hasMore: boolean
-  } {
+  select({ after, count }: Range): { listings: readonly PageItem[]; hasMore: boolean } {
     const { listings } = this
     const start = firstAfter(listings, after)
     let end = Math.min(start + count, listings.length)
@@ -142,7 +138,7 @@ export class Run {
     return this.#byId.get(listingId) ?? NONE
   }
 
-  fork({ after }: Pick<Range, 'after'>): Run {
+  fork({ after }: Range): Run {
     const start = after === null ? this.after : after
     const run = new Run(this.#upstream, start, this.asOf)
     run.isSorted = this.isSorted

@@ -1,6 +1,5 @@
 import type { Directives } from '../../domain/freshness.ts'
 import type { ListingQuery } from '../../domain/query.ts'
-import type { Range } from '../../domain/reading.ts'
 import { isJsonObject } from '../../json/value.ts'
 import { scannerOf } from '../page/item-scanner.ts'
 import { ListingPage } from '../page/listing-page.ts'
@@ -22,28 +21,22 @@ const BODY_FACTOR = 1.125
 
 /** Keeps bodies only: scanning them again costs less than keeping parsed runs. */
 export class StoredRun {
-  readonly asOf: number
-  readonly after: Range['after']
-  readonly #isEnded: boolean
-  readonly #skipped: readonly number[]
+  readonly #head: RunHead
   readonly #pages: readonly StoredPage[]
-  #run: WeakRef<Run> | null = null
+  #run: WeakRef<Run> | null
 
-  private constructor(head: RunHead, pages: readonly StoredPage[]) {
-    this.asOf = head.asOf
-    this.after = head.after
-    this.#isEnded = head.isEnded
-    this.#skipped = head.skipped
+  private constructor(head: RunHead, pages: readonly StoredPage[], run: Run | null = null) {
+    this.#head = head
     this.#pages = pages
+    this.#run = run && new WeakRef(run)
   }
 
   static of(run: Run): StoredRun {
+    const { asOf, after, isEnded, skipped } = run
     const pages = run.pages.map(({ offset, bytes, resume, gatewayId, directives }) => {
       return { offset, bytes, resume, gatewayId, directives }
     })
-    const stored = new StoredRun(run, pages)
-    stored.#run = new WeakRef(run)
-    return stored
+    return new StoredRun({ asOf, after, isEnded, skipped }, pages, run)
   }
 
   get retainedBytes(): number {
@@ -57,16 +50,17 @@ export class StoredRun {
   run(upstream: RunUpstream, query: ListingQuery): Run {
     const known = this.#run?.deref()
     if (known !== undefined) return known
-    const run = new Run(upstream, this.after, this.asOf)
+    const { asOf, after, isEnded, skipped } = this.#head
+    const run = new Run(upstream, after, asOf)
     const scanner = scannerOf(query)
     for (const { bytes, ...about } of this.#pages) {
       const page = new ListingPage(bytes, { kind: upstream.kind, scanner, ...about })
-      const followsSkipped = this.#skipped.includes(page.offset - 1)
-      if (!followsSkipped && !run.isJoint(page)) throw run.broken('its stored pages do not join')
+      if (!skipped.includes(page.offset - 1) && !run.isJoint(page))
+        throw run.broken('its stored pages do not join')
       run.add(page)
     }
-    for (const offset of this.#skipped) run.skip(offset)
-    run.isEnded = this.#isEnded
+    for (const offset of skipped) run.skip(offset)
+    run.isEnded = isEnded
     this.#run = new WeakRef(run)
     return run
   }
@@ -74,8 +68,7 @@ export class StoredRun {
   /** A JSON head and a line feed, then the bodies. */
   encode(): Buffer {
     const pages = this.#pages.map(({ bytes, ...about }) => ({ ...about, length: bytes.length }))
-    const about = { asOf: this.asOf, after: this.after, isEnded: this.#isEnded, skipped: this.#skipped }
-    const head = JSON.stringify({ ...about, pages })
+    const head = JSON.stringify({ ...this.#head, pages })
     return Buffer.concat([Buffer.from(`${head}\n`), ...this.#pages.map(({ bytes }) => bytes)])
   }
 
@@ -85,12 +78,13 @@ export class StoredRun {
       let end = encoded.indexOf(LINE_FEED) + 1
       const head: unknown = JSON.parse(encoded.toString('utf8', 0, end))
       if (!isHead(head)) return null
-      const pages = head.pages.map(({ length, ...about }) => {
+      const { pages, ...about } = head
+      const withBytes = pages.map(({ length, ...page }) => {
         const bytes = encoded.subarray(end, end + length)
         end += length
-        return { ...about, bytes }
+        return { ...page, bytes }
       })
-      return new StoredRun(head, pages)
+      return new StoredRun(about, withBytes)
     } catch {
       return null
     }
@@ -100,11 +94,9 @@ export class StoredRun {
 const LINE_FEED = 0x0a
 
 type RunHead = Pick<Run, 'asOf' | 'after' | 'isEnded'> & { skipped: readonly number[] }
-type Head = RunHead & {
-  pages: (Omit<StoredPage, 'bytes'> & { length: number })[]
-}
+type StoredHead = RunHead & { pages: (Omit<StoredPage, 'bytes'> & { length: number })[] }
 
-function isHead(value: unknown): value is Head {
+function isHead(value: unknown): value is StoredHead {
   return (
     isJsonObject(value) &&
     Array.isArray(value.pages) &&
