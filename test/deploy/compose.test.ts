@@ -43,11 +43,11 @@ const file = readComposeFile()
 const services = Object.entries(file.services)
 const demoFile = readComposeFile({ GATEWAY_FILE: 'demo.toml' })
 
-test('the linter and the schema of the Compose specification find nothing', (t) => {
+test('Compose: the linter and the Compose schema find nothing', (t) => {
   t.deepEqual(lint(COMPOSE_FILE), [])
 })
 
-test('the linter finds what is wrong', (t) => {
+test('Compose: the linter finds errors', (t) => {
   const edits: readonly [found: RegExp, edit: (text: string) => string][] = [
     [/invalid-schema/, (text) => text.replace('cap_drop: [ALL]', 'cap_drop: ALL')],
     [/invalid-schema/, (text) => text.replace('healthcheck:', 'health_check:')],
@@ -57,7 +57,7 @@ test('the linter finds what is wrong', (t) => {
   for (const [found, edit] of edits) t.regex(lintEdited(t, edit).join('\n'), found)
 })
 
-test('every network, volume, secret and service that is named is there, and so is every file', (t) => {
+test('Compose: every named network, volume, secret, service and file exists', (t) => {
   for (const [name, service] of services) {
     for (const network of namesIn(service.networks)) t.true(network in file.networks, `${name}: ${network}`)
     for (const secret of service.secrets ?? []) t.true(secret in file.secrets, `${name}: ${secret}`)
@@ -69,7 +69,7 @@ test('every network, volume, secret and service that is named is there, and so i
   }
 })
 
-test('every variable that the file takes is told at its head, and those of deploy/demo.env are among them', (t) => {
+test('Compose: its head names every variable, those of deploy/demo.env included', (t) => {
   const [head = '', ...rest] = readFileSync(COMPOSE_FILE, 'utf8').split(/^name: /m)
   const taken = new Set([...rest.join().matchAll(/\$\{(\w+)/g)].map(([, name]) => name!))
   t.true(taken.size > 6)
@@ -82,7 +82,7 @@ test('every variable that the file takes is told at its head, and those of deplo
   t.true(existsSync(join('deploy/config', demo.GATEWAY_FILE ?? '')))
 })
 
-test('who waits for another to be well waits for one that is asked how it is', (t) => {
+test('Compose: a service that others wait for has a health check', (t) => {
   const waits = services.flatMap(([, { depends_on = {} }]) =>
     Object.entries(depends_on as Record<string, { condition?: string }>)
       .filter(([, { condition }]) => condition === 'service_healthy')
@@ -98,7 +98,7 @@ test('who waits for another to be well waits for one that is asked how it is', (
   }
 })
 
-test('no container can write to its root, gain a right, or take what is the host’s', (t) => {
+test('Compose: containers have a read-only root, no capabilities and limits', (t) => {
   for (const [name, service] of services) {
     t.true(service.read_only, name)
     t.deepEqual(service.cap_drop, ['ALL'], name)
@@ -117,7 +117,7 @@ test('no container can write to its root, gain a right, or take what is the host
   }
 })
 
-test('what listens on the host listens on 127.0.0.1; Redis and the Registries have no way out', (t) => {
+test('Compose: ports bind to 127.0.0.1; Redis and the Registries have no outbound route', (t) => {
   const ports = services.flatMap(([, service]) => service.ports ?? [])
   t.deepEqual(ports.sort(), ['127.0.0.1:3000:3000', '127.0.0.1:8080:8080', '127.0.0.1:9090:9090'])
   for (const name of ['redis', 'open-market', 'curated', 'co-located', 'seed'])
@@ -125,7 +125,7 @@ test('what listens on the host listens on 127.0.0.1; Redis and the Registries ha
       t.true(file.networks[network]?.internal, name)
 })
 
-test('without a profile: Redis, two gateways and the proxy; demo and observability add theirs', (t) => {
+test('Compose: Redis, two gateways and the proxy; profiles add the rest', (t) => {
   const inProfile = (profile: string | undefined): string[] =>
     services.filter(([, { profiles }]) => profiles?.[0] === profile).map(([name]) => name)
   t.deepEqual(inProfile(undefined).sort(), ['gateway-1', 'gateway-2', 'proxy', 'redis'])
@@ -133,7 +133,7 @@ test('without a profile: Redis, two gateways and the proxy; demo and observabili
   t.deepEqual(inProfile('observability').sort(), ['grafana', 'prometheus'])
 })
 
-test('a container that takes a free address never takes a fixed one', (t) => {
+test('Compose: dynamic addresses never collide with fixed ones', (t) => {
   const [subnet] = file.networks.front!.ipam!.config
   t.is(subnet?.ip_range, '172.31.250.128/25')
   for (const name of ['proxy', 'gateway-1', 'gateway-2'])
@@ -149,7 +149,7 @@ const environmentHere = ({ environment = {} }: ComposeService, secrets: string):
     ]),
   )
 
-test('no secret stands in the file: services are told where it lies, and get no more than they need', (t) => {
+test('Compose: the file holds no secret; each service mounts only its own', (t) => {
   const needs = Object.fromEntries(services.map(([name, { secrets = [] }]) => [name, [...secrets].sort()]))
   const gateway = ['admin_key', 'bootstrap_key', 'curated_key', 'store_url']
   t.deepEqual(needs, {
@@ -170,7 +170,7 @@ test('no secret stands in the file: services are told where it lies, and get no 
         t.regex(value, /^\/run\/secrets\//, `${name}: ${variable}`)
 })
 
-test('make-secrets.sh makes every secret that is named, and nothing reads a file that it does not make', (t) => {
+test('Compose: make-secrets.sh creates exactly the named secrets', (t) => {
   const folder = makeSecrets(t)
   for (const [name, { file: path }] of Object.entries(file.secrets)) {
     t.is(path, `./deploy/secrets/${name}`)
@@ -179,7 +179,7 @@ test('make-secrets.sh makes every secret that is named, and nothing reads a file
 })
 
 for (const [what, composed] of Object.entries({ 'gateway.toml': file, 'demo.toml': demoFile }))
-  test(`the gateways’ settings with ${what} are good, both gates on, and trust the proxy alone`, (t) => {
+  test(`Compose: gateway settings with ${what} are valid, gated, and trust the proxy`, (t) => {
     const secrets = makeSecrets(t)
     const toml = join(secrets, 'gateway.toml')
     writeFileSync(toml, readFileSync(join('deploy/config', what), 'utf8').replaceAll('/run/secrets', secrets))
@@ -202,7 +202,7 @@ for (const [what, composed] of Object.entries({ 'gateway.toml': file, 'demo.toml
     }
   })
 
-test('the Registries’ settings are good, and the curated one is shut', (t) => {
+test('Compose: settings of the Registries are valid, the curated one is gated', (t) => {
   const secrets = makeSecrets(t)
   const settings = (name: string) => loadConfig(environmentHere(file.services[name]!, secrets))
   t.true(settings('curated').requireReadKey && settings('curated').requireWriteKey)
@@ -210,7 +210,7 @@ test('the Registries’ settings are good, and the curated one is shut', (t) => 
   t.false(settings('co-located').requireReadKey)
 })
 
-test('every variable that a container of ours is given is one that the README knows', (t) => {
+test('Compose: every variable of our containers is in the README', (t) => {
   const readme = readFileSync('README.md', 'utf8')
   for (const [name, { build, environment = {} }] of services)
     if (build?.target === 'runtime')

@@ -16,24 +16,24 @@ const letIn = readFileSync('.dockerignore', 'utf8')
 const reachesBuilder = (path: string): boolean =>
   letIn.some((pattern) => globSync(pattern).includes(path.replace(/^\.\//, '')))
 
-test('the linter finds nothing in the Dockerfile', (t) => {
+test('Dockerfile: the linter finds nothing', (t) => {
   t.deepEqual(problems(text), [])
 })
 
-test('the linter finds what is wrong', (t) => {
+test('Dockerfile: the linter finds errors', (t) => {
   t.deepEqual(problems(text.replace('HEALTHCHECK --interval=10s', 'HEALTHCHECK --interva=10s')), [
     'Unknown flag: interva',
   ])
   t.deepEqual(problems(text.replace('WORKDIR /app', 'WORKDER /app')), ['Unknown instruction: WORKDER'])
 })
 
-test('the base image is the runtime that package.json pins, and every stage is made of it', (t) => {
+test('Dockerfile: every stage uses the runtime that package.json pins', (t) => {
   const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
   t.true(text.includes(`\nARG NODE_IMAGE=node:${devDependencies.node}-bookworm-slim\n`))
   for (const [name, [from]] of stages) t.is(from?.text, `\${NODE_IMAGE} AS ${name}`)
 })
 
-test('the plain build is the gateway; it runs as nobody special, and asks itself how it is', (t) => {
+test('Dockerfile: the default stage is an unprivileged gateway with a health check', (t) => {
   t.is([...stages.keys()].at(-1), 'runtime')
   for (const name of ['runtime', 'seed'])
     t.is(stages.get(name)!.findLast((instruction) => instruction.name === 'USER')?.text, '1000:1000')
@@ -43,7 +43,7 @@ test('the plain build is the gateway; it runs as nobody special, and asks itself
   t.true(names.lastIndexOf('RUN') < names.indexOf('USER'))
 })
 
-test('everything that is copied is there, and reaches the builder', (t) => {
+test('Dockerfile: every copied file exists and reaches the builder', (t) => {
   const copied = [...stages.values()]
     .flat()
     .filter(({ name, text }) => name === 'COPY' && !text.startsWith('--from'))
@@ -60,7 +60,7 @@ test('everything that is copied is there, and reaches the builder', (t) => {
   }
 })
 
-test('what the build uses is copied before it, and nothing that could be a secret reaches the builder', (t) => {
+test('Dockerfile: build inputs are copied first, and no secret reaches the builder', (t) => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
   for (const [, project] of scripts.build.matchAll(/tsc -p (\S+)/g)) t.true(reachesBuilder(project), project)
   for (const path of ['deploy', 'data', '.env', '.git', 'node_modules', 'dist', 'test'])

@@ -54,7 +54,7 @@ async function makeApp(t: ExecutionContext): Promise<string> {
   return app
 }
 
-test('the image’s tree serves the API and the pages for a user without a home who can write nowhere', async (t) => {
+test('image: its tree serves API and pages without a home or writable folder', async (t) => {
   const app = await makeApp(t)
   const child = spawn(process.execPath, ['dist/bin.js', ...wordsOf(runtime, 'CMD')], {
     ...asNobody,

@@ -42,7 +42,7 @@ const exposition = test.macro({
   title: (title) => title ?? '',
 })
 
-test('every metric and label that an alert or a panel reads is in /metrics', exposition, (series) => {
+test('observability: alerts and panels read existing metrics and labels', exposition, (series) => {
   const labels = new Set([...series.values()].flatMap((names) => [...names]))
   return [...rules.map(({ expr }) => expr), ...shown].flatMap((expression) => [
     ...metricsIn(expression).filter((name) => !series.has(name) && !ITS_OWN.has(name)),
@@ -50,19 +50,19 @@ test('every metric and label that an alert or a panel reads is in /metrics', exp
   ])
 })
 
-test('everything that /metrics has is on the dashboard', exposition, (series) => {
+test('observability: the dashboard shows every metric', exposition, (series) => {
   const read = new Set(shown.flatMap(metricsIn))
   return [...series.keys()].filter((name) => !read.has(name))
 })
 
-test('the reading of expressions finds what is not there', (t) => {
+test('observability: the expression check finds unknown metrics', (t) => {
   const wrong =
     'sum by (instance, lable) (rate(entrepot_request_total{job="entrepot",rout!="/health"}[5m])) > 0.05'
   t.deepEqual(metricsIn(wrong), ['entrepot_request_total'])
   t.deepEqual(labelsIn(wrong), ['job', 'rout', 'instance', 'lable'])
 })
 
-test('Prometheus reads every gateway as the operator, by a key in a file, and knows the alerts', (t) => {
+test('observability: Prometheus scrapes every gateway with a key file, and has the alerts', (t) => {
   const file = readComposeFile()
   const { scrape_configs, rule_files } = yaml('deploy/prometheus/prometheus.yml')
   const [{ authorization, static_configs }] = scrape_configs
@@ -81,7 +81,7 @@ test('Prometheus reads every gateway as the operator, by a key in a file, and kn
   t.is(promtool('check', 'config', '--syntax-only', 'deploy/prometheus/prometheus.yml') ?? '', '')
 })
 
-test('alerts have names of their own, say what is up, and how bad it is', (t) => {
+test('observability: alerts have unique names, summaries and severities', (t) => {
   t.true(rules.length > 8)
   t.is(new Set(rules.map(({ alert }) => alert)).size, rules.length)
   for (const { alert, labels, annotations } of rules) {
@@ -90,7 +90,7 @@ test('alerts have names of their own, say what is up, and how bad it is', (t) =>
   }
 })
 
-test('Grafana is provisioned with the data source that every panel names, and with the dashboard', (t) => {
+test('observability: Grafana has the dashboard and the data source of every panel', (t) => {
   const [source] = yaml('deploy/grafana/provisioning/datasources/prometheus.yml').datasources
   const [provider] = yaml('deploy/grafana/provisioning/dashboards/entrepot.yml').providers
   const { grafana, prometheus } = readComposeFile().services

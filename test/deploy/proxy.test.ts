@@ -43,7 +43,7 @@ async function ask(url: string, options: ClientRequestArgs = {}, body?: string):
   return { status: answer.statusCode!, text }
 }
 
-test('while one replica is gone, every request is answered by the other', async (t) => {
+test('proxy: the other replica answers every request while one is down', async (t) => {
   const { url } = await startRegistry(t)
   const proxy = await proxyOver(t, [deadUrl(), url])
   for (let n = 0; n < 20; n++) t.is((await ask(`${proxy.url}/listings?limit=${n + 1}`)).status, 200)
@@ -62,7 +62,7 @@ const DYING: readonly [method: string, path: string, isRepeated: boolean][] = [
 ]
 
 for (const [method, path, isRepeated] of DYING)
-  test(`${method} ${path} on a replica that dies is ${isRepeated ? '' : 'not '}repeated on the other`, async (t) => {
+  test(`proxy: ${method} ${path} on a dying replica is ${isRepeated ? '' : 'not '}repeated`, async (t) => {
     const seen: string[] = []
     const dying = await standIn(t, ({ socket }) => {
       seen.push('dying')
@@ -81,7 +81,7 @@ for (const [method, path, isRepeated] of DYING)
     t.is(seen.length, isRepeated ? 3 : 2)
   })
 
-test('who asks is what the program that ends TLS says; what others claim counts for nothing', async (t) => {
+test('proxy: only the TLS proxy sets client addresses, other claims are dropped', async (t) => {
   const { url } = await startRegistry(t, {
     toml: '[limits]\nanonymous_per_minute = 2\ntrusted_proxies = ["127.0.0.1/32"]',
   })
@@ -102,7 +102,7 @@ test('who asks is what the program that ends TLS says; what others claim counts 
   t.deepEqual(await statuses(claims, '127.0.0.2'), [200, 200, 429], 'a client that reaches the proxy itself')
 })
 
-test('a path and a query are passed on as they were sent, and so is every header that the gateways read', async (t) => {
+test("proxy: passes path, query and the gateways' headers unchanged", async (t) => {
   let seen: IncomingMessage | undefined
   const gateway = await standIn(t, (asked, answer) => {
     seen = asked
@@ -128,7 +128,7 @@ test('a path and a query are passed on as they were sent, and so is every header
 })
 
 for (const path of ['/listings', '/mcp'])
-  test(`the first line of a stream from ${path} is there before the second is written`, async (t) => {
+  test(`proxy: the first line of ${path} arrives before the second is written`, async (t) => {
     const { promise: isRead, resolve: read } = Promise.withResolvers<void>()
     const gateway = await standIn(t, async (_, answer) => {
       answer.writeHead(200, { 'Content-Type': 'application/x-ndjson' })
@@ -146,7 +146,7 @@ for (const path of ['/listings', '/mcp'])
     t.is((await lines.next()).value, '{"second":2}\n')
   })
 
-test('a request line of up to 64 KiB reaches a gateway, and a longer one is a 431 problem', async (t) => {
+test('proxy: a request line of 64 KiB passes, a longer one is a 431 problem', async (t) => {
   const { url } = await startRegistry(t)
   const proxy = await proxyOver(t, [url, url])
   t.is((await ask(`${proxy.url}/listings?region=${'x'.repeat(60_000)}`)).status, 200)
@@ -162,7 +162,7 @@ test('a request line of up to 64 KiB reaches a gateway, and a longer one is a 43
   }
 })
 
-test('response headers of 32 KiB pass', async (t) => {
+test('proxy: response headers of 32 KiB pass', async (t) => {
   const gateway = await standIn(t, (_, answer) => {
     for (let n = 0; n < 30; n++) answer.setHeader(`X-${n}`, 'x'.repeat(1000))
     answer.end('well')
@@ -172,7 +172,7 @@ test('response headers of 32 KiB pass', async (t) => {
     t.deepEqual(await ask(`${proxy.url}${path}`, { maxHeaderSize: 2 ** 16 }), { status: 200, text: 'well' })
 })
 
-test('what the proxy has to say itself is a problem as the gateways tell one', async (t) => {
+test('proxy: its own errors are problems like those of the gateways', async (t) => {
   const nobody = await proxyOver(t, [deadUrl(), deadUrl()])
   const { url } = await startRegistry(t)
   const somebody = await proxyOver(t, [url, deadUrl()])
@@ -193,7 +193,7 @@ test('what the proxy has to say itself is a problem as the gateways tell one', a
   t.regex(await own.text(), /larger than \d+ bytes/, 'what a gateway says itself is passed on')
 })
 
-test('the proxy says nothing of a request in its log, and nothing of itself to a client', async (t) => {
+test('proxy: logs no request, and sends no version to clients', async (t) => {
   const { url } = await startRegistry(t)
   const proxy = await proxyOver(t, [url, url])
   const answer = await fetch(`${proxy.url}/listings?gpu_model=H200`, {

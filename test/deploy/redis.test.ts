@@ -24,7 +24,7 @@ function settings(): Record<string, string> {
   return rest
 }
 
-test('Redis as Compose starts it opens to the gateways’ password alone, and loses nothing that was taken', async (t) => {
+test('Redis in Compose: requires the password, and loses no acknowledged write', async (t) => {
   const secrets = makeSecrets(t)
   const redis = await startRedis({ ...settings(), include: join(secrets, 'redis.conf') })
   t.teardown(() => redis.dispose())

@@ -11,7 +11,7 @@ const read = (folder: string): Record<string, string> =>
 
 const again = (folder: string): string => execFileSync('sh', [MAKE_SECRETS, folder], { encoding: 'utf8' })
 
-test('secrets are 32 random bytes each, in a folder that only its owner can open', (t) => {
+test('make-secrets: 32 random bytes each, in a folder for its owner only', (t) => {
   const folder = makeSecrets(t)
   t.is(statSync(folder).mode & 0o777, 0o700)
   const { 'redis.conf': settings, store_url: url, ...random } = read(folder)
@@ -23,7 +23,7 @@ test('secrets are 32 random bytes each, in a folder that only its owner can open
   for (const [name, secret] of Object.entries(random)) t.not(secret, other[name], name)
 })
 
-test('making them again changes nothing, and says nothing of what they hold', (t) => {
+test('make-secrets: a second run changes nothing and prints no secret', (t) => {
   const folder = makeSecrets(t)
   const before = read(folder)
   chmodSync(folder, 0o755)
@@ -33,7 +33,7 @@ test('making them again changes nothing, and says nothing of what they hold', (t
   for (const secret of Object.values(before)) t.false(said.includes(secret))
 })
 
-test('one that is missing is made, and those that depend on each other still agree', (t) => {
+test('make-secrets: creates a missing secret, dependent ones still agree', (t) => {
   const folder = makeSecrets(t)
   const before = read(folder)
   for (const name of ['curated_key', 'store_url']) rmSync(join(folder, name))

@@ -12,7 +12,7 @@ const run = promisify(execFile)
 const { environment = {} } = readComposeFile().services.seed!
 const [program, ...words] = wordsOf(readStages().get('seed')!, 'ENTRYPOINT')
 
-test('what Compose starts fills the three Registries once, and then leaves them alone', async (t) => {
+test('seed: fills the three Registries once', async (t) => {
   t.is(program, 'node')
   const secrets = makeSecrets(t)
   const curatedKey = readFileSync(join(secrets, 'curated_key'), 'utf8').trim()

@@ -40,7 +40,7 @@ async function mintKeys({ url, replicas, secret }: Topology, count: number): Pro
   return keys
 }
 
-test('what Compose starts: a replica killed under load costs only what it was answering, one drained costs nothing', async (t) => {
+test('topology: a drained replica costs no request, a killed one only in-flight ones', async (t) => {
   t.timeout(120_000)
   const topology = await startTopology(t)
   const { url, replicas, secret, registries } = topology

@@ -11,7 +11,7 @@ import { startProcess } from './service-process.ts'
 const BUSY = 24
 const SLOW = 8
 
-test('SIGTERM under load cuts no request: each connection ends behind an answer, and what was taken is kept', async (t) => {
+test('drain: SIGTERM under load cuts no request, and acknowledged publishes remain', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-drain-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'gateway.toml')

@@ -27,7 +27,7 @@ for (const mode of ['live', 'snapshot'] as const) {
   for (const kept of ['none', 'fresh', 'stale'] as const) {
     const cases = FAULT_CASES.filter(([ofMode, ofKept]) => ofMode === mode && ofKept === kept)
 
-    test.serial(`${mode}, ${kept}: every upstream fails as the table says`, async (t) => {
+    test.serial(`fault matrix: ${mode}, ${kept}: every upstream fails as the table says`, async (t) => {
       const { gateway, upstreams } = await stage(t, cases)
       const seen = await Promise.all(upstreams.map((upstream) => observe(gateway, upstream)))
       t.deepEqual(
@@ -47,7 +47,7 @@ for (const mode of ['live', 'snapshot'] as const) {
   }
 }
 
-test('docs/reliability.md says what the table says', (t) => {
+test('fault matrix: docs/reliability.md agrees with the table', (t) => {
   t.is(readReliability(), renderReliability(), 'run npm run docs')
 })
 

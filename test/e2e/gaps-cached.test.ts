@@ -48,7 +48,7 @@ async function ask({ get }: RunningService): Promise<unknown[]> {
 const WHOLE = [2, true, 'eu loaded']
 const TOLD = [1, false, 'eu loaded', 'eu/b unavailable']
 
-test('an answer that is not complete is not kept, whatever the gateway says about keeping it', async (t) => {
+test('gaps: an incomplete answer is not cached, whatever its Cache-Control says', async (t) => {
   const { fake, world } = await startWorld(t, [PARTIAL, PARTIAL, PARTIAL, COMPLETE])
   for (let n = 1; n <= 3; n++) {
     t.deepEqual(await ask(world), TOLD)
@@ -58,7 +58,7 @@ test('an answer that is not complete is not kept, whatever the gateway says abou
   t.is(fake.requests.length, 4)
 })
 
-test('a complete answer is shown while it may be, then one that is not, and the old one again in its absence', async (t) => {
+test('gaps: a complete Reading, then an incomplete answer, then the stale Reading', async (t) => {
   const { fake, clock, world } = await startWorld(t, [COMPLETE, PARTIAL])
   t.deepEqual(await ask(world), WHOLE)
   clock.advance(PAST_FRESH_MS)
@@ -71,7 +71,7 @@ test('a complete answer is shown while it may be, then one that is not, and the 
   t.deepEqual(await ask(world), [2, true, 'eu stale'])
 })
 
-test('replicas do not pass on what is not complete', async (t) => {
+test('gaps: replicas do not share incomplete answers', async (t) => {
   const redis = await startRedis()
   t.teardown(redis.dispose)
   const fake = await startFake(t, { script: [PARTIAL, PARTIAL, COMPLETE, PARTIAL] })

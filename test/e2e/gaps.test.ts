@@ -38,7 +38,7 @@ async function startHalfGone(t: ExecutionContext, id: string, items = listingTex
   return { well, half }
 }
 
-test('what a gateway says that it could not reach is missing in the answer of the gateway over it', async (t) => {
+test('gaps: what an upstream gateway misses is missing in our answer', async (t) => {
   const { half } = await startHalfGone(t, 'eu')
   const world = await startGateway(t, [behind('eu', half), behind('plain', await startFake(t), '')], {
     more: named('world'),
@@ -68,7 +68,7 @@ test('what a gateway says that it could not reach is missing in the answer of th
   t.is((await world.get('/listings?require=all&sources=plain')).status, 200)
 })
 
-test('three deep, every name keeps the way to it', async (t) => {
+test('gaps: three gateways deep, every name holds its path', async (t) => {
   const { half } = await startHalfGone(t, 'asia')
   const eu = await startGateway(t, [behind('asia', half)], { more: named('eu') })
   const world = await startGateway(t, [behind('eu', eu)], { more: named('world') })
@@ -82,7 +82,7 @@ test('three deep, every name keeps the way to it', async (t) => {
   t.is(answer.items[0]?._meta.registry, 'eu/asia/well')
 })
 
-test('complete: false is believed of every upstream, _meta only of one that is configured as a gateway', async (t) => {
+test('gaps: complete: false counts from every upstream, _meta from gateways only', async (t) => {
   const { half } = await startHalfGone(t, 'eu')
   const world = await startGateway(t, [behind('eu', half, '')], { more: named('world') })
   const answer = await ask(world)
@@ -96,7 +96,7 @@ test('complete: false is believed of every upstream, _meta only of one that is c
   for (const { _meta } of answer.items) t.is(_meta.registry, 'eu')
 })
 
-test('what is missing is told for as long as it is, and no longer', async (t) => {
+test('gaps: a missing source is reported exactly while it is missing', async (t) => {
   const [port = 0] = await freePorts(1)
   const half = await startGateway(
     t,
@@ -119,7 +119,7 @@ test('what is missing is told for as long as it is, and no longer', async (t) =>
   )
 })
 
-test('the last line of a stream, and every page behind a cursor, tells what was missing in any part', async (t) => {
+test("gaps: a stream's last line and later pages report what any part missed", async (t) => {
   const { half } = await startHalfGone(t, 'eu', listingTexts('well', 450))
   const world = await startGateway(t, [behind('eu', half)], { more: named('world') })
   const { text } = await world.get('/listings', { accept: 'application/x-ndjson' })
@@ -140,7 +140,7 @@ test('the last line of a stream, and every page behind a cursor, tells what was 
   t.is(seen, 450)
 })
 
-test('filters that are evaluated here, over several pages, miss what those pages miss', async (t) => {
+test('gaps: filters evaluated here report what any of their pages missed', async (t) => {
   const items = listingTexts('well', 450, { offer_resource: { gpu_model: 'H200' } })
   const { half } = await startHalfGone(t, 'eu', items)
   const world = await startGateway(t, [behind('eu', half)], { more: named('world') })
@@ -149,7 +149,7 @@ test('filters that are evaluated here, over several pages, miss what those pages
   t.deepEqual(told(answer)[2], ['eu/gone', 'unavailable', 'connection_refused'])
 })
 
-test('404 only where every Registry behind every gateway has said so', async (t) => {
+test('gaps: 404 only if every Registry of every gateway answered 404', async (t) => {
   const { half } = await startHalfGone(t, 'eu')
   const world = await startGateway(t, [behind('eu', half)], { more: named('world') })
   const unsure = await world.get('/listings/nobody')
@@ -162,7 +162,7 @@ test('404 only where every Registry behind every gateway has said so', async (t)
   t.regex(String(unsure.json().detail), /eu, eu\/gone could not be asked/)
 })
 
-test('a gateway that says 404 and names a Registry that it could not ask has not said no', async (t) => {
+test('gaps: a 404 that names a missing source is not a 404', async (t) => {
   const problem = JSON.stringify({
     status: 404,
     sources: [{ registry: 'away', state: 'unavailable', reason: 'timeout' }],
@@ -182,7 +182,7 @@ test('a gateway that says 404 and names a Registry that it could not ask has not
   t.deepEqual(told(reply.json() as Answer)[2], ['odd/away', 'unavailable', 'timeout'])
 })
 
-test('of a gateway that cannot answer at all, what it could not reach is told as well', async (t) => {
+test('gaps: the problem of a failed gateway names its missing sources, too', async (t) => {
   const gone = await startGateway(t, [behind('gone', { url: deadUrl() }, '')], { more: pure('eu') })
   const world = await startGateway(t, [behind('eu', gone), behind('well', await startFake(t), '')], {
     more: named('world'),

@@ -20,17 +20,17 @@ test.before(async () => {
   await end('SIGTERM')
 })
 
-test('a process on SQLite that is killed loses nothing that it acknowledged', async (t) => {
+test('kills: a killed process on SQLite loses no acknowledged write', async (t) => {
   t.timeout(5 * MINUTES)
   heldThrough(t, 25, await killOne(25))
 })
 
-test('of two processes on one SQLite file, each killed at any moment, none loses anything', async (t) => {
+test('kills: two killed processes on one SQLite file lose no acknowledged write', async (t) => {
   t.timeout(5 * MINUTES)
   heldThrough(t, 25, await killTwo(25))
 })
 
-test('two processes on one Redis lose nothing when they are killed, nor when Redis is', async (t) => {
+test('kills: two processes on one Redis lose nothing when they or Redis are killed', async (t) => {
   t.timeout(5 * MINUTES)
   heldThrough(t, 8, await killRedisToo(8))
 })

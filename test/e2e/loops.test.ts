@@ -53,7 +53,7 @@ type Answer = {
 
 const idsOf = ({ items }: Answer): string[] => items.map(({ listing_id }) => listing_id).sort()
 
-test('two gateways behind each other answer with the listings of both, once', async (t) => {
+test('loops: two gateways over each other answer with the listings of both, once', async (t) => {
   const services = await startRing(t, [[1], [0]])
   for (const { get } of services) {
     const answer = (await get('/listings')).json() as Answer
@@ -67,7 +67,7 @@ test('two gateways behind each other answer with the listings of both, once', as
   }
 })
 
-test('three gateways in a ring, and all behind all, answer with the listings of all three, once', async (t) => {
+test('loops: three gateways in a ring answer with the listings of all, once', async (t) => {
   for (const links of [
     [[1], [2], [0]],
     [
@@ -84,7 +84,7 @@ test('three gateways in a ring, and all behind all, answer with the listings of 
   }
 })
 
-test('in a ring nothing is missing for a gateway without a Registry of its own', async (t) => {
+test('loops: nothing is missing for a ring gateway without a local Registry', async (t) => {
   const [first, second] = await startRing(t, [[1], [2], [0]], { pure: [0] })
   for (const { get } of [first!, second!]) {
     const answer = (await get('/listings')).json() as Answer
@@ -93,7 +93,7 @@ test('in a ring nothing is missing for a gateway without a Registry of its own',
   t.true(((await first!.get('/listings')).json() as Answer).complete)
 })
 
-test('who has nothing but what the question has come from has an answer: nothing', async (t) => {
+test('loops: a gateway whose only upstream is the caller answers an empty list', async (t) => {
   const fake = await startFake(t, { items: [listingText()] })
   const more = (place: number): Behind[] => (place === 0 ? [{ name: 'a', url: fake.url }] : [])
   const [first] = await startRing(t, [[1], [0]], { pure: [0], empty: [1], more })
@@ -102,7 +102,7 @@ test('who has nothing but what the question has come from has an answer: nothing
   t.true(answer.complete)
 })
 
-test('what one of a ring cannot reach is missing for all, each by its own way, and nothing else is', async (t) => {
+test('loops: a source that one ring gateway misses is missing for all, by path', async (t) => {
   // One that listens: the port of one that does not may soon be another's.
   const { url } = await startFake(t, { script: [{ kind: 'status', status: 500 }] })
   const more = (place: number): Behind[] => (place === 1 ? [{ name: 'gone', url }] : [])
@@ -117,7 +117,7 @@ test('what one of a ring cannot reach is missing for all, each by its own way, a
   }
 })
 
-test('what lies beyond three hops is missing, and no loop', async (t) => {
+test('loops: a source beyond three hops is missing, not skipped as a loop', async (t) => {
   const [first] = await startRing(t, [[1], [2], [3], [4], [5], []])
   const answer = (await first!.get('/listings')).json() as Answer
   t.deepEqual(idsOf(answer), ['of-g0', 'of-g1', 'of-g2', 'of-g3'])
@@ -125,7 +125,7 @@ test('what lies beyond three hops is missing, and no loop', async (t) => {
   t.like(answer.sources.at(-1), { registry: 'g1/g2/g3/g4', state: 'unavailable', reason: 'http_508' })
 })
 
-test('a gateway that goes by our id, and so takes us for itself, is seen to leave out what is behind it', async (t) => {
+test('loops: the sources of a gateway with our own id are reported as missing', async (t) => {
   const fake = await startFake(t)
   const other = await startGateway(t, [{ name: 'a', url: fake.url }])
   const gateway = await startGateway(t, [{ name: 'eu', url: other.url, settings: 'kind = "gateway"' }])
@@ -134,13 +134,13 @@ test('a gateway that goes by our id, and so takes us for itself, is seen to leav
   t.like(answer.sources.at(-1), { registry: 'eu/a', state: 'skipped', reason: 'loop' })
 })
 
-test('a listing that nobody in the ring has is not searched for for ever', async (t) => {
+test('loops: a search for an unknown listing in a ring ends', async (t) => {
   const [first] = await startRing(t, [[1], [2], [0]])
   t.is((await first!.get('/listings/of-g2')).status, 200)
   t.is((await first!.get('/listings/nobody')).status, 404)
 })
 
-test('a question that comes back is answered by the local Registry alone', async (t) => {
+test('loops: a query that returns is answered by the local Registry alone', async (t) => {
   const fake = await startFake(t)
   const service = await startGateway(t, [{ name: 'a', url: fake.url }])
   for (const header of ['entrepot', 'other, entrepot;x=1', 'ENTREPOT,entrepot']) {
@@ -152,7 +152,7 @@ test('a question that comes back is answered by the local Registry alone', async
   t.is(fake.requests.filter(({ path }) => path === '/listings').length, 0)
 })
 
-test('what is sent on names every gateway on the way, and no more than it may', async (t) => {
+test('loops: CDN-Loop and Via name every gateway on the way, within limits', async (t) => {
   const fake = await startFake(t)
   const service = await startGateway(t, [{ name: 'a', url: fake.url }], {
     more: `[gateway]\nid = "me"\n${FRESH}`,
@@ -169,7 +169,7 @@ test('what is sent on names every gateway on the way, and no more than it may', 
   )
 })
 
-test('more than three hops are too many', async (t) => {
+test('loops: more than three hops are refused', async (t) => {
   const fake = await startFake(t)
   const service = await startGateway(t, [{ name: 'a', url: fake.url }])
   t.is((await service.get('/listings', { 'CDN-Loop': 'a, b, c' })).status, 200)
@@ -179,7 +179,7 @@ test('more than three hops are too many', async (t) => {
   t.is((await service.get('/listings/x', { 'CDN-Loop': 'a, b, c, d' })).status, 508)
 })
 
-test('a gateway without a Registry of its own says 508 to a question that comes back', async (t) => {
+test('loops: a gateway without a local Registry answers 508 to a query that returns', async (t) => {
   const fake = await startFake(t)
   const service = await startGateway(t, [{ name: 'a', url: fake.url }], {
     more: '[registry]\nenabled = false\n',

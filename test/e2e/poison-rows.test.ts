@@ -8,7 +8,7 @@ type Answer = { items: { listing_id: string }[]; complete: boolean; sources: Rec
 const odd = (fields: object = {}): string =>
   listingText({ listing_id: 'odd', created_at: '2026-11-20T00:00:01', ...fields })
 
-test('a listing anywhere that makes its Registry answer 500 costs a bounded number of requests', async (t) => {
+test('poison rows: a listing that answers 500 costs a bounded number of requests', async (t) => {
   for (const at of [0, 1, 7, 49, 120, 229]) {
     const items = listingTexts('a', 230)
     const fake = await startFake(t, { items, failing: new Set([idOf(items[at]!)]) })
@@ -19,7 +19,7 @@ test('a listing anywhere that makes its Registry answer 500 costs a bounded numb
   }
 })
 
-test('an upstream whose newest listings all make it answer 500 is read behind them', async (t) => {
+test('poison rows: an upstream whose newest listings answer 500 is read after them', async (t) => {
   const items = listingTexts('a', 60)
   const fake = await startFake(t, { items, failing: new Set(items.slice(0, 20).map(idOf)) })
   const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
@@ -28,7 +28,7 @@ test('an upstream whose newest listings all make it answer 500 is read behind th
   t.is(shown.length, 40)
 })
 
-test('an upstream that never serves the same listing twice is not read for ever', async (t) => {
+test('poison rows: an upstream that never repeats a listing is not read for ever', async (t) => {
   const fake = await startFake(t)
   const pages = Array.from({ length: 100 }, (_, n) =>
     listingTexts(`page-${n}`, 900, { created_at: `2026-11-19T00:00:${59 - (n % 50)}` }),
@@ -57,7 +57,7 @@ for (const mode of ['live', 'snapshot'])
     ['makes its Registry answer 500', odd(), { failing: new Set(['odd']) }],
     ['is larger than a page may be', odd({ demands: ['x'.repeat(9 * 1024 * 1024)] }), {}],
   ] as readonly (readonly [string, string, FakeOptions])[])
-    test(`${mode}: a listing that ${what} hides no other, however often the Registry is asked`, async (t) => {
+    test(`poison rows: ${mode}, a listing that ${what} hides no other`, async (t) => {
       const items = [item, ...listingTexts('a', 230)]
       const fake = await startFake(t, { items, ...options })
       const settings = `mode = "${mode}"\ntimeout_ms = 30000\n`

@@ -21,7 +21,7 @@ const entrepot = (args: string[], env: Record<string, string>): Promise<Ended> =
 
 const SERVE = ['src/bin.ts', 'serve']
 
-test('configuration that cannot be run with ends the start with 78 and one line a problem', async (t) => {
+test('process: an invalid configuration ends the start with 78, one line a problem', async (t) => {
   const file = join(mkdtempSync(join(tmpdir(), 'entrepot-')), 'gateway.toml')
   writeFileSync(file, '[gateway]\nbudget = 5\n')
   const { code, stdout, stderr } = await entrepot(SERVE, { ENTREPOT_CONFIG: file, PORT: 'http' })
@@ -33,7 +33,7 @@ test('configuration that cannot be run with ends the start with 78 and one line 
   ])
 })
 
-test('a port that is taken is named, with what to do', async (t) => {
+test('process: a port in use is named, with what to do', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
@@ -49,7 +49,7 @@ test('a port that is taken is named, with what to do', async (t) => {
   t.regex(demo.stderr, /^demo: port \d+ on 127.0.0.1 is in use; .*PORT=9090 npm run demo/)
 })
 
-test('SIGTERM drains: a request under way is answered, and the process ends with 0', async (t) => {
+test('process: SIGTERM answers the in-flight request and exits with 0', async (t) => {
   const child = spawn(process.execPath, SERVE, {
     env: { ...process.env, PORT: '0', STORE_URL: 'sqlite::memory:' },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -74,7 +74,7 @@ test('SIGTERM drains: a request under way is answered, and the process ends with
   t.is(code, 0)
 })
 
-test('the demo prints exactly the merged envelope', async (t) => {
+test('process: the demo prints exactly the merged envelope', async (t) => {
   const { code, stdout } = await entrepot(['demo/demo.ts', '--once'], { PORT: '0' })
   t.is(code, 0)
   const answer = JSON.parse(stdout) as Record<string, unknown> & {

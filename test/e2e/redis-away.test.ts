@@ -12,7 +12,7 @@ import { withinASecond } from './within.ts'
 const KEY = { Authorization: 'Bearer key' }
 const ADMIN = { Authorization: 'Bearer admin' }
 
-test('replicas outlive their Redis: they go on reading, refuse writes, and catch up by themselves', async (t) => {
+test('Redis outage: replicas keep reading, refuse writes, and catch up by themselves', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.dispose())
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-away-'))

@@ -12,7 +12,7 @@ type Answer = { items: { listing_id: string }[]; sources: Source[]; next_cursor?
 
 const ids = ({ items }: Answer): string[] => items.map(({ listing_id: id }) => id)
 
-test('an upstream whose settings are the same is the same one: nothing is asked of it for a reload', async (t) => {
+test('reload: an upstream with unchanged settings gets no request', async (t) => {
   const one = await startFake(t, { items: listingTexts('one', 5) })
   const held = await startFake(t, { items: listingTexts('held', 5) })
   const behind = [
@@ -34,7 +34,7 @@ test('an upstream whose settings are the same is the same one: nothing is asked 
   t.deepEqual(asked(), before)
 })
 
-test('an upstream whose settings change keeps its listings, though it cannot be reached just then', async (t) => {
+test('reload: an unreachable upstream with changed settings keeps its listings', async (t) => {
   const live = await startFake(t, { items: listingTexts('live', 5) })
   const held = await startFake(t, { items: listingTexts('held', 5) })
   const behind = (settings: string) =>
@@ -62,7 +62,7 @@ test('an upstream whose settings change keeps its listings, though it cannot be 
   )
 })
 
-test('what one credential was shown is not handed over to another', async (t) => {
+test('reload: listings of one credential are not handed to another', async (t) => {
   const held = await startFake(t, { items: listingTexts('held', 5) })
   const behind = (key: string) =>
     gatewayToml([{ name: 'held', url: held.url, settings: `mode = "snapshot"\napi_key_env = "${key}"` }])
@@ -76,7 +76,7 @@ test('what one credential was shown is not handed over to another', async (t) =>
   t.false(text.includes('held-0000'))
 })
 
-test('a cursor goes on behind a reload where the question is the same, and is refused where it is another', async (t) => {
+test('reload: a cursor stays valid for an unchanged query, else it is refused', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 30) })
   const behind = [{ name: 'one', url: fake.url }]
   const { get, reload } = await startReloadable(t, gatewayToml(behind))
@@ -89,7 +89,7 @@ test('a cursor goes on behind a reload where the question is the same, and is re
   t.is((await get(`/listings?limit=10&cursor=${second.next_cursor}`)).status, 400)
 })
 
-test('a smaller cache keeps what was used last, and an upstream that has died is served from it', async (t) => {
+test('reload: a smaller cache keeps recent Readings, which serve a dead upstream', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 5) })
   const clock = manualClock()
   const file = (bytes: number) =>
@@ -104,7 +104,7 @@ test('a smaller cache keeps what was used last, and an upstream that has died is
   t.is(sources[1]?.state, 'stale')
 })
 
-test('reloads come one after the other; those that are asked for meanwhile are one', async (t) => {
+test('reload: reloads run one after the other, signals meanwhile cause one more', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 5) })
   const { context, get } = await startReloadable(t, gatewayToml([{ name: 'one', url: fake.url }]))
   const { config } = context
@@ -119,7 +119,7 @@ test('reloads come one after the other; those that are asked for meanwhile are o
   t.is((await get('/listings')).status, 200)
 })
 
-test('one after the other and back again: what is kept is not closed under those who come back to it', async (t) => {
+test('reload: a shared part stays open for a configuration that returns to it', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 5) })
   const a = gatewayToml([{ name: 'one', url: fake.url }])
   const b = gatewayToml([{ name: 'one', url: fake.url }], '[gateway]\nbudget_ms = 1000\n')
@@ -130,7 +130,7 @@ test('one after the other and back again: what is kept is not closed under those
   }
 })
 
-test('with upstreams and without them again: a gateway becomes a plain Registry, and back', async (t) => {
+test('reload: a gateway becomes a plain Registry, and a gateway again', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 5) })
   const behind = gatewayToml([{ name: 'one', url: fake.url }])
   const { get, reload } = await startReloadable(t, '')
@@ -145,7 +145,7 @@ test('with upstreams and without them again: a gateway becomes a plain Registry,
   t.notRegex((await get('/metrics')).text, /registry="one"/)
 })
 
-test('secrets are read again, a new place of the store is not', async (t) => {
+test('reload: secrets are read again, STORE_URL is not', async (t) => {
   const keyFile = temporaryFile(t, 'admin-key', 'old-key')
   const storeFile = temporaryFile(t, 'store-url', 'sqlite::memory:')
   const warned: string[] = []
@@ -168,7 +168,7 @@ test('secrets are read again, a new place of the store is not', async (t) => {
   t.deepEqual(warned, ['{"variable":"STORE_URL"} changed setting takes effect after a restart'])
 })
 
-test('ten reloads leave no timer behind', async (t) => {
+test('reload: ten reloads leave no timer', async (t) => {
   const live = await startFake(t, { items: listingTexts('live', 5) })
   const held = await startFake(t, { items: listingTexts('held', 5) })
   const dead = await startFake(t, { script: [{ kind: 'reset_before_headers' }] })

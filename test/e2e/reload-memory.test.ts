@@ -10,7 +10,7 @@ import { publishOf } from '../store/contract/subject.ts'
 const LISTINGS = 2000
 const RELOADS = 8
 
-test('of a configuration that was left no index is kept in memory', async (t) => {
+test('reload: the index of a closed configuration leaves memory', async (t) => {
   const spec = temporaryFile(t, 'filter-spec.yaml', '')
   const ours = readFileSync('config/filter-spec.yaml', 'utf8')
   const setSpec = (n: number) =>

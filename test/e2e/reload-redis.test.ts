@@ -9,7 +9,7 @@ import { temporaryFile } from '../helpers/run-cli.ts'
 
 type Answer = { complete: boolean; items: unknown[]; sources: { state: string }[] }
 
-test('with Redis, reloads keep shared pages and snapshots, and leave no connection behind', async (t) => {
+test('reload: with Redis, shared Readings and snapshots remain, no connection leaks', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.dispose())
   const live = await startFake(t, { items: listingTexts('live', 5) })
@@ -42,7 +42,7 @@ test('with Redis, reloads keep shared pages and snapshots, and leave no connecti
   t.is(await connections(), before)
 })
 
-test('while Redis is away a reload does what can be done without it, and the rest changes nothing', async (t) => {
+test('reload: without Redis, only a reload that needs it is refused', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.dispose())
   const fake = await startFake(t, { items: listingTexts('one', 5) })

@@ -14,7 +14,7 @@ const SEED = 20_261_121
 
 type Source = { registry: string; state: string; matched: number }
 
-test('reload after reload under load: what every configuration has is in every answer, whole and loaded', async (t) => {
+test('reload: under load, every answer has all that every configuration has', async (t) => {
   const random = randomFrom(SEED)
   const always = await startFake(t, { items: listingTexts('always', LISTINGS) })
   const others = await Promise.all(

@@ -57,7 +57,7 @@ async function start(
 const metric = async ({ url }: ServiceProcess, name: string): Promise<number> =>
   Number(new RegExp(`^${name} (.+)$`, 'm').exec((await send(`${url}/metrics`)).text)?.[1])
 
-test('a reload that adds an upstream fails no request, and no answer is ever short of what there was', async (t) => {
+test('reload: adding an upstream fails no request and shortens no answer', async (t) => {
   const one = await startFake(t, { items: listingTexts('one', 120) })
   const two = await startFake(t, { items: listingTexts('two', 80) })
   const behind = [{ name: 'one', url: one.url }]
@@ -127,7 +127,7 @@ test('a reload that adds an upstream fails no request, and no answer is ever sho
   t.is(all.size, published.length + 200)
 })
 
-test('a gateway file that is wrong changes nothing, and the log and the metrics tell', async (t) => {
+test('reload: an invalid gateway file changes nothing; log and metrics report it', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 3) })
   const behind = [{ name: 'one', url: fake.url }]
   const { service, reload, setGateway } = await start(t, behind)
@@ -154,7 +154,7 @@ test('a gateway file that is wrong changes nothing, and the log and the metrics 
   t.true((await metric(service, 'entrepot_config_last_reload_success_timestamp_seconds')) > loadedAt)
 })
 
-test('a new filter spec takes effect: its filter can be asked, the ETag is another, and no publish is lost', async (t) => {
+test('reload: a new filter spec has its filters and ETag, and loses no publish', async (t) => {
   const { service, reload, setSpec } = await start(t, [])
   const signed = await publishBody(ALICE, {})
   const publish = (id: string) =>
@@ -193,7 +193,7 @@ test('a new filter spec takes effect: its filter can be asked, the ETag is anoth
   t.is((await readAll(service.url)).size, ids.length)
 })
 
-test('ten reloads that make everything anew leave no connection, file or memory of an index behind', async (t) => {
+test('reload: ten full reloads leak no connection, file or index', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 200) })
   const behind = (n: number) => [
     { name: 'live', url: fake.url, settings: `timeout_ms = ${2000 + n}` },
@@ -216,7 +216,7 @@ test('ten reloads that make everything anew leave no connection, file or memory 
   t.true(descriptors() <= before + 4, `${before} descriptors, then ${descriptors()}`)
 })
 
-test('a stream that has begun is sent whole, though a reload has dropped its upstream meanwhile', async (t) => {
+test('reload: a started stream is complete, though its upstream was removed', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 20_000) })
   const { service, reload, setGateway } = await start(t, [{ name: 'one', url: fake.url }])
   const stream = await request(`${service.url}/listings`, { headers: { accept: 'application/x-ndjson' } })
@@ -232,7 +232,7 @@ test('a stream that has begun is sent whole, though a reload has dropped its ups
   t.true(JSON.parse(lines.at(-1)!)._meta.complete)
 })
 
-test('SIGTERM during a reload does not wait for the reload, and a stream that has begun is sent whole', async (t) => {
+test('reload: SIGTERM does not wait for it, and a started stream is complete', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 2000) })
   const { service, setGateway } = await start(t, [{ name: 'one', url: fake.url }])
   const hanging = await startFake(t, { script: [{ kind: 'hang' }] })

@@ -56,7 +56,7 @@ async function soon(t: ExecutionContext, ask: () => Promise<Reply>, holds: (repl
 for (const [name, { urls }] of Object.entries(pairs)) {
   const [a, b] = urls
 
-  test(`${name}: what one process has answered is read on the other within a second`, async (t) => {
+  test(`replicas on ${name}: a write is readable on the other within a second`, async (t) => {
     const seller = newSeller()
     const lags: number[] = []
     for (const [here, there] of [
@@ -109,7 +109,7 @@ for (const [name, { urls }] of Object.entries(pairs)) {
     t.log(`read there after ${lags.map(Math.round).join(', ')} ms`)
   })
 
-  test(`${name}: the moment a listing is answered, the other process takes its update`, async (t) => {
+  test(`replicas on ${name}: the other process accepts an update at once`, async (t) => {
     const seller = newSeller()
     const timestamp = unixNow()
     for (let n = 0; n < 5; n++) {
@@ -121,7 +121,7 @@ for (const [name, { urls }] of Object.entries(pairs)) {
     }
   })
 
-  test(`${name}: a key works and stops working on both within a second`, async (t) => {
+  test(`replicas on ${name}: a key works, and is revoked, on both within a second`, async (t) => {
     const minted = await send(`${a}/admin/api-keys`, {
       method: 'POST',
       headers: { ...ADMIN, 'Content-Type': 'application/json' },
@@ -137,7 +137,7 @@ for (const [name, { urls }] of Object.entries(pairs)) {
     await soon(t, list(a), ({ status }) => status === 401)
   })
 
-  test(`${name}: ids never collide when keys are minted and publishers come on both at once`, async (t) => {
+  test(`replicas on ${name}: ids of concurrent keys and publishers never collide`, async (t) => {
     const mint = (url: string) =>
       send(`${url}/admin/api-keys`, {
         method: 'POST',
@@ -165,7 +165,7 @@ for (const [name, { urls }] of Object.entries(pairs)) {
     t.is(new Set(publisherIds).size, 8)
   })
 
-  test(`${name}: a signature used on one process is used on the other`, async (t) => {
+  test(`replicas on ${name}: a signature used on one is used on the other`, async (t) => {
     const seller = newSeller()
     const id = newId()
     const first = await publishBody(seller, { listing_id: id, max_duration_seconds: 1 })

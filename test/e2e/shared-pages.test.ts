@@ -4,7 +4,7 @@ import { manualClock } from '../helpers/manual-clock.ts'
 import { startRedis } from '../helpers/redis.ts'
 import { startRegistry } from '../helpers/registry.ts'
 
-test('two replicas of the service on one Redis ask an upstream once, and one Redis less they ask it each', async (t) => {
+test('shared Readings: two replicas on one Redis send one request, without it two', async (t) => {
   const redis = await startRedis()
   t.teardown(redis.dispose)
   const fake = await startFakeRegistry({ items: listingTexts('far', 3) })

@@ -58,7 +58,7 @@ const shown = ({ items }: Answer): string[] =>
     .map(({ listing_id, _meta }) => `${listing_id} of ${_meta.registry}${_meta.stale ? ', old' : ''}`)
     .sort()
 
-test('of a Registry that the pulled gateway misses, what was held is shown as old and told as missing', async (t) => {
+test('snapshot gaps: listings of a missing Registry stay, stale and reported', async (t) => {
   const { open, curated, world, clock, until } = await startWorld(t)
   t.true((await until(({ items }) => items.length === 6)).complete)
 
@@ -114,7 +114,7 @@ test('of a Registry that the pulled gateway misses, what was held is shown as ol
   t.regex((await world.get('/metrics')).text, /^entrepot_source_gaps\{registry="eu"\} 0$/m)
 })
 
-test('a first pull that misses a Registry is shown as what it is', async (t) => {
+test('snapshot gaps: an incomplete first pull is served as incomplete', async (t) => {
   const { until } = await startWorld(t, { isGone: true })
   const answer = await until(() => true)
   t.is(answer.items.length, 3)
@@ -149,7 +149,7 @@ async function startPair(t: ExecutionContext, script: Behaviour[], { hasOwn = tr
   return { flaky, clock, east, west }
 }
 
-test('gateways that pull each other do not go on telling each other of what is back', async (t) => {
+test('snapshot gaps: gateways that pull each other drop resolved gaps', async (t) => {
   const { flaky, clock, east, west } = await startPair(t, [GONE])
   /** Pulls go on until all of these say so. */
   const until = async (...said: [RunningService, (missing: string[]) => boolean][]): Promise<void> => {
@@ -181,7 +181,7 @@ test('gateways that pull each other do not go on telling each other of what is b
   t.pass('both are complete again')
 })
 
-test('nor do they go on showing each other what is gone', async (t) => {
+test('snapshot gaps: gateways that pull each other drop deleted listings', async (t) => {
   const { flaky, clock, east, west } = await startPair(t, [WELL])
   const both = async (): Promise<string> => {
     clock.advance(PAST_REFRESH_MS)
@@ -198,7 +198,7 @@ test('nor do they go on showing each other what is gone', async (t) => {
   for (const { get } of [east, west]) t.is((await get('/listings/flaky-0000')).status, 404)
 })
 
-test('nor does one that has nothing else look as if it could not answer', async (t) => {
+test('snapshot gaps: a gateway with only a mutual pull still answers', async (t) => {
   const { east, clock } = await startPair(t, [WELL], { hasOwn: false })
   for (;;) {
     clock.advance(PAST_REFRESH_MS)

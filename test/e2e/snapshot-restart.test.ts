@@ -48,7 +48,7 @@ const STORES = {
 }
 
 for (const [store, open] of Object.entries(STORES)) {
-  test(`with ${store}, what was held is there after a restart though its upstream has died, to the byte`, async (t) => {
+  test(`snapshot restart: with ${store}, a dead upstream's listings remain to the byte`, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'entrepot-'))
     t.teardown(() => rm(folder, { recursive: true }))
     const fake = await startFakeRegistry({ items: listingTexts('a', 120) })

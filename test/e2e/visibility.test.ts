@@ -51,7 +51,7 @@ type Registry = {
  * One gateway has private sources, the other does not; all else is the same. A reader without a key must not be able to
  * tell one from the other, whatever readers with a key ask meanwhile, whatever is cached and whatever fails.
  */
-test(`${MIXES} mixes of readers, questions, cache states and failures leak no byte of a private source`, async (t) => {
+test(`visibility: ${MIXES} mixes of readers, queries, caches and failures leak no private byte`, async (t) => {
   t.timeout(300_000)
   const seed = Number(process.env.VISIBILITY_SEED ?? 1)
   const random = randomFrom(seed)

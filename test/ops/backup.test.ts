@@ -78,7 +78,7 @@ function compare(
   t.log({ before: before.length, restored: restored.size, all: all.size })
 }
 
-test('an SQLite database that is in use is backed up, and restored over another', async (t) => {
+test('backup: a live SQLite database is saved, and restored over another', async (t) => {
   const folder = temporaryFolder(t)
   const database = join(folder, 'entrepot.db')
   const env = { DATABASE: database, BACKUP: join(folder, 'backup.db') }
@@ -100,7 +100,7 @@ test('an SQLite database that is in use is backed up, and restored over another'
   t.true(later.ids.length >= BEFORE, 'and it goes on')
 })
 
-test('a Redis that is in use is backed up, and restored into an empty one that keeps what comes after', async (t) => {
+test('backup: a live Redis is saved, and restored into an empty durable one', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.dispose())
   const folder = temporaryFolder(t)

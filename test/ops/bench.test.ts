@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import test from 'ava'
 
-test('a benchmark whose programs are not installed is skipped with a line', (t) => {
+test('bench: a benchmark without its programs is skipped with a line', (t) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['bench/bench.ts', 'mixed'], {
     encoding: 'utf8',
     env: { PATH: '/nowhere' },

@@ -44,21 +44,21 @@ async function endedBySigterm(child: ChildProcess): Promise<number | null> {
 
 const DROPPED = 'entrepot_log_lines_dropped_total'
 
-test('a full disk under the log drops lines; the service answers, counts them, and ends by SIGTERM', async (t) => {
+test('log: on a full disk lines are dropped and counted, and the service answers', async (t) => {
   const { url, child, metric } = await start(t, openSync('/dev/full', 'w'))
   for (let n = 0; n < 50; n++) t.is((await send(`${url}/health`)).status, 200)
   while ((await metric(DROPPED)) < 50) await setTimeout(20)
   t.is(await endedBySigterm(child), 0)
 })
 
-test('a closed stderr drops lines; the service answers and ends by SIGTERM', async (t) => {
+test('log: with stderr closed lines are dropped, and the service answers', async (t) => {
   const { url, child, metric } = await start(t, 'pipe')
   child.stderr!.destroy()
   while ((await metric(DROPPED)) < 10) t.is((await send(`${url}/health`)).status, 200)
   t.is(await endedBySigterm(child), 0)
 })
 
-test('a log on a disk with space again goes on, says how many lines are missing, and has whole lines', async (t) => {
+test('log: after a full disk it continues with the number of missing lines', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'entrepot-log-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
   const file = join(directory, 'log')

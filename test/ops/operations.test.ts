@@ -6,7 +6,7 @@ import { PAGE, rowsOf } from './operations-page.ts'
 
 const quoted = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, word]) => word!)
 
-test('every metric of /metrics has a row, with its labels, and every row is a metric', async (t) => {
+test('docs/operations.md: its metrics and their labels are those of /metrics', async (t) => {
   const fake = await startFake(t)
   const { get } = await startGateway(t, [{ name: 'a', url: fake.url }], {
     environment: { METRICS_PUBLIC: 'true' },
@@ -30,7 +30,7 @@ test('every metric of /metrics has a row, with its labels, and every row is a me
   }
 })
 
-test('every alert of the rules has a row that says what to do, and every row is an alert', (t) => {
+test('docs/operations.md: its alerts are those of the rules', (t) => {
   const { groups } = parse(readFileSync('deploy/prometheus/alerts.yml', 'utf8'))
   const alerts = groups.flatMap(({ rules }: { rules: { alert: string }[] }) =>
     rules.map(({ alert }) => alert),
@@ -38,7 +38,7 @@ test('every alert of the rules has a row that says what to do, and every row is 
   t.deepEqual(rowsOf('alert').flatMap(quoted).sort(), alerts.sort())
 })
 
-test('every benchmark that sizing goes by is one', (t) => {
+test('docs/operations.md: its sizing names existing benchmarks', (t) => {
   const benchmarks = readFileSync('docs/benchmarks.md', 'utf8')
   const sizing = PAGE.slice(PAGE.indexOf('## How large'), PAGE.indexOf('## Reload'))
   const named = ['index', 'load', 'read', 'publish', 'mixed', 'gateway-hot', 'gateway-cold', 'gateway-dead']
@@ -52,7 +52,7 @@ test('every benchmark that sizing goes by is one', (t) => {
   }
 })
 
-test('its links lead somewhere', (t) => {
+test('docs/operations.md: its links exist', (t) => {
   const headings = [...PAGE.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
     heading!
       .toLowerCase()

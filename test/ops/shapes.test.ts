@@ -54,7 +54,7 @@ const bearer = (key: string): Record<string, string> => ({ Authorization: `Beare
 const whereFrom = ({ items }: Answer): string[] =>
   items.map(({ listing_id: id, _meta }) => `${id} ${_meta.registry}`).sort()
 
-test('the shapes of the page, as it writes them, are a market', async (t) => {
+test('docs/operations.md: its deployment shapes run and form a market', async (t) => {
   const [openMarket, curated, alice] = await Promise.all([
     startShape(t, 'public'),
     startShape(t, 'curated'),

@@ -77,7 +77,7 @@ async function startReplicas(t: ExecutionContext, environment: Record<string, st
   return { near, far, proxy, clock }
 }
 
-test('a replica cut off from Redis refuses every key after a minute, and verifies keys again when it is back', async (t) => {
+test('store outage: without Redis for a minute keys are refused, then accepted again', async (t) => {
   const { near, far, proxy, clock } = await startReplicas(t, { REGISTRY_REQUIRE_READ_API_KEY: 'true' })
   const [kept, revoked] = await Promise.all([mint(near.url), mint(near.url)])
   const read = ({ bearer }: typeof kept) => far.get('/listings', bearer)
@@ -111,7 +111,7 @@ test('a replica cut off from Redis refuses every key after a minute, and verifie
   t.deepEqual(near.told(), [])
 })
 
-test('a replica cut off from Redis answers open reads without a key, and refuses those with one', async (t) => {
+test('store outage: without Redis open reads work, reads with a key are refused', async (t) => {
   const { near, far, proxy, clock } = await startReplicas(t)
   t.is((await publish(near.url, ALICE, { listing_id: 'one' })).status, 201)
   const { bearer } = await mint(near.url)
@@ -127,7 +127,7 @@ test('a replica cut off from Redis answers open reads without a key, and refuses
   t.is((await publish(far.url, ALICE, { listing_id: 'two' })).status, 503)
 })
 
-test('keys are verified at once after the clock has jumped', async (t) => {
+test('store outage: keys are verified at once after a clock jump', async (t) => {
   const clock = manualClock()
   const service = await start(t, { storeUrl: 'sqlite::memory:', clock })
   const { bearer } = await mint(service.url)
@@ -138,7 +138,7 @@ test('keys are verified at once after the clock has jumped', async (t) => {
   }
 })
 
-test('a database file that is moved away refuses writes and is degraded until it is back', async (t) => {
+test('store outage: a moved database file refuses writes until it is back', async (t) => {
   const path = join(directory(t), 'entrepot.db')
   const service = await start(t, { storeUrl: `sqlite:${path}` })
   const publishing = async (id: string) => (await publish(service.url, ALICE, { listing_id: id })).status
@@ -163,7 +163,7 @@ test('a database file that is moved away refuses writes and is degraded until it
   ])
 })
 
-test('polls that fail do not end the service; reads go on, writes fail until the database can be read', async (t) => {
+test('store outage: failing polls keep reads, and fail writes until they recover', async (t) => {
   const path = join(directory(t), 'entrepot.db')
   const service = await start(t, { storeUrl: `sqlite:${path}` })
   const publishing = async (id: string) => (await publish(service.url, ALICE, { listing_id: id })).status
@@ -185,7 +185,7 @@ test('polls that fail do not end the service; reads go on, writes fail until the
   t.deepEqual(service.told(), [['store unavailable', 'file is not a database'], ['store available']])
 })
 
-test('a Redis that can only be read refuses writes until it is a master again; reads go on', async (t) => {
+test('store outage: a read-only Redis refuses writes and serves reads', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.dispose())
   const operator = new Redis(redis.url)
@@ -206,7 +206,7 @@ test('a Redis that can only be read refuses writes until it is a master again; r
   t.deepEqual(service.told(), [['store unavailable', 'Redis answered READONLY'], ['store available']])
 })
 
-test('a full disk refuses writes and is degraded until it has space again; reads go on', async (t) => {
+test('store outage: a full disk refuses writes and serves reads', async (t) => {
   const path = join(directory(t), 'entrepot.db')
   const { url, pid, end, logged } = await startProcess(`sqlite:${path}`, { METRICS_PUBLIC: 'true' })
   t.teardown(() => end('SIGKILL'))
