@@ -25,14 +25,8 @@ const program = await createProgram(
   { env: environment, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
   {
     openRegistryClient: async () => (await import('./context/buyer.ts')).openRegistryClient(),
-    serveAgents: async (discovery, terminal) => {
-      const [{ serveStdio }, { printStatus }] = await Promise.all([
-        import('./mcp/stdio.ts'),
-        import('./cli/output/terminal.ts'),
-      ])
-      const onError = (cause: unknown): void => printStatus(terminal, `entrepot: ${String(cause)}`)
-      await serveStdio(discovery, terminal, { version: version(), onError })
-    },
+    serveAgents: async (discovery, terminal, onError) =>
+      (await import('./mcp/stdio.ts')).serveStdio(discovery, terminal, { version: version(), onError }),
     serve: async () => (await import('./service.ts')).serve(),
     setExitCode: (code) => {
       process.exitCode = code

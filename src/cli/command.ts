@@ -27,7 +27,7 @@ export type CommandContext = {
 /** What the process provides. */
 export type Services = {
   openRegistryClient: () => Promise<RegistryClient>
-  serveAgents: (discovery: Discovery, terminal: Terminal) => Promise<void>
+  serveAgents: (discovery: Discovery, terminal: Terminal, onError: (cause: unknown) => void) => Promise<void>
   serve: () => Promise<number>
   setExitCode: (code: number) => void
   version: string

@@ -16,10 +16,10 @@ export const completionCommand: CommandDefinition = {
 
 /** @throws CliError for an unknown shell */
 function completionScript(program: Command, shell: string): string {
-  const words = describe(program)
-  if (shell === 'bash') return bash(words)
-  if (shell === 'zsh') return zsh(words)
-  if (shell === 'fish') return fish(words)
+  const levels = levelsOf(program)
+  if (shell === 'bash') return bash(levels)
+  if (shell === 'zsh') return zsh(levels)
+  if (shell === 'fish') return fish(levels)
   throw usageError(`no completion for '${shell}': name one of ${SHELLS.join(', ')}`)
 }
 
@@ -27,8 +27,8 @@ type Entry = { name: string; description: string }
 /** What may follow `path`: `''` for the program, `keys`, `keys mint`. */
 type Level = { path: string; commands: Entry[]; options: Entry[] }
 
-function describe(command: Command, path = ''): Level[] {
-  const commands = command.commands.filter(({ hidden }: Command & { hidden?: boolean }) => !hidden)
+function levelsOf(command: Command, path = ''): Level[] {
+  const { commands } = command
   const level: Level = {
     path,
     commands: commands.map((one) => ({ name: one.name(), description: firstSentence(one.description()) })),
@@ -37,7 +37,7 @@ function describe(command: Command, path = ''): Level[] {
       description: firstSentence(option.description),
     })),
   }
-  return [level, ...commands.flatMap((one) => describe(one, `${path} ${one.name()}`.trim()))]
+  return [level, ...commands.flatMap((one) => levelsOf(one, `${path} ${one.name()}`.trim()))]
 }
 
 const HELP = { long: '--help', short: '-h', description: 'display help for command' }
@@ -62,10 +62,7 @@ _entrepot() {
   local current="\${COMP_WORDS[COMP_CWORD]}" level="" word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "$level $word" in
-${levels
-  .filter(({ path }) => path !== '')
-  .map(({ path }) => `      "${parent(path)} ${last(path)}") level="${path}" ;;`)
-  .join('\n')}
+${nextLevels(levels)}
     esac
   done
   local commands="" options=""
@@ -83,8 +80,12 @@ ${levels.map(({ path, commands, options }) => `    "${path}") commands="${names(
 complete -o filenames -F _entrepot entrepot
 `
 
-const parent = (path: string): string => path.split(' ').slice(0, -1).join(' ')
-const last = (path: string): string => path.split(' ').at(-1) ?? ''
+/** The branches of a `case "$level $word"`. */
+const nextLevels = (levels: readonly Level[]): string =>
+  levels
+    .filter(({ path }) => path !== '')
+    .map(({ path }) => `      "${path.includes(' ') ? path : ` ${path}`}") level="${path}" ;;`)
+    .join('\n')
 
 /** `path`, `commands` and `options` are zsh's own. */
 const zsh = (levels: readonly Level[]): string => `#compdef entrepot
@@ -93,10 +94,7 @@ _entrepot() {
   local level="" word
   for word in "\${(@)words[2,CURRENT-1]}"; do
     case "$level $word" in
-${levels
-  .filter(({ path }) => path !== '')
-  .map(({ path }) => `      "${parent(path)} ${last(path)}") level="${path}" ;;`)
-  .join('\n')}
+${nextLevels(levels)}
     esac
   done
   local -a verbs flags

@@ -17,6 +17,7 @@ async function mcp(
   const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
   printStatus(terminal, `[mcp] serving ${registries.map(({ url }) => url).join(', ')} on stdin and stdout`)
   const discovery = discoverRegistries(await openClient(), registries, discoveryTimeoutMs)
-  await services.serveAgents(discovery, terminal)
+  const onError = (cause: unknown): void => printStatus(terminal, `entrepot: ${String(cause)}`)
+  await services.serveAgents(discovery, terminal, onError)
   return EXIT.ok
 }
