@@ -15,67 +15,60 @@ const MAX_RECONNECT_DELAY = 1000
 
 /** Commands fail at once while Redis is away. */
 export const commandClient = (url: string): Client =>
-  connect(
+  createClient(
     url,
-    { commandTimeout: COMMAND_TIMEOUT, maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false },
+    { commandTimeout: COMMAND_TIMEOUT },
     { enableAutoPipelining: true, enableOfflineQueue: false },
   )
 
+/** For pages of a load, for which other commands must not wait. */
+export const loadClient = (url: string): Client =>
+  createClient(url, { commandTimeout: LOAD_TIMEOUT }, { enableOfflineQueue: false })
+
+/** Short timeout: a request waits for its count, and a local count is better than a late one. */
+export const counterClient = (url: string): Client =>
+  createClient(
+    url,
+    { commandTimeout: COUNT_TIMEOUT },
+    { enableAutoPipelining: true, enableOfflineQueue: false },
+  )
+
+export const followerClient = (url: string): Client => createClient(url, {}, {})
+
+/** Rejects with Redis's reason where there is one. */
 export async function connected(client: Client): Promise<void> {
-  let refusal: unknown
+  let reason: unknown
   client.once('error', (error: unknown) => {
-    refusal = error
+    reason = error
   })
   try {
     await client.connect()
   } catch (error) {
     // `connect` itself only reports that the connection is closed.
-    throw refusal ?? error
+    throw reason ?? error
   }
 }
 
-/** For pages of a load, for which other commands must not wait. */
-export const loadClient = (url: string): Client =>
-  connect(
-    url,
-    { commandTimeout: LOAD_TIMEOUT, maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false },
-    { enableOfflineQueue: false },
-  )
-
-/** Short timeout: a request waits for its count, and a local count is better than a late one. */
-export const counterClient = (url: string): Client =>
-  connect(
-    url,
-    { commandTimeout: COUNT_TIMEOUT, maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false },
-    { enableAutoPipelining: true, enableOfflineQueue: false },
-  )
-
-export const followerClient = (url: string): Client =>
-  connect(url, { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false }, {})
-
-type NodeOptions = {
-  commandTimeout?: number
-  maxRetriesPerRequest: number
-  autoResendUnfulfilledCommands?: boolean
-}
-type ClientOptions = { enableAutoPipelining?: boolean; enableOfflineQueue?: boolean }
-
-function connect(url: string, node: NodeOptions, client: ClientOptions): Client {
-  const { hosts, credentials, cluster } = parseRedisUrl(url)
-  const options = { ...NODE_OPTIONS, ...node }
-  const made = cluster
+function createClient(
+  url: string,
+  node: { commandTimeout?: number },
+  options: { enableAutoPipelining?: boolean; enableOfflineQueue?: boolean },
+): Client {
+  const { hosts, credentials, isCluster } = parseRedisUrl(url)
+  const nodeOptions = { ...NODE_OPTIONS, ...node }
+  const client = isCluster
     ? new Cluster(hosts, {
-        ...client,
+        ...options,
         lazyConnect: true,
         // ioredis 6 sends this check through its offline queue and never gets ready without one.
-        enableReadyCheck: client.enableOfflineQueue ?? true,
+        enableReadyCheck: options.enableOfflineQueue ?? true,
         clusterRetryStrategy: reconnectDelay,
-        redisOptions: { ...options, ...credentials },
+        redisOptions: { ...nodeOptions, ...credentials },
       })
-    : new Redis(url, { ...options, ...client, lazyConnect: true, retryStrategy: reconnectDelay })
+    : new Redis(url, { ...nodeOptions, ...options, lazyConnect: true, retryStrategy: reconnectDelay })
   // Commands reject and the client reconnects by themselves; without a listener ioredis prints errors.
-  made.on('error', () => {})
-  return made
+  client.on('error', () => {})
+  return client
 }
 
 /** A demoted master keeps its connections: only a new one reaches the new master. */
@@ -85,30 +78,26 @@ const NODE_OPTIONS = {
   protocol: 2,
   connectTimeout: CONNECT_TIMEOUT,
   socketTimeout: SOCKET_TIMEOUT,
+  maxRetriesPerRequest: 0,
+  autoResendUnfulfilledCommands: false,
   reconnectOnError: isDemoted,
 } as const
 
 const reconnectDelay = (times: number): number => Math.min(50 * times, MAX_RECONNECT_DELAY)
 
-type RedisPlace = {
-  cluster: boolean
-  hosts: { host: string; port: number }[]
-  credentials: { username?: string; password?: string }
-}
-
-const SHAPE = /^(redis|rediss|redis\+cluster):\/\/(?:([^@/]*)@)?([^@/]+)(?:\/\d*)?$/
+const REDIS_URL = /^(redis|rediss|redis\+cluster):\/\/(?:([^@/]*)@)?([^@/]+)(?:\/\d*)?$/
 const DEFAULT_PORT = 6379
 
 /** @throws ConfigError that does not repeat the credentials */
-function parseRedisUrl(url: string): RedisPlace {
-  const [, scheme, userinfo, list = ''] = SHAPE.exec(url) ?? []
-  const cluster = scheme === 'redis+cluster'
+function parseRedisUrl(url: string) {
+  const [, scheme, userinfo, list = ''] = REDIS_URL.exec(url) ?? []
+  const isCluster = scheme === 'redis+cluster'
   const parsed = list.split(',').map((host) => URL.parse(`redis://${userinfo ?? ''}@${host}`))
   const nodes = parsed.filter((node) => node !== null).filter(({ hostname }) => hostname !== '')
-  if (nodes.length < parsed.length || (parsed.length > 1 && !cluster)) throw malformed()
+  if (nodes.length < parsed.length || (parsed.length > 1 && !isCluster)) throw malformedUrl()
   const { username, password } = nodes[0]!
   return {
-    cluster,
+    isCluster,
     hosts: nodes.map(({ hostname, port }) => ({
       host: hostname.replace(/^\[|\]$/g, ''),
       port: Number(port || DEFAULT_PORT),
@@ -120,7 +109,7 @@ function parseRedisUrl(url: string): RedisPlace {
   }
 }
 
-const malformed = (): ConfigError =>
+const malformedUrl = (): ConfigError =>
   new ConfigError([
     {
       path: 'STORE_URL',

@@ -6,6 +6,11 @@ import { StoreUnavailable } from '../store.ts'
 
 export const MEMORY = ':memory:'
 
+// https://sqlite.org/rescode.html
+export const BUSY = 5
+const CORRUPT = 11
+const NOT_A_DATABASE = 26
+
 /** In the file's header (`PRAGMA application_id`): foreign databases are never written to. */
 const APPLICATION_ID = 0x656e7472
 const SCHEMA_VERSION = 1
@@ -30,7 +35,7 @@ export function openDatabase(path: string): DatabaseSync {
       throw error
     }
   } catch (error) {
-    throw error instanceof ConfigError ? error : refused(`${file} cannot be opened: ${advice(error)}`, error)
+    throw error instanceof ConfigError ? error : unusable(`${file} cannot be opened: ${advice(error)}`, error)
   }
 }
 
@@ -45,12 +50,12 @@ function migrate(database: DatabaseSync, file: string): void {
   database.exec('PRAGMA foreign_keys = ON; BEGIN IMMEDIATE')
   const version = pragma(database, 'user_version')
   if (version > SCHEMA_VERSION)
-    throw refused(
+    throw unusable(
       `${file} was written by a newer entrepot (schema ${version}, this one reads up to ${SCHEMA_VERSION}): ` +
         'run that version again, or point STORE_URL at another file',
     )
   if (version === 0 ? !isEmpty(database) : pragma(database, 'application_id') !== APPLICATION_ID)
-    throw refused(`${file} is the database of another program: point STORE_URL at another file`)
+    throw unusable(`${file} is the database of another program: point STORE_URL at another file`)
   if (version === 0)
     database.exec(
       `${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`,
@@ -65,7 +70,7 @@ const pragma = (database: DatabaseSync, name: string): number =>
 const isEmpty = (database: DatabaseSync): boolean =>
   database.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n === 0
 
-function refused(message: string, cause?: unknown): ConfigError {
+function unusable(message: string, cause?: unknown): ConfigError {
   const error = new ConfigError([{ path: 'STORE_URL', message }])
   if (cause !== undefined) error.cause = cause
   return error
@@ -76,13 +81,42 @@ function advice(error: unknown): string {
   const code = primaryCode(error)
   if (code === NOT_A_DATABASE) return `${reason}; point STORE_URL at another file, or move this one away`
   if (code === CORRUPT) return `${reason}; restore the file from a backup, or move it away to start empty`
-  if (code === BUSY) return `${reason}; another process keeps it locked, end that one first`
+  if (code === BUSY) return `${reason}; another process has it locked; end that process first`
   return `${reason}; make the file and its directory writable, or point STORE_URL elsewhere`
 }
 
-// https://sqlite.org/rescode.html
-const CORRUPT = 11
-const NOT_A_DATABASE = 26
+export const primaryCode = (error: unknown): number | null =>
+  error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
+    ? error.errcode & 0xff
+    : null
+
+export const sqliteFailure = (error: unknown): unknown =>
+  primaryCode(error) === null ? error : new StoreUnavailable(resultText(error), error)
+
+/** SQLite's text for the result code, without paths and values. */
+const resultText = (error: unknown): string =>
+  error instanceof Error && 'errstr' in error ? String(error.errstr) : 'unknown'
+
+/** The check throws `unavailable` if another file, or none, is at `path`: a restart would lose writes. */
+export function createFileCheck(path: string): () => void {
+  const file = resolve(path)
+  const opened = inodeOf(file)
+  return () => {
+    if (inodeOf(file) !== opened)
+      throw new StoreUnavailable(
+        'the database file was moved, replaced or deleted while it was open; put it back, or restart the service',
+      )
+  }
+}
+
+function inodeOf(file: string): string | null {
+  try {
+    const { dev, ino } = statSync(file, { bigint: true })
+    return `${dev}:${ino}`
+  } catch {
+    return null
+  }
+}
 
 /**
  * Schema 1. `created_at` is the row id, so inserts append and `load` reads in order. An entry whose `at` is
@@ -153,39 +187,3 @@ CREATE TABLE IF NOT EXISTS ping (
   at      INTEGER NOT NULL,
   padding BLOB NOT NULL
 ) STRICT`
-
-/** The check throws `unavailable` if another file, or none, is at `path`: a restart would lose writes. */
-export function fileCheck(path: string): () => void {
-  const file = resolve(path)
-  const opened = inodeOf(file)
-  return () => {
-    if (inodeOf(file) !== opened)
-      throw new StoreUnavailable(
-        'the database file was moved, replaced or deleted while it was open; put it back, or restart the service',
-      )
-  }
-}
-
-function inodeOf(file: string): string | null {
-  try {
-    const { dev, ino } = statSync(file, { bigint: true })
-    return `${dev}:${ino}`
-  } catch {
-    return null
-  }
-}
-
-/** https://sqlite.org/rescode.html */
-export const BUSY = 5
-
-export const primaryCode = (error: unknown): number | null =>
-  error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
-    ? error.errcode & 0xff
-    : null
-
-export const sqliteFailure = (error: unknown): unknown =>
-  primaryCode(error) === null ? error : new StoreUnavailable(describe(error), error)
-
-/** SQLite's text for the result code, without paths and values. */
-const describe = (error: unknown): string =>
-  error instanceof Error && 'errstr' in error ? String(error.errstr) : 'unknown'

@@ -16,7 +16,7 @@ import {
   type UseKey,
 } from '../store.ts'
 import { SqliteChangelog } from './changelog.ts'
-import { BUSY, fileCheck, MEMORY, openDatabase, primaryCode, sqliteFailure } from './database.ts'
+import { BUSY, createFileCheck, MEMORY, openDatabase, primaryCode, sqliteFailure } from './database.ts'
 import { GroupCommit, type Transaction } from './group-commit.ts'
 import { SqliteMutations } from './mutations.ts'
 import { SqliteRecords } from './records.ts'
@@ -40,7 +40,7 @@ const PROBE_SIZE = 128 * 1024
 /** @throws ConfigError for a file that cannot be used, with what to do */
 export function openSqliteStore(path: string, options: SqliteOptions = {}): Store {
   const database = openDatabase(path)
-  return new SqliteStore(database, path === MEMORY ? null : fileCheck(path), options)
+  return new SqliteStore(database, path === MEMORY ? null : createFileCheck(path), options)
 }
 
 class SqliteStore implements Store {
