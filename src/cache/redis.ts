@@ -124,7 +124,7 @@ const FORMAT = 2
 /** Format, length of the generation, and four times as doubles. */
 const HEADER_BYTES = 2 + 4 * 8
 
-export function encodeEntry({ value, lifetime }: CacheEntry<Uint8Array>, generation: string): Buffer {
+function encodeEntry({ value, lifetime }: CacheEntry<Uint8Array>, generation: string): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)
   const word = Buffer.from(generation)
   header.writeUInt8(FORMAT, 0)
@@ -136,7 +136,7 @@ export function encodeEntry({ value, lifetime }: CacheEntry<Uint8Array>, generat
 }
 
 /** `null` for another format or generation, or impossible times. */
-export function decodeEntry(bytes: Buffer, generation: string): CacheEntry<Buffer> | null {
+function decodeEntry(bytes: Buffer, generation: string): CacheEntry<Buffer> | null {
   if (bytes.length < HEADER_BYTES || bytes[0] !== FORMAT) return null
   const start = HEADER_BYTES + bytes.readUInt8(1)
   if (bytes.toString('utf8', HEADER_BYTES, start) !== generation) return null
@@ -159,7 +159,7 @@ export const OVERHEAD_BYTES = 256
  * Stores a field, then evicts expired fields and, beyond the budget, those that expire next. Times in ms.
  * KEYS: hash of fields, sorted set of ends, sum of bytes. ARGV: field, value, now, end, budget, life of KEYS.
  */
-export const SET_AND_EVICT = `
+const SET_AND_EVICT = `
 local fields, ends, bytes = KEYS[1], KEYS[2], KEYS[3]
 local function size(field)
   local length = redis.call('HSTRLEN', fields, field)
@@ -180,12 +180,12 @@ for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[6]) end
 return total`
 
 /** Empties the group under a new generation. KEYS: the same. ARGV: field, generation, life. */
-export const DROP_GROUP = `
+const DROP_GROUP = `
 redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('PEXPIRE', KEYS[1], ARGV[3])`
 
 /** Releases the lock only if it is ours: it may have expired and been taken by another replica. */
-export const RELEASE_LOCK = `
+const RELEASE_LOCK = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`

@@ -37,7 +37,7 @@ export type SearchResult = Completeness & {
 }
 
 /** `item` is `null` where every source answered that it has no such listing. */
-export type LookupResult = Completeness & { item: string | null }
+type LookupResult = Completeness & { item: string | null }
 
 /** `registries`: those that declare the filter, where not all do. */
 export type KnownFilter = FilterDefinition & { registries?: readonly string[] }

@@ -8,7 +8,7 @@ import { filterNameOf } from '../filter-spec/parameters.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import { maySee } from './sources.ts'
 
-export type SpecSource = {
+type SpecSource = {
   name: string
   kind: UpstreamKind
   visibility: Visibility

@@ -2,7 +2,7 @@ import { CLOSE_BRACE, COMMA, isSpace, OPEN_BRACE, QUOTE } from './bytes.ts'
 import { JsonScanner, type Slice } from './scanner.ts'
 
 /** `start` is the opening quote of its name. */
-export type Member = Slice & { name: string; value: Slice }
+type Member = Slice & { name: string; value: Slice }
 
 /** Members in order, repeated names included, of valid JSON. @throws SyntaxError for a name that is not a JSON string */
 export function objectMembers(bytes: Uint8Array, at = 0): Member[] {

@@ -31,7 +31,7 @@ export class Scratch {
 }
 
 /** Valid until the scratch is used again. */
-export type Match = { slots: Bitset; count: number }
+type Match = { slots: Bitset; count: number }
 
 /** As `evaluate.ts` does per document. A condition without matches ends it before any set is read. */
 export function matchBlock(block: Block, conditions: Conditions, scratch: Scratch): Match {

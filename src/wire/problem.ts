@@ -13,5 +13,3 @@ export const problemSchema = z
     errors: z.array(violationSchema).optional(),
   })
   .meta({ id: 'Problem', description: 'RFC 9457' })
-
-export type ProblemJson = z.infer<typeof problemSchema>

@@ -7,7 +7,7 @@ export type Sample = {
   hitRate: number | null
 }
 
-export type PollHistory = {
+type PollHistory = {
   last: ReadonlyMap<string, SourceDetailsJson>
   samples: ReadonlyMap<string, readonly Sample[]>
 }
