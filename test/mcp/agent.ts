@@ -6,9 +6,9 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import type { ExecutionContext } from 'ava'
 import { BIN } from '../helpers/run-cli.ts'
 
-/** What an agent receives: the words, the JSON behind them to the byte, and the same as structured content. */
-export type Told = {
-  words: string
+/** A tool's result: the notice, the exact JSON after it, and the same as structured content. */
+export type ToolReply = {
+  notice: string
   json: string
   value: Answer
   structured: Answer | undefined
@@ -28,7 +28,7 @@ export type Answer = {
 
 export type Agent = {
   client: Client
-  call: (tool: string, given?: Record<string, unknown>) => Promise<Told>
+  call: (tool: string, args?: Record<string, unknown>) => Promise<ToolReply>
 }
 
 /** The SDK's own client of a gateway, with a key or without. */
@@ -60,15 +60,15 @@ async function connect(
   await client.listTools()
   return {
     client,
-    call: async (name, given = {}) =>
-      toldBy((await client.callTool({ name, arguments: given })) as CallToolResult),
+    call: async (name, args = {}) =>
+      toReply((await client.callTool({ name, arguments: args })) as CallToolResult),
   }
 }
 
-function toldBy({ content, structuredContent, isError = false }: CallToolResult): Told {
-  const [words = '', json = '{}'] = content.map((block) => (block.type === 'text' ? block.text : ''))
+function toReply({ content, structuredContent, isError = false }: CallToolResult): ToolReply {
+  const [notice = '', json = '{}'] = content.map((block) => (block.type === 'text' ? block.text : ''))
   return {
-    words,
+    notice,
     json,
     value: JSON.parse(json),
     structured: structuredContent as Answer | undefined,

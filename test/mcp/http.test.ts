@@ -53,11 +53,11 @@ test('MCP: a plain Registry answers agents', async (t) => {
   const found = await agent.call('search_listings', { filters: { gpu_model: 'H200' } })
   t.is(found.value.items[0]?.listing_id, 'x')
   t.like(found.value, { complete: true, total_after_filter: 1 })
-  t.regex(found.words, /^Complete: every source answered\. 1 of 1 matching listings\.$/)
+  t.regex(found.notice, /^Complete: every source answered\. 1 of 1 matching listings\.$/)
   t.is((await agent.call('get_listing', { listing_id: 'x' })).value.listing?.listing_id, 'x')
   const none = await agent.call('get_listing', { listing_id: 'y' })
   t.like(none.value, { listing: null, complete: true })
-  t.regex(none.words, /^Complete.*There is no such listing/)
+  t.regex(none.notice, /^Complete.*There is no such listing/)
   t.deepEqual(
     (await agent.call('list_sources')).value.sources.map(({ registry, state }) => `${registry} ${state}`),
     ['local loaded'],
@@ -100,26 +100,26 @@ test('MCP: missing sources are described, whether anything was found or not', as
   const agent = await agentAt(t, gateway.url)
   const some = await agent.call('search_listings')
   t.is(some.value.items.length, 1)
-  for (const { value, structured, words } of [
+  for (const { value, structured, notice } of [
     some,
     await agent.call('search_listings', { filters: { gpu_model: 'nothing' } }),
   ]) {
     t.false(value.complete)
     t.false(structured?.complete)
-    t.regex(words, /^INCOMPLETE: gone is unavailable: it .* \((connection_refused|circuit_open)\)\./)
-    t.regex(words, /do not conclude/)
-    t.is((structured as { notice?: string } | undefined)?.notice, words)
+    t.regex(notice, /^INCOMPLETE: gone is unavailable: it .* \((connection_refused|circuit_open)\)\./)
+    t.regex(notice, /do not conclude/)
+    t.is((structured as { notice?: string } | undefined)?.notice, notice)
   }
   const only = await agent.call('search_listings', { sources: ['gone'] })
   t.true(only.isError)
-  t.regex(only.words, /^Not answered: .*INCOMPLETE: gone is unavailable/)
+  t.regex(only.notice, /^Not answered: .*INCOMPLETE: gone is unavailable/)
   t.false(only.value.complete)
   const listing = await agent.call('get_listing', { listing_id: 'elsewhere' })
   t.true(listing.isError)
-  t.regex(listing.words, /gone/)
-  t.regex((await agent.call('describe_filters')).words, /^INCOMPLETE: .*gone/)
+  t.regex(listing.notice, /gone/)
+  t.regex((await agent.call('describe_filters')).notice, /^INCOMPLETE: .*gone/)
   t.regex(
-    (await agent.call('list_sources')).words,
+    (await agent.call('list_sources')).notice,
     /^INCOMPLETE: gone is unavailable: it refused the connection \(connection_refused\)\./,
   )
 })
@@ -144,11 +144,11 @@ test('get_listing: warns if a better copy may exist or the seller is disputed', 
   const best = await agent.call('get_listing', { listing_id: 'shared' })
   t.is(best.value.listing?._meta.registry, 'trusted')
   t.true(best.value.complete)
-  t.is(best.words, 'The listing was found; every source that could have a better copy has answered.')
+  t.is(best.notice, 'The listing was found; every source that could have a better copy has answered.')
   const odd = await agent.call('get_listing', { listing_id: 'odd' })
   t.true(odd.value.complete)
   t.regex(
-    odd.words,
+    odd.notice,
     /WARNING: trusted has this publisher at another storefront\. Check the storefront before/,
   )
   trusted.listingScript = { kind: 'status', status: 503 }
@@ -156,7 +156,7 @@ test('get_listing: warns if a better copy may exist or the seller is disputed', 
   t.is(unsure.value.listing?._meta.registry, 'other')
   t.false(unsure.value.complete)
   t.regex(
-    unsure.words,
+    unsure.notice,
     /^INCOMPLETE: trusted is unavailable: it answered with status 503 \(http_503\)\. It may have a better copy/,
   )
 })
@@ -179,20 +179,20 @@ test('MCP: sources missing at an upstream gateway are named by their path', asyn
   t.is(found.value.items.length, 1)
   t.false(found.value.complete)
   t.regex(
-    found.words,
+    found.notice,
     /^INCOMPLETE: eu\/gone is unavailable: it .* \((connection_refused|circuit_open)\)\. More may/,
   )
   const sources = await agent.call('list_sources')
-  t.regex(sources.words, /^INCOMPLETE: eu\/gone is unavailable/)
+  t.regex(sources.notice, /^INCOMPLETE: eu\/gone is unavailable/)
   t.deepEqual(
     sources.value.sources.map(({ registry, state }) => `${registry} ${state}`),
     ['local loaded', 'eu loaded', 'eu/gone unavailable'],
   )
   const behind = await agent.call('search_listings', { sources: ['eu'] })
-  t.regex(behind.words, /^INCOMPLETE: eu\/gone/)
+  t.regex(behind.notice, /^INCOMPLETE: eu\/gone/)
   const listing = await agent.call('get_listing', { listing_id: 'elsewhere' })
   t.true(listing.isError)
-  t.regex(listing.words, /eu\/gone/)
+  t.regex(listing.notice, /eu\/gone/)
 })
 
 test('MCP: unnamed missing sources and old listings are described', (t) => {
@@ -241,11 +241,11 @@ test('MCP: a private source is visible with a key only', async (t) => {
     await anybody.call('get_listing', { listing_id: 'hidden' }),
     await anybody.call('search_listings', { filters: { hidden_filter: 'x' } }),
   ]
-  for (const { words, json } of told) t.notRegex(words + json, /vault|"hidden"/)
+  for (const { notice, json } of told) t.notRegex(notice + json, /vault|"hidden"/)
   // A hidden source and one that does not exist are answered in the same words.
   const named = await anybody.call('search_listings', { sources: ['vault'] })
   const unknown = await anybody.call('search_listings', { sources: ['nobody'] })
-  t.is(named.words.replace('vault', 'nobody'), unknown.words)
+  t.is(named.notice.replace('vault', 'nobody'), unknown.notice)
 })
 
 test('MCP: read gate, rate limits and body limits apply', async (t) => {
@@ -308,19 +308,19 @@ test('search_listings: pages by cursor repeat nothing', async (t) => {
   const seen: string[] = []
   let cursor: string | undefined
   do {
-    const { value, words } = await agent.call('search_listings', {
+    const { value, notice } = await agent.call('search_listings', {
       limit: 25,
       ...(cursor === undefined ? {} : { cursor }),
     })
     seen.push(...value.items.map(({ listing_id }) => listing_id))
     cursor = value.next_cursor
-    t.is(/More listings match/.test(words), cursor !== undefined)
+    t.is(/More listings match/.test(notice), cursor !== undefined)
   } while (cursor !== undefined)
   t.is(seen.length, 60)
   t.is(new Set(seen).size, 60)
   const wrong = await agent.call('search_listings', { cursor: 'x'.repeat(40) })
   t.true(wrong.isError)
-  t.regex(wrong.words, /cursor/)
+  t.regex(wrong.notice, /cursor/)
 })
 
 test('search_listings: no page repeats a listing with distant copies', async (t) => {
@@ -380,9 +380,9 @@ test('MCP: hidden characters of a hostile listing are shown as escapes', async (
   }).replace('"__proto__x"', '"__proto__"')
   const fake = await startFake(t, { items: [hostile] })
   const gateway = await startGateway(t, [{ name: 'bad', url: fake.url }])
-  const { words, json, value, structured } = await (await agentAt(t, gateway.url)).call('search_listings')
+  const { notice, json, value, structured } = await (await agentAt(t, gateway.url)).call('search_listings')
   t.notRegex(json, HIDDEN)
-  t.notRegex(words, /instructions/)
+  t.notRegex(notice, /instructions/)
   const [item] = value.items as unknown as { offer_resource: { gpu_model: string } }[]
   t.is(item?.offer_resource.gpu_model, trick)
   const [shown] = (structured?.items ?? []) as unknown as { offer_resource: Record<string, unknown> }[]
@@ -401,7 +401,7 @@ test('search_listings: an unknown filter is refused by name', async (t) => {
   const agent = await agentAt(t, url)
   const wrong = await agent.call('search_listings', { filters: { nonsense: 1 } })
   t.true(wrong.isError)
-  t.regex(wrong.words, /unknown filter: .?nonsense/)
+  t.regex(wrong.notice, /unknown filter: .?nonsense/)
   const { value } = await agent.call('describe_filters')
   t.true(value.filters.some(({ name, meaning }) => name === 'gpu_model' && /in:\[a,b\]/.test(meaning)))
   t.true((await agent.call('search_listings', { filters: { vcpu_count_min: 64 } })).value.complete)
@@ -414,6 +414,6 @@ test('MCP: an answer that is too large names the smaller limit', async (t) => {
   const agent = await agentAt(t, gateway.url)
   const all = await agent.call('search_listings', { limit: 40 })
   t.true(all.isError)
-  t.regex(all.words, /smaller limit/)
+  t.regex(all.notice, /smaller limit/)
   t.is((await agent.call('search_listings', { limit: 10 })).value.items.length, 10)
 })

@@ -19,7 +19,7 @@ test.serial('stdio: tools answer from the configured Registries, with exact list
   const found = await agent.call('search_listings')
   t.is(found.value.items.length, 2)
   t.true(found.json.includes(`${odd.slice(0, -1)},"_meta":{"registry":"${other.url}"`))
-  t.regex(found.words, /^Complete: every source answered\. 2 of 2/)
+  t.regex(found.notice, /^Complete: every source answered\. 2 of 2/)
   const filtered = await agent.call('search_listings', { filters: { gpu_model: 'H200' } })
   t.deepEqual(
     filtered.value.items.map(({ listing_id }) => listing_id),
@@ -50,13 +50,13 @@ test.serial('stdio: unreachable sources are described, also those of a gateway',
   t.is(found.value.items.length, 1)
   t.false(found.value.complete)
   t.true(
-    found.words.startsWith(
+    found.notice.startsWith(
       `INCOMPLETE: ${gateway.url}/gone is unavailable: it refused the connection (connection_refused).`,
     ),
-    found.words,
+    found.notice,
   )
   t.regex(
-    (await behind.call('list_sources')).words,
+    (await behind.call('list_sources')).notice,
     /^INCOMPLETE: \S+\/gone is unavailable: it refused the connection \(connection_refused\)/,
   )
   const elsewhere = await behind.call('get_listing', { listing_id: 'elsewhere' })
@@ -65,15 +65,15 @@ test.serial('stdio: unreachable sources are described, also those of a gateway',
   const beside = await agentOver(t, ['-r', `${well.url},${dead}`])
   const half = await beside.call('search_listings')
   t.true(
-    half.words.startsWith(
+    half.notice.startsWith(
       `INCOMPLETE: ${dead} is unavailable: it refused the connection (connection_refused).`,
     ),
-    half.words,
+    half.notice,
   )
   t.is(half.value.items.length, 1)
   const none = await beside.call('search_listings', { sources: [dead] })
   t.true(none.isError)
-  t.regex(none.words, /^Not answered: .*INCOMPLETE/)
+  t.regex(none.notice, /^Not answered: .*INCOMPLETE/)
 })
 
 test.serial('stdio: pages by cursor', async (t) => {

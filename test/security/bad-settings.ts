@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
-import { failToStart, type HeardProcess } from './heard-process.ts'
-import { inPairs } from './in-pairs.ts'
-import type { Ledger } from './ledger.ts'
+import type { LeakSearch } from './leak-search.ts'
+import { type CapturedProcess, failToStart, inPairs } from './process-output.ts'
 
-/** Files with a key where none belongs: what is wrong is said, and not what stands there. */
+/** Files with a key in a wrong place: the error names the problem and not the key. */
 const badFiles = (secret: string): string[] => [
   `[[upstreams]]\nname = "x"\nurl = "https://registry.example"\napi_key = "${secret}"\n`,
   `[[upstreams]]\nname = "x"\nurl = "https://user:${secret}@registry.example"\n`,
@@ -17,26 +16,26 @@ const badFiles = (secret: string): string[] => [
 ]
 
 export async function reloadBadFiles(
-  gateway: HeardProcess,
+  gateway: CapturedProcess,
   toml: string,
   { goodToml, secret }: { goodToml: string; secret: string },
 ): Promise<void> {
   for (const text of [...badFiles(secret), goodToml]) {
     writeFileSync(toml, text)
-    const told = gateway.says(/"level":\d+.*reload/i)
+    const reloaded = gateway.waitForOutput(/"level":\d+.*reload/i)
     gateway.signal('SIGHUP')
-    await told
+    await reloaded
   }
 }
 
-type Starting = { environment: Record<string, string>; ledger: Ledger; password: string; admin: string }
+type Starting = { environment: Record<string, string>; leaks: LeakSearch; password: string; admin: string }
 
 export async function failToStartInManyWays(
   t: ExecutionContext,
   folder: string,
-  { environment, ledger, password, admin }: Starting,
+  { environment, leaks, password, admin }: Starting,
 ): Promise<void> {
-  // How a file is read is heard in full where it is reloaded.
+  // All bad files are read in the reload.
   const broken = badFiles(admin)
     .slice(0, 2)
     .map((text, n) => {
@@ -57,8 +56,8 @@ export async function failToStartInManyWays(
     { METRICS_PUBLIC: 'perhaps', PORT: 'x' },
   ]
   await inPairs(changes, async (change) => {
-    const { code, said } = await failToStart({ ...environment, ...change })
+    const { code, output } = await failToStart({ ...environment, ...change })
     t.not(code, 0, Object.keys(change).join())
-    ledger.hear(`a start with ${Object.keys(change)}`, said)
+    leaks.addText(`a start with ${Object.keys(change)}`, output)
   })
 }

@@ -4,34 +4,34 @@ import type { AddressInfo } from 'node:net'
 import type { ExecutionContext } from 'ava'
 import { envelopeText, listingText } from '../helpers/fake-registry.ts'
 
-type Echo = (said: string, response: ServerResponse) => unknown
+type Echo = (sent: string, response: ServerResponse) => unknown
 
-/** Ways of an upstream to say again what it was sent as `Authorization`. */
+/** Ways of an upstream to repeat the `Authorization` that it was sent. */
 const ECHOES: Readonly<Record<string, Echo>> = {
-  refusal: (said, response) =>
+  refusal: (sent, response) =>
     response
-      .writeHead(401, { 'WWW-Authenticate': `Bearer error="${said}"` })
-      .end(`{"detail":"not a key: ${said}"}`),
-  fault: (said, response) => response.writeHead(500).end(`Traceback: headers = ${said}`),
-  'bad-gateway': (said, response) =>
+      .writeHead(401, { 'WWW-Authenticate': `Bearer error="${sent}"` })
+      .end(`{"detail":"not a key: ${sent}"}`),
+  fault: (sent, response) => response.writeHead(500).end(`Traceback: headers = ${sent}`),
+  'bad-gateway': (sent, response) =>
     response.writeHead(503, { 'Content-Type': 'application/problem+json' }).end(
       JSON.stringify({
-        detail: said,
-        sources: [{ registry: said.slice(0, 60), state: 'unavailable', reason: said }],
+        detail: sent,
+        sources: [{ registry: sent.slice(0, 60), state: 'unavailable', reason: sent }],
       }),
     ),
-  listing: (said, response) => {
-    const item = listingText({ listing_id: 'echo', offer_resource: { note: said } })
+  listing: (sent, response) => {
+    const item = listingText({ listing_id: 'echo', offer_resource: { note: sent } })
     return response.writeHead(200, { 'Content-Type': 'application/json' }).end(envelopeText([item], 1))
   },
-  'not-json': (said, response) => response.writeHead(200).end(`<h1>${said}</h1>`),
-  redirect: (said, response) =>
-    response.writeHead(302, { Location: `/?key=${encodeURIComponent(said)}` }).end(),
-  later: (said, response) => response.writeHead(429, { 'Retry-After': said }).end(said),
-  encoding: (said, response) => response.writeHead(200, { 'Content-Encoding': said }).end('x'),
-  type: (said, response) => response.writeHead(200, { 'Content-Type': said, 'X-Key': said }).end('{}'),
-  'no-http': (said, response) => response.socket?.end(`HTTP/1.1 200 ${said}\r\n${said}\r\n\r\n`),
-  reset: (_said, response) => response.socket?.resetAndDestroy(),
+  'not-json': (sent, response) => response.writeHead(200).end(`<h1>${sent}</h1>`),
+  redirect: (sent, response) =>
+    response.writeHead(302, { Location: `/?key=${encodeURIComponent(sent)}` }).end(),
+  later: (sent, response) => response.writeHead(429, { 'Retry-After': sent }).end(sent),
+  encoding: (sent, response) => response.writeHead(200, { 'Content-Encoding': sent }).end('x'),
+  type: (sent, response) => response.writeHead(200, { 'Content-Type': sent, 'X-Key': sent }).end('{}'),
+  'no-http': (sent, response) => response.socket?.end(`HTTP/1.1 200 ${sent}\r\n${sent}\r\n\r\n`),
+  reset: (_sent, response) => response.socket?.resetAndDestroy(),
 }
 
 export const ECHO_NAMES = Object.keys(ECHOES)

@@ -2,13 +2,13 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
 import { runCli } from '../helpers/run-cli.ts'
-import { inPairs } from './in-pairs.ts'
-import type { Ledger } from './ledger.ts'
+import type { LeakSearch } from './leak-search.ts'
+import { inPairs } from './process-output.ts'
 
 type Commands = {
   url: string
   folder: string
-  ledger: Ledger
+  leaks: LeakSearch
   admin: string
   readKey: string
   writeKey: string
@@ -18,7 +18,7 @@ type Commands = {
 
 /** The command line as a buyer, a seller and the operator use it, with good and bad keys. */
 export async function runCommands(t: ExecutionContext, given: Commands): Promise<void> {
-  const { url, folder, ledger, admin, readKey, writeKey, wrongKey, privateKey } = given
+  const { url, folder, leaks, admin, readKey, writeKey, wrongKey, privateKey } = given
   const offer = join(folder, 'offer.json')
   writeFileSync(
     offer,
@@ -59,13 +59,13 @@ export async function runCommands(t: ExecutionContext, given: Commands): Promise
   ]
   await inPairs(runs, async ([args, env]) => {
     const { stdout, stderr } = await runCli(args, { env })
-    ledger.hear(`entrepot ${args.join(' ')}`, `${stdout}\n${stderr}`)
+    leaks.addText(`entrepot ${args.join(' ')}`, `${stdout}\n${stderr}`)
   })
   const minted = await runCli(['keys', 'mint', 'by-cli', '-r', url], {
     env: { REGISTRY_ADMIN_API_KEY: admin },
   })
   t.is(minted.code, 0)
-  ledger.hear('entrepot keys mint: stderr', minted.stderr)
+  leaks.addText('entrepot keys mint: stderr', minted.stderr)
   const call = {
     jsonrpc: '2.0',
     id: 1,
@@ -73,5 +73,5 @@ export async function runCommands(t: ExecutionContext, given: Commands): Promise
     params: { name: 'search_listings', arguments: {} },
   }
   const agent = await runCli(['mcp'], { env: bad, input: `${JSON.stringify(call)}\n` })
-  ledger.hear('entrepot mcp', `${agent.stdout}\n${agent.stderr}`)
+  leaks.addText('entrepot mcp', `${agent.stdout}\n${agent.stderr}`)
 }

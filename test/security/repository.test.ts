@@ -68,7 +68,7 @@ test('repository: no file is of a kind that holds secrets, and git ignores them'
     [],
   )
   const ignored = readFileSync('.gitignore', 'utf8').split('\n')
-  for (const place of ['.env', 'deploy/secrets/', 'data/']) t.true(ignored.includes(place), place)
+  for (const place of ['.env', 'deploy/secrets/', '/data/']) t.true(ignored.includes(place), place)
   t.regex(readFileSync('config/example.env', 'utf8'), /^REGISTRY_ADMIN_API_KEY=$/m)
 })
 

@@ -1,7 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import test, { type ExecutionContext } from 'ava'
+import type { ExecutionContext } from 'ava'
+import test from 'ava'
 import { Redis } from 'ioredis'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { listingTexts } from '../helpers/fake-registry.ts'
@@ -10,12 +11,18 @@ import { startRedis } from '../helpers/redis.ts'
 import { send } from '../helpers/registry.ts'
 import { publishBody } from '../helpers/seller.ts'
 import { failToStartInManyWays, reloadBadFiles } from './bad-settings.ts'
-import { bearer } from './bearer.ts'
 import { startEchoes } from './echoing-upstreams.ts'
 import { runCommands } from './every-command.ts'
-import { type Ask, askAsAgent, readEverything, type Wallet, writeEverything } from './every-request.ts'
-import { startHeard } from './heard-process.ts'
-import { Ledger } from './ledger.ts'
+import {
+  bearer,
+  callTools,
+  readEverything,
+  type SendRequest,
+  type Wallet,
+  writeEverything,
+} from './every-request.ts'
+import { LeakSearch } from './leak-search.ts'
+import { startCaptured } from './process-output.ts'
 
 const random = (): string => generatePrivateKey().slice(2)
 
@@ -26,28 +33,28 @@ function makeFolder(t: ExecutionContext): string {
 }
 
 test('secrets: the search finds every form of a secret', (t) => {
-  const ledger = new Ledger()
-  const key = ledger.keep('the key', 'p@ss/word with ünïcode')
+  const leaks = new LeakSearch()
+  const key = leaks.addSecret('the key', 'p@ss/word with ünïcode')
   for (const form of [key, encodeURIComponent(key), btoa(unescape(encodeURIComponent(key))), `x ${key} y`])
-    ledger.hear(`"${form.length}"`, `before ${form} after`)
-  ledger.hear('silence', 'p@ss')
-  t.is(ledger.leaks().length, 4)
-  t.regex(ledger.leaks()[0]!, /^the key in "22": …before \[HERE\]$/)
+    leaks.addText(`"${form.length}"`, `before ${form} after`)
+  leaks.addText('silence', 'p@ss')
+  t.is(leaks.found().length, 4)
+  t.regex(leaks.found()[0]!, /^the key in "22": …before \[HERE\]$/)
 })
 
 test('secrets: a full run reveals none except in the minting response', async (t) => {
   t.timeout(120_000)
-  const ledger = new Ledger()
+  const leaks = new LeakSearch()
   const folder = makeFolder(t)
-  const admin = ledger.keep('admin key', random())
-  const bootstrap = ledger.keep('bootstrap key', random())
-  const password = ledger.keep('Redis password', `p%@:${random()}`)
-  const upstreamKey = ledger.keep('upstream key', random())
-  const echoedKey = ledger.keep('echoed key', random())
-  const wrongKey = ledger.keep('wrong key', random())
-  const collectorKey = ledger.keep('collector key', random())
+  const admin = leaks.addSecret('admin key', random())
+  const bootstrap = leaks.addSecret('bootstrap key', random())
+  const password = leaks.addSecret('Redis password', `p%@:${random()}`)
+  const upstreamKey = leaks.addSecret('upstream key', random())
+  const echoedKey = leaks.addSecret('echoed key', random())
+  const wrongKey = leaks.addSecret('wrong key', random())
+  const collectorKey = leaks.addSecret('collector key', random())
   const privateKey = generatePrivateKey()
-  ledger.keep('private key', privateKey.slice(2))
+  leaks.addSecret('private key', privateKey.slice(2))
   const seller = privateKeyToAccount(privateKey)
 
   const redis = await startRedis({ requirepass: password })
@@ -80,7 +87,7 @@ test('secrets: a full run reveals none except in the minting response', async (t
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer ${collectorKey}`,
   }
-  const gateway = await startHeard(t, environment)
+  const gateway = await startCaptured(t, environment)
   const { url } = gateway
 
   /** Asks, hears the whole answer, and gives its text. */
@@ -97,11 +104,11 @@ test('secrets: a full run reveals none except in the minting response', async (t
     })
     const text = `${JSON.stringify([...answer.headers])} ${answer.text}`
     if (!(method === 'POST' && path === '/admin/api-keys' && answer.status === 201))
-      ledger.hear(`${method} ${path} → ${answer.status}`, text)
+      leaks.addText(`${method} ${path} → ${answer.status}`, text)
     return answer.text
   }
   const mint = async (name: string, scope: string): Promise<string> =>
-    ledger.keep(
+    leaks.addSecret(
       `minted ${name}`,
       JSON.parse(await ask('POST', '/admin/api-keys', bearer(admin), { name, scope })).key,
     )
@@ -110,20 +117,20 @@ test('secrets: a full run reveals none except in the minting response', async (t
 
   await readEverything(ask, [readKey, writeKey, bootstrap, admin, wrongKey])
   await writeEverything(ask, seller, [writeKey, wrongKey, readKey])
-  await askAsAgent(ask, [readKey, wrongKey])
+  await callTools(ask, [readKey, wrongKey])
   for (const [name] of upstreams) await ask('POST', `/admin/sources/${name}/refresh`, bearer(admin))
   await readEverything(ask, [readKey, admin])
   await loseRedis(ask, new Redis(storeUrl), { seller, writeKey, password })
   await reloadBadFiles(gateway, toml, { goodToml, secret: upstreamKey })
-  await runCommands(t, { url, folder, ledger, admin, readKey, writeKey, wrongKey, privateKey })
-  await failToStartInManyWays(t, folder, { environment, ledger, password, admin })
+  await runCommands(t, { url, folder, leaks, admin, readKey, writeKey, wrongKey, privateKey })
+  await failToStartInManyWays(t, folder, { environment, leaks, password, admin })
 
   t.is(await gateway.end(), 0)
-  ledger.hear('the log', gateway.said())
-  t.regex(gateway.said(), /"msg":"request"/)
-  ledger.hear('what Redis has on its disk', await appendOnlyFile(storeUrl))
-  t.log(ledger.heard)
-  t.deepEqual(ledger.leaks(), [])
+  leaks.addText('the log', gateway.output())
+  t.regex(gateway.output(), /"msg":"request"/)
+  leaks.addText('what Redis has on its disk', await appendOnlyFile(storeUrl))
+  t.log(leaks.size)
+  t.deepEqual(leaks.found(), [])
 })
 
 /** Keys are kept as hashes; the password never gets there. */
@@ -139,7 +146,7 @@ async function appendOnlyFile(storeUrl: string): Promise<string> {
 
 /** The gateway's password stops working for a while; it says what it says of that. */
 async function loseRedis(
-  ask: Ask,
+  ask: SendRequest,
   redis: Redis,
   { seller, writeKey, password }: { seller: Wallet; writeKey: string; password: string },
 ): Promise<void> {

@@ -1,33 +1,33 @@
-/** Everything that was said in a run, and what must not have been. */
-export class Ledger {
+/** Searches the texts of a run for secrets. */
+export class LeakSearch {
   readonly #secrets = new Map<string, string>()
-  readonly #said: { where: string; text: string }[] = []
+  readonly #texts: { where: string; text: string }[] = []
 
   /** @param secret must not appear, in any of its forms */
-  keep(name: string, secret: string): string {
-    if (secret.length < LEAST_LENGTH) throw new Error(`${name} could be part of anything`)
+  addSecret(name: string, secret: string): string {
+    if (secret.length < MIN_SECRET_LENGTH) throw new Error(`${name} could be part of anything`)
     this.#secrets.set(name, secret)
     return secret
   }
 
-  hear(where: string, text: string): void {
-    this.#said.push({ where, text })
+  addText(where: string, text: string): void {
+    this.#texts.push({ where, text })
   }
 
-  /** How many texts were heard, and how long they are together. */
-  get heard(): { texts: number; characters: number } {
+  /** Number and total length of the texts. */
+  get size(): { texts: number; characters: number } {
     return {
-      texts: this.#said.length,
-      characters: this.#said.reduce((sum, { text }) => sum + text.length, 0),
+      texts: this.#texts.length,
+      characters: this.#texts.reduce((sum, { text }) => sum + text.length, 0),
     }
   }
 
-  /** Which secret was said where, with the words around it. */
-  leaks(): string[] {
+  /** Each secret that was found, where, and the text before it. */
+  found(): string[] {
     const forms = [...this.#secrets].flatMap(([name, secret]) =>
       formsOf(secret).map((form) => [name, form] as const),
     )
-    return this.#said.flatMap(({ where, text }) =>
+    return this.#texts.flatMap(({ where, text }) =>
       forms.flatMap(([name, form]) => {
         const at = text.indexOf(form)
         return at < 0 ? [] : [`${name} in ${where}: …${text.slice(Math.max(0, at - 60), at)}[HERE]`]
@@ -36,7 +36,7 @@ export class Ledger {
   }
 }
 
-const LEAST_LENGTH = 12
+const MIN_SECRET_LENGTH = 12
 
 /** As it is, as a URL or JSON has it, and encoded as a header of HTTP or a log could have it. */
 const formsOf = (secret: string): string[] => [

@@ -1,1 +1,0 @@
-export const bearer = (key: string): Record<string, string> => ({ Authorization: `Bearer ${key}` })

@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
+import type { ExecutionContext } from 'ava'
+import { BIN } from '../helpers/run-cli.ts'
+
+/** `entrepot serve` as a process whose output is captured. */
+export type CapturedProcess = {
+  url: string
+  /** All of its stdout and stderr so far. */
+  output: () => string
+  /** Resolves when output after this call matches. */
+  waitForOutput: (words: RegExp) => Promise<void>
+  signal: (signal: 'SIGHUP') => void
+  /** Resolves with its exit code. */
+  end: () => Promise<number | null>
+}
+
+/** Starts a process with only this environment. */
+export async function startCaptured(
+  t: ExecutionContext,
+  environment: Record<string, string>,
+): Promise<CapturedProcess> {
+  const { child, output } = spawnCaptured(environment)
+  t.teardown(() => child.kill('SIGKILL'))
+  const gone = once(child, 'exit')
+  const waitForOutput = async (words: RegExp, from = output().length): Promise<void> => {
+    while (!words.test(output().slice(from))) {
+      if (child.exitCode !== null) throw new Error(`it ended: ${output()}`)
+      await setTimeout(10)
+    }
+  }
+  await waitForOutput(/"listening"/, 0)
+  return {
+    url: /"url":"([^"]+)"/.exec(output())![1]!,
+    output,
+    waitForOutput: (words) => waitForOutput(words),
+    signal: (signal) => void child.kill(signal),
+    end: async () => {
+      child.kill('SIGTERM')
+      return (await gone)[0]
+    },
+  }
+}
+
+/** Starts a process that fails to start; resolves with its exit code and output. */
+export async function failToStart(
+  environment: Record<string, string>,
+): Promise<{ code: number | null; output: string }> {
+  const { child, output } = spawnCaptured(environment)
+  const [code] = await once(child, 'close')
+  return { code, output: output() }
+}
+
+function spawnCaptured(environment: Record<string, string>): { child: ChildProcess; output: () => string } {
+  const child = spawn(process.execPath, [BIN, 'serve'], {
+    env: { PATH: process.env.PATH!, PORT: '0', LOG_LEVEL: 'trace', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (part) => {
+      text += part
+    })
+  return { child, output: () => text }
+}
+
+/** Two at once, since processes start slowly. */
+export async function inPairs<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+  const left = [...all]
+  const worker = async (): Promise<void> => {
+    for (let one = left.shift(); one !== undefined; one = left.shift()) await work(one)
+  }
+  await Promise.all([worker(), worker()])
+}
