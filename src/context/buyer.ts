@@ -18,27 +18,19 @@ import { readRun } from '../upstream/reading/read-run.ts'
 type Agent = ReturnType<typeof createAgent>
 
 export function openRegistryClient(): RegistryClient {
-  const agents: Agent[] = []
-  const agentFor = (allowPrivateAddresses: boolean): Agent => {
-    const agent = createAgent(
-      { connectTimeoutMs: CONNECT_TIMEOUT_MS, maxInFlight: IN_FLIGHT, allowPrivateAddresses },
-      lookup as LookupFunction,
-    )
-    agents.push(agent)
-    return agent
-  }
+  const limits = { connectTimeoutMs: CONNECT_TIMEOUT_MS, maxInFlight: MAX_IN_FLIGHT }
   // Users name their Registries; storefront URLs come from sellers and are not trusted.
-  const registries = agentFor(true)
-  const strangers = agentFor(false)
+  const trusted = createAgent({ ...limits, allowPrivateAddresses: true }, lookup as LookupFunction)
+  const publicOnly = createAgent({ ...limits, allowPrivateAddresses: false }, lookup as LookupFunction)
   const agentOf = ({ referredBy }: ApiRequest): Agent =>
-    referredBy === undefined || isLocal(referredBy) ? registries : strangers
+    referredBy === undefined || isLocal(referredBy) ? trusted : publicOnly
   return {
     source: (registry, timeoutMs, spec) => {
-      const source = openSource(upstreamOptions(registry, timeoutMs), registries)
+      const source = openSource(upstreamOptions(registry, timeoutMs), trusted)
       return spec === undefined ? source : pushDownFilters({ name: registry.url, spec, schema: null }, source)
     },
-    send: (call) => sendCall(agentOf(call), call),
-    close: async () => void (await Promise.all(agents.map((agent) => agent.destroy()))),
+    send: (request) => sendRequest(agentOf(request), request),
+    close: async () => void (await Promise.all([trusted.destroy(), publicOnly.destroy()])),
   }
 }
 
@@ -49,7 +41,7 @@ function isLocal({ url }: Registry): boolean {
 }
 
 const CONNECT_TIMEOUT_MS = 3000
-const IN_FLIGHT = 8
+const MAX_IN_FLIGHT = 8
 /** Most listings read of one Registry to apply a filter that it lacks. */
 const SCAN_LIMIT = 2000
 
@@ -64,7 +56,7 @@ const upstreamOptions = ({ url, key }: Registry, timeoutMs: number): UpstreamOpt
   priority: 0,
   timeoutMs,
   connectTimeoutMs: Math.min(CONNECT_TIMEOUT_MS, timeoutMs),
-  maxInFlight: IN_FLIGHT,
+  maxInFlight: MAX_IN_FLIGHT,
   refreshSeconds: 0,
   scanLimit: SCAN_LIMIT,
   maxListings: 0,
@@ -74,12 +66,13 @@ const upstreamOptions = ({ url, key }: Registry, timeoutMs: number): UpstreamOpt
 function openSource(upstream: UpstreamOptions, agent: Agent): Source {
   const fetch = limitConcurrency(upstream, createFetchPage(upstream, agent))
   const publishers = new PublisherDirectory(createGet(upstream, agent), systemClock)
+  const check = refuseLongScan(upstream)
   const runs = {
     read: async (...[query, range]: Parameters<Source>) => {
-      const check =
-        Number.isFinite(range.count) || query.criteria.length === 0 ? undefined : refuseLongScan(upstream)
-      const options = { upstream, fetch, clock: systemClock, ...(check && { check }) }
-      return { run: await readRun(options, query, range), ...UNCACHED }
+      const isScan = !Number.isFinite(range.count) && query.criteria.length > 0
+      const options = { upstream, fetch, clock: systemClock }
+      const run = await readRun(isScan ? { ...options, check } : options, query, range)
+      return { run, ...UNCACHED }
     },
   }
   return liveSource({ upstream, runs, publishers })
@@ -91,10 +84,8 @@ const UNCACHED = {
   isCurrent: () => false,
 } as const
 
-async function sendCall(
-  agent: Agent,
-  { method, url, key, body, timeoutMs }: ApiRequest,
-): Promise<ApiResponse> {
+async function sendRequest(agent: Agent, request: ApiRequest): Promise<ApiResponse> {
+  const { method, url, key, body, timeoutMs } = request
   const { origin, pathname, search } = new URL(url)
   const headers = {
     accept: 'application/json',
@@ -103,15 +94,9 @@ async function sendCall(
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(key === null ? {} : { authorization: `Bearer ${key}` }),
   }
-  const request = {
-    origin,
-    path: `${pathname}${search}`,
-    method,
-    headers,
-    maxBytes: MAX_PAGE_BYTES,
-    timeoutMs,
-  }
-  const response = await send(agent, body === undefined ? request : { ...request, body }, origin)
+  const path = `${pathname}${search}`
+  const sent = { origin, path, method, headers, body, maxBytes: MAX_PAGE_BYTES, timeoutMs }
+  const response = await send(agent, sent, origin)
   const texts = Object.entries(response.headers).map(([name, value]) => [name, String(value ?? '')])
   return { status: response.status, headers: Object.fromEntries(texts), body: response.body }
 }

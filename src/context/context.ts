@@ -112,6 +112,7 @@ export class Context {
       )
     } catch (cause) {
       if (signal.aborted) return
+      this.#current.adopt()
       this.#hasSucceeded = false
       this.#logFailure(cause)
     }
@@ -137,7 +138,6 @@ export class Context {
     } catch (cause) {
       replica.linkCatchUp(null)
       await next.close(this.#current)
-      this.#current.adopt()
       throw cause
     }
   }

@@ -19,6 +19,7 @@ import { createApp } from '../http/app.ts'
 import { InFlightRequests } from '../http/metrics/request-metrics.ts'
 import { createAuthorize } from '../http/middleware/authorize.ts'
 import { createClientAddress, createRateLimit } from '../http/middleware/rate-limit.ts'
+import { traceOf } from '../http/middleware/tracing.ts'
 import { ResponseCache } from '../http/response-cache.ts'
 import type { Route } from '../http/route.ts'
 import type { McpHandler } from '../http/routes/mcp.ts'
@@ -32,7 +33,7 @@ import { localSource, localStatus } from '../registry/local-source.ts'
 import { Replica } from '../registry/replica.ts'
 import { createShapeCheck } from '../registry/write/listing-shape.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import type { ProcessScope } from './process.ts'
+import { CleanupStack, type ProcessScope } from './process.ts'
 import type { Upstreams } from './upstreams.ts'
 
 /** What one configuration makes. Several can answer at once. */
@@ -65,35 +66,45 @@ type RuntimeOptions = {
 }
 
 /** @throws ConfigError when the filter spec cannot be used */
-export async function openRuntime({ config, scope, previous, signal }: RuntimeOptions): Promise<Runtime> {
+export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const { config, scope, previous, signal } = options
+  const { clock, storeHealth } = scope
   const wanted = readFilterSpec(config.filterSpecPath)
   const isSameSpec = previous?.spec.etag === wanted.etag
   const { spec, replica } = isSameSpec
     ? previous
     : { spec: wanted, replica: await openReplica(wanted, scope, signal) }
-  const limiter = isDeepStrictEqual(previous?.config.limits, config.limits)
-    ? previous!.limiter
-    : createLimiter(config.limits, scope.counters)
-  const { upstreams, isReady, ...lifecycle } = await openUpstreams({ config, spec, scope, previous })
-  const { clock } = scope
-  const local = createLocal({ config, spec, replica }, clock.now)
-  const cursorSecret = config.adminKey ?? scope.cursorSecret
-  const gateway = createGateway({ config, spec, local, upstreams, clock, cursorSecret })
-  const listening = createListener({ config, spec, scope, replica, gateway, limiter, isReady })
-  return {
-    config,
-    spec,
-    replica,
-    limiter,
-    sources: upstreams.length === 0 ? [] : gateway.sources,
-    ...listening,
-    ...lifecycle,
-    close: async (successor) => {
-      await lifecycle.close()
-      if (successor?.replica === replica) return
-      replica.close()
-      scope.storeHealth.recovered(spec)
-    },
+  const closeReplica = (): void => {
+    replica.close()
+    storeHealth.recovered(spec)
+  }
+  const cleanup = new CleanupStack()
+  if (!isSameSpec) cleanup.add(closeReplica)
+  try {
+    const { upstreams, isReady, ...lifecycle } = await openUpstreams({ ...options, spec })
+    cleanup.add(lifecycle.close)
+    const local = createLocal({ config, spec, replica }, clock.now)
+    const cursorSecret = config.adminKey ?? scope.cursorSecret
+    const gateway = createGateway({ config, spec, local, upstreams, clock, cursorSecret })
+    const limiter = isDeepStrictEqual(previous?.config.limits, config.limits)
+      ? previous!.limiter
+      : createLimiter(config.limits, scope.counters)
+    return {
+      config,
+      spec,
+      replica,
+      limiter,
+      sources: upstreams.length === 0 ? [] : gateway.sources,
+      ...createListener({ config, spec, scope, replica, gateway, limiter, isReady }),
+      ...lifecycle,
+      close: async (successor) => {
+        await lifecycle.close()
+        if (successor?.replica !== replica) closeReplica()
+      },
+    }
+  } catch (cause) {
+    await cleanup.close()
+    throw cause
   }
 }
 
@@ -235,7 +246,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     log,
     responseCache,
     rateLimit,
-    ...(traced && { traceOf: traced.traceOf }),
+    traceOf: traced?.traceOf ?? traceOf,
   })
   const inFlight = new InFlightRequests()
   const observe = requests.observer(inFlight)

@@ -10,7 +10,7 @@ type HttpRequest = {
   path: string
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   headers: Readonly<Record<string, string>>
-  body?: string | Uint8Array
+  body?: string | Uint8Array | undefined
   /** After decompression. */
   maxBytes: number
   /** Connection, headers and body together. */
