@@ -18,7 +18,7 @@ function problemsOf(t: ExecutionContext, toml: string, environment: Record<strin
   return error?.message.replaceAll(/^.*gateway\.toml: /gm, '').split('\n') ?? []
 }
 
-test('an empty file and an empty environment give the defaults of the contract', (t) => {
+test('config: an empty file and an empty environment give the defaults', (t) => {
   const { configPath, ...config } = load('')
   t.truthy(configPath)
   t.deepEqual(config, {
@@ -52,11 +52,11 @@ test('an empty file and an empty environment give the defaults of the contract',
   })
 })
 
-test('the file that is shipped is good', (t) => {
+test('config: the shipped gateway file is valid', (t) => {
   t.notThrows(() => loadConfig({ ENTREPOT_CONFIG: 'config/gateway.toml' }))
 })
 
-test('an upstream takes its key from the environment or from a file beside the gateway file', (t) => {
+test('config: the key of an upstream is in a variable, or in a file beside the gateway file', (t) => {
   const keyFile = join(folder, 'secret')
   writeFileSync(keyFile, ' from-file \n')
   const { upstreams } = load(
@@ -81,7 +81,7 @@ test('an upstream takes its key from the environment or from a file beside the g
   t.like(upstreams[1], { key: 'from-file', priority: 7, visibility: 'public' })
 })
 
-test('booleans are read in every spelling of the contract', (t) => {
+test('config: booleans have four spellings each', (t) => {
   for (const value of ['true', '1', 'YES', 'On']) {
     t.true(load('', { REGISTRY_REQUIRE_READ_API_KEY: value }).requireReadKey)
   }
@@ -90,7 +90,7 @@ test('booleans are read in every spelling of the contract', (t) => {
   }
 })
 
-test('every problem of the environment and of the file is told at once', (t) => {
+test('config: every problem of the environment and of the file is reported at once', (t) => {
   const problems = problemsOf(
     t,
     `
@@ -160,21 +160,21 @@ const REFUSED: [name: string, toml: string, problem: RegExp][] = [
 ]
 
 for (const [name, toml, problem] of REFUSED) {
-  test(`${name} stops the start and is named`, (t) => {
+  test(`config: ${name} is reported`, (t) => {
     const problems = problemsOf(t, toml)
     t.is(problems.length, 1, problems.join('\n'))
     t.regex(problems[0]!, problem)
   })
 }
 
-test('a key that cannot be sent in a header is refused without being shown', (t) => {
+test('config: a key that cannot be sent in a header is refused, and not repeated', (t) => {
   const toml = '[[upstreams]]\nname="a"\nurl="http://a"\napi_key_env="K"'
   const [problem] = problemsOf(t, toml, { K: 'se\ncret' })
   t.regex(problem!, /cannot be sent in a header/)
   t.false(problem!.includes('cret'))
 })
 
-test('a missing gateway file is named by its variable', (t) => {
+test('config: a missing gateway file is reported with its variable', (t) => {
   const error = t.throws(() => loadConfig({ ENTREPOT_CONFIG: join(folder, 'nowhere.toml') }))
   t.regex(error?.message ?? '', /^ENTREPOT_CONFIG: cannot read .*nowhere\.toml: no such file$/)
 })

@@ -20,7 +20,7 @@ const load = (environment: Record<string, string>): Config =>
 const problemsOf = (t: ExecutionContext, environment: Record<string, string>): string =>
   t.throws(() => load(environment), { instanceOf: ConfigError })?.message ?? ''
 
-test('each secret is read from the file that its variable names, less the line end behind it', (t) => {
+test('secret files: each secret is read from its file, without the line end', (t) => {
   const { adminKey, bootstrapKey, storeUrl } = load({
     REGISTRY_ADMIN_API_KEY_FILE: secret('admin-secret\n'),
     REGISTRY_BOOTSTRAP_API_KEY_FILE: secret('bootstrap-secret\r\n'),
@@ -36,7 +36,7 @@ test('each secret is read from the file that its variable names, less the line e
   )
 })
 
-test('an empty variable counts as unset, on either side', (t) => {
+test('secret files: an empty variable counts as unset', (t) => {
   t.is(
     load({ REGISTRY_ADMIN_API_KEY: '', REGISTRY_ADMIN_API_KEY_FILE: secret('by-file') }).adminKey,
     'by-file',
@@ -47,7 +47,7 @@ test('an empty variable counts as unset, on either side', (t) => {
   )
 })
 
-test('a secret that is set twice is refused, and neither is repeated', (t) => {
+test('secret files: a secret that is set twice is refused, and not repeated', (t) => {
   const file = secret('from-the-file')
   t.is(
     problemsOf(t, { REGISTRY_ADMIN_API_KEY: 'from-the-variable', REGISTRY_ADMIN_API_KEY_FILE: file }),
@@ -55,7 +55,7 @@ test('a secret that is set twice is refused, and neither is repeated', (t) => {
   )
 })
 
-test('every file that cannot be used is named with its variable, all at once', (t) => {
+test('secret files: all unusable files are reported at once, with their variables', (t) => {
   const missing = join(folder, 'missing')
   const empty = secret('\n')
   const lines = secret('one\ntwo\n')
@@ -83,7 +83,7 @@ test('every file that cannot be used is named with its variable, all at once', (
   )
 })
 
-test('what a file holds is checked as the variable would be, and not repeated', (t) => {
+test('secret files: a content is checked as its variable is, and not repeated', (t) => {
   t.is(
     problemsOf(t, { STORE_URL_FILE: secret('postgres://:password@db') }),
     'STORE_URL: expected sqlite:PATH, sqlite::memory:, redis://…, rediss://… or redis+cluster://…',

@@ -10,7 +10,7 @@ function read(environment: Record<string, string>) {
 
 const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }
 
-test('without an endpoint, or switched off, nothing is recorded', (t) => {
+test('tracing settings: none without an endpoint, or if disabled', (t) => {
   for (const environment of [
     {},
     { OTEL_SERVICE_NAME: 'name' },
@@ -21,7 +21,7 @@ test('without an endpoint, or switched off, nothing is recorded', (t) => {
     t.deepEqual(read(environment), { tracing: null, problems: [] })
 })
 
-test('the common endpoint is a base, that of traces is taken as it is', (t) => {
+test('tracing settings: the common endpoint is a base, that of traces is complete', (t) => {
   t.deepEqual(read(ENDPOINT).tracing, {
     endpoint: 'http://collector:4318/v1/traces',
     serviceName: 'entrepot',
@@ -44,7 +44,7 @@ test('the common endpoint is a base, that of traces is taken as it is', (t) => {
   )
 })
 
-test('what is malformed is told by its variable, and no URL is repeated', (t) => {
+test('tracing settings: a malformed value is reported with its variable, URLs not repeated', (t) => {
   const { problems } = read({
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://user:password@collector',
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'collector:4317 secret',

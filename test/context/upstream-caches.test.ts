@@ -46,7 +46,7 @@ test('caches: smaller limits hold once their configuration is adopted', async (t
   t.true(bytes() <= 100_000)
 })
 
-test('caches: what was kept of an upstream goes with it, and returns with none of it', async (t) => {
+test('caches: a removed upstream is forgotten, others are not', async (t) => {
   const { caches, parts, configOf, bytes } = await open(t)
   parts[1]!.snapshots.onResize(700_000)
   caches.adopt(configOf(1_000_000, 2))

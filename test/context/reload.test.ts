@@ -12,7 +12,7 @@ type Answer = { items: { listing_id: string }[]; sources: Source[]; next_cursor?
 
 const ids = ({ items }: Answer): string[] => items.map(({ listing_id: id }) => id)
 
-test('reload: an upstream with unchanged settings gets no request', async (t) => {
+test('reload: an upstream that stays gets no request', async (t) => {
   const one = await startFake(t, { items: listingTexts('one', 5) })
   const held = await startFake(t, { items: listingTexts('held', 5) })
   const behind = [
@@ -48,6 +48,7 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
   t.is(before.items.length, 10)
   live.script = [{ kind: 'reset_before_headers' }]
   held.script = [{ kind: 'reset_before_headers' }]
+  const requests = held.requests.length
   await reload(behind('timeout_ms = 700'))
   const after = (await get('/listings')).json() as Answer
   t.deepEqual(ids(after), ids(before))
@@ -60,6 +61,7 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
       ['held', 'loaded', undefined],
     ],
   )
+  t.is(held.requests.length, requests, 'the snapshot is not pulled again before it is due')
 })
 
 test('reload: listings of one credential are not handed to another', async (t) => {
@@ -71,6 +73,25 @@ test('reload: listings of one credential are not handed to another', async (t) =
   while ((await get('/ready')).status !== 200) await new Promise((resolve) => setImmediate(resolve))
   held.script = [{ kind: 'status', status: 401 }]
   await reload(behind('OTHER'))
+  const { status, text } = await get('/listings')
+  t.is(status, 503)
+  t.false(text.includes('held-0000'))
+})
+
+test('reload: an upstream that rejects the key stays hidden, its snapshot too', async (t) => {
+  const held = await startFake(t, { items: listingTexts('held', 5) })
+  const clock = manualClock()
+  const file = (ms: number) =>
+    gatewayToml([{ name: 'held', url: held.url, settings: `mode = "snapshot"\ntimeout_ms = ${ms}` }])
+  const { get, reload } = await startReloadable(t, file(1000), { clock })
+  const untilStatus = async (status: number) => {
+    while ((await get('/listings')).status !== status) await new Promise((resolve) => setImmediate(resolve))
+  }
+  await untilStatus(200)
+  held.script = [{ kind: 'status', status: 401 }]
+  clock.advance(20_000)
+  await untilStatus(503)
+  await reload(file(900))
   const { status, text } = await get('/listings')
   t.is(status, 503)
   t.false(text.includes('held-0000'))
@@ -119,7 +140,7 @@ test('reload: reloads run one after the other, signals meanwhile cause one more'
   t.is((await get('/listings')).status, 200)
 })
 
-test('reload: a shared part stays open for a configuration that returns to it', async (t) => {
+test('reload: two configurations by turns stay complete', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 5) })
   const a = gatewayToml([{ name: 'one', url: fake.url }])
   const b = gatewayToml([{ name: 'one', url: fake.url }], '[gateway]\nbudget_ms = 1000\n')
