@@ -29,6 +29,9 @@ test.serial('keys: a key is created, listed and revoked', async (t) => {
   t.is((await runCli(['keys', 'revoke', '99', '-r', url], { env: ADMIN })).code, 1)
   t.is((await runCli(['keys', 'list', '-r', url], { env: { REGISTRY_ADMIN_API_KEY: 'other' } })).code, 77)
   t.is((await runCli(['keys', 'list', '-r', url])).code, 77)
+  const withSecret = await runCli(['keys', 'list', '-r', 'http://user:secret@127.0.0.1'], { env: ADMIN })
+  t.is(withSecret.code, 1)
+  t.false(withSecret.stderr.includes('secret@'))
   const byFile = { REGISTRY_ADMIN_API_KEY_FILE: temporaryFile(t, 'admin-key', 'admin-secret\n') }
   t.is((await runCli(['keys', 'list', '-r', url], { env: byFile })).code, 0)
   const missing = await runCli(['keys', 'list', '-r', url], {

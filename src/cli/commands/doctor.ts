@@ -2,13 +2,7 @@ import { statSync } from 'node:fs'
 import { redactCredentials, safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { textAt } from '../../json/value.ts'
-import {
-  addDiscovery,
-  addRegistries,
-  type CommandContext,
-  type CommandDefinition,
-  JSON_OPTION,
-} from '../command.ts'
+import { addDiscovery, addRegistries, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { bold, isInteractive, printData, type Terminal } from '../output/terminal.ts'
 import { type BuyerConfig, defaultFiles } from '../registries/buyer-config.ts'
@@ -40,18 +34,18 @@ type Check = {
 export const doctorCommand: CommandDefinition<JsonOptions> = {
   define: (command) => addDiscovery(addRegistries(command)).option(...JSON_OPTION),
   example: 'entrepot doctor',
-  run: doctor,
-}
-
-async function doctor({ terminal, openClient }: CommandContext, options: JsonOptions): Promise<ExitCode> {
-  const { config, urls, discoveryTimeoutMs: timeoutMs } = readSelection(terminal, options)
-  const usable = urls.filter((url) => urlProblem(url) === null)
-  const client = await openClient()
-  const visits = usable.map((url) => visit(client, { url, key: config.auth.get(url) ?? null }, timeoutMs))
-  const checks = [...checkConfig(terminal, config, urls, options.config), ...(await Promise.all(visits))]
-  const isStyled = isInteractive(terminal, terminal.stdout)
-  await printData(terminal, options.json, checks, () => checks.map((check) => line(check, isStyled)).join(''))
-  return exitCodeOf(checks)
+  async run({ terminal, openClient }, options) {
+    const { config, urls, discoveryTimeoutMs: timeoutMs } = readSelection(terminal, options)
+    const usable = urls.filter((url) => urlProblem(url) === null)
+    const client = await openClient()
+    const visits = usable.map((url) => visit(client, { url, key: config.auth.get(url) ?? null }, timeoutMs))
+    const checks = [...checkConfig(terminal, config, urls, options.config), ...(await Promise.all(visits))]
+    const isStyled = isInteractive(terminal, terminal.stdout)
+    await printData(terminal, options.json, checks, () =>
+      checks.map((check) => line(check, isStyled)).join(''),
+    )
+    return exitCodeOf(checks)
+  },
 }
 
 function checkConfig(

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { CommandContext, CommandDefinition } from '../command.ts'
-import { EXIT, type ExitCode, usageError } from '../exit-codes.ts'
+import type { CommandDefinition } from '../command.ts'
+import { EXIT, usageError } from '../exit-codes.ts'
 import { print } from '../output/terminal.ts'
 
 /** `config` is beside both `src` and `dist`. */
@@ -11,33 +11,27 @@ const FILES = ['gateway.toml', 'example.env', 'filter-spec.yaml'] as const
 export const initCommand: CommandDefinition = {
   define: (command) => command.argument('[folder]', 'created if missing', '.'),
   example: 'entrepot init gateway',
-  run: init,
-}
-
-async function init(
-  { terminal }: CommandContext,
-  _options: unknown,
-  [folder = '.']: readonly string[],
-): Promise<ExitCode> {
-  const target = resolve(folder)
-  mkdirSync(target, { recursive: true })
-  const present = readdirSync(target)
-  if (present.length > 0)
-    throw usageError(`${target} is not empty (${present.slice(0, 3).join(', ')}…): name an empty folder`)
-  for (const name of FILES) {
-    const text = readFileSync(new URL(name, TEMPLATES), 'utf8')
-    // The paths in example.env are those of a checkout.
-    writeFileSync(join(target, name), name === 'example.env' ? besideEachOther(text) : text, { flag: 'wx' })
-  }
-  await print(terminal, nextSteps(target))
-  return EXIT.ok
+  async run({ terminal }, _options, [folder = '.']) {
+    const target = resolve(folder)
+    mkdirSync(target, { recursive: true })
+    const present = readdirSync(target)
+    if (present.length > 0)
+      throw usageError(`${target} is not empty (${present.slice(0, 3).join(', ')}…): name an empty folder`)
+    for (const name of FILES) {
+      const text = readFileSync(new URL(name, TEMPLATES), 'utf8')
+      // The paths in example.env are those of a checkout.
+      writeFileSync(join(target, name), name === 'example.env' ? besideEachOther(text) : text, { flag: 'wx' })
+    }
+    await print(terminal, nextSteps(target))
+    return EXIT.ok
+  },
 }
 
 const besideEachOther = (text: string): string =>
   `${text.replaceAll('config/', '').trimEnd()}\n${/^REGISTRY_FILTER_SPEC_PATH=/m.test(text) ? '' : FILTER_SPEC}`
 
 const FILTER_SPEC = `
-# What may be asked of the local Registry, and what a listing should look like.
+# Filters of the local Registry, and the shape of its listings.
 REGISTRY_FILTER_SPEC_PATH=filter-spec.yaml
 `
 
@@ -46,7 +40,7 @@ const nextSteps = (folder: string): string => `${folder} now holds ${FILES.join(
   cd ${folder}
   cp example.env .env && chmod 600 .env
   entrepot secret        # twice: one for REGISTRY_ADMIN_API_KEY, one for REGISTRY_BOOTSTRAP_API_KEY, in .env
-                         # name the Registries to stand in front of as [[upstreams]] in gateway.toml
+                         # name the Registries to merge as [[upstreams]] in gateway.toml
   set -a; . ./.env; set +a
   entrepot serve
   entrepot keys mint alice --scope read     # in another terminal, with the same .env

@@ -1,17 +1,11 @@
 import { type Command, Option } from 'commander'
 import type { Environment } from '../../config/environment.ts'
 import { readSecretFile } from '../../config/secret-files.ts'
-import { safeText } from '../../domain/safe-text.ts'
+import { redactCredentials, safeText } from '../../domain/safe-text.ts'
 import { ConfigError, type Violation } from '../../errors.ts'
 import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
-import {
-  type CommandContext,
-  type CommandDefinition,
-  type CommandGroup,
-  collect,
-  JSON_OPTION,
-} from '../command.ts'
-import { CliError, EXIT, type ExitCode, usageError } from '../exit-codes.ts'
+import { type CommandDefinition, type CommandGroup, collect, JSON_OPTION } from '../command.ts'
+import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { renderTable } from '../output/table.ts'
 import { print, printData, printJson, printStatus, type Terminal } from '../output/terminal.ts'
 import { type ApiRequest, readJson, readJsonObject, sendOrFail } from '../registries/registry-client.ts'
@@ -40,19 +34,48 @@ const mintCommand: CommandDefinition<MintOptions> = {
         new Option('--scope <scope>', 'rights of the key').choices(['read', 'write']).default('read'),
       ),
   example: 'REGISTRY_ADMIN_API_KEY=… entrepot keys mint alice --scope write',
-  run: mint,
+  /** The raw key is only shown here. */
+  async run({ terminal, openClient }, options, [name = '']) {
+    const body = JSON.stringify({ name, scope: options.scope })
+    const request = { ...adminRequest(terminal, options), method: 'POST', body } as const
+    const minted = readJsonObject(await sendOrFail(await openClient(), request))
+    if (options.json || !terminal.stdout.isTTY) {
+      await printJson(terminal, minted)
+      return EXIT.ok
+    }
+    printStatus(terminal, `key ${textAt(minted, 'id')} '${name}' (${options.scope}); it is not shown again:`)
+    await print(terminal, `${safeText(textAt(minted, 'key') ?? '')}\n`)
+    return EXIT.ok
+  },
 }
 
 const listCommand: CommandDefinition<AdminOptions> = {
   define: addAdmin,
   example: 'entrepot keys list -r http://127.0.0.1:8080',
-  run: list,
+  async run({ terminal, openClient }, options) {
+    const request = { ...adminRequest(terminal, options), method: 'GET' } as const
+    const value = readJson(await sendOrFail(await openClient(), request))
+    const keys = Array.isArray(value) ? value.filter(isJsonObject) : []
+    await printData(
+      terminal,
+      options.json,
+      keys,
+      () => `${keyTable(keys, terminal.stdout.columns).join('\n')}\n`,
+    )
+    return EXIT.ok
+  },
 }
 
 const revokeCommand: CommandDefinition<AdminOptions> = {
   define: (command) => addAdmin(command).argument('<id>', 'its number, from `keys list`'),
   example: 'entrepot keys revoke 3',
-  run: revoke,
+  async run({ terminal, openClient }, options, [id = '']) {
+    if (!/^\d{1,15}$/.test(id)) throw usageError(`ID must be the number of a key, not '${id}'`)
+    const request = adminRequest(terminal, options)
+    await sendOrFail(await openClient(), { ...request, url: `${request.url}/${id}`, method: 'DELETE' })
+    printStatus(terminal, `key ${id} is revoked`)
+    return EXIT.ok
+  },
 }
 
 export const keysCommand: CommandGroup = {
@@ -63,56 +86,13 @@ export const keysCommand: CommandGroup = {
   },
 }
 
-/** The raw key is only shown here. */
-async function mint(
-  { terminal, openClient }: CommandContext,
-  options: MintOptions,
-  [name = '']: readonly string[],
-): Promise<ExitCode> {
-  const body = JSON.stringify({ name, scope: options.scope })
-  const request = { ...adminRequest(terminal, options), method: 'POST', body } as const
-  const minted = readJsonObject(await sendOrFail(await openClient(), request))
-  if (options.json || !terminal.stdout.isTTY) {
-    await printJson(terminal, minted)
-    return EXIT.ok
-  }
-  printStatus(terminal, `key ${textAt(minted, 'id')} '${name}' (${options.scope}); it is not shown again:`)
-  await print(terminal, `${safeText(textAt(minted, 'key') ?? '')}\n`)
-  return EXIT.ok
-}
-
-async function list({ terminal, openClient }: CommandContext, options: AdminOptions): Promise<ExitCode> {
-  const request = { ...adminRequest(terminal, options), method: 'GET' } as const
-  const value = readJson(await sendOrFail(await openClient(), request))
-  const keys = Array.isArray(value) ? value.filter(isJsonObject) : []
-  await printData(
-    terminal,
-    options.json,
-    keys,
-    () => `${keyTable(keys, terminal.stdout.columns).join('\n')}\n`,
-  )
-  return EXIT.ok
-}
-
-async function revoke(
-  { terminal, openClient }: CommandContext,
-  options: AdminOptions,
-  [id = '']: readonly string[],
-): Promise<ExitCode> {
-  if (!/^\d{1,15}$/.test(id)) throw usageError(`ID must be the number of a key, not '${id}'`)
-  const request = adminRequest(terminal, options)
-  await sendOrFail(await openClient(), { ...request, url: `${request.url}/${id}`, method: 'DELETE' })
-  printStatus(terminal, `key ${id} is revoked`)
-  return EXIT.ok
-}
-
 /** The admin key goes to one Registry, and never to those that a buyer has configured. */
 function adminRequest({ env }: Terminal, { registries }: AdminOptions): Omit<ApiRequest, 'method'> {
   const urls = splitUrls(registries)
   if (urls.length > 1) throw usageError('name one Registry: the admin key belongs to one')
   const url = urls[0] ?? `http://${env.HOST || '127.0.0.1'}:${env.PORT || '8080'}`
   const problem = urlProblem(url)
-  if (problem !== null) throw usageError(`${url} ${problem}`)
+  if (problem !== null) throw usageError(`${redactCredentials(url)} ${problem}`)
   const key = adminKey(env)
   return { url: `${url.replace(/\/+$/, '')}/admin/api-keys`, key, timeoutMs: ADMIN_TIMEOUT_MS }
 }

@@ -1,11 +1,4 @@
-import {
-  addDiscovery,
-  addRegistries,
-  type CommandContext,
-  type CommandDefinition,
-  JSON_OPTION,
-} from '../command.ts'
-import type { ExitCode } from '../exit-codes.ts'
+import { addDiscovery, addRegistries, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { isHumanOutput, listingSheet, type OutputOptions } from '../output/print-listings.ts'
 import { reportLookup } from '../output/source-reports.ts'
 import { escapeForTerminal, print } from '../output/terminal.ts'
@@ -20,20 +13,14 @@ export const fullListingCommand: CommandDefinition<ListingOptions> = {
       .argument('<id>', 'listing_id')
       .option(...JSON_OPTION),
   example: 'entrepot listing 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01',
-  run: listing,
-}
-
-async function listing(
-  { terminal, openClient }: CommandContext,
-  options: ListingOptions,
-  [id = '']: readonly string[],
-): Promise<ExitCode> {
-  const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
-  const client = await openClient()
-  const lookup = await findInRegistries(client, registries, id, discoveryTimeoutMs)
-  const { found, exitCode } = reportLookup(terminal, id, lookup)
-  if (found === null) return exitCode
-  if (isHumanOutput(terminal, options)) await print(terminal, `${listingSheet(found.row).join('\n')}\n`)
-  else await print(terminal, `${escapeForTerminal(terminal, found.row)}\n`)
-  return exitCode
+  async run({ terminal, openClient }, options, [id = '']) {
+    const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
+    const client = await openClient()
+    const lookup = await findInRegistries(client, registries, id, discoveryTimeoutMs)
+    const { found, exitCode } = reportLookup(terminal, id, lookup)
+    if (found === null) return exitCode
+    if (isHumanOutput(terminal, options)) await print(terminal, `${listingSheet(found.row).join('\n')}\n`)
+    else await print(terminal, `${escapeForTerminal(terminal, found.row)}\n`)
+    return exitCode
+  },
 }

@@ -1,15 +1,7 @@
 import { Option } from 'commander'
 import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../../domain/listing.ts'
-import {
-  addDiscovery,
-  addRegistries,
-  type CommandContext,
-  type CommandDefinition,
-  collect,
-  count,
-  seconds,
-} from '../command.ts'
-import { type ExitCode, usageError } from '../exit-codes.ts'
+import { addDiscovery, addRegistries, type CommandDefinition, collect, count, seconds } from '../command.ts'
+import { usageError } from '../exit-codes.ts'
 import { type OutputOptions, printListings } from '../output/print-listings.ts'
 import { startProgress } from '../output/progress.ts'
 import { exitCodeOfReports, printSourceReports } from '../output/source-reports.ts'
@@ -62,32 +54,28 @@ export const mergedListingsCommand: CommandDefinition<ListingsOptions> = {
       .option('--ndjson', 'print one JSON object per line'),
   example:
     "entrepot listings -r http://127.0.0.1:8080 --filter gpu_model=H200 --filter 'vcpu_count_min=64' --policy cheapest",
-  run: listings,
-}
-
-async function listings(
-  { terminal, openClient }: CommandContext,
-  options: ListingsOptions,
-): Promise<ExitCode> {
-  const query = readQuery(options)
-  const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
-  const client = await openClient()
-  const progress = startProgress(
-    terminal,
-    registries.map(({ url }) => url),
-  )
-  const onSettled = ({ url }: Registry, isAnswer: boolean): void => progress.settle(url, isAnswer ? '✓' : '✗')
-  const { answer, reports, failures } = await queryRegistries(
-    client,
-    registries,
-    query,
-    deadlines(discoveryTimeoutMs, options),
-    { onSettled },
-  ).finally(() => progress.stop())
-  printSourceReports(terminal, reports, failures)
-  if (answer !== null)
-    await printListings(terminal, await applyPolicy(terminal, answer.items, options), options)
-  return exitCodeOfReports(reports)
+  async run({ terminal, openClient }, options) {
+    const query = readQuery(options)
+    const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
+    const client = await openClient()
+    const progress = startProgress(
+      terminal,
+      registries.map(({ url }) => url),
+    )
+    const onSettled = ({ url }: Registry, isAnswer: boolean): void =>
+      progress.settle(url, isAnswer ? '✓' : '✗')
+    const { answer, reports, failures } = await queryRegistries(
+      client,
+      registries,
+      query,
+      deadlines(discoveryTimeoutMs, options),
+      { onSettled },
+    ).finally(() => progress.stop())
+    printSourceReports(terminal, reports, failures)
+    if (answer !== null)
+      await printListings(terminal, await applyPolicy(terminal, answer.items, options), options)
+    return exitCodeOfReports(reports)
+  },
 }
 
 function readQuery(options: ListingsOptions): RegistryQuery {

@@ -1,5 +1,5 @@
-import { addDiscovery, addRegistries, type CommandContext, type CommandDefinition } from '../command.ts'
-import { EXIT, type ExitCode } from '../exit-codes.ts'
+import { addDiscovery, addRegistries, type CommandDefinition } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
 import { printStatus } from '../output/terminal.ts'
 import { discoverRegistries } from '../registries/discover-registries.ts'
 import { type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
@@ -7,17 +7,12 @@ import { type RegistryOptions, selectRegistries } from '../registries/select-reg
 export const mcpCommand: CommandDefinition<RegistryOptions> = {
   define: (command) => addDiscovery(addRegistries(command)),
   example: 'entrepot mcp -r https://registry.example',
-  run: mcp,
-}
-
-async function mcp(
-  { terminal, openClient, services }: CommandContext,
-  options: RegistryOptions,
-): Promise<ExitCode> {
-  const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
-  printStatus(terminal, `[mcp] serving ${registries.map(({ url }) => url).join(', ')} on stdin and stdout`)
-  const discovery = discoverRegistries(await openClient(), registries, discoveryTimeoutMs)
-  const onError = (cause: unknown): void => printStatus(terminal, `entrepot: ${String(cause)}`)
-  await services.serveAgents(discovery, terminal, onError)
-  return EXIT.ok
+  async run({ terminal, openClient, services }, options) {
+    const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
+    printStatus(terminal, `[mcp] serving ${registries.map(({ url }) => url).join(', ')} on stdin and stdout`)
+    const discovery = discoverRegistries(await openClient(), registries, discoveryTimeoutMs)
+    const onError = (cause: unknown): void => printStatus(terminal, `entrepot: ${String(cause)}`)
+    await services.serveAgents(discovery, terminal, onError)
+    return EXIT.ok
+  },
 }

@@ -1,13 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
-import {
-  addRegistries,
-  addSigning,
-  type CommandContext,
-  type CommandDefinition,
-  LISTING_FILE,
-} from '../command.ts'
-import type { ExitCode } from '../exit-codes.ts'
+import { addRegistries, addSigning, type CommandDefinition, LISTING_FILE } from '../command.ts'
 import { type DraftListing, readListingFile } from '../listing-file.ts'
 import { printStatus } from '../output/terminal.ts'
 import { printWriteResults } from '../output/write-results.ts'
@@ -28,31 +21,25 @@ export const publishCommand: CommandDefinition<WriteOptions> = {
   define: (command) => addSigning(addRegistries(command)).argument(...LISTING_FILE),
   example:
     'entrepot publish listings.yaml --key-file seller.key -r https://open.example,https://curated.example',
-  run: publish,
-}
-
-async function publish(
-  { terminal, openClient }: CommandContext,
-  options: WriteOptions,
-  [file = '']: readonly string[],
-): Promise<ExitCode> {
-  const { registries } = selectRegistries(terminal, options)
-  const drafts = await readListingFile(terminal, file)
-  if (new Set(drafts.map(({ storefrontUrl }) => storefrontUrl ?? '')).size > 1)
-    printStatus(
-      terminal,
-      `${file} names several storefronts; a wallet has one, and the last listing's becomes it`,
+  async run({ terminal, openClient }, options, [file = '']) {
+    const { registries } = selectRegistries(terminal, options)
+    const drafts = await readListingFile(terminal, file)
+    if (new Set(drafts.map(({ storefrontUrl }) => storefrontUrl ?? '')).size > 1)
+      printStatus(
+        terminal,
+        `${file} names several storefronts; a wallet has one, and the last listing's becomes it`,
+      )
+    const wallet = await openWallet(terminal, options.keyFile)
+    const client = await openClient()
+    const { deadline } = options
+    const results = await Promise.all(
+      registries.map((registry) => {
+        const writer = new RegistryWriter({ terminal, client, deadline }, registry, drafts.length)
+        return publishTo(registry, writer, drafts, new PublishSigner(wallet))
+      }),
     )
-  const wallet = await openWallet(terminal, options.keyFile)
-  const client = await openClient()
-  const { deadline } = options
-  const results = await Promise.all(
-    registries.map((registry) => {
-      const writer = new RegistryWriter({ terminal, client, deadline }, registry, drafts.length)
-      return publishTo(registry, writer, drafts, new PublishSigner(wallet))
-    }),
-  )
-  return printWriteResults(terminal, results.flat(), { verb: 'published', json: options.json })
+    return printWriteResults(terminal, results.flat(), { verb: 'published', json: options.json })
+  },
 }
 
 /** One storefront after the other, that of the last listing last. Results are in the order of the drafts. */

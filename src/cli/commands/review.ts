@@ -2,8 +2,8 @@ import { SourceError } from '../../domain/source-error.ts'
 import { type JsonObject, textAt } from '../../json/value.ts'
 import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
 import { NO_STOREFRONT_ANSWER, type StorefrontView } from '../../presentation/observation.ts'
-import { addDiscovery, addRegistries, type CommandContext, type CommandDefinition } from '../command.ts'
-import { CliError, EXIT, type ExitCode } from '../exit-codes.ts'
+import { addDiscovery, addRegistries, type CommandDefinition } from '../command.ts'
+import { CliError, EXIT } from '../exit-codes.ts'
 import { parseListingJson } from '../listing-json.ts'
 import { reportLookup } from '../output/source-reports.ts'
 import { printJson, printStatus, type Terminal } from '../output/terminal.ts'
@@ -14,32 +14,26 @@ import { type Registry, type RegistryOptions, selectRegistries } from '../regist
 export const reviewCommand: CommandDefinition<RegistryOptions> = {
   define: (command) => addDiscovery(addRegistries(command)).argument('<id>', 'listing_id'),
   example: 'entrepot review weather-0001 -r http://127.0.0.1:8080',
-  run: review,
-}
-
-async function review(
-  { terminal, openClient }: CommandContext,
-  options: RegistryOptions,
-  [id = '']: readonly string[],
-): Promise<ExitCode> {
-  const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
-  const client = await openClient()
-  const lookup = await findInRegistries(client, registries, id, discoveryTimeoutMs)
-  const { found, exitCode } = reportLookup(terminal, id, lookup)
-  if (found === null) return exitCode
-  const { row, registry } = found
-  const listing = parseListingJson(row)
-  const storefront = textAt(listing, 'storefront_url')
-  const view = await visit(terminal, client, { storefront, id, registry, timeoutMs: discoveryTimeoutMs })
-  const publisher = textAt(listing, '_meta', 'publisher')
-  try {
-    const record = buildRecord({ listing, registry: registry.url, publisher }, view)
-    await printJson(terminal, record)
-    return exitCode
-  } catch (cause) {
-    if (!(cause instanceof UnpresentableError)) throw cause
-    throw new CliError(EXIT.badData, `listing ${id} cannot be reviewed: ${cause.message}`, { cause })
-  }
+  async run({ terminal, openClient }, options, [id = '']) {
+    const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
+    const client = await openClient()
+    const lookup = await findInRegistries(client, registries, id, discoveryTimeoutMs)
+    const { found, exitCode } = reportLookup(terminal, id, lookup)
+    if (found === null) return exitCode
+    const { row, registry } = found
+    const listing = parseListingJson(row)
+    const storefront = textAt(listing, 'storefront_url')
+    const view = await visit(terminal, client, { storefront, id, registry, timeoutMs: discoveryTimeoutMs })
+    const publisher = textAt(listing, '_meta', 'publisher')
+    try {
+      const record = buildRecord({ listing, registry: registry.url, publisher }, view)
+      await printJson(terminal, record)
+      return exitCode
+    } catch (cause) {
+      if (!(cause instanceof UnpresentableError)) throw cause
+      throw new CliError(EXIT.badData, `listing ${id} cannot be reviewed: ${cause.message}`, { cause })
+    }
+  },
 }
 
 type Visit = { storefront: string | null; id: string; registry: Registry; timeoutMs: number }

@@ -1,12 +1,6 @@
 import { safeText } from '../../domain/safe-text.ts'
 import { isJsonObject, type JsonObject, type JsonValue, textAt } from '../../json/value.ts'
-import {
-  addDiscovery,
-  addRegistries,
-  type CommandContext,
-  type CommandDefinition,
-  JSON_OPTION,
-} from '../command.ts'
+import { addDiscovery, addRegistries, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { renderTable } from '../output/table.ts'
 import { printData, printStatus } from '../output/terminal.ts'
@@ -16,26 +10,24 @@ import { type JsonOptions, selectRegistries } from '../registries/select-registr
 export const sourcesCommand: CommandDefinition<JsonOptions> = {
   define: (command) => addDiscovery(addRegistries(command)).option(...JSON_OPTION),
   example: 'entrepot sources -r http://127.0.0.1:8080',
-  run: sources,
-}
-
-async function sources({ terminal, openClient }: CommandContext, options: JsonOptions): Promise<ExitCode> {
-  const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
-  const client = await openClient()
-  const reports = await Promise.all(
-    registries.map((registry) => inspectRegistry(client, registry, discoveryTimeoutMs)),
-  )
-  const answers = reports.filter((report) => 'sources' in report)
-  if (answers.length > 0)
-    await printData(
-      terminal,
-      options.json,
-      answers,
-      () => `${sourceTable(answers, terminal.stdout.columns).join('\n')}\n`,
+  async run({ terminal, openClient }, options) {
+    const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
+    const client = await openClient()
+    const reports = await Promise.all(
+      registries.map((registry) => inspectRegistry(client, registry, discoveryTimeoutMs)),
     )
-  const failures = reports.filter((report) => 'error' in report)
-  for (const { registry, error } of failures) printStatus(terminal, `[registry] ${registry}: ${error}`)
-  return combineExitCodes(reports.map(exitCodeOfInspection), EXIT.noAnswer)
+    const answers = reports.filter((report) => 'sources' in report)
+    if (answers.length > 0)
+      await printData(
+        terminal,
+        options.json,
+        answers,
+        () => `${sourceTable(answers, terminal.stdout.columns).join('\n')}\n`,
+      )
+    const failures = reports.filter((report) => 'error' in report)
+    for (const { registry, error } of failures) printStatus(terminal, `[registry] ${registry}: ${error}`)
+    return combineExitCodes(reports.map(exitCodeOfInspection), EXIT.noAnswer)
+  },
 }
 
 const exitCodeOfInspection = (report: Inspection): ExitCode =>

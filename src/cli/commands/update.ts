@@ -1,6 +1,6 @@
 import { isListingStatus, LISTING_STATUSES } from '../../domain/listing.ts'
-import { addRegistries, addSigning, type CommandContext, type CommandDefinition } from '../command.ts'
-import { type ExitCode, usageError } from '../exit-codes.ts'
+import { addRegistries, addSigning, type CommandDefinition } from '../command.ts'
+import { usageError } from '../exit-codes.ts'
 import { printWriteResults } from '../output/write-results.ts'
 import { endpointUrl } from '../registries/registry-client.ts'
 import { RegistryWriter, type WriteOptions } from '../registries/registry-writer.ts'
@@ -20,35 +20,29 @@ export const updateCommand: CommandDefinition<UpdateOptions> = {
       .option('--status <status>', 'open, closed or expired')
       .option('--oracle-address <address>', 'the new oracle; none removes it'),
   example: 'entrepot update 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01 --status closed --key-file seller.key',
-  run: update,
-}
-
-async function update(
-  { terminal, openClient }: CommandContext,
-  options: UpdateOptions,
-  [listingId = '']: readonly string[],
-): Promise<ExitCode> {
-  const changes = readChanges(options)
-  const { registries } = selectRegistries(terminal, options)
-  const wallet = await openWallet(terminal, options.keyFile)
-  const client = await openClient()
-  const { deadline } = options
-  const results = registries.map((registry) => {
-    const url = endpointUrl(registry, `/listings/${encodeURIComponent(listingId)}`)
-    return new RegistryWriter({ terminal, client, deadline }, registry, 1).write({
-      listingId,
-      sign: async () => {
-        const timestamp = nowSeconds()
-        const signature = await wallet.sign('update_listing', listingId, timestamp)
-        const body = JSON.stringify({ ...changes, signature, timestamp })
-        return { timestamp, request: { method: 'PUT', url, body } }
-      },
+  async run({ terminal, openClient }, options, [listingId = '']) {
+    const changes = readChanges(options)
+    const { registries } = selectRegistries(terminal, options)
+    const wallet = await openWallet(terminal, options.keyFile)
+    const client = await openClient()
+    const { deadline } = options
+    const results = registries.map((registry) => {
+      const url = endpointUrl(registry, `/listings/${encodeURIComponent(listingId)}`)
+      return new RegistryWriter({ terminal, client, deadline }, registry, 1).write({
+        listingId,
+        sign: async () => {
+          const timestamp = nowSeconds()
+          const signature = await wallet.sign('update_listing', listingId, timestamp)
+          const body = JSON.stringify({ ...changes, signature, timestamp })
+          return { timestamp, request: { method: 'PUT', url, body } }
+        },
+      })
     })
-  })
-  return printWriteResults(terminal, await Promise.all(results), {
-    verb: 'updated',
-    json: options.json,
-  })
+    return printWriteResults(terminal, await Promise.all(results), {
+      verb: 'updated',
+      json: options.json,
+    })
+  },
 }
 
 function readChanges({ status, oracleAddress }: UpdateOptions): Record<string, string | null | undefined> {

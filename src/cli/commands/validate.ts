@@ -4,14 +4,7 @@ import { EntrepotError } from '../../errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import { createShapeCheck, type ShapeCheck } from '../../registry/write/listing-shape.ts'
 import { validateListing } from '../../registry/write/validate.ts'
-import {
-  addDiscovery,
-  addRegistries,
-  type CommandContext,
-  type CommandDefinition,
-  JSON_OPTION,
-  LISTING_FILE,
-} from '../command.ts'
+import { addDiscovery, addRegistries, type CommandDefinition, JSON_OPTION, LISTING_FILE } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { type DraftListing, readListingFile } from '../listing-file.ts'
 import { printData, printStatus } from '../output/terminal.ts'
@@ -33,30 +26,30 @@ export const validateCommand: CommandDefinition<JsonOptions> = {
       .argument(...LISTING_FILE)
       .option(...JSON_OPTION),
   example: 'entrepot validate listings.yaml -r https://curated.example',
-  run: validate,
-}
-
-async function validate(
-  { terminal, openClient }: CommandContext,
-  options: JsonOptions,
-  [file = '']: readonly string[],
-): Promise<ExitCode> {
-  const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
-  const drafts = await readListingFile(terminal, file)
-  const client = await openClient()
-  const pairs = registries.flatMap((registry) => drafts.map((draft) => ({ registry, draft })))
-  const verdicts = await Promise.all(
-    pairs.map(({ registry, draft }) => judge(client, registry, draft, discoveryTimeoutMs)),
-  )
-  const findings: Finding[] = pairs.map(({ registry, draft }, n) => {
-    const { valid, errors = [], failure } = verdicts[n]!
-    return { registry: registry.url, listing_id: draft.listingId, valid, errors, ...(failure && { failure }) }
-  })
-  await printData(terminal, options.json, findings, () => findings.map(lines).join(''))
-  for (const { registry, listing_id, failure } of findings)
-    if (failure !== undefined) printStatus(terminal, `[registry] ${registry}: ${listing_id}: ${failure}`)
-  if (findings.some(({ valid }) => valid === false)) return EXIT.badData
-  return combineExitCodes(verdicts.map(exitCodeOf), EXIT.noAnswer)
+  async run({ terminal, openClient }, options, [file = '']) {
+    const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
+    const drafts = await readListingFile(terminal, file)
+    const client = await openClient()
+    const pairs = registries.flatMap((registry) => drafts.map((draft) => ({ registry, draft })))
+    const verdicts = await Promise.all(
+      pairs.map(({ registry, draft }) => judge(client, registry, draft, discoveryTimeoutMs)),
+    )
+    const findings: Finding[] = pairs.map(({ registry, draft }, n) => {
+      const { valid, errors = [], failure } = verdicts[n]!
+      return {
+        registry: registry.url,
+        listing_id: draft.listingId,
+        valid,
+        errors,
+        ...(failure && { failure }),
+      }
+    })
+    await printData(terminal, options.json, findings, () => findings.map(lines).join(''))
+    for (const { registry, listing_id, failure } of findings)
+      if (failure !== undefined) printStatus(terminal, `[registry] ${registry}: ${listing_id}: ${failure}`)
+    if (findings.some(({ valid }) => valid === false)) return EXIT.badData
+    return combineExitCodes(verdicts.map(exitCodeOf), EXIT.noAnswer)
+  },
 }
 
 /** `valid` is `null` without a verdict. */

@@ -119,7 +119,7 @@ export class RegistryWriter {
       if (isLimited) signed = null
       else failures++
       if (outcome instanceof SourceError || (requestedMs === null && !isLimited)) await sleep(waitMs)
-      else this.delayWrites(waitMs, outcome)
+      else this.#delayWrites(waitMs, outcome)
     }
   }
 
@@ -141,7 +141,7 @@ export class RegistryWriter {
     })
   }
 
-  delayWrites(waitMs: number, response: ApiResponse): void {
+  #delayWrites(waitMs: number, response: ApiResponse): void {
     const now = Date.now()
     this.#resumeAt = Math.max(this.#resumeAt, now + waitMs)
     if (waitMs < LONG_WAIT_MS && now - this.#reportedAt < REPORT_EVERY_MS) return

@@ -9,7 +9,7 @@ export async function readPassphrase(terminal: Terminal, question: string): Prom
   const { stdin, stderr } = terminal
   if (!stdin.isTTY) return firstLine(stdin)
   try {
-    const typing = typed(stdin)
+    const typing = readHidden(stdin)
     stderr.write(question)
     return await typing
   } finally {
@@ -28,16 +28,16 @@ const ERASE = /[\b\u007f]/
 const ERASE_ALL = '\u0015'
 
 /** Raw mode prevents echo, so editing keys are handled here. */
-const typed = (stdin: NodeJS.ReadStream): Promise<string> =>
+const readHidden = (stdin: NodeJS.ReadStream): Promise<string> =>
   new Promise((resolve, reject) => {
     let text = ''
     const finish = (settle: () => void): void => {
       stdin.setRawMode(false)
-      stdin.off('data', hear)
+      stdin.off('data', onData)
       stdin.pause()
       settle()
     }
-    const hear = (chunk: Buffer): void => {
+    const onData = (chunk: Buffer): void => {
       for (const character of chunk.toString('utf8')) {
         if (ENTER.test(character)) {
           finish(() => resolve(text))
@@ -53,6 +53,6 @@ const typed = (stdin: NodeJS.ReadStream): Promise<string> =>
       }
     }
     stdin.setRawMode(true)
-    stdin.on('data', hear)
+    stdin.on('data', onData)
     stdin.resume()
   })
