@@ -9,7 +9,7 @@ import { gatewayHot } from './gateway-hot.ts'
 import { index } from './index.ts'
 import { load } from './load-store.ts'
 import { mixed } from './mixed.ts'
-import { publish } from './publish.ts'
+import { publishBench } from './publish.ts'
 import { read } from './read.ts'
 import { snapshot } from './snapshot.ts'
 import { stream } from './stream.ts'
@@ -19,7 +19,7 @@ const BENCHES: readonly Bench[] = [
   index,
   load,
   read,
-  publish,
+  publishBench,
   mixed,
   gatewayHot,
   cold,

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import type { Bench, Row } from './table.ts'
+import type { Bench, TableRow } from './table.ts'
 
 /** The default of `[cache] max_bytes`: what garbage waits for collection is a constant, and more of a smaller cache. */
 const MAX_BYTES = 256 * 1024 * 1024
@@ -15,13 +15,13 @@ export const churn: Bench = {
   name: 'churn',
   what: `distinct queries through the cache of one upstream with max_bytes ${MAX_BYTES / 1024 / 1024} MiB: the resident memory that it adds`,
   run: async () => {
-    const rows: Row[] = []
+    const rows: TableRow[] = []
     for (const one of CASES) rows.push(await measure(one))
     return rows
   },
 }
 
-async function measure({ questions, listings }: (typeof CASES)[number]): Promise<Row> {
+async function measure({ questions, listings }: (typeof CASES)[number]): Promise<TableRow> {
   const script = fileURLToPath(new URL('./churn-process.ts', import.meta.url))
   const args = ['--expose-gc', script, ...[questions, listings, MAX_BYTES].map(String)]
   const { stdout } = await promisify(execFile)(process.execPath, args)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { generateOffers } from '../demo/offers.ts'
 import { startEntrepot } from './children.ts'
-import type { Bench, Row } from './table.ts'
+import type { Bench, TableRow } from './table.ts'
 
 const RUNS = 15
 const REGISTRIES = 3
@@ -40,7 +40,7 @@ export const cli: Bench = {
   },
 }
 
-function measure(command: string, args: readonly string[], budget: number | null): Row {
+function measure(command: string, args: readonly string[], budget: number | null): TableRow {
   const seconds = Array.from({ length: RUNS }, () => run(args)).sort((a, b) => a - b)
   return {
     command,

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'undici'
 import { type Child, startChild } from './children.ts'
-import { startGateway } from './start-gateway.ts'
-import type { Bench, Row } from './table.ts'
+import { startBenchGateway } from './start-gateway.ts'
+import type { Bench, TableRow } from './table.ts'
 
 const LISTINGS = 200
 const CONNECTIONS = 4
@@ -18,12 +18,12 @@ export const cold: Bench = {
   run: async () => [await measure(20, '1.0'), await measure(1, '0.7')],
 }
 
-async function measure(count: number, budget: string): Promise<Row> {
+async function measure(count: number, budget: string): Promise<TableRow> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
   const upstreams = await startChild([script('scripted-registries.ts'), ...[count, LISTINGS].map(String)])
   const bases = Array.from({ length: count }, (_, n) => `${upstreams.url}/registry-${n}`)
   const naive = await startChild([script('naive-aggregator.ts'), ...bases])
-  const gateway = await startGateway(folder, bases)
+  const gateway = await startBenchGateway(folder, bases)
   try {
     const rates = { gateway: [] as number[], naive: [] as number[] }
     await queriesPerSecond(naive)

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startChild } from './children.ts'
-import { startGateway } from './start-gateway.ts'
-import type { Bench, Row } from './table.ts'
+import { startBenchGateway } from './start-gateway.ts'
+import type { Bench, TableRow } from './table.ts'
 
 const LISTINGS = 100_000
 
@@ -14,11 +14,11 @@ export const deep: Bench = {
   run: async () => [await walk(100), await walk(200)],
 }
 
-async function walk(limit: number): Promise<Row> {
+async function walk(limit: number): Promise<TableRow> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
   const script = fileURLToPath(new URL('./scripted-registries.ts', import.meta.url))
   const upstream = await startChild([script, '1', String(LISTINGS)])
-  const gateway = await startGateway(folder, [`${upstream.url}/registry-0`])
+  const gateway = await startBenchGateway(folder, [`${upstream.url}/registry-0`])
   try {
     const times: number[] = []
     let items = 0

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startChild } from './children.ts'
-import { startGateway } from './start-gateway.ts'
-import type { Bench, Row } from './table.ts'
+import { startBenchGateway } from './start-gateway.ts'
+import type { Bench, TableRow } from './table.ts'
 
 const UPSTREAMS = 20
 const LISTINGS = 200
@@ -20,12 +20,12 @@ export const gatewayCold: Bench = {
   run: async () => [await measure(NEAREST_MS, FARTHEST_MS, '10'), await measure(0, 0)],
 }
 
-async function measure(nearest: number, farthest: number, budget?: string): Promise<Row> {
+async function measure(nearest: number, farthest: number, budget?: string): Promise<TableRow> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
   const script = fileURLToPath(new URL('./scripted-registries.ts', import.meta.url))
   const upstreams = await startChild([script, ...[UPSTREAMS, LISTINGS, nearest, farthest].map(String)])
   const bases = Array.from({ length: UPSTREAMS }, (_, n) => `${upstreams.url}/registry-${n}`)
-  const gateway = await startGateway(folder, bases)
+  const gateway = await startBenchGateway(folder, bases)
   try {
     const times = { gateway: [] as number[], slowest: [] as number[] }
     const slowest = `${upstreams.url}/registry-${UPSTREAMS - 1}/listings?`

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Child, startChild, startEntrepot } from './children.ts'
-import type { Bench, Row } from './table.ts'
+import type { Bench, TableRow } from './table.ts'
 
 const UPSTREAMS = 5
 const LISTINGS = 50
@@ -87,7 +87,7 @@ async function measure({ url }: Child, queries: number, more = ''): Promise<numb
   return times
 }
 
-function summary(times: readonly number[]): Row {
+function summary(times: readonly number[]): TableRow {
   const sorted = times.toSorted((a, b) => a - b)
   const at = (share: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0

@@ -6,7 +6,7 @@ import { generateOffers } from '../demo/offers.ts'
 import { Seller } from '../demo/seller.ts'
 import { type Child, startEntrepot, startPlainServer } from './children.ts'
 import { compare } from './load.ts'
-import type { Bench, Row } from './table.ts'
+import type { Bench, TableRow } from './table.ts'
 
 const UPSTREAMS = 5
 const LISTINGS = 100
@@ -38,7 +38,7 @@ async function startUpstream(folder: string, n: number): Promise<Child> {
   return child
 }
 
-async function measure(folder: string, upstreams: readonly Child[]): Promise<Row> {
+async function measure(folder: string, upstreams: readonly Child[]): Promise<TableRow> {
   const config = join(folder, 'gateway.toml')
   const tables = upstreams.map(
     ({ url }, n) =>

@@ -15,10 +15,10 @@ export function* generateListings(count: number, seed = 1): Generator<IndexEntry
   }
 }
 
-export type Random = () => number
+export type SeededRandom = () => number
 
 /** Numbers from 0 to 1, 1 excluded: mulberry32, whose whole state is 32 bits. */
-export function randomFrom(seed: number): Random {
+export function randomFrom(seed: number): SeededRandom {
   let state = seed | 0
   return () => {
     state = (state + 0x6d2b79f5) | 0
@@ -29,7 +29,7 @@ export function randomFrom(seed: number): Random {
 }
 
 /** One of them; the earlier ones are met more often, the first in about one of √n. */
-export const favouring = <T>(values: readonly T[], random: Random): T =>
+export const favouring = <T>(values: readonly T[], random: SeededRandom): T =>
   values[Math.floor(random() ** 2 * values.length)]!
 
 export const MODELS =
@@ -55,7 +55,7 @@ const VIRTUALIZATIONS = ['vm', 'container', 'bare_metal']
 const INTERCONNECTS = ['pcie_only', 'nvlink', 'nvswitch', 'infiniband']
 const STATUSES: readonly ListingStatus[] = ['open', 'open', 'open', 'open', 'open', 'closed', 'expired']
 
-function generateListing(n: number, createdAt: Micros, random: Random): IndexEntry {
+function generateListing(n: number, createdAt: Micros, random: SeededRandom): IndexEntry {
   const publisher = favouring(PUBLISHERS, random)
   const status = favouring(STATUSES, random)
   const record = {
@@ -74,7 +74,7 @@ function generateListing(n: number, createdAt: Micros, random: Random): IndexEnt
   return { listingId: record.listingId, publisherId: publisher.id, status, createdAt, bytes }
 }
 
-function offerResource(n: number, random: Random): Record<string, unknown> {
+function offerResource(n: number, random: SeededRandom): Record<string, unknown> {
   const gpus = favouring(GPU_COUNTS, random)
   const memory = favouring(MEMORY_GB, random)
   const sometimes = <T>(value: T): T | undefined => (random() < 0.7 ? value : undefined)
@@ -106,7 +106,7 @@ function offerResource(n: number, random: Random): Record<string, unknown> {
 }
 
 /** One or two; one in ten names no token. */
-function escrows(random: Random): unknown[] {
+function escrows(random: SeededRandom): unknown[] {
   const named = random() >= 0.1
   return Array.from({ length: random() < 0.3 ? 2 : 1 }, () => ({
     chain_name: favouring(CHAINS, random),
@@ -116,14 +116,14 @@ function escrows(random: Random): unknown[] {
   }))
 }
 
-const demand = (recipient: string, random: Random): unknown => ({
+const demand = (recipient: string, random: SeededRandom): unknown => ({
   chain_name: favouring(CHAINS, random),
   arbiter: '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf',
   demand_data: { recipient },
 })
 
 /** In the form of a UUID. */
-function listingId(random: Random): string {
+function listingId(random: SeededRandom): string {
   const hex = (digits: number) =>
     Math.floor(random() * 16 ** digits)
       .toString(16)

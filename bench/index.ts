@@ -11,12 +11,12 @@ import {
   generateListings,
   MEMORY_GB,
   MODELS,
-  type Random,
   REGIONS,
   randomFrom,
+  type SeededRandom,
   TOKENS,
 } from './generate-listings.ts'
-import type { Bench, Row } from './table.ts'
+import type { Bench, TableRow } from './table.ts'
 
 const LISTINGS = 1_000_000
 const QUERIES = 2_000
@@ -73,7 +73,7 @@ function makeQueries(spec: FilterSpec, index: ListingIndex): IndexQuery[] {
 }
 
 /** So many different filters that buyers ask for, half the time a token among them. */
-export function askedFilters(random: Random, count: number): Map<string, string> {
+export function askedFilters(random: SeededRandom, count: number): Map<string, string> {
   const pairs = new Map<string, string>()
   if (random() < 0.5) pairs.set('token', favouring(TOKENS, random))
   while (pairs.size < count) {
@@ -83,7 +83,7 @@ export function askedFilters(random: Random, count: number): Map<string, string>
   return pairs
 }
 
-const ASKED: readonly (readonly [name: string, value: (random: Random) => string])[] = [
+const ASKED: readonly (readonly [name: string, value: (random: SeededRandom) => string])[] = [
   ['gpu_model', (random) => favouring(MODELS, random)],
   ['gpu_model', (random) => `in:[${favouring(MODELS, random)},${favouring(MODELS, random)}]`],
   ['region', (random) => favouring(REGIONS, random)],
@@ -98,7 +98,7 @@ const ASKED: readonly (readonly [name: string, value: (random: Random) => string
   ['internet_download_mbps_min', (random) => String(Math.floor(random() * 10_000))],
 ]
 
-function rowsFor({ seconds, listingBytes, residentBytes }: Built, times: readonly number[]): Row[] {
+function rowsFor({ seconds, listingBytes, residentBytes }: Built, times: readonly number[]): TableRow[] {
   const at = (share: number) => times[Math.floor(times.length * share)]!
   return [
     { measure: 'query, p50', value: at(0.5), unit: 'ms', budget: '0.5' },

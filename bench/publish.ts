@@ -4,18 +4,18 @@ import { createRecoverPool } from '../src/registry/signature/recover-pool.ts'
 import { startEntrepot } from './children.ts'
 import { publishAtFullSpeed } from './publishing.ts'
 import { benchStores } from './stores.ts'
-import type { Bench, Row } from './table.ts'
+import type { Bench, TableRow } from './table.ts'
 
 const SECONDS = 6
 const WARM_UP_SECONDS = 2
 const IN_FLIGHT = 64
 
-export const publish: Bench = {
+export const publishBench: Bench = {
   name: 'publish',
   what: 'signed publishes a second over HTTP, durable, against the signature check alone on the same threads',
   run: async () => {
     const alone = await verifierAlone()
-    const rows: Row[] = []
+    const rows: TableRow[] = []
     for (const store of await benchStores()) {
       const entrepot = await startEntrepot({ STORE_URL: store.url, ENTREPOT_CONFIG: store.config })
       await publishFor(entrepot.url, WARM_UP_SECONDS)

@@ -6,7 +6,7 @@ import { generateOffers } from '../demo/offers.ts'
 import { Seller } from '../demo/seller.ts'
 import { startEntrepot, startPlainServer } from './children.ts'
 import { compare } from './load.ts'
-import type { Bench, Row } from './table.ts'
+import type { Bench, TableRow } from './table.ts'
 
 const LISTINGS = 500
 const PATH = '/listings?gpu_model=H200&limit=50'
@@ -30,7 +30,7 @@ export const read: Bench = {
 
 const GATED = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_BOOTSTRAP_API_KEY: KEY }
 
-async function measure(folder: string, gate: string, environment: Record<string, string>): Promise<Row> {
+async function measure(folder: string, gate: string, environment: Record<string, string>): Promise<TableRow> {
   const config = join(folder, 'gateway.toml')
   await writeFile(config, '[limits]\npublish_per_minute = 0\nlistings_per_publisher = 0\n')
   const entrepot = await startEntrepot({

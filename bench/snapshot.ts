@@ -11,7 +11,7 @@ import { SnapshotPuller, SnapshotState } from '../src/upstream/snapshot/puller.t
 import { SnapshotSource } from '../src/upstream/snapshot/snapshot-source.ts'
 import { generateListings, randomFrom } from './generate-listings.ts'
 import { askedFilters } from './index.ts'
-import type { Bench, Row } from './table.ts'
+import type { Bench, TableRow } from './table.ts'
 
 const UPSTREAMS = 20
 const LISTINGS = 10_000
@@ -95,7 +95,7 @@ function makeQueries(spec: FilterSpec): PageQuery[] {
   })
 }
 
-function rowsFor(times: readonly number[], matches: number): Row[] {
+function rowsFor(times: readonly number[], matches: number): TableRow[] {
   const sorted = times.toSorted((a, b) => a - b)
   const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0
   return [

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Child, startEntrepot } from './children.ts'
 
 /** A gateway over upstreams at these URLs, all live, with nothing of its own; its configuration goes to `folder`. */
-export async function startGateway(folder: string, bases: readonly string[]): Promise<Child> {
+export async function startBenchGateway(folder: string, bases: readonly string[]): Promise<Child> {
   const config = join(folder, 'gateway.toml')
   const tables = bases.map(
     (url, n) => `[[upstreams]]\nname = "upstream-${n}"\nurl = "${url}"\nallow_private_addresses = true\n`,

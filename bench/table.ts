@@ -1,5 +1,5 @@
 /** What one line of a table says, by column. */
-export type Row = Readonly<Record<string, string | number>>
+export type TableRow = Readonly<Record<string, string | number>>
 
 /** One claim about speed or size, and how to see whether it holds. */
 export type Bench = {
@@ -9,11 +9,11 @@ export type Bench = {
   what: string
   /** Debian packages of programs of the same name that have to be on PATH. Without them the bench is skipped. */
   needs?: readonly string[]
-  run: () => Promise<readonly Row[]>
+  run: () => Promise<readonly TableRow[]>
 }
 
 /** Plain text, columns aligned: words to the left, numbers to the right. Columns come in the order they are met. */
-export function renderTable(rows: readonly Row[]): string {
+export function renderTable(rows: readonly TableRow[]): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]
   const lines = [columns, ...rows.map((row) => columns.map((column) => textOf(row[column])))]
   const widths = columns.map((_, n) => Math.max(...lines.map((line) => line[n]!.length)))

@@ -1,11 +1,11 @@
 import { ConfigError } from '../src/errors.ts'
-import { openMarket } from './market.ts'
+import { startDemoMarket } from './market.ts'
 import { tour } from './tour.ts'
 
 /** `npm run demo`: a market on loopback. With `--once` it prints the gateway's merged answer and exits. */
 async function main(): Promise<number> {
   try {
-    const market = await openMarket(Number(process.env.PORT || 8080))
+    const market = await startDemoMarket(Number(process.env.PORT || 8080))
     try {
       if (process.argv.includes('--once')) {
         const answer = await fetch(`${market.gateway}/listings`, {

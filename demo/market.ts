@@ -8,7 +8,7 @@ import { createRecoverPool } from '../src/registry/signature/recover-pool.ts'
 import { type Service, startService } from '../src/service.ts'
 import { fillMarket, type RegistryName } from './fill-market.ts'
 
-export type Market = {
+export type DemoMarket = {
   /** URL of the gateway, and of each Registry by name. */
   gateway: string
   registries: Record<RegistryName, string>
@@ -23,7 +23,7 @@ export type Market = {
  * `port` is the gateway's, and the Registries use the next three; 0 takes free ports.
  * @throws ConfigError when a port is taken
  */
-export async function openMarket(port: number): Promise<Market> {
+export async function startDemoMarket(port: number): Promise<DemoMarket> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-demo-'))
   const pool = createRecoverPool() // one for all four: the threads start once
   const running: Service[] = []

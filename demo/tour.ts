@@ -1,7 +1,7 @@
-import type { Market } from './market.ts'
+import type { DemoMarket } from './market.ts'
 
 /** Commands to try, ready to paste. */
-export function tour({ gateway, registries, readerKey, published }: Market): string {
+export function tour({ gateway, registries, readerKey, published }: DemoMarket): string {
   const names = Object.keys(registries)
   return `A market on loopback, ${published} signed listings in three Registries:
 ${Object.entries(registries)

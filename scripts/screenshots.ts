@@ -1,4 +1,4 @@
-import { openMarket } from '../demo/market.ts'
+import { startDemoMarket } from '../demo/market.ts'
 import { startChromium } from '../test/helpers/chromium.ts'
 
 /** `npm run screenshots` runs this: the README's pictures of the board, over the demo's market. */
@@ -6,7 +6,7 @@ import { startChromium } from '../test/helpers/chromium.ts'
 const FOLDER = 'docs/images'
 const SIZE = { width: 1280, height: 760 }
 
-const market = await openMarket(0)
+const market = await startDemoMarket(0)
 const browser = await startChromium()
 try {
   for (const colorScheme of ['light', 'dark'] as const) {

@@ -5,11 +5,11 @@ import { setTimeout } from 'node:timers/promises'
 export type Call = { method: 'GET' | 'POST'; path: string; headers?: Record<string, string>; body?: string }
 
 /** One request and what became of it: its status and text, or why there is no answer. Times as `performance.now()`. */
-export type Outcome = { call: Call; startedAt: number; status: number | null; text: string }
+export type RequestOutcome = { call: Call; startedAt: number; status: number | null; text: string }
 
 /** Clients that ask one question after another over connections that are kept, until they are told to stop. */
 export class SteadyLoad {
-  readonly outcomes: Outcome[] = []
+  readonly outcomes: RequestOutcome[] = []
   readonly #url: string
   readonly #clients: Promise<void>[]
   #stopped = false

@@ -3,7 +3,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { withinASecond } from '../e2e/within.ts'
 import { send } from '../helpers/registry.ts'
 import { postJson, publish, publishBody } from '../helpers/seller.ts'
-import { type Outcome, SteadyLoad } from './steady-load.ts'
+import { type RequestOutcome, SteadyLoad } from './steady-load.ts'
 import { type Replica, startTopology, type Topology } from './topology.ts'
 
 const CLIENTS = 12
@@ -13,7 +13,7 @@ const PAUSE_MS = 35
 const bearer = (key: string): Record<string, string> => ({ Authorization: `Bearer ${key}` })
 const newSeller = () => privateKeyToAccount(generatePrivateKey())
 
-const isGood = ({ status, text }: Outcome): boolean =>
+const isGood = ({ status, text }: RequestOutcome): boolean =>
   status === 201 || (status === 200 && text.includes('"complete":true'))
 
 /** How many requests a replica has answered, health checks aside. */

@@ -7,7 +7,7 @@ import { FAULTS, type Fault, type FaultName } from './fault-cases.ts'
 /** More than one page, so that what repeats its pages is seen to. */
 const LISTINGS = 220
 
-export type Upstream = {
+export type FailingUpstream = {
   fault: FaultName
   name: string
   url: string
@@ -18,7 +18,7 @@ export type Upstream = {
 }
 
 /** Who has a name, all of them on this machine. */
-export class Directory {
+export class TestDns {
   readonly names = new Set<string>()
 
   readonly lookup: LookupFunction = (hostname, { all }, callback) => {
@@ -31,11 +31,11 @@ export class Directory {
 }
 
 /** A Registry that works until the test makes it fail. */
-export async function openUpstream(
+export async function startFailingUpstream(
   t: ExecutionContext,
   fault: FaultName,
-  directory: Directory,
-): Promise<Upstream> {
+  directory: TestDns,
+): Promise<FailingUpstream> {
   const name = fault.toLowerCase().replace(/[^a-z0-9]+/g, '-')
   const how: Fault = FAULTS[fault]
   const way = 'way' in how ? how.way : null

@@ -7,10 +7,10 @@ import { type Clock, systemClock } from '../../src/domain/clock.ts'
 import { MAX_RETRY_DELAY_MS } from '../../src/upstream/call/retry.ts'
 import { trustOurAuthority } from '../helpers/certificates.ts'
 import { eventually } from '../helpers/eventually.ts'
-import { type Behind, startGateway } from '../helpers/gateway.ts'
+import { startGateway, type UpstreamEntry } from '../helpers/gateway.ts'
 import { type ManualClock, manualClock } from '../helpers/manual-clock.ts'
 import type { RunningService } from '../helpers/registry.ts'
-import { Directory, openUpstream, type Upstream } from './failing-upstream.ts'
+import { type FailingUpstream, startFailingUpstream, TestDns } from './failing-upstream.ts'
 import { BUDGET_MS, FAULT_CASES, FAULTS, type Fault, type FaultCase, TIMEOUT_MS } from './fault-cases.ts'
 
 /** Reaches into the second page of an upstream. */
@@ -61,7 +61,7 @@ type Observed = {
 const inBounds = (calls: number | null, expected: FaultCase[8]): FaultCase[8] =>
   typeof expected === 'string' && calls !== null && calls <= Number(expected.slice(2)) ? expected : calls
 
-async function observe(gateway: RunningService, upstream: Upstream): Promise<Observed> {
+async function observe(gateway: RunningService, upstream: FailingUpstream): Promise<Observed> {
   const { fault, name, fake, callsBefore } = upstream
   const started = performance.now()
   const { status, complete, state, reason, items } = await ask(gateway, name)
@@ -74,7 +74,7 @@ async function observe(gateway: RunningService, upstream: Upstream): Promise<Obs
 async function reportsAll(
   t: ExecutionContext,
   gateway: RunningService,
-  upstreams: readonly Upstream[],
+  upstreams: readonly FailingUpstream[],
 ): Promise<void> {
   const started = performance.now()
   const { text } = await gateway.get('/listings')
@@ -89,12 +89,12 @@ async function reportsAll(
 async function stage(
   t: ExecutionContext,
   cases: readonly FaultCase[],
-): Promise<{ gateway: RunningService; upstreams: Upstream[] }> {
+): Promise<{ gateway: RunningService; upstreams: FailingUpstream[] }> {
   const [mode, kept] = cases[0]!
   const clock = manualClock()
   const pulls = pullsOn(clock)
-  const directory = new Directory()
-  const upstreams = await Promise.all(cases.map(([, , fault]) => openUpstream(t, fault, directory)))
+  const directory = new TestDns()
+  const upstreams = await Promise.all(cases.map(([, , fault]) => startFailingUpstream(t, fault, directory)))
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-'))
   t.teardown(() => rm(folder, { recursive: true }))
   const database = join(folder, 'entrepot.db')
@@ -110,7 +110,7 @@ async function stage(
       environment: { STORE_URL: `sqlite:${database}` },
     },
   )
-  const ending = (asked: readonly Upstream[]): number =>
+  const ending = (asked: readonly FailingUpstream[]): number =>
     mode === 'live' ? 0 : asked.filter(({ fault }) => !('outlasts' in FAULTS[fault])).length
   if (kept === 'none') {
     await eventually(() => pulls.waiting() >= ending(upstreams))
@@ -153,7 +153,7 @@ function pullsOn(clock: ManualClock): { clock: Clock; waiting: () => number } {
   return { clock: { ...clock, after }, waiting: () => waiting }
 }
 
-function behind({ name, url, fault }: Upstream, mode: Mode): Behind {
+function behind({ name, url, fault }: FailingUpstream, mode: Mode): UpstreamEntry {
   const how: Fault = FAULTS[fault]
   const timeoutMs = 'behaviour' in how ? (how.timeoutMs ?? TIMEOUT_MS) : TIMEOUT_MS
   const settings = `mode = "${mode}"\ntimeout_ms = ${timeoutMs}\nrefresh_seconds = ${REFRESH_MS / 1000}\n`

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { deadUrl, listingTexts } from '../helpers/fake-registry.ts'
 import { freePorts } from '../helpers/free-port.ts'
-import { type Behind, startFake, startGateway } from '../helpers/gateway.ts'
+import { startFake, startGateway, type UpstreamEntry } from '../helpers/gateway.ts'
 import type { RunningService } from '../helpers/registry.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
 
@@ -17,7 +17,7 @@ type Answer = {
 
 const named = (id: string): string => `[gateway]\nid = "${id}"\n`
 const pure = (id: string): string => `${named(id)}[registry]\nenabled = false\n`
-const behind = (name: string, { url }: { url: string }, settings = GATEWAY): Behind => ({
+const behind = (name: string, { url }: { url: string }, settings = GATEWAY): UpstreamEntry => ({
   name,
   url,
   settings,

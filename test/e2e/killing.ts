@@ -5,10 +5,10 @@ import { openRedisStore } from '../../src/store/redis/open.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { startRedis } from '../helpers/redis.ts'
-import { type Outcome, StormRound } from './storm-round.ts'
+import { type StormOutcome, StormRound } from './storm-round.ts'
 
 /** Lets a storm of publishes blow until there were `kills`, or `isOver` says that it is enough. */
-type Killing = (kills: number, isOver?: () => boolean) => Promise<Outcome>
+type Killing = (kills: number, isOver?: () => boolean) => Promise<StormOutcome>
 
 const NEVER = (): boolean => false
 
@@ -47,7 +47,7 @@ export const killRedisToo: Killing = (kills, isOver = NEVER) =>
     }
   })
 
-function onSqlite(folder: string, work: (round: StormRound) => Promise<void>): Promise<Outcome> {
+function onSqlite(folder: string, work: (round: StormRound) => Promise<void>): Promise<StormOutcome> {
   const file = join(folder, 'entrepot.db')
   return during(new StormRound(`sqlite:${file}`, folder), async () => openSqliteStore(file), work)
 }
@@ -58,7 +58,7 @@ async function during(
   round: StormRound,
   open: () => Promise<Store>,
   work: (round: StormRound) => Promise<void>,
-): Promise<Outcome> {
+): Promise<StormOutcome> {
   try {
     await work(round)
     return await round.end(open)
@@ -67,7 +67,7 @@ async function during(
   }
 }
 
-async function inFolder(work: (folder: string) => Promise<Outcome>): Promise<Outcome> {
+async function inFolder(work: (folder: string) => Promise<StormOutcome>): Promise<StormOutcome> {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-kills-'))
   try {
     return await work(folder)

@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava'
 import { killOne, killRedisToo, killTwo } from './killing.ts'
 import { startProcess } from './service-process.ts'
-import type { Outcome } from './storm-round.ts'
+import type { StormOutcome } from './storm-round.ts'
 
-function heldThrough(t: ExecutionContext, kills: number, outcome: Outcome): void {
+function heldThrough(t: ExecutionContext, kills: number, outcome: StormOutcome): void {
   const { faults, acknowledged, repeated, listings } = outcome
   t.deepEqual(faults, [])
   t.true(outcome.kills >= kills)

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { listingText } from '../helpers/fake-registry.ts'
 import { freePorts } from '../helpers/free-port.ts'
-import { type Behind, gatewayToml, startFake, startGateway } from '../helpers/gateway.ts'
+import { gatewayToml, startFake, startGateway, type UpstreamEntry } from '../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../helpers/registry.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
 
@@ -13,7 +13,7 @@ type RingOptions = {
   /** Places of those whose Registry has no listing. */
   empty?: readonly number[]
   /** What else is behind the nth. */
-  more?: (place: number) => readonly Behind[]
+  more?: (place: number) => readonly UpstreamEntry[]
 }
 
 /** Gateways that name each other: `links[n]` are the places of those behind the nth. Each has one listing of its own. */
@@ -28,7 +28,7 @@ async function startRing(
   return Promise.all(
     links.map(async (targets, place) => {
       const upstreams = targets.map(
-        (target): Behind => ({
+        (target): UpstreamEntry => ({
           name: nameOf(target),
           url: `http://127.0.0.1:${ports[target]}`,
           settings: 'kind = "gateway"',
@@ -95,7 +95,7 @@ test('loops: nothing is missing for a ring gateway without a local Registry', as
 
 test('loops: a gateway whose only upstream is the caller answers an empty list', async (t) => {
   const fake = await startFake(t, { items: [listingText()] })
-  const more = (place: number): Behind[] => (place === 0 ? [{ name: 'a', url: fake.url }] : [])
+  const more = (place: number): UpstreamEntry[] => (place === 0 ? [{ name: 'a', url: fake.url }] : [])
   const [first] = await startRing(t, [[1], [0]], { pure: [0], empty: [1], more })
   const answer = (await first!.get('/listings')).json() as Answer
   t.deepEqual(idsOf(answer), ['listing-1'])
@@ -105,7 +105,7 @@ test('loops: a gateway whose only upstream is the caller answers an empty list',
 test('loops: a source that one ring gateway misses is missing for all, by path', async (t) => {
   // One that listens: the port of one that does not may soon be another's.
   const { url } = await startFake(t, { script: [{ kind: 'status', status: 500 }] })
-  const more = (place: number): Behind[] => (place === 1 ? [{ name: 'gone', url }] : [])
+  const more = (place: number): UpstreamEntry[] => (place === 1 ? [{ name: 'gone', url }] : [])
   const services = await startRing(t, [[1], [2], [0]], { more })
   const ways = ['g1/gone', 'gone', 'g0/g1/gone']
   for (const [place, { get }] of services.entries()) {

@@ -1,6 +1,6 @@
 import { request } from 'undici'
 
-export type Row = Record<string, unknown> & { listing_id: string }
+export type ListingBody = Record<string, unknown> & { listing_id: string }
 
 const PAGE = 200
 
@@ -8,8 +8,8 @@ const PAGE = 200
  * Every listing of a Registry, whatever its status, by id, read over all pages of `GET /listings`. While others
  * publish, pages shift and rows come twice, but none is passed over: at least as many as were there at the beginning.
  */
-export async function readAll(url: string): Promise<Map<string, Row>> {
-  const rows = new Map<string, Row>()
+export async function readAll(url: string): Promise<Map<string, ListingBody>> {
+  const rows = new Map<string, ListingBody>()
   let least: number | null = null
   for (let offset = 0; ; offset += PAGE) {
     const { statusCode, body } = await request(`${url}/listings?status=&limit=${PAGE}&offset=${offset}`)
@@ -24,4 +24,4 @@ export async function readAll(url: string): Promise<Map<string, Row>> {
   }
 }
 
-type Page = { items: Row[]; total_after_filter: number }
+type Page = { items: ListingBody[]; total_after_filter: number }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { Agent, request } from 'undici'
 import { listingTexts } from '../helpers/fake-registry.ts'
-import { type Behind, gatewayToml, startFake } from '../helpers/gateway.ts'
+import { gatewayToml, startFake, type UpstreamEntry } from '../helpers/gateway.ts'
 import { send } from '../helpers/registry.ts'
 import { ALICE, publishBody } from '../helpers/seller.ts'
 import { readAll } from './read-all.ts'
@@ -15,14 +15,14 @@ const DONE = 'reloaded'
 const REFUSED = 'reload failed, the previous configuration stays'
 
 type Files = {
-  setGateway: (upstreams: readonly Behind[], more?: string) => void
+  setGateway: (upstreams: readonly UpstreamEntry[], more?: string) => void
   setSpec: (more: string) => void
 }
 
 /** The real executable over a gateway file and a filter spec that the test writes. */
 async function start(
   t: ExecutionContext,
-  upstreams: readonly Behind[],
+  upstreams: readonly UpstreamEntry[],
   storeUrl = 'sqlite::memory:',
 ): Promise<
   {

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { type Behaviour, listingTexts } from '../helpers/fake-registry.ts'
 import { freePorts } from '../helpers/free-port.ts'
-import { type Behind, startFake, startGateway } from '../helpers/gateway.ts'
+import { startFake, startGateway, type UpstreamEntry } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import type { Reply, RunningService } from '../helpers/registry.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
@@ -134,7 +134,12 @@ async function startPair(t: ExecutionContext, script: Behaviour[], { hasOwn = tr
   const flaky = await startFake(t, { items: listingTexts('flaky', 2), script })
   const [one = 0, other = 0] = await freePorts(2)
   const clock = manualClock()
-  const start = (id: string, port: number, peer: { name: string; port: number }, more: readonly Behind[]) => {
+  const start = (
+    id: string,
+    port: number,
+    peer: { name: string; port: number },
+    more: readonly UpstreamEntry[],
+  ) => {
     const upstreams = [{ name: peer.name, url: `http://127.0.0.1:${peer.port}`, settings: SNAPSHOT }, ...more]
     return startGateway(t, upstreams, {
       clock,

@@ -6,14 +6,14 @@ import { renderListing } from '../../src/domain/listing.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { OwnRedis } from '../helpers/redis.ts'
 import { Picture } from '../store/contract/picture.ts'
-import { type Row, readAll } from './read-all.ts'
+import { type ListingBody, readAll } from './read-all.ts'
 import { killWhileStarting, type ServiceProcess, startProcess } from './service-process.ts'
 import { SELLERS, Storm, WRITERS_PER_TARGET } from './storm.ts'
-import { Target } from './target.ts'
+import { ServiceAddress } from './target.ts'
 import { withinASecond } from './within.ts'
 
 /** What became of a storm of publishes during which processes were killed. `faults` should be empty. */
-export type Outcome = {
+export type StormOutcome = {
   kills: number
   acknowledged: number
   /** Requests that were sent again because a kill had cut them, or the store was away. */
@@ -32,7 +32,7 @@ const SHARE_STARTING = 0.5
 /** Processes on one store, a storm of publishes over them, and their killer. */
 export class StormRound {
   readonly #storm = new Storm()
-  readonly #processes = new Map<Target, ServiceProcess>()
+  readonly #processes = new Map<ServiceAddress, ServiceProcess>()
   readonly #faults: string[] = []
   readonly #storeUrl: string
   readonly #environment: Record<string, string>
@@ -47,30 +47,30 @@ export class StormRound {
     this.#environment = { ENTREPOT_CONFIG: file, LOG_LEVEL: 'info' }
   }
 
-  addTarget(): Target {
-    const target = new Target()
-    this.#storm.blowOn(target)
+  addTarget(): ServiceAddress {
+    const target = new ServiceAddress()
+    this.#storm.publishTo(target)
     return target
   }
 
   /** Until so many kills were done in all; ends with the target up. */
-  async killAgainAndAgain(target: Target, kills: number, isOver: () => boolean): Promise<void> {
+  async killAgainAndAgain(target: ServiceAddress, kills: number, isOver: () => boolean): Promise<void> {
     await this.start(target)
     while (this.#kills < kills && !isOver()) await this.killAndStart(target)
   }
 
   /** Starts a process, which has to have everything that was acknowledged before. */
-  async start(target: Target): Promise<void> {
-    const promised = this.#storm.promised()
+  async start(target: ServiceAddress): Promise<void> {
+    const expected = this.#storm.acknowledgedVersions()
     const begun = performance.now()
     const process = await startProcess(this.#storeUrl, this.#environment)
     this.#startMs = performance.now() - begun
     this.#processes.set(target, process)
-    this.#faults.push(...this.#storm.faultsIn(await readAll(process.url), promised))
+    this.#faults.push(...this.#storm.faultsIn(await readAll(process.url), expected))
     target.up(process.url)
   }
 
-  async killAndStart(target: Target): Promise<void> {
+  async killAndStart(target: ServiceAddress): Promise<void> {
     await target.acknowledged(1 + Math.floor(Math.random() * MOST_BETWEEN))
     await setTimeout(Math.random() * MOST_DELAY_MS)
     target.down()
@@ -92,30 +92,30 @@ export class StormRound {
     await setTimeout(Math.random() * MOST_DELAY_MS)
     await redis.end('SIGKILL')
     this.#kills++
-    const promised = this.#storm.promised()
+    const expected = this.#storm.acknowledgedVersions()
     // An answer may still be on its way from a process that had its own from Redis, and counts for both.
     const again = targets.map((target) => target.acknowledged(WRITERS_PER_TARGET + 1))
     await redis.start()
     await Promise.all(again)
     for (const { url } of this.#processes.values())
-      this.#faults.push(...this.#storm.faultsIn(await readAll(url), promised))
+      this.#faults.push(...this.#storm.faultsIn(await readAll(url), expected))
   }
 
   /** When all is quiet, every process has the same as the store, and one that starts now, too. */
-  async end(open: () => Promise<Store>): Promise<Outcome> {
+  async end(open: () => Promise<Store>): Promise<StormOutcome> {
     await this.#storm.calm()
-    const promised = this.#storm.promised()
+    const expected = this.#storm.acknowledgedVersions()
     const store = await open()
     const { publishers, listings } = await Picture.of(store)
     await store.close()
-    const kept = new Map<string, Row>()
+    const kept = new Map<string, ListingBody>()
     for (const record of listings.values()) {
       const url = publishers.get(record.publisherId)?.storefrontUrl ?? null
       kept.set(record.listingId, JSON.parse(renderListing(record, url)))
     }
     if (publishers.size > SELLERS) this.#faults.push(`${publishers.size} publishers and not ${SELLERS}`)
-    this.#faults.push(...this.#storm.faultsIn(kept, promised))
-    this.#processes.set(new Target(), await startProcess(this.#storeUrl, this.#environment))
+    this.#faults.push(...this.#storm.faultsIn(kept, expected))
+    this.#processes.set(new ServiceAddress(), await startProcess(this.#storeUrl, this.#environment))
     for (const process of this.#processes.values()) {
       const shown = await withinASecond(async () => isDeepStrictEqual(await readAll(process.url), kept))
       if (!shown) this.#faults.push(`${process.url} shows other listings than the store holds`)

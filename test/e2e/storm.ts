@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
 import { request } from 'undici'
-import type { Row } from './read-all.ts'
+import type { ListingBody } from './read-all.ts'
 import { contentOf, StormSeller } from './storm-seller.ts'
-import type { Target } from './target.ts'
+import type { ServiceAddress } from './target.ts'
 
 /** What was sent of a listing, and what was answered. Versions count from 1. */
 type Listing = {
@@ -17,7 +17,7 @@ type Listing = {
 type Receipt = { created_at: string; updated_at: string }
 
 /** What has been acknowledged up to some moment: it has to be there from then on. */
-export type Promised = ReadonlyMap<string, { version: number; receipt: Receipt }>
+export type Acknowledged = ReadonlyMap<string, { version: number; receipt: Receipt }>
 
 export const SELLERS = 2
 export const WRITERS_PER_TARGET = 4
@@ -46,7 +46,7 @@ export class Storm {
   readonly faults: string[] = []
 
   /** Lets writers loose on one more target. */
-  blowOn(target: Target): void {
+  publishTo(target: ServiceAddress): void {
     for (let n = 0; n < WRITERS_PER_TARGET; n++) this.#writers.push(this.#write(target))
   }
 
@@ -62,27 +62,27 @@ export class Storm {
     this.#givenUp = true
   }
 
-  promised(): Promised {
-    const promised = new Map<string, { version: number; receipt: Receipt }>()
+  acknowledgedVersions(): Acknowledged {
+    const expected = new Map<string, { version: number; receipt: Receipt }>()
     for (const [id, { acknowledged: version, receipt }] of this.#listings)
-      if (receipt !== null) promised.set(id, { version, receipt })
-    return promised
+      if (receipt !== null) expected.set(id, { version, receipt })
+    return expected
   }
 
-  /** What is wrong with the rows of a Registry, given what had been promised before they were read. */
-  faultsIn(rows: ReadonlyMap<string, Row>, promised: Promised): string[] {
-    const missing = [...promised.keys()].filter((id) => !rows.has(id)).map((id) => `${id} is lost`)
-    return [...missing, ...[...rows.values()].flatMap((row) => this.#faultsOf(row, promised))]
+  /** What is wrong with the rows of a Registry, given what had been expected before they were read. */
+  faultsIn(rows: ReadonlyMap<string, ListingBody>, expected: Acknowledged): string[] {
+    const missing = [...expected.keys()].filter((id) => !rows.has(id)).map((id) => `${id} is lost`)
+    return [...missing, ...[...rows.values()].flatMap((row) => this.#faultsOf(row, expected))]
   }
 
-  #faultsOf(row: Row, promised: Promised): string[] {
+  #faultsOf(row: ListingBody, expected: Acknowledged): string[] {
     const id = row.listing_id
     const listing = this.#listings.get(id)
     const version = Number(row.max_duration_seconds)
     if (listing === undefined || !(version >= 1 && version <= listing.sent))
       return [`${id} has version ${version}, which nobody sent`]
     const faults = [...differences(row, { ...contentOf(id, version), storefront_url: listing.seller.url })]
-    const due = promised.get(id)
+    const due = expected.get(id)
     if (due !== undefined && version < due.version) faults.push(`version ${version} came back`)
     if (due !== undefined) {
       const receipt = version === due.version ? due.receipt : { created_at: due.receipt.created_at }
@@ -91,7 +91,7 @@ export class Storm {
     return faults.map((fault) => `${id}, version ${version} of ${listing.sent}: ${fault}`)
   }
 
-  async #write(target: Target): Promise<void> {
+  async #write(target: ServiceAddress): Promise<void> {
     const own: string[] = []
     while (!this.#stopped) {
       const id = this.#next(own)
@@ -130,7 +130,7 @@ export class Storm {
   }
 
   /** `null` for an answer that nothing can follow. */
-  async #untilAnswered(body: string, target: Target): Promise<Receipt | null> {
+  async #untilAnswered(body: string, target: ServiceAddress): Promise<Receipt | null> {
     while (!this.#givenUp) {
       const url = await target.ready()
       const answer = await post(`${url}/listings`, body)
@@ -146,7 +146,7 @@ export class Storm {
   }
 }
 
-const differences = (row: Row, expected: Readonly<Record<string, unknown>>): string[] =>
+const differences = (row: ListingBody, expected: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(expected)
     .filter(([name, value]) => JSON.stringify(row[name]) !== JSON.stringify(value))
     .map(([name, value]) => `${name} is ${JSON.stringify(row[name])} and not ${JSON.stringify(value)}`)

@@ -1,5 +1,5 @@
 /** A place that is served by one process after another, and by none in between. */
-export class Target {
+export class ServiceAddress {
   #url: string | null = null
   #waiting: (() => void)[] = []
   #counters: { left: number; reached: () => void }[] = []

@@ -22,7 +22,7 @@ import { createUpstream, type Upstream, UpstreamState } from '../../src/upstream
 import { envelopeText, listingText } from '../helpers/fake-registry.ts'
 import { type Injected, inject } from '../helpers/inject.ts'
 import { type ManualClock, manualClock } from '../helpers/manual-clock.ts'
-import { type Reply, ScriptedDispatcher } from '../helpers/scripted-dispatcher.ts'
+import { ScriptedDispatcher, type ScriptedReply } from '../helpers/scripted-dispatcher.ts'
 import { filterOf, specBody } from '../helpers/specs.ts'
 
 const MIXES = 10_000
@@ -114,7 +114,7 @@ const FAILURES = {
   not_json: { status: 200, body: '<html>' },
   bad_envelope: { status: 200, body: '{}' },
   http_404: { status: 404 },
-} as const satisfies Partial<Record<SourceReason, Reply>>
+} as const satisfies Partial<Record<SourceReason, ScriptedReply>>
 
 type Failure = keyof typeof FAILURES
 
@@ -442,8 +442,8 @@ function openUpstream(world: World, registry: Registry, runs: LruCache<StoredRun
 }
 
 /** As a Registry of the deployed protocol answers. */
-function answerOf({ listings, spec, publishers }: Registry, { pathname, searchParams }: URL): Reply {
-  const ok = (body: object | string): Reply => ({
+function answerOf({ listings, spec, publishers }: Registry, { pathname, searchParams }: URL): ScriptedReply {
+  const ok = (body: object | string): ScriptedReply => ({
     status: 200,
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })

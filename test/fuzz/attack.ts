@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import fc from 'fast-check'
 import type { OpenApiDocument } from '../../src/http/docs/openapi.ts'
-import { announcedBy, type Told } from '../helpers/announced.ts'
+import { type AnnouncedAnswer, announcedBy } from '../helpers/announced.ts'
 import { ALICE, BOB, publishBody, sign, unixNow } from '../helpers/seller.ts'
 import type { FuzzRequest } from './messages.ts'
 import { fuzzRequests, type Seeds } from './requests.ts'
@@ -105,14 +105,14 @@ async function seedsFor(document: OpenApiDocument): Promise<Seeds> {
 }
 
 /** `null` for raw bytes that the service answered by closing the connection. */
-const ask = (url: string, agent: Agent, one: FuzzRequest): Promise<Told | null> =>
+const ask = (url: string, agent: Agent, one: FuzzRequest): Promise<AnnouncedAnswer | null> =>
   one.kind === 'raw' ? askRaw(url, one.bytes) : askHttp(url, agent, one)
 
 const askHttp = (
   url: string,
   agent: Agent,
   { method, path, headers, body }: FuzzRequest & { kind: 'http' },
-): Promise<Told> =>
+): Promise<AnnouncedAnswer> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url)
     const length = body === null ? {} : { 'Content-Length': String(body.length) }
@@ -138,7 +138,7 @@ const askHttp = (
     outgoing.end(body ?? undefined)
   })
 
-async function askRaw(url: string, bytes: Buffer): Promise<Told | null> {
+async function askRaw(url: string, bytes: Buffer): Promise<AnnouncedAnswer | null> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   socket.on('error', () => {}) // a reset is an answer, too
@@ -154,7 +154,7 @@ async function askRaw(url: string, bytes: Buffer): Promise<Told | null> {
 type Judge = ReturnType<typeof announcedBy>
 
 /** No fault, and nothing that the document does not announce; `null` where all is well. */
-function wrongWith(one: FuzzRequest, told: Told | null, judge: Judge): string | null {
+function wrongWith(one: FuzzRequest, told: AnnouncedAnswer | null, judge: Judge): string | null {
   if (told === null) return null
   const { status, type, text } = told
   if (status >= 500) return `${status}: ${text}`

@@ -7,7 +7,7 @@ import { EntrepotError } from '../../src/errors.ts'
 import { CURSOR_SECONDS } from '../../src/gateway/cursor.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
-import { asSent, gatewayOver, idsOfPage, KEY_READER } from '../helpers/pages.ts'
+import { gatewayOver, idsOfPage, KEY_READER, withoutUndefined } from '../helpers/pages.ts'
 
 /** A source with this many listings, `a0` the newest. */
 function listings(name: string, count: number, options: Partial<FakeSource> = {}): FakeSource {
@@ -136,7 +136,7 @@ test('each source is reported as it answered, and the answer of the others stand
     failing('new', 'not_yet_loaded'),
   ]).page()
   t.deepEqual(
-    sources.map(({ elapsed_ms, ...report }) => asSent(report)),
+    sources.map(({ elapsed_ms, ...report }) => withoutUndefined(report)),
     [
       { registry: 'gone', state: 'unavailable', reason: 'connection_refused', matched: null, returned: 0 },
       { registry: 'odd', state: 'skipped', reason: 'unsupported_filter', filters: ['gpu_model'] },
@@ -157,7 +157,7 @@ test('what a gateway reports as missing follows its report, and the answer is no
   source.read = async (...asked) => ({ ...(await read(...asked)), missing })
   const { sources, complete } = await gatewayOver([source]).page()
   t.false(complete)
-  t.deepEqual(asSent(sources[1]), {
+  t.deepEqual(withoutUndefined(sources[1]), {
     registry: 'eu/curated',
     state: 'unavailable',
     reason: 'timeout',

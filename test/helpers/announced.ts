@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { OpenApiDocument, OpenApiOperation } from '../../src/http/docs/openapi.ts'
 
-export type Told = { status: number; type: string; text: string }
+export type AnnouncedAnswer = { status: number; type: string; text: string }
 
 /**
  * Holds answers against an OpenAPI document: what is wrong with an answer to `method` on the templated `path`, or
@@ -16,7 +16,7 @@ export function announcedBy(document: OpenApiDocument) {
     validators.set(pointer, known)
     return known
   }
-  return (method: string, path: string, { status, type, text }: Told): string | null => {
+  return (method: string, path: string, { status, type, text }: AnnouncedAnswer): string | null => {
     const operation = document.paths[path]?.[method.toLowerCase()] as OpenApiOperation | undefined
     if (operation === undefined) return `${method} ${path} is not in the document`
     const response = operation.responses[status]

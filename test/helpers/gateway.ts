@@ -4,10 +4,10 @@ import { type FakeOptions, type FakeRegistry, startFakeRegistry } from './fake-r
 import { type RunningService, startRegistry, type Teardown } from './registry.ts'
 
 /** An upstream of a gateway under test: further lines of its `[[upstreams]]` table, beside name and URL. */
-export type Behind = { name: string; url: string; settings?: string; allowPrivateAddresses?: boolean }
+export type UpstreamEntry = { name: string; url: string; settings?: string; allowPrivateAddresses?: boolean }
 
 /** The gateway file over these upstreams. */
-export const gatewayToml = (upstreams: readonly Behind[], more = ''): string =>
+export const gatewayToml = (upstreams: readonly UpstreamEntry[], more = ''): string =>
   [
     more,
     ...upstreams.map(
@@ -21,7 +21,7 @@ type Options = Overrides & { environment?: Record<string, string>; more?: string
 /** The real service as a gateway over these upstreams, closed when the test ends. */
 export const startGateway = (
   t: Teardown,
-  upstreams: readonly Behind[],
+  upstreams: readonly UpstreamEntry[],
   { more, ...options }: Options = {},
 ): Promise<RunningService> => startRegistry(t, { ...options, toml: gatewayToml(upstreams, more) })
 

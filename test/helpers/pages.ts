@@ -15,7 +15,7 @@ export const KEY_READER: Reader = {
   key: { id: 1, name: 'reader', scope: 'read', hash: '00', createdAt: 0, revokedAt: null },
 }
 
-export type AskOptions = MergeOptions & { reader?: Reader; signal?: AbortSignal; cursor?: string | null }
+export type ReadOptions = MergeOptions & { reader?: Reader; signal?: AbortSignal; cursor?: string | null }
 
 /** One gateway over these sources; another one over the same is a replica of it. */
 export function gatewayOver(
@@ -29,16 +29,16 @@ export function gatewayOver(
     reader = ANONYMOUS,
     signal = new AbortController().signal,
     ...options
-  }: AskOptions) => ({
+  }: ReadOptions) => ({
     reader,
     signal,
     options,
   })
   /** Default: the first 50 listings. */
-  const page = (query: Partial<PageQuery> = {}, { cursor = null, ...options }: AskOptions = {}) =>
+  const page = (query: Partial<PageQuery> = {}, { cursor = null, ...options }: ReadOptions = {}) =>
     readPage({ ...listingQuery(), limit: 50, offset: 0, ...query }, cursor, askingOf(options))
   /** Lines of the stream; the last one is about the sources. */
-  const lines = async (options: AskOptions = {}): Promise<Record<string, unknown>[]> => {
+  const lines = async (options: ReadOptions = {}): Promise<Record<string, unknown>[]> => {
     const { lines } = await stream(listingQuery(), askingOf(options))
     const chunks = await Array.fromAsync(lines)
     return Buffer.concat(chunks)
@@ -51,7 +51,7 @@ export function gatewayOver(
 }
 
 /** Without the members that JSON leaves out. */
-export function asSent<T>(value: T): T {
+export function withoutUndefined<T>(value: T): T {
   return JSON.parse(JSON.stringify(value))
 }
 

@@ -9,8 +9,7 @@ export const limitFileSize = (pid: number, bytes: number | null): Promise<void> 
   limit(pid, `--fsize=${bytes ?? 'unlimited'}:`)
 
 /** Lets a process open no descriptor of this number or above. */
-export const limitDescriptors = (pid: number, below: number): Promise<void> =>
-  limit(pid, `--nofile=${below}:`)
+export const limitOpenFiles = (pid: number, below: number): Promise<void> => limit(pid, `--nofile=${below}:`)
 
 async function limit(pid: number, option: string): Promise<void> {
   const program = await installedProgram({

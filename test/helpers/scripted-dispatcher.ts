@@ -1,15 +1,15 @@
 import { Dispatcher } from 'undici'
 
 /** What a request is answered with: a response, or the code of an error of the connection. */
-export type Reply =
+export type ScriptedReply =
   | { status: number; headers?: Readonly<Record<string, string>>; body?: string }
   | { error: string }
 
 /** Answers the requests of undici in this process, many thousands a second. Every reply without a body is `{}`. */
 export class ScriptedDispatcher extends Dispatcher {
-  readonly #answer: (url: URL) => Reply
+  readonly #answer: (url: URL) => ScriptedReply
 
-  constructor(answer: (url: URL) => Reply) {
+  constructor(answer: (url: URL) => ScriptedReply) {
     super()
     this.#answer = answer
   }

@@ -22,7 +22,7 @@ import { type ManualClock, manualClock } from './manual-clock.ts'
 export const POLICY = { freshSeconds: 15, staleWhileRevalidateSeconds: 60, staleIfErrorSeconds: 900 }
 /** Milliseconds after which an answer is not fresh any more, is not served while it is fetched again, is deleted. */
 export const PAST_FRESH = 15_000
-export const PAST_WAIT = 75_000
+export const PAST_REVALIDATE = 75_000
 export const PAST_DELETE = 915_000
 
 /** An upstream over a scripted Registry, with a clock of the test and without jitter. */

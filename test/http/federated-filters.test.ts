@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
 import { readFilterSpec } from '../../src/filter-spec/load.ts'
 import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
-import { type Behind, startFake, startGateway } from '../helpers/gateway.ts'
+import { startFake, startGateway, type UpstreamEntry } from '../helpers/gateway.ts'
 import type { RunningService } from '../helpers/registry.ts'
 import { ALICE, BOB, postJson, publish } from '../helpers/seller.ts'
 import { filterOf, specBody } from '../helpers/specs.ts'
@@ -46,7 +46,7 @@ async function startThree(t: ExecutionContext) {
       filterSpec: specBody('plain-1', [region]),
     }),
   }
-  const upstreams: Behind[] = Object.entries(fakes).map(([name, { url }]) => ({
+  const upstreams: UpstreamEntry[] = Object.entries(fakes).map(([name, { url }]) => ({
     name,
     url,
     settings: name === 'hidden' ? 'visibility = "private"' : '',

@@ -3,7 +3,7 @@ import test from 'ava'
 import { stripTypes } from '../../src/http/web/module-graph.ts'
 import { startProcess } from '../e2e/service-process.ts'
 import { startGateway } from '../helpers/gateway.ts'
-import { limitDescriptors } from '../helpers/process-limits.ts'
+import { limitOpenFiles } from '../helpers/process-limits.ts'
 import { send, startRegistry } from '../helpers/registry.ts'
 
 const HTML = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
@@ -121,8 +121,8 @@ test('pages: a failed load is repeated at the next request', async (t) => {
   const taken = new Set(readdirSync(`/proc/${service.pid}/fd`).map(Number))
   let free = 0
   while (taken.has(free)) free++
-  await limitDescriptors(service.pid, free)
+  await limitOpenFiles(service.pid, free)
   t.is((await page()).status, 500)
-  await limitDescriptors(service.pid, 1024)
+  await limitOpenFiles(service.pid, 1024)
   t.is((await page()).status, 200)
 })

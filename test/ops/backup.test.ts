@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { type Row, readAll } from '../e2e/read-all.ts'
+import { type ListingBody, readAll } from '../e2e/read-all.ts'
 import { type ServiceProcess, startProcess } from '../e2e/service-process.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { startRedis } from '../helpers/redis.ts'
@@ -66,8 +66,8 @@ async function publishing({ url }: ServiceProcess): Promise<{ ids: string[]; sto
 /** Restored: all that was acknowledged before the backup began, and nothing but what was there at all, to the byte. */
 function compare(
   t: ExecutionContext,
-  restored: Map<string, Row>,
-  all: Map<string, Row>,
+  restored: Map<string, ListingBody>,
+  all: Map<string, ListingBody>,
   before: string[],
 ): void {
   t.deepEqual(

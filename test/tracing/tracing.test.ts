@@ -12,7 +12,7 @@ import { MAX_SPANS } from '../../src/tracing/tracer.ts'
 import { startProcess } from '../e2e/service-process.ts'
 import { type Collector, type ReceivedSpan, startCollector } from '../helpers/collector.ts'
 import { listingTexts } from '../helpers/fake-registry.ts'
-import { type Behind, gatewayToml, startFake } from '../helpers/gateway.ts'
+import { gatewayToml, startFake, type UpstreamEntry } from '../helpers/gateway.ts'
 import { send } from '../helpers/registry.ts'
 import { temporaryFile } from '../helpers/run-cli.ts'
 
@@ -24,7 +24,11 @@ const CLIENT = 3
 const INTERNAL = 1
 
 /** The real service over these upstreams; what it has recorded is sent when it ends. */
-async function serve(t: ExecutionContext, upstreams: readonly Behind[], environment: Record<string, string>) {
+async function serve(
+  t: ExecutionContext,
+  upstreams: readonly UpstreamEntry[],
+  environment: Record<string, string>,
+) {
   const logged: string[] = []
   const log = createLogger('silent')
   for (const level of ['debug', 'info', 'warn', 'error'] as const)

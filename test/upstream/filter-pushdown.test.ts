@@ -7,7 +7,7 @@ import { parseCriteria } from '../../src/filter-spec/parameters.ts'
 import { type Behaviour, listingText, listingTexts, type SeenRequest } from '../helpers/fake-registry.ts'
 import { startFake } from '../helpers/gateway.ts'
 import { filterOf, specBody } from '../helpers/specs.ts'
-import { failureOf, filtered, idsOf, openUpstream, PAST_WAIT, textsOf } from '../helpers/upstream.ts'
+import { failureOf, filtered, idsOf, openUpstream, PAST_REVALIDATE, textsOf } from '../helpers/upstream.ts'
 
 const MODEL = filterOf('gpu_model')
 const REGION = filterOf('region')
@@ -175,7 +175,7 @@ test('a 500 to filters is not answered with a stale reading where everything can
   const { read, clock } = await openUpstream(t, { items: OFFERS, filterSpec: BOTH, script })
   const query = asking(['gpu_model', 'H100'])
   t.false((await read(query)).stale)
-  clock.advance(PAST_WAIT)
+  clock.advance(PAST_REVALIDATE)
   const reading = await read(query)
   t.deepEqual([idsOf(reading), reading.stale, reading.asOf], [['a', 'b'], false, clock.now()])
 })

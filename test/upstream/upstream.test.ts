@@ -2,7 +2,7 @@ import test from 'ava'
 import { eventually } from '../helpers/eventually.ts'
 import { listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { filterOf, specBody } from '../helpers/specs.ts'
-import { failureOf, idsOf, openUpstream, PAST_DELETE, PAST_WAIT } from '../helpers/upstream.ts'
+import { failureOf, idsOf, openUpstream, PAST_DELETE, PAST_REVALIDATE } from '../helpers/upstream.ts'
 
 const ADDRESS = `0x${'a'.repeat(40)}`
 
@@ -37,7 +37,7 @@ test('status counts calls, failures, items and cache outcomes, and what the upst
   await read({ status: null })
   t.like(status(), { state: 'loaded', ageSeconds: 0, listings: 261, items: { received: 322, invalid: 1 } })
   t.like(status(), { schemaId: 'vms.compute', filters: ['gpu_model'] })
-  clock.advance(PAST_WAIT)
+  clock.advance(PAST_REVALIDATE)
   fake.script = [{ kind: 'status', status: 502 }]
   t.like(await read(), { stale: true, reason: 'http_502' })
   t.like(status(), { state: 'stale', ageSeconds: 75, lastError: { reason: 'http_502', at: clock.now() } })
@@ -60,7 +60,7 @@ test('an open breaker rejects calls, and filter specs and publishers are not fet
   const publishers = [[1, ADDRESS]] as const
   const { read, status, fake, clock } = await openUpstream(t, { items: listingTexts('a', 1), publishers })
   await read()
-  clock.advance(PAST_WAIT)
+  clock.advance(PAST_REVALIDATE)
   fake.script = [{ kind: 'status', status: 503 }]
   for (let n = 1; n <= 5; n++) {
     t.is(status().breaker.state, 'closed')

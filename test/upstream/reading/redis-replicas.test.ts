@@ -5,7 +5,7 @@ import { startFake } from '../../helpers/gateway.ts'
 import { type ManualClock, manualClock } from '../../helpers/manual-clock.ts'
 import { type OwnRedis, startRedis } from '../../helpers/redis.ts'
 import { openRedisCache, testPrefix } from '../../helpers/redis-cache.ts'
-import { openUpstream, PAST_FRESH, PAST_WAIT } from '../../helpers/upstream.ts'
+import { openUpstream, PAST_FRESH, PAST_REVALIDATE } from '../../helpers/upstream.ts'
 
 let redis: OwnRedis
 test.before(async () => {
@@ -70,7 +70,7 @@ test('a replica that starts has what others have read, with its age, also when t
   clock.advance(PAST_FRESH - 1000)
   const second = await replica()
   t.like(await second.read(), { total: 3, asOf, cache: { outcome: 'hit' } })
-  clock.advance(PAST_WAIT)
+  clock.advance(PAST_REVALIDATE)
   fake.script = [{ kind: 'status', status: 404 }]
   const third = await replica()
   t.like(await third.read(), { total: 3, asOf, stale: true, reason: 'http_404' })
@@ -82,7 +82,7 @@ test('a run that another replica has read anew is not read again', async (t) => 
   const [one, other] = [await replica(), await replica()]
   await one.read()
   await other.read()
-  clock.advance(PAST_WAIT)
+  clock.advance(PAST_REVALIDATE)
   fake.items = listingTexts('b', 5)
   t.is((await one.read()).total, 5)
   t.is((await other.read()).total, 5)

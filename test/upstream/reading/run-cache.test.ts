@@ -10,7 +10,7 @@ import {
   openUpstream,
   PAST_DELETE,
   PAST_FRESH,
-  PAST_WAIT,
+  PAST_REVALIDATE,
   runCache,
 } from '../../helpers/upstream.ts'
 
@@ -137,7 +137,7 @@ test('a run that is stale for long is waited for', async (t) => {
   const { read, fake, clock } = await openUpstream(t, { items: OLD })
   await read()
   fake.items = NEW
-  clock.advance(PAST_WAIT)
+  clock.advance(PAST_REVALIDATE)
   const reading = await read()
   t.deepEqual([idsOf(reading), outcomeOf(reading)], [['new-0000'], 'miss'])
 })
@@ -162,11 +162,11 @@ for (const [reason, step] of FAILURES)
     const timeoutMs = reason === 'timeout' ? 100 : 10_000
     const impatient = await openUpstream(t, {}, { ...options, fake, clock, parts, timeoutMs })
     await read()
-    clock.advance(PAST_WAIT)
+    clock.advance(PAST_REVALIDATE)
     fake.script = [step]
     const reading = await impatient.read()
     t.deepEqual(idsOf(reading), ['old-0000'])
-    const asOf = clock.now() - PAST_WAIT
+    const asOf = clock.now() - PAST_REVALIDATE
     t.like(reading, { stale: true, reason, asOf, cache: { outcome: 'stale', ttlSeconds: -60 } })
     t.false(reading.isCurrent?.())
     fake.script = [{ kind: 'serve' }]
@@ -185,7 +185,7 @@ for (const [reason, status] of [
   test(`after ${status} no stale run is served`, async (t) => {
     const { read, fake, clock } = await openUpstream(t, { items: OLD })
     await read()
-    clock.advance(PAST_WAIT)
+    clock.advance(PAST_REVALIDATE)
     fake.script = [{ kind: 'status', status }]
     t.is((await failureOf(t, read())).reason, reason)
   })
@@ -256,7 +256,7 @@ test('a run that no reader waits for any more is stored', async (t) => {
   const held = Promise.withResolvers<void>()
   const { source, read, fake, clock } = await openUpstream(t, { items: OLD })
   await read()
-  clock.advance(PAST_WAIT)
+  clock.advance(PAST_REVALIDATE)
   fake.script = [{ kind: 'hold', until: held.promise }]
   fake.items = NEW
   const leaving = new AbortController()
@@ -295,8 +295,8 @@ test('only-if-cached asks no upstream: what is stored, or a timeout at once', as
   t.is(outcomeOf(await read({ caching: 'only-if-cached' })), 'hit')
   clock.advance(PAST_FRESH)
   t.is(outcomeOf(await read({ caching: 'only-if-cached' })), 'revalidating')
-  clock.advance(PAST_WAIT - PAST_FRESH)
-  t.like(await read({ caching: 'only-if-cached' }), { stale: true, asOf: clock.now() - PAST_WAIT })
+  clock.advance(PAST_REVALIDATE - PAST_FRESH)
+  t.like(await read({ caching: 'only-if-cached' }), { stale: true, asOf: clock.now() - PAST_REVALIDATE })
   clock.advance(PAST_DELETE)
   await failureOf(t, read({ caching: 'only-if-cached' }))
   t.is(fake.requests.length, 1)
