@@ -121,7 +121,7 @@ function withStorefrontUrl(row: IndexRow, storefrontUrl: string | null): Uint8Ar
 /** About a millisecond of work on listings. */
 export const ROWS_PER_TURN = 64
 
-/** Yields to the event loop after every `PER_TURN` values. */
+/** Yields to the event loop after every `ROWS_PER_TURN` values. */
 export async function* interruptible<T>(values: Iterable<T>): AsyncGenerator<T> {
   let count = 0
   for (const value of values) {

@@ -69,7 +69,7 @@ export class Replica {
     this.#linked = other
   }
 
-  /** Whether revocations of keys older than `MAX_UNHEARD` are known here. */
+  /** Whether revocations of keys older than `MAX_READ_AGE_MS` are known here. */
   isCurrent(): boolean {
     const age = this.#clock.now() - this.#readAt
     return age >= 0 && age <= MAX_READ_AGE_MS

@@ -117,7 +117,7 @@ export type Expected = Micros | null | undefined
 export type PublishOutcome =
   | { outcome: 'published'; record: PublishReceipt }
   | { outcome: 'not_owner' }
-  /** See `SignatureUse`; also a signature first used with another storefront URL, or with none. */
+  /** See `UsedSignature`; also a signature first used with another storefront URL, or with none. */
   | { outcome: 'signature_reused' }
   | { outcome: 'changed' }
   | { outcome: 'too_many_listings' }

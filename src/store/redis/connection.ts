@@ -3,33 +3,33 @@ import { ConfigError } from '../../errors.ts'
 
 export type Client = Redis | Cluster
 
-/** In ms. A write that times out may have happened; repeating it is safe. */
-const COMMAND_TIMEOUT = 3000
-const COUNT_TIMEOUT = 250
+/** A write that times out may have happened; repeating it is safe. */
+const COMMAND_TIMEOUT_MS = 3000
+const COUNT_TIMEOUT_MS = 250
 /** For a page of a load: over a slow link a start takes long, but does not fail. */
-const LOAD_TIMEOUT = 60_000
-const CONNECT_TIMEOUT = 3000
-/** Closes a connection that is silent for this long during a command, in ms. */
-const SOCKET_TIMEOUT = 15_000
-const MAX_RECONNECT_DELAY = 1000
+const LOAD_TIMEOUT_MS = 60_000
+const CONNECT_TIMEOUT_MS = 3000
+/** Closes a connection that is silent for this long during a command */
+const SOCKET_TIMEOUT_MS = 15_000
+const MAX_RECONNECT_DELAY_MS = 1000
 
 /** Commands fail at once while Redis is away. */
 export const commandClient = (url: string): Client =>
   createClient(
     url,
-    { commandTimeout: COMMAND_TIMEOUT },
+    { commandTimeout: COMMAND_TIMEOUT_MS },
     { enableAutoPipelining: true, enableOfflineQueue: false },
   )
 
 /** For pages of a load, for which other commands must not wait. */
 export const loadClient = (url: string): Client =>
-  createClient(url, { commandTimeout: LOAD_TIMEOUT }, { enableOfflineQueue: false })
+  createClient(url, { commandTimeout: LOAD_TIMEOUT_MS }, { enableOfflineQueue: false })
 
 /** Short timeout: a request waits for its count, and a local count is better than a late one. */
 export const counterClient = (url: string): Client =>
   createClient(
     url,
-    { commandTimeout: COUNT_TIMEOUT },
+    { commandTimeout: COUNT_TIMEOUT_MS },
     { enableAutoPipelining: true, enableOfflineQueue: false },
   )
 
@@ -76,14 +76,14 @@ const isDemoted = (error: Error): boolean => error.message.includes('READONLY')
 
 const NODE_OPTIONS = {
   protocol: 2,
-  connectTimeout: CONNECT_TIMEOUT,
-  socketTimeout: SOCKET_TIMEOUT,
+  connectTimeout: CONNECT_TIMEOUT_MS,
+  socketTimeout: SOCKET_TIMEOUT_MS,
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
   reconnectOnError: isDemoted,
 } as const
 
-const reconnectDelay = (times: number): number => Math.min(50 * times, MAX_RECONNECT_DELAY)
+const reconnectDelay = (times: number): number => Math.min(50 * times, MAX_RECONNECT_DELAY_MS)
 
 const REDIS_URL = /^(redis|rediss|redis\+cluster):\/\/(?:([^@/]*)@)?([^@/]+)(?:\/\d*)?$/
 const DEFAULT_PORT = 6379

@@ -14,9 +14,9 @@ const NOT_A_DATABASE = 26
 /** In the file's header (`PRAGMA application_id`): foreign databases are never written to. */
 const APPLICATION_ID = 0x656e7472
 const SCHEMA_VERSION = 1
-const OPEN_TIMEOUT = 5000
+const OPEN_TIMEOUT_MS = 5000
 /** How long a statement may block the event loop, in ms. Mutations wait longer, but asleep. */
-const BUSY_TIMEOUT = 50
+const BUSY_TIMEOUT_MS = 50
 
 /**
  * Creates file and directory if needed. Acknowledged commits survive a power loss (`synchronous = FULL`).
@@ -26,7 +26,7 @@ export function openDatabase(path: string): DatabaseSync {
   const file = path === MEMORY ? MEMORY : resolve(path)
   try {
     if (file !== MEMORY) mkdirSync(dirname(file), { recursive: true })
-    const database = new DatabaseSync(file, { timeout: OPEN_TIMEOUT })
+    const database = new DatabaseSync(file, { timeout: OPEN_TIMEOUT_MS })
     try {
       prepare(database, file)
       return database
@@ -42,7 +42,7 @@ export function openDatabase(path: string): DatabaseSync {
 function prepare(database: DatabaseSync, file: string): void {
   migrate(database, file)
   if (file !== MEMORY) database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`)
+  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
 }
 
 /** One write transaction: of two processes that start together, one creates and the other finds. */

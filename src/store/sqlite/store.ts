@@ -28,14 +28,14 @@ export type SqliteOptions = {
 }
 
 const CHANGELOG_LENGTH = 100_000
-const POLL_INTERVAL = 200
+const POLL_INTERVAL_MS = 200
 /** Rows per turn of the event loop: about 3 ms. More would outlive the collector's young generation. */
 const LOAD_PAGE = 250
-/** On top of `BUSY_TIMEOUT` at each try: about 5 s in all. */
-const BUSY_RETRY_DELAY = 50
+/** On top of `BUSY_TIMEOUT_MS` at each try: about 5 s in all. */
+const BUSY_RETRY_DELAY_MS = 50
 const BUSY_TRIES = 50
 /** Bytes that a ping writes after a failed write: more than any listing. */
-const PROBE_SIZE = 128 * 1024
+const PROBE_BYTES = 128 * 1024
 
 /** @throws ConfigError for a file that cannot be used, with what to do */
 export function openSqliteStore(path: string, options: SqliteOptions = {}): Store {
@@ -100,9 +100,9 @@ class SqliteStore implements Store {
     return this.#mutate(() => this.#mutations.revokeKey(id))
   }
 
-  /** Writes a row: an empty transaction succeeds on a full disk. After a failure the row has `PROBE_SIZE`. */
+  /** Writes a row: an empty transaction succeeds on a full disk. After a failure the row has `PROBE_BYTES`. */
   async ping(): Promise<void> {
-    const size = this.#hasFailed ? PROBE_SIZE : 0
+    const size = this.#hasFailed ? PROBE_BYTES : 0
     await this.#mutate(() => this.#putPing.run(nowMicros(), size))
     this.#hasFailed = false
   }
@@ -137,7 +137,8 @@ class SqliteStore implements Store {
     // Makes subscriptions of the same function distinct.
     const listener = () => notify()
     this.#listeners.add(listener)
-    if (this.#checkFile !== null) this.#poll ??= setInterval(() => this.#pollOthers(), POLL_INTERVAL).unref()
+    if (this.#checkFile !== null)
+      this.#poll ??= setInterval(() => this.#pollOthers(), POLL_INTERVAL_MS).unref()
     return () => {
       this.#listeners.delete(listener)
       if (this.#listeners.size === 0) this.#stopPolling()
@@ -200,7 +201,7 @@ class SqliteStore implements Store {
       },
       rollback: () => this.#rollback(),
       retryAfter: (failure, tries) =>
-        primaryCode(failure) === BUSY && tries < BUSY_TRIES ? BUSY_RETRY_DELAY : null,
+        primaryCode(failure) === BUSY && tries < BUSY_TRIES ? BUSY_RETRY_DELAY_MS : null,
     }
   }
 
