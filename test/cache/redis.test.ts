@@ -96,7 +96,7 @@ test('Redis cache: without Redis gets miss, locks succeed and drops are deferred
   t.truthy(await cache.tryLock('group', 'key', 1000))
 
   await own.start()
-  // After a failure Redis is not asked for a while.
+  // After a failure Redis is not queried for a while.
   t.is(await cache.get('group', 'key'), null)
   const written = await until(async () => {
     clock.advance(PAUSE_MS)

@@ -9,8 +9,8 @@ test('limiter: a limit of 0 counts nothing', (t) => {
 
 test('limiter: a caller beyond its limit is refused, others are not', async (t) => {
   const limiter = createLimiter(LIMITS)
-  const use = async (who: string) => {
-    const state = await limiter('read_key', who)!
+  const use = async (caller: string) => {
+    const state = await limiter('read_key', caller)!
     t.true(state.resetSeconds >= 1 && state.resetSeconds <= 60)
     return [state.remaining, state.exceeded]
   }

@@ -17,7 +17,7 @@ for (const [name, start] of [
       const counters = await openRedisCounters(redis.url)
       t.teardown(() => counters.close())
       const limiter = createLimiter(LIMITS, counters)
-      const remaining = async (who: string) => (await limiter('read_key', who)!).remaining
+      const remaining = async (caller: string) => (await limiter('read_key', caller)!).remaining
       return { counters, limiter, remaining }
     }
     const [a, b] = [await replica(), await replica()]
@@ -64,7 +64,7 @@ test('Redis limiter: while Redis hangs the replica counts alone', async (t) => {
   redis.signal('SIGCONT')
 })
 
-/** The client comes back by itself; a Cluster takes a moment longer to be sure of its slots. */
+/** The client reconnects by itself; a Cluster needs a moment more to learn its slots. */
 async function answers({ client, prefix }: RedisCounters): Promise<void> {
   while ((await client.exists(`${prefix}any`).catch(() => null)) === null) await setTimeout(20)
 }

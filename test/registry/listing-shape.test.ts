@@ -21,7 +21,7 @@ function messagesOf(schema: Record<string, unknown>, x: unknown): string[] {
   return check(candidate({ offer_resource: { x } as JsonObject })).map(({ message }) => message)
 }
 
-/** What Python's jsonschema says. */
+/** The messages of Python's jsonschema. */
 const SENTENCES: [schema: Record<string, unknown>, value: unknown, messages: string[]][] = [
   [{ required: ['gpu_model'] }, {}, ["'gpu_model' is a required property"]],
   [{ minItems: 1 }, [], ['[] should be non-empty']],

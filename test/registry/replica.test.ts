@@ -41,7 +41,7 @@ async function follow(t: ExecutionContext, store: Store) {
   return { replica, clock, reported, recovered }
 }
 
-/** What was set off by now has come to its end: the store in memory needs a turn of the event loop at most. */
+/** Work started so far has ended: the store in memory needs at most one turn of the event loop. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 const idsOf = ({ projection }: Replica): string[] =>
@@ -170,7 +170,7 @@ test('replica: a lost changelog replaces the whole projection', async (t) => {
   const before = replica.projection
   const seen: (readonly string[])[] = []
   const { load } = store
-  // A reader who looks while the load is under way, after each thing that is visited.
+  // A reader during the load, after each visited item.
   store.load = (visitor) =>
     load.call(store, {
       change: (change) => {

@@ -106,7 +106,7 @@ test('storefront move: successive moves and concurrent changes end with the late
   t.like(found.get(recordOf(3).listingId), { status: 'closed', demands: [3] })
   for (const { publisher_id, storefront_url } of found.values())
     t.is(storefront_url, url(publisher_id === MOVER ? 'third' : 'other'))
-  await t.notThrowsAsync(projection.storefrontUpdated(MOVER), 'nothing is under way')
+  await t.notThrowsAsync(projection.storefrontUpdated(MOVER), 'no move is in progress')
 })
 
 test('storefront move: a publish is acknowledged when all rows show the new URL', async (t) => {

@@ -100,9 +100,9 @@ test("tracing: a request's spans hold its sources, calls and merge", async (t) =
     'url.path': '/listings',
     'url.scheme': 'http',
   })
-  const asked = named(spans, 'source one')
-  t.like(asked, { parentSpanId: request.spanId, kind: INTERNAL, status: 0 })
-  t.like(asked.attributes, { 'entrepot.source.state': 'loaded', 'entrepot.source.mode': 'live' })
+  const sourceSpan = named(spans, 'source one')
+  t.like(sourceSpan, { parentSpanId: request.spanId, kind: INTERNAL, status: 0 })
+  t.like(sourceSpan.attributes, { 'entrepot.source.state': 'loaded', 'entrepot.source.mode': 'live' })
   const failed = named(spans, 'source bad')
   t.like(failed, { parentSpanId: request.spanId, status: 2 })
   t.is(failed.attributes['error.type'], 'http_500')
@@ -111,7 +111,7 @@ test("tracing: a request's spans hold its sources, calls and merge", async (t) =
   t.like(merge, { parentSpanId: request.spanId, kind: INTERNAL })
   t.is(merge.attributes['entrepot.merge.items'], 0)
 
-  const call = spans.find(({ kind, parentSpanId }) => kind === CLIENT && parentSpanId === asked.spanId)
+  const call = spans.find(({ kind, parentSpanId }) => kind === CLIENT && parentSpanId === sourceSpan.spanId)
   t.like(call?.attributes, {
     'http.request.method': 'GET',
     'http.response.status_code': 200,

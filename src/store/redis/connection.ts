@@ -9,7 +9,7 @@ const COUNT_TIMEOUT_MS = 250
 /** For a page of a load: over a slow link a start takes long, but does not fail. */
 const LOAD_TIMEOUT_MS = 60_000
 const CONNECT_TIMEOUT_MS = 3000
-/** Closes a connection that is silent for this long during a command */
+/** Closes a connection that is silent for this long during a command. */
 const SOCKET_TIMEOUT_MS = 15_000
 const MAX_RECONNECT_DELAY_MS = 1000
 

@@ -13,7 +13,7 @@ import type {
   UsedSignature,
 } from '../../../src/store/store.ts'
 
-/** Opens an empty store for one test and sees to its end. `another` opens a further one on the same data. */
+/** Opens an empty store for one test and closes it. `another` opens a second one on the same data. */
 export type OpenStore = (
   t: ExecutionContext,
   options?: { changelogLength?: number },
@@ -71,19 +71,20 @@ export const keyNamed = (name: string, overrides: Partial<NewKey> = {}): NewKey 
   ...overrides,
 })
 
-/** Publishes and gives the receipt; throws where the store refuses. */
+/** Publishes and returns the receipt; throws if the store refuses. */
 export async function published(store: Store, command: PublishCommand): Promise<PublishReceipt> {
   const outcome = await store.publish(command)
   if (outcome.outcome !== 'published') throw new Error(`expected published, got ${outcome.outcome}`)
   return outcome.record
 }
 
-/** A watcher of listings, keys and publishers alike. */
+/** A load visitor that gets listings, keys and publishers as changes. */
 export const visitorOf = (visit: (change: Change) => void): LoadVisitor => ({
   change: visit,
   listings: (page) => {
     const records = [...unpackListings(page)]
-    if (records.length !== page.count) throw new Error(`${records.length} listings, said to be ${page.count}`)
+    if (records.length !== page.count)
+      throw new Error(`${records.length} listings, but count is ${page.count}`)
     for (const record of records) visit({ kind: 'listing', record })
   },
 })

@@ -20,7 +20,7 @@ async function setUp(
 }
 
 /** Resolves the next time that the store reports a change. */
-const told = (store: Store): Promise<void> =>
+const notified = (store: Store): Promise<void> =>
   new Promise((resolve) => {
     const stop = store.onChange(() => {
       stop()
@@ -28,7 +28,7 @@ const told = (store: Store): Promise<void> =>
     })
   })
 
-/** Resolves when the store can be used and has said so. */
+/** Resolves when the store is usable and has notified its listeners. */
 const usable = (store: Store): Promise<void> =>
   new Promise((resolve) => {
     const stop = store.onChange(() => {
@@ -49,8 +49,8 @@ for (const [name, start] of [
     await Promise.all(Array.from({ length: 100 }, (_, n) => published(store, publishOf(`L${n}`))))
     const before = await loaded(store)
 
-    const underWay = Array.from({ length: 100 }, (_, n) => store.publish(publishOf(`M${n}`)))
-    const settled = Promise.allSettled(underWay)
+    const inFlight = Array.from({ length: 100 }, (_, n) => store.publish(publishOf(`M${n}`)))
+    const settled = Promise.allSettled(inFlight)
     await redis.end('SIGKILL')
     for (const one of await settled) if (one.status === 'rejected') t.like(one.reason, UNAVAILABLE)
     const refused = await t.throwsAsync(store.publish(publishOf('N')), UNAVAILABLE)
@@ -69,7 +69,7 @@ for (const [name, start] of [
     t.deepEqual(picture.sorted(), (await Picture.of(store)).sorted())
     t.true((await settled).filter(({ status }) => status === 'fulfilled').length <= changes.length)
 
-    const grown = told(store)
+    const grown = notified(store)
     const receipt = await published(store, publishOf('N'))
     await grown
     t.true(

@@ -3,8 +3,8 @@ import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
 import { freshUse, published, publishOf } from '../contract/subject.ts'
 
 /**
- * A process that publishes without end and says so: the id of each acknowledged listing as a line on stdout.
- * Arguments: the file, and a prefix for the ids. It never stops by itself.
+ * A process that publishes without end and writes the id of each acknowledged listing as a line to stdout.
+ * Arguments: the file, and a prefix for the ids. It stops when killed.
  */
 const [path = '', prefix = ''] = process.argv.slice(2)
 const WRITERS = 8
