@@ -82,6 +82,6 @@ function addCall(recent: readonly Second[], now: number, failures: number): read
   const last = recent.at(-1)
   if (last?.second === second)
     return [...recent.slice(0, -1), { second, calls: last.calls + 1, failures: last.failures + failures }]
-  const kept = recent.filter((past) => past.second > second - WINDOW_SECONDS && past.second < second)
-  return [...kept, { second, calls: 1, failures }]
+  const window = recent.filter((past) => past.second > second - WINDOW_SECONDS && past.second < second)
+  return [...window, { second, calls: 1, failures }]
 }

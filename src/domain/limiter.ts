@@ -9,5 +9,5 @@ export type LimitState = {
   exceeded: boolean
 }
 
-/** `null`: not limited, `who` is not called. Never rejects: without the store each process counts alone. */
-export type Limiter = (kind: LimitKind, who: string | (() => string)) => Promise<LimitState> | null
+/** `null`: not limited, and `client` is not called. Never rejects: without the store each process counts alone. */
+export type Limiter = (kind: LimitKind, client: string | (() => string)) => Promise<LimitState> | null

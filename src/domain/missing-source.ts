@@ -25,13 +25,13 @@ const MAX_VIA = 16
 export const UNNAMED_SOURCE: MissingSource = { registry: '*', state: 'unavailable', reason: 'bad_envelope' }
 
 export type MissingOptions = {
-  /** Whether to drop sources skipped as `loop`: the question has visited those already. */
+  /** Whether to drop sources skipped as `loop`: the query has visited those already. */
   ignoreLoops: boolean
   /** Our own `gateway.id`. Drops reports that came through this gateway, which knows better. */
   ownId?: string | undefined
 }
 
-/** Missing sources of a gateway's envelope; `null` for none. Unnamed or surplus ones become `UNNAMED`. */
+/** Missing sources of a gateway's envelope; `null` for none. Unnamed or surplus ones become `UNNAMED_SOURCE`. */
 export function readMissing(
   { complete, sources }: JsonObject,
   { ignoreLoops, ownId }: MissingOptions = { ignoreLoops: true },

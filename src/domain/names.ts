@@ -1,6 +1,6 @@
 import type { JsonValue } from '../json/value.ts'
 
-/** As many gateways before the name as a question may pass. */
+/** At most as many gateways before the name as a query may pass. */
 const REGISTRY_NAME = /^[a-z0-9-]{1,64}(?:\/[a-z0-9-]{1,64}){0,3}$/
 
 export const isRegistryName = (value: JsonValue | undefined): value is string =>

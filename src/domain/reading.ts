@@ -76,7 +76,7 @@ export type Reading = ReadingInfo & {
   /** Ordered by `SortKey`; at least `count`, fewer only at the source's end. */
   listings: readonly Item[]
   hasMore: boolean
-  /** All matches of that id; absent where the source was not read whole. */
+  /** All matches of that id; absent where the source was not read completely. */
   find?: (listingId: string) => readonly Item[]
 }
 

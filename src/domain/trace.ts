@@ -79,16 +79,17 @@ export function inSpan<T>(
 /** Empty where a member is malformed or repeated; drops members beyond the length. */
 function boundedState(tracestate: string | undefined): string {
   if (tracestate === undefined || tracestate.length > MAX_MEMBERS * MAX_STATE_LENGTH) return ''
-  const members = tracestate.split(',').map((member) => member.trim())
-  const given = members.filter((member) => member !== '')
-  const keys = new Set(given.map((member) => member.split('=', 1)[0]))
-  if (given.length > MAX_MEMBERS || keys.size < given.length || !given.every((one) => MEMBER.test(one)))
-    return ''
-  const isTooLong = (kept: readonly string[]): boolean => kept.join(',').length > MAX_STATE_LENGTH
-  let kept = given
-  if (isTooLong(kept)) kept = kept.filter(({ length }) => length <= LONG_MEMBER)
-  while (isTooLong(kept)) kept = kept.slice(0, -1)
-  return kept.join(',')
+  const members = tracestate
+    .split(',')
+    .map((member) => member.trim())
+    .filter((member) => member !== '')
+  const keys = new Set(members.map((member) => member.split('=', 1)[0]))
+  const isValid = keys.size === members.length && members.every((member) => MEMBER.test(member))
+  if (members.length > MAX_MEMBERS || !isValid) return ''
+  const isTooLong = (list: readonly string[]): boolean => list.join(',').length > MAX_STATE_LENGTH
+  let rest = isTooLong(members) ? members.filter(({ length }) => length <= LONG_MEMBER) : members
+  while (isTooLong(rest)) rest = rest.slice(0, -1)
+  return rest.join(',')
 }
 
 const MEMBER =

@@ -81,6 +81,6 @@ function canonicalFloat(value: number): string {
     return `${sign}${mantissa}e${exponent < 0 ? '-' : '+'}${size}`
   }
   if (exponent < 0) return `${sign}0.${'0'.repeat(-exponent - 1)}${digits}`
-  const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, '0')
-  return `${sign}${whole}.${digits.slice(exponent + 1) || '0'}`
+  const integer = digits.slice(0, exponent + 1).padEnd(exponent + 1, '0')
+  return `${sign}${integer}.${digits.slice(exponent + 1) || '0'}`
 }

@@ -36,13 +36,13 @@ export function federate(own: FilterSpec, upstreams: readonly Declaring[]): Fede
 type Added = { filter: Filter; registries: readonly string[] }
 
 function addedFilters(own: FilterSpec, upstreams: readonly Declaring[]): Added[] {
-  const meant = new Map<string, Filter>()
+  const defined = new Map<string, Filter>()
   for (const { spec } of upstreams.toSorted((a, b) => a.priority - b.priority)) {
     for (const [name, filter] of spec.filters) {
-      if (!own.filters.has(name) && !meant.has(name)) meant.set(name, filter)
+      if (!own.filters.has(name) && !defined.has(name)) defined.set(name, filter)
     }
   }
-  return [...meant.values()]
+  return [...defined.values()]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((filter) => ({ filter, registries: upstreams.flatMap((upstream) => declaring(upstream, filter)) }))
 }
@@ -51,8 +51,8 @@ function addedFilters(own: FilterSpec, upstreams: readonly Declaring[]): Added[]
 function declaring({ name, kind, spec }: Declaring, filter: Filter): string[] {
   const declared = spec.filters.get(filter.name)
   if (declared === undefined || !isSameFilter(declared, filter)) return []
-  const behind = kind === 'gateway' ? spec.registries.get(filter.name) : undefined
-  return behind?.map((inner) => `${name}/${inner}`) ?? [name]
+  const inner = kind === 'gateway' ? spec.registries.get(filter.name) : undefined
+  return inner?.map((registry) => `${name}/${registry}`) ?? [name]
 }
 
 /** Our own etag already covers our filters. */

@@ -82,16 +82,16 @@ function refusal(text: string, at: number): string {
 
 function follow(step: PathStep, from: readonly JsonValue[]): JsonValue[] {
   const found: JsonValue[] = []
-  const keep = (value: JsonValue | undefined) => {
+  const add = (value: JsonValue | undefined) => {
     if (value !== undefined && value !== null) found.push(value)
   }
   for (const value of from) {
     if (step.kind === 'member') {
-      if (isJsonObject(value) && Object.hasOwn(value, step.name)) keep(value[step.name])
+      if (isJsonObject(value) && Object.hasOwn(value, step.name)) add(value[step.name])
     } else if (step.kind === 'index') {
-      if (Array.isArray(value)) keep(value.at(step.index))
-    } else if (Array.isArray(value)) value.forEach(keep)
-    else keep(value)
+      if (Array.isArray(value)) add(value.at(step.index))
+    } else if (Array.isArray(value)) value.forEach(add)
+    else add(value)
   }
   return found
 }

@@ -26,7 +26,7 @@ export type KnownSpec = {
 const MAX_REGISTRIES = 100
 const MAX_DEPTH = 64
 const MAX_SCHEMA_ID_CHARACTERS = 128
-/** As many gateways as a question may pass, so that no filter survives by circulating. */
+/** As many gateways as a query may pass, so that no filter survives by circulating. */
 const REGISTRY_NAME = /^[a-z0-9-]{1,64}(?:\/[a-z0-9-]{1,64}){0,2}$/
 const ETAG = /^[\x21\x23-\x7e]{1,128}$/
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g

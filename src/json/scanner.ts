@@ -183,7 +183,7 @@ export class JsonScanner {
     return at + word.length
   }
 
-  /** The next quote, backslash or control character, at `at` or behind it; else the end. */
+  /** The next quote, backslash or control character, at `at` or after it; else the end. */
   #nextMark(at: number): number {
     let position = at
     for (; position <= this.#lastWord; position += 4) {

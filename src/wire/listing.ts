@@ -20,7 +20,7 @@ export const listingSchema = z
     created_at: wireTimestamp,
     updated_at: wireTimestamp,
   })
-  .meta({ id: 'Listing', description: 'Published members come back with the bytes that were published' })
+  .meta({ id: 'Listing', description: 'Published members have the bytes that were published' })
 
 export const envelopeSchema = z
   .looseObject({
@@ -46,10 +46,7 @@ export const publishReceiptSchema = z
     status: listingStatusSchema,
     created_at: wireTimestamp,
     updated_at: wireTimestamp,
-    warnings: z
-      .array(violationSchema)
-      .optional()
-      .describe('Where the listing does not fit the listing shape'),
+    warnings: z.array(violationSchema).optional().describe('Members that do not fit the listing shape'),
   })
   .meta({ id: 'PublishReceipt' })
 
@@ -68,7 +65,7 @@ const provenance = z
     disputed: z
       .array(z.string())
       .optional()
-      .describe('Better sources whose publishers have this one at another storefront'),
+      .describe('Better sources that have this publisher at another storefront'),
     position: z.string().optional().describe('Where the listing is ordered, if not at `created_at`'),
   })
   .meta({ id: 'Provenance' })
@@ -90,6 +87,6 @@ export const mergedEnvelopeSchema = envelopeSchema
         'Every visible source answered, fresh or stale, and none reported its own answer as incomplete',
       ),
     sources: z.array(sourceReportSchema),
-    next_cursor: z.string().optional().describe('Where there is more'),
+    next_cursor: z.string().optional().describe('Present if there are more listings'),
   })
   .meta({ id: 'MergedEnvelope' })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 export const violationSchema = z
   .object({ path: z.string(), message: z.string() })
-  .meta({ id: 'Violation', description: 'One thing that is wrong: where and what' })
+  .meta({ id: 'Violation', description: 'What is wrong, and where' })
 
 export const problemSchema = z
   .looseObject({

@@ -4,7 +4,7 @@ import { wireInstant } from './time.ts'
 const SOURCE_STATES = ['loaded', 'stale', 'unavailable', 'not_yet_loaded'] as const
 
 const explanation = z.looseObject({
-  query: z.string().optional().describe('What the source was sent, without paging'),
+  query: z.string().optional().describe('The query string that the source received, without paging'),
   cache: z.string().describe('Cache outcome'),
   breaker: z.string().optional().describe('State of its circuit breaker'),
   excluded: z.record(
@@ -27,7 +27,7 @@ export const sourceReportSchema = z
     via: z.array(z.string()).optional().describe('Gateways that reported it as missing'),
     explain: explanation.optional(),
   })
-  .meta({ id: 'SourceReport', description: 'How one source answered this question' })
+  .meta({ id: 'SourceReport', description: 'How one source answered this query' })
 
 export const sourceStatusSchema = z
   .looseObject({
@@ -39,18 +39,18 @@ export const sourceStatusSchema = z
     last_error: z.object({ reason: z.string(), at: wireInstant }).nullable(),
     schema_id: z.string().nullable(),
     filters: z.array(z.string()).nullable(),
-    listings: z.int().nullable().describe('Open ones, as it last said'),
+    listings: z.int().nullable().describe('Open listings, as last reported'),
     gaps: z
       .array(
         z.looseObject({
           registry: z.string(),
           state: z.enum(['unavailable', 'not_yet_loaded', 'skipped']),
           reason: z.string().optional(),
-          age_seconds: z.int().optional().describe('Since it was heard of, where that is still shown'),
+          age_seconds: z.int().optional().describe('Age of its listings, where they are still shown'),
         }),
       )
       .optional()
-      .describe('Of a gateway: what its latest answer said is missing in it'),
+      .describe('Of a gateway: the sources that its latest answer reports as missing'),
   })
   .meta({ id: 'SourceStatus' })
 
@@ -71,7 +71,7 @@ export const sourceDetailsSchema = sourceStatusSchema
         retried: z.int(),
         failures_by_reason: z.record(z.string(), z.int()),
         ended: z.int(),
-        elapsed_ms: z.int().describe('Of all that have ended, together'),
+        elapsed_ms: z.int().describe('Sum over all finished calls'),
       })
       .optional(),
     items: z.object({ received: z.int(), invalid: z.int() }).optional(),
