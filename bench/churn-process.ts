@@ -35,8 +35,8 @@ async function measure(count: number, most: number): Promise<{ counted: number; 
       run.isEnded = true
       return run
     },
-    local,
-    shared: null,
+    runs: local,
+    sharedRuns: null,
     state: new RunCacheState(),
     policy: { freshSeconds: 15, staleWhileRevalidateSeconds: 60, staleIfErrorSeconds: 900 },
     maxReadMs: 3000,

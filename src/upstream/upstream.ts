@@ -82,18 +82,13 @@ export type UpstreamParts = {
 const ATTEMPTS_AND_QUEUE = 3
 
 export function createUpstream(parts: UpstreamParts): Upstream {
-  const { upstream, agent, gatewayId, schema, budgetMs, runs: local, sharedRuns: shared, policy } = parts
-  const { state, log, clock, random } = parts
+  const { upstream, agent, state, gatewayId, schema, clock } = parts
   const { name, kind, visibility, priority, timeoutMs } = upstream
   const { stats } = state
-  const fetch = limitConcurrency(
-    upstream,
-    stats.instrument(clock, traceCall(upstream, createFetchPage(upstream, agent))),
-  )
-  const breaker = new CircuitBreaker({ name, probe: fetch, log, shared: parts.sharedBreaker, clock, random })
-  const fetchPage = breaker.guard(
-    retry({ budgetMs, clock, random, onRetry: () => stats.calls.retried++ }, fetch),
-  )
+  const observed = stats.instrument(clock, traceCall(upstream, createFetchPage(upstream, agent)))
+  const limited = limitConcurrency(upstream, observed)
+  const breaker = new CircuitBreaker({ ...parts, name, probe: limited, shared: parts.sharedBreaker })
+  const fetch = breaker.guard(retry({ ...parts, onRetry: () => stats.calls.retried++ }, limited))
   const rawGet = createGet(upstream, agent, [gatewayId])
   // The breaker does not count these requests: they are rare, and prove nothing about listings.
   const get: Get = async (...request) => {
@@ -104,41 +99,23 @@ export function createUpstream(parts: UpstreamParts): Upstream {
   const publishers = new PublisherDirectory(get, clock, state.publishers)
   const check = refuseLongScan(upstream)
   const read: ReadRun = (query, range, base) => {
-    const options = { upstream, fetch: fetchPage, clock }
+    const options = { upstream, fetch, clock }
     return readRun(Number.isFinite(range.count) ? options : { ...options, check }, query, range, base)
   }
   const maxReadMs = ATTEMPTS_AND_QUEUE * timeoutMs
-  const runs = new RunCache({
-    upstream,
-    read,
-    local,
-    shared,
-    state: state.runs,
-    policy,
-    maxReadMs,
-    clock,
-    random,
-  })
+  const runs = new RunCache({ ...parts, state: state.runs, read, maxReadMs })
   const live = pushDownFilters({ name, spec, schema }, liveSource({ upstream, runs, publishers }))
   const checkSchema = () => requireSchema(name, spec.current, schema)
   const pullAll = async () => {
     await spec.loaded
     checkSchema()
     const { maxBytes } = parts.snapshots
-    return pull({ upstream, agent, publishers, read: { fetch: fetchPage, clock }, maxBytes, gatewayId })
+    return pull({ upstream, agent, publishers, read: { fetch, clock }, maxBytes, gatewayId })
   }
   const puller =
     upstream.mode === 'live'
       ? null
-      : new SnapshotPuller({
-          upstream,
-          ...parts.snapshots,
-          state: state.snapshot,
-          pull: pullAll,
-          clock,
-          random,
-          log,
-        })
+      : new SnapshotPuller({ ...parts, ...parts.snapshots, state: state.snapshot, pull: pullAll })
   const snapshot =
     puller && new SnapshotSource({ upstream, state: state.snapshot, live, requireSchema: checkSchema, clock })
   const liveStatus = () => describeLive(parts, { stats, breaker, runs, spec })

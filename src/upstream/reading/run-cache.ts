@@ -32,9 +32,9 @@ export type ServedRun = {
 type RunCacheOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'url' | 'kind' | 'key' | 'timeoutMs' | 'scanLimit'>
   read: ReadRun
-  local: LruCache<StoredRun>
+  runs: LruCache<StoredRun>
   /** `null` without Redis. */
-  shared: RedisCache | null
+  sharedRuns: RedisCache | null
   state: RunCacheState
   policy: CachePolicy
   /** Even if no reader waits any more. */
@@ -71,14 +71,14 @@ export class RunCache {
   }
 
   get counts(): Readonly<Record<CacheDecision['outcome'] | 'bytes', number>> {
-    return { ...this.#state.counts, bytes: this.#options.local.bytes(this.#group) }
+    return { ...this.#state.counts, bytes: this.#options.runs.bytes(this.#group) }
   }
 
   drop(): void {
     this.#state.generation.value++
     this.#state.latest.clear()
-    this.#options.local.drop(this.#group)
-    void this.#options.shared?.drop(this.#group)
+    this.#options.runs.drop(this.#group)
+    void this.#options.sharedRuns?.drop(this.#group)
   }
 
   async read(query: ListingQuery, range: Range, signal: AbortSignal): Promise<ServedRun> {
@@ -124,13 +124,13 @@ export class RunCache {
   }
 
   #get(key: string, query: ListingQuery): Entry | null {
-    const entry = this.#options.local.get(this.#group, key)
+    const entry = this.#options.runs.get(this.#group, key)
     return entry === null ? null : this.#restore(entry, query)
   }
 
   async #findShared({ query, key, question }: ReadTask): Promise<Entry | null> {
-    const { shared } = this.#options
-    const entry = shared === null ? null : await shared.get(this.#group, key)
+    const { sharedRuns } = this.#options
+    const entry = sharedRuns === null ? null : await sharedRuns.get(this.#group, key)
     const value = entry === null ? null : StoredRun.decode(entry.value)
     if (entry === null || value === null) return null
     const stored = { value, lifetime: entry.lifetime }
@@ -159,9 +159,9 @@ export class RunCache {
   }
 
   #readInTime(task: ReadTask): Promise<Entry> {
-    const { upstream, maxReadMs, clock, shared } = this.#options
-    const isShared = shared !== null && task.query.caching === undefined
-    const reading = isShared ? this.#readInTurn(task, shared) : this.#readAndStore(task)
+    const { upstream, maxReadMs, clock, sharedRuns } = this.#options
+    const isShared = sharedRuns !== null && task.query.caching === undefined
+    const reading = isShared ? this.#readInTurn(task, sharedRuns) : this.#readAndStore(task)
     return new Promise((resolve, reject) => {
       const late = (): void =>
         reject(new SourceError('timeout', `${upstream.name}: not read within ${maxReadMs} ms`))
@@ -197,7 +197,7 @@ export class RunCache {
   }
 
   async #readAndStore({ query, range, key, question, base }: ReadTask): Promise<Entry> {
-    const { read, policy, clock, random, shared } = this.#options
+    const { read, policy, clock, random, sharedRuns } = this.#options
     const generation = this.#state.generation.value
     const run = await read(query, range, base?.fork(range)).catch((error: unknown) => {
       if (base === undefined || !(error instanceof SourceError) || !NO_JOINT.has(error.reason)) throw error
@@ -215,12 +215,13 @@ export class RunCache {
     // A run from the top serves every range.
     const storedKey = run.after === null ? question : key
     this.#storeLocally(storedKey, question, stored)
-    if (shared !== null) await shared.set(this.#group, storedKey, { value: stored.value.encode(), lifetime })
+    if (sharedRuns !== null)
+      await sharedRuns.set(this.#group, storedKey, { value: stored.value.encode(), lifetime })
     return entry
   }
 
   #storeLocally(key: string, question: string, entry: CacheEntry<StoredRun>): void {
-    this.#options.local.set(this.#group, key, entry)
+    this.#options.runs.set(this.#group, key, entry)
     this.#state.latest.delete(question)
     this.#state.latest.set(question, key)
     if (this.#state.latest.size > MAX_LATEST)

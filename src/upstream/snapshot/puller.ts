@@ -166,26 +166,22 @@ export class SnapshotPuller {
   }
 
   #fail(err: unknown): void {
-    const { upstream, clock, log } = this.#options
-    const { name } = upstream
+    const { clock, log } = this.#options
+    const { name: upstream } = this.#options.upstream
     const isKnown = err instanceof SourceError
+    const reason = isKnown ? err.reason : 'connection_reset'
+    if (this.#state.failure?.reason !== reason) log.warn({ upstream, reason, err }, 'snapshot pull failed')
     // Without the missing sources of that moment.
-    const { reason, message } = isKnown
-      ? err
-      : { reason: 'connection_reset' as const, message: `${name}: the pull failed` }
-    if (this.#state.failure?.reason !== reason)
-      log.warn({ upstream: name, reason, err }, 'snapshot pull failed')
+    const message = isKnown ? err.message : `${upstream}: the pull failed`
     this.#state.failure = new SourceError(reason, message, { cause: err })
     this.#state.lastError = { reason, at: clock.now() }
   }
 
   #giveUp({ listings, message }: TooLargeToHold): void {
-    const { upstream, clock, log } = this.#options
+    const { clock, log } = this.#options
+    const { name: upstream } = this.#options.upstream
     if (!this.#state.exceedsLimit)
-      log.warn(
-        { upstream: upstream.name, listings, reason: message },
-        'snapshot too large, read live instead',
-      )
+      log.warn({ upstream, listings, reason: message }, 'snapshot too large, read live instead')
     this.#state.exceedsLimit = true
     this.#state.failure = null
     this.#state.lastError = { reason: 'too_large', at: clock.now() }
