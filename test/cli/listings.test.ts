@@ -134,9 +134,9 @@ test.serial('listings: a filter is sent to a Registry that declares it, else app
   ])
   t.is(code, 0)
   t.deepEqual(ids(stdout).sort(), ['other-h200', 'own-h200'])
-  const asked = lacking.requests.filter(({ path }) => path === '/listings')
-  t.true(asked.length > 0)
-  t.true(asked.every(({ parameters }) => !parameters.has('gpu_model')))
+  const requests = lacking.requests.filter(({ path }) => path === '/listings')
+  t.true(requests.length > 0)
+  t.true(requests.every(({ parameters }) => !parameters.has('gpu_model')))
 })
 
 test.serial('listings: a Registry too large to filter here is reported as failed', async (t) => {
@@ -247,14 +247,14 @@ test.serial('listing: a possibly better copy or a disputed storefront is a warni
   await gateway.get('/listings')
   const better = /Warning: a Registry that may have a better copy of this listing did not answer\./
   for (const command of ['listing', 'review']) {
-    const behind = await runCli([command, 'x', '-r', gateway.url])
-    t.is(behind.code, 3, behind.stderr)
-    t.regex(behind.stderr, better)
+    const viaGateway = await runCli([command, 'x', '-r', gateway.url])
+    t.is(viaGateway.code, 3, viaGateway.stderr)
+    t.regex(viaGateway.stderr, better)
     t.true(
-      behind.stderr.includes(
+      viaGateway.stderr.includes(
         `Warning: ${gateway.url}/trusted has this publisher at another storefront. Check the storefront before you pay.`,
       ),
-      behind.stderr,
+      viaGateway.stderr,
     )
     const beside = await runCli([command, 'x', '-r', `${trusted.url},${other.url}`])
     t.regex(beside.stderr, better)

@@ -27,7 +27,7 @@ export const publishCommand: CommandDefinition<WriteOptions> = {
     if (new Set(drafts.map(({ storefrontUrl }) => storefrontUrl ?? '')).size > 1)
       printStatus(
         terminal,
-        `${file} names several storefronts; a wallet has one, and the last listing's becomes it`,
+        `${file} names several storefronts; a wallet has one, which will be that of the last listing`,
       )
     const wallet = await openWallet(terminal, options.keyFile)
     const client = await openClient()

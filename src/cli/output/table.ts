@@ -2,7 +2,8 @@ import stringWidth from 'string-width'
 
 export type TableColumn = {
   title: string
-  align?: 'left' | 'right' /** Narrowest it may become. Default 4. */
+  align?: 'left' | 'right'
+  /** Default 4. */
   minWidth?: number
 }
 
@@ -50,10 +51,10 @@ function fitted(text: string, width: number, align: 'left' | 'right'): string {
 }
 
 function cut(text: string, width: number): string {
-  let kept = ''
+  let start = ''
   for (const { segment } of new Intl.Segmenter().segment(text)) {
-    if (measure(kept + segment) > width - 1) break
-    kept += segment
+    if (measure(start + segment) > width - 1) break
+    start += segment
   }
-  return `${kept}…`
+  return `${start}…`
 }

@@ -63,7 +63,7 @@ export const discoverRegistries = (
   },
 })
 
-/** By URL, also of a source behind it: `https://gateway.example/curated`. */
+/** By its URL, or that of one of its sources: `https://gateway.example/curated`. */
 function registryOf(registries: readonly Registry[], name: string): Registry {
   const found = registries
     .filter(({ url }) => name === url || name.startsWith(`${url}/`))

@@ -28,7 +28,7 @@ export type Deadlines = {
   overallMs: number
 }
 
-/** What the Registries answered. Without an answer, `error` says why. */
+/** `error` is set where no Registry answered. */
 export type Answered<Answer> = ({ answer: Answer; error: null } | { answer: null; error: EntrepotError }) & {
   reports: readonly SourceReport[]
   /** By the Registry's URL. */
