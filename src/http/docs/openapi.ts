@@ -15,12 +15,14 @@ export type OpenApiDocument = {
 
 export type OpenApiOperation = {
   summary: string
-  description?: string
+  description?: string | undefined
   'x-gate': Gate
   security: Record<string, string[]>[]
-  parameters?: { name: string; in: string; description: string; required?: boolean; schema: JsonSchema }[]
-  requestBody?: { required: true; content: Content }
-  responses: Record<string, { description: string; content?: Content }>
+  parameters?:
+    | { name: string; in: string; description: string; required?: boolean; schema: JsonSchema }[]
+    | undefined
+  requestBody?: { required: true; content: Content } | undefined
+  responses: Record<string, { description: string; content?: Content | undefined }>
 }
 
 type Content = Record<string, { schema: JsonSchema }>
@@ -75,15 +77,14 @@ const schemasOf = ({ body, responses }: Route): z.ZodType[] =>
 
 const operation = (route: Route, schemaOf: SchemaOf): OpenApiOperation => ({
   summary: route.summary,
-  ...(route.description === undefined ? {} : { description: route.description }),
+  description: route.description,
   'x-gate': route.gate,
   security: SECURITY[route.gate],
-  ...(route.parameters === undefined
-    ? {}
-    : { parameters: route.parameters.map((one) => (one.in === 'path' ? { ...one, required: true } : one)) }),
-  ...(route.body === undefined
-    ? {}
-    : { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(route.body) } } } }),
+  parameters: route.parameters?.map((one) => (one.in === 'path' ? { ...one, required: true } : one)),
+  requestBody: route.body && {
+    required: true,
+    content: { 'application/json': { schema: schemaOf(route.body) } },
+  },
   responses: {
     ...Object.fromEntries(
       Object.entries(route.responses).map(([status, answer]) => [status, response(answer, schemaOf)]),
@@ -104,7 +105,7 @@ const SECURITY: Readonly<Record<Gate, Record<string, string[]>[]>> = {
 
 const response = ({ description, schema, type = 'application/json' }: ResponseShape, schemaOf: SchemaOf) => ({
   description,
-  ...(schema === undefined ? {} : { content: { [type]: { schema: schemaOf(schema) } } }),
+  content: schema && { [type]: { schema: schemaOf(schema) } },
 })
 
 const problemResponse = (status: number, schema: JsonSchema) => ({

@@ -2,88 +2,80 @@ import { Counter, Gauge, Registry as MetricsRegistry } from 'prom-client'
 
 export function createMetrics(): MetricsRegistry {
   const registry = new MetricsRegistry()
-  registerProcess(registry)
+  gauge(registry, 'process_resident_memory_bytes', 'Resident memory size in bytes', () =>
+    process.memoryUsage.rss(),
+  )
+  counter(registry, 'process_cpu_seconds_total', 'Total user and system CPU time spent in seconds', () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1e6
+  })
+  gauge(
+    registry,
+    'process_start_time_seconds',
+    'Start time of the process since the Unix epoch in seconds',
+    () => performance.timeOrigin / 1000,
+  )
   return registry
-}
-
-function registerProcess(registry: MetricsRegistry): void {
-  const registers = [registry]
-  new Gauge({
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory size in bytes',
-    registers,
-    collect() {
-      this.set(process.memoryUsage.rss())
-    },
-  })
-  new Counter({
-    name: 'process_cpu_seconds_total',
-    help: 'Total user and system CPU time spent in seconds',
-    registers,
-    collect() {
-      const { user, system } = process.cpuUsage()
-      this.reset()
-      this.inc((user + system) / 1e6)
-    },
-  })
-  new Gauge({
-    name: 'process_start_time_seconds',
-    help: 'Start time of the process since the Unix epoch in seconds',
-    registers,
-    collect() {
-      this.set(performance.timeOrigin / 1000)
-    },
-  })
 }
 
 export function registerHealthMetrics(
   registry: MetricsRegistry,
   { store, droppedLogLines }: { store: { ping(): Promise<void> }; droppedLogLines: () => number },
 ): void {
-  const registers = [registry]
-  new Gauge({
-    name: 'entrepot_store_available',
-    help: '1 if the store can be written, else 0',
-    registers,
-    async collect() {
-      this.set(
-        await store.ping().then(
-          () => 1,
-          () => 0,
-        ),
-      )
-    },
-  })
-  new Counter({
-    name: 'entrepot_log_lines_dropped_total',
-    help: 'Log lines that could not be written',
-    registers,
-    collect() {
-      this.reset()
-      this.inc(droppedLogLines())
-    },
-  })
+  gauge(registry, 'entrepot_store_available', '1 if the store can be written, else 0', () =>
+    store.ping().then(
+      () => 1,
+      () => 0,
+    ),
+  )
+  counter(
+    registry,
+    'entrepot_log_lines_dropped_total',
+    'Log lines that could not be written',
+    droppedLogLines,
+  )
 }
 
 /** `at`: the last successful load, in ms since the Unix epoch. */
 type ReloadState = { succeeded: boolean; at: number }
 
 export function registerReloadMetrics(registry: MetricsRegistry, state: () => ReloadState): void {
-  const registers = [registry]
-  new Gauge({
-    name: 'entrepot_config_last_reload_successful',
-    help: '1 if the latest load of the configuration succeeded, else 0',
-    registers,
-    collect() {
-      this.set(state().succeeded ? 1 : 0)
-    },
-  })
-  new Gauge({
-    name: 'entrepot_config_last_reload_success_timestamp_seconds',
-    help: 'Unix time at which the current configuration was loaded, in seconds',
-    registers,
-    collect() {
-      this.set(state().at / 1000)
-    },
-  })
+  gauge(
+    registry,
+    'entrepot_config_last_reload_successful',
+    '1 if the latest load of the configuration succeeded, else 0',
+    () => (state().succeeded ? 1 : 0),
+  )
+  gauge(
+    registry,
+    'entrepot_config_last_reload_success_timestamp_seconds',
+    'Unix time at which the current configuration was loaded, in seconds',
+    () => state().at / 1000,
+  )
 }
+
+const gauge = (
+  registry: MetricsRegistry,
+  name: string,
+  help: string,
+  read: () => number | Promise<number>,
+): unknown =>
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    async collect() {
+      this.set(await read())
+    },
+  })
+
+const counter = (registry: MetricsRegistry, name: string, help: string, read: () => number): unknown =>
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(read())
+    },
+  })

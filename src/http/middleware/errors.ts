@@ -52,7 +52,7 @@ const render = ({ code, status, message, errors, members, headers }: EntrepotErr
     title: STATUS_CODES[status],
     status,
     detail: message,
-    ...(errors.length > 0 ? { errors } : {}),
+    errors: errors.length > 0 ? errors : undefined,
     ...members,
   }),
 })

@@ -38,5 +38,5 @@ const onWire = (filter: KnownFilter) => ({
   value_type: filter.value_type,
   op: filter.op,
   path: filter.path,
-  ...(filter.registries === undefined ? {} : { registries: filter.registries }),
+  registries: filter.registries,
 })

@@ -91,7 +91,7 @@ function render({ items, total, complete, sources, nextCursor }: SearchResult): 
     sources,
     count: items.length,
     total_after_filter: total,
-    ...(nextCursor === undefined ? {} : { next_cursor: nextCursor }),
+    next_cursor: nextCursor,
   })
   return `${head.slice(0, -1)},"items":[${items.join(',')}]}`
 }
