@@ -121,7 +121,7 @@ async function run(program: string, path: string): Promise<string> {
   return (await output).join('')
 }
 
-/** Runs one statement in another process and returns its row. */
+/** Runs one statement over another connection and returns its row. */
 function sql(path: string, statement: string): Record<string, unknown> {
   const database = new DatabaseSync(path)
   try {
