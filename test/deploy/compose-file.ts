@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
-/** `docker-compose.yml` as Compose sees it: anchors merged, variables put in. Only what tests look at is named. */
+/** `docker-compose.yml` as Compose reads it: anchors merged, variables replaced. Only tested members are typed. */
 export type ComposeFile = {
   services: Readonly<Record<string, ComposeService>>
   networks: Readonly<Record<string, { internal?: boolean; ipam?: { config: Subnet[] } } | null>>
@@ -34,7 +34,7 @@ type Subnet = { subnet: string; gateway: string; ip_range?: string }
 
 export const COMPOSE_FILE = 'docker-compose.yml'
 
-/** @param variables what the shell or `--env-file` would say */
+/** @param variables of the shell or `--env-file` */
 export const readComposeFile = (variables: Readonly<Record<string, string>> = {}): ComposeFile =>
   parse(
     readFileSync(COMPOSE_FILE, 'utf8'),
@@ -42,7 +42,7 @@ export const readComposeFile = (variables: Readonly<Record<string, string>> = {}
     { merge: true },
   )
 
-/** `${NAME:-default}` and `$$`, which is all that the file uses; anything else of that kind is an error. */
+/** `${NAME:-default}` and `$$`, the only forms in the file; any other is an error. */
 const interpolate = (text: string, variables: Readonly<Record<string, string>>): string =>
   text.replaceAll(/\$(?:\$|\{(\w+):-([^}]*)\}|(.))/g, (whole, name, otherwise, other) => {
     if (other !== undefined) throw new Error(`not understood: ${whole}`)

@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/config/config.ts'
 import { addressOf, COMPOSE_FILE, type ComposeService, namesIn, readComposeFile } from './compose-file.ts'
 import { makeSecrets } from './secrets.ts'
 
-/** What dclint knows, the schema of the Compose specification first of all; less two tastes in the order of keys. */
+/** The rules of dclint with the schema of the Compose specification, without two rules on the order of keys. */
 const linter = new DCLinter({
   rules: {
     'service-keys-order': 0,
@@ -27,7 +27,7 @@ const lint = (path: string): string[] =>
 
 type Linted = { messages: { rule: string; message: string }[] }
 
-/** What the linter says of the file after an edit, which must change something. */
+/** The linter's findings after an edit, which must change the file. */
 function lintEdited(t: ExecutionContext, edit: (text: string) => string): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-compose-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
@@ -140,7 +140,7 @@ test('Compose: dynamic addresses never collide with fixed ones', (t) => {
     t.true(Number(addressOf(file, name, 'front').split('.')[3]) < 128, name)
 })
 
-/** A service's environment with this machine's places for those in the container. */
+/** A service's environment with paths of this machine instead of the container's. */
 const environmentHere = ({ environment = {} }: ComposeService, secrets: string): Record<string, string> =>
   Object.fromEntries(
     Object.entries(environment).map(([name, value]) => [

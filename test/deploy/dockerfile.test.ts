@@ -8,7 +8,7 @@ const problems = (dockerfile: string): string[] => validate(dockerfile).map(({ m
 const stages = readStages()
 const runtime = stages.get('runtime')!
 
-/** Whether the builder gets a file: `.dockerignore` shuts everything out, and lets some names of the root back in. */
+/** Whether the builder gets a file: `.dockerignore` excludes everything, and includes some names of the root. */
 const letIn = readFileSync('.dockerignore', 'utf8')
   .split('\n')
   .filter((line) => line.startsWith('!'))
@@ -39,7 +39,7 @@ test('Dockerfile: the default stage is an unprivileged gateway with a health che
     t.is(stages.get(name)!.findLast((instruction) => instruction.name === 'USER')?.text, '1000:1000')
   const names = runtime.map(({ name }) => name)
   t.regex(runtime.find(({ name }) => name === 'HEALTHCHECK')!.text, /\/ready'/)
-  // What comes behind USER could not write to the root anyway; what comes before must not be left open.
+  // Instructions after USER cannot write to the root; those before must not leave it writable.
   t.true(names.lastIndexOf('RUN') < names.indexOf('USER'))
 })
 

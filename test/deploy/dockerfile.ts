@@ -4,7 +4,7 @@ export type Instruction = { name: string; text: string }
 
 export const DOCKERFILE = 'Dockerfile'
 
-/** The Dockerfile's stages by name, each with its instructions, continued lines joined and comments gone. */
+/** The Dockerfile's stages by name with their instructions, continued lines joined, without comments. */
 export function readStages(): Map<string, Instruction[]> {
   const stages = new Map<string, Instruction[]>()
   let current: Instruction[] = []

@@ -11,7 +11,7 @@ import { readStages, wordsOf } from './dockerfile.ts'
 const run = promisify(execFile)
 const stages = readStages()
 const runtime = stages.get('runtime')!
-/** The unprivileged user `nobody` of Debian. Only root can switch to it, and it needs a checkout that others can read. */
+/** Debian's unprivileged user `nobody`. Only root can switch to it, and it needs a readable checkout. */
 const NOBODY = { uid: 65_534, gid: 65_534 }
 const asNobody = await run('test', ['-r', resolve('package.json')], NOBODY).then(
   () => NOBODY,
@@ -19,8 +19,7 @@ const asNobody = await run('test', ['-r', resolve('package.json')], NOBODY).then
 )
 
 /**
- * The image's `/app` as its stages make it, without an engine: what they copy, built by what they run. `node_modules` is
- * this checkout's. It is read-only.
+ * The image's `/app`, made by the steps of its stages without an engine. `node_modules` is this checkout's. It is read-only.
  */
 async function makeApp(t: ExecutionContext): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-image-'))

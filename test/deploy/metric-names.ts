@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 
-/** Words of PromQL that are neither metrics nor labels: what our rules and panels use of it. */
+/** Words of PromQL in our rules and panels that are neither metrics nor labels. */
 const WORDS = new Set([
   'and',
   'avg',
@@ -41,7 +41,7 @@ export const labelsIn = (expression: string): string[] => [
   ),
 ]
 
-/** Every series name that `/metrics` shows, with its labels; of a histogram the three that it is made of. */
+/** Every series name of `/metrics`, with its labels; a histogram has three. */
 export function seriesIn(exposition: string): Map<string, Set<string>> {
   const series = new Map<string, Set<string>>()
   for (const [, name, labels = ''] of exposition.matchAll(/^([a-zA-Z_:][\w:]*)(?:\{([^}]*)\})? \S+$/gm)) {
@@ -52,7 +52,7 @@ export function seriesIn(exposition: string): Map<string, Set<string>> {
   return series
 }
 
-/** What Prometheus' own linter says of rules; `null` where it is not installed. */
+/** Findings of Prometheus' own linter; `null` if it is not installed. */
 export function promtool(...args: string[]): string | null {
   const { error, status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' })
   if (error !== undefined) return null

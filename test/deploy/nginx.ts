@@ -16,7 +16,7 @@ export const NGINX_FILE = 'deploy/nginx.conf'
 /** nginx with the lines of `deploy/`, on a free port of the loopback. */
 export type Nginx = {
   url: string
-  /** What it has said on stderr so far. */
+  /** Its stderr so far. */
   said: () => string
   close: () => Promise<void>
 }
@@ -29,7 +29,7 @@ export const nginxProgram = (): Promise<string> =>
     otherwise: 'put it on PATH',
   })
 
-/** What `nginx -t` says of a file of its own; empty where it is good. */
+/** The output of `nginx -t` for a file; empty if it is valid. */
 export async function complaints(text: string): Promise<string> {
   const program = await nginxProgram()
   return inFolder(async (folder) => {
@@ -41,7 +41,7 @@ export async function complaints(text: string): Promise<string> {
   })
 }
 
-/** `deploy/nginx.conf` with other addresses in the places of Compose's, each of which it has exactly once. */
+/** `deploy/nginx.conf` with other addresses instead of Compose's, each of which occurs once. */
 export function nginxConf(gateways: readonly string[], port: number): string {
   const file = readComposeFile()
   const places: readonly [ours: string, here: string][] = [
@@ -93,13 +93,13 @@ export async function startProxy(gateways: readonly string[]): Promise<Nginx> {
   }
 }
 
-/** A test run that ends before its teardown leaves no proxy behind. */
+/** Stops the proxy when a test run ends before its teardown. */
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGTERM')
 })
 
-/** What belongs in `/tmp` of its container lies in a folder of its own. */
+/** The files of the container's `/tmp` are in a folder of the test. */
 function argumentsFor(folder: string, text: string): string[] {
   const file = join(folder, 'nginx.conf')
   writeFileSync(file, text.replaceAll(' /tmp/', ` ${folder}/`))

@@ -18,7 +18,7 @@ async function proxyOver(t: ExecutionContext, gateways: readonly string[]): Prom
   return proxy
 }
 
-/** Something in the place of a replica. It says 200 to `/health`, which is asked until the proxy is there. */
+/** A stand-in for a replica. It answers 200 to `/health`, which is polled until the proxy runs. */
 async function standIn(t: ExecutionContext, listener: RequestListener): Promise<string> {
   const server = createServer((asked, answer) =>
     asked.url === '/health' ? answer.end() : listener(asked, answer),
@@ -33,7 +33,7 @@ async function standIn(t: ExecutionContext, listener: RequestListener): Promise<
 
 type Told = { status: number; text: string }
 
-/** `localAddress` says from where on the loopback. */
+/** `localAddress`: the client's loopback address. */
 async function ask(url: string, options: ClientRequestArgs = {}, body?: string): Promise<Told> {
   const asking = request(url, { agent: false, ...options })
   asking.end(body)
@@ -73,7 +73,7 @@ for (const [method, path, isRepeated] of DYING)
       answer.end('well')
     })
     const proxy = await proxyOver(t, [dying, other])
-    // Replicas take turns: one of two questions meets the one that dies.
+    // Replicas alternate, so one of two requests reaches the dying one.
     const answers = []
     for (let n = 0; n < 2; n++) answers.push(await ask(`${proxy.url}${path}`, { method }, 'x'))
     t.is(seen.filter((who) => who === 'dying').length, 1)

@@ -11,7 +11,7 @@ import { makeSecrets } from './secrets.ts'
 
 const run = promisify(execFile)
 
-/** The options of Compose's `redis`, without the file and the folder, which are elsewhere here. */
+/** The options of Compose's `redis`, without file and folder. */
 function settings(): Record<string, string> {
   const [file, ...options] = readComposeFile().services.redis!.command!
   const pairs = Array.from({ length: options.length / 2 }, (_, n) => [

@@ -6,7 +6,7 @@ import type { ExecutionContext } from 'ava'
 
 export const MAKE_SECRETS = 'deploy/make-secrets.sh'
 
-/** A folder with secrets as `deploy/make-secrets.sh` makes them, removed when the test ends. */
+/** A folder with the secrets of `deploy/make-secrets.sh`, removed when the test ends. */
 export function makeSecrets(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-secrets-'))
   t.teardown(() => rmSync(folder, { recursive: true }))

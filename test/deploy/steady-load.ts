@@ -4,10 +4,10 @@ import { setTimeout } from 'node:timers/promises'
 
 export type Call = { method: 'GET' | 'POST'; path: string; headers?: Record<string, string>; body?: string }
 
-/** One request and what became of it: its status and text, or why there is no answer. Times as `performance.now()`. */
+/** One request with its status and text, or the reason of a missing answer. Times as `performance.now()`. */
 export type RequestOutcome = { call: Call; startedAt: number; status: number | null; text: string }
 
-/** Clients that ask one question after another over connections that are kept, until they are told to stop. */
+/** Clients that send one request after another over keep-alive connections until they are stopped. */
 export class SteadyLoad {
   readonly outcomes: RequestOutcome[] = []
   readonly #url: string
@@ -33,7 +33,7 @@ export class SteadyLoad {
     })
   }
 
-  /** Resolves when so many more questions have been answered. */
+  /** Resolves after `count` further answers. */
   async goOn(answers: number): Promise<void> {
     const enough = this.outcomes.length + answers
     while (this.outcomes.length < enough) await setTimeout(5)

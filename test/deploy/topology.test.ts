@@ -7,7 +7,7 @@ import { type RequestOutcome, SteadyLoad } from './steady-load.ts'
 import { type Replica, startTopology, type Topology } from './topology.ts'
 
 const CLIENTS = 12
-/** About 300 questions a second, which leaves a processor something to do beside. */
+/** About 300 requests a second, which leaves processor time for the service. */
 const PAUSE_MS = 35
 
 const bearer = (key: string): Record<string, string> => ({ Authorization: `Bearer ${key}` })
@@ -16,7 +16,7 @@ const newSeller = () => privateKeyToAccount(generatePrivateKey())
 const isGood = ({ status, text }: RequestOutcome): boolean =>
   status === 201 || (status === 200 && text.includes('"complete":true'))
 
-/** How many requests a replica has answered, health checks aside. */
+/** Number of requests that a replica has answered, without health checks. */
 async function answeredBy({ secret }: Topology, replica: Replica): Promise<number> {
   const { text } = await send(`${replica.url}/metrics`, { headers: bearer(secret('admin_key')) })
   const counts = [...text.matchAll(/^entrepot_requests_total\{route="\/listings".*\} (\d+)$/gm)]
@@ -56,7 +56,7 @@ test('topology: a drained replica costs no request, a killed one only in-flight 
   t.is((await send(`${url}/listings`)).status, 401, 'both gates are on')
   const keys = await mintKeys(topology, CLIENTS)
 
-  // What is published through one is read through the other.
+  // A publish through one replica is readable through the other.
   const reader = { headers: bearer(keys[0]!) }
   const seller = newSeller()
   for (const [here, there] of [replicas, replicas.toReversed()] as [Replica, Replica][]) {
@@ -118,7 +118,7 @@ test('topology: a drained replica costs no request, a killed one only in-flight 
   t.deepEqual(failed.slice(lost.length), [], 'a replica that is told to stop costs nothing')
   t.log({ answers: load.outcomes.length, 'lost by the kill': lost.length })
 
-  // Whatever was acknowledged is there, though each replica was gone once.
+  // Every acknowledged publish exists, though each replica was stopped once.
   const taken = load.outcomes
     .filter(({ status }) => status === 201)
     .map(({ call }) => JSON.parse(call.body!).listing_id)

@@ -10,7 +10,7 @@ import { addressOf, readComposeFile } from './compose-file.ts'
 import { startProxy } from './nginx.ts'
 import { makeSecrets } from './secrets.ts'
 
-/** A replica that may be ended and started again at the same address. */
+/** A replica that can be stopped and started again at the same address. */
 export type Replica = { url: string; start: () => Promise<void>; end: ServiceProcess['end'] }
 
 export type Topology = {
@@ -25,8 +25,8 @@ export type Topology = {
 const file = readComposeFile({ GATEWAY_FILE: 'demo.toml' })
 
 /**
- * What `docker-compose.yml` starts with its profile demo, as processes on the loopback: Redis, two gateways and nginx,
- * with the settings, secrets and lines of `deploy/`; only addresses differ. The Registries are in this process.
+ * The profile demo of `docker-compose.yml` as processes on the loopback: Redis, two gateways and nginx, with the settings
+ * and secrets of `deploy/`; only addresses differ. The Registries run in this process.
  */
 export async function startTopology(t: ExecutionContext): Promise<Topology> {
   const secrets = makeSecrets(t)
@@ -64,7 +64,7 @@ export async function startTopology(t: ExecutionContext): Promise<Topology> {
   return { url: proxy.url, replicas: [first, second], secret, registries }
 }
 
-/** As the demo's: one public, one behind a key, one of a single seller. */
+/** The demo's Registries: a public one, one with a read gate, one of a single seller. */
 async function startRegistries(
   t: ExecutionContext,
   curatedKey: string,

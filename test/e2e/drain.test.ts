@@ -23,7 +23,7 @@ test('drain: SIGTERM under load cuts no request, and acknowledged publishes rema
   const published = new Set<string>()
   let answers = 0
 
-  /** One connection that is kept alive, until an answer on it says that it was the last. */
+  /** One keep-alive connection, until an answer with `Connection: close`. */
   const client = async (name: string, pauseMs: number): Promise<void> => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     for (let n = 0; ; n++) {
@@ -57,7 +57,7 @@ test('drain: SIGTERM under load cuts no request, and acknowledged publishes rema
 
 type Answer = { status: number; headers: IncomingHttpHeaders; text: string }
 
-/** Rejects where the connection is refused or ends before the answer has come whole. */
+/** Rejects if the connection is refused or ends before the complete answer. */
 const ask = (url: string, agent: Agent, json?: string): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const asking = request(url, {

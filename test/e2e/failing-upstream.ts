@@ -4,7 +4,7 @@ import { TRUSTED, UNTRUSTED } from '../helpers/certificates.ts'
 import { type FakeRegistry, listingTexts, startFakeRegistry } from '../helpers/fake-registry.ts'
 import { FAULTS, type Fault, type FaultName } from './fault-cases.ts'
 
-/** More than one page, so that what repeats its pages is seen to. */
+/** More than one page, so that repeated pages are noticed. */
 const LISTINGS = 220
 
 export type FailingUpstream = {
@@ -13,11 +13,11 @@ export type FailingUpstream = {
   url: string
   fake: FakeRegistry
   fail: () => Promise<void>
-  /** Requests for listings until it failed. */
+  /** Requests for listings before the failure. */
   callsBefore: number
 }
 
-/** Who has a name, all of them on this machine. */
+/** Host names that resolve to this machine. */
 export class TestDns {
   readonly names = new Set<string>()
 

@@ -8,13 +8,13 @@ import {
   listingTexts,
 } from '../helpers/fake-registry.ts'
 
-/** Timeouts of one attempt, in ms: where the time that it takes is the fault, and elsewhere. */
+/** Timeouts of one attempt, in ms: for slow faults, and for others. */
 const SHORT_TIMEOUT_MS = 500
 export const TIMEOUT_MS = 2000
-/** For a whole answer. */
+/** For a complete answer. */
 export const BUDGET_MS = 2500
 const PAST_TIMEOUT_MS = 1500
-/** Longer than a test that waits for it may take. */
+/** Longer than any test. */
 const PAST_BUDGET_MS = 60_000
 
 const BOMB_BYTES = 50 * 1024 * 1024
@@ -43,7 +43,7 @@ function poisonOne(fake: FakeRegistry): void {
   fake.failing = new Set([idOf(fake.items[7]!)])
 }
 
-/** The pages behind the first are another Registry's, whose listings are all older. */
+/** All pages but the first are another Registry's, whose listings are all older. */
 function splitInTwo(fake: FakeRegistry): void {
   const { items } = fake
   const others = listingTexts('other', 1800).slice(-900)
@@ -53,7 +53,7 @@ function splitInTwo(fake: FakeRegistry): void {
   }
 }
 
-/** By the name of the row. */
+/** By name of the row. */
 export const FAULTS = {
   'delay past timeout': { behaviour: { kind: 'delay', ms: PAST_TIMEOUT_MS }, timeoutMs: SHORT_TIMEOUT_MS },
   'delay past budget': {
@@ -97,10 +97,10 @@ export const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS
 
-/** The age of what is cached from before it failed; `none`: it has failed from the start. */
+/** The age of the cached Reading when it fails; `none`: it fails from the start. */
 export type Kept = 'none' | 'fresh' | 'stale'
 
-/** One row: what a reader gets who asks this upstream alone. */
+/** One row: the answer to a query of this upstream alone. */
 export type FaultCase = readonly [
   mode: 'live' | 'snapshot',
   kept: Kept,
@@ -115,12 +115,12 @@ export type FaultCase = readonly [
   withinMs: number,
 ]
 
-/** Where probes in the background are among them. */
+/** The count includes probes in the background. */
 export type AtMost = `≤ ${number}`
 
 /** Longest time of an answer from memory. */
 const MEMORY_MS = 1000
-/** What may be added to a timeout. */
+/** Tolerance above a timeout. */
 const SLACK_MS = 1000
 
 // biome-ignore format: a table, one row a case.

@@ -16,7 +16,7 @@ import { BUDGET_MS, FAULT_CASES, FAULTS, type Fault, type FaultCase, TIMEOUT_MS 
 /** Reaches into the second page of an upstream. */
 const QUERY = 'offset=20&limit=200'
 const REFRESH_MS = 15_000
-/** Past fresh_seconds and stale_while_revalidate_seconds: a cached run is served only where reading fails. */
+/** After fresh_seconds and stale_while_revalidate_seconds: a cached run is served only if reading fails. */
 const PAST_WAIT = 75_000
 
 type Mode = FaultCase[0]
@@ -57,7 +57,7 @@ type Observed = {
   elapsedMs: number
 }
 
-/** The bound of the row where it holds. */
+/** The row's limit, where it applies. */
 const inBounds = (calls: number | null, expected: FaultCase[8]): FaultCase[8] =>
   typeof expected === 'string' && calls !== null && calls <= Number(expected.slice(2)) ? expected : calls
 
@@ -85,7 +85,7 @@ async function reportsAll(
   )
 }
 
-/** A gateway over one upstream per row, at the moment when they have all just failed. */
+/** A gateway over one upstream per row, just after all have failed. */
 async function stage(
   t: ExecutionContext,
   cases: readonly FaultCase[],
@@ -127,7 +127,7 @@ async function stage(
 }
 
 /**
- * A clock, and how many snapshot upstreams are waiting for their next pull: nothing else waits for just so long. The
+ * A clock with the number of snapshot upstreams that wait for their next pull, recognised by the length of the wait. The
  * short delays before a second attempt pass by themselves.
  */
 function pullsOn(clock: ManualClock): { clock: Clock; waiting: () => number } {

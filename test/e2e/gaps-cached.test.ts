@@ -6,7 +6,7 @@ import { manualClock } from '../helpers/manual-clock.ts'
 import { startRedis } from '../helpers/redis.ts'
 import type { RunningService } from '../helpers/registry.ts'
 
-/** Past these, by default, an answer is no longer fresh, and no longer given without asking. */
+/** Default ages after which a Reading is not fresh, and not served without revalidation. */
 const PAST_FRESH_MS = 20_000
 const PAST_WAIT_MS = 80_000
 
@@ -15,7 +15,7 @@ type Answer = { items: { listing_id: string }[]; complete: boolean; sources: Rec
 const LOADED = { registry: 'a', state: 'loaded' }
 const AWAY = { registry: 'b', state: 'unavailable', reason: 'timeout' }
 
-/** A gateway's answer that may be kept for long, whatever it says. */
+/** A gateway's answer with a long `max-age`, whatever its content. */
 const says = (ids: readonly string[], sources: readonly object[]): Behaviour => ({
   kind: 'body',
   body: envelopeText(

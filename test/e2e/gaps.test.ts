@@ -29,7 +29,7 @@ const ask = async ({ get }: RunningService, path = '/listings'): Promise<Answer>
 const told = ({ sources }: Pick<Answer, 'sources'>): unknown[] =>
   sources.map(({ registry, state, reason }) => [registry, state, ...(reason === undefined ? [] : [reason])])
 
-/** A gateway over one Registry that is well and one that is gone, both without a Registry of their own. */
+/** A gateway over a working Registry and a dead one. */
 async function startHalfGone(t: ExecutionContext, id: string, items = listingTexts('well', 3)) {
   const well = await startFake(t, { items })
   const half = await startGateway(t, [behind('well', well, ''), behind('gone', { url: deadUrl() }, '')], {

@@ -7,7 +7,7 @@ import type { Store } from '../../src/store/store.ts'
 import { startRedis } from '../helpers/redis.ts'
 import { type StormOutcome, StormRound } from './storm-round.ts'
 
-/** Lets a storm of publishes blow until there were `kills`, or `isOver` says that it is enough. */
+/** Runs a storm of publishes until `kills` kills, or until `isOver`. */
 type Killing = (kills: number, isOver?: () => boolean) => Promise<StormOutcome>
 
 const NEVER = (): boolean => false
@@ -29,7 +29,7 @@ export const killTwo: Killing = (kills, isOver = NEVER) =>
     }),
   )
 
-/** Two processes on one Redis; killed are in turn Redis, one process, Redis, the other. */
+/** Two processes on one Redis. Kills alternate: Redis, one process, Redis, the other. */
 export const killRedisToo: Killing = (kills, isOver = NEVER) =>
   inFolder(async (folder) => {
     const redis = await startRedis({ appendfsync: 'always' })

@@ -14,7 +14,7 @@ function heldThrough(t: ExecutionContext, kills: number, outcome: StormOutcome):
 
 const MINUTES = 60_000
 
-// A process that is killed leaves no compiled code behind for the next one: without this, each start takes twice as long.
+// A killed process writes no compile cache: without this, each start takes twice as long.
 test.before(async () => {
   const { end } = await startProcess('sqlite::memory:')
   await end('SIGTERM')

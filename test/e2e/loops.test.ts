@@ -8,21 +8,21 @@ import { ALICE, publish } from '../helpers/seller.ts'
 const FRESH = '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\nstale_if_error_seconds = 0\n'
 
 type RingOptions = {
-  /** Places of those that have no Registry of their own, and no listing. */
+  /** Indexes of gateways without a local Registry. */
   pure?: readonly number[]
-  /** Places of those whose Registry has no listing. */
+  /** Indexes of gateways with an empty local Registry. */
   empty?: readonly number[]
-  /** What else is behind the nth. */
+  /** Further upstreams of the nth gateway. */
   more?: (place: number) => readonly UpstreamEntry[]
 }
 
-/** Gateways that name each other: `links[n]` are the places of those behind the nth. Each has one listing of its own. */
+/** Gateways over each other: `links[n]` are the indexes of the nth gateway's upstreams. Each has one local listing. */
 async function startRing(
   t: ExecutionContext,
   links: readonly (readonly number[])[],
   { pure = [], empty = [], more = () => [] }: RingOptions = {},
 ): Promise<RunningService[]> {
-  // Nothing listens on them yet, so that gateways can name each other before they are there.
+  // Ports are chosen first, so that gateways can name each other before they start.
   const ports = await freePorts(links.length)
   const nameOf = (place: number): string => `g${place}`
   return Promise.all(
@@ -103,7 +103,7 @@ test('loops: a gateway whose only upstream is the caller answers an empty list',
 })
 
 test('loops: a source that one ring gateway misses is missing for all, by path', async (t) => {
-  // One that listens: the port of one that does not may soon be another's.
+  // A failing upstream, not a closed port: another test could take that port.
   const { url } = await startFake(t, { script: [{ kind: 'status', status: 500 }] })
   const more = (place: number): UpstreamEntry[] => (place === 1 ? [{ name: 'gone', url }] : [])
   const services = await startRing(t, [[1], [2], [0]], { more })

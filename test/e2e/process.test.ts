@@ -56,7 +56,7 @@ test('process: SIGTERM answers the in-flight request and exits with 0', async (t
   })
   const lines = createInterface({ input: child.stderr })
   const { url } = JSON.parse((await once(lines, 'line'))[0]) as { url: string }
-  // A body that is sent in two halves keeps the request under way.
+  // A body in two halves keeps the request in flight.
   const { request } = await import('node:http')
   const posting = request(`${url}/listings`, {
     method: 'POST',

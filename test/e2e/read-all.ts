@@ -5,8 +5,8 @@ export type ListingBody = Record<string, unknown> & { listing_id: string }
 const PAGE = 200
 
 /**
- * Every listing of a Registry, whatever its status, by id, read over all pages of `GET /listings`. While others
- * publish, pages shift and rows come twice, but none is passed over: at least as many as were there at the beginning.
+ * Every listing of a Registry, of any status, by id, from all pages of `GET /listings`. During publishes pages shift and
+ * rows repeat, but none is skipped: the result has at least as many as there were at the beginning.
  */
 export async function readAll(url: string): Promise<Map<string, ListingBody>> {
   const rows = new Map<string, ListingBody>()

@@ -19,7 +19,7 @@ type Files = {
   setSpec: (more: string) => void
 }
 
-/** The real executable over a gateway file and a filter spec that the test writes. */
+/** The real executable, with a gateway file and a filter spec of the test. */
 async function start(
   t: ExecutionContext,
   upstreams: readonly UpstreamEntry[],
@@ -212,7 +212,7 @@ test('reload: ten full reloads leak no connection, file or index', async (t) => 
   await round(1)
   const before = descriptors()
   for (let n = 2; n <= 11; n++) await round(n)
-  // Unused connections to the upstream are closed after their keep-alive time; no more than one round's.
+  // Idle connections to the upstream close after their keep-alive time, so at most one round's remain.
   t.true(descriptors() <= before + 4, `${before} descriptors, then ${descriptors()}`)
 })
 
@@ -220,7 +220,7 @@ test('reload: a started stream is complete, though its upstream was removed', as
   const fake = await startFake(t, { items: listingTexts('one', 20_000) })
   const { service, reload, setGateway } = await start(t, [{ name: 'one', url: fake.url }])
   const stream = await request(`${service.url}/listings`, { headers: { accept: 'application/x-ndjson' } })
-  // The client reads nothing: the service can send no more than fits on the way, and asks its upstream for no more.
+  // The client reads nothing, so the service stops sending and stops reading its upstream.
   while (fake.requests.length < 2) await new Promise((resolve) => setImmediate(resolve))
   setGateway([])
   await reload()

@@ -46,7 +46,7 @@ const newId = (): string => crypto.randomUUID()
 const read = (url: string, id: string, headers: Record<string, string> = READER): Promise<Reply> =>
   send(`${url}/listings/${id}`, { headers })
 
-/** Asserts that a GET comes to answer so within a second. Resolves with the milliseconds that it took. */
+/** Asserts that a GET gets this answer within a second. Resolves with the milliseconds. */
 async function soon(t: ExecutionContext, ask: () => Promise<Reply>, holds: (reply: Reply) => boolean) {
   const began = performance.now()
   t.true(await withinASecond(async () => holds(await ask())))

@@ -3,21 +3,21 @@ import { once } from 'node:events'
 import { createInterface, type Interface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** `entrepot serve` as a process of its own, on a free port. */
+/** `entrepot serve` as a child process on a free port. */
 export type ServiceProcess = {
   url: string
   pid: number
   /** `SIGHUP` reloads. */
   signal: (signal: 'SIGHUP') => void
-  /** The next lines of its log that say this, or one of these. */
+  /** The next log lines with this message, or one of these. */
   logged: (messages: string | readonly string[], count?: number) => Promise<Record<string, unknown>[]>
-  /** Signals the process, which resolves with its exit code when it is gone; `null` where the signal ended it. */
+  /** Signals the process. Resolves with its exit code; `null` if the signal ended it. */
   end: (signal: 'SIGTERM' | 'SIGKILL') => Promise<number | null>
 }
 
 const PROGRAM = fileURLToPath(new URL('../../src/bin.ts', import.meta.url))
 
-/** Starts one and kills it after a while, however far it has come. */
+/** Starts a process and kills it after `afterMs`, at any stage of its start. */
 export async function killWhileStarting(
   storeUrl: string,
   environment: Record<string, string>,
@@ -31,7 +31,7 @@ export async function killWhileStarting(
   clearTimeout(killing)
 }
 
-/** Resolves when it listens, having loaded its store; rejects with what it said where it ends before. */
+/** Resolves when it listens with its store loaded; rejects with its output if it ends before. */
 export async function startProcess(
   storeUrl: string,
   environment: Record<string, string> = {},

@@ -7,10 +7,10 @@ import type { Reply, RunningService } from '../helpers/registry.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
 
 const REFRESH_MS = 60_000
-/** Past the period, whatever its jitter. */
+/** After the period with any jitter. */
 const PAST_REFRESH_MS = 1.1 * REFRESH_MS
 const SNAPSHOT = 'kind = "gateway"\nmode = "snapshot"\nrefresh_seconds = 60'
-/** It shows nothing that it cannot have now. */
+/** It shows only listings that it can have now. */
 const FORGETFUL =
   '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\nstale_if_error_seconds = 0\n'
 
@@ -23,7 +23,7 @@ type Answer = {
 const GONE = { kind: 'status', status: 500 } as const
 const WELL = { kind: 'serve' } as const
 
-/** A gateway that pulls another one, which is over `open` and `curated`, at a clock of the test. */
+/** A gateway that pulls another one over `open` and `curated`, with a clock of the test. */
 async function startWorld(t: ExecutionContext, { isGone = false } = {}) {
   const open = await startFake(t, { items: listingTexts('open', 3) })
   const curated = await startFake(t, { items: listingTexts('curated', 3), script: isGone ? [GONE] : [WELL] })
@@ -42,7 +42,7 @@ async function startWorld(t: ExecutionContext, { isGone = false } = {}) {
     environment: { METRICS_PUBLIC: 'true' },
   })
   const ask = async (path = '/listings'): Promise<Answer> => (await world.get(path)).json() as Answer
-  /** The first answer of which that holds: a pull is under way. */
+  /** The first answer for which the condition holds; a pull is in flight. */
   const until = async (holds: (answer: Answer) => boolean): Promise<Answer> => {
     for (;;) {
       const reply: Reply = await world.get('/listings')
@@ -129,7 +129,7 @@ test('snapshot gaps: an incomplete first pull is served as incomplete', async (t
   })
 })
 
-/** Two gateways that pull each other, with a Registry behind the first. `hasOwn`: the other has a listing, too. */
+/** Two gateways that pull each other; the first has a Registry upstream. `hasOwn`: the other has a local listing. */
 async function startPair(t: ExecutionContext, script: Behaviour[], { hasOwn = true } = {}) {
   const flaky = await startFake(t, { items: listingTexts('flaky', 2), script })
   const [one = 0, other = 0] = await freePorts(2)
@@ -156,7 +156,7 @@ async function startPair(t: ExecutionContext, script: Behaviour[], { hasOwn = tr
 
 test('snapshot gaps: gateways that pull each other drop resolved gaps', async (t) => {
   const { flaky, clock, east, west } = await startPair(t, [GONE])
-  /** Pulls go on until all of these say so. */
+  /** Pulls continue until all of these are true. */
   const until = async (...said: [RunningService, (missing: string[]) => boolean][]): Promise<void> => {
     for (let n = 1; ; n++) {
       const seen = await Promise.all(

@@ -14,7 +14,7 @@ import { gatewayToml } from '../helpers/gateway.ts'
 import { testRedis } from '../helpers/redis.ts'
 import { send } from '../helpers/registry.ts'
 
-/** Starts a gateway over one snapshot upstream, asks it once it is ready, and ends it. */
+/** Starts a gateway over one snapshot upstream, sends one query once it is ready, and stops it. */
 async function askOnce({
   storeUrl,
   name,

@@ -12,21 +12,21 @@ import { SELLERS, Storm, WRITERS_PER_TARGET } from './storm.ts'
 import { ServiceAddress } from './target.ts'
 import { withinASecond } from './within.ts'
 
-/** What became of a storm of publishes during which processes were killed. `faults` should be empty. */
+/** The result of a storm of publishes with killed processes. `faults` should be empty. */
 export type StormOutcome = {
   kills: number
   acknowledged: number
-  /** Requests that were sent again because a kill had cut them, or the store was away. */
+  /** Requests that were repeated after a kill or without a store. */
   repeated: number
   listings: number
   faults: readonly string[]
 }
 
-/** Most publishes between two kills. */
-const MOST_BETWEEN = 25
-/** After the last of them, so that a kill meets any moment of the next. */
-const MOST_DELAY_MS = 20
-/** How often the next process is killed, too, before it has come up. */
+/** Publishes between two kills. */
+const MAX_BETWEEN = 25
+/** Random delay, so that a kill may happen at any moment. */
+const MAX_DELAY_MS = 20
+/** Share of kills after which the next process is killed while it starts. */
 const SHARE_STARTING = 0.5
 
 /** Processes on one store, a storm of publishes over them, and their killer. */
@@ -37,7 +37,7 @@ export class StormRound {
   readonly #storeUrl: string
   readonly #environment: Record<string, string>
   #kills = 0
-  /** How long the last start took. */
+  /** Duration of the latest start. */
   #startMs = 0
 
   constructor(storeUrl: string, folder: string) {
@@ -53,13 +53,13 @@ export class StormRound {
     return target
   }
 
-  /** Until so many kills were done in all; ends with the target up. */
+  /** Until this number of kills in all; ends with a running process. */
   async killAgainAndAgain(target: ServiceAddress, kills: number, isOver: () => boolean): Promise<void> {
     await this.start(target)
     while (this.#kills < kills && !isOver()) await this.killAndStart(target)
   }
 
-  /** Starts a process, which has to have everything that was acknowledged before. */
+  /** Starts a process, which has to have everything acknowledged before. */
   async start(target: ServiceAddress): Promise<void> {
     const expected = this.#storm.acknowledgedVersions()
     const begun = performance.now()
@@ -71,8 +71,8 @@ export class StormRound {
   }
 
   async killAndStart(target: ServiceAddress): Promise<void> {
-    await target.acknowledged(1 + Math.floor(Math.random() * MOST_BETWEEN))
-    await setTimeout(Math.random() * MOST_DELAY_MS)
+    await target.acknowledged(1 + Math.floor(Math.random() * MAX_BETWEEN))
+    await setTimeout(Math.random() * MAX_DELAY_MS)
     target.down()
     await this.#processes.get(target)?.end('SIGKILL')
     this.#kills++
@@ -83,17 +83,17 @@ export class StormRound {
     await this.start(target)
   }
 
-  /** The processes live on, and have to have everything as soon as they acknowledge again. */
+  /** The processes continue, and have to have everything once they acknowledge again. */
   async killRedis(redis: OwnRedis): Promise<void> {
     const targets = [...this.#processes.keys()]
     await Promise.all(
-      targets.map((target) => target.acknowledged(1 + Math.floor(Math.random() * MOST_BETWEEN))),
+      targets.map((target) => target.acknowledged(1 + Math.floor(Math.random() * MAX_BETWEEN))),
     )
-    await setTimeout(Math.random() * MOST_DELAY_MS)
+    await setTimeout(Math.random() * MAX_DELAY_MS)
     await redis.end('SIGKILL')
     this.#kills++
     const expected = this.#storm.acknowledgedVersions()
-    // An answer may still be on its way from a process that had its own from Redis, and counts for both.
+    // One answer may still be in flight after Redis has confirmed it, so one more is awaited.
     const again = targets.map((target) => target.acknowledged(WRITERS_PER_TARGET + 1))
     await redis.start()
     await Promise.all(again)
@@ -101,7 +101,7 @@ export class StormRound {
       this.#faults.push(...this.#storm.faultsIn(await readAll(url), expected))
   }
 
-  /** When all is quiet, every process has the same as the store, and one that starts now, too. */
+  /** At the end every process, a new one included, has what the store has. */
   async end(open: () => Promise<Store>): Promise<StormOutcome> {
     await this.#storm.calm()
     const expected = this.#storm.acknowledgedVersions()
@@ -131,7 +131,7 @@ export class StormRound {
     }
   }
 
-  /** Leaves nothing running, however it went. */
+  /** Stops everything, after success and failure. */
   async dispose(): Promise<void> {
     this.#storm.abort()
     await Promise.all(Array.from(this.#processes.values(), (process) => process.end('SIGKILL')))

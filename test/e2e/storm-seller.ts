@@ -1,7 +1,7 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { signedMessage } from '../../src/registry/signature/verify-claim.ts'
 
-/** A wallet, which signs once for a timestamp: publishes of one second share their signature. */
+/** A wallet that signs once for a timestamp: publishes of one second share their signature. */
 export class StormSeller {
   readonly #wallet = privateKeyToAccount(generatePrivateKey())
   readonly #signatures = new Map<number, Promise<string>>()
@@ -16,7 +16,7 @@ export class StormSeller {
   }
 }
 
-/** All of a listing follows from its version, and its version from the listing. */
+/** The version determines the listing, and can be read from it. */
 export const contentOf = (id: string, version: number) => ({
   listing_id: id,
   offer_resource: { resource_id: id, gpu_count: version, note: `${id} ${version} `.repeat(version % 100) },

@@ -4,34 +4,34 @@ import type { ListingBody } from './read-all.ts'
 import { contentOf, StormSeller } from './storm-seller.ts'
 import type { ServiceAddress } from './target.ts'
 
-/** What was sent of a listing, and what was answered. Versions count from 1. */
+/** Sent and acknowledged versions of a listing, from 1. */
 type Listing = {
   seller: StormSeller
   sent: number
-  /** 0 as long as nothing was acknowledged. */
+  /** 0 before the first acknowledgement. */
   acknowledged: number
-  /** Of the newest signature; the next has to have another. */
+  /** Of the newest signature; the next one has to differ. */
   timestamp: number
   receipt: Receipt | null
 }
 type Receipt = { created_at: string; updated_at: string }
 
-/** What has been acknowledged up to some moment: it has to be there from then on. */
+/** Versions that were acknowledged up to a moment and have to exist from then on. */
 export type Acknowledged = ReadonlyMap<string, { version: number; receipt: Receipt }>
 
 export const SELLERS = 2
 export const WRITERS_PER_TARGET = 4
-/** Between two publishes of one writer at most, so that a storm leaves the machine room to start processes. */
+/** Longest pause between two publishes of one writer, so that processes have time to start. */
 const MOST_PAUSE_MS = 80
-/** Of all publishes, how many are of a listing that is there already. */
+/** Share of publishes that update a listing. */
 const SHARE_AGAIN = 0.4
-/** Timestamps run ahead of the clock where one listing is published often; the service takes 300 s. */
+/** Frequent publishes of one listing use timestamps of the future; the service accepts 300 s. */
 const MOST_AHEAD = 250
 const RETRY_MS = 30
 
 /**
- * Sellers who publish without end, new listings and further versions of theirs, and keep book of what was answered.
- * Whatever got no answer, or 503, is sent again as it was until it is acknowledged.
+ * Sellers that publish new listings and versions without end, and record the answers.
+ * A publish without an answer, or with 503, is repeated unchanged until it is acknowledged.
  */
 export class Storm {
   readonly #listings = new Map<string, Listing>()
@@ -40,23 +40,23 @@ export class Storm {
   #stopped = false
   #givenUp = false
   acknowledged = 0
-  /** Requests that were sent again. */
+  /** Repeated requests. */
   repeated = 0
-  /** Answers that no request of the storm may get. */
+  /** Answers that are wrong for every request of the storm. */
   readonly faults: string[] = []
 
-  /** Lets writers loose on one more target. */
+  /** Starts writers for one more address. */
   publishTo(target: ServiceAddress): void {
     for (let n = 0; n < WRITERS_PER_TARGET; n++) this.#writers.push(this.#write(target))
   }
 
-  /** Resolves when everything that was sent is acknowledged. */
+  /** Resolves when every publish is acknowledged. */
   async calm(): Promise<void> {
     this.#stopped = true
     await Promise.all(this.#writers)
   }
 
-  /** Gives up whatever is not acknowledged. */
+  /** Drops publishes that are not acknowledged. */
   abort(): void {
     this.#stopped = true
     this.#givenUp = true
@@ -69,7 +69,7 @@ export class Storm {
     return expected
   }
 
-  /** What is wrong with the rows of a Registry, given what had been expected before they were read. */
+  /** Faults of a Registry's rows, given the versions that were expected before the read. */
   faultsIn(rows: ReadonlyMap<string, ListingBody>, expected: Acknowledged): string[] {
     const missing = [...expected.keys()].filter((id) => !rows.has(id)).map((id) => `${id} is lost`)
     return [...missing, ...[...rows.values()].flatMap((row) => this.#faultsOf(row, expected))]
@@ -129,7 +129,7 @@ export class Storm {
       this.faults.push(`${id} turned from ${JSON.stringify(before)} to ${JSON.stringify(receipt)}`)
   }
 
-  /** `null` for an answer that nothing can follow. */
+  /** `null` for a final answer. */
   async #untilAnswered(body: string, target: ServiceAddress): Promise<Receipt | null> {
     while (!this.#givenUp) {
       const url = await target.ready()
@@ -151,7 +151,7 @@ const differences = (row: ListingBody, expected: Readonly<Record<string, unknown
     .filter(([name, value]) => JSON.stringify(row[name]) !== JSON.stringify(value))
     .map(([name, value]) => `${name} is ${JSON.stringify(row[name])} and not ${JSON.stringify(value)}`)
 
-/** `null` where the connection broke before the whole answer was there. */
+/** `null` if the connection broke before the complete answer. */
 async function post(url: string, json: string): Promise<{ status: number; text: string } | null> {
   try {
     const headers = { 'content-type': 'application/json' }

@@ -1,4 +1,4 @@
-/** A place that is served by one process after another, and by none in between. */
+/** An address at which one process after another runs, with gaps. */
 export class ServiceAddress {
   #url: string | null = null
   #waiting: (() => void)[] = []
@@ -13,13 +13,13 @@ export class ServiceAddress {
     this.#url = null
   }
 
-  /** Where it is; resolves when it is up. */
+  /** The URL; resolves when a process runs. */
   async ready(): Promise<string> {
     while (this.#url === null) await new Promise<void>((resolve) => this.#waiting.push(resolve))
     return this.#url
   }
 
-  /** Resolves when so many further requests are acknowledged. */
+  /** Resolves after `count` further acknowledged requests. */
   acknowledged(count: number): Promise<void> {
     return new Promise((reached) => this.#counters.push({ left: count, reached }))
   }

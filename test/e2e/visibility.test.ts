@@ -27,17 +27,17 @@ import { filterOf, specBody } from '../helpers/specs.ts'
 
 const MIXES = 10_000
 
-/** In every byte that only a private source could have brought: names, ids, offers, filters, schema. */
+/** Part of every name, id, offer, filter and schema that only a private source has. */
 const MARK = 'hush'
 const SPEC = readFilterSpec('config/filter-spec.yaml')
 
 /** The sources of both gateways. */
 type World = {
   clock: ManualClock
-  /** How an upstream fails now; `null` for not at all. */
+  /** How an upstream fails now; `null`: it works. */
   failing: Map<string, Failure | null>
   upstreams: Upstream[]
-  /** Readings and breaker states of the current question: both gateways get the same. */
+  /** Readings and breaker states of the current query: both gateways get the same. */
   answers: Map<string, unknown>
 }
 type Registry = {
@@ -48,8 +48,8 @@ type Registry = {
 }
 
 /**
- * One gateway has private sources, the other does not; all else is the same. A reader without a key must not be able to
- * tell one from the other, whatever readers with a key ask meanwhile, whatever is cached and whatever fails.
+ * One gateway has private sources, the other does not; everything else is equal. A reader without a key must not be able to
+ * distinguish them, whatever readers with a key query meanwhile, whatever is cached and whatever fails.
  */
 test(`visibility: ${MIXES} mixes of readers, queries, caches and failures leak no private byte`, async (t) => {
   t.timeout(300_000)
@@ -70,7 +70,7 @@ test(`visibility: ${MIXES} mixes of readers, queries, caches and failures leak n
     if (random() < 0.1) world.failing.set(name, null)
     else if (random() < 0.03) world.failing.set(name, pick(Object.keys(FAILURES) as Failure[]))
     if (random() < 0.05) world.clock.advance(pick([400, 1000, 16_000, 80_000, 1_000_000]))
-    // Probes and renewals in the background end before the next question.
+    // Probes and revalidations in the background end before the next query.
     await turns(5)
     world.answers.clear()
     const path = pick(PATHS)(pick)
@@ -122,7 +122,7 @@ type PickOne = <T>(values: readonly T[]) => T
 
 const IDS = ['pub-a-1', 'both-1', 'clash', `${MARK}-1`, 'local-1', 'nobody']
 
-/** `CURSOR` stands for the cursor that came last. */
+/** `CURSOR` is replaced by the latest cursor. */
 const PATHS: readonly ((pick: PickOne) => string)[] = [
   () => '/listings?limit=3',
   (pick) => `/listings?limit=${pick(['1', '7', '200'])}&offset=${pick(['0', '2', '9', '1900'])}`,
@@ -142,7 +142,7 @@ const PATHS: readonly ((pick: PickOne) => string)[] = [
   () => '/ready',
 ]
 
-/** What only readers with a key add: it may name what others do not know of. */
+/** Parameters of readers with a key only: they may name private sources. */
 const KEYED = ['', '', `sources=local,pub-a,pub-b,${MARK}-a`, 'explain=true', `${MARK}_filter=in:[x]`]
 
 const HEADERS: readonly Record<string, string>[] = [
@@ -161,7 +161,7 @@ const withCursor = (path: string, cursor: string): string => path.replace('CURSO
 
 const cursorIn = ({ body }: Injected): string | null => /"next_cursor":"([^"]+)"/.exec(body)?.[1] ?? null
 
-/** A refusal may repeat what the caller has said himself. */
+/** A refusal may repeat the caller's own values. */
 const ECHOES = new RegExp(`There is no source \\\\"${MARK}-[ab]\\\\"|unknown filter: '${MARK}_filter'`, 'g')
 
 function differenceOf(seen: Injected, plain: Injected): string | null {
@@ -169,7 +169,7 @@ function differenceOf(seen: Injected, plain: Injected): string | null {
   return one === other ? null : `--- with private sources\n${one}\n--- without\n${other}`
 }
 
-/** Without what differs between two answers to one question anyway: the time they took, and sealed cursors. */
+/** Without times and sealed cursors, which differ in any two answers. */
 const settled = ({ head, body }: Injected): string =>
   `${head}\n\n${body}`
     .replaceAll(/"elapsed_ms":\d+/g, '"elapsed_ms":0')
@@ -211,7 +211,7 @@ function createWorld(): World {
         offer_resource: { gpu_model: model, ...(isPrivate ? { note: MARK } : {}) },
       }),
     )
-    // A private one has every seller at another storefront, and so disputes what the public ones show.
+    // A private one has every seller at another storefront, so it disputes the public ones.
     const publishers = SELLERS.map(([storefront, identifier], publisher_id) => ({
       publisher_id,
       storefront_url: `http://${isPrivate ? `${MARK}-` : ''}${storefront}.example/`,
@@ -285,7 +285,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Stands still, but for what is due at once. */
+/** A clock that stops; only immediate timers run. */
 function clockOf(): ManualClock {
   const clock = manualClock()
   return {
@@ -318,7 +318,7 @@ function sharedUpstream(world: World, upstream: Upstream): Upstream {
   return { ...upstream, source: { ...source, read, breaker } }
 }
 
-/** The service in front of those Registries that it knows, all of it but sockets and store. */
+/** The service over these Registries, without sockets and store. */
 async function openListener(world: World, knows: (name: string) => boolean): Promise<RequestListener> {
   const { clock } = world
   const upstreams = world.upstreams.filter(({ source }) => knows(source.name))
@@ -419,7 +419,7 @@ function openUpstream(world: World, registry: Registry, runs: LruCache<StoredRun
   const { clock, failing } = world
   const { options } = registry
   const agent = new ScriptedDispatcher((url) => {
-    // A filter spec is fetched again between the questions of the two gateways.
+    // A filter spec is fetched again between the queries of the two gateways.
     const failure = url.pathname === '/filter-spec' ? null : (failing.get(options.name) ?? null)
     return failure === null ? answerOf(registry, url) : FAILURES[failure]
   })
@@ -441,7 +441,7 @@ function openUpstream(world: World, registry: Registry, runs: LruCache<StoredRun
   })
 }
 
-/** As a Registry of the deployed protocol answers. */
+/** The answer of a Registry of the deployed protocol. */
 function answerOf({ listings, spec, publishers }: Registry, { pathname, searchParams }: URL): ScriptedReply {
   const ok = (body: object | string): ScriptedReply => ({
     status: 200,

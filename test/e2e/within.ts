@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 
 const POLL_MS = 20
 
-/** Whether something comes true within a second: what replicas promise each other. */
+/** Whether a condition becomes true within a second, the replicas' limit. */
 export async function withinASecond(isTrue: () => Promise<boolean>): Promise<boolean> {
   const end = performance.now() + 1000
   for (;;) {

@@ -40,7 +40,7 @@ async function knows({ url }: ServiceProcess, key: string): Promise<boolean> {
   return read.status === 200 && keys.some(({ name }) => name === 'alice')
 }
 
-/** Publishes until it is stopped. @returns what it has published */
+/** Publishes until it is stopped. @returns the published listings */
 async function publishing({ url }: ServiceProcess): Promise<{ ids: string[]; stop: () => Promise<void> }> {
   const signed = await publishBody(ALICE, {})
   const ids: string[] = []
@@ -63,7 +63,7 @@ async function publishing({ url }: ServiceProcess): Promise<{ ids: string[]; sto
   }
 }
 
-/** Restored: all that was acknowledged before the backup began, and nothing but what was there at all, to the byte. */
+/** After the restore: everything acknowledged before the backup, and nothing else, to the byte. */
 function compare(
   t: ExecutionContext,
   restored: Map<string, ListingBody>,
@@ -126,7 +126,7 @@ test('backup: a live Redis is saved, and restored into an empty durable one', as
   compare(t, await readAll(restored.url), all, before)
   t.true(await knows(restored, key))
 
-  // What comes after the restore is kept, too.
+  // Later writes are kept, too.
   const later = await publishing(restored)
   await later.stop()
   const expected = (await readAll(restored.url)).size

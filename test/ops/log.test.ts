@@ -11,7 +11,7 @@ import { type Reply, send } from '../helpers/registry.ts'
 
 type Service = { url: string; child: ChildProcess; metric: (name: string) => Promise<number> }
 
-/** `entrepot serve` with its stderr at this descriptor or in a pipe. Resolves when it answers. */
+/** `entrepot serve` with stderr at this descriptor or in a pipe. Resolves when it answers. */
 async function start(t: ExecutionContext, stderr: number | 'pipe'): Promise<Service> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 
-/** `docs/operations.md`, of which what stands in it is tried. */
+/** The text of `docs/operations.md`, whose blocks the tests run. */
 export const PAGE = readFileSync('docs/operations.md', 'utf8')
 
-/** The fenced block that is marked so, such as `run=redis-backup`, `file=public.toml` or `env=public.env`. */
+/** The fenced block with this mark, such as `run=redis-backup`, `file=public.toml` or `env=public.env`. */
 export function blockOf(mark: string): string {
   const blocks = [...PAGE.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm)]
   const found = blocks.find(([, marked]) => marked === mark)?.[2]
@@ -24,7 +24,7 @@ export const settingsOf = (name: string): Record<string, string> =>
       .map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]),
   )
 
-/** The first cells of the table whose head begins so. */
+/** The first cells of the table with this head. */
 export function rowsOf(head: string): string[] {
   const start = PAGE.indexOf(`| ${head} |`)
   if (start < 0) throw new Error(`docs/operations.md has no table ${head}`)

@@ -21,7 +21,7 @@ type Answer = {
   sources: Source[]
 }
 
-/** Writes what the page says, with these addresses in place of those it makes up, and starts one of its processes. */
+/** Writes the page's files with real addresses, and starts one of its processes. */
 async function startShape(
   t: ExecutionContext,
   name: string,
@@ -62,7 +62,7 @@ test('docs/operations.md: its deployment shapes run and form a market', async (t
   ])
   const { admin_key: admin, bootstrap_key: bootstrap } = SECRETS
 
-  // The public one: sellers get keys by the page's command.
+  // Public: sellers get keys by the page's command.
   t.is((await publish(openMarket.url, BOB, { listing_id: 'bob-1', offer_resource: OFFER })).status, 401)
   const { hostname, port } = new URL(openMarket.url)
   const minted = await runShell(`${CLI} keys mint bob --scope write`, {
@@ -74,7 +74,7 @@ test('docs/operations.md: its deployment shapes run and form a market', async (t
   t.is((await publish(openMarket.url, BOB, listing, { headers: bearer(key) })).status, 201)
   t.is((await read(openMarket.url)).status, 200)
 
-  // The curated one: nothing without a key, and no listing that is not of its shape.
+  // Curated: nothing without a key, and only listings of its shape.
   t.is((await read(curated.url)).status, 401)
   const refused = { listing_id: 'odd', offer_resource: { gpu_model: 'Banana', region: 'Paris, FR' } }
   t.is((await publish(curated.url, ALICE, refused, { headers: bearer(bootstrap) })).status, 422)
@@ -88,7 +88,7 @@ test('docs/operations.md: its deployment shapes run and form a market', async (t
   const taken = await publish(curated.url, ALICE, good, { headers: bearer(bootstrap) })
   t.is(taken.status, 201, taken.text)
 
-  // The co-located one: the storefront publishes with the shared key.
+  // Co-located: the storefront publishes with the shared key.
   const own = { listing_id: 'alice-1', offer_resource: OFFER }
   t.is((await publish(alice.url, ALICE, own, { headers: bearer(bootstrap) })).status, 201)
 

@@ -21,7 +21,7 @@ const MINUTE = 60_000
 
 type Options = Parameters<typeof startRegistry>[1] & { storeUrl: string }
 
-/** The service, with the lines that its log has about the store. */
+/** The service, with its log lines about the store. */
 async function start(t: ExecutionContext, { storeUrl, environment, ...options }: Options) {
   const lines: { msg: string; reason?: string }[] = []
   const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) })
