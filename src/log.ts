@@ -36,7 +36,7 @@ export class LogDestination {
   #length = 0
   #isWriting = false
   /** Whether the last byte written ends a line. */
-  #isWhole = true
+  #endsLine = true
   #dropped = 0
   #reported = 0
 
@@ -64,7 +64,7 @@ export class LogDestination {
     const lines = this.#waiting.join('')
     this.#waiting = []
     this.#length = 0
-    this.#write(Buffer.from(this.#isWhole ? lines : `\n${lines}`))
+    this.#write(Buffer.from(this.#endsLine ? lines : `\n${lines}`))
   }
 
   #write(bytes: Buffer): void {
@@ -76,7 +76,7 @@ export class LogDestination {
       if (error !== null) {
         this.#dropped += bytes.filter((byte) => byte === NEWLINE).length
       } else {
-        this.#isWhole = bytes[written - 1] === NEWLINE
+        this.#endsLine = bytes[written - 1] === NEWLINE
         if (written < bytes.length) return this.#write(bytes.subarray(written))
         this.#report()
       }

@@ -43,14 +43,14 @@ export async function createContext(config: Config, overrides: Overrides = {}): 
 
 /**
  * A service that is loaded but does not listen yet. A reload builds the next runtime beside the running one
- * and goes over to it in one assignment. The old one closes after its last request.
+ * and switches to it in one assignment. The old one closes after its last request.
  */
 export class Context {
   readonly #scope: ProcessScope
   readonly #closing = new AbortController()
   readonly listener: RequestListener
   #current: Runtime
-  /** Settles when every earlier runtime is closed, in their order: what the last one leaves open is its own. */
+  /** Earlier runtimes close one after the other, since each leaves open what its successor uses. */
   #retired: Promise<void> = Promise.resolve()
   readonly #reloads = new SingleFlight((load: () => Config) => this.#reload(load))
   /** Outcome of the latest reload, and time of the last success; the start counts. */
@@ -66,7 +66,7 @@ export class Context {
     this.listener = traced?.listener(answer) ?? answer
     registerSourceMetrics(metrics, () => this.#current.sources)
     registerReloadMetrics(metrics, () => ({ succeeded: this.#hasSucceeded, at: this.#succeededAt }))
-    first.adopt()
+    first.activate()
   }
 
   get config(): Config {
@@ -102,8 +102,8 @@ export class Context {
     try {
       const config = this.#withFixed(load())
       const next = await openRuntime({ config, scope: this.#scope, previous: this.#current, signal })
-      await this.#becomeReady(next)
-      this.#goOver(next)
+      await this.#untilReady(next)
+      this.#switchTo(next)
       this.#hasSucceeded = true
       this.#succeededAt = clock.now()
       log.info(
@@ -112,14 +112,14 @@ export class Context {
       )
     } catch (cause) {
       if (signal.aborted) return
-      this.#current.adopt()
+      this.#current.activate()
       this.#hasSucceeded = false
       this.#logFailure(cause)
     }
   }
 
   /** Resolves when it can take over in the same turn of the event loop. */
-  async #becomeReady(next: Runtime): Promise<void> {
+  async #untilReady(next: Runtime): Promise<void> {
     const { replica } = this.#current
     try {
       const isReady = await this.#endsWithin(MAX_READY_MS, next.ready)
@@ -142,10 +142,10 @@ export class Context {
     }
   }
 
-  #goOver(next: Runtime): void {
+  #switchTo(next: Runtime): void {
     const old = this.#current
     this.#current = next
-    next.adopt()
+    next.activate()
     const stopped = old.stop()
     this.#retired = this.#retired
       .then(() => this.#endsWithin(MAX_RETIRING_MS, old.idle()))
@@ -158,7 +158,7 @@ export class Context {
 
   /** `false` when the time is up or the service closes. */
   async #endsWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
-    const error = new Error('late')
+    const error = new Error('timeout')
     const timeoutError = () => error
     const caller = this.#closing.signal
     try {

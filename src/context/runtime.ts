@@ -47,8 +47,8 @@ export type Runtime = {
   listener: RequestListener
   /** Resolves when every upstream was requested once, with any outcome. */
   ready: Promise<unknown>
-  /** Applies its limits to what the process keeps, and drops the rest. */
-  adopt: () => void
+  /** Applies its limits to the caches of upstreams, and drops what is cached of others. */
+  activate: () => void
   /** Ends background work. Requests can still be answered. */
   stop: () => Promise<void>
   /** Resolves when no request is in flight. */
@@ -60,7 +60,7 @@ export type Runtime = {
 type RuntimeOptions = {
   config: Config
   scope: ProcessScope
-  /** Its index and its counts of requests go on where the settings are the same. */
+  /** Its index and its rate limits continue where the settings are the same. */
   previous: Runtime | null
   signal?: AbortSignal
 }
@@ -139,7 +139,7 @@ const NO_UPSTREAMS: Upstreams = {
   upstreams: [],
   isReady: () => true,
   ready: Promise.resolve(),
-  adopt: () => {},
+  activate: () => {},
   stop: async () => {},
   close: async () => {},
 }
@@ -270,7 +270,7 @@ export function createMcpHandler(federation: Federation, log: Logger): McpHandle
     return handleHttp(request, discovery, {
       version: version(),
       signal,
-      onError: (cause) => log.error({ err: cause }, 'unhandled fault of a tool'),
+      onError: (cause) => log.error({ err: cause }, 'unhandled error in a tool'),
     })
   }
 }

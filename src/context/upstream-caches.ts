@@ -9,13 +9,13 @@ import type { StoredRun } from '../upstream/reading/stored-run.ts'
 import { snapshotFile } from '../upstream/snapshot/snapshot-file.ts'
 import { type UpstreamParts, UpstreamState } from '../upstream/upstream.ts'
 
-/** What is known of upstreams, each by its URL and credential. Every runtime continues with it. */
+/** What was learnt of each upstream, by its name, URL and credential. Every runtime continues with it. */
 export type UpstreamCaches = {
-  /** Until `adopt`, the larger limits hold. */
+  /** While two runtimes overlap, the larger limits apply. */
   prepare: (config: CacheConfig) => void
   partsOf: (upstream: UpstreamOptions, config: CacheConfig) => CachedParts
-  /** Goes over to these limits, and drops what was kept of other upstreams. */
-  adopt: (config: CacheConfig) => void
+  /** Applies these limits, and drops what was learnt of other upstreams. */
+  activate: (config: CacheConfig) => void
   close: () => void
 }
 
@@ -53,7 +53,7 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
   }
 
   return {
-    prepare: (config) => budget.raise(config),
+    prepare: (config) => budget.raiseTo(config),
     partsOf: (upstream, config) => {
       const key = keyOf(upstream)
       const state = known.get(key) ?? new UpstreamState()
@@ -66,19 +66,19 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
         snapshots: {
           storage: storageOf(upstream),
           maxBytes: () => maxSnapshotBytes(config),
-          onResize: (bytes) => budget.hold(state, bytes),
+          onResize: (bytes) => budget.setSnapshotBytes(state, bytes),
         },
       }
     },
-    adopt: (config) => {
-      const kept = new Set(config.upstreams.map(keyOf))
+    activate: (config) => {
+      const wanted = new Set(config.upstreams.map(keyOf))
       for (const [key, state] of known) {
-        if (kept.has(key)) continue
+        if (wanted.has(key)) continue
         known.delete(key)
-        budget.hold(state, 0)
+        budget.setSnapshotBytes(state, 0)
       }
       runs.retain(new Set(config.upstreams.map(cacheGroup)))
-      budget.set(config)
+      budget.setTo(config)
     },
     close: () => redis?.close(),
   }
@@ -130,7 +130,7 @@ function maxSnapshotBytes(config: CacheConfig): number {
 /** Divides `cache.max_bytes` between the snapshots and the cache of runs. */
 class MemoryBudget {
   readonly #runs: LruCache<StoredRun>
-  readonly #held = new Map<UpstreamState, number>()
+  readonly #snapshotBytes = new Map<UpstreamState, number>()
   #maxBytes = 0
   #reserved = 0
   /** Of one upstream, in Redis. */
@@ -140,28 +140,28 @@ class MemoryBudget {
     this.#runs = runs
   }
 
-  set(config: CacheConfig): void {
+  setTo(config: CacheConfig): void {
     this.#maxBytes = config.cache.maxBytes
     this.maxSharedBytes = shareOf(config)
     this.#resize(true)
   }
 
-  raise(config: CacheConfig): void {
+  raiseTo(config: CacheConfig): void {
     this.#maxBytes = Math.max(this.#maxBytes, config.cache.maxBytes)
     this.maxSharedBytes = Math.max(this.maxSharedBytes, shareOf(config))
     this.#resize(true)
   }
 
-  hold(holder: UpstreamState, bytes: number): void {
-    if (bytes === 0) this.#held.delete(holder)
-    else this.#held.set(holder, bytes)
+  setSnapshotBytes(upstream: UpstreamState, bytes: number): void {
+    if (bytes === 0) this.#snapshotBytes.delete(upstream)
+    else this.#snapshotBytes.set(upstream, bytes)
     this.#resize(false)
   }
 
   #resize(isForced: boolean): void {
-    const held = this.#held.values().reduce((sum, bytes) => sum + bytes, 0)
-    if (!isForced && Math.abs(held - this.#reserved) < this.#maxBytes * RESIZE_STEP) return
-    this.#reserved = held
-    this.#runs.resize(Math.max(this.#maxBytes * MIN_RUNS_SHARE, this.#maxBytes - held))
+    const total = this.#snapshotBytes.values().reduce((sum, bytes) => sum + bytes, 0)
+    if (!isForced && Math.abs(total - this.#reserved) < this.#maxBytes * RESIZE_STEP) return
+    this.#reserved = total
+    this.#runs.resize(Math.max(this.#maxBytes * MIN_RUNS_SHARE, this.#maxBytes - total))
   }
 }

@@ -9,8 +9,8 @@ export type Upstreams = {
   isReady: () => boolean
   /** Resolves when each was requested once, with any outcome. */
   ready: Promise<unknown>
-  /** Applies the limits of the configuration, and drops what was kept of other upstreams. */
-  adopt: () => void
+  /** Applies the limits of the configuration, and drops what was learnt of other upstreams. */
+  activate: () => void
   /** Ends the pulls. Readers can still read. */
   stop: () => Promise<void>
   /** After the last reader has its answer. */
@@ -53,7 +53,7 @@ export async function openUpstreams({ config, spec, scope }: UpstreamsOptions): 
     upstreams,
     isReady: () => upstreams.every(({ isReady }) => isReady()),
     ready: Promise.all(upstreams.map(({ ready }) => ready)),
-    adopt: () => caches.adopt(config),
+    activate: () => caches.activate(config),
     stop: async () => void (await Promise.all(upstreams.map(({ stop }) => stop()))),
     close: async () => {
       await Promise.all(upstreams.map(({ close }) => close()))

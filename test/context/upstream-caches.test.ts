@@ -16,7 +16,7 @@ async function open(t: ExecutionContext) {
   })
   const config = configOf(1_000_000)
   const caches = await openUpstreamCaches({ redisUrl: null, snapshotFolder: null, clock })
-  caches.adopt(config)
+  caches.activate(config)
   const parts = upstreams.map((upstream) => caches.partsOf(upstream, config))
   const { snapshots: _, ...cached } = parts[0]!
   const { read, status } = await openUpstream(t, {}, { name: 'a', key: 'a', clock, fake, parts: cached })
@@ -42,14 +42,14 @@ test('caches: smaller limits hold once their configuration is adopted', async (t
   const { caches, configOf, bytes } = await open(t)
   caches.prepare(configOf(100_000))
   t.true(bytes() > 900_000)
-  caches.adopt(configOf(100_000))
+  caches.activate(configOf(100_000))
   t.true(bytes() <= 100_000)
 })
 
 test('caches: a removed upstream is forgotten, others are not', async (t) => {
   const { caches, parts, configOf, bytes } = await open(t)
   parts[1]!.snapshots.onResize(700_000)
-  caches.adopt(configOf(1_000_000, 2))
+  caches.activate(configOf(1_000_000, 2))
   t.is(bytes(), 0)
   const [first] = configOf(1_000_000).upstreams
   t.not(caches.partsOf(first!, configOf(1_000_000)).state, parts[0]!.state)
