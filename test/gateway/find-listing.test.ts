@@ -36,7 +36,7 @@ test('one listing is the copy of the best source, with the others that have answ
   t.regex(reply.headers.get('cache-control') ?? '', /^public, max-age=\d+$/)
 })
 
-test('where a better source failed, the copy of a worse one is marked incomplete and not to be cached', async (t) => {
+test('where a better source failed, the copy of a worse one is incomplete and not cached', async (t) => {
   const { get } = await open(t, DOWN, { items: [row('http://thief')] })
   const reply = await get('/listings/x')
   t.is(reply.status, 200)

@@ -56,7 +56,7 @@ test('a listing is shown by the best source, at the position of its newest copy,
   })
 })
 
-test('a copy that a paged source has further back is found where the others are whole, or read so far', async (t) => {
+test('an older copy in a paged source is found where the others are complete, or read that far', async (t) => {
   const many = Array.from({ length: 300 }, (_, n) => fakeItem(`x${n}`, AT - n))
   const deep = fakeItem('a', AT - 1000)
   const newer = fakeSource('newer', [fakeItem('a', AT + 1)], { priority: 2 })
@@ -118,7 +118,7 @@ test('copies differ by the value of offers and escrows, not by their spelling', 
   t.true(metas[0]?.differs)
 })
 
-test('a better source whose publishers have this one at another storefront disputes the listing', async (t) => {
+test('a better source with the publisher at another storefront disputes the listing', async (t) => {
   const publisher = '0x1'
   const at = (url: string | null | undefined) => ({ storefrontOf: () => url })
   const listing = (name: string, priority: number, more: Partial<FakeSource> = {}) =>
@@ -138,7 +138,7 @@ test('a better source whose publishers have this one at another storefront dispu
   }
 })
 
-test('what a gateway states about its listing is shown by names that lead through it', async (t) => {
+test('statements of a gateway about its listing are shown by names that lead through it', async (t) => {
   const origin = {
     registry: 'curated',
     alsoIn: ['local', 'fr/open'],
@@ -162,7 +162,7 @@ test('what a gateway states about its listing is shown by names that lead throug
   ])
 })
 
-test('dates in the future count as now, in one order over all pages', async (t) => {
+test('dates in the future count as now, in the same order on all pages', async (t) => {
   const future = ['d', 'c', 'b'].map((id, n) => fakeItem(id, NOW + 1 + n * 1e12))
   const sources = [
     fakeSource('x', [...future, fakeItem('e', NOW)], { priority: 1 }),
@@ -184,7 +184,7 @@ test('any number of dates beyond 2^53 microseconds can be walked', async (t) => 
   t.like(sources[0], { registry: 'x', state: 'unavailable', reason: 'unsorted' })
 })
 
-test('a source that fails midway keeps what was shown of it, and the others are walked to their end', async (t) => {
+test('a source that fails midway keeps what was shown, and the others are read to the end', async (t) => {
   const items = (prefix: string) => Array.from({ length: 500 }, (_, n) => fakeItem(`${prefix}${n}`, AT - n))
   const good = fakeSource('good', items('g'))
   const bad = fakeSource('bad', items('b'))
@@ -204,7 +204,7 @@ test('a source that fails midway keeps what was shown of it, and the others are 
   })
 })
 
-test('a copy that turns out to be unreadable gives way to the next best, or is left out and counted', async (t) => {
+test('an unreadable copy is replaced by the next best, or left out and counted', async (t) => {
   const broken = (id: string): Item =>
     Object.defineProperty(fakeItem(id, AT), 'bytes', {
       enumerable: true,

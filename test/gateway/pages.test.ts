@@ -86,7 +86,7 @@ test('a private source is read, named and counted for readers with a key only', 
   t.deepEqual([error.code, error.members], ['unavailable', { sources: [] }])
 })
 
-test('a source that has not answered when the budget ends is unavailable: timeout, whether it heeds its signal or not', async (t) => {
+test('a source without an answer within the budget fails as timeout, even if it ignores its signal', async (t) => {
   const heeding: Source = (_query, _range, signal) =>
     new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   for (const read of [heeding, hanging]) {
@@ -187,7 +187,7 @@ test('no usable source is 504 where all were late, else 503, and never an empty 
   }
 })
 
-test('an answer stands with a match, with one upstream that answered, or with no upstream visible', async (t) => {
+test('an answer needs a match, an upstream that answered, or no visible upstream', async (t) => {
   const gone = failing('gone', 'dns')
   const full = await gatewayOver([local(3), gone]).page()
   t.deepEqual([full.total, full.complete], [3, false])
@@ -197,7 +197,7 @@ test('an answer stands with a match, with one upstream that answered, or with no
   t.true((await gatewayOver([local(), gone]).page({}, { named: ['local'] })).complete)
 })
 
-test('named sources alone are read, and a hidden name is refused with the words for an unknown one', async (t) => {
+test('only named sources are read; a hidden name is refused like an unknown one', async (t) => {
   const sources = [
     local(),
     listings('a', 2),
@@ -231,7 +231,7 @@ test('with require=all a source without a current answer is 502', async (t) => {
   t.true((await gatewayOver([local(), listings('a', 1), hidden]).page({}, { requireAll: true })).complete)
 })
 
-test('a question that has been here before is answered by the local Registry alone', async (t) => {
+test('a looping question is answered by the local Registry alone', async (t) => {
   const upstream = listings('up', 1)
   const { sources, nextCursor } = await gatewayOver([local(9), upstream]).page({ limit: 2 }, { isLoop: true })
   t.deepEqual(
@@ -284,7 +284,7 @@ test('a cursor continues its own question only, until it expires', async (t) => 
   t.regex((await refusalOf(t, gateway.page({}, { cursor }))).message, /expired/)
 })
 
-test('a caller who leaves ends the question, and a fault of this program is not a failed source', async (t) => {
+test('an abort ends a page, and a fault of this program is not a failed source', async (t) => {
   const leaving = new AbortController()
   const answer = gatewayOver([fakeSource('hangs', [], { read: hanging })]).page(
     {},

@@ -106,7 +106,7 @@ for (const [what, worlds] of [
     ))
 }
 
-test('where publishers are not known, no listing is lost, and none of a known publisher is shown twice', (t) =>
+test('unknown publishers: no listing is lost, and none of a known publisher is repeated', (t) =>
   fc.assert(
     fc.asyncProperty(UNATTRIBUTED, SIZES, async (world, sizes) => {
       const sources = world.map((make) => make())
@@ -128,7 +128,7 @@ test('where publishers are not known, no listing is lost, and none of a known pu
     RUNS,
   ))
 
-test('a listing that stays is not lost, whatever is published and deleted between pages by cursor', (t) => {
+test('publishes and deletions between pages by cursor lose no listing that stays', (t) => {
   const change = fc.record({ source: fc.nat(), victim: fc.nat(30), at, add: fc.boolean() })
   return fc.assert(
     fc.asyncProperty(PLAIN, SIZES, fc.array(change, { maxLength: 12 }), async (world, sizes, changes) => {

@@ -73,7 +73,7 @@ const oddListing = fc
     ),
   )
 
-test('any listing passes a gateway byte for byte, and a second one but for white space between members', async (t) => {
+test('a listing passes a gateway byte for byte, a second one except for white space', async (t) => {
   const more = '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\n'
   const { fake, url, get } = await open(t, {}, { more })
   const outer = await openOuter(t, url, { more })
@@ -97,7 +97,7 @@ test('any listing passes a gateway byte for byte, and a second one but for white
   )
 })
 
-test('listings that are too long or nested too deep are left out and counted, in pages and streams', async (t) => {
+test('listings too long or nested too deep are left out and counted, in pages and streams', async (t) => {
   const long = listingText({ listing_id: 'long', demands: ['x'.repeat(70_000)] })
   const deep = listingText({ listing_id: 'deep' }).replace('[]', '['.repeat(40) + ']'.repeat(40))
   const service = await open(t, { items: [long, deep, ...listingTexts('a', 2)] })
@@ -117,7 +117,7 @@ test('an upstream of whose listings none is readable has not answered', async (t
   t.like(reply.json(), { sources: [{ registry: 'up', state: 'unavailable', reason: 'bad_envelope' }] })
 })
 
-test('a Registry has each id once, and one that has hardly any other is given up after few requests', async (t) => {
+test('a Registry that repeats one id shows it once, and is given up after few requests', async (t) => {
   const namesakes = (count: number) =>
     Array.from({ length: count }, (_, n) => listingText({ publisher_id: n }))
   const few = await open(t, { items: namesakes(150) })

@@ -99,7 +99,7 @@ for (const kind of ['stream', 'walk'] as const)
     for (const id of idsIn(fake.items)) t.true(ids.includes(id), `${id} is missing`)
   })
 
-test('a stream is whole after a publish and a reader who asked for its first page anew', async (t) => {
+test('a stream is complete after a publish and a refresh of its first page', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 600) })
   const service = await startGateway(t, [{ name: 'a', url: fake.url }])
   await streamAll(service)
@@ -131,7 +131,7 @@ async function startShadow(t: ExecutionContext, count: number): Promise<RunningS
   ])
 }
 
-test('a row of a worse Registry under the wallet of a better one is marked as disputed', async (t) => {
+test('a row under a wallet of a better Registry is marked as disputed', async (t) => {
   const service = await startShadow(t, 300)
   const { items } = (await service.get('/listings?limit=20')).json() as { items: Shown[] }
   t.like(items[0], { listing_id: 'a-0040', _meta: { registry: 'other', disputed: ['trusted'] } })
@@ -223,7 +223,7 @@ test('a row that makes a Registry answer 500 hides no other row', async (t) => {
   t.true(odd.requests.length < 150, `${odd.requests.length} requests`)
 })
 
-test('a gateway that was restarted gives out a new cursor to a reader who revalidates', async (t) => {
+test('a restarted gateway answers a revalidation with a new cursor', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 120) })
   const before = await startGateway(t, [{ name: 'a', url: fake.url }])
   const after = await startGateway(t, [{ name: 'a', url: fake.url }])

@@ -206,7 +206,7 @@ test('a walk goes on beyond the end of a large gateway', async (t) => {
   t.deepEqual(ids.toSorted(), heldBy(large, other))
 })
 
-test('a walk does not ask a Registry again whose listings are all behind it', async (t) => {
+test('a walk requests no more pages of a Registry whose listings it has shown', async (t) => {
   const small = await startFake(t, { items: listingTexts('b', 20) })
   const large = await startFake(t, { items: listingTexts('a', 400) })
   const service = await startGateway(t, [

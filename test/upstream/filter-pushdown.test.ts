@@ -96,7 +96,7 @@ test('where filters are applied here, any page of the matches is exact', async (
   t.false(rest.hasMore)
 })
 
-test('an upstream too large to be read for a filter is skipped by the names of the filters, after one page', async (t) => {
+test('an upstream too large to scan is skipped after one page, with the names of the filters', async (t) => {
   const fakeOptions = { items: listingTexts('x', 401), filterSpec: SPEC }
   const query = asking(['gpu_model', 'H100'], ['region', 'Paris'], ['sla', '99'])
   for (const [scanLimit, requests] of [
@@ -110,7 +110,7 @@ test('an upstream too large to be read for a filter is skipped by the names of t
   }
 })
 
-test('what the sent filters leave counts for scan_limit, not what the upstream holds', async (t) => {
+test('scan_limit counts listings after the sent filters, not all of the upstream', async (t) => {
   const items = [...listingTexts('x', 500), ...OFFERS]
   const filterSpec = specBody('one', [REGION])
   const { read } = await openUpstream(t, { items, filterSpec }, { scanLimit: 10 })
@@ -139,7 +139,7 @@ test('an upstream that refuses its own etag fails after few requests', async (t)
   t.true(fake.requests.length <= 4)
 })
 
-test('a filter that is refused with 400 is applied here, and after a second refusal all are', async (t) => {
+test('a filter refused with 400 is applied here, all filters after a second refusal', async (t) => {
   const refuse = (name: string): Behaviour => ({
     kind: 'status',
     status: 400,
@@ -170,7 +170,7 @@ test('a 500 to filters, which one odd listing can cause, has everything read wit
   t.deepEqual(own.map(sent), [{ gpu_model: 'H100', region: 'Paris' }, {}])
 })
 
-test('a 500 to filters is not answered with a stale reading where everything can be read without them', async (t) => {
+test('after a 500 to filters, an unfiltered read is preferred to a stale Reading', async (t) => {
   const script: Behaviour[] = [{ kind: 'serve' }, { kind: 'status', status: 500 }, { kind: 'serve' }]
   const { read, clock } = await openUpstream(t, { items: OFFERS, filterSpec: BOTH, script })
   const query = asking(['gpu_model', 'H100'])
@@ -225,7 +225,7 @@ const offer = fc.record(
   { requiredKeys: [] },
 )
 
-test('whatever a Registry declares, and however that has changed, its answer is exact or there is none', async (t) => {
+test('whatever filters a Registry declares or has changed, its answer is exact or fails', async (t) => {
   const declaration = fc.tuple(declared, declared, declared)
   const value = fc.constantFrom('x', 'y', 'in:[x,y]', '')
   const asked = fc.array(fc.tuple(fc.constantFrom(...NAMES), value), { maxLength: 4 })

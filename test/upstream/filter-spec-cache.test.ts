@@ -83,7 +83,7 @@ for (const [what, answer] of [
     t.is(cache.current, null)
   })
 
-test('a filter spec that an answer has refuted is fetched once for all who doubt it', async (t) => {
+test('concurrent rechecks of a filter spec share one request', async (t) => {
   const { upstream, cache, seen } = open(t, answerOf('one'))
   await cache.loaded
   const old = cache.current

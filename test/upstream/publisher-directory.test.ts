@@ -107,7 +107,7 @@ test('a publisher that was not found is not searched again for a while', async (
   t.deepEqual(await attribute(7), [address(7)])
 })
 
-test('publishers are learned anew of a Registry that has started anew, without a wait', async (t) => {
+test('publishers of a Registry with a new database are searched again, without a wait', async (t) => {
   const { attribute, seen, clock, upstream } = open(t, [entry(1)])
   await attribute(1)
   upstream.publishers = [entry(1, address(99))]

@@ -56,7 +56,7 @@ test('a question that an upstream cannot answer does not change its state', asyn
   t.like(status(), { state: 'loaded', lastError: null })
 })
 
-test('an open breaker rejects calls, and filter specs and publishers are not fetched either', async (t) => {
+test('an open breaker also stops requests for filter specs and publishers', async (t) => {
   const publishers = [[1, ADDRESS]] as const
   const { read, status, fake, clock } = await openUpstream(t, { items: listingTexts('a', 1), publishers })
   await read()
@@ -94,7 +94,7 @@ test('a refresh has the next question fetched, and the filter spec', async (t) =
   await eventually(() => fake.specRequests.length === 2)
 })
 
-test('a publisher that the upstream does not filter by is filtered here where all publishers are known', async (t) => {
+test('a publisher that the upstream ignores is filtered here where all publishers are known', async (t) => {
   const items = [1, 2, 7].map((id) => listingText({ listing_id: `by-${id}`, publisher_id: id }))
   const all = [1, 2, 7].map((id) => [id, `0x${`${id}`.repeat(40)}`] as const)
   const query = { publisher: all[0]![1] }

@@ -107,7 +107,7 @@ function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-test('five failed first pages in a row open the breaker: calls are rejected without being made', async (t) => {
+test('five failed first pages in a row open the breaker, which then rejects calls', async (t) => {
   const { call, callOften, fail, upstream, breaker } = start(t)
   fail('timeout')
   await callOften(5)
@@ -151,7 +151,7 @@ for (const [what, query, request] of CHOSEN) {
   })
 }
 
-test('a question that a reader has chosen finds out a failing upstream by its probes', async (t) => {
+test('a failing reader-chosen query triggers probes, whose results count', async (t) => {
   const { call, fail, upstream, breaker } = start(t)
   fail('timeout')
   for (let n = 0; n < 5; n++) {
@@ -303,7 +303,7 @@ test('a rejected key: unauthorized at once, probed every minute, never counted',
   t.true(await isAnsweredAfter(UNAUTHORIZED_MS))
 })
 
-test('a key that is rejected while the breaker is open: both are found out', async (t) => {
+test('a key rejected while the breaker is open: both states recover', async (t) => {
   const { call, callOften, fail, isAnsweredAfter, wait, breaker } = start(t)
   fail('timeout')
   await callOften(5)
@@ -325,7 +325,7 @@ test('a closed-down breaker leaves no timer', async (t) => {
   t.is(upstream.probed, 0)
 })
 
-test('replicas share an open breaker, and each asks again when it is closed or its time is over', async (t) => {
+test('replicas share an open breaker until it closes or its time is over', async (t) => {
   for (const recovers of [true, false]) {
     const clock = manualClock()
     let open: number | null = null

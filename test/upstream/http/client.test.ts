@@ -75,7 +75,7 @@ test('a redirect is not followed, and the key goes to no other origin', async (t
   t.is(other.connections(), 0)
 })
 
-test('a private address is connected to only if that is allowed, in any spelling and behind any name', async (t) => {
+test('a private address is refused unless allowed, in any spelling and behind any name', async (t) => {
   const fake = await startFakeRegistry({ items: listingTexts('a', 1) })
   t.teardown(fake.close)
   const { port } = new URL(fake.url)

@@ -61,7 +61,7 @@ test('a name that is not found is looked up again each time', async (t) => {
   }
 })
 
-test('while the name server is silent, the last addresses are used, and they stay when it fails', async (t) => {
+test('the last addresses stay in use while the name server is silent or fails', async (t) => {
   const { clock, resolve, answer } = start()
   const first = resolve('a.test')
   answer('a.test', ['192.0.2.1'])
@@ -79,7 +79,7 @@ test('while the name server is silent, the last addresses are used, and they sta
   t.is(await gone, 'ENOTFOUND')
 })
 
-test('of the names whose lookups hang, one is looked up at a time, and no other name waits', async (t) => {
+test('hung names are looked up one at a time, and no other name waits', async (t) => {
   const { clock, running, resolve, answer } = start()
   const silent = ['x.test', 'y.test', 'z.test']
   const first = silent.map((name) => resolve(name))

@@ -58,7 +58,7 @@ test('a page is requested with the query, the key and the route of the question'
   t.is(second?.url.search, '?status=&limit=51&cursor=sealed%2F%3D')
 })
 
-test('one listing is requested by its encoded id, and no request is made for an id that cannot be in a path', async (t) => {
+test('an id is percent-encoded; one that cannot be a path segment causes no request', async (t) => {
   const id = 'far/odd id%2F?'
   const { fetch, seen } = open(t, [200, `{"listing":${listingText({ listing_id: id })}}`, JSON_TYPE])
   t.is((await fetch({ listingId: id })).items[0]?.listingId, id)

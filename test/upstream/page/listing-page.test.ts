@@ -76,7 +76,7 @@ test('an envelope that has its items twice is refused, however the name is spell
   }
 })
 
-test('of a page that is broken anywhere among its items, no other bytes are shown than its listings', (t) => {
+test('a page with broken items shows no bytes besides its listings', (t) => {
   const items = listingTexts('a', 2)
   const text = envelopeText(items, 2)
   for (let at = text.indexOf('['); at < text.indexOf('],"count"'); at++) {

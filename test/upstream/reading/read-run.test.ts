@@ -108,7 +108,7 @@ test('an empty page is not the end where the end has moved up', async (t) => {
   t.deepEqual(idsOf(await read({}, ALL)), items.map(idOf))
 })
 
-test('whatever is published and deleted meanwhile, a listing that stays is read, and no listing twice', async (t) => {
+test('publishes and deletions while reading: a listing that stays is read, none twice', async (t) => {
   const change = fc.record({ at: fc.nat(999), gone: fc.nat(40), come: fc.nat(14) })
   await fc.assert(
     fc.asyncProperty(
@@ -157,7 +157,7 @@ test('an upstream that changes faster than it can be read is unstable', async (t
   t.true(fake.requests.length <= 12, asked(fake.requests))
 })
 
-test('an upstream that ignores offset is found out after few requests', async (t) => {
+test('an upstream that ignores offset fails after few requests', async (t) => {
   const items = listingTexts('a', 300)
   for (const count of [300, ALL.count]) {
     const { read, fake } = await openUpstream(
@@ -312,7 +312,7 @@ test('a Registry has an id once, a gateway once for each publisher', async (t) =
   }
 })
 
-test('a status or filter that the upstream ignores is applied here, and not for more than scan_limit', async (t) => {
+test('a status or filter that the upstream ignores is applied here, up to scan_limit', async (t) => {
   const items = listingTexts('a', 600).map((text, n) =>
     n % 10 === 1 ? text.replace('"open"', '"closed"') : n % 10 === 0 ? text : text.replace('H100', 'A100'),
   )
@@ -338,7 +338,7 @@ test('a gateway is paged by its cursors, beyond what it serves by offset', async
   )
 })
 
-test('a gateway that does not take its own cursor any more is read from the top', async (t) => {
+test('a gateway that rejects its own cursor is read again from the top', async (t) => {
   const items = listingTexts('a', 500)
   const { read, fake } = await openUpstream(t, { items, kind: 'gateway' })
   const refusal = { kind: 'status', status: 400, body: '{"detail":"cursor: has expired"}' } as const

@@ -63,7 +63,7 @@ test('where the replica that reads fails, the next one tries', async (t) => {
   t.is(fake.requests.length, 2)
 })
 
-test('a replica that starts has what others have read, with its age, also when the upstream is down', async (t) => {
+test('a new replica has the runs of the others, with their age, even if the upstream is down', async (t) => {
   const { fake, clock, replica } = await start(t)
   const asOf = clock.now()
   await (await replica()).read()
@@ -77,7 +77,7 @@ test('a replica that starts has what others have read, with its age, also when t
   t.is(fake.requests.length, 2)
 })
 
-test('a run that another replica has read anew is not read again', async (t) => {
+test('a run that another replica has refreshed is not read again', async (t) => {
   const { fake, clock, replica } = await start(t)
   const [one, other] = [await replica(), await replica()]
   await one.read()

@@ -236,7 +236,7 @@ test('the age that the upstream states counts', async (t) => {
   t.is((await read()).asOf, clock.now() - 7000)
 })
 
-test('readers who ask at once cost one request, and one who leaves fails no other', async (t) => {
+test('concurrent readers share one request, and an abort fails no other reader', async (t) => {
   const held = Promise.withResolvers<void>()
   const script: Behaviour[] = [{ kind: 'hold', until: held.promise }]
   const { read, source, fake } = await openUpstream(t, { items: OLD, script })
@@ -276,7 +276,7 @@ test('a run that no reader waits for any more is stored', async (t) => {
   t.is(fake.requests.length, 2)
 })
 
-test('no-cache reads anew, stores what it reads, and is served stale if that fails', async (t) => {
+test('no-cache reads again and stores the run; a failure serves the stale one', async (t) => {
   const { read, fake } = await openUpstream(t, { items: OLD })
   await read()
   fake.items = NEW

@@ -84,7 +84,7 @@ test('any range of the open listings is answered from memory, to the byte', asyn
   t.like(status(), { mode: 'snapshot', state: 'loaded', listings: 300, ageSeconds: 0 })
 })
 
-test('before the first pull it is not_yet_loaded, after a first pull that failed it has the reason', async (t) => {
+test('before the first pull a source is not_yet_loaded; a failed first pull is its reason', async (t) => {
   const held = Promise.withResolvers<void>()
   const { read, status, isReady, fake, pass } = await open(t, {
     script: [{ kind: 'hold', until: held.promise }],
@@ -153,7 +153,7 @@ for (const count of [50, 1500])
       t.is((await read({}, ALL)).listings.at(-1), kept, 'what has not changed is not replaced')
   })
 
-test('a failed pull changes nothing but the age; after two periods the snapshot is stale, with the reason', async (t) => {
+test('a failed pull keeps the snapshot; after two periods it is stale, with the reason', async (t) => {
   const items = listingTexts('a', 3)
   const { read, pass, fake, clock, status, logged } = await openPulled(t, { items })
   const asOf = clock.now()
@@ -185,7 +185,7 @@ test('a snapshot of the future is stale: the clock was set back', async (t) => {
   t.like(await read(), { total: 3, stale: true })
 })
 
-test('what the upstream does not show us any more is not shown, until it does again', async (t) => {
+test('listings that the upstream no longer shows us are hidden until it shows them again', async (t) => {
   const { read, pass, fake, status } = await openPulled(t, { items: listingTexts('a', 3) })
   fake.script = [{ kind: 'status', status: 401 }]
   await pass(REFRESH)
@@ -448,7 +448,7 @@ test('listings of a Registry that the gateway reports as missing are held over a
   }
 })
 
-test('a held-over listing that comes from another Registry now is not there twice, and max_listings holds', async (t) => {
+test('a retained listing that another Registry has now appears once, within max_listings', async (t) => {
   const subject = await openPulled(t, { items: [behind('1', 'a'), behind('2', 'a')], kind: 'gateway' })
   subject.fake.items = [behind('1', 'b')]
   report(subject.fake, 'a')
@@ -465,7 +465,7 @@ test('a held-over listing that comes from another Registry now is not there twic
   t.is((await heldBy(few)).length, 2)
 })
 
-test('what a gateway missed has an age, which lasts over a restart, and what it held is kept', async (t) => {
+test('a missing source of a gateway keeps its age and its listings over a restart', async (t) => {
   const storage = memoryStorage()
   const items = [behind('1', 'open'), behind('2', 'curated')]
   const before = await openPulled(t, { items, kind: 'gateway' }, { snapshots: { storage } })
