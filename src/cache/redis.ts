@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { Cluster, Redis } from 'ioredis'
 import type { CacheEntry } from './lru.ts'
 
@@ -112,7 +112,7 @@ function fieldOf(key: string): string {
 }
 
 function digest(key: string): string {
-  return createHash('sha256').update(key).digest('base64url')
+  return hash('sha256', key, 'base64url')
 }
 
 function randomWord(): string {

@@ -1,4 +1,4 @@
-import { createHash, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ApiKey, KeyScope } from '../domain/api-key.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
@@ -77,9 +77,8 @@ export class ApiKeys {
 
 /** Compares secrets of any length in constant time. */
 export const sameSecret = (a: string, b: string): boolean =>
-  timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest())
+  timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'))
 
-/** Takes half the time of `createHash`. */
 const hashKey = (raw: string): string => hash('sha256', raw)
 
 function unverifiable(): EntrepotError {

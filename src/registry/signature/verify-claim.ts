@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Limiter } from '../../domain/limiter.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { JsonValue } from '../../json/value.ts'
 import type { PublisherIdentity, UsedSignature } from '../../store/store.ts'
 import { rateLimited } from '../errors.ts'
 
-/** Either way. */
+/** Into the past and into the future. */
 const MAX_TIMESTAMP_SKEW_SECONDS = 300
 /** Clock difference between replicas up to which a repeat is answered; beyond it the repeat is refused. */
 const CLOCK_MARGIN_SECONDS = 300
@@ -57,7 +57,7 @@ export async function verifyClaim(
   if (recovered === null || (signer !== null && recovered !== signer)) throw unauthorized('Invalid signature')
   const use: UsedSignature = {
     signature: fingerprint(signature),
-    body: createHash('sha256').update(claim.body).digest('hex'),
+    body: hash('sha256', claim.body),
     expiresAt: (timestamp + MAX_TIMESTAMP_SKEW_SECONDS + CLOCK_MARGIN_SECONDS) * MICROS_PER_SECOND,
     now: now * MICROS_PER_SECOND,
   }
@@ -123,7 +123,5 @@ function parity(v: number): 0 | 1 | null {
 /** Equal for `s` and `n - s`: each form follows from the other without the key, so both are one use. */
 function fingerprint({ r, s }: Signature): string {
   const low = s > CURVE_ORDER / 2n ? CURVE_ORDER - s : s
-  return createHash('sha256')
-    .update(`${r.toString(16)}:${low.toString(16)}`)
-    .digest('hex')
+  return hash('sha256', `${r.toString(16)}:${low.toString(16)}`)
 }

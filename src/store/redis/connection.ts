@@ -103,8 +103,8 @@ function parseRedisUrl(url: string) {
       port: Number(port || DEFAULT_PORT),
     })),
     credentials: {
-      ...(username === '' ? {} : { username: decodeURIComponent(username) }),
-      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+      ...(username && { username: decodeURIComponent(username) }),
+      ...(password && { password: decodeURIComponent(password) }),
     },
   }
 }

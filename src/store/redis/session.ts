@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { ReplyError } from 'ioredis'
 import { EntrepotError } from '../../errors.ts'
@@ -81,7 +81,7 @@ export type ScriptArguments = readonly (string | number)[]
 
 export function createScript(name: string): Script {
   const source = `${PRELUDE}\n${readScript(name)}`
-  const sha = createHash('sha1').update(source).digest('hex')
+  const sha = hash('sha1', source)
   return async (client, keys, args) => {
     try {
       return await client.evalsha(sha, keys.length, ...keys, ...args)
