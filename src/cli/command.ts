@@ -43,22 +43,24 @@ export const LISTING_FILE = [
   'one listing or an array of them, in JSON or YAML; - for stdin',
 ] as const
 
-export const addRegistries = (command: Command): Command =>
+const addRegistries = (command: Command): Command =>
   command.option(
     '-r, --registries <url>',
     'URL of a Registry, or several separated by commas; repeatable (default: [registry] urls)',
     collect,
   )
 
-export const addDiscovery = (command: Command): Command =>
-  command.option(
+/** For commands that only read. */
+export const addReading = (command: Command): Command =>
+  addRegistries(command).option(
     '--discovery-timeout <seconds>',
     'time for each Registry (default: [registry] discovery_timeout, or 5)',
     seconds,
   )
 
+/** For commands that write. */
 export const addSigning = (command: Command): Command =>
-  command
+  addRegistries(command)
     .option(
       '--key-file <file>',
       'file with a private key in hex or an encrypted keystore (default: ENTREPOT_PRIVATE_KEY)',

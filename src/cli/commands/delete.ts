@@ -1,4 +1,4 @@
-import { addRegistries, addSigning, type CommandDefinition } from '../command.ts'
+import { addSigning, type CommandDefinition } from '../command.ts'
 import { printWriteResults } from '../output/write-results.ts'
 import { endpointUrl } from '../registries/registry-client.ts'
 import { RegistryWriter, type WriteOptions } from '../registries/registry-writer.ts'
@@ -6,7 +6,7 @@ import { selectRegistries } from '../registries/select-registries.ts'
 import { nowSeconds, openWallet } from '../signing/wallet.ts'
 
 export const deleteCommand: CommandDefinition<WriteOptions> = {
-  define: (command) => addSigning(addRegistries(command)).argument('<id>', 'listing_id'),
+  define: (command) => addSigning(command).argument('<id>', 'listing_id'),
   example: 'entrepot delete 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01 --key-file seller.key',
   async run({ terminal, openClient }, options, [listingId = '']) {
     const { registries } = selectRegistries(terminal, options)

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { redactCredentials, safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source-error.ts'
 import { textAt } from '../../json/value.ts'
-import { addDiscovery, addRegistries, type CommandDefinition, JSON_OPTION } from '../command.ts'
+import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { bold, isInteractive, printData, type Terminal } from '../output/terminal.ts'
 import { type BuyerConfig, defaultFiles } from '../registries/buyer-config.ts'
@@ -32,7 +32,7 @@ type Check = {
 }
 
 export const doctorCommand: CommandDefinition<JsonOptions> = {
-  define: (command) => addDiscovery(addRegistries(command)).option(...JSON_OPTION),
+  define: (command) => addReading(command).option(...JSON_OPTION),
   example: 'entrepot doctor',
   async run({ terminal, openClient }, options) {
     const { config, urls, discoveryTimeoutMs: timeoutMs } = readSelection(terminal, options)

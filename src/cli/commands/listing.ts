@@ -1,4 +1,4 @@
-import { addDiscovery, addRegistries, type CommandDefinition, JSON_OPTION } from '../command.ts'
+import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { isHumanOutput, listingSheet, type OutputOptions } from '../output/print-listings.ts'
 import { reportLookup } from '../output/source-reports.ts'
 import { escapeForTerminal, print } from '../output/terminal.ts'
@@ -9,7 +9,7 @@ type ListingOptions = RegistryOptions & OutputOptions
 
 export const fullListingCommand: CommandDefinition<ListingOptions> = {
   define: (command) =>
-    addDiscovery(addRegistries(command))
+    addReading(command)
       .argument('<id>', 'listing_id')
       .option(...JSON_OPTION),
   example: 'entrepot listing 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01',

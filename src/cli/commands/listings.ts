@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../../domain/listing.ts'
-import { addDiscovery, addRegistries, type CommandDefinition, collect, count, seconds } from '../command.ts'
+import { addReading, type CommandDefinition, collect, count, seconds } from '../command.ts'
 import { usageError } from '../exit-codes.ts'
 import { type OutputOptions, printListings } from '../output/print-listings.ts'
 import { startProgress } from '../output/progress.ts'
@@ -31,7 +31,7 @@ const OVERALL_SECONDS_FOR_ALL = 120
 
 export const mergedListingsCommand: CommandDefinition<ListingsOptions> = {
   define: (command) =>
-    addDiscovery(addRegistries(command))
+    addReading(command)
       .option('-f, --filter <name=value>', 'only listings that pass this filter (repeatable)', collect)
       .option('--status <status>', 'open, closed, expired or all (default: open)')
       .option('--publisher <address>', 'only listings signed by this wallet')

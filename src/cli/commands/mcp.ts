@@ -1,11 +1,11 @@
-import { addDiscovery, addRegistries, type CommandDefinition } from '../command.ts'
+import { addReading, type CommandDefinition } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { printStatus } from '../output/terminal.ts'
 import { discoverRegistries } from '../registries/discover-registries.ts'
 import { type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
 export const mcpCommand: CommandDefinition<RegistryOptions> = {
-  define: (command) => addDiscovery(addRegistries(command)),
+  define: (command) => addReading(command),
   example: 'entrepot mcp -r https://registry.example',
   async run({ terminal, openClient, services }, options) {
     const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
-import { addRegistries, addSigning, type CommandDefinition, LISTING_FILE } from '../command.ts'
+import { addSigning, type CommandDefinition, LISTING_FILE } from '../command.ts'
 import { type DraftListing, readListingFile } from '../listing-file.ts'
 import { printStatus } from '../output/terminal.ts'
 import { printWriteResults } from '../output/write-results.ts'
@@ -18,7 +18,7 @@ import { nowSeconds, openWallet, type Wallet } from '../signing/wallet.ts'
 const WRITES_IN_FLIGHT = 4
 
 export const publishCommand: CommandDefinition<WriteOptions> = {
-  define: (command) => addSigning(addRegistries(command)).argument(...LISTING_FILE),
+  define: (command) => addSigning(command).argument(...LISTING_FILE),
   example:
     'entrepot publish listings.yaml --key-file seller.key -r https://open.example,https://curated.example',
   async run({ terminal, openClient }, options, [file = '']) {

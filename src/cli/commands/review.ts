@@ -2,7 +2,7 @@ import { SourceError } from '../../domain/source-error.ts'
 import { type JsonObject, textAt } from '../../json/value.ts'
 import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
 import { NO_STOREFRONT_ANSWER, type StorefrontView } from '../../presentation/observation.ts'
-import { addDiscovery, addRegistries, type CommandDefinition } from '../command.ts'
+import { addReading, type CommandDefinition } from '../command.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import { parseListingJson } from '../listing-json.ts'
 import { reportLookup } from '../output/source-reports.ts'
@@ -12,7 +12,7 @@ import { describeErrorResponse, type RegistryClient, readJsonObject } from '../r
 import { type Registry, type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
 export const reviewCommand: CommandDefinition<RegistryOptions> = {
-  define: (command) => addDiscovery(addRegistries(command)).argument('<id>', 'listing_id'),
+  define: (command) => addReading(command).argument('<id>', 'listing_id'),
   example: 'entrepot review weather-0001 -r http://127.0.0.1:8080',
   async run({ terminal, openClient }, options, [id = '']) {
     const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)

@@ -1,6 +1,6 @@
 import { safeText } from '../../domain/safe-text.ts'
-import { isJsonObject, type JsonObject, type JsonValue, textAt } from '../../json/value.ts'
-import { addDiscovery, addRegistries, type CommandDefinition, JSON_OPTION } from '../command.ts'
+import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
+import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { renderTable } from '../output/table.ts'
 import { printData, printStatus } from '../output/terminal.ts'
@@ -8,7 +8,7 @@ import { type Inspection, type InspectionFailure, inspectRegistry } from '../reg
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
 
 export const sourcesCommand: CommandDefinition<JsonOptions> = {
-  define: (command) => addDiscovery(addRegistries(command)).option(...JSON_OPTION),
+  define: (command) => addReading(command).option(...JSON_OPTION),
   example: 'entrepot sources -r http://127.0.0.1:8080',
   async run({ terminal, openClient }, options) {
     const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
@@ -46,7 +46,8 @@ const sourceTable = (reports: readonly Exclude<Inspection, InspectionFailure>[],
   renderTable(
     COLUMNS,
     reports.flatMap(({ registry, sources }) =>
-      objectsOf(sources)
+      sources
+        .filter(isJsonObject)
         .flatMap(withMissingSources)
         .map((source) =>
           [
@@ -64,6 +65,7 @@ const sourceTable = (reports: readonly Exclude<Inspection, InspectionFailure>[],
     width || 80,
   )
 
-const withMissingSources = (source: JsonObject): JsonObject[] => [source, ...objectsOf(source.gaps ?? null)]
-
-const objectsOf = (value: JsonValue): JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : [])
+const withMissingSources = (source: JsonObject): JsonObject[] => [
+  source,
+  ...(Array.isArray(source.gaps) ? source.gaps.filter(isJsonObject) : []),
+]

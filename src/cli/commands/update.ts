@@ -1,5 +1,5 @@
 import { isListingStatus, LISTING_STATUSES } from '../../domain/listing.ts'
-import { addRegistries, addSigning, type CommandDefinition } from '../command.ts'
+import { addSigning, type CommandDefinition } from '../command.ts'
 import { usageError } from '../exit-codes.ts'
 import { printWriteResults } from '../output/write-results.ts'
 import { endpointUrl } from '../registries/registry-client.ts'
@@ -15,7 +15,7 @@ type UpdateOptions = WriteOptions & {
 
 export const updateCommand: CommandDefinition<UpdateOptions> = {
   define: (command) =>
-    addSigning(addRegistries(command))
+    addSigning(command)
       .argument('<id>', 'listing_id')
       .option('--status <status>', 'open, closed or expired')
       .option('--oracle-address <address>', 'the new oracle; none removes it'),

@@ -4,7 +4,7 @@ import { EntrepotError } from '../../errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import { createShapeCheck, type ShapeCheck } from '../../registry/write/listing-shape.ts'
 import { validateListing } from '../../registry/write/validate.ts'
-import { addDiscovery, addRegistries, type CommandDefinition, JSON_OPTION, LISTING_FILE } from '../command.ts'
+import { addReading, type CommandDefinition, JSON_OPTION, LISTING_FILE } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { type DraftListing, readListingFile } from '../listing-file.ts'
 import { printData, printStatus } from '../output/terminal.ts'
@@ -22,7 +22,7 @@ import { type JsonOptions, type Registry, selectRegistries } from '../registries
 
 export const validateCommand: CommandDefinition<JsonOptions> = {
   define: (command) =>
-    addDiscovery(addRegistries(command))
+    addReading(command)
       .argument(...LISTING_FILE)
       .option(...JSON_OPTION),
   example: 'entrepot validate listings.yaml -r https://curated.example',

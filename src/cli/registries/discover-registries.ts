@@ -129,23 +129,19 @@ function sourceNotesOf(inspection: Inspection): SourceNote[] {
 }
 
 /** Each source is followed by its missing sources. */
-const withMissingSources = (sources: JsonValue): JsonValue =>
-  Array.isArray(sources)
-    ? sources.flatMap((source) => {
-        const gaps = at(source, 'gaps')
-        const reason = textAt(source, 'reason') ?? textAt(source, 'last_error', 'reason')
-        return [
-          isJsonObject(source) && reason !== null ? { ...source, reason } : source,
-          ...(Array.isArray(gaps) ? gaps : []),
-        ]
-      })
-    : sources
+const withMissingSources = (sources: readonly JsonValue[]): JsonValue[] =>
+  sources.flatMap((source) => {
+    const gaps = at(source, 'gaps')
+    const reason = textAt(source, 'reason') ?? textAt(source, 'last_error', 'reason')
+    return [
+      isJsonObject(source) && reason !== null ? { ...source, reason } : source,
+      ...(Array.isArray(gaps) ? gaps : []),
+    ]
+  })
 
 /** Only the names, since the gateway is not trusted. */
-const namesOf = (sources: JsonValue): string[] =>
-  Array.isArray(sources)
-    ? sources
-        .map((source) => textAt(source, 'registry'))
-        .filter(isRegistryName)
-        .slice(0, MAX_SOURCE_NAMES)
-    : []
+const namesOf = (sources: readonly JsonValue[]): string[] =>
+  sources
+    .map((source) => textAt(source, 'registry'))
+    .filter(isRegistryName)
+    .slice(0, MAX_SOURCE_NAMES)

@@ -12,7 +12,7 @@ import {
 import type { Registry } from './select-registries.ts'
 
 export type Inspection =
-  | { registry: string; kind: 'gateway' | 'registry'; sources: JsonValue }
+  | { registry: string; kind: 'gateway' | 'registry'; sources: JsonValue[] }
   | InspectionFailure
 export type InspectionFailure = { registry: string; error: string; unauthorized?: boolean }
 
