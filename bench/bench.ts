@@ -35,7 +35,7 @@ const BENCHES: readonly Bench[] = [
 async function main(names: readonly string[]): Promise<void> {
   const unknown = names.filter((name) => !BENCHES.some((bench) => bench.name === name))
   if (unknown.length > 0) {
-    process.stderr.write(`no bench called ${unknown}; there is ${BENCHES.map(({ name }) => name)}\n`)
+    process.stderr.write(`unknown bench: ${unknown}. Benches: ${BENCHES.map(({ name }) => name)}\n`)
     process.exitCode = 1
     return
   }

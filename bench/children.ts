@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** A server in a process of its own, so that it does not share a core with its load. */
+/** A server in its own process, apart from its load. */
 export type Child = { url: string; pid: number; close: () => Promise<void> }
 
-/** Plain `node:http` that serves the bytes of a file: what the ratios are taken against. */
+/** Plain `node:http` that serves the bytes of a file, the base of the ratios. */
 export const startPlainServer = (file: string): Promise<Child> =>
   startChild([fileURLToPath(new URL('./plain-server.ts', import.meta.url)), file])
 
-/** The product itself: `entrepot serve` on a free port. */
+/** `entrepot serve` on a free port. */
 export const startEntrepot = (environment: Record<string, string>): Promise<Child> =>
   startChild([fileURLToPath(new URL('../src/bin.ts', import.meta.url)), 'serve'], {
     PORT: '0',
@@ -17,7 +17,7 @@ export const startEntrepot = (environment: Record<string, string>): Promise<Chil
     ...environment,
   })
 
-/** Any of our scripts that says a URL on stderr once it is up, and ends on SIGTERM. */
+/** A script of this project that prints its URL on stderr when it listens, and ends on SIGTERM. */
 export async function startChild(
   args: readonly string[],
   environment: Record<string, string> = {},

@@ -9,8 +9,8 @@ import type { StoredRun } from '../src/upstream/reading/stored-run.ts'
 import { generateListings } from './generate-listings.ts'
 
 /**
- * Distinct questions through the cache of one upstream, in a process of its own. It prints the memory that the cache
- * counts and the resident memory that it adds, in bytes. Arguments: questions, listings of each answer, `max_bytes`.
+ * Distinct queries through the cache of one upstream, in its own process. Prints the bytes that the cache counts and the
+ * resident memory that it adds. Arguments: queries, listings of each answer, `max_bytes`.
  */
 const [questions = 0, listings = 0, maxBytes = 0] = process.argv.slice(2).map(Number)
 
@@ -28,7 +28,7 @@ async function measure(count: number, most: number): Promise<{ counted: number; 
     upstream: { ...upstream, timeoutMs: 1000, scanLimit: 2000 },
     read: async (query) => {
       const run = new Run({ ...upstream, scanLimit: 2000 }, null, Date.now())
-      // As the client makes it: a buffer of its own.
+      // Its own buffer, like the client's.
       const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(body))
       bytes.write(body)
       run.add(new ListingPage(bytes, { kind: 'registry', scanner: scannerOf(query), offset: 0 }))
@@ -51,8 +51,8 @@ async function measure(count: number, most: number): Promise<{ counted: number; 
   }
   const counted = runs.counts.bytes
   const resident = await settledResidentBytes()
-  // It must not be collected before it was measured.
-  if (local.get('', '') !== null) throw new Error('an entry that nobody stored')
+  // It must not be collected before the measurement.
+  if (local.get('', '') !== null) throw new Error('an entry that was not stored')
   return { counted, resident }
 }
 

@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Bench, TableRow } from './table.ts'
 
-/** The default of `[cache] max_bytes`: what garbage waits for collection is a constant, and more of a smaller cache. */
+/** The default of `[cache] max_bytes`: garbage is a constant, and a larger share of a smaller cache. */
 const MAX_BYTES = 256 * 1024 * 1024
-/** Few large answers, and many small ones. */
+/** Few large answers, then many small ones. */
 const CASES = [
   { questions: 20_000, listings: 50 },
   { questions: 300_000, listings: 1 },
@@ -13,7 +13,7 @@ const CASES = [
 
 export const churn: Bench = {
   name: 'churn',
-  what: `distinct queries through the cache of one upstream with max_bytes ${MAX_BYTES / 1024 / 1024} MiB: the resident memory that it adds`,
+  what: `distinct queries through the cache of one upstream with max_bytes ${MAX_BYTES / 1024 / 1024} MiB: added resident memory`,
   run: async () => {
     const rows: TableRow[] = []
     for (const one of CASES) rows.push(await measure(one))

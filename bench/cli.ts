@@ -16,7 +16,7 @@ const KEY = '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
 
 export const cli: Bench = {
   name: 'cli',
-  what: `the whole process of a command, from start to end: median of ${RUNS} runs; listings over ${REGISTRIES} local Registries of ${LISTINGS} listings each`,
+  what: `the complete process of a command: median of ${RUNS} runs; listings over ${REGISTRIES} local Registries of ${LISTINGS} listings each`,
   run: async () => {
     const folder = mkdtempSync(join(tmpdir(), 'entrepot-bench-cli-'))
     const config = join(folder, 'gateway.toml')
@@ -50,7 +50,7 @@ function measure(command: string, args: readonly string[], budget: number | null
   }
 }
 
-/** Seconds that the process took. */
+/** Seconds of the process. */
 function run(args: readonly string[], environment: Record<string, string> = {}): number {
   const started = performance.now()
   const { status, stderr } = spawnSync(process.execPath, [BIN, ...args], {

@@ -14,7 +14,7 @@ const ROUND_MS = 2000
 
 export const cold: Bench = {
   name: 'cold',
-  what: `distinct queries per second, none cached, ${CONNECTIONS} connections, pages of 50 of upstreams × ${LISTINGS} listings: the gateway with every check against bench/naive-aggregator.ts, in turns`,
+  what: `distinct queries per second, none cached, ${CONNECTIONS} connections, pages of 50 of upstreams × ${LISTINGS} listings: the gateway with every check against bench/naive-aggregator.ts, alternating`,
   run: async () => [await measure(20, '1.0'), await measure(1, '0.7')],
 }
 
@@ -50,23 +50,23 @@ async function measure(count: number, budget: string): Promise<TableRow> {
 
 const script = (name: string): string => fileURLToPath(new URL(`./${name}`, import.meta.url))
 
-let asked = 0
+let queries = 0
 
-/** Every query is another one, and excludes nothing. */
+/** Every query is distinct, and excludes nothing. */
 async function queriesPerSecond({ url }: Child): Promise<number> {
   const pool = new Pool(url, { connections: CONNECTIONS })
   const started = performance.now()
   let answered = 0
-  const ask = async (): Promise<void> => {
+  const sendQueries = async (): Promise<void> => {
     while (performance.now() - started < ROUND_MS) {
-      const path = `/listings?vcpu_count_min=-${++asked}&limit=50`
+      const path = `/listings?vcpu_count_min=-${++queries}&limit=50`
       const { statusCode, body } = await pool.request({ path, method: 'GET' })
       const text = await body.text()
       if (statusCode !== 200 || text.includes('"complete":false')) throw new Error(`${statusCode} ${text}`)
       answered++
     }
   }
-  await Promise.all(Array.from({ length: CONNECTIONS }, ask))
+  await Promise.all(Array.from({ length: CONNECTIONS }, sendQueries))
   const seconds = (performance.now() - started) / 1000
   await pool.close()
   return answered / seconds

@@ -10,7 +10,7 @@ const LISTINGS = 100_000
 
 export const deep: Bench = {
   name: 'deep',
-  what: `a walk by cursor over ${LISTINGS.toLocaleString('en')} listings of one live upstream, with the cache at its defaults; the last tenth of its pages against the first`,
+  what: `a walk by cursor over ${LISTINGS.toLocaleString('en')} listings of one live upstream, with the cache at its defaults; the last tenth of pages against the first`,
   run: async () => [await walk(100), await walk(200)],
 }
 

@@ -4,10 +4,10 @@ import { openSqliteStore } from '../src/store/sqlite/store.ts'
 import type { PublishCommand, Store } from '../src/store/store.ts'
 import { generateListings } from './generate-listings.ts'
 
-/** Mutations under way at once. */
+/** Concurrent mutations. */
 const BATCH = 2000
 
-/** Puts generated listings into a store, past HTTP and signatures. */
+/** Puts generated listings into a store, without HTTP and signatures. */
 export async function fillStore(url: string, listings: number, seed = 1): Promise<void> {
   const store: Store = url.startsWith('sqlite:')
     ? openSqliteStore(url.slice('sqlite:'.length))
@@ -24,7 +24,7 @@ export async function fillStore(url: string, listings: number, seed = 1): Promis
   await store.close()
 }
 
-/** Signatures that are over already, so that the store keeps no guard for them. */
+/** Expired signatures, so that the store keeps no replay guard for them. */
 function commandFor(bytes: Uint8Array, listingId: string, publisherId: number, n: number): PublishCommand {
   const text = new Map(
     objectMembers(bytes).map(({ name, value }) => [

@@ -10,7 +10,7 @@ const UPSTREAMS = 20
 const LISTINGS = 200
 const QUERIES = 100
 const WARM_UP = 40
-/** How far away the nearest and the farthest upstream are. */
+/** Delays of the nearest and the farthest upstream. */
 const NEAREST_MS = 10
 const FARTHEST_MS = 100
 

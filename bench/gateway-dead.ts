@@ -12,14 +12,14 @@ const UPSTREAMS = 5
 const LISTINGS = 50
 const TIMEOUT_MS = 300
 const QUERIES = 200
-/** The breaker opens after five failures in a row: so many gateways, one after the other, to see enough before. */
+/** The breaker opens after five failures in a row, so several gateways are needed for enough samples before. */
 const QUERIES_BEFORE_OPEN = 4
 const GATEWAYS = 5
 const WARM_UP = 20
 
 export const gatewayDead: Bench = {
   name: 'gateway-dead',
-  what: `${UPSTREAMS} upstreams, every request a new query; then one of them takes connections and never answers (timeout_ms ${TIMEOUT_MS})`,
+  what: `${UPSTREAMS} upstreams, every request a new query; then one of them accepts connections and never answers (timeout_ms ${TIMEOUT_MS})`,
   run: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
     const script = fileURLToPath(new URL('./scripted-registries.ts', import.meta.url))
@@ -43,7 +43,7 @@ export const gatewayDead: Bench = {
       for (let n = 0; n < GATEWAYS; n++) {
         dead = await start(`dead-${n}`, [...urls.slice(1), hanging])
         await measure(dead, WARM_UP, '&sources=upstream-0,upstream-1,upstream-2,upstream-3')
-        // Its filter spec has been waited for by then, which it answers no more than anything else.
+        // The wait for its filter spec has ended by then.
         await setTimeout(2 * TIMEOUT_MS)
         closed.push(...(await measure(dead, QUERIES_BEFORE_OPEN)))
       }
@@ -74,13 +74,13 @@ async function startGateway(config: string, urls: readonly string[]): Promise<Ch
   return startEntrepot({ STORE_URL: 'sqlite::memory:', ENTREPOT_CONFIG: config })
 }
 
-let asked = 0
+let distinct = 0
 
 async function measure({ url }: Child, queries: number, more = ''): Promise<number[]> {
   const times: number[] = []
   for (let n = 0; n < queries; n++) {
     const started = performance.now()
-    const response = await fetch(`${url}/listings?vcpu_count_min=-${++asked}${more}`)
+    const response = await fetch(`${url}/listings?vcpu_count_min=-${++distinct}${more}`)
     await response.arrayBuffer()
     times.push(performance.now() - started)
   }

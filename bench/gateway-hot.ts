@@ -15,7 +15,7 @@ const KEY = 'bench-key'
 
 export const gatewayHot: Bench = {
   name: 'gateway-hot',
-  what: `GET ${PATH} again and again at a gateway over ${UPSTREAMS} Registries, two of them private, with a read key and a fresh cache, against plain node:http serving the same bytes`,
+  what: `GET ${PATH} repeated at a gateway over ${UPSTREAMS} Registries, two of them private, with a read key and a fresh cache, against plain node:http with the same bytes`,
   run: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
     const children: Child[] = []

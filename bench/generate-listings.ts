@@ -3,8 +3,8 @@ import type { Micros } from '../src/domain/timestamp.ts'
 import type { IndexEntry } from '../src/listing-index/listing-index.ts'
 
 /**
- * Listings of the `vms.compute` domain, oldest first, about 1 KB each. One after the other, so a million need no more
- * memory than one; the same seed gives the same bytes.
+ * Listings of the `vms.compute` domain, oldest first, about 1 KB each. A generator, so a million need the memory of one; the
+ * same seed gives the same bytes.
  */
 export function* generateListings(count: number, seed = 1): Generator<IndexEntry> {
   const random = randomFrom(seed)
@@ -17,7 +17,7 @@ export function* generateListings(count: number, seed = 1): Generator<IndexEntry
 
 export type SeededRandom = () => number
 
-/** Numbers from 0 to 1, 1 excluded: mulberry32, whose whole state is 32 bits. */
+/** Numbers from 0 to 1, 1 excluded: mulberry32, with 32 bits of state. */
 export function randomFrom(seed: number): SeededRandom {
   let state = seed | 0
   return () => {
@@ -28,7 +28,7 @@ export function randomFrom(seed: number): SeededRandom {
   }
 }
 
-/** One of them; the earlier ones are met more often, the first in about one of √n. */
+/** One of them; earlier ones are more frequent, the first one in about one of √n. */
 export const favouring = <T>(values: readonly T[], random: SeededRandom): T =>
   values[Math.floor(random() ** 2 * values.length)]!
 
@@ -105,7 +105,7 @@ function offerResource(n: number, random: SeededRandom): Record<string, unknown>
   }
 }
 
-/** One or two; one in ten names no token. */
+/** One or two; one in ten has no token. */
 function escrows(random: SeededRandom): unknown[] {
   const named = random() >= 0.1
   return Array.from({ length: random() < 0.3 ? 2 : 1 }, () => ({

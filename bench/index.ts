@@ -21,7 +21,7 @@ import type { Bench, TableRow } from './table.ts'
 const LISTINGS = 1_000_000
 const QUERIES = 2_000
 const WARM_UP = 300
-/** Listings are made in portions, so that only putting them is timed. */
+/** Listings are generated in portions, so that only the puts are timed. */
 const PORTION = 10_000
 
 export const index: Bench = {
@@ -61,29 +61,29 @@ function build(spec: FilterSpec): Built {
   return { index, seconds: milliseconds / 1000, listingBytes, residentBytes: process.memoryUsage.rss() }
 }
 
-/** Three different filters each; half ask for a token, most for a range; four in ten look for a page deep inside. */
+/** Three different filters each; half have a token, most a range; four in ten read a deep page. */
 function makeQueries(spec: FilterSpec, index: ListingIndex): IndexQuery[] {
   const random = randomFrom(7)
   return Array.from({ length: WARM_UP + QUERIES }, (): IndexQuery => {
-    const criteria = parseCriteria(spec, [...askedFilters(random, 3)])
+    const criteria = parseCriteria(spec, [...randomFilters(random, 3)])
     const query: IndexQuery = { status: 'open', publisherId: null, criteria, limit: 50, offset: 0 }
     if (random() >= 0.4) return query
     return { ...query, offset: Math.floor(random() * index.query(query).total) }
   })
 }
 
-/** So many different filters that buyers ask for, half the time a token among them. */
-export function askedFilters(random: SeededRandom, count: number): Map<string, string> {
+/** `count` different filters; half of the results include a token. */
+export function randomFilters(random: SeededRandom, count: number): Map<string, string> {
   const pairs = new Map<string, string>()
   if (random() < 0.5) pairs.set('token', favouring(TOKENS, random))
   while (pairs.size < count) {
-    const [name, value] = ASKED[Math.floor(random() * ASKED.length)]!
+    const [name, value] = FILTER_VALUES[Math.floor(random() * FILTER_VALUES.length)]!
     pairs.set(name, value(random))
   }
   return pairs
 }
 
-const ASKED: readonly (readonly [name: string, value: (random: SeededRandom) => string])[] = [
+const FILTER_VALUES: readonly (readonly [name: string, value: (random: SeededRandom) => string])[] = [
   ['gpu_model', (random) => favouring(MODELS, random)],
   ['gpu_model', (random) => `in:[${favouring(MODELS, random)},${favouring(MODELS, random)}]`],
   ['region', (random) => favouring(REGIONS, random)],

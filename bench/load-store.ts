@@ -8,7 +8,7 @@ const BUDGET: Readonly<Record<string, string>> = { SQLite: '100,000', Redis: '60
 
 export const load: Bench = {
   name: 'load',
-  what: `start of a Registry with ${LISTINGS.toLocaleString('en')} listings, from the process's start to its first answer`,
+  what: `start of a Registry with ${LISTINGS.toLocaleString('en')} listings, from process start to first answer`,
   run: async () => {
     const rows = []
     for (const store of await benchStores()) {

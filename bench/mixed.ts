@@ -41,7 +41,7 @@ export const mixed: Bench = {
   },
 }
 
-/** By wrk. Four connections with one in-flight read each, so that latency is not the length of a queue. */
+/** By wrk: four connections with one in-flight read each, so that latency has no queue. */
 async function percentile99(url: string): Promise<number> {
   const { stdout } = await run('wrk', ['-t1', '-c4', `-d${SECONDS}s`, '--latency', `${url}${PATH}`])
   const [, value, unit] = /99%\s+([\d.]+)(us|ms|s)/.exec(stdout)!

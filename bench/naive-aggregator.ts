@@ -3,8 +3,8 @@ import Koa from 'koa'
 import { Pool } from 'undici'
 
 /**
- * What an experienced developer writes in twenty lines: it asks every upstream the reader's own question, parses,
- * removes duplicates, sorts, and answers. It checks nothing. Arguments: the upstreams' base URLs.
+ * A minimal aggregator: it sends the query to every upstream, parses, removes duplicates, sorts, and answers. It checks
+ * nothing. Arguments: the upstreams' base URLs.
  */
 const upstreams = process.argv.slice(2).map((base) => {
   const { origin, pathname } = new URL(base)

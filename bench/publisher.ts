@@ -1,6 +1,6 @@
 import { publishAtFullSpeed } from './publishing.ts'
 
-// A process of its own that publishes until SIGTERM, so that it shares no event loop with who measures reads.
+// Its own process, which publishes until SIGTERM, so that it shares no event loop with the measurement of reads.
 const stop = new AbortController()
 process.once('SIGTERM', () => stop.abort())
 process.stderr.write(`publishing to ${process.argv[2]}\n`)

@@ -3,13 +3,13 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { generateOffers } from '../demo/offers.ts'
 import { signedMessage } from '../src/registry/signature/verify-claim.ts'
 
-/** Requests under way at once: enough to keep the verifier and the group commit busy. */
+/** Concurrent requests: enough to keep the verifier and the group commit busy. */
 const IN_FLIGHT = 64
 
 /**
- * Publishes new listings as fast as the service takes them, until told to stop. One signature serves them all, since
- * it names the wallet and the time; the service checks it anew for each.
- * @returns how many were acknowledged, and in how many seconds
+ * Publishes new listings at full speed until the signal. One signature is valid for all, since it covers the wallet and the
+ * time; the service checks it for each.
+ * @returns acknowledged publishes, and seconds
  */
 export async function publishAtFullSpeed(
   url: string,
@@ -26,7 +26,7 @@ export async function publishAtFullSpeed(
   const started = performance.now()
   let sent = 0
   let published = 0
-  const publishOn = async (): Promise<void> => {
+  const publishNext = async (): Promise<void> => {
     while (!signal.aborted) {
       const offer = { ...offers[sent % offers.length]!, listing_id: `${identifier}-${sent++}` }
       const { statusCode, body } = await request(`${url}/listings`, {
@@ -40,7 +40,7 @@ export async function publishAtFullSpeed(
       published++
     }
   }
-  await Promise.all(Array.from({ length: IN_FLIGHT }, publishOn))
+  await Promise.all(Array.from({ length: IN_FLIGHT }, publishNext))
   const seconds = (performance.now() - started) / 1000
   await agent.close()
   return { published, seconds }

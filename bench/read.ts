@@ -14,7 +14,7 @@ const KEY = 'bench-key'
 
 export const read: Bench = {
   name: 'read',
-  what: `GET ${PATH} again and again at a local Registry, against plain node:http serving the same bytes`,
+  what: `GET ${PATH} repeated at a local Registry, against plain node:http with the same bytes`,
   run: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'entrepot-bench-'))
     try {

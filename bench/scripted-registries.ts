@@ -6,9 +6,9 @@ import { readFilterSpec } from '../src/filter-spec/load.ts'
 import { generateListings } from './generate-listings.ts'
 
 /**
- * Many Registries in one process that do next to nothing: `/registry-N/listings` pages by `limit` and `offset` through
- * listings that match whatever is asked, after the time that the Nth is away. Each declares the shipped filters.
- * `/requests` answers how many pages were served. Arguments: their number, their listings, the milliseconds of the nearest and the farthest.
+ * Many minimal Registries in one process: `/registry-N/listings` pages by `limit` and `offset` through listings that match
+ * every query, after the delay of the Nth. Each declares the shipped filters. `/requests` answers the number of served
+ * pages. Arguments: number of Registries, listings of each, milliseconds of the nearest and the farthest.
  */
 const [count = 0, listings = 0, nearest = 0, farthest = 0] = process.argv.slice(2).map(Number)
 
@@ -22,7 +22,7 @@ const registries = Array.from({ length: count }, (_, n) => {
   return { items: items.reverse(), pages: new Map<string, Buffer>() }
 })
 
-/** Longer Registries are walked once, and their pages are not kept. */
+/** Longer Registries are read once, so their pages are not cached. */
 const MEMOIZED = 1000
 
 type Registry = (typeof registries)[number]

@@ -10,7 +10,7 @@ import { createReadPage } from '../src/gateway/pages.ts'
 import { SnapshotPuller, SnapshotState } from '../src/upstream/snapshot/puller.ts'
 import { SnapshotSource } from '../src/upstream/snapshot/snapshot-source.ts'
 import { generateListings, randomFrom } from './generate-listings.ts'
-import { askedFilters } from './index.ts'
+import { randomFilters } from './index.ts'
 import type { Bench, TableRow } from './table.ts'
 
 const UPSTREAMS = 20
@@ -68,14 +68,14 @@ function sourceOf(state: SnapshotState, n: number): NamedSource {
   const snapshot = new SnapshotSource({
     upstream: { name, refreshSeconds: 3600 },
     state,
-    live: () => Promise.reject(new SourceError('connection_refused', `${name}: nobody is there`)),
+    live: () => Promise.reject(new SourceError('connection_refused', `${name}: not reachable`)),
     requireSchema: () => {},
     clock: systemClock,
   })
   return { name, visibility: 'public', priority: n + 1, mode: 'snapshot', read: snapshot.read }
 }
 
-/** The same sellers trade everywhere; no listing is in two places. */
+/** All Registries have the same sellers and different listings. */
 function listingsOf(n: number): Map<string, Item> {
   const items = Array.from(generateListings(LISTINGS, n + 1), (entry): Item => {
     const { listingId, publisherId, createdAt, bytes } = entry
@@ -89,7 +89,7 @@ function listingsOf(n: number): Map<string, Item> {
 function makeQueries(spec: FilterSpec): PageQuery[] {
   const random = randomFrom(11)
   return Array.from({ length: WARM_UP + QUERIES }, () => {
-    const filters = [...askedFilters(random, 1 + Math.floor(random() * 3))]
+    const filters = [...randomFilters(random, 1 + Math.floor(random() * 3))]
     const criteria = parseCriteria(spec, filters)
     return { status: 'open', publisher: null, criteria, filters, limit: 50, offset: 0 }
   })

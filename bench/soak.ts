@@ -1,13 +1,13 @@
 import { killOne, killRedisToo, killTwo } from '../test/e2e/killing.ts'
 import { runWorld } from '../test/oracle/run.ts'
 
-/** How long it runs where no argument says otherwise. */
+/** Default duration. */
 const MINUTES = 10
-/** Kills in one round; each round begins with an empty store, so that checking it stays quick. */
+/** Kills in one round; each round begins with an empty store, so that its check is quick. */
 const KILLS = 30
 /** Answers of one world of scripted Registries. */
 const ANSWERS = 100
-/** Worlds after which the rate is printed. */
+/** Worlds between two printed rates. */
 const PRINT_EVERY = 20
 
 const ROUNDS = [
@@ -17,8 +17,8 @@ const ROUNDS = [
 ] as const
 
 /**
- * Kills processes in the middle of storms of publishes until the minutes are over, one round after another. Ends with 1
- * as soon as anything acknowledged is missing, changed or there twice.
+ * Kills processes during storms of publishes for some minutes, in rounds. Exits with 1 as soon as an acknowledged listing is
+ * missing, changed or duplicated.
  */
 async function soakKills(minutes: number): Promise<void> {
   const end = performance.now() + minutes * 60_000
@@ -40,8 +40,8 @@ async function soakKills(minutes: number): Promise<void> {
 }
 
 /**
- * Reads worlds of scripted Registries that change while they are read, each of the next seed, and judges every answer.
- * Ends with 1 at the first wrong one, and prints the seed that repeats it.
+ * Reads worlds of scripted Registries that change meanwhile, one per seed, and checks every answer. Exits with 1 at the first
+ * wrong one, and prints its seed.
  */
 async function soakOracle(minutes: number, firstSeed: number): Promise<void> {
   const started = performance.now()
@@ -52,7 +52,7 @@ async function soakOracle(minutes: number, firstSeed: number): Promise<void> {
     const { answers, required, exact, requests } = sums
     process.stdout.write(
       `seed ${seed}: ${answers} answers (${rate} a second), ${required} listings required, ` +
-        `${exact} answers compared whole, ${requests} requests to Registries\n`,
+        `${exact} answers compared completely, ${requests} requests to Registries\n`,
     )
   }
   for (let seed = firstSeed; ; seed++) {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Child, startEntrepot } from './children.ts'
 
-/** A gateway over upstreams at these URLs, all live, with nothing of its own; its configuration goes to `folder`. */
+/** A pure gateway over live upstreams at these URLs; its configuration is written to `folder`. */
 export async function startBenchGateway(folder: string, bases: readonly string[]): Promise<Child> {
   const config = join(folder, 'gateway.toml')
   const tables = bases.map(

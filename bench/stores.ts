@@ -6,10 +6,10 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A store for the time of a bench: what `STORE_URL` says, and a gateway file without limits. */
+/** A store for one bench: its `STORE_URL`, and a gateway file without limits. */
 export type BenchStore = { name: string; url: string; config: string; close: () => Promise<void> }
 
-/** An SQLite file, and a Redis of its own that acknowledges only what is on disk, where there is a `redis-server`. */
+/** An SQLite file, and a Redis that acknowledges after the disk write, if there is a `redis-server`. */
 export async function benchStores(): Promise<BenchStore[]> {
   const stores = [await sqlite()]
   const redis = await startRedis()

@@ -7,7 +7,7 @@ import { startEntrepot } from './children.ts'
 import { fillStore } from './fill-store.ts'
 import type { Bench } from './table.ts'
 
-/** Half of the listings stand in the gateway's own Registry, half in a snapshot of another. */
+/** Half of the listings are in the local Registry, half in a snapshot. */
 const LISTINGS = 100_000
 
 export const stream: Bench = {
@@ -47,7 +47,7 @@ export const stream: Bench = {
   },
 }
 
-/** Reads the stream to its end, holding one chunk; the items in it, the last line not counted. */
+/** Reads the stream chunk by chunk; the number of items, without the last line. */
 async function read(url: string): Promise<number> {
   const response = await fetch(`${url}/listings?status=open`, { headers: { Accept: 'application/x-ndjson' } })
   let lines = 0

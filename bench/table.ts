@@ -1,18 +1,18 @@
-/** What one line of a table says, by column. */
+/** One line of a table, by column. */
 export type TableRow = Readonly<Record<string, string | number>>
 
-/** One claim about speed or size, and how to see whether it holds. */
+/** One claim about speed or size, and its measurement. */
 export type Bench = {
-  /** What `node bench/bench.ts NAME` calls it. */
+  /** The NAME of `node bench/bench.ts NAME`. */
   name: string
   /** The claim, in a line. */
   what: string
-  /** Debian packages of programs of the same name that have to be on PATH. Without them the bench is skipped. */
+  /** Required programs, with the names of their Debian packages. Without them the bench is skipped. */
   needs?: readonly string[]
   run: () => Promise<readonly TableRow[]>
 }
 
-/** Plain text, columns aligned: words to the left, numbers to the right. Columns come in the order they are met. */
+/** Plain text in aligned columns: words left, numbers right. Columns are in order of first occurrence. */
 export function renderTable(rows: readonly TableRow[]): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]
   const lines = [columns, ...rows.map((row) => columns.map((column) => textOf(row[column])))]

@@ -6,11 +6,11 @@ import { createContext } from '../src/context/context.ts'
 import { renderMarkdown } from '../src/http/docs/render.ts'
 import { describeRoutes } from '../src/http/docs/routes.ts'
 
-/** Run by `npm run docs`: writes `docs/api.md` from the route table of a gateway with a Registry and an upstream. */
+/** `npm run docs` writes `docs/api.md` from the route table of a gateway with a Registry and an upstream. */
 
 export const API_DOCS = 'docs/api.md'
 
-/** What `docs/api.md` should say. */
+/** The text of `docs/api.md`. */
 export async function renderApiDocs(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-docs-'))
   const file = join(folder, 'gateway.toml')

@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { BUDGET_MS, FAULT_CASES, type FaultCase, type Kept } from '../test/e2e/fault-cases.ts'
 
-/** Run by `npm run docs`: writes `docs/reliability.md` from the rows that `test/e2e/fault-matrix.test.ts` holds true. */
+/** `npm run docs` writes `docs/reliability.md` from the rows that `test/e2e/fault-matrix.test.ts` checks. */
 
 export const RELIABILITY_DOCS = 'docs/reliability.md'
 
-/** What `docs/reliability.md` should say. */
+/** The text of `docs/reliability.md`. */
 export const renderReliability = (): string =>
   [
     INTRODUCTION,
@@ -22,23 +22,22 @@ const KEPT = ['none', 'fresh', 'stale'] as const satisfies readonly Kept[]
 const INTRODUCTION = `# When an upstream fails
 
 Written by \`npm run docs\` from the rows of \`test/e2e/fault-cases.ts\`; \`test/e2e/fault-matrix.test.ts\` checks each
-of them with a real gateway over a real, scripted Registry. A row is the answer to a reader who asks that upstream alone
+of them with a real gateway over a real, scripted Registry. A row is the answer to a query of that upstream alone
 (\`GET /listings?sources=NAME\`): the status, \`complete\`, the upstream's \`state\` and \`reason\` in \`sources\`, the
-number of items, the requests for listings that went to the upstream since it began to fail, and the longest time of the
-answer. The gateway of the matrix has a budget of ${BUDGET_MS} ms. A reader who asks several sources gets what the others
-have, with \`complete: false\` where one is \`unavailable\`.
+number of items, the requests for listings to the upstream since its failure, and the longest time of the answer. The
+gateway of the matrix has a budget of ${BUDGET_MS} ms. A query of several sources gets the listings of the others, with \`complete: false\` if one is \`unavailable\`.
 
-- **one listing answers 500**: every page with that listing is a 500. It is left out and counted as \`invalid\`. An
-  upstream that serves no single listing either is down; its circuit breaker opens after five failures in a row.
-- **pages of two Registries**: pages do not join, as behind a load balancer over two Registries that differ.
+- **one listing answers 500**: every page with that listing is a 500. It is skipped and counted as \`invalid\`. An
+  upstream that serves no single listing is down; its circuit breaker opens after five failures in a row.
+- **pages of two Registries**: pages do not join, as with a load balancer over two different Registries.
 - **oldest first**: more listings than \`scan_limit\`, not sorted newest first. Up to \`scan_limit\` they are sorted here.
 `
 
 const MODE_TEXTS: Readonly<Record<Mode, string>> = {
   live: `## mode = "live"
 
-Every query is sent to the upstream, and the answer is cached. A refusal (401, 403, 412) ends that: what the upstream
-showed before is not shown in its place. After any other failure the cached answer is shown as \`stale\`.
+Every query is sent to the upstream, and the answer is cached. After a refusal (401, 403, 412) the cached answer is
+not served. After any other failure it is served as \`stale\`.
 `,
   snapshot: `## mode = "snapshot"
 
@@ -46,26 +45,26 @@ All open listings are pulled every \`refresh_seconds\`, plus or minus a tenth, a
 reader waits for the upstream, and every filter is exact.
 
 - A Registry is pulled in pages that overlap by ten listings. A page has to contain a listing of the page before it;
-  otherwise it is requested again from further back. So nothing that was open all the time is missed while others come
-  and go. A gateway is pulled as one NDJSON stream. A pull is shown whole or not at all.
-- A pull that fails changes nothing but the age (\`age_seconds\`) of the snapshot. After two periods without a whole pull
-  it is \`stale\`, with the reason of the latest failure. It is shown for as long as the upstream is away, and pulled
-  again after the period, or after 15 s if that is sooner. A 401 or 403 hides it until the upstream accepts the key again.
+  otherwise it is requested again from further back. So no listing that stays open is missed while others
+  change. A gateway is pulled as one NDJSON stream. A pull is served completely or not at all.
+- A failed pull changes only the age (\`age_seconds\`) of the snapshot. After two periods without a complete pull it is
+  \`stale\`, with the reason of the latest failure. It is served while the upstream is down, and pulled again after the
+  period, or after 15 s if that is sooner. A 401 or 403 hides it until the upstream accepts the key again.
 - The snapshot is saved with the store, once a minute at most and when the service ends: with SQLite beside the
   database (\`PATH-snapshots/NAME.json\`, readable by its owner only), with Redis under \`entrepot:snapshot:NAME\`,
   compressed, for a week, and only if it fits the upstream's part of \`cache.max_bytes\`. After a restart with the same
-  URL, kind and key it is there at once, \`stale\` until the first pull ends.
-- An upstream with more than \`max_listings\`, or more bytes of them than half of its part of \`cache.max_bytes\`, is asked
-  live until it has fewer. The log says so once; its \`mode\` is \`live\` and its last error \`too_large\`.
-- Listings that are not open are asked live, and so are one publisher's while an address is not known.
+  URL, kind and key it is available at once, \`stale\` until the first pull ends.
+- An upstream with more than \`max_listings\`, or more bytes of them than half of its part of \`cache.max_bytes\`, is live
+  until it has fewer. The log says so once; its \`mode\` is \`live\` and its last error \`too_large\`.
+- Queries for listings that are not open are live, as are queries for a publisher while an address is unknown.
 `,
 }
 
 const KEPT_TEXTS: Readonly<Record<Mode, Readonly<Record<Kept, string>>>> = {
   live: {
     none: 'nothing is cached',
-    fresh: 'the same was asked less than 15 s ago',
-    stale: 'the same was asked 75 s ago',
+    fresh: 'the cached answer is younger than 15 s',
+    stale: 'the cached answer is 75 s old',
   },
   snapshot: {
     none: 'the first pull fails',

@@ -20,7 +20,7 @@ export const killOne: Killing = (kills, isOver = NEVER) =>
     }),
   )
 
-/** Two processes on one SQLite file, each killed again and again whatever the other is at: so often together. */
+/** Two processes on one SQLite file, killed independently, at times together. */
 export const killTwo: Killing = (kills, isOver = NEVER) =>
   inFolder((folder) =>
     onSqlite(folder, async (round) => {

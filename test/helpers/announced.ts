@@ -4,8 +4,8 @@ import type { OpenApiDocument, OpenApiOperation } from '../../src/http/docs/open
 export type AnnouncedAnswer = { status: number; type: string; text: string }
 
 /**
- * Holds answers against an OpenAPI document: what is wrong with an answer to `method` on the templated `path`, or
- * `null` where the document announces that status with that type and that body.
+ * Checks answers against an OpenAPI document: the fault of an answer to `method` on the templated `path`, or `null` if the
+ * document announces its status, type and body.
  */
 export function announcedBy(document: OpenApiDocument) {
   const ajv = new Ajv2020({ strict: false, allErrors: true })

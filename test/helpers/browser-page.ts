@@ -6,7 +6,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 export type WatchedPage = Page & {
   /** Script errors, dialogs, blocked loads and requests to other hosts. */
   faults: string[]
-  /** Milliseconds of the longest task on the page's thread since it began, or since the last call. */
+  /** Milliseconds of the longest task on the page's thread since the start or the last call. */
   longestTask: () => Promise<number>
 }
 
@@ -25,7 +25,7 @@ const WATCH = `
 /** A status that the page handles; the browser logs it all the same. */
 const HANDLED = /^Failed to load resource: the server responded with a status of/
 
-/** Opens an address in a context of its own, closed when the test ends. */
+/** Opens an address in a new browser context, closed when the test ends. */
 export async function openWatched(
   t: ExecutionContext,
   browser: Browser,

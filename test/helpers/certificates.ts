@@ -10,11 +10,11 @@ const read = (name: string): Buffer => readFileSync(new URL(`../fixtures/tls/${n
 
 const key = read('registry-key')
 
-/** What clients that trust our authority take. */
+/** Accepted by clients that trust our authority. */
 export const TRUSTED: Certificate = { cert: read('registry'), key }
 /** A certificate that no client accepts. */
 export const UNTRUSTED: Certificate = { cert: read('stranger'), key }
 
-/** From now on this process takes what our own authority has signed. */
+/** This process trusts our authority from now on. */
 export const trustOurAuthority = (): void =>
   setDefaultCACertificates([...getCACertificates('default'), read('ca').toString()])

@@ -1,7 +1,7 @@
 import { type Browser, chromium } from 'playwright-core'
 import { installedProgram } from './debian.ts'
 
-/** A headless Chromium with a new, empty profile: `CHROME_PATH`, or one that is installed. */
+/** A headless Chromium with a new profile: `CHROME_PATH`, or an installed one. */
 export async function startChromium(): Promise<Browser> {
   const given = process.env.CHROME_PATH
   const executablePath = given === undefined || given === '' ? await installedProgram(PROGRAM) : given
@@ -15,7 +15,7 @@ const PROGRAM = {
   otherwise: 'set CHROME_PATH',
 }
 
-/** Nothing but the pages under test: no sandbox (the tests may run as root), and nothing fetched by itself. */
+/** No sandbox (the tests may run as root), and no background requests. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',

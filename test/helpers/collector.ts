@@ -16,12 +16,12 @@ export type ReceivedSpan = {
 export type Collector = {
   url: string
   spans: ReceivedSpan[]
-  /** What every request has brought, as text. */
+  /** The bodies of all requests, as text. */
   bodies: string[]
   resources: Record<string, string | number | boolean>[]
   /** Of every request. */
   headers: IncomingHttpHeaders[]
-  /** Statuses of the next answers; the last for all that follow. */
+  /** Statuses of the next answers; the last one repeats. */
   statuses: number[]
 }
 

@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite'
 const HEADER_BYTES = 100
 
 /**
- * Overwrites the header of an open SQLite file, so that every connection fails when it looks for changes. What it
- * returns writes the header back; connections notice with the next commit of another one.
+ * Overwrites the header of an open SQLite file, so that every connection fails when it looks for changes. The returned
+ * function restores the header; connections notice with the next commit of another one.
  */
 export function damageHeader(path: string): () => void {
   const other = new DatabaseSync(path)

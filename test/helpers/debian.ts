@@ -6,20 +6,20 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** A program that tests need, and where it comes from. */
+/** A program that tests need, and its source. */
 export type Program = {
-  /** What is missing, in words: `No Redis`. */
+  /** For the error: `No Redis`. */
   missing: string
-  /** Any of these does. */
+  /** Names, any of which is enough. */
   names: readonly string[]
-  /** The Debian package that brings the first of them. */
+  /** The Debian package of the first one. */
   package: string
-  /** What else would do: `set REDIS_URL`. */
+  /** The alternative: `set REDIS_URL`. */
   otherwise: string
 }
 
 /**
- * Where a program on PATH lies, installed from Debian's packages where it is missing and can be. Never a silent skip.
+ * The path of a program, installed from Debian's packages if it is missing. Never a silent skip.
  * @throws Error of one line that says what to install
  */
 export async function installedProgram(program: Program): Promise<string> {
@@ -48,9 +48,8 @@ async function onPath({ names }: Program): Promise<string | null> {
 }
 
 /**
- * Only the program: a package's own service is not started (`RUNLEVEL` tells invoke-rc.d so), and stopped if it was.
- * Test files run in processes of their own, so one installs and the others wait for it: all packages under one lock,
- * since apt takes one at a time.
+ * Only the program: a package's own service is not started (`RUNLEVEL` for invoke-rc.d), and stopped if it was. Test files
+ * run in separate processes, so one installs and the others wait at one lock, since apt runs once at a time.
  */
 async function install({ names, package: name }: Program): Promise<void> {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }

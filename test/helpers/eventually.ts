@@ -1,4 +1,4 @@
-/** Resolves when the condition holds, which work in the background is about to bring about. */
+/** Resolves when the condition holds, after work in the background. */
 export async function eventually(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -11,7 +11,7 @@ import { parseCriteria, REGISTRY_PARAMETERS } from '../../src/filter-spec/parame
 import { readUpstreamSpec } from '../../src/filter-spec/upstream-spec.ts'
 import type { JsonObject } from '../../src/json/value.ts'
 
-/** What a scripted Registry does with one request. Declared as data, so that a matrix of faults is a table. */
+/** How a scripted Registry handles one request. Data, so that a matrix of faults is a table. */
 export type Behaviour =
   /** Serves its items, paged by `limit` and `offset`. */
   | { kind: 'serve'; encoding?: 'gzip' | 'deflate' | 'br' | 'zebra' }
@@ -23,7 +23,7 @@ export type Behaviour =
   | { kind: 'hang' }
   /** Sends headers and half an envelope, and then nothing. */
   | { kind: 'hang_mid_body' }
-  /** One byte of white space every `everyMs`, for ever: each gap is short, the whole is endless. */
+  /** One byte of white space every `everyMs`, endlessly. */
   | { kind: 'drip'; everyMs: number }
   | { kind: 'reset_before_headers' }
   | { kind: 'reset_mid_body' }
@@ -32,20 +32,20 @@ export type Behaviour =
   | { kind: 'status'; status: number; headers?: Record<string, string>; body?: string }
   /** Answers 200 with these bytes. */
   | { kind: 'body'; body: string | Uint8Array; headers?: Record<string, string> }
-  /** White space around an envelope, `bytes` of it, sent without holding it all. */
+  /** `bytes` of white space around an envelope, sent as a stream. */
   | { kind: 'huge'; bytes: number }
   /** The same, gzipped. */
   | { kind: 'gzip_bomb'; bytes: number }
-  /** The first page at every offset, with a total of `total`. */
+  /** The first page at every offset, with the total `total`. */
   | { kind: 'same_page'; total: number }
   /** Does not speak HTTP. */
   | { kind: 'babble' }
 
 export type SeenRequest = { path: string; parameters: URLSearchParams; headers: IncomingMessage['headers'] }
 
-/** What may be changed while it runs. */
+/** May be changed while it runs. */
 export type FakeState = {
-  /** JSON texts of listings, in the order in which they are served, to the byte. */
+  /** Exact JSON texts of listings, in the order in which they are served. */
   items: string[]
   /**
    * Body of `GET /filter-spec`; `null` answers 404. `If-Match` and `If-None-Match` are compared with its `etag`, its
@@ -54,13 +54,13 @@ export type FakeState = {
   filterSpec: object | null
   /** Signing address by `publisher_id`, newest first; `null` answers 404. */
   publishers: readonly (readonly [id: number, address: string, storefrontUrl?: string])[] | null
-  /** What happens to the next requests for pages of listings: one step each, the last one for all that follow. */
+  /** Behaviour of the next requests for pages of listings: one each, the last one repeats. */
   script: Behaviour[]
-  /** What happens to requests for one listing. Default: it is served, or 404. */
+  /** Behaviour of requests for one listing. Default: it is served, or 404. */
   listingScript: Behaviour
   /** Called before each page of listings is answered, with the number of the request. */
   beforePage: (request: number) => void
-  /** Ids of listings that make every page with them, and their own route, answer 500. */
+  /** Ids of listings whose pages and own route answer 500. */
   failing: ReadonlySet<string>
   /** Further members of the envelope, such as `{ complete: false, sources: [] }`. */
   envelope: object
@@ -71,17 +71,17 @@ export type FakeRegistry = FakeState & {
   url: string
   /** Requests for listings so far, oldest first. */
   requests: SeenRequest[]
-  /** Requests for the filter spec, likewise. */
+  /** Requests for the filter spec, oldest first. */
   specRequests: SeenRequest[]
-  /** Requests for publishers, likewise. */
+  /** Requests for publishers, oldest first. */
   publisherRequests: SeenRequest[]
-  /** Resolves when that many requests for listings have come (default 1). */
+  /** Resolves after that many requests for listings (default 1). */
   requested: (count?: number) => Promise<void>
-  /** Most requests that were open at once. */
+  /** Maximum of concurrent requests. */
   mostInFlight: () => number
   /** Connections so far. */
   connections: () => number
-  /** Ends every connection; new ones are shown that certificate, where one is given. */
+  /** Ends every connection; new ones get this certificate, if any. */
   hangUp: (certificate?: Certificate) => void
   close: () => Promise<void>
 }
@@ -96,9 +96,9 @@ export type FakeOptions = Partial<Omit<FakeState, 'items' | 'script'>> & {
   kind?: UpstreamKind
   /** Path under which it is served, such as `/registry`. */
   prefix?: string
-  /** Makes it speak TLS. */
+  /** Enables TLS. */
   certificate?: Certificate
-  /** Most items of a page, whatever `limit` says. */
+  /** Maximum of items on a page, whatever `limit` is. */
   pageSize?: number
   /** Whether a listing passes the filters of a request. Default: only `status` is applied. */
   matches?: (listing: Record<string, unknown>, parameters: URLSearchParams) => boolean
@@ -106,7 +106,7 @@ export type FakeOptions = Partial<Omit<FakeState, 'items' | 'script'>> & {
 
 const SERVE: Behaviour = { kind: 'serve' }
 
-/** A real server on a free port of the loopback that behaves as its script says. */
+/** A real server on a free port of the loopback that follows its script. */
 export async function startFakeRegistry(options: FakeOptions = {}): Promise<FakeRegistry> {
   const { prefix = '', script = [SERVE], items = [], certificate, ...state } = options
   let connections = 0
@@ -190,12 +190,12 @@ function matchingItems(
   parameters: URLSearchParams,
   { matches = hasStatus }: FakeOptions,
 ): string[] {
-  const asked = items.filter((item) => matches(parsed(item), parameters))
-  if (filterSpec === null || !('filters' in filterSpec)) return asked
+  const matched = items.filter((item) => matches(parsed(item), parameters))
+  if (filterSpec === null || !('filters' in filterSpec)) return matched
   const spec = readUpstreamSpec(Buffer.from(JSON.stringify(filterSpec)))
   const filters = [...parameters].filter(([name]) => !REGISTRY_PARAMETERS.has(name) && name !== 'cursor')
   const criteria = parseCriteria(spec, filters)
-  return asked.filter((item) => matchesAll(criteria, parsed(item) as JsonObject))
+  return matched.filter((item) => matchesAll(criteria, parsed(item) as JsonObject))
 }
 
 const DOCUMENTS = new Map<string, Record<string, unknown>>()
@@ -235,14 +235,14 @@ function respondPublishers(fake: FakeRegistry, seen: SeenRequest, response: Serv
 }
 
 /**
- * A base URL at which nothing listens. No other test gets that port meanwhile: it is beyond those of `freePort`, and below
- * those that the system gives to servers.
+ * A base URL at which nothing listens. No other test gets that port: it is above those of `freePort`, and below those that
+ * the system gives to servers.
  */
 export function deadUrl(): string {
   return `http://127.0.0.1:${randomInt(30_000, 32_768)}`
 }
 
-/** A listing's JSON text as a Registry of the deployed protocol serves it. */
+/** A listing's JSON text in the form of the deployed protocol. */
 export function listingText(fields: Record<string, unknown> = {}): string {
   return JSON.stringify({
     listing_id: 'listing-1',
@@ -276,22 +276,22 @@ export function envelopeText(items: readonly string[], total: number, more: obje
   return `{"items":[${items.join(',')}],${members.slice(1)}`
 }
 
-/** What a request asks for, or the page at another offset. */
+/** The requested page, or the page at another offset. */
 type Serve = (offset?: number) => Served
 type Served = { status: number; body: string }
 type Asked = { fake: FakeRegistry; seen: SeenRequest; options: FakeOptions; offset?: number | undefined }
 
-/** Last listing of a page by offset that a gateway serves. */
+/** The last listing that a gateway serves by offset. */
 const MAX_PREFIX = 2000
 
 function pageOf(matching: readonly string[], { fake, seen, options, offset }: Asked): Served {
   const { pageSize = 200, kind } = options
   const limit = Math.min(Number(seen.parameters.get('limit') ?? 50), pageSize)
   const cursor = seen.parameters.get('cursor')
-  const asked = offset ?? Number(seen.parameters.get('offset') ?? 0)
-  if (kind === 'gateway' && cursor === null && asked + limit > MAX_PREFIX)
+  const requestedOffset = offset ?? Number(seen.parameters.get('offset') ?? 0)
+  if (kind === 'gateway' && cursor === null && requestedOffset + limit > MAX_PREFIX)
     return { status: 400, body: `{"detail":"offset + limit may not exceed ${MAX_PREFIX} here: use cursor"}` }
-  const start = cursor === null ? asked : placeOf(cursor, matching)
+  const start = cursor === null ? requestedOffset : placeOf(cursor, matching)
   const page = matching.slice(start, start + limit)
   if (page.some((item) => fake.failing.has(idOf(item)))) return INTERNAL_ERROR
   const more = kind === 'gateway' ? gatewayMembers(page, start + limit < matching.length) : {}
@@ -307,7 +307,7 @@ function gatewayMembers(page: readonly string[], hasMore: boolean): object {
   return { complete: true, sources: [], ...(cursor === undefined ? {} : { next_cursor: cursor }) }
 }
 
-/** Index of the first listing behind the one that a cursor names, whether or not that one is still there. */
+/** Index of the first listing after the one of a cursor, which may be deleted. */
 function placeOf(cursor: string, matching: readonly string[]): number {
   const [at = '', id = ''] = Buffer.from(cursor, 'base64url').toString().split(' ')
   const isBehind = (item: string): boolean => {

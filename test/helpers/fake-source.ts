@@ -9,7 +9,7 @@ import { SourceError } from '../../src/domain/source-error.ts'
 import type { SourceReason } from '../../src/domain/source-reason.ts'
 import type { Micros } from '../../src/domain/timestamp.ts'
 
-/** A listing whose document holds its id, its date and `offer`. */
+/** A listing with its id, date and `offer` in its document. */
 export function fakeItem(
   listingId: string,
   position: Micros,
@@ -32,20 +32,20 @@ export function fakeItem(
   }
 }
 
-/** What may be changed between two Readings. */
+/** May be changed between two Readings. */
 export type FakeSource = Omit<NamedSource, 'read'> & {
   read: NamedSource['read']
   items: Item[]
-  /** A source that is whole can be looked up, as a snapshot can; the others are read in parts. */
+  /** A complete source supports lookups, like a snapshot; others are read in parts. */
   isComplete: boolean
-  /** Listings that each Reading holds besides those that are asked for. */
+  /** Listings of each Reading beyond the requested range. */
   surplus: number
   failure: SourceReason | null
   /** Ranges that were read, oldest first. */
   ranges: Range[]
 }
 
-/** A source that holds these listings and answers exactly. */
+/** A source with these listings and exact answers. */
 export function fakeSource(
   name: string,
   items: readonly Item[],

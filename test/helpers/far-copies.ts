@@ -3,11 +3,11 @@ import { type FakeRegistry, listingTexts } from './fake-registry.ts'
 import { startFake } from './gateway.ts'
 
 export type FarCopies = {
-  /** Each with `count` listings of its own, a second apart, and copies of those of the other. */
+  /** Each has `count` own listings, a second apart, and copies of the other's. */
   fakes: readonly [FakeRegistry, FakeRegistry]
   /** Every `listing_id`, sorted. */
   ids: readonly string[]
-  /** Those that both have. */
+  /** Ids that both have. */
   shared: ReadonlySet<string>
 }
 

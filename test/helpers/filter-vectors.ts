@@ -8,20 +8,20 @@ import {
 import { decodeQuery } from '../../src/filter-spec/parameters.ts'
 import { type JsonValue, parseJson } from '../../src/json/value.ts'
 
-/** One executed case of the deployed protocol, ready to be put to an evaluator of ours. */
+/** One executed case of the deployed protocol, for our evaluators. */
 export type FilterVector = {
   id: string
-  /** The filters that its query can mean. */
+  /** The filters that its query may use. */
   spec: Pick<FilterSpec, 'filters'>
-  /** Query parameters; none is taken out as reserved, as the cases were run behind that stage. */
+  /** Query parameters, reserved names included: the cases were executed after that stage. */
   pairs: readonly (readonly [name: string, value: string])[]
   listing: JsonValue
   expected: 'match' | 'no-match' | 'error'
-  /** The deployed sentence, where an error is expected. */
+  /** The deployed error text, if an error is expected. */
   detail: string | null
 }
 
-/** Every case of `filter-vectors.json`, read as its `reading` says. */
+/** Every case of `filter-vectors.json`, as its `reading` explains. */
 export const filterVectors = (): FilterVector[] => file.vectors.map(toVector)
 
 type StoredVector = {

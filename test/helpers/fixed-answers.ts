@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import type { ExecutionContext } from 'ava'
 
 /**
- * A server that answers 200 with these bodies, by path and query or by method and path, and 404 to the rest. The query
- * that carries a signature does not count. Closed when the test ends.
+ * A server that answers 200 with these bodies, by path and query or by method and path, and 404 otherwise. The query of a
+ * signature is ignored. Closed when the test ends.
  */
 export async function startServer(
   t: ExecutionContext,

@@ -3,7 +3,7 @@ import type { Overrides } from '../../src/context/process.ts'
 import { type FakeOptions, type FakeRegistry, startFakeRegistry } from './fake-registry.ts'
 import { type RunningService, startRegistry, type Teardown } from './registry.ts'
 
-/** An upstream of a gateway under test: further lines of its `[[upstreams]]` table, beside name and URL. */
+/** An upstream of a gateway under test. `settings`: further lines of its `[[upstreams]]` table. */
 export type UpstreamEntry = { name: string; url: string; settings?: string; allowPrivateAddresses?: boolean }
 
 /** The gateway file over these upstreams. */

@@ -2,10 +2,10 @@ import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http
 import { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 
-/** Everything that went over the wire: status line, headers, body. */
+/** Everything on the wire: status line, headers, body. */
 export type Injected = { status: number; head: string; body: string }
 
-/** Puts a GET to a listener without a connection: as Node would, to the byte, and many times as fast. */
+/** Calls a listener with a GET without a connection: the bytes are those of Node, many times as fast. */
 export const inject = (
   listener: RequestListener,
   url: string,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 
 /**
- * JSON texts as strangers write them: white space anywhere, needless escapes, numbers in every spelling
+ * JSON texts of foreign writers: white space anywhere, needless escapes, numbers in every spelling
  * (`99.0`, `-0`, 2^70, `1E+2`), repeated names.
  */
 export const jsonText = (): fc.Arbitrary<string> => jsonTexts.value
@@ -51,7 +51,7 @@ const jsonTexts = fc.letrec<{ value: string; array: string; object: string; memb
   object: fc.array(tie('member'), { maxLength: 4 }).map((members) => `{${members.join(',')}}`),
 }))
 
-/** JSON text of a value that may hold bigints, and the infinities that `1e400` is read as. */
+/** JSON text of a value with bigints, and with the infinities that `1e400` parses to. */
 export function exactJson(value: unknown): string {
   if (typeof value === 'bigint') return String(value)
   if (typeof value === 'number') return String(value).replace('Infinity', '1e400')

@@ -1,10 +1,10 @@
 import type { Clock } from '../../src/domain/clock.ts'
 
-/** A clock that moves only when the test advances it. Begins at a round minute of 2026. */
+/** A clock that moves only when the test advances it, from a full minute of 2026. */
 export type ManualClock = Clock & {
-  /** Goes on by `ms`, and does what is due on the way, in order. */
+  /** Advances by `ms` and runs the due timers in order. */
   advance: (ms: number) => void
-  /** What is still to be done. */
+  /** Pending timers. */
   pending: () => number
 }
 

@@ -5,7 +5,7 @@ import { ALICE, postJson, publishBody, sign, unixNow } from './seller.ts'
 /** When these tests began. */
 export const FIXED_TIME = unixNow()
 
-/** A Registry whose clock stands still, and what a seller asks of it; every call may have a timestamp of its own. */
+/** A Registry with a stopped clock, and a seller's requests to it; every call may have its own timestamp. */
 export type Market = RunningService & {
   publish: (fields: Record<string, unknown>, at?: number, seller?: typeof ALICE) => Promise<Reply>
   update: (id: string, fields: Record<string, unknown>, at?: number, seller?: typeof ALICE) => Promise<Reply>
@@ -16,7 +16,7 @@ export type Market = RunningService & {
 
 type Options = Parameters<typeof startRegistry>[1]
 
-/** @param toml default: no shape is looked at */
+/** @param toml default: no shape is checked */
 export async function openMarket(t: ExecutionContext, options: Options = {}): Promise<Market> {
   const registry = await startRegistry(t, {
     toml: '[registry]\nlisting_shape = "off"\n[limits]\npublish_per_minute = 0',

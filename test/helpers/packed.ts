@@ -6,7 +6,7 @@ import {
   type PackedListings,
 } from '../../src/domain/listing.ts'
 
-/** Listings as a store hands them over, in memory of their own. */
+/** Listings in the form of a store's batch, in their own memory. */
 export function packed(records: readonly ListingRecord[]): PackedListings {
   const text = records.map((record) => fieldsOf(record).join(String.fromCharCode(FIELD_END)) + END).join('')
   const bytes = Buffer.from(text)

@@ -17,7 +17,7 @@ export const KEY_READER: Reader = {
 
 export type ReadOptions = MergeOptions & { reader?: Reader; signal?: AbortSignal; cursor?: string | null }
 
-/** One gateway over these sources; another one over the same is a replica of it. */
+/** A gateway over these sources; a second one over the same sources is its replica. */
 export function gatewayOver(
   sources: readonly NamedSource[],
   { clock = manualClock(), budgetMs = 60_000 } = {},
@@ -59,7 +59,7 @@ export function idsOfPage({ items }: Pick<MergedPage, 'items'>): string[] {
   return items.map(({ item }) => item.listingId)
 }
 
-/** The `_meta` of an item as it is shown. */
+/** The `_meta` of a rendered item. */
 export function metaOf(item: MergedItem | undefined): Record<string, unknown> | undefined {
   return item && JSON.parse(renderItem(item).toString())._meta
 }

@@ -4,11 +4,11 @@ import { installedProgram } from './debian.ts'
 
 const run = promisify(execFile)
 
-/** Lets a process write no file beyond this size, as if the disk were full; `null` lifts the limit. */
+/** Limits the size of files that a process writes, like a full disk; `null` lifts the limit. */
 export const limitFileSize = (pid: number, bytes: number | null): Promise<void> =>
   limit(pid, `--fsize=${bytes ?? 'unlimited'}:`)
 
-/** Lets a process open no descriptor of this number or above. */
+/** Limits a process to descriptors below this number. */
 export const limitOpenFiles = (pid: number, below: number): Promise<void> => limit(pid, `--nofile=${below}:`)
 
 async function limit(pid: number, option: string): Promise<void> {

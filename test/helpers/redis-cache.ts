@@ -4,7 +4,7 @@ import { RedisCache } from '../../src/cache/redis.ts'
 import { commandClient, connected } from '../../src/store/redis/connection.ts'
 import type { ManualClock } from './manual-clock.ts'
 
-/** A connection that fails fast without Redis, closed when the test ends. */
+/** A connection that fails at once without Redis, closed when the test ends. */
 export async function openRedisClient(t: Pick<ExecutionContext, 'teardown'>, url: string) {
   const client = commandClient(url)
   t.teardown(() => client.disconnect())

@@ -9,13 +9,13 @@ import { Redis } from 'ioredis'
 import { installedProgram } from './debian.ts'
 import { freePort } from './free-port.ts'
 
-/** A Redis of our own, which a test may end and start again with the same data on the same port. */
+/** A Redis that a test can stop and start again with the same data on the same port. */
 export type OwnRedis = {
   url: string
   start(): Promise<void>
   /** `SIGKILL` for a crash. Resolves when the process is gone. */
   end(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>
-  /** Holds the process up without ending it; `SIGCONT` lets it go on. */
+  /** Stops the process without ending it; `SIGCONT` continues it. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void
   /** Ends the process and removes its data. */
   dispose(): Promise<void>
@@ -29,7 +29,7 @@ export async function testRedis(): Promise<{ url: string; dispose: () => Promise
 
 type Settings = Readonly<Record<string, string>>
 
-/** Starts a Redis that loses nothing, on a free port of the loopback. `settings` are further lines of `redis.conf`. */
+/** Starts a durable Redis on a free port of the loopback. `settings`: further lines of `redis.conf`. */
 export async function startRedis(settings: Settings | ((port: number) => Settings) = {}): Promise<OwnRedis> {
   const program = await installedProgram(PROGRAM)
   const port = await freePort()
@@ -53,7 +53,7 @@ export async function startRedis(settings: Settings | ((port: number) => Setting
     await end('SIGKILL')
     rmSync(directory, { recursive: true, force: true })
   }
-  // A test run that ends before its teardown leaves no server behind.
+  // Stops the server when a test run ends before its teardown.
   process.once('exit', () => child?.kill('SIGKILL'))
   await start()
   return { url: `redis://127.0.0.1:${port}`, start, end, signal: (name) => child?.kill(name), dispose }
@@ -72,7 +72,7 @@ export async function startRedisTls(certificate: 'registry' | 'stranger'): Promi
   return { ...redis, url: redis.url.replace('redis:', 'rediss:') }
 }
 
-/** A Cluster of one node: it checks slots like a big one, and can be ended and started again. */
+/** A Cluster of one node: it checks slots like a large one, and can be restarted. */
 export async function startRedisCluster(): Promise<OwnRedis> {
   const redis = await startRedis(CLUSTER)
   await joinCluster([redis])
@@ -86,11 +86,11 @@ export async function startSpreadCluster(): Promise<{ url: string; dispose: () =
   const dispose = async () => {
     await Promise.all(servers.map((server) => server.dispose()))
   }
-  // One is enough: it knows the others.
+  // One node is enough: it knows the others.
   return { url: clusterUrl(servers[0]!), dispose }
 }
 
-/** What `redis-cli --cluster create` does. Resolves when each node answers for all slots. */
+/** Like `redis-cli --cluster create`. Resolves when each node answers for all slots. */
 async function joinCluster(servers: readonly OwnRedis[]): Promise<void> {
   const nodes = servers.map(({ url }) => new Redis(url))
   const share = Math.ceil(CLUSTER_SLOTS / servers.length)

@@ -5,7 +5,7 @@ import { sign, unixNow } from './seller.ts'
 type Wallet = typeof ALICE
 type Json = Record<string, unknown>
 
-/** `METHOD url → HTTP code` and the body, as the Python client raises it. */
+/** `METHOD url → HTTP code` and the body, like the Python client's error. */
 export class RegistryClientError extends Error {
   readonly status: number
   readonly body: string
@@ -18,8 +18,8 @@ export class RegistryClientError extends Error {
 }
 
 /**
- * Sends what the deployed Python client `registry_client` 0.10 sends, and reads what it reads. Nothing here depends on
- * how our service is made.
+ * Sends the requests of the deployed Python client `registry_client` 0.10, and reads answers like it. Independent of our
+ * implementation.
  */
 export class ReferenceClient {
   readonly #baseUrl: string
@@ -32,7 +32,7 @@ export class ReferenceClient {
     this.#now = now
   }
 
-  /** `limit` and `offset` always go along; `status` only where it is not null; booleans are lower-case words. */
+  /** `limit` and `offset` are always sent, `status` unless null; booleans are lower-case words. */
   async listListings({
     status = 'open',
     publisher = null,
@@ -63,13 +63,13 @@ export class ReferenceClient {
     }))
   }
 
-  /** The id goes into the path as it is. */
+  /** The id is in the path, unencoded. */
   async getListing(id: string): Promise<Json> {
     const answer = await this.#call('GET', `/listings/${id}`)
     return (answer.listing ?? answer) as Json
   }
 
-  /** Never a status nor an oracle; the signature in hex without `0x`. */
+  /** Never a status or an oracle; the signature in hex without `0x`. */
   async publishListing(listing: Json, wallet: Wallet): Promise<Json> {
     const identifier = wallet.address.toLowerCase()
     const timestamp = this.#now()
@@ -126,7 +126,7 @@ export class ReferenceClient {
     return this.#call('GET', '/filter-spec')
   }
 
-  /** Never demands; the duration only where it is not null. */
+  /** Never demands; the duration unless null. */
   validatePublishListing(listing: Json): Promise<Json> {
     const { demands: _, max_duration_seconds: duration, ...body } = listing
     return this.#call('POST', '/api/v1/listings/validate-publish', {
@@ -135,7 +135,7 @@ export class ReferenceClient {
     })
   }
 
-  /** Plain `node:http`, which sends a path as it is given. Redirects are not followed. */
+  /** Plain `node:http`, which sends a path unchanged. Redirects are not followed. */
   #call(
     method: string,
     path: string,

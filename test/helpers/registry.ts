@@ -17,7 +17,7 @@ export type Reply = { status: number; headers: Headers; text: string; json: () =
 
 type Options = Overrides & { environment?: Record<string, string>; toml?: string }
 
-/** A test, or whatever else closes what it has started. */
+/** A test, or another owner with a teardown. */
 export type Teardown = Pick<ExecutionContext, 'teardown'>
 
 /** The real service on a free port with a store in memory, closed when the test ends. */

@@ -11,11 +11,11 @@ import { type RunningService, send } from './registry.ts'
 
 export type Reloadable = RunningService & {
   context: Context
-  /** Goes over to this gateway file. */
+  /** Reloads with this gateway file. */
   reload: (toml: string) => Promise<void>
 }
 
-/** The real service with a store in memory, closed when the test ends, that can be given another gateway file. */
+/** The real service with a store in memory and a replaceable gateway file, closed when the test ends. */
 export async function startReloadable(
   t: ExecutionContext,
   toml: string,

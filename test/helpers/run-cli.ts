@@ -9,11 +9,11 @@ export const BIN = new URL('../../src/bin.ts', import.meta.url).pathname
 export type Run = { code: number | null; stdout: string; stderr: string }
 export type RunOptions = {
   env?: Record<string, string>
-  /** What it reads on stdin. */
+  /** Its stdin. */
   input?: string | Uint8Array
 }
 
-/** Runs the real executable as a child process, with no configuration but that of the test. */
+/** Runs the real executable as a child process, with the configuration of the test only. */
 export const runCli = (args: readonly string[], options: RunOptions = {}): Promise<Run> =>
   runNode([BIN, ...args], options)
 
@@ -21,7 +21,7 @@ export const runCli = (args: readonly string[], options: RunOptions = {}): Promi
 export const runNode = (args: readonly string[], options: RunOptions = {}): Promise<Run> =>
   run(process.execPath, args, options)
 
-/** For `env`: waits of the command end at once, and its clock goes on by as much. */
+/** For `env`: waits of the command end at once, and its clock advances by their time. */
 export const TIME_LAPSE = { NODE_OPTIONS: `--import=${new URL('time-lapse.ts', import.meta.url).href}` }
 
 /** The executable as a word of a shell command. */
@@ -30,7 +30,7 @@ export const CLI = `'${process.execPath}' '${BIN}'`
 export const runShell = (command: string, options: RunOptions = {}): Promise<Run> =>
   run('/bin/sh', ['-c', command], options)
 
-/** Runs the executable in a pseudo-terminal; `stdout` is all that the terminal was sent. */
+/** Runs the executable in a pseudo-terminal; `stdout` is all output of the terminal. */
 export function runInTerminal(args: readonly string[], options: TerminalOptions = {}): Promise<Run> {
   const words = args.map((arg) => `'${arg.replaceAll("'", "'\\''")}'`).join(' ')
   const command = `stty cols ${options.columns ?? 120}; ${CLI} ${words}`
@@ -75,14 +75,14 @@ const run = (
 
 const EMPTY_HOME = join(tmpdir(), 'entrepot-no-home')
 
-/** A folder that is gone after the test. */
+/** A folder that is deleted after the test. */
 export function temporaryFolder(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-cli-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** A file in a folder of its own; the mode is a secret's unless another is given. */
+/** A file in its own folder; the default mode is that of a secret. */
 export function temporaryFile(
   t: ExecutionContext,
   name: string,

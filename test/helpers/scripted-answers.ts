@@ -17,7 +17,7 @@ export type ScriptedAnswers = {
 
 let hosts = 0
 
-/** An upstream without a socket: `nock` answers every request to it, and no other request gets out. */
+/** An upstream without a socket: `nock` answers every request to it, and blocks all others. */
 export function scriptAnswers(
   t: ExecutionContext,
   answer: (url: URL, request: number) => ScriptedAnswer | Error,

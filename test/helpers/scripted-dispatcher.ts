@@ -1,6 +1,6 @@
 import { Dispatcher } from 'undici'
 
-/** What a request is answered with: a response, or the code of an error of the connection. */
+/** A response, or the code of a connection error. */
 export type ScriptedReply =
   | { status: number; headers?: Readonly<Record<string, string>>; body?: string }
   | { error: string }

@@ -15,7 +15,7 @@ export const sign = (
   timestamp: number,
 ): Promise<string> => seller.signMessage({ message: signedMessage(operation, subject, timestamp) })
 
-/** A publish request as a wallet makes it: any of `fields` may replace what is signed, too. */
+/** A signed publish request; `fields` may replace any member, signed ones included. */
 export async function publishBody(
   seller: typeof ALICE,
   fields: Record<string, unknown>,

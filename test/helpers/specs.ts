@@ -5,7 +5,7 @@ import {
   type FilterDefinition,
 } from '../../src/filter-spec/filter.ts'
 
-/** A filter of a member of the offer, by its own name unless said otherwise. */
+/** A filter of a member of the offer, with the member's name by default. */
 export const filterOf = (name: string, definition: Partial<FilterDefinition> = {}): Filter =>
   compileFilter({
     name,

@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** An address that can be moved from server to server, or cut off. */
+/** An address that can be redirected to another server, or cut. */
 export type TcpProxy = {
   port: number
-  /** New connections go to this port; those that are open stay where they are. */
+  /** New connections go to this port; open ones stay. */
   moveTo: (port: number) => void
   /** Ends every connection and refuses new ones, until `mend`. */
   cut: () => void
   mend: () => void
-  /** Resolves when no connection leads to this port any more. */
+  /** Resolves when no connection to this port is open. */
   left: (port: number) => Promise<void>
   close: () => void
 }

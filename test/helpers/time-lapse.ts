@@ -2,15 +2,15 @@ import { syncBuiltinESMExports } from 'node:module'
 import timers from 'node:timers/promises'
 
 /**
- * Loaded into a process with `--import`: its waits by `node:timers/promises` end at once, and its wall clock has gone on
- * by as much. Timeouts by `setTimeout` stay real.
+ * Loaded into a process with `--import`: waits by `node:timers/promises` end at once, and the wall clock advances by their
+ * time. Timeouts by `setTimeout` stay real.
  */
 const now = Date.now
 let skippedMs = 0
 Date.now = () => now() + skippedMs
 timers.setTimeout = (async (ms = 0, value) => {
   skippedMs += ms
-  // Others get their turn as they would during the wait.
+  // Other tasks run as during a real wait.
   await timers.setImmediate()
   return value
 }) as typeof timers.setTimeout

@@ -20,12 +20,12 @@ import { type FakeOptions, type FakeRegistry, startFakeRegistry } from './fake-r
 import { type ManualClock, manualClock } from './manual-clock.ts'
 
 export const POLICY = { freshSeconds: 15, staleWhileRevalidateSeconds: 60, staleIfErrorSeconds: 900 }
-/** Milliseconds after which an answer is not fresh any more, is not served while it is fetched again, is deleted. */
+/** Milliseconds after which a Reading is not fresh, is not served during revalidation, is deleted. */
 export const PAST_FRESH = 15_000
 export const PAST_REVALIDATE = 75_000
 export const PAST_DELETE = 915_000
 
-/** An upstream over a scripted Registry, with a clock of the test and without jitter. */
+/** An upstream over a scripted Registry, with the test's clock and without jitter. */
 export type TestUpstream = Upstream & {
   state: UpstreamState
   fake: FakeRegistry
@@ -46,7 +46,7 @@ export type TestUpstreamOptions = Partial<UpstreamOptions> & {
   fake?: FakeRegistry
 }
 
-/** Puts an upstream together as the service does, closed when the test ends. */
+/** An upstream composed like the service's, closed when the test ends. */
 export async function openUpstream(
   t: ExecutionContext,
   fakeOptions: FakeOptions = {},
@@ -68,7 +68,7 @@ export async function openUpstream(
     state,
     gatewayId: 'ours',
     schema: null,
-    // Too short for a second attempt: its delay would wait for the clock of the test.
+    // Too short for a retry, whose delay would wait for the test's clock.
     budgetMs: 0,
     runs: runCache(clock),
     policy: POLICY,
@@ -147,7 +147,7 @@ export function textsOf({ listings }: Pick<Reading, 'listings'>): string[] {
   return listings.map(({ bytes }) => Buffer.from(bytes).toString())
 }
 
-/** The error of a source that cannot answer. */
+/** The error of a failing source. */
 export async function failureOf(t: ExecutionContext, answer: Promise<unknown>): Promise<SourceError> {
   return (await t.throwsAsync(answer, { instanceOf: SourceError })) ?? t.fail()
 }
