@@ -42,6 +42,26 @@ test('validation: every text that JSON.parse accepts is valid, unless it nests t
   )
 })
 
+test('skipping: a value ends where validation ends it', (t) => {
+  fc.assert(
+    fc.property(jsonText(), (text) => {
+      const scanner = new JsonScanner(Buffer.from(text))
+      const start = scanner.skipSpace(0)
+      t.is(scanner.valueEnd(start), scanner.validValueEnd(start, Number.POSITIVE_INFINITY), text)
+    }),
+  )
+})
+
+test('skipping: it never passes the end of a text in a longer buffer', (t) => {
+  fc.assert(
+    fc.property(jsonText(), fc.nat(), jsonText(), (text, cut, older) => {
+      const part = Buffer.from(text).subarray(0, cut % (text.length + 1))
+      const scanner = new JsonScanner(Buffer.concat([part, Buffer.alloc(1), Buffer.from(older)]), part.length)
+      for (let at = 0; at <= part.length; at++) t.true(scanner.valueEnd(at) <= part.length, `${text} ${at}`)
+    }),
+  )
+})
+
 /** What breaks JSON, and what does not, put into it anywhere or in the place of something. */
 const SPLINTERS = [
   '"',
