@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import test from 'ava'
 
-/** The rules of `docs/architecture.md`, told as data: which room stands on which floor, and who may call whom. */
+/** The rules of `docs/architecture.md` as data: the layer of each room, and the layers that it may import. */
 const LAYERS: readonly {
   layer: string
   rooms: readonly string[]
@@ -97,7 +97,7 @@ const local = imports.filter(({ specifier }) => specifier.startsWith('.'))
 const target = ({ file, specifier }: Import): string =>
   normalize(join(dirname(file), specifier)).replaceAll('\\', '/')
 
-test('every source file stands in a room of some layer', (t) => {
+test('every source file belongs to a layer', (t) => {
   t.true(files.length > 30)
   t.deepEqual(
     files.filter((file) => layerOf(file) === undefined),
@@ -105,7 +105,7 @@ test('every source file stands in a room of some layer', (t) => {
   )
 })
 
-test('no layer imports what it may not', (t) => {
+test('a layer imports only the layers that it may', (t) => {
   const forbidden = local.filter((one) => {
     const from = layerOf(one.file)
     const to = layerOf(target(one))
@@ -115,7 +115,7 @@ test('no layer imports what it may not', (t) => {
   t.deepEqual(forbidden, [])
 })
 
-test('rooms of L2, of L3 and of L4 never import each other', (t) => {
+test('rooms of L2, L3 or L4 never import another room of their layer', (t) => {
   const crossing = local.filter((one) => {
     const layer = layerOf(one.file)?.layer
     const isShared = layer === 'L2' || layer === 'L3' || layer === 'L4'
@@ -150,7 +150,42 @@ function importedBy(file: string): string[] {
   return [...specifiers].map(([, specifier]) => normalize(join(dirname(file), specifier!)))
 }
 
-test('what the pages load is of pure rooms', (t) => {
+const EXPORT = /^export (?:async )?(?:abstract )?(?:const|let|function\*?|class|type|interface) (\w+)/gm
+const exported = files.flatMap((file) =>
+  [...sourceOf(file).matchAll(EXPORT)].map((match) => ({ file, name: match[1]! })),
+)
+
+test('an exported name means one thing in src', (t) => {
+  const byName = Map.groupBy(exported, ({ name }) => name)
+  t.deepEqual(
+    [...byName.values()].filter(({ length }) => length > 1),
+    [],
+  )
+})
+
+test('every export of src is imported by another file', (t) => {
+  const used = new Set(
+    globSync('{src,test,bench,demo,scripts,examples}/**/*.{ts,js,mjs,html}').flatMap(namesUsed),
+  )
+  t.deepEqual(
+    exported.filter(({ file, name }) => !used.has(`${join('src', file)} ${name}`)),
+    [],
+  )
+})
+
+/** `FILE NAME` of each name that a file imports; of a file that it imports whole, each word that it holds. */
+function namesUsed(file: string): string[] {
+  const text = readFileSync(file, 'utf8')
+  const named = text.matchAll(/import\s+(?:type\s+)?(\{[^}]*\})\s*from\s*['"](\.[^'"]+)['"]/g)
+  const whole = text.matchAll(/(?:import\(|import\s+\*\s+as\s+\w+\s+from)()\s*['"](\.[^'"]+)['"]/g)
+  return [...named, ...whole].flatMap(([, names, specifier]) =>
+    [...(names || text).matchAll(/\w+/g)].map(
+      ([name]) => `${normalize(join(dirname(file), specifier!))} ${name}`,
+    ),
+  )
+}
+
+test('pages load only pure rooms', (t) => {
   const impure = local.filter((one) => one.file.startsWith('web/') && !one.isType && !isIn(target(one), PURE))
   t.deepEqual(impure, [])
 })
@@ -170,7 +205,7 @@ test('the environment is read in one place', (t) => {
   t.deepEqual(readers, ['config/environment.ts'])
 })
 
-test('relative specifiers name the .ts file', (t) => {
+test('relative imports name the .ts file', (t) => {
   const everywhere = globSync('{src,test,bench,demo}/**/*.ts')
   const wrong = everywhere.flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/(?:from|import\()\s*['"](\.[^'"]*)['"]/g)]
