@@ -37,8 +37,10 @@ test('threat model: every test and file that it names exists', (t) => {
 
 test('threat model: the check finds a missing test', (t) => {
   t.deepEqual(
-    missing('[no such title](../test/http/publish.test.ts) `src/http/none.ts` [x](../test/none.test.ts)'),
-    ['test/http/publish.test.ts: no such title', 'test/none.test.ts: x', 'src/http/none.ts'],
+    missing(
+      '[no such title](../test/http/publish/publish.test.ts) `src/http/none.ts` [x](../test/none.test.ts)',
+    ),
+    ['test/http/publish/publish.test.ts: no such title', 'test/none.test.ts: x', 'src/http/none.ts'],
   )
 })
 

@@ -1,6 +1,6 @@
 import test from 'ava'
-import { startRegistry } from '../helpers/registry.ts'
-import { ALICE, BOB, postJson, publish, publishBody } from '../helpers/seller.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import { ALICE, BOB, postJson, publish, publishBody } from '../../helpers/seller.ts'
 
 const H200 = { gpu_model: 'H200', gpu_count: 8, region: 'California, US' }
 

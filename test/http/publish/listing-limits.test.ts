@@ -1,6 +1,6 @@
 import test from 'ava'
-import { FIXED_TIME, openMarket } from '../helpers/market.ts'
-import { ALICE, BOB, postJson, publishBody } from '../helpers/seller.ts'
+import { FIXED_TIME, openMarket } from '../../helpers/market.ts'
+import { ALICE, BOB, postJson, publishBody } from '../../helpers/seller.ts'
 
 const MAX_BYTES = 65_536
 

@@ -1,11 +1,11 @@
 import test from 'ava'
 import { parseList } from 'structured-headers'
-import { readFilterSpec } from '../../src/filter-spec/load.ts'
-import { announcedBy } from '../helpers/announced.ts'
-import { deadUrl, listingTexts } from '../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../helpers/gateway.ts'
-import { ALICE, postJson, publish } from '../helpers/seller.ts'
-import { specBody } from '../helpers/specs.ts'
+import { readFilterSpec } from '../../../src/filter-spec/load.ts'
+import { announcedBy } from '../../helpers/announced.ts'
+import { deadUrl, listingTexts } from '../../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { ALICE, postJson, publish } from '../../helpers/seller.ts'
+import { specBody } from '../../helpers/specs.ts'
 
 const NO_CACHE = { 'Cache-Control': 'no-cache' }
 

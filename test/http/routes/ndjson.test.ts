@@ -1,10 +1,10 @@
 import { request } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
-import { deadUrl, envelopeText, listingText, listingTexts } from '../helpers/fake-registry.ts'
-import { startFarCopies } from '../helpers/far-copies.ts'
-import { startFake, startGateway } from '../helpers/gateway.ts'
-import { ALICE, publish } from '../helpers/seller.ts'
+import { deadUrl, envelopeText, listingText, listingTexts } from '../../helpers/fake-registry.ts'
+import { startFarCopies } from '../../helpers/far-copies.ts'
+import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { ALICE, publish } from '../../helpers/seller.ts'
 
 const NDJSON = { Accept: 'application/x-ndjson' }
 

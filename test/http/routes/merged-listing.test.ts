@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import test from 'ava'
-import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../helpers/gateway.ts'
-import { startRegistry } from '../helpers/registry.ts'
-import { ALICE, BOB, postJson, publish } from '../helpers/seller.ts'
+import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import { ALICE, BOB, postJson, publish } from '../../helpers/seller.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
 const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }

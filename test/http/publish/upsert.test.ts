@@ -1,7 +1,7 @@
 import test from 'ava'
-import { FIXED_TIME, openMarket } from '../helpers/market.ts'
-import { startRegistry } from '../helpers/registry.ts'
-import { ALICE, BOB, postJson, publishBody, sign } from '../helpers/seller.ts'
+import { FIXED_TIME, openMarket } from '../../helpers/market.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import { ALICE, BOB, postJson, publishBody, sign } from '../../helpers/seller.ts'
 
 const FULL = {
   listing_id: 'one',

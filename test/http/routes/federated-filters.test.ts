@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
-import { readFilterSpec } from '../../src/filter-spec/load.ts'
-import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
-import { startFake, startGateway, type UpstreamEntry } from '../helpers/gateway.ts'
-import type { RunningService } from '../helpers/registry.ts'
-import { ALICE, BOB, postJson, publish } from '../helpers/seller.ts'
-import { filterOf, specBody } from '../helpers/specs.ts'
+import { readFilterSpec } from '../../../src/filter-spec/load.ts'
+import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
+import { startFake, startGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
+import type { RunningService } from '../../helpers/registry.ts'
+import { ALICE, BOB, postJson, publish } from '../../helpers/seller.ts'
+import { filterOf, specBody } from '../../helpers/specs.ts'
 
 const own = readFilterSpec('config/filter-spec.yaml')
 const region = filterOf('region')

@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava'
-import { listingText, listingTexts } from '../helpers/fake-registry.ts'
-import { type FarCopies, startFarCopies } from '../helpers/far-copies.ts'
-import { startFake, startGateway } from '../helpers/gateway.ts'
-import type { RunningService } from '../helpers/registry.ts'
-import { ALICE, postJson, publish } from '../helpers/seller.ts'
+import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
+import { type FarCopies, startFarCopies } from '../../helpers/far-copies.ts'
+import { startFake, startGateway } from '../../helpers/gateway.ts'
+import type { RunningService } from '../../helpers/registry.ts'
+import { ALICE, postJson, publish } from '../../helpers/seller.ts'
 
 type Page = {
   items: { listing_id: string; _meta: { registry: string; also_in: string[] } }[]

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import test from 'ava'
-import { createClientAddress } from '../../src/http/middleware/rate-limit.ts'
+import { createClientAddress } from '../../../src/http/middleware/rate-limit.ts'
 
 /** What the function looks at of a request. */
 const request = (remoteAddress: string, ...forwarded: string[]): IncomingMessage =>

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { FIXED_TIME, type Market, openMarket } from '../helpers/market.ts'
-import { type Reply, send } from '../helpers/registry.ts'
-import { ALICE, BOB, postJson, publishBody, sign } from '../helpers/seller.ts'
+import { FIXED_TIME, type Market, openMarket } from '../../helpers/market.ts'
+import { type Reply, send } from '../../helpers/registry.ts'
+import { ALICE, BOB, postJson, publishBody, sign } from '../../helpers/seller.ts'
 
 /** The replay guard over HTTP: a repeat is answered with what is true now, or refused. */
 

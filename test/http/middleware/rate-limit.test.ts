@@ -1,6 +1,6 @@
 import test from 'ava'
-import { type Reply, send, startRegistry } from '../helpers/registry.ts'
-import { ALICE, BOB, postJson, publish, publishBody, sign, unixNow } from '../helpers/seller.ts'
+import { type Reply, send, startRegistry } from '../../helpers/registry.ts'
+import { ALICE, BOB, postJson, publish, publishBody, sign, unixNow } from '../../helpers/seller.ts'
 
 const toml = (limits: string): { toml: string } => ({ toml: `[limits]\n${limits}` })
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import test from 'ava'
-import { startRegistry } from '../helpers/registry.ts'
-import { ALICE, postJson, publish } from '../helpers/seller.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import { ALICE, postJson, publish } from '../../helpers/seller.ts'
 
 /** The status of a request whose body is announced and never sent. */
 async function statusWithoutBody(

@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { FIXED_TIME, openMarket } from '../helpers/market.ts'
-import { type RunningService, startRegistry } from '../helpers/registry.ts'
-import { ALICE, BOB, postJson, publish, unixNow } from '../helpers/seller.ts'
+import { FIXED_TIME, openMarket } from '../../helpers/market.ts'
+import { type RunningService, startRegistry } from '../../helpers/registry.ts'
+import { ALICE, BOB, postJson, publish, unixNow } from '../../helpers/seller.ts'
 
 type Mode = 'off' | 'warn' | 'enforce'
 const start = (t: ExecutionContext, mode: Mode): Promise<RunningService> =>

@@ -1,6 +1,6 @@
 import test from 'ava'
-import { type Reply, startRegistry } from '../helpers/registry.ts'
-import { ALICE, BOB, postJson, publish, publishBody, sign, unixNow } from '../helpers/seller.ts'
+import { type Reply, startRegistry } from '../../helpers/registry.ts'
+import { ALICE, BOB, postJson, publish, publishBody, sign, unixNow } from '../../helpers/seller.ts'
 
 const sendBody = (url: string, body: unknown): Promise<Reply> =>
   postJson(`${url}/listings`, JSON.stringify(body))

@@ -1,6 +1,6 @@
 import test from 'ava'
-import { startRegistry } from '../helpers/registry.ts'
-import { ALICE, postJson, publish } from '../helpers/seller.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import { ALICE, postJson, publish } from '../../helpers/seller.ts'
 
 const ADMIN = { Authorization: 'Bearer admin-secret' }
 const environment = { REGISTRY_ADMIN_API_KEY: 'admin-secret' }

@@ -1,8 +1,8 @@
 import test from 'ava'
-import { deadUrl, listingTexts } from '../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../helpers/gateway.ts'
-import { startRegistry } from '../helpers/registry.ts'
-import { ALICE, postJson, publish } from '../helpers/seller.ts'
+import { deadUrl, listingTexts } from '../../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { startRegistry } from '../../helpers/registry.ts'
+import { ALICE, postJson, publish } from '../../helpers/seller.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
 const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
