@@ -20,7 +20,7 @@ function SourceEntry({ source }: { source: KnownSource }) {
     .filter(Boolean)
     .join(', ')
   const matched = report?.matched ?? null
-  return html`<li class=${`source ${report === null ? 'unasked' : ''}`} data-state=${state}>
+  return html`<li class=${`source ${report === null ? 'not-requested' : ''}`} data-state=${state}>
     <span class="mark" aria-hidden="true"></span>
     <strong>${untrustedText(registry)}</strong>
     ${kind !== '' && html`<span class="hint">${kind}</span>`}

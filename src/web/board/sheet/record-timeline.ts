@@ -8,7 +8,7 @@ import type { ListingRow } from '../data/listing-row.ts'
 
 const MAX_LABEL_CHARS = 400
 
-/** From the listing alone: a request would tell the storefront which listings a reader opens. */
+/** From the listing alone: a request would show the storefront which listings a reader opens. */
 export function RecordTimeline({ row, listing }: { row: ListingRow; listing: JsonObject }) {
   const record = recordOf(row, listing)
   if (typeof record === 'string') return html`<p class="hint">No record: ${record}.</p>`

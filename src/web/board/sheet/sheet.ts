@@ -154,7 +154,7 @@ function plain(value: JsonValue): string {
   return String(value)
 }
 
-/** More would slow the page down; `curl` below has it whole. */
+/** More would slow the page down; the `curl` command gives all of it. */
 const MAX_SHOWN_CHARS = 100_000
 
 /** Exact: invisible characters are JSON escapes, which mean the same. */
