@@ -38,7 +38,7 @@ export class PublisherDirectory {
   readonly #publishers: PublisherState['publishers']
   readonly #storefronts: PublisherState['storefronts']
   readonly #searches = new SingleFlight((wanted: Set<number>) => this.#find(wanted))
-  #pause = { from: 0, until: 0 }
+  #pausedUntil = 0
   #hasFailed = false
 
   constructor(get: Get, clock: Clock, { publishers, storefronts } = new PublisherState()) {
@@ -66,7 +66,9 @@ export class PublisherDirectory {
   /** `null` where waiting would not help. */
   #learn(items: readonly PageItem[]): Promise<void> | null {
     const now = this.#clock.now()
-    const isPausing = this.#isPausing(now)
+    const pauseMs = this.#pausedUntil - now
+    // The clock may have been set back.
+    const isPausing = pauseMs > 0 && pauseMs <= SEARCH_RETRY_MS
     const wanted = new Set<number>()
     let isUnknown = false
     for (const { publisherId } of items) {
@@ -74,7 +76,6 @@ export class PublisherDirectory {
       const known = this.#publishers.get(publisherId)
       if (known === undefined) isUnknown = true
       if (isPausing) continue
-      // The clock may have been set back.
       if (known === undefined || known.until <= now || known.until > now + PUBLISHER_FRESH_MS)
         wanted.add(publisherId)
     }
@@ -111,14 +112,8 @@ export class PublisherDirectory {
   }
 
   #endSearch(pauseMs: number, hasFailed: boolean): void {
-    const from = this.#clock.now()
-    this.#pause = { from, until: from + pauseMs }
+    this.#pausedUntil = this.#clock.now() + pauseMs
     this.#hasFailed = hasFailed
-  }
-
-  #isPausing(now: number): boolean {
-    const { from, until } = this.#pause
-    return from <= now && now < until
   }
 
   async #fetch(offset: number): Promise<{ publishers: Publisher[]; received: number }> {

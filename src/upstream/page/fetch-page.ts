@@ -73,9 +73,7 @@ function filterParameters(filters: ListingQuery['filters']): string {
   if (filters.length === 0) return ''
   const known = ENCODED.get(filters)
   if (known !== undefined) return known
-  const parameters = new URLSearchParams()
-  for (const [name, value] of filters) parameters.append(name, value)
-  const encoded = `&${parameters}`
+  const encoded = `&${new URLSearchParams(filters.map(([name, value]) => [name, value]))}`
   ENCODED.set(filters, encoded)
   return encoded
 }

@@ -91,9 +91,11 @@ export class Snapshot {
   #put(key: string, item: Item): void {
     this.#forget(this.#items.get(key))
     if (item.publisher === null) this.#unknown++
-    const publisherId = this.#publisherId(item.publisher ?? UNKNOWN)
+    const publisher = item.publisher ?? UNKNOWN
+    const publisherId = this.#publishers.get(publisher) ?? this.#publishers.size
+    this.#publishers.set(publisher, publisherId)
     const { position, bytes, listingId } = item
-    if (key !== listingId) this.#keysOf(listingId).add(key)
+    if (key !== listingId) this.#keys.set(listingId, (this.#keys.get(listingId) ?? new Set()).add(key))
     this.#index.put({ listingId: key, publisherId, status: 'open', createdAt: position, bytes })
     this.#bytes += bytes.length
     // The index has copied the bytes, which releases the page.
@@ -114,19 +116,6 @@ export class Snapshot {
     if (item === undefined) return
     this.#bytes -= item.bytes.length
     if (item.publisher === null) this.#unknown--
-  }
-
-  #keysOf(listingId: string): Set<string> {
-    const keys = this.#keys.get(listingId) ?? new Set()
-    this.#keys.set(listingId, keys)
-    return keys
-  }
-
-  #publisherId(publisher: string): number {
-    const known = this.#publishers.get(publisher)
-    if (known !== undefined) return known
-    this.#publishers.set(publisher, this.#publishers.size)
-    return this.#publishers.size - 1
   }
 }
 
