@@ -99,7 +99,7 @@ function rejectUnknown(outcomes: readonly Outcome[], sources: readonly SourceRep
     state === 'loaded' || state === 'stale' ? [] : [registry],
   )
   throw incompleteError(
-    `Not found where it could be asked for, but ${names.join(', ')} could not be asked`,
+    `No Registry that answered has it, and ${names.join(', ')} did not answer: see sources`,
     sources,
   )
 }

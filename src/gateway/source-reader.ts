@@ -115,7 +115,7 @@ export class SourceReader {
   }
 
   get outcome(): Outcome {
-    const result = this.#failure ?? this.#info ?? new SourceError('budget_spent', 'was not asked')
+    const result = this.#failure ?? this.#info ?? new SourceError('budget_spent', 'was not read')
     return { source: this.source, elapsedMs: this.#elapsedMs, result }
   }
 

@@ -18,11 +18,11 @@ type SpecSource = {
   loaded: Promise<unknown>
 }
 
-/** Waits for upstreams that have not answered yet, unless all of `asked` (absent: any) are local filters. */
+/** Waits for upstreams that have not answered yet, unless all of `filters` (absent: any) are local filters. */
 export type ReadVocabulary = (
   reader: Reader,
   deadline: { ms: number; caller: AbortSignal },
-  asked?: readonly (readonly [parameter: string, value: string])[],
+  filters?: readonly (readonly [parameter: string, value: string])[],
 ) => Promise<CurrentSpec>
 
 export type CurrentSpec = FederatedSpec & { isCurrent: () => boolean }
@@ -32,9 +32,9 @@ export function createReadVocabulary(own: FilterSpec, upstreams: readonly SpecSo
   const forPublic = memoized(own)
   const isLoaded = new Set<SpecSource>()
   for (const upstream of upstreams) void upstream.loaded.then(() => isLoaded.add(upstream))
-  return async (reader, { ms, caller }, asked) => {
+  return async (reader, { ms, caller }, filters) => {
     const visible = upstreams.filter((upstream) => maySee(reader, upstream))
-    const isOwn = asked?.every(([parameter]) => own.filters.has(filterNameOf(parameter))) ?? false
+    const isOwn = filters?.every(([parameter]) => own.filters.has(filterNameOf(parameter))) ?? false
     const pending = isOwn ? [] : visible.filter((upstream) => !isLoaded.has(upstream))
     if (pending.length > 0) {
       const loaded = Promise.all(pending.map((upstream) => upstream.loaded))

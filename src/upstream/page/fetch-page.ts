@@ -159,7 +159,7 @@ function wrapListing(body: Buffer, listingId: string): Buffer {
   // The deployed clients also accept a bare row.
   const listing = isJsonObject(value) && isJsonObject(value.listing) ? value.listing : value
   if (!isJsonObject(listing) || listing.listing_id !== listingId)
-    throw new SourceError('bad_envelope', 'the answer is not the listing that was asked for')
+    throw new SourceError('bad_envelope', 'the answer is not the requested listing')
   const isBare = listing === value
   const member = isBare ? null : objectMembers(body).findLast(({ name }) => name === 'listing')!
   const row = member === null ? body : body.subarray(member.value.start, member.value.end)

@@ -76,8 +76,8 @@ export class Snapshot {
     page: ({ criteria, publisher }, { offset, limit }) => {
       const publisherId = publisher === null ? null : this.#publishers.get(publisher)
       if (publisherId === undefined) return { items: [], total: 0 }
-      const asked = { status: 'open', publisherId, criteria, limit, offset } as const
-      const { listingIds: keys, total } = this.#index.ids(asked)
+      const query = { status: 'open', publisherId, criteria, limit, offset } as const
+      const { listingIds: keys, total } = this.#index.ids(query)
       return { items: keys.map((key) => this.#items.get(key)!), total }
     },
     find: ({ publisher }, listingId) => {
