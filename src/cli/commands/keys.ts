@@ -56,12 +56,7 @@ const listCommand: CommandDefinition<AdminOptions> = {
     const request = { ...adminRequest(terminal, options), method: 'GET' } as const
     const value = readJson(await sendOrFail(await openClient(), request))
     const keys = Array.isArray(value) ? value.filter(isJsonObject) : []
-    await printData(
-      terminal,
-      options.json,
-      keys,
-      () => `${keyTable(keys, terminal.stdout.columns).join('\n')}\n`,
-    )
+    await printData(terminal, options.json, keys, () => keyTable(keys, terminal.stdout.columns))
     return EXIT.ok
   },
 }
@@ -114,11 +109,13 @@ const COLUMNS = [
   { title: 'REVOKED' },
 ] as const
 
-const keyTable = (keys: readonly JsonObject[], width: number): string[] =>
-  renderTable(
+async function keyTable(keys: readonly JsonObject[], width: number): Promise<string> {
+  const lines = await renderTable(
     COLUMNS,
     keys.map((key) =>
       ['id', 'name', 'scope', 'created_at', 'revoked_at'].map((name) => safeText(textAt(key, name) ?? '-')),
     ),
     width || 80,
   )
+  return `${lines.join('\n')}\n`
+}

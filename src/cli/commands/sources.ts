@@ -18,12 +18,7 @@ export const sourcesCommand: CommandDefinition<JsonOptions> = {
     )
     const answers = reports.filter((report) => 'sources' in report)
     if (answers.length > 0)
-      await printData(
-        terminal,
-        options.json,
-        answers,
-        () => `${sourceTable(answers, terminal.stdout.columns).join('\n')}\n`,
-      )
+      await printData(terminal, options.json, answers, () => sourceTable(answers, terminal.stdout.columns))
     const failures = reports.filter((report) => 'error' in report)
     for (const { registry, error } of failures) printStatus(terminal, `[registry] ${registry}: ${error}`)
     return combineExitCodes(reports.map(exitCodeOfInspection), EXIT.noAnswer)
@@ -42,8 +37,11 @@ const COLUMNS = [
   { title: 'LAST ERROR' },
 ] as const
 
-const sourceTable = (reports: readonly Exclude<Inspection, InspectionFailure>[], width: number): string[] =>
-  renderTable(
+async function sourceTable(
+  reports: readonly Exclude<Inspection, InspectionFailure>[],
+  width: number,
+): Promise<string> {
+  const lines = await renderTable(
     COLUMNS,
     reports.flatMap(({ registry, sources }) =>
       sources
@@ -64,6 +62,8 @@ const sourceTable = (reports: readonly Exclude<Inspection, InspectionFailure>[],
     ),
     width || 80,
   )
+  return `${lines.join('\n')}\n`
+}
 
 const withMissingSources = (source: JsonObject): JsonObject[] => [
   source,

@@ -32,7 +32,7 @@ async function printTable(terminal: Terminal, rows: readonly ListingJson[]): Pro
     return
   }
   const width = terminal.stdout.isTTY ? terminal.stdout.columns || 80 : null
-  const [titles = '', ...lines] = listingTable(rows, width)
+  const [titles = '', ...lines] = await listingTable(rows, width)
   const head = isInteractive(terminal, terminal.stdout) ? bold(titles) : titles
   await print(terminal, `${[head, ...lines].join('\n')}\n`)
 }
@@ -73,7 +73,7 @@ const COLUMNS: readonly Cell[] = [
 const WIDE = 100
 
 /** Prices are in base units (`price.ts`). `width`: `null` without a terminal. */
-function listingTable(rows: readonly ListingJson[], width: number | null): string[] {
+function listingTable(rows: readonly ListingJson[], width: number | null): Promise<string[]> {
   const columns = COLUMNS.filter(({ title }) => width === null || width >= WIDE || title !== 'TOKEN')
   const cells = rows.map((row) => {
     const listing = parseListingJson(row)

@@ -1,5 +1,3 @@
-import stringWidth from 'string-width'
-
 export type TableColumn = {
   title: string
   align?: 'left' | 'right'
@@ -10,25 +8,34 @@ export type TableColumn = {
 const GAP = '  '
 
 /** Cuts the widest columns to fit `width`. Cells must hold no control characters. */
-export function renderTable(
+export async function renderTable(
   columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
   width: number | null,
-): string[] {
+): Promise<string[]> {
+  const measure = await loadMeasure(rows)
   const widths = columns.map(({ title }, n) =>
     Math.max(...[title, ...rows.map((row) => row[n] ?? '')].map(measure)),
   )
   if (width !== null) shrink(widths, columns, width)
   const line = (cells: readonly string[]): string =>
     cells
-      .map((cell, n) => fitted(cell, widths[n]!, columns[n]?.align ?? 'left'))
+      .map((cell, n) => fitted(cell, widths[n]!, columns[n]?.align ?? 'left', measure))
       .join(GAP)
       .trimEnd()
   return [line(columns.map(({ title }) => title)), ...rows.map(line)]
 }
 
-/** Most text is plain, and `stringWidth` is slow. */
-const measure = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text))
+type Measure = (text: string) => number
+
+const isPlain = (text: string): boolean => /^[ -~]*$/.test(text)
+
+/** Most text is plain, and `string-width` is slow to load and to run. */
+async function loadMeasure(rows: readonly (readonly string[])[]): Promise<Measure> {
+  if (rows.every((row) => row.every(isPlain))) return (text) => text.length
+  const { default: stringWidth } = await import('string-width')
+  return (text) => (isPlain(text) ? text.length : stringWidth(text))
+}
 
 /** Takes from the widest column, one character at a time. */
 function shrink(widths: number[], columns: readonly TableColumn[], width: number): void {
@@ -44,13 +51,13 @@ function shrink(widths: number[], columns: readonly TableColumn[], width: number
   }
 }
 
-function fitted(text: string, width: number, align: 'left' | 'right'): string {
-  const shown = measure(text) > width ? cut(text, width) : text
+function fitted(text: string, width: number, align: 'left' | 'right', measure: Measure): string {
+  const shown = measure(text) > width ? cut(text, width, measure) : text
   const padding = ' '.repeat(Math.max(0, width - measure(shown)))
   return align === 'right' ? padding + shown : shown + padding
 }
 
-function cut(text: string, width: number): string {
+function cut(text: string, width: number, measure: Measure): string {
   let start = ''
   for (const { segment } of new Intl.Segmenter().segment(text)) {
     if (measure(start + segment) > width - 1) break

@@ -36,12 +36,13 @@ export function escapeForTerminal({ stdout }: Terminal, json: string): string {
 }
 
 /** JSON in a pipe and with `--json`, else `text`. */
-export const printData = (
+export const printData = async (
   terminal: Terminal,
   isJson: boolean | undefined,
   value: unknown,
-  text: () => string,
-): Promise<void> => (isJson || !terminal.stdout.isTTY ? printJson(terminal, value) : print(terminal, text()))
+  text: () => string | Promise<string>,
+): Promise<void> =>
+  isJson || !terminal.stdout.isTTY ? printJson(terminal, value) : print(terminal, await text())
 
 export function printJson(terminal: Terminal, value: unknown): Promise<void> {
   return print(terminal, `${escapeForTerminal(terminal, JSON.stringify(value, null, 2))}\n`)

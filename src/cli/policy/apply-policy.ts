@@ -7,7 +7,7 @@ import { sameJson, textAt } from '../../json/value.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { type ListingJson, parseListingJson, toListingJson } from '../listing-json.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { type RunPolicy, runPolicyCommand, runPolicyModule } from './external-policy.ts'
+import type { RunPolicy } from './external-policy.ts'
 
 export type PolicyOptions = {
   /** A built-in's name, or a module whose default export takes the array and returns one. */
@@ -32,9 +32,13 @@ export async function applyPolicy(
   const run = async (runner: RunPolicy, name: string): Promise<ListingJson[]> =>
     restore(await runner(`[${rows.join()}]`, limits, terminal), rows, name)
   if (policy !== undefined && isBuiltIn(policy)) rows = BUILT_IN_POLICIES[policy](rows)
-  else if (policy !== undefined) rows = await run(runPolicyModule(resolvePolicy(policy)), policy)
-  if (policyCmd !== undefined) rows = await run(runPolicyCommand(policyCmd), policyCmd)
-  return rows
+  else if (policy !== undefined) {
+    const { runPolicyModule } = await import('./external-policy.ts')
+    rows = await run(runPolicyModule(resolvePolicy(policy)), policy)
+  }
+  if (policyCmd === undefined) return rows
+  const { runPolicyCommand } = await import('./external-policy.ts')
+  return run(runPolicyCommand(policyCmd), policyCmd)
 }
 
 const isBuiltIn = (name: string): name is PolicyName => Object.hasOwn(BUILT_IN_POLICIES, name)
