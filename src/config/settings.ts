@@ -37,7 +37,7 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
 
 export function readEnvironment(environment: Environment, problems: Violation[]): Settings {
   const text = (name: string): string | null => environment[name] || null
-  const complain = (path: string, message: string): void => void problems.push({ path, message })
+  const complain: Complain = (path, message) => void problems.push({ path, message })
 
   const boolean = (name: string): boolean => {
     const value = BOOLEANS[(text(name) ?? 'false').toLowerCase()]
@@ -80,7 +80,7 @@ export function readEnvironment(environment: Environment, problems: Violation[])
     filterSpecPath: text('REGISTRY_FILTER_SPEC_PATH') ?? 'config/filter-spec.yaml',
     metricsPublic: boolean('METRICS_PUBLIC'),
     logLevel: logLevel(),
-    tracing: readTracing(environment, problems),
+    tracing: readTracing(environment, complain),
   }
 }
 
@@ -102,8 +102,9 @@ const TRACE_SAMPLERS = [
 ] as const
 export type TraceSampler = (typeof TRACE_SAMPLERS)[number]
 
-export function readTracing(environment: Environment, problems: Violation[]): TracingSettings | null {
-  const complain = (path: string, message: string): void => void problems.push({ path, message })
+type Complain = (variable: string, message: string) => void
+
+function readTracing(environment: Environment, complain: Complain): TracingSettings | null {
   const choice = <T extends string>(name: string, known: readonly T[], fallback: T): T => {
     const value = environment[name] || fallback
     const found = known.find((one) => one === value)

@@ -1,10 +1,10 @@
 import test from 'ava'
-import { readTracing } from '../../src/config/settings.ts'
+import { readEnvironment } from '../../src/config/settings.ts'
 import type { Violation } from '../../src/errors.ts'
 
 function read(environment: Record<string, string>) {
   const problems: Violation[] = []
-  const tracing = readTracing(environment, problems)
+  const { tracing } = readEnvironment(environment, problems)
   return { tracing, problems: problems.map(({ path, message }) => `${path}: ${message}`) }
 }
 

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis'
 import { listingTexts } from '../helpers/fake-registry.ts'
 import { gatewayToml, startFake } from '../helpers/gateway.ts'
 import { startRedis } from '../helpers/redis.ts'
-import { startReloadable } from '../helpers/reloadable.ts'
+import { startRegistry } from '../helpers/registry.ts'
 import { temporaryFile } from '../helpers/run-cli.ts'
 
 type Answer = { complete: boolean; items: unknown[]; sources: { state: string }[] }
@@ -22,7 +22,7 @@ test('reload: with Redis, shared Readings and snapshots remain, no connection le
       ],
       `[gateway]\nbudget_ms = ${3000 + n}\n`,
     )
-  const { get, reload } = await startReloadable(t, behind(0), { environment: { STORE_URL: redis.url } })
+  const { get, reload } = await startRegistry(t, { toml: behind(0), environment: { STORE_URL: redis.url } })
   const client = new Redis(redis.url)
   t.teardown(() => client.disconnect())
   const connections = async () => ((await client.client('LIST')) as string).trim().split('\n').length
@@ -51,8 +51,9 @@ test('reload: without Redis, only a reload that needs it is refused', async (t) 
   const setSpec = (more: string) =>
     writeFileSync(spec, readFileSync('config/filter-spec.yaml', 'utf8') + more)
   setSpec('')
-  const { get, reload, context } = await startReloadable(t, file(3000), {
-    environment: { STORE_URL: redis.url, REGISTRY_FILTER_SPEC_PATH: spec },
+  const { get, reload, context } = await startRegistry(t, {
+    toml: file(3000),
+    environment: { STORE_URL: redis.url, REGISTRY_FILTER_SPEC_PATH: spec, METRICS_PUBLIC: 'true' },
   })
   await get('/listings')
   await redis.end('SIGKILL')

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import test from 'ava'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
-import { startReloadable } from '../helpers/reloadable.ts'
+import { startRegistry } from '../helpers/registry.ts'
 import { temporaryFile } from '../helpers/run-cli.ts'
 import { publishOf } from '../store/contract/subject.ts'
 
@@ -31,10 +31,7 @@ test('reload: the index of a closed configuration leaves memory', async (t) => {
     return process.memoryUsage().arrayBuffers
   }
   const empty = await used()
-  const { get, reload } = await startReloadable(t, '', {
-    environment: { REGISTRY_FILTER_SPEC_PATH: spec },
-    store,
-  })
+  const { get, reload } = await startRegistry(t, { environment: { REGISTRY_FILTER_SPEC_PATH: spec }, store })
   await get('/listings')
   const first = await used()
   for (let n = 1; n <= RELOADS; n++) {

@@ -4,7 +4,7 @@ import { createLogger } from '../../src/log.ts'
 import { listingTexts } from '../helpers/fake-registry.ts'
 import { gatewayToml, startFake } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
-import { startReloadable } from '../helpers/reloadable.ts'
+import { startRegistry } from '../helpers/registry.ts'
 import { temporaryFile } from '../helpers/run-cli.ts'
 
 type Source = { registry: string; state: string; reason?: string; returned: number }
@@ -19,7 +19,7 @@ test('reload: an upstream that stays gets no request', async (t) => {
     { name: 'one', url: one.url },
     { name: 'held', url: held.url, settings: 'mode = "snapshot"' },
   ]
-  const { get, reload } = await startReloadable(t, gatewayToml(behind))
+  const { get, reload } = await startRegistry(t, { toml: gatewayToml(behind) })
   while ((await get('/ready')).status !== 200) await new Promise((resolve) => setImmediate(resolve))
   await get('/listings')
   const asked = () => [one, held].map((fake) => [fake.requests.length, fake.specRequests.length])
@@ -42,7 +42,7 @@ test('reload: an unreachable upstream with changed settings keeps its listings',
       { name: 'live', url: live.url, settings },
       { name: 'held', url: held.url, settings: `mode = "snapshot"\n${settings}` },
     ])
-  const { get, reload } = await startReloadable(t, behind(''))
+  const { get, reload } = await startRegistry(t, { toml: behind('') })
   while ((await get('/ready')).status !== 200) await new Promise((resolve) => setImmediate(resolve))
   const before = (await get('/listings')).json() as Answer
   t.is(before.items.length, 10)
@@ -69,7 +69,7 @@ test('reload: listings of one credential are not handed to another', async (t) =
   const behind = (key: string) =>
     gatewayToml([{ name: 'held', url: held.url, settings: `mode = "snapshot"\napi_key_env = "${key}"` }])
   const environment = { ONE: 'one', OTHER: 'other' }
-  const { get, reload } = await startReloadable(t, behind('ONE'), { environment })
+  const { get, reload } = await startRegistry(t, { toml: behind('ONE'), environment })
   while ((await get('/ready')).status !== 200) await new Promise((resolve) => setImmediate(resolve))
   held.script = [{ kind: 'status', status: 401 }]
   await reload(behind('OTHER'))
@@ -83,7 +83,7 @@ test('reload: an upstream that rejects the key stays hidden, its snapshot too', 
   const clock = manualClock()
   const file = (ms: number) =>
     gatewayToml([{ name: 'held', url: held.url, settings: `mode = "snapshot"\ntimeout_ms = ${ms}` }])
-  const { get, reload } = await startReloadable(t, file(1000), { clock })
+  const { get, reload } = await startRegistry(t, { toml: file(1000), clock })
   const untilStatus = async (status: number) => {
     while ((await get('/listings')).status !== status) await new Promise((resolve) => setImmediate(resolve))
   }
@@ -100,7 +100,7 @@ test('reload: an upstream that rejects the key stays hidden, its snapshot too', 
 test('reload: a cursor stays valid for an unchanged query, else it is refused', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 30) })
   const behind = [{ name: 'one', url: fake.url }]
-  const { get, reload } = await startReloadable(t, gatewayToml(behind))
+  const { get, reload } = await startRegistry(t, { toml: gatewayToml(behind) })
   const first = (await get('/listings?limit=10')).json() as Answer
   await reload(gatewayToml(behind, '[gateway]\nbudget_ms = 3000\n'))
   const second = (await get(`/listings?limit=10&cursor=${first.next_cursor}`)).json() as Answer
@@ -115,7 +115,7 @@ test('reload: a smaller cache keeps recent Readings, which serve a dead upstream
   const clock = manualClock()
   const file = (bytes: number) =>
     gatewayToml([{ name: 'one', url: fake.url }], `[cache]\nmax_bytes = ${bytes}\n`)
-  const { get, reload } = await startReloadable(t, file(1_000_000), { clock })
+  const { get, reload } = await startRegistry(t, { toml: file(1_000_000), clock })
   await get('/listings')
   await fake.close()
   clock.advance(120_000)
@@ -127,7 +127,7 @@ test('reload: a smaller cache keeps recent Readings, which serve a dead upstream
 
 test('reload: reloads run one after the other, signals meanwhile cause one more', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 5) })
-  const { context, get } = await startReloadable(t, gatewayToml([{ name: 'one', url: fake.url }]))
+  const { context, get } = await startRegistry(t, { toml: gatewayToml([{ name: 'one', url: fake.url }]) })
   const { config } = context
   const loads: number[] = []
   const load = (n: number) => () => {
@@ -144,7 +144,7 @@ test('reload: two configurations by turns stay complete', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 5) })
   const a = gatewayToml([{ name: 'one', url: fake.url }])
   const b = gatewayToml([{ name: 'one', url: fake.url }], '[gateway]\nbudget_ms = 1000\n')
-  const { get, reload } = await startReloadable(t, a)
+  const { get, reload } = await startRegistry(t, { toml: a })
   for (const [n, file] of [b, a, b, a].entries()) {
     await reload(file)
     t.true(((await get(`/listings?limit=${n + 1}`)).json() as Answer).complete)
@@ -154,7 +154,7 @@ test('reload: two configurations by turns stay complete', async (t) => {
 test('reload: a gateway becomes a plain Registry, and a gateway again', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 5) })
   const behind = gatewayToml([{ name: 'one', url: fake.url }])
-  const { get, reload } = await startReloadable(t, '')
+  const { get, reload } = await startRegistry(t, { environment: { METRICS_PUBLIC: 'true' } })
   t.deepEqual(Object.keys((await get('/listings')).json()), ['items', 'count', 'total_after_filter'])
   t.notRegex((await get('/metrics')).text, /registry="one"/)
   await reload(behind)
@@ -172,7 +172,7 @@ test('reload: secrets are read again, STORE_URL is not', async (t) => {
   const warned: string[] = []
   const log = createLogger('silent')
   log.warn = (about: unknown, message?: string) => void warned.push(`${JSON.stringify(about)} ${message}`)
-  const { get, reload } = await startReloadable(t, '', {
+  const { get, reload } = await startRegistry(t, {
     environment: {
       REGISTRY_ADMIN_API_KEY_FILE: keyFile,
       STORE_URL: '',
@@ -203,7 +203,7 @@ test('reload: ten reloads leave no timer', async (t) => {
       ],
       `[gateway]\nbudget_ms = ${1000 + n}\n`,
     )
-  const { get, reload } = await startReloadable(t, behind(0), { clock, random: () => 0.5 })
+  const { get, reload } = await startRegistry(t, { toml: behind(0), clock, random: () => 0.5 })
   const pending: number[] = []
   for (let n = 1; n <= 10; n++) {
     const reloading = reload(behind(n))

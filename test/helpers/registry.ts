@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
 import { loadConfig } from '../../src/config/config.ts'
-import { createContext } from '../../src/context/context.ts'
+import { type Context, createContext } from '../../src/context/context.ts'
 import type { Overrides } from '../../src/context/process.ts'
 import { recoverAddress } from '../../src/registry/signature/recover-address.ts'
 import { startService } from '../../src/service.ts'
@@ -12,32 +12,48 @@ import { startService } from '../../src/service.ts'
 export type RunningService = {
   url: string
   get: (path: string, headers?: Record<string, string>) => Promise<Reply>
+  context: Context
+  /** Reloads with this gateway file. */
+  reload: (toml: string) => Promise<void>
 }
 export type Reply = { status: number; headers: Headers; text: string; json: () => Record<string, unknown> }
 
-type Options = Overrides & { environment?: Record<string, string>; toml?: string }
+type Options = Overrides & { environment?: Record<string, string>; toml?: string; stalledMs?: number }
 
 /** A test, or another owner with a teardown. */
 export type Teardown = Pick<ExecutionContext, 'teardown'>
 
 /** The real service on a free port with a store in memory, closed when the test ends. */
-export async function startRegistry(t: Teardown, options: Options = {}): Promise<RunningService> {
+export async function startRegistry(
+  t: Teardown,
+  { environment, toml = '', stalledMs, ...overrides }: Options = {},
+): Promise<RunningService> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-'))
   const file = join(folder, 'gateway.toml')
-  writeFileSync(file, options.toml ?? '')
-  const config = loadConfig({
-    PORT: '0',
-    STORE_URL: 'sqlite::memory:',
-    LOG_LEVEL: 'silent',
-    ENTREPOT_CONFIG: file,
-    ...options.environment,
-  })
-  const service = await startService(await createContext(config, { recover: recoverAddress, ...options }))
+  writeFileSync(file, toml)
+  const load = () =>
+    loadConfig({
+      PORT: '0',
+      STORE_URL: 'sqlite::memory:',
+      LOG_LEVEL: 'silent',
+      ENTREPOT_CONFIG: file,
+      ...environment,
+    })
+  const context = await createContext(load(), { recover: recoverAddress, ...overrides })
+  const service = await startService(context, { stalledMs })
   t.teardown(async () => {
     await service.close()
     await rm(folder, { recursive: true })
   })
-  return { url: service.url, get: (path, headers = {}) => send(`${service.url}${path}`, { headers }) }
+  return {
+    url: service.url,
+    get: (path, headers = {}) => send(`${service.url}${path}`, { headers }),
+    context,
+    reload: (next) => {
+      writeFileSync(file, next)
+      return context.reload(load)
+    },
+  }
 }
 
 export async function send(url: string, init: RequestInit = {}): Promise<Reply> {

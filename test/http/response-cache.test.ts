@@ -13,7 +13,6 @@ import { gatewayToml, startFake, startGateway } from '../helpers/gateway.ts'
 import { inject } from '../helpers/inject.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { startRegistry } from '../helpers/registry.ts'
-import { startReloadable } from '../helpers/reloadable.ts'
 import { ALICE, postJson, publish, unixNow } from '../helpers/seller.ts'
 
 const GATED = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' }
@@ -211,7 +210,11 @@ test('response cache: a client that leaves during a refresh keeps no configurati
     { name: 'b', url: pulled.url, settings: 'mode = "snapshot"' },
   ]
   const more = '[cache]\nstale_while_revalidate_seconds = 0\n'
-  const { url, get, reload } = await startReloadable(t, gatewayToml(upstreams, more), { clock })
+  const { url, get, reload } = await startRegistry(t, {
+    toml: gatewayToml(upstreams, more),
+    clock,
+    environment: { METRICS_PUBLIC: 'true' },
+  })
   while ((await get('/ready')).status !== 200);
   for (let n = 0; n < 3; n++) await get('/listings')
   clock.advance(20_000)

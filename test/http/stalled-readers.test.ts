@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
 import { listingTexts } from '../helpers/fake-registry.ts'
 import { gatewayToml, startFake } from '../helpers/gateway.ts'
-import { startReloadable } from '../helpers/reloadable.ts'
+import { startRegistry } from '../helpers/registry.ts'
 
 /** Far more than the kernel takes for a connection. */
 const LISTINGS = 6000
@@ -12,7 +12,11 @@ const TEXT = 'x'.repeat(8000)
 /** A gateway that gives a reader one second, and clients that are nothing but sockets. */
 async function start(t: ExecutionContext) {
   const fake = await startFake(t, { items: listingTexts('a', LISTINGS, { text: TEXT }) })
-  const service = await startReloadable(t, gatewayToml([{ name: 'a', url: fake.url }]), { stalledMs: 1000 })
+  const service = await startRegistry(t, {
+    toml: gatewayToml([{ name: 'a', url: fake.url }]),
+    environment: { METRICS_PUBLIC: 'true' },
+    stalledMs: 1000,
+  })
   const open = async (request: string, times = 1): Promise<Socket> => {
     const { hostname, port } = new URL(service.url)
     const socket = connect(Number(port), hostname)
