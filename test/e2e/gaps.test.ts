@@ -159,7 +159,7 @@ test('gaps: 404 only if every Registry of every gateway answered 404', async (t)
     ['eu', 'unavailable', 'http_502'],
     ['eu/gone', 'unavailable', 'connection_refused'],
   ])
-  t.regex(String(unsure.json().detail), /eu, eu\/gone could not be asked/)
+  t.regex(String(unsure.json().detail), /eu, eu\/gone did not answer/)
 })
 
 test('gaps: a 404 that names a missing source is not a 404', async (t) => {

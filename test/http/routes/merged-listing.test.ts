@@ -123,7 +123,7 @@ test('one listing: 404 only if every visible source answered 404', async (t) => 
   const some = await startGateway(t, [behind('empty', empty), behind('dead', { url: dead })])
   const unsure = await some.get('/listings/nobody')
   t.is(unsure.status, 502)
-  t.regex(String(unsure.json().detail), /dead could not be asked/)
+  t.regex(String(unsure.json().detail), /dead did not answer/)
   t.like((unsure.json().sources as unknown[])[2], { registry: 'dead', reason: 'connection_refused' })
   t.is((await some.get('/listings/nobody?registry=dead')).status, 503)
   t.is((await some.get('/listings/nobody?registry=empty')).status, 404)
