@@ -2,6 +2,7 @@ import { raceAbortAfterTick } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { Item, NamedSource, Range } from '../domain/reading.ts'
 import { SourceError } from '../domain/source-error.ts'
+import { hasAnswered } from '../wire/describe-missing.ts'
 import type { SourceReport } from '../wire/source.ts'
 import { type MergedItem, mergeCopies } from './merged-item.ts'
 import { countReturned, incompleteError, isComplete, noSourceError, reportOutcomes } from './source-report.ts'
@@ -95,9 +96,7 @@ function rejectUnknown(outcomes: readonly Outcome[], sources: readonly SourceRep
   const failed = outcomes.filter((outcome) => !isComplete(outcome))
   if (failed.length === 0 && outcomes.length > 0) return
   if (failed.length === outcomes.length) throw noSourceError(failed, sources)
-  const names = sources.flatMap(({ state, registry }) =>
-    state === 'loaded' || state === 'stale' ? [] : [registry],
-  )
+  const names = sources.flatMap(({ state, registry }) => (hasAnswered(state) ? [] : [registry]))
   throw incompleteError(
     `No Registry that answered has it, and ${names.join(', ')} did not answer: see sources`,
     sources,
