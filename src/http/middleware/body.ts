@@ -13,7 +13,6 @@ const JSON_TYPE = /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i
 const readText = koaBody({
   json: false,
   urlencoded: false,
-  textTypes: ['*/*'],
   textLimit: MAX_BODY_BYTES,
   encoding: 'binary',
 })
@@ -24,12 +23,13 @@ const readText = koaBody({
  */
 export async function readJsonBody(context: Koa.Context): Promise<RequestContext['body']> {
   const { headers } = context.req
-  // In the deployed protocol, a body without a type is JSON. koa-body would not read it.
-  headers['content-type'] ??= 'application/json'
+  // As in the deployed protocol, a body without a type is JSON.
+  const { 'content-type': type = 'application/json' } = headers
+  // koa-body does not read a body whose type is missing or malformed.
+  headers['content-type'] = 'text/plain'
   const bytes = await readBytes(context)
   if (bytes.length === 0) return null
-  if (!JSON_TYPE.test(headers['content-type']))
-    throw invalid('Input should be a valid dictionary: send it as application/json')
+  if (!JSON_TYPE.test(type)) throw invalid('Input should be a valid dictionary: send it as application/json')
   // Before parsing: bodies over these limits are the most expensive to parse.
   const problem = depthProblem(bytes) ?? sizeProblem(bytes)
   if (problem !== null) throw invalid(problem)

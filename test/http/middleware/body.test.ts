@@ -96,3 +96,14 @@ test('body: JSON without Content-Type and with any member names is read', async 
   t.is(await send('{"listing_id":"a"}'), 200)
   t.is(await send('{"listing_id":"a","__proto__":{},"constructor":{"prototype":1}}'), 200)
 })
+
+test('body: of a malformed Content-Type is refused as not JSON, after the limit of its size', async (t) => {
+  const { url } = await startRegistry(t)
+  for (const type of ['garbage', '', 'application/', 'text/plain']) {
+    const refused = await postJson(`${url}${PATHS[1]}`, '{"listing_id":"a"}', { 'Content-Type': type })
+    t.is(refused.status, 422, type)
+    t.regex(refused.json().detail as string, /send it as application\/json/, type)
+    const headers = [`Content-Type: ${type}`]
+    t.is(await statusWithoutBody(url, PATHS[1]!, headers, 300_000), 413, type)
+  }
+})
