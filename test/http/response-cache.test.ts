@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
@@ -13,6 +14,7 @@ import { gatewayToml, startFake, startGateway } from '../helpers/gateway.ts'
 import { inject } from '../helpers/inject.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { startRegistry } from '../helpers/registry.ts'
+import { temporaryFile } from '../helpers/run-cli.ts'
 import { ALICE, postJson, publish, unixNow } from '../helpers/seller.ts'
 
 const GATED = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_ADMIN_API_KEY: 'admin' }
@@ -210,10 +212,12 @@ test('response cache: a client that leaves during a refresh keeps no configurati
     { name: 'b', url: pulled.url, settings: 'mode = "snapshot"' },
   ]
   const more = '[cache]\nstale_while_revalidate_seconds = 0\n'
+  const ours = readFileSync('config/filter-spec.yaml', 'utf8')
+  const spec = temporaryFile(t, 'filter-spec.yaml', ours)
   const { url, get, reload } = await startRegistry(t, {
     toml: gatewayToml(upstreams, more),
     clock,
-    environment: { METRICS_PUBLIC: 'true' },
+    environment: { METRICS_PUBLIC: 'true', REGISTRY_FILTER_SPEC_PATH: spec },
   })
   while ((await get('/ready')).status !== 200);
   for (let n = 0; n < 3; n++) await get('/listings')
@@ -232,8 +236,12 @@ test('response cache: a client that leaves during a refresh keeps no configurati
   release()
   t.is((await renewing).status, 200)
   const pending = clock.pending()
+  writeFileSync(
+    spec,
+    `${ours}  - {name: f, path: $.offer_resource.f, op: in, value_type: string, on_missing: fail}\n`,
+  )
   await reload('')
-  // The next pull is dropped with the configuration.
+  // The pulls end at once. The new index polls its store, the old one until its configuration is closed.
   while (clock.pending() >= pending) await new Promise((resolve) => setImmediate(resolve))
   t.regex((await get('/metrics')).text, /_requests_total\{route="\/listings",method="GET",status="499"\} 1\n/)
 })
