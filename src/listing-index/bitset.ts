@@ -27,40 +27,27 @@ export function addAllExcept(target: Bitset, other: Bitset, except: Bitset): voi
   for (let n = 0; n < words; n++) target[n] = target[n]! | (other[n]! & ~except[n]!)
 }
 
-/** Lowest first. */
-export function forEachBit(set: Bitset, visit: (slot: number) => void): void {
-  for (let n = 0; n < set.length; n++) {
-    for (let word = set[n]!; word !== 0; word &= word - 1) {
-      visit(n * 32 + 31 - Math.clz32(word & -word))
-    }
+/** The highest slot below `end`, or -1. */
+export function highestBelow(set: Bitset, end: number): number {
+  if (end <= 0) return -1
+  let n = (end - 1) >> 5
+  let word = set[n]! & bitsBelow(end)
+  while (word === 0) {
+    if (n === 0) return -1
+    word = set[--n]!
   }
+  return n * 32 + 31 - Math.clz32(word)
 }
 
-/** Highest first, without the first `skip`, at most `take`. A word that is skipped whole is only counted. */
-export function highestBits(set: Bitset, skip: number, take: number): number[] {
-  const found: number[] = []
-  let toSkip = skip
-  for (let n = set.length - 1; n >= 0 && found.length < take; n--) {
-    let word = set[n]!
-    if (word === 0) continue
-    if (toSkip >= 32) {
-      toSkip -= onesIn(word)
-      continue
-    }
-    while (word !== 0 && found.length < take) {
-      const bit = 31 - Math.clz32(word)
-      word &= ~(1 << bit)
-      if (toSkip > 0) toSkip--
-      else found.push(n * 32 + bit)
-    }
-  }
-  return found
-}
-
-export function countBits(set: Bitset): number {
-  const words = set.length
-  let count = 0
-  for (let n = 0; n < words; n++) count += onesIn(set[n]!)
+/** Slots in `[from, to)`. */
+export function countBetween(set: Bitset, from: number, to: number): number {
+  if (from >= to) return 0
+  const first = from >> 5
+  const last = (to - 1) >> 5
+  const isFrom = -1 << (from & 31)
+  if (first === last) return onesIn(set[first]! & isFrom & bitsBelow(to))
+  let count = onesIn(set[first]! & isFrom) + onesIn(set[last]! & bitsBelow(to))
+  for (let n = first + 1; n < last; n++) count += onesIn(set[n]!)
   return count
 }
 
@@ -69,3 +56,6 @@ export function onesIn(word: number): number {
   const nibbles = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)
   return Math.imul((nibbles + (nibbles >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
 }
+
+/** The bits of the last word of `[0, end)`, for a positive `end`. */
+const bitsBelow = (end: number): number => -1 >>> (31 - ((end - 1) & 31))

@@ -1,101 +1,156 @@
-import type { Scalar } from '../filter-spec/criteria.ts'
-import { type Bitset, bitset, hasBit, setBit } from './bitset.ts'
-import { Dictionary, type DictionaryParts } from './dictionary.ts'
-import { RangeIndex, type RangeIndexParts } from './range-index.ts'
+import type { Bound, Scalar } from '../filter-spec/criteria.ts'
+import { addAll, addAllExcept, type Bitset, setBit } from './bitset.ts'
 
-export type ColumnParts = {
+export type Numeric = number | bigint
+
+/** What one path finds in a segment. Plain data that threads can exchange. */
+export type ColumnData = {
+  /** Slots with any value but null, arrays and objects included. */
   present: Bitset
   presentCount: number
-  several: boolean
-  values: DictionaryParts
-  /** `null` without numbers. */
-  ranges: RangeIndexParts | null
+  /** Ascending: the first values of the dictionary. The texts follow. */
+  numbers: ArrayLike<Numeric>
+  texts: readonly string[]
+  /** Slots per value. */
+  counts: Uint32Array
+  /** Per value: in `sets` where it is dense, else in `lists`. One object per value would take most of the memory. */
+  starts: Uint32Array
+  lists: Uint16Array
+  sets: Bitset
+  /** Whether a slot has several values. */
+  isMultiValued: boolean
+  /** `null` where no ranges are asked for, or without numbers. */
+  ranges: RangeData | null
 }
 
-/** What one path finds in a block, for all its filters. Values of a slot come in a row. */
+/** The numbers in groups of about a 32nd of the slots. */
+export type RangeData = {
+  /** First number of each group; one more at the end of the numbers. */
+  firsts: Uint32Array
+  /**
+   * Per group, the slots of its numbers and of all that are greater: an interval is the difference of two. Where
+   * slots are multi-valued, which may lie on both sides of an interval only, the slots of the group alone.
+   */
+  sets: readonly Bitset[]
+}
+
+/** From a 32nd of the slots on, a bitset is used: at most twice the size of the list. */
+export const isDense = (count: number, slots: number): boolean => count * 32 >= slots
+
 export class Column {
-  /** Slots with any value but null, arrays and objects included. */
-  readonly present: Bitset
-  presentCount = 0
-  readonly values: Dictionary
+  readonly data: ColumnData
   readonly #slots: number
-  #several = false
-  #last = -1
-  #hasNumbers = false
-  /** Built on first use, which is much faster than value by value. */
-  #ranges: RangeIndex | null = null
+  readonly #texts = new Map<string, number>()
 
-  constructor(slots: number, present = bitset(slots), values = new Dictionary(slots)) {
+  constructor(slots: number, data: ColumnData) {
     this.#slots = slots
-    this.present = present
-    this.values = values
+    this.data = data
+    for (let n = 0; n < data.texts.length; n++) this.#texts.set(data.texts[n]!, data.numbers.length + n)
   }
 
-  /** Takes ownership of the parts; do not add to their slots again. */
-  static of(slots: number, { present, presentCount, several, values, ranges }: ColumnParts): Column {
-    const column = new Column(slots, present, Dictionary.of(slots, values))
-    column.presentCount = presentCount
-    column.#several = several
-    column.#hasNumbers = ranges !== null
-    column.#ranges = ranges === null ? null : RangeIndex.restore(slots, ranges)
-    return column
+  get size(): number {
+    return this.data.counts.length
   }
 
-  /** `null` without numbers. */
-  get ranges(): RangeIndex | null {
-    if (this.#hasNumbers) this.#ranges ??= RangeIndex.of(this.#slots, this.#several, this.values)
-    return this.#ranges
+  valueAt(n: number): Scalar {
+    const { numbers, texts } = this.data
+    return n < numbers.length ? numbers[n]! : texts[n - numbers.length]!
   }
 
-  /** Adds one value found at `slot`; `null` for an array or object. */
-  add(slot: number, value: Scalar | null): void {
-    if (slot === this.#last) this.#allowSeveral()
-    else this.#addPresent(slot)
-    if (value !== null) this.#addScalar(value, slot)
+  postingAt(n: number): Posting {
+    const { counts, starts, lists, sets } = this.data
+    const count = counts[n]!
+    const start = starts[n]!
+    return isDense(count, this.#slots)
+      ? new Posting(count, sets.subarray(start, start + this.data.present.length), null)
+      : new Posting(count, null, lists.subarray(start, start + count))
   }
 
-  settle(): void {
-    this.values.pack()
-    void this.ranges
-  }
-
-  /** Copies to each slot's new place; `-1` drops it. */
-  copyTo(target: Column, places: Int32Array): void {
-    if (this.#several) target.#allowSeveral()
-    places.forEach((place, slot) => {
-      if (place >= 0 && hasBit(this.present, slot)) target.#addPresent(place)
-    })
-    this.values.forEachMoved(places, (value, place) => {
-      target.#addScalar(value, place)
-    })
-  }
-
-  parts(): ColumnParts {
-    return {
-      present: this.present,
-      presentCount: this.presentCount,
-      several: this.#several,
-      values: this.values.parts(),
-      ranges: this.ranges?.parts() ?? null,
+  /** Postings of the values that occur, by the shorter of both lists. */
+  postingsOf(values: ReadonlySet<Scalar>): Posting[] {
+    const found: Posting[] = []
+    if (values.size <= this.size) {
+      for (const value of values) {
+        const n = this.#find(value)
+        if (n !== -1) found.push(this.postingAt(n))
+      }
+    } else {
+      for (let n = 0; n < this.size; n++) if (values.has(this.valueAt(n))) found.push(this.postingAt(n))
     }
+    return found
   }
 
-  #addPresent(slot: number): void {
-    setBit(this.present, slot)
-    this.presentCount++
-    this.#last = slot
+  /** `target` must be empty. Returns it, or a set that must not be written to. */
+  within(low: Bound | null, high: Bound | null, target: Bitset): Bitset {
+    const { numbers, isMultiValued, ranges } = this.data
+    if (ranges === null) return target
+    const { firsts, sets } = ranges
+    const from = low === null ? 0 : countBelow(numbers, low.value, !low.inclusive)
+    const to = high === null ? numbers.length : countBelow(numbers, high.value, high.inclusive)
+    const first = countBelow(firsts, from, false)
+    const last = countBelow(firsts, to, true) - 1
+    if (first >= last) return this.#addValues(target, from, to)
+    if (!isMultiValued && firsts[first] === from && last === sets.length) return sets[first]!
+    if (isMultiValued) for (let n = first; n < last; n++) addAll(target, sets[n]!)
+    else if (last === sets.length) addAll(target, sets[first]!)
+    else addAllExcept(target, sets[first]!, sets[last]!)
+    this.#addValues(target, from, firsts[first]!)
+    return this.#addValues(target, firsts[last]!, to)
   }
 
-  #addScalar(value: Scalar, slot: number): void {
-    const isNew = this.values.add(value, slot)
-    if (!isNew || typeof value === 'string') return
-    this.#hasNumbers = true
-    this.#ranges?.add(value, slot)
+  /** -1 for a value that does not occur. */
+  #find(value: Scalar): number {
+    if (typeof value === 'string') return this.#texts.get(value) ?? -1
+    const { numbers } = this.data
+    const at = countBelow(numbers, value, false)
+    return at < numbers.length && !isLess(value, numbers[at]!) ? at : -1
   }
 
-  #allowSeveral(): void {
-    if (this.#several) return
-    this.#several = true
-    this.#ranges?.allowSeveral()
+  /** Of the values in `[from, to)`, without an object per value. */
+  #addValues(target: Bitset, from: number, to: number): Bitset {
+    const { counts, starts, lists } = this.data
+    for (let n = from; n < to; n++) {
+      const count = counts[n]!
+      if (isDense(count, this.#slots)) this.postingAt(n).addTo(target)
+      else for (let at = starts[n]!, end = at + count; at < end; at++) setBit(target, lists[at]!)
+    }
+    return target
   }
+}
+
+/** The slots of one value, each once: a set where they are many, else a list. Do not write to them. */
+export class Posting {
+  readonly count: number
+  readonly bits: Bitset | null
+  readonly list: Uint16Array | null
+
+  constructor(count: number, bits: Bitset | null, list: Uint16Array | null) {
+    this.count = count
+    this.bits = bits
+    this.list = list
+  }
+
+  addTo(target: Bitset): void {
+    if (this.bits !== null) addAll(target, this.bits)
+    else for (let n = 0; n < this.count; n++) setBit(target, this.list![n]!)
+  }
+}
+
+/** Exact. Doubles have their own path, so that one bigint does not slow down the other comparisons. */
+export const isLess = (a: Numeric, b: Numeric): boolean =>
+  typeof a === 'number' && typeof b === 'number' ? a < b : lessMixed(a, b)
+
+const lessMixed = (a: Numeric, b: Numeric): boolean => a < b
+
+/** How many of the ascending values are less than `bound`, or equal if `orEqual`. */
+function countBelow(values: ArrayLike<Numeric>, bound: Numeric, orEqual: boolean): number {
+  let low = 0
+  let high = values.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const value = values[middle]!
+    if (isLess(value, bound) || (orEqual && !isLess(bound, value))) low = middle + 1
+    else high = middle
+  }
+  return low
 }

@@ -15,4 +15,10 @@ export class FoundValues {
     this.values[this.count] = value
     this.count++
   }
+
+  copy(): FoundValues {
+    const copy = new FoundValues()
+    for (let n = 0; n < this.count; n++) copy.add(this.paths[n]!, this.values[n]!)
+    return copy
+  }
 }

@@ -1,52 +1,36 @@
 import { type Bitset, onesIn, setBit } from './bitset.ts'
-import type { Posting } from './posting.ts'
+import { MAX_SEGMENT_ROWS } from './segment.ts'
 
-/** One side of an intersection: `bits`, inverted where `flip` is -1, plus everything outside `unless`. */
-export type Operand = { bits: Bitset; flip: 0 | -1; unless: Bitset | null }
+/** One side of an intersection: `bits`, inverted where `flip` is -1. */
+export type Operand = { bits: Bitset; flip: 0 | -1 }
 
 /** Returns the count. `result` may be `base`. Three operands a pass, since memory access dominates. */
 export function intersect(result: Bitset, base: Bitset, operands: readonly Operand[]): number {
-  const all: Operand = { bits: base, flip: 0, unless: null }
-  const lenient = operands.find(({ unless }) => unless !== null)
-  const strict = operands.filter(({ unless }) => unless === null)
-  const [a = all, b = all, c = all] = strict
-  const count =
-    lenient === undefined
-      ? intersectThree(result, base, a, b, c)
-      : intersectLenient(result, base, a, b, lenient, lenient.unless!)
-  const passed = lenient === undefined ? [a, b, c] : [a, b, lenient]
-  const rest = operands.filter((operand) => !passed.includes(operand))
+  const all: Operand = { bits: base, flip: 0 }
+  const [a = all, b = all, c = all, ...rest] = operands
+  const count = intersectThree(result, base, a, b, c)
   return rest.length === 0 || count === 0 ? count : intersect(result, result, rest)
 }
 
 /** For a base of few slots: checks them one by one, and reads no other words. */
-export function intersectFew(result: Bitset, base: Posting, operands: readonly Operand[]): number {
-  let count = base.copyTo(candidates)
+export function intersectFew(result: Bitset, base: Uint16Array, operands: readonly Operand[]): number {
+  candidates.set(base)
+  let count = base.length
   for (const operand of operands) count = keepThoseIn(operand, count)
   result.fill(0)
   for (let n = 0; n < count; n++) setBit(result, candidates[n]!)
   return count
 }
 
-/** Slots of the largest block. */
-const MOST_SLOTS = 65_536
-const candidates = new Uint16Array(MOST_SLOTS)
+const candidates = new Uint16Array(MAX_SEGMENT_ROWS)
 
 /** Moves matching candidates to the front. Branchless, because about half of them match. */
-function keepThoseIn({ bits, flip, unless }: Operand, count: number): number {
+function keepThoseIn({ bits, flip }: Operand, count: number): number {
   let kept = 0
-  if (unless === null) {
-    for (let n = 0; n < count; n++) {
-      const slot = candidates[n]!
-      candidates[kept] = slot
-      kept += ((bits[slot >> 5]! ^ flip) >>> (slot & 31)) & 1
-    }
-  } else {
-    for (let n = 0; n < count; n++) {
-      const slot = candidates[n]!
-      candidates[kept] = slot
-      kept += (((bits[slot >> 5]! ^ flip) | ~unless[slot >> 5]!) >>> (slot & 31)) & 1
-    }
+  for (let n = 0; n < count; n++) {
+    const slot = candidates[n]!
+    candidates[kept] = slot
+    kept += ((bits[slot >> 5]! ^ flip) >>> (slot & 31)) & 1
   }
   return kept
 }
@@ -59,27 +43,6 @@ function intersectThree(result: Bitset, base: Bitset, a: Operand, b: Operand, c:
   let count = 0
   for (let n = 0; n < words; n++) {
     const word = base[n]! & (aBits[n]! ^ aFlip) & (bBits[n]! ^ bFlip) & (cBits[n]! ^ cFlip)
-    result[n] = word
-    if (word !== 0) count += onesIn(word)
-  }
-  return count
-}
-
-function intersectLenient(
-  result: Bitset,
-  base: Bitset,
-  a: Operand,
-  b: Operand,
-  c: Operand,
-  unless: Bitset,
-): number {
-  const words = result.length
-  const { bits: aBits, flip: aFlip } = a
-  const { bits: bBits, flip: bFlip } = b
-  const { bits: cBits, flip: cFlip } = c
-  let count = 0
-  for (let n = 0; n < words; n++) {
-    const word = base[n]! & (aBits[n]! ^ aFlip) & (bBits[n]! ^ bFlip) & ((cBits[n]! ^ cFlip) | ~unless[n]!)
     result[n] = word
     if (word !== 0) count += onesIn(word)
   }

@@ -1,15 +1,16 @@
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
-import type { Block, BlockParts, IndexEntry } from './block.ts'
-import type { BlockPlan } from './block-builder.ts'
-import { BlockList } from './block-list.ts'
-import { type Conditions, matchBlock, Scratch } from './match.ts'
-import type { Place } from './place.ts'
+import { type Conditions, matchSegment } from './match.ts'
+import { comparePlaces, type Found, type Match, newestFirst, olderThan, type Place } from './newest-first.ts'
 import { RowReader } from './row-reader.ts'
+import type { IndexEntry, Segment, SegmentData } from './segment.ts'
+import { ListingSegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
+import { type SegmentSizes, Segments } from './segments.ts'
+import type { Tail } from './tail.ts'
 import { Vocabulary } from './vocabulary.ts'
 
-export type { IndexEntry } from './block.ts'
+export type { IndexEntry } from './segment.ts'
 
 /** `bytes` is a view that stays valid; do not write to it. */
 export type IndexRow = Readonly<IndexEntry>
@@ -31,88 +32,99 @@ type IndexPage = {
   rows: IndexRow[]
 }
 
-type IndexOptions = {
-  /** Multiple of 32, at most 65,536. Default 32,768; tests use small ones. */
-  blockSlots?: number
-}
-
-/** Keeps a query's working sets, 4 KiB each, in the nearest CPU caches. */
-const BLOCK_SLOTS = 32_768
-
+/** Its bitsets, 4 KiB each, stay in the nearest CPU caches during a query. */
+const SEGMENT_ROWS = 32_768
+const TAIL_ROWS = 128
 const EVERYTHING: IndexConditions = { status: null, publisherId: null, criteria: [] }
+/** Rows of `entries` that are looked up at once. */
+const PAGE = 512
+/** Listings that `load` reads per step: about 2 ms. */
+const LISTINGS_PER_STEP = 250
 
-/**
- * Filters by bit operations over blocks. Row bytes are views that stay valid and unchanged. Listings in
- * `created_at` order are fastest; any other costs a search, a move of at most 128 KiB, and every few thousand
- * listings a split or rebuild of about 20 ms.
- */
+/** Filters by bit operations over segments, and by evaluation in a small tail. */
 export class ListingIndex {
   /** Increases with every change. */
   version = 0
+  /** Of segments for `adopt`. */
+  readonly plan: SegmentPlan
   readonly #vocabulary: Vocabulary
   readonly #reader: RowReader
-  readonly #blocks: BlockList
-  readonly #scratch: Scratch
+  readonly #segments: Segments
 
-  /** @param filters criteria must use their paths */
-  constructor(filters: Iterable<Filter>, { blockSlots = BLOCK_SLOTS }: IndexOptions = {}) {
+  /**
+   * @param filters criteria must use their paths
+   * @param sizes at most `MAX_SEGMENT_ROWS`; tests use small ones
+   */
+  constructor(
+    filters: Iterable<Filter>,
+    sizes: SegmentSizes = { tail: TAIL_ROWS, segment: SEGMENT_ROWS, step: STEP },
+  ) {
     this.#vocabulary = new Vocabulary(filters)
     this.#reader = new RowReader(this.#vocabulary.tree)
-    this.#blocks = new BlockList(blockSlots, this.#vocabulary)
-    this.#scratch = new Scratch(blockSlots)
+    this.plan = { paths: this.#vocabulary.paths, rows: sizes.segment }
+    this.#segments = new Segments(this.plan, sizes)
   }
 
   /** Inserts valid JSON, or replaces by id. @throws SyntaxError for some other bytes, before any change */
   put(entry: IndexEntry): void {
-    this.#blocks.put(entry, this.#reader.read(entry.bytes))
+    this.#segments.put(entry, this.#reader.read(entry.bytes))
     this.version++
   }
 
-  get plan(): BlockPlan {
-    return { paths: this.#vocabulary.paths, slots: this.#blocks.slots }
+  /** Adopts a segment in steps of some ms. Do not use the index before the last. */
+  *adopt(segment: SegmentData): Generator<void> {
+    yield* this.#segments.adopt(segment)
+    this.version++
   }
 
-  /**
-   * Adopts a block of newer listings in steps of some ms. Do not use the index before the last.
-   * @throws RangeError at the first step for any other block; nothing has changed then
-   */
-  *adopt(block: BlockParts): Generator<void> {
-    yield* this.#blocks.adopt(block)
-    this.version++
+  /** Puts listings of different ids in steps of some ms, several times as fast as one by one. */
+  *load(entries: readonly IndexEntry[]): Generator<void> {
+    const sorted = entries.toSorted(comparePlaces)
+    const { rows } = this.plan
+    for (let from = 0; from < sorted.length; from += rows) {
+      const builder = new ListingSegmentBuilder(this.plan)
+      for (const [n, entry] of sorted.slice(from, from + rows).entries()) {
+        if (n % LISTINGS_PER_STEP === LISTINGS_PER_STEP - 1) yield
+        builder.add(entry)
+      }
+      yield* this.adopt(yield* builder.finish())
+    }
   }
 
   remove(listingId: string): boolean {
-    const removed = this.#blocks.remove(listingId)
-    if (removed) this.version++
-    return removed
+    const isRemoved = this.#segments.remove(listingId)
+    if (isRemoved) this.version++
+    return isRemoved
   }
 
   get(listingId: string): IndexRow | undefined {
-    return this.#blocks.get(listingId)
+    return this.#segments.get(listingId)
   }
 
   /** @throws Error for a criterion whose path the index lacks */
   query(asked: IndexQuery): IndexPage {
-    const { total, found: rows } = this.#find(asked, (block, slot) => block.entry(slot))
+    const { total, found: rows } = this.#find(asked, ({ rows, slot }) => rows.entry(slot))
     return { total, rows }
   }
 
   ids(asked: IndexQuery): { total: number; listingIds: string[] } {
-    const { total, found: listingIds } = this.#find(asked, (block, slot) => block.listingIdOf(slot))
+    const { total, found: listingIds } = this.#find(asked, ({ rows, slot }) => rows.listingIdOf(slot))
     return { total, listingIds }
   }
 
   /** Newest first. Despite changes, untouched rows come once, and none that keeps its place comes twice. */
   *entries(asked: IndexConditions = EVERYTHING): Generator<IndexRow> {
     const conditions = this.#conditions(asked)
-    let block = this.#blocks.newest
     let before: Place | null = null
-    while (block !== undefined) {
-      const rows = this.#rowsOlderThan(before, block, conditions)
-      const { least }: Block = block
+    for (;;) {
+      const matches = this.#match(conditions)
+      const found: Generator<Found<Segment | Tail>, void> = before === null
+        ? newestFirst(matches)
+        : olderThan(matches, before)
+      const rows: IndexRow[] = Array.from(found.take(PAGE), ({ rows, slot }) => rows.entry(slot))
       yield* rows
-      before = least
-      block = this.#blocks.olderThan(least)
+      before = rows.at(-1) ?? null
+      if (before === null) return
     }
   }
 
@@ -122,41 +134,33 @@ export class ListingIndex {
 
   /** `null`: every status. */
   count(status: ListingStatus | null): number {
-    const counted = status === null ? LISTING_STATUSES : [status]
-    let count = 0
-    for (const block of this.#blocks.newestFirst()) {
-      for (const one of counted) count += block.counts[one]
-    }
+    const statuses = status === null ? LISTING_STATUSES : [status]
+    const { tail, sealed } = this.#segments
+    let count = tail.rows.filter((row) => statuses.includes(row.status)).length
+    for (const { counts } of sealed) for (const one of statuses) count += counts[one]
     return count
   }
 
   get size(): number {
-    return this.#blocks.size
+    return this.#segments.size
   }
 
   #find<T>(
     { limit, offset, ...asked }: IndexQuery,
-    take: (block: Block, slot: number) => T,
+    take: (found: Found<Segment | Tail>) => T,
   ): { total: number; found: T[] } {
-    const conditions = this.#conditions(asked)
-    const found: T[] = []
-    let total = 0
-    for (const block of this.#blocks.newestFirst()) {
-      const { slots, count } = matchBlock(block, conditions, this.#scratch)
-      if (found.length < limit && total + count > offset) {
-        const skip = Math.max(0, offset - total)
-        for (const slot of block.order.newestFirst(slots, skip, limit - found.length))
-          found.push(take(block, slot))
-      }
-      total += count
-    }
+    const matches = this.#match(this.#conditions(asked))
+    const total = matches.reduce((sum, { count }) => sum + count, 0)
+    const found = offset < total ? Array.from(newestFirst(matches, offset).take(limit), take) : []
     return { total, found }
   }
 
-  #rowsOlderThan(before: Place | null, block: Block, conditions: Conditions): IndexRow[] {
-    const { slots, count } = matchBlock(block, conditions, this.#scratch)
-    const skip = before === null ? 0 : block.order.countNotOlder(slots, before)
-    return block.order.newestFirst(slots, skip, count).map((slot) => block.entry(slot))
+  /** Valid until the next call. */
+  #match(conditions: Conditions): Match<Segment | Tail>[] {
+    const { tail, sealed } = this.#segments
+    const matches: Match<Segment | Tail>[] = sealed.map((segment) => matchSegment(segment, conditions))
+    matches.unshift(tail.match(conditions))
+    return matches.filter(({ count }) => count > 0)
   }
 
   #conditions({ status, publisherId, criteria }: IndexConditions): Conditions {

@@ -1,10 +1,10 @@
 import type { ListingStatus } from '../domain/listing.ts'
 import type { Criterion, FilterTest } from '../filter-spec/criteria.ts'
 import { type Bitset, bitset } from './bitset.ts'
-import type { Block } from './block.ts'
-import type { Column } from './column.ts'
+import type { Column, Posting } from './column.ts'
 import { intersect, intersectFew, type Operand } from './intersect.ts'
-import type { Posting } from './posting.ts'
+import type { Match } from './newest-first.ts'
+import { MAX_SEGMENT_ROWS, type Segment } from './segment.ts'
 
 export type Conditions = {
   status: ListingStatus | null
@@ -12,148 +12,121 @@ export type Conditions = {
   criteria: readonly { column: number; criterion: Criterion }[]
 }
 
-/** Working sets of the size of a block, overwritten by each block. */
-export class Scratch {
-  readonly result: Bitset
-  readonly #slots: number
-  readonly #sets: Bitset[] = []
-
-  constructor(slots: number) {
-    this.#slots = slots
-    this.result = bitset(slots)
-  }
-
-  /** Keeps its previous content. */
-  set(n: number): Bitset {
-    this.#sets[n] ??= bitset(this.#slots)
-    return this.#sets[n]
-  }
+/** As `evaluate.ts` does per document. A condition without matches ends it before any set is read. */
+export function matchSegment(segment: Segment, conditions: Conditions): Match<Segment> {
+  const { status } = conditions
+  const live = status === null ? segment.live : segment.liveByStatus[status]
+  const count = status === null ? segment.liveCount : segment.counts[status]
+  const sides = count === 0 ? [] : sidesOf(segment, conditions)
+  if (sides.length === 0) return { rows: segment, slots: live, count }
+  const slots = segment.matches
+  if (sides.some(({ most }) => most === 0)) return { rows: segment, slots, count: 0 }
+  const sparsest = sparsestOf(sides)
+  const operands = sides
+    .filter((side) => side !== sparsest)
+    .map(({ bits, flip }, n): Operand => ({ bits: bits(spare(n, slots.length)), flip }))
+  if (!sparsest) return { rows: segment, slots, count: intersect(slots, live, operands) }
+  operands.unshift({ bits: live, flip: 0 })
+  return { rows: segment, slots, count: intersectFew(slots, sparsest.list!, operands) }
 }
 
-/** Valid until the scratch is used again. */
-type Match = { slots: Bitset; count: number }
+/** Working sets in the nearest CPU caches, overwritten by each segment. */
+const SPARES: Bitset[] = []
 
-/** As `evaluate.ts` does per document. A condition without matches ends it before any set is read. */
-export function matchBlock(block: Block, conditions: Conditions, scratch: Scratch): Match {
-  const { status } = conditions
-  const slots = status === null ? block.live : block.byStatus[status]
-  const count = status === null ? block.liveCount : block.counts[status]
-  const sides = count === 0 ? [] : sidesOf(block, conditions)
-  if (sides.length === 0) return { slots, count }
-  const { result } = scratch
-  if (sides.some(({ most }) => most === 0)) return { slots: result.fill(0), count: 0 }
-  const few = fewestOf(sides)
-  const operands = sides
-    .filter((side) => side !== few)
-    .map(({ bits, flip, unless }, n): Operand => ({ bits: bits(scratch.set(n)), flip, unless }))
-  if (!few) return { slots: result, count: intersect(result, slots, operands) }
-  operands.unshift({ bits: slots, flip: 0, unless: null })
-  return { slots: result, count: intersectFew(result, few.few!, operands) }
+function spare(n: number, words: number): Bitset {
+  SPARES[n] ??= bitset(MAX_SEGMENT_ROWS)
+  return SPARES[n].subarray(0, words)
 }
 
 /** The smallest side that is kept as a list. */
-function fewestOf(sides: readonly Side[]): Side | null {
-  let fewest: Side | null = null
+function sparsestOf(sides: readonly Side[]): Side | null {
+  let sparsest: Side | null = null
   for (const side of sides) {
-    if (side.few !== null && (fewest === null || side.most < fewest.most)) fewest = side
+    if (side.list !== null && (sparsest === null || side.most < sparsest.most)) sparsest = side
   }
-  return fewest
+  return sparsest
 }
 
-type Side = Omit<Operand, 'bits'> & {
+type Side = {
   /** Upper bound of its slots. */
   most: number
   /** An existing set, or `spare` filled. */
   bits: (spare: Bitset) => Bitset
+  flip: Operand['flip']
   /** The same as a list, where slots are few. */
-  few: Posting | null
+  list: Uint16Array | null
 }
 
-function sidesOf(block: Block, { publisherId, criteria }: Conditions): Side[] {
-  const sides: Side[] = []
-  if (publisherId !== null) sides.push(anyOf(postingsOf(block.publishers.get(publisherId))))
-  for (const { column, criterion } of criteria) {
-    sides.push(...sidesFor(block.columns[column]!, criterion, block.slots))
-  }
+function sidesOf(segment: Segment, { publisherId, criteria }: Conditions): Side[] {
+  const sides = criteria.flatMap(({ column, criterion }) =>
+    sidesFor(segment.columns[column]!, criterion, segment.size),
+  )
+  if (publisherId !== null) sides.push(anyOf(segment.publishers.postingsOf(new Set([publisherId]))))
   return sides
 }
 
 /** Empty where every slot passes. */
-function sidesFor(column: Column, { test, onMissing }: Criterion, slots: number): Side[] {
-  if (onMissing === 'fail') return sidesWherePresent(column, test)
-  const missing = slots - column.presentCount
+function sidesFor(column: Column, { test, onMissing }: Criterion, size: number): Side[] {
+  const { present, presentCount } = column.data
+  const side = sideOf(column, test)
+  const sides = side === null ? [] : [side]
+  if (presentCount === size) return sides
+  // An inverted side has the slots without a value too.
+  if (onMissing === 'pass') return side?.flip === 0 ? [orMissing(side, column, size)] : sides
+  if (side?.flip === 0) return sides
+  return [{ most: presentCount, bits: () => present, flip: 0, list: null }, ...sides]
+}
+
+/** `null` where every slot with a value passes. */
+function sideOf(column: Column, test: FilterTest): Side | null {
+  const { presentCount, ranges } = column.data
   switch (test.op) {
     case 'in':
-      return [orMissing(column, missing, anyOf(column.values.among(test.values)))]
+      return anyOf(column.postingsOf(test.values))
     case 'not_in':
-      return [noneOf(column.values.among(test.values), slots)]
+      return { ...anyOf(column.postingsOf(test.values)), most: ALL, flip: -1, list: null }
     case 'range':
-      return [orMissing(column, missing, within(column, test))]
+      return {
+        most: ranges === null ? 0 : presentCount,
+        bits: (spare) => column.within(test.low, test.high, spare.fill(0)),
+        flip: 0,
+        list: null,
+      }
     case 'exists':
-      return test.wanted
-        ? []
-        : [{ most: missing, bits: () => column.present, flip: -1, unless: null, few: null }]
+      return test.wanted ? null : anyOf([])
   }
 }
 
-function sidesWherePresent(column: Column, test: FilterTest): Side[] {
-  const present: Side = {
-    most: column.presentCount,
-    bits: () => column.present,
+const ALL = MAX_SEGMENT_ROWS
+
+function anyOf(postings: readonly Posting[]): Side {
+  const only = postings.length === 1 ? postings[0]! : null
+  return {
+    most: postings.reduce((sum, posting) => sum + posting.count, 0),
+    bits: (spare) => only?.bits ?? union(postings, spare),
     flip: 0,
-    unless: null,
-    few: null,
-  }
-  switch (test.op) {
-    case 'in':
-      return [anyOf(column.values.among(test.values))]
-    case 'not_in':
-      return [present, noneOf(column.values.among(test.values), column.presentCount)]
-    case 'range':
-      return [within(column, test)]
-    case 'exists':
-      return [test.wanted ? present : anyOf([])]
+    list: only?.list ?? null,
   }
 }
 
-const anyOf = (postings: readonly Posting[]): Side => ({
-  most: postings.reduce((sum, posting) => sum + posting.count, 0),
-  bits: (spare) => union(postings, spare),
-  flip: 0,
-  unless: null,
-  few: postings.length === 1 && postings[0]!.bits === null ? postings[0]! : null,
-})
-
-const noneOf = (postings: readonly Posting[], most: number): Side => ({
-  most,
-  bits: (spare) => union(postings, spare),
-  flip: -1,
-  unless: null,
-  few: null,
-})
-
-const within = ({ ranges, presentCount }: Column, { low, high }: FilterTest & { op: 'range' }): Side => ({
-  most: ranges === null ? 0 : presentCount,
-  bits: (spare) => ranges?.within(low, high, spare.fill(0)) ?? spare.fill(0),
-  flip: 0,
-  unless: null,
-  few: null,
-})
-
-const orMissing = ({ present }: Column, missing: number, side: Side): Side => ({
-  ...side,
-  most: missing + side.most,
-  unless: present,
-  few: null,
-})
-
-/** A single posting's own set, or the union in `spare`. */
-function union(postings: readonly Posting[], spare: Bitset): Bitset {
-  const only = postings.length === 1 ? postings[0]!.bits : null
-  if (only !== null) return only
-  spare.fill(0)
-  for (const posting of postings) posting.addTo(spare)
-  return spare
+function union(postings: readonly Posting[], target: Bitset): Bitset {
+  target.fill(0)
+  for (const posting of postings) posting.addTo(target)
+  return target
 }
 
-const postingsOf = (posting: Posting | undefined): Posting[] => (posting === undefined ? [] : [posting])
+function orMissing(side: Side, { data: { present, presentCount } }: Column, size: number): Side {
+  return {
+    most: side.most + size - presentCount,
+    bits: (spare) => addAllMissing(spare, side.bits(spare), present),
+    flip: 0,
+    list: null,
+  }
+}
+
+/** `target = set ∪ those not in present` */
+function addAllMissing(target: Bitset, set: Bitset, present: Bitset): Bitset {
+  const words = target.length
+  for (let n = 0; n < words; n++) target[n] = set[n]! | ~present[n]!
+  return target
+}

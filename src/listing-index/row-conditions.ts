@@ -20,7 +20,6 @@ export function rowConditions(criteria: readonly Criterion[]): RowConditions {
 class RowConditions {
   readonly #conditions: readonly { criterion: Criterion; path: number }[]
   readonly #reader: RowReader | null
-  readonly #values: JsonValue[] = []
 
   constructor(criteria: readonly Criterion[]) {
     const vocabulary = new Vocabulary(criteria.map(({ filter }) => filter))
@@ -35,13 +34,20 @@ class RowConditions {
   accept(bytes: Uint8Array): boolean {
     if (this.#reader === null) return true
     const found = this.#reader.read(bytes)
-    return this.#conditions.every(({ criterion, path }) => this.#passes(criterion, path, found))
-  }
-
-  #passes({ test, onMissing }: Criterion, path: number, { count, paths, values }: FoundValues): boolean {
-    const own = this.#values
-    own.length = 0
-    for (let n = 0; n < count; n++) if (paths[n] === path) own.push(values[n]!)
-    return own.length === 0 ? onMissing === 'pass' : passesTest(test, own)
+    return this.#conditions.every(({ criterion, path }) => passesFound(criterion, path, found))
   }
 }
+
+/** @param path number of the criterion's path */
+export function passesFound(
+  { test, onMissing }: Criterion,
+  path: number,
+  { count, paths, values }: FoundValues,
+): boolean {
+  OWN.length = 0
+  for (let n = 0; n < count; n++) if (paths[n] === path) OWN.push(values[n]!)
+  return OWN.length === 0 ? onMissing === 'pass' : passesTest(test, OWN)
+}
+
+/** Reused. */
+const OWN: JsonValue[] = []

@@ -1,175 +1,130 @@
-import { addAllExcept, type Bitset, bitset, setBit } from './bitset.ts'
-import { countBelow, isLess, type Numeric } from './numeric.ts'
-import type { Posting } from './posting.ts'
+import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
+import type { Micros } from '../domain/timestamp.ts'
+import { type Bitset, bitset, clearBit, hasBit, setBit } from './bitset.ts'
+import { Column, type ColumnData } from './column.ts'
+import type { Place, Rows } from './newest-first.ts'
+import { type Text, viewOf } from './text-store.ts'
 
-export type Held = { value: Numeric; slots: Posting }
-
-export type SegmentParts = {
-  values: Numeric[]
-  ends: number[]
-  slots: Uint16Array
-  andAbove: Bitset
-  own: Bitset | null
+export type IndexEntry = Place & {
+  publisherId: number
+  status: ListingStatus
+  /** As served: JSON in UTF-8. */
+  bytes: Uint8Array
 }
 
-/** A segment reserved for one number keeps no slots. Others keep them flat: reading them dominates ranges. */
-export class Segment {
-  /** Ascending and unique. */
-  values: Numeric[] = []
-  /** Slots with a value of this or a later segment. Maintained by the owner. */
-  readonly andAbove: Bitset
-  /** Slots with a value of this segment, after `keepOwn`. */
-  own: Bitset | null = null
-  readonly #size: number
-  /** End of each value's slots. Empty where reserved for one value. */
-  #ends: number[] = []
-  #slots: Uint16Array = new Uint16Array(8)
+/** Most rows of a segment: a slot has 16 bits. */
+export const MAX_SEGMENT_ROWS = 65_536
 
-  /** Copies `above`, the slots of later segments. */
-  static above(size: number, above: Bitset | undefined): Segment {
-    return new Segment(size, above?.slice() ?? bitset(size))
-  }
+/** Rows from the oldest to the newest with their columns, as plain data that threads can exchange. */
+export type SegmentData = {
+  listingIds: string[]
+  createdAt: Float64Array
+  publisherIds: Float64Array
+  /** Into `LISTING_STATUSES`. */
+  statuses: Uint8Array
+  /** Of the texts. Segments may share them. */
+  chunks: readonly Uint8Array[]
+  chunkOf: Uint16Array
+  starts: Uint16Array
+  lengths: Uint32Array
+  /** One per path of the vocabulary. */
+  columns: readonly ColumnData[]
+  publishers: ColumnData
+}
 
-  /** `held` is ascending and not empty. A long segment of one value is reserved for it. */
-  static of(size: number, above: Bitset | undefined, held: readonly Held[]): Segment {
-    const segment = Segment.above(size, above)
-    for (const { value, slots } of held) {
-      segment.values.push(value)
-      slots.addTo(segment.andAbove)
+/** Bytes that a segment may hold beyond twice those of its live rows. */
+const SPARE_BYTES = 1024 * 1024
+
+/** Immutable but for its live bits. */
+export class Segment implements Rows {
+  readonly number: number
+  readonly size: number
+  readonly live: Bitset
+  readonly liveByStatus: Readonly<Record<ListingStatus, Bitset>>
+  readonly counts: Record<ListingStatus, number> = { open: 0, closed: 0, expired: 0 }
+  readonly columns: readonly Column[]
+  readonly publishers: Column
+  /** For the matches of the latest query. */
+  readonly matches: Bitset
+  readonly #data: SegmentData
+  #liveBytes = 0
+  #heldBytes = 0
+
+  /** Takes ownership of the data, which has one row or more. */
+  constructor(number: number, data: SegmentData) {
+    const size = data.listingIds.length
+    this.number = number
+    this.size = size
+    this.#data = data
+    this.columns = data.columns.map((column) => new Column(size, column))
+    this.publishers = new Column(size, data.publishers)
+    this.matches = bitset(size)
+    this.live = bitset(size)
+    this.liveByStatus = { open: bitset(size), closed: bitset(size), expired: bitset(size) }
+    for (let slot = 0; slot < size; slot++) {
+      const status = this.#statusOf(slot)
+      setBit(this.live, slot)
+      setBit(this.liveByStatus[status], slot)
+      this.counts[status]++
+      this.#liveBytes += data.lengths[slot]!
     }
-    const count = held.reduce((sum, { slots }) => sum + slots.count, 0)
-    if (held.length === 1 && count > size / 32) return segment
-    segment.#slots = new Uint16Array(count)
-    let end = 0
-    for (const { slots } of held) {
-      slots.forEach((slot) => {
-        segment.#slots[end++] = slot
-      })
-      segment.#ends.push(end)
+    for (const { byteLength } of data.chunks) this.#heldBytes += byteLength
+  }
+
+  get liveCount(): number {
+    return this.counts.open + this.counts.closed + this.counts.expired
+  }
+
+  /** Over about half of it is dead: to merge it costs no more than it frees. */
+  get isWasteful(): boolean {
+    return this.liveCount * 2 < this.size || this.holdsDeadText
+  }
+
+  get holdsDeadText(): boolean {
+    return this.#heldBytes > 2 * this.#liveBytes + SPARE_BYTES
+  }
+
+  get newest(): Micros {
+    return this.createdAtOf(this.size - 1)
+  }
+
+  delete(slot: number): void {
+    const status = this.#statusOf(slot)
+    clearBit(this.live, slot)
+    clearBit(this.liveByStatus[status], slot)
+    this.counts[status]--
+    this.#liveBytes -= this.#data.lengths[slot]!
+  }
+
+  isLive(slot: number): boolean {
+    return hasBit(this.live, slot)
+  }
+
+  createdAtOf(slot: number): Micros {
+    return this.#data.createdAt[slot]!
+  }
+
+  listingIdOf(slot: number): string {
+    return this.#data.listingIds[slot]!
+  }
+
+  textOf(slot: number): Text {
+    const { chunks, chunkOf, starts, lengths } = this.#data
+    return { chunk: chunks[chunkOf[slot]!]!, start: starts[slot]!, length: lengths[slot]! }
+  }
+
+  /** Its `bytes` are a view that stays valid. */
+  entry(slot: number): IndexEntry {
+    return {
+      listingId: this.listingIdOf(slot),
+      publisherId: this.#data.publisherIds[slot]!,
+      createdAt: this.createdAtOf(slot),
+      bytes: viewOf(this.textOf(slot)),
+      status: this.#statusOf(slot),
     }
-    return segment
   }
 
-  static restore(size: number, { values, ends, slots, andAbove, own }: SegmentParts): Segment {
-    const segment = new Segment(size, andAbove)
-    segment.values = values
-    segment.own = own
-    segment.#ends = ends
-    segment.#slots = slots
-    return segment
-  }
-
-  private constructor(size: number, andAbove: Bitset) {
-    this.#size = size
-    this.andAbove = andAbove
-  }
-
-  get least(): Numeric {
-    return this.values[0]!
-  }
-
-  /** Whether reading it costs more than a few bitsets. Never for a reserved segment. */
-  get isLong(): boolean {
-    return this.#length > this.#size / 16
-  }
-
-  takes(value: Numeric): boolean {
-    return !this.#isForOne || this.values[0] === value
-  }
-
-  add(value: Numeric, slot: number): void {
-    if (this.own !== null) setBit(this.own, slot)
-    if (this.#isForOne) return
-    const at = countBelow(this.values, value, false)
-    if (at === this.values.length || isLess(value, this.values[at]!)) {
-      this.values.splice(at, 0, value)
-      this.#ends.splice(at, 0, this.#startOf(at))
-    }
-    this.#insert(slot, at)
-  }
-
-  /** `target ∪=` slots of the values in `[from, to)`. */
-  addPart(target: Bitset, from: number, to = this.values.length): void {
-    const slots = this.#slots
-    const end = this.#startOf(to)
-    for (let n = this.#startOf(from); n < end; n++) setBit(target, slots[n]!)
-  }
-
-  collectOwn(held: readonly Held[]): void {
-    this.own = bitset(this.#size)
-    for (const { slots } of held) slots.addTo(this.own)
-  }
-
-  /** Starts to keep `own`, while each slot has one number. `next` is the following segment. */
-  keepOwn(next: Segment | undefined): void {
-    this.own = bitset(this.#size)
-    addAllExcept(this.own, this.andAbove, next?.andAbove ?? bitset(this.#size))
-  }
-
-  /** The value at which a cut halves the slots best; 0 for a single value. */
-  middle(): number {
-    const half = this.#length / 2
-    const before = countBelow(this.#ends, half, false)
-    const behind = before + 1
-    if (behind === this.values.length) return before
-    const isNearer = this.#startOf(behind) - half < half - this.#startOf(before)
-    return before === 0 || isNearer ? behind : before
-  }
-
-  keepOnlyOne(): void {
-    this.#ends = []
-    this.#slots = new Uint16Array(0)
-  }
-
-  /** Moves the values from `from` on to a new segment. `above`: slots of later segments. */
-  cutOff(from: number, above: Bitset | undefined): Segment {
-    const upper = Segment.above(this.#size, above)
-    const cut = this.#startOf(from)
-    upper.#slots = this.#slots.slice(cut, this.#length)
-    upper.#ends = this.#ends.splice(from).map((end) => end - cut)
-    upper.values = this.values.splice(from)
-    upper.addPart(upper.andAbove, 0)
-    this.#slots = this.#slots.slice(0, cut)
-    if (this.own !== null) {
-      for (const half of [this, upper]) {
-        half.own = bitset(this.#size)
-        half.addPart(half.own, 0)
-      }
-    }
-    return upper
-  }
-
-  parts(): SegmentParts {
-    const { values, andAbove, own } = this
-    return { values, ends: this.#ends, slots: this.#slots.subarray(0, this.#length), andAbove, own }
-  }
-
-  /** Reserved: an empty segment has no ends either. */
-  get #isForOne(): boolean {
-    return this.#ends.length === 0 && this.values.length > 0
-  }
-
-  get #length(): number {
-    return this.#ends.at(-1) ?? 0
-  }
-
-  #startOf(value: number): number {
-    return value === 0 ? 0 : this.#ends[value - 1]!
-  }
-
-  /** Inserts after the value's slots. */
-  #insert(slot: number, value: number): void {
-    const length = this.#length
-    if (length === this.#slots.length) this.#grow()
-    const place = this.#ends[value]!
-    this.#slots.copyWithin(place + 1, place, length)
-    this.#slots[place] = slot
-    for (let n = value; n < this.#ends.length; n++) this.#ends[n]!++
-  }
-
-  #grow(): void {
-    const slots = new Uint16Array(Math.max(8, this.#slots.length * 2))
-    slots.set(this.#slots)
-    this.#slots = slots
+  #statusOf(slot: number): ListingStatus {
+    return LISTING_STATUSES[this.#data.statuses[slot]!]!
   }
 }

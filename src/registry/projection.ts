@@ -1,18 +1,16 @@
 import type { ApiKey } from '../domain/api-key.ts'
-import { type ListingRecord, type Publisher, rowHead } from '../domain/listing.ts'
+import { type ListingRecord, type Publisher, renderListing, rowHead } from '../domain/listing.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { JsonScanner } from '../json/scanner.ts'
 import { type IndexRow, ListingIndex } from '../listing-index/listing-index.ts'
 import type { Change } from '../store/store.ts'
-import type { BlockSetting } from './build-block.ts'
-import { RowBuffer } from './row-buffer.ts'
+import type { SegmentSettings } from './load/build-segment.ts'
 
 export class Projection {
   readonly listings: ListingIndex
   readonly #publishers = new Map<number, Publisher>()
   readonly #publisherIds = new Map<string, number>()
   readonly #keys = new Map<string, ApiKey>()
-  readonly #row = new RowBuffer()
   readonly #storefrontUpdates = new Map<number, Promise<void>>()
 
   constructor(filters: Iterable<Filter>) {
@@ -48,7 +46,7 @@ export class Projection {
     return [...this.#keys.values()].sort((a, b) => b.createdAt - a.createdAt || b.id - a.id)
   }
 
-  get blockSetting(): BlockSetting {
+  get segmentSettings(): SegmentSettings {
     const storefronts = new Map(
       Array.from(this.#publishers, ([id, { storefrontUrl }]) => [id, storefrontUrl]),
     )
@@ -79,7 +77,9 @@ export class Projection {
 
   #setListing(record: ListingRecord): void {
     const storefrontUrl = this.publisher(record.publisherId)?.storefrontUrl ?? null
-    this.listings.put(this.#row.entry(record, storefrontUrl))
+    const { listingId, publisherId, status, createdAt } = record
+    const bytes = Buffer.from(renderListing(record, storefrontUrl))
+    this.listings.put({ listingId, publisherId, status, createdAt, bytes })
   }
 
   #setPublisher(publisher: Publisher): void {

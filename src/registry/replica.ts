@@ -3,7 +3,7 @@ import type { Publisher } from '../domain/listing.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { ChangelogPosition, Store } from '../store/store.ts'
-import { type Loaded, loadProjection } from './load-projection.ts'
+import { type Loaded, loadProjection } from './load/load-projection.ts'
 import type { Projection } from './projection.ts'
 
 const BATCH = 250

@@ -8,8 +8,8 @@ import { filterVectors } from '../helpers/filter-vectors.ts'
 import { exactJson } from '../helpers/json-text.ts'
 import { apply, conditions, criterion, documentText, FILTERS, Model, operations, readable } from './model.ts'
 
-/** Small blocks, so that a short test fills, splits, rebuilds and joins many of them. */
-const SMALL = { blockSlots: 32 }
+/** Small segments, so that a short test seals and merges many of them. */
+const SMALL = { tail: 1, segment: 32, step: 16 }
 
 test('every vector of the deployed protocol holds in the index', (t) => {
   const vectors = filterVectors().filter(({ expected }) => expected !== 'error')

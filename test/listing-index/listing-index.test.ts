@@ -4,7 +4,7 @@ import { LISTING_STATUSES } from '../../src/domain/listing.ts'
 import { type IndexEntry, ListingIndex } from '../../src/listing-index/listing-index.ts'
 import { apply, conditions, FILTERS, filterOn, Model, operations, readable } from './model.ts'
 
-const SMALL = { blockSlots: 32 }
+const SMALL = { tail: 4, segment: 32, step: 16 }
 const ALL = { status: null, publisherId: null, criteria: [] }
 
 const entry = (listingId: string, createdAt: number, text = '{}'): IndexEntry => ({
@@ -135,6 +135,32 @@ test('what is not touched comes once from entries, however the index changes mea
       )
     }),
     { numRuns: 60 },
+  )
+})
+
+test('totals, pages and readers are the same before, during and after a merge', (t) => {
+  const asked = fc.array(conditions, { minLength: 4, maxLength: 4 })
+  fc.assert(
+    fc.property(operations(200), asked, fc.nat(100), (steps, asked, offset) => {
+      const index = new ListingIndex(FILTERS, { tail: 4, segment: 64, step: 16 })
+      for (const step of steps) apply(step, index)
+      const pages = () => asked.map((one) => readable(index.query({ ...one, limit: 10, offset }).rows))
+      const totals = () => asked.map((one) => index.query({ ...one, limit: 0, offset }).total)
+      const [firstPages, firstTotals, whole] = [pages(), totals(), idsOf(index.entries())]
+      const reader = index.entries()
+      const seen: string[] = []
+      for (let n = 0; n < 120; n++) {
+        index.put({ ...entry('other', 1e6), publisherId: 9, status: 'open' })
+        index.remove('other')
+        t.deepEqual(pages(), firstPages)
+        t.deepEqual(totals(), firstTotals)
+        const { done, value } = reader.next()
+        if (!done) seen.push(value.listingId)
+      }
+      t.deepEqual([...seen, ...idsOf(reader)], whole)
+      t.deepEqual(idsOf(index.entries()), whole)
+    }),
+    { numRuns: 20 },
   )
 })
 

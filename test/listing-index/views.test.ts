@@ -14,7 +14,7 @@ const textOf = (n: number, version: number, padding = 0): Buffer =>
   Buffer.from(JSON.stringify({ n, version, padding: 'x'.repeat(padding) }))
 
 test('a view keeps what it showed when its listing is replaced, removed, and its block rebuilt', (t) => {
-  const index = new ListingIndex([], { blockSlots: 64 })
+  const index = new ListingIndex([], { tail: 8, segment: 64, step: 16 })
   for (let n = 0; n < 300; n++) put(index, n, 0)
   const views = Array.from({ length: 300 }, (_, n) => index.get(`listing-${n}`)!.bytes)
   for (let version = 1; version < 20; version++) {

@@ -3,14 +3,12 @@ import type { Item, Range } from '../../domain/reading.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
 import { pathKey } from '../../filter-spec/path.ts'
 import { type IndexedListings, type IndexReading, IndexSource } from '../../listing-index/index-source.ts'
-import { ListingIndex } from '../../listing-index/listing-index.ts'
+import { type IndexEntry, ListingIndex } from '../../listing-index/listing-index.ts'
 
 /** In about 15 ms. More changes are made in a copy, in steps. */
 const MOST_IN_PLACE = 1000
-/** Most upstreams fit into one block. */
-const BLOCK_SLOTS = 12_288
-/** Per turn of the event loop. */
-const PORTION = 100
+/** Listings per turn of the event loop: about a ms. */
+const PORTION = 1000
 /** Besides its bytes: index row, item, map entries. */
 const LISTING_HEAP_BYTES = 900
 
@@ -30,7 +28,7 @@ export class Snapshot {
   constructor(name: string, filters: readonly Filter[]) {
     this.#name = name
     this.#paths = new Set(filters.map(({ compiled }) => pathKey(compiled)))
-    this.#index = new ListingIndex(filters, { blockSlots: BLOCK_SLOTS })
+    this.#index = new ListingIndex(filters)
     this.#source = new IndexSource(name, filters)
   }
 
@@ -65,9 +63,11 @@ export class Snapshot {
       return this
     }
     const next = new Snapshot(this.#name, filters)
+    const entries = Array.from(listings, ([key, item]) => next.#entryOf(key, item))
+    for (const _step of next.#index.load(entries)) await new Promise(setImmediate)
     for (const [key, item] of listings) {
-      next.#put(key, item)
-      if (next.#items.size % PORTION === 0) await new Promise((resolve) => setImmediate(resolve))
+      next.#add(key, item)
+      if (next.#items.size % PORTION === 0) await new Promise(setImmediate)
     }
     return next
   }
@@ -90,13 +90,21 @@ export class Snapshot {
 
   #put(key: string, item: Item): void {
     this.#forget(this.#items.get(key))
-    if (item.publisher === null) this.#unknown++
-    const publisher = item.publisher ?? UNKNOWN
-    const publisherId = this.#publishers.get(publisher) ?? this.#publishers.size
-    this.#publishers.set(publisher, publisherId)
-    const { position, bytes, listingId } = item
+    this.#index.put(this.#entryOf(key, item))
+    this.#add(key, item)
+  }
+
+  #entryOf(key: string, { position, bytes, publisher }: Item): IndexEntry {
+    const publisherId = this.#publishers.get(publisher ?? UNKNOWN) ?? this.#publishers.size
+    this.#publishers.set(publisher ?? UNKNOWN, publisherId)
+    return { listingId: key, publisherId, status: 'open', createdAt: position, bytes }
+  }
+
+  /** The index has it already. */
+  #add(key: string, item: Item): void {
+    const { bytes, listingId, publisher } = item
+    if (publisher === null) this.#unknown++
     if (key !== listingId) this.#keys.set(listingId, (this.#keys.get(listingId) ?? new Set()).add(key))
-    this.#index.put({ listingId: key, publisherId, status: 'open', createdAt: position, bytes })
     this.#bytes += bytes.length
     // The index has copied the bytes, which releases the page.
     this.#items.set(key, { ...item, bytes: this.#index.get(key)?.bytes ?? bytes })

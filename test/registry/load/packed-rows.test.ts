@@ -1,8 +1,8 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { LISTING_STATUSES, type ListingRecord, renderListing } from '../../src/domain/listing.ts'
-import { PackedRows } from '../../src/registry/packed-rows.ts'
-import { packed } from '../helpers/packed.ts'
+import { LISTING_STATUSES, type ListingRecord, renderListing } from '../../../src/domain/listing.ts'
+import { PackedRows } from '../../../src/registry/load/packed-rows.ts'
+import { packed } from '../../helpers/packed.ts'
 
 const text = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })

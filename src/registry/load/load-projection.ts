@@ -1,7 +1,7 @@
-import type { Filter } from '../filter-spec/filter.ts'
-import type { ChangelogPosition, Store } from '../store/store.ts'
-import { BlockLoad } from './block-load.ts'
-import { Projection } from './projection.ts'
+import type { Filter } from '../../filter-spec/filter.ts'
+import type { ChangelogPosition, Store } from '../../store/store.ts'
+import { Projection } from '../projection.ts'
+import { SegmentLoad } from './segment-load.ts'
 
 export type Loaded = { projection: Projection; position: ChangelogPosition }
 
@@ -13,7 +13,7 @@ export async function loadProjection(
   onWorkerFault?: (cause: unknown) => void,
 ): Promise<Loaded> {
   const projection = new Projection(filters)
-  const load = new BlockLoad(projection, { onFault: onWorkerFault })
+  const load = new SegmentLoad(projection, { onFault: onWorkerFault })
   try {
     const position = await store.load({
       change: (change) => {

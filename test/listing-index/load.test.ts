@@ -1,12 +1,12 @@
 import test from 'ava'
 import fc from 'fast-check'
-import type { BlockParts } from '../../src/listing-index/block.ts'
-import { BlockBuilder } from '../../src/listing-index/block-builder.ts'
 import { type IndexEntry, ListingIndex } from '../../src/listing-index/listing-index.ts'
-import { buffersIn } from '../../src/registry/buffers-in.ts'
+import type { SegmentData } from '../../src/listing-index/segment.ts'
+import { ListingSegmentBuilder } from '../../src/listing-index/segment-builder.ts'
+import { buffersIn } from '../../src/registry/load/build-segment.ts'
 import { apply, conditions, documentText, FILTERS, Model, operations, readable } from './model.ts'
 
-const SMALL = { blockSlots: 64 }
+const SMALL = { tail: 8, segment: 64, step: 16 }
 
 /** Oldest first, no id twice. */
 const risingEntries = fc
@@ -31,33 +31,40 @@ const risingEntries = fc
     ),
   )
 
-/** As a thread hands it to another: nothing of it is left here. */
-const handedOver = <T>(value: T): T => structuredClone(value, { transfer: buffersIn(value) })
-
-function adopt(index: ListingIndex, block: BlockParts): void {
-  for (const _step of index.adopt(block));
-}
-
-function adoptAll(index: ListingIndex, entries: readonly IndexEntry[], perBlock: number): void {
-  for (let n = 0; n < entries.length; n += perBlock) {
-    const builder = new BlockBuilder(index.plan)
-    for (const entry of entries.slice(n, n + perBlock)) builder.add(entry)
-    adopt(index, handedOver(builder.finish()))
+function segmentOf(index: ListingIndex, entries: readonly IndexEntry[]): SegmentData {
+  const builder = new ListingSegmentBuilder(index.plan)
+  for (const entry of entries) builder.add(entry)
+  const steps = builder.finish()
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
   }
 }
 
-test('an index that adopts blocks answers like one into which all was put, then and ever after', (t) => {
+/** As a thread hands it to another: nothing of it is left here. */
+function handedOver<T>(value: T): T {
+  return structuredClone(value, { transfer: buffersIn(value) })
+}
+
+function adopt(index: ListingIndex, segment: SegmentData): void {
+  for (const _step of index.adopt(segment));
+}
+
+test('loaded and adopted listings are found like those that were put, also after later changes', (t) => {
   fc.assert(
     fc.property(
       risingEntries,
-      fc.integer({ min: 1, max: 64 }),
+      fc.option(fc.integer({ min: 1, max: 64 })),
       operations(100),
       fc.array(conditions, { minLength: 8, maxLength: 8 }),
-      (entries, perBlock, steps, asked) => {
+      (entries, perSegment, steps, asked) => {
         const index = new ListingIndex(FILTERS, SMALL)
         const model = new Model()
-        adoptAll(index, entries, perBlock)
         for (const entry of entries) model.put(entry)
+        if (perSegment === null) for (const _step of index.load(entries.toReversed()));
+        else
+          for (let n = 0; n < entries.length; n += perSegment)
+            adopt(index, handedOver(segmentOf(index, entries.slice(n, n + perSegment))))
         const compare = () => {
           t.is(index.size, model.matches({ status: null, publisherId: null, criteria: [] }).length)
           for (const wanted of asked) {
@@ -88,17 +95,11 @@ const entry = (listingId: string, createdAt: number): IndexEntry => ({
   bytes: Buffer.from('{"a":1}'),
 })
 
-function blockOf(index: ListingIndex, ...entries: IndexEntry[]) {
-  const builder = new BlockBuilder(index.plan)
-  for (const one of entries) builder.add(one)
-  return builder.finish()
-}
-
-test('an adopted listing takes the place of an older one with its id', (t) => {
+test('an adopted listing replaces the one with its id', (t) => {
   const index = new ListingIndex(FILTERS, SMALL)
   index.put(entry('a', 1))
   index.put(entry('b', 2))
-  adopt(index, blockOf(index, entry('c', 3), entry('a', 4)))
+  adopt(index, segmentOf(index, [entry('c', 3), entry('a', 4)]))
   t.deepEqual(
     Array.from(index.entries(), ({ listingId }) => listingId),
     ['a', 'c', 'b'],
@@ -106,19 +107,9 @@ test('an adopted listing takes the place of an older one with its id', (t) => {
   t.is(index.size, 3)
 })
 
-test('a block that is not newer than all else, or of another size, is refused and changes nothing', (t) => {
-  const index = new ListingIndex(FILTERS, SMALL)
-  index.put(entry('a', 5))
-  t.throws(() => adopt(index, blockOf(index, entry('b', 4))), { instanceOf: RangeError })
-  const larger = new ListingIndex(FILTERS, { blockSlots: 96 })
-  t.throws(() => adopt(index, blockOf(larger, entry('b', 6))), { instanceOf: RangeError })
-  t.is(index.size, 1)
-  t.is(index.version, 1)
-})
-
-test('listings that do not come oldest first, or are too many, make no block', (t) => {
-  const index = new ListingIndex(FILTERS, { blockSlots: 32 })
-  t.throws(() => blockOf(index, entry('a', 2), entry('b', 1)), { instanceOf: RangeError })
+test('a segment refuses rows that do not come oldest first, and too many', (t) => {
+  const index = new ListingIndex(FILTERS, { tail: 8, segment: 32, step: 16 })
+  t.throws(() => segmentOf(index, [entry('a', 2), entry('b', 1)]), { instanceOf: RangeError })
   const many = Array.from({ length: 33 }, (_, n) => entry(`l${n}`, n))
-  t.throws(() => blockOf(index, ...many), { instanceOf: RangeError })
+  t.throws(() => segmentOf(index, many), { instanceOf: RangeError })
 })

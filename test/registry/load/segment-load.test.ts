@@ -1,10 +1,10 @@
 import test from 'ava'
-import type { ListingRecord } from '../../src/domain/listing.ts'
-import type { IndexConditions } from '../../src/listing-index/listing-index.ts'
-import { BlockLoad, type BlockLoadOptions } from '../../src/registry/block-load.ts'
-import { Projection } from '../../src/registry/projection.ts'
-import { packed } from '../helpers/packed.ts'
-import { filterOn } from '../listing-index/model.ts'
+import type { ListingRecord } from '../../../src/domain/listing.ts'
+import type { IndexConditions } from '../../../src/listing-index/listing-index.ts'
+import { SegmentLoad, type SegmentLoadOptions } from '../../../src/registry/load/segment-load.ts'
+import { Projection } from '../../../src/registry/projection.ts'
+import { packed } from '../../helpers/packed.ts'
+import { filterOn } from '../../listing-index/model.ts'
 
 const FILTERS = [filterOn('$.offer_resource.n', 'range'), filterOn('$.offer_resource.s')]
 const PUBLISHERS = 7
@@ -39,10 +39,10 @@ function projectionWithPublishers(): Projection {
 async function loadedBy(
   threads: number,
   listings: number,
-  more: Partial<BlockLoadOptions> = {},
+  more: Partial<SegmentLoadOptions> = {},
 ): Promise<Projection> {
   const projection = projectionWithPublishers()
-  const load = new BlockLoad(projection, { threads, ...more })
+  const load = new SegmentLoad(projection, { threads, ...more })
   try {
     for (let first = 0; first < listings; first += PAGE) {
       const count = Math.min(PAGE, listings - first)
@@ -55,42 +55,55 @@ async function loadedBy(
   }
 }
 
+function putOneByOne(listings: number): Projection {
+  const projection = projectionWithPublishers()
+  for (let n = 0; n < listings; n++) projection.apply({ kind: 'listing', record: recordOf(n) })
+  return projection
+}
+
 const rowsOf = ({ listings }: Projection, asked?: IndexConditions): string[] =>
   Array.from(
     listings.entries(asked),
     ({ bytes, ...entry }) => `${JSON.stringify(entry)} ${Buffer.from(bytes).toString()}`,
   )
 
-test.serial('blocks that threads build hold what one thread would have put, and answer alike', async (t) => {
-  const LISTINGS = 70_500
-  const [threaded, alone] = await Promise.all([loadedBy(2, LISTINGS), loadedBy(0, LISTINGS)])
-  t.is(threaded.listings.size, LISTINGS)
-  t.true(rowsOf(threaded).join('\n') === rowsOf(alone).join('\n'))
-  for (const projection of [threaded, alone]) {
-    projection.apply({ kind: 'listing_removed', listingId: 'listing-40000' })
-    projection.apply({ kind: 'listing', record: { ...recordOf(12), status: 'expired' } })
-    projection.apply({ kind: 'listing', record: recordOf(LISTINGS) })
-  }
-  const [n, s] = FILTERS
-  const criteria: IndexConditions['criteria'] = [
-    {
-      filter: n!,
-      onMissing: 'fail',
-      test: { op: 'range', low: { value: 10, inclusive: true }, high: { value: 400, inclusive: false } },
-    },
-    { filter: s!, onMissing: 'fail', test: { op: 'in', values: new Set(['é12', 'e13', 'e15', 'é99']) } },
-  ]
-  for (const status of ['open', 'closed', 'expired', null] as const) {
-    const asked = { status, publisherId: null, criteria }
-    t.true(rowsOf(threaded, asked).length > 0 || status === 'expired')
-    t.true(rowsOf(threaded, asked).join('\n') === rowsOf(alone, asked).join('\n'))
-  }
-})
+test.serial(
+  'segments built by threads or by this one hold what is put one by one, and answer alike',
+  async (t) => {
+    const LISTINGS = 70_500
+    const [threaded, local] = await Promise.all([loadedBy(2, LISTINGS), loadedBy(0, LISTINGS)])
+    const put = putOneByOne(LISTINGS)
+    const all = [threaded, local, put]
+    for (const projection of all) {
+      t.is(projection.listings.size, LISTINGS)
+      t.true(rowsOf(projection).join('\n') === rowsOf(put).join('\n'))
+
+      projection.apply({ kind: 'listing_removed', listingId: 'listing-40000' })
+      projection.apply({ kind: 'listing', record: { ...recordOf(12), status: 'expired' } })
+      projection.apply({ kind: 'listing', record: recordOf(LISTINGS) })
+    }
+    const [n, s] = FILTERS
+    const criteria: IndexConditions['criteria'] = [
+      {
+        filter: n!,
+        onMissing: 'fail',
+        test: { op: 'range', low: { value: 10, inclusive: true }, high: { value: 400, inclusive: false } },
+      },
+      { filter: s!, onMissing: 'fail', test: { op: 'in', values: new Set(['é12', 'e13', 'e15', 'é99']) } },
+    ]
+    for (const status of ['open', 'closed', 'expired', null] as const) {
+      const asked = { status, publisherId: null, criteria }
+      t.true(rowsOf(put, asked).length > 0 || status === 'expired')
+      for (const projection of all)
+        t.true(rowsOf(projection, asked).join('\n') === rowsOf(put, asked).join('\n'))
+    }
+  },
+)
 
 test.serial('few listings start no thread', async (t) => {
   const threads = process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length
   const projection = projectionWithPublishers()
-  const load = new BlockLoad(projection, { threads: 2 })
+  const load = new SegmentLoad(projection, { threads: 2 })
   for (let page = 0; page < 5; page++)
     await load.take(packed(Array.from({ length: PAGE }, (_, n) => recordOf(page * PAGE + n))))
   await load.finish()
@@ -99,7 +112,7 @@ test.serial('few listings start no thread', async (t) => {
   t.is(projection.listings.size, 5 * PAGE)
 })
 
-test.serial('a load without any thread that starts puts the listings itself, in order', async (t) => {
+test.serial('a load for which no thread starts builds the segments itself', async (t) => {
   const LISTINGS = 70_500
   const faults: unknown[] = []
   const onFault = (cause: unknown) => faults.push(cause)
@@ -110,9 +123,9 @@ test.serial('a load without any thread that starts puts the listings itself, in 
   t.true(faults.length >= 1 && faults.length <= 4, `${faults.length} threads`)
 })
 
-test.serial('what a thread refuses is told to whoever loads', async (t) => {
+test.serial('a load rejects with the error of a thread', async (t) => {
   const projection = projectionWithPublishers()
-  const load = new BlockLoad(projection, { threads: 1 })
+  const load = new SegmentLoad(projection, { threads: 1 })
   t.teardown(() => load.close())
   const page = (first: number, offerResource: string) =>
     packed(Array.from({ length: PAGE }, (_, n) => ({ ...recordOf(first + n), offerResource })))

@@ -5,9 +5,9 @@ import {
   type ListingStatus,
   type PackedListings,
   ROW,
-} from '../domain/listing.ts'
-import { formatTimestamp } from '../domain/timestamp.ts'
-import type { IndexEntry } from '../listing-index/listing-index.ts'
+} from '../../domain/listing.ts'
+import { formatTimestamp } from '../../domain/timestamp.ts'
+import type { IndexEntry } from '../../listing-index/listing-index.ts'
 
 const USUAL_BYTES = 64 * 1024
 /** More than all member names and both times take. */

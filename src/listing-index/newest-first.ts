@@ -1,0 +1,157 @@
+import type { Micros } from '../domain/timestamp.ts'
+import { type Bitset, countBetween, highestBelow } from './bitset.ts'
+
+/** What a listing is ordered by. */
+export type Place = { createdAt: Micros; listingId: string }
+
+/** Negative when `a` is older. Readers see the reverse; ids compare by UTF-16 code units, lower first. */
+export const comparePlaces = (a: Place, b: Place): number =>
+  a.createdAt - b.createdAt || (a.listingId === b.listingId ? 0 : a.listingId < b.listingId ? 1 : -1)
+
+/** Rows in ascending order of their places. */
+export type Rows = {
+  readonly size: number
+  createdAtOf: (slot: number) => Micros
+  listingIdOf: (slot: number) => string
+}
+
+/** Some rows of a segment. */
+export type Match<R extends Rows = Rows> = { rows: R; slots: Bitset; count: number }
+
+/** A row; valid until the next one is taken. */
+export type Found<R extends Rows> = { readonly rows: R; readonly slot: number }
+
+/** Rows of all matches, whose stretches of time may overlap, newest first and without the first `skip`. */
+export function* newestFirst<R extends Rows>(
+  matches: readonly Match<R>[],
+  skip = 0,
+): Generator<Found<R>, void> {
+  const { ends, rest } = skipNewest(matches, skip)
+  let left = rest
+  for (const found of below(matches, ends)) if (left-- <= 0) yield found
+}
+
+/** Those older than `place`. */
+export function olderThan<R extends Rows>(
+  matches: readonly Match<R>[],
+  place: Place,
+): Generator<Found<R>, void> {
+  return below(
+    matches,
+    matches.map(({ rows }) => firstNotOlder(rows, place, 0, rows.size)),
+  )
+}
+
+function* below<R extends Rows>(
+  matches: readonly Match<R>[],
+  ends: readonly number[],
+): Generator<Found<R>, void> {
+  /** The newest last. */
+  const cursors = matches
+    .map((match, n) => new Cursor(match, ends[n]!))
+    .filter((cursor) => cursor.advance())
+    .sort(compareCursors)
+  for (let newest = cursors.pop(); newest !== undefined; newest = cursors.pop()) {
+    yield newest
+    if (!newest.advance()) continue
+    let at = cursors.length
+    while (at > 0 && compareCursors(cursors[at - 1]!, newest) > 0) at--
+    if (at === cursors.length) cursors.push(newest)
+    else cursors.splice(at, 0, newest)
+  }
+}
+
+class Cursor<R extends Rows> {
+  readonly rows: R
+  slot: number
+  createdAt: Micros = 0
+  readonly #slots: Bitset
+
+  constructor({ rows, slots }: Match<R>, end: number) {
+    this.rows = rows
+    this.#slots = slots
+    this.slot = end
+  }
+
+  advance(): boolean {
+    this.slot = highestBelow(this.#slots, this.slot)
+    if (this.slot === -1) return false
+    this.createdAt = this.rows.createdAtOf(this.slot)
+    return true
+  }
+
+  get listingId(): string {
+    return this.rows.listingIdOf(this.slot)
+  }
+}
+
+const compareCursors = <R extends Rows>(a: Cursor<R>, b: Cursor<R>): number =>
+  a.createdAt === b.createdAt ? comparePlaces(a, b) : a.createdAt - b.createdAt
+
+/**
+ * Where the first `skip` end in each match, but for `rest` of them. Each step cuts a window of every match at the
+ * place in the middle of one, and goes on with the newer or the older parts.
+ */
+function skipNewest(matches: readonly Match[], skip: number): { ends: number[]; rest: number } {
+  let lows = matches.map(() => 0)
+  let highs = matches.map(({ rows }) => rows.size)
+  let counts = matches.map(({ count }) => count)
+  let rest = skip
+  while (rest > FEW) {
+    const pivot = middlePlace(matches, lows, highs)
+    if (pivot === null) break
+    const cuts = matches.map(({ rows }, n) => firstNotOlder(rows, pivot, lows[n]!, highs[n]!))
+    const newer = matches.map(({ slots }, n) =>
+      cuts[n] === lows[n] ? counts[n]! : countBetween(slots, cuts[n]!, highs[n]!),
+    )
+    const newerCount = newer.reduce((sum, count) => sum + count, 0)
+    if (newerCount <= rest) {
+      rest -= newerCount
+      counts = counts.map((count, n) => count - newer[n]!)
+      highs = cuts
+    } else {
+      if (cuts.every((cut, n) => cut === lows[n])) break
+      counts = newer
+      lows = cuts
+    }
+  }
+  return { ends: highs, rest }
+}
+
+/** So few are skipped one by one. */
+const FEW = 32
+
+/** In the middle of the window that holds the middle of all windows. */
+function middlePlace(
+  matches: readonly Match[],
+  lows: readonly number[],
+  highs: readonly number[],
+): Place | null {
+  let before = highs.reduce((sum, high, n) => sum + high - lows[n]!, 0) / 2
+  for (const [n, { rows }] of matches.entries()) {
+    before -= highs[n]! - lows[n]!
+    if (before < 0) return placeAt(rows, (lows[n]! + highs[n]!) >> 1)
+  }
+  return null
+}
+
+function firstNotOlder(rows: Rows, place: Place, from: number, to: number): number {
+  let low = from
+  let high = to
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const createdAt = rows.createdAtOf(middle)
+    const isOlder =
+      createdAt === place.createdAt
+        ? comparePlaces(placeAt(rows, middle), place) < 0
+        : createdAt < place.createdAt
+    if (isOlder) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const placeAt = (rows: Rows, slot: number): Place => ({
+  createdAt: rows.createdAtOf(slot),
+  listingId: rows.listingIdOf(slot),
+})

@@ -1,0 +1,181 @@
+import { LISTING_STATUSES } from '../domain/listing.ts'
+import type { Path } from '../filter-spec/path.ts'
+import { ColumnBuilder } from './column-builder.ts'
+import type { FoundValues } from './found-values.ts'
+import { comparePlaces, newestFirst, type Place } from './newest-first.ts'
+import { pathTree } from './path-tree.ts'
+import { RowReader } from './row-reader.ts'
+import type { IndexEntry, Segment, SegmentData } from './segment.ts'
+import { type Text, TextStore } from './text-store.ts'
+
+export type SegmentPlan = {
+  /** One per column, in order. */
+  paths: readonly Path[]
+  /** Most rows of a segment. */
+  rows: number
+}
+
+/** Values or rows per step: below a ms. */
+export const STEP = 4096
+
+class Pace {
+  readonly #step: number
+  #work = 0
+
+  constructor(step: number) {
+    this.#step = step
+  }
+
+  /** Whether a step ends with this work. */
+  isDue(work: number): boolean {
+    this.#work += work
+    if (this.#work < this.#step) return false
+    this.#work = 0
+    return true
+  }
+}
+
+/** Builds a segment, for which rows come oldest first. */
+export class SegmentBuilder {
+  readonly #columns: readonly ColumnBuilder[]
+  readonly #publishers: ColumnBuilder
+  readonly #most: number
+  readonly #listingIds: string[] = []
+  readonly #createdAt: Float64Array
+  readonly #publisherIds: Float64Array
+  readonly #statuses: Uint8Array
+  readonly #chunks = new Map<Uint8Array, number>()
+  readonly #chunkOf: Uint16Array
+  readonly #starts: Uint16Array
+  readonly #lengths: Uint32Array
+
+  /** @param most rows */
+  constructor(columns: number, most: number) {
+    this.#columns = Array.from({ length: columns }, () => new ColumnBuilder(most))
+    this.#publishers = new ColumnBuilder(most)
+    this.#most = most
+    this.#createdAt = new Float64Array(most)
+    this.#publisherIds = new Float64Array(most)
+    this.#statuses = new Uint8Array(most)
+    this.#chunkOf = new Uint16Array(most)
+    this.#starts = new Uint16Array(most)
+    this.#lengths = new Uint32Array(most)
+  }
+
+  get size(): number {
+    return this.#listingIds.length
+  }
+
+  /** @throws RangeError if it is full or the row is older than the last one */
+  add(
+    { listingId, publisherId, status, createdAt }: Head,
+    { chunk, start, length }: Text,
+    { count, paths, values }: FoundValues,
+  ): void {
+    const slot = this.size
+    if (slot === this.#most) throw new RangeError('the segment is full')
+    if (slot > 0 && comparePlaces({ listingId, createdAt }, this.#placeOf(slot - 1)) <= 0)
+      throw new RangeError('the rows of a segment come oldest first')
+    this.#listingIds.push(listingId)
+    this.#createdAt[slot] = createdAt
+    this.#publisherIds[slot] = publisherId
+    this.#statuses[slot] = LISTING_STATUSES.indexOf(status)
+    this.#publishers.add(slot, publisherId)
+    this.#chunkOf[slot] = this.#chunkNumber(chunk)
+    this.#starts[slot] = start
+    this.#lengths[slot] = length
+    for (let n = 0; n < count; n++) this.#columns[paths[n]!]!.add(slot, values[n]!)
+  }
+
+  /** Returns the segment after steps of some ms; the builder is then unusable. */
+  *finish(step = STEP): Generator<void, SegmentData> {
+    const { size } = this
+    const pace = new Pace(step)
+    const columns = []
+    for (const column of this.#columns) {
+      columns.push(column.finish(size, { withRanges: true }))
+      if (pace.isDue(size)) yield
+    }
+    return {
+      listingIds: this.#listingIds,
+      createdAt: this.#createdAt.slice(0, size),
+      publisherIds: this.#publisherIds.slice(0, size),
+      statuses: this.#statuses.slice(0, size),
+      chunks: [...this.#chunks.keys()],
+      chunkOf: this.#chunkOf.slice(0, size),
+      starts: this.#starts.slice(0, size),
+      lengths: this.#lengths.slice(0, size),
+      columns,
+      publishers: this.#publishers.finish(size, { withRanges: false }),
+    }
+  }
+
+  #placeOf(slot: number): Place {
+    return { createdAt: this.#createdAt[slot]!, listingId: this.#listingIds[slot]! }
+  }
+
+  #chunkNumber(chunk: Uint8Array): number {
+    const known = this.#chunks.get(chunk)
+    if (known !== undefined) return known
+    this.#chunks.set(chunk, this.#chunks.size)
+    return this.#chunks.size - 1
+  }
+}
+
+type Head = Omit<IndexEntry, 'bytes'>
+
+/** Builds a segment of listings as they are served, such as on another thread, for `ListingIndex.adopt`. */
+export class ListingSegmentBuilder {
+  readonly #builder: SegmentBuilder
+  readonly #reader: RowReader
+  readonly #texts = new TextStore()
+
+  constructor({ paths, rows }: SegmentPlan) {
+    this.#builder = new SegmentBuilder(paths.length, rows)
+    this.#reader = new RowReader(pathTree(paths))
+  }
+
+  /**
+   * New ids only, oldest first. Copies the bytes unless it is given their text.
+   * @throws SyntaxError for some invalid JSON; RangeError for other rows
+   */
+  add(entry: IndexEntry, text: Text | null = null): void {
+    this.#builder.add(entry, text ?? this.#texts.add(entry.bytes), this.#reader.read(entry.bytes))
+  }
+
+  finish(step?: number): Generator<void, SegmentData> {
+    return this.#builder.finish(step)
+  }
+}
+
+export type MergedSegment = {
+  data: SegmentData
+  /** Per source and slot there, the slot here, or -1 where the row was dead when the merge began. */
+  places: Int32Array[]
+}
+
+/** Builds one segment of the live rows of several, in steps of some ms. */
+export function* mergeSegments(
+  sources: readonly Segment[],
+  plan: SegmentPlan,
+  step: number,
+): Generator<void, MergedSegment> {
+  const pace = new Pace(step)
+  const size = sources.reduce((sum, { liveCount }) => sum + liveCount, 0)
+  const places = sources.map((source) => new Int32Array(source.size).fill(-1))
+  const rows: { source: Segment; slot: number }[] = new Array(size)
+  let left = size
+  // Copies: rows may be deleted meanwhile.
+  const live = sources.map((rows) => ({ rows, slots: rows.live.slice(), count: rows.liveCount }))
+  for (const { rows: source, slot } of newestFirst(live)) {
+    rows[--left] = { source, slot }
+    places[sources.indexOf(source)]![slot] = left
+    if (pace.isDue(1)) yield
+  }
+  const builder = new ListingSegmentBuilder({ ...plan, rows: size })
+  for (const { source, slot } of rows) {
+    builder.add(source.entry(slot), source.holdsDeadText ? null : source.textOf(slot))
+    if (pace.isDue(plan.paths.length)) yield
+  }
+  return { data: yield* builder.finish(step), places }
+}

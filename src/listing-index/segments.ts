@@ -1,0 +1,203 @@
+import { hasBit } from './bitset.ts'
+import type { FoundValues } from './found-values.ts'
+import { type IndexEntry, MAX_SEGMENT_ROWS, Segment, type SegmentData } from './segment.ts'
+import { mergeSegments, SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
+import { Tail } from './tail.ts'
+import { TextStore } from './text-store.ts'
+
+export type SegmentSizes = {
+  /** Rows with which the tail is sealed. */
+  tail: number
+  /** Most rows of a segment. */
+  segment: number
+  /** Values or rows per step of a merge. */
+  step: number
+}
+
+/** So many segments of similar size are merged. */
+const FAN_IN = 4
+
+/**
+ * Sealed segments, in which deleted rows are dead, a tail of the latest rows, and the location of each listing.
+ * Every change does one step of a merge, so segments never pile up and no change takes long.
+ */
+export class Segments {
+  readonly tail = new Tail()
+  readonly #plan: SegmentPlan
+  readonly #sizes: SegmentSizes
+  readonly #texts = new TextStore()
+  /** By newest row. */
+  #sealed: Segment[] = []
+  /** Segment number and slot in one number: there is one for every listing. */
+  readonly #locations = new Map<string, number>()
+  readonly #byNumber = new Map<number, Relocated>()
+  #merge: Generator<void> | null = null
+  #isSettled = true
+
+  constructor(plan: SegmentPlan, sizes: SegmentSizes) {
+    this.#plan = plan
+    this.#sizes = sizes
+  }
+
+  /** The ones with the newest rows first. */
+  get sealed(): readonly Segment[] {
+    return this.#sealed
+  }
+
+  get size(): number {
+    return this.#locations.size
+  }
+
+  get(listingId: string): IndexEntry | undefined {
+    const location = this.#locations.get(listingId)
+    if (location === undefined) return undefined
+    if (location === IN_TAIL) return this.tail.get(listingId)
+    const { segment, slot } = this.#resolve(location)
+    return segment.entry(slot)
+  }
+
+  put(entry: IndexEntry, found: FoundValues): void {
+    this.#delete(entry.listingId)
+    this.tail.add(entry, this.#texts.add(entry.bytes), found)
+    this.#locations.set(entry.listingId, IN_TAIL)
+    if (this.tail.size >= this.#sizes.tail) this.#seal()
+    this.#mergeOn()
+  }
+
+  remove(listingId: string): boolean {
+    if (!this.#delete(listingId)) return false
+    this.#locations.delete(listingId)
+    this.#mergeOn()
+    return true
+  }
+
+  /** Adopts a segment in steps. */
+  *adopt(data: SegmentData): Generator<void> {
+    const segment = this.#append(data)
+    for (const [slot, listingId] of data.listingIds.entries()) {
+      if (slot % STEP === STEP - 1) yield
+      this.#delete(listingId)
+      this.#locate(listingId, segment, slot)
+    }
+  }
+
+  #delete(listingId: string): boolean {
+    const location = this.#locations.get(listingId)
+    if (location === undefined) return false
+    if (location === IN_TAIL) this.tail.remove(listingId)
+    else {
+      const { segment, slot } = this.#resolve(location)
+      segment.delete(slot)
+      if (segment.isWasteful) this.#isSettled = false
+    }
+    return true
+  }
+
+  #resolve(location: number): { segment: Segment; slot: number } {
+    const slot = location % MAX_SEGMENT_ROWS
+    const { segment, places } = this.#byNumber.get((location - slot) / MAX_SEGMENT_ROWS)!
+    return { segment, slot: places === null ? slot : places[slot]! }
+  }
+
+  #locate(listingId: string, segment: Segment, slot: number): void {
+    this.#locations.set(listingId, segment.number * MAX_SEGMENT_ROWS + slot)
+  }
+
+  #append(data: SegmentData): Segment {
+    let number = 0
+    while (this.#byNumber.has(number)) number++
+    const segment = new Segment(number, data)
+    this.#byNumber.set(number, { segment, places: null })
+    this.#sealed.push(segment)
+    this.#sealed.sort((a, b) => b.newest - a.newest)
+    this.#isSettled = false
+    return segment
+  }
+
+  #seal(): void {
+    const builder = new SegmentBuilder(this.#plan.paths.length, this.tail.size)
+    for (const { text, found, ...head } of this.tail.rows) builder.add(head, text, found)
+    const segment = this.#append(lastOf(builder.finish()))
+    for (let slot = 0; slot < segment.size; slot++) this.#locate(segment.listingIdOf(slot), segment, slot)
+    this.tail.clear()
+  }
+
+  #mergeOn(): void {
+    if (this.#merge === null && !this.#isSettled) {
+      const sources = segmentsToMerge(this.#sealed, this.#sizes)
+      if (sources === null) this.#isSettled = true
+      else this.#merge = this.#mergeAll(sources)
+    }
+    if (this.#merge?.next().done === true) this.#merge = null
+  }
+
+  /** Queries see the sources until all is built, and then the merged segment. */
+  *#mergeAll(sources: readonly Segment[]): Generator<void> {
+    if (sources.every(({ liveCount }) => liveCount === 0)) {
+      this.#drop(sources)
+      return
+    }
+    const { data, places } = yield* mergeSegments(sources, this.#plan, this.#sizes.step)
+    const merged = this.#append(data)
+    for (const [n, { number, live, size }] of sources.entries()) {
+      for (let slot = 0; slot < size; slot++) {
+        const place = places[n]![slot]!
+        if (place !== -1 && !hasBit(live, slot)) merged.delete(place)
+      }
+      this.#byNumber.set(number, { segment: merged, places: places[n]! })
+    }
+    this.#sealed = this.#sealed.filter((segment) => !sources.includes(segment))
+    const numbers = new Set(sources.map(({ number }) => number))
+    for (const [slot, listingId] of data.listingIds.entries()) {
+      const location = this.#locations.get(listingId)
+      if (location !== undefined && numbers.has(Math.floor(location / MAX_SEGMENT_ROWS)))
+        this.#locate(listingId, merged, slot)
+      if (slot % this.#sizes.step === 0) yield
+    }
+    this.#drop(sources)
+  }
+
+  #drop(segments: readonly Segment[]): void {
+    this.#sealed = this.#sealed.filter((segment) => !segments.includes(segment))
+    for (const { number } of segments) this.#byNumber.delete(number)
+  }
+}
+
+const IN_TAIL = -1
+
+/** `places`: the slots' places in the segment that its own was merged into, until its listings are located there. */
+type Relocated = { segment: Segment; places: Int32Array | null }
+
+/** A wasteful segment, or several of similar size that fit one. */
+function segmentsToMerge(segments: readonly Segment[], sizes: SegmentSizes): Segment[] | null {
+  const wasteful = segments.find((segment) => segment.isWasteful)
+  if (wasteful !== undefined) return [wasteful]
+  let least = 0
+  for (let most = sizes.tail * FAN_IN; least < sizes.segment; most *= FAN_IN) {
+    const similar = segments
+      .filter(({ liveCount }) => liveCount >= least && liveCount < Math.min(most, sizes.segment))
+      .sort((a, b) => a.liveCount - b.liveCount)
+    const fitting = similar.slice(0, fitCount(similar, sizes.segment))
+    if (similar.length >= FAN_IN && fitting.length > 1) return fitting
+    least = most
+  }
+  return null
+}
+
+/** How many of them, at most `FAN_IN`, have no more than `most` live rows. */
+function fitCount(segments: readonly Segment[], most: number): number {
+  let rows = 0
+  const tooMany = segments.findIndex(({ liveCount }, n) => {
+    rows += liveCount
+    return n === FAN_IN || rows > most
+  })
+  return tooMany === -1 ? segments.length : tooMany
+}
+
+/** Takes all steps at once. */
+function lastOf<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}

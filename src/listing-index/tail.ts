@@ -1,0 +1,81 @@
+import { bitset, setBit } from './bitset.ts'
+import type { FoundValues } from './found-values.ts'
+import type { Conditions } from './match.ts'
+import { comparePlaces, type Match, type Place, type Rows } from './newest-first.ts'
+import { passesFound } from './row-conditions.ts'
+import type { IndexEntry } from './segment.ts'
+import { type Text, viewOf } from './text-store.ts'
+
+type TailRow = Omit<IndexEntry, 'bytes'> & { text: Text; found: FoundValues }
+
+/** The latest rows, until they are sealed. They are few, and a query evaluates each. */
+export class Tail implements Rows {
+  /** Oldest first. */
+  readonly rows: TailRow[] = []
+  readonly #byId = new Map<string, TailRow>()
+
+  get size(): number {
+    return this.rows.length
+  }
+
+  /** The listing must not be here. */
+  add({ bytes: _, ...head }: IndexEntry, text: Text, found: FoundValues): void {
+    const row = { ...head, text, found: found.copy() }
+    this.rows.splice(this.#countOlder(row), 0, row)
+    this.#byId.set(row.listingId, row)
+  }
+
+  remove(listingId: string): void {
+    const row = this.#byId.get(listingId)!
+    this.rows.splice(this.#countOlder(row), 1)
+    this.#byId.delete(listingId)
+  }
+
+  clear(): void {
+    this.rows.length = 0
+    this.#byId.clear()
+  }
+
+  get(listingId: string): IndexEntry {
+    return entryOf(this.#byId.get(listingId)!)
+  }
+
+  entry(slot: number): IndexEntry {
+    return entryOf(this.rows[slot]!)
+  }
+
+  createdAtOf(slot: number): number {
+    return this.rows[slot]!.createdAt
+  }
+
+  listingIdOf(slot: number): string {
+    return this.rows[slot]!.listingId
+  }
+
+  match({ status, publisherId, criteria }: Conditions): Match<Tail> {
+    const slots = bitset(this.size)
+    let count = 0
+    for (const [slot, row] of this.rows.entries()) {
+      if (status !== null && row.status !== status) continue
+      if (publisherId !== null && row.publisherId !== publisherId) continue
+      if (!criteria.every(({ criterion, column }) => passesFound(criterion, column, row.found))) continue
+      setBit(slots, slot)
+      count++
+    }
+    return { rows: this, slots, count }
+  }
+
+  #countOlder(place: Place): number {
+    let at = this.size
+    while (at > 0 && comparePlaces(this.rows[at - 1]!, place) >= 0) at--
+    return at
+  }
+}
+
+const entryOf = ({ listingId, publisherId, createdAt, status, text }: TailRow): IndexEntry => ({
+  listingId,
+  publisherId,
+  createdAt,
+  bytes: viewOf(text),
+  status,
+})
