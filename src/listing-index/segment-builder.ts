@@ -148,7 +148,7 @@ export class ListingSegmentBuilder {
   }
 }
 
-export type MergedSegment = {
+type MergedSegment = {
   data: SegmentData
   /** Per source and slot there, the slot here, or -1 where the row was dead when the merge began. */
   places: Int32Array[]
