@@ -32,12 +32,12 @@ export const snapshot: Bench = {
       clock: systemClock,
       cursors: null,
     })
-    const asking = { reader: { kind: 'anonymous' }, signal: new AbortController().signal } as const
+    const mergeOptions = { reader: { kind: 'anonymous' }, signal: new AbortController().signal } as const
     const times: number[] = []
     let matches = 0
     for (const query of makeQueries(spec)) {
       const started = performance.now()
-      const { total } = await readPage(query, null, asking)
+      const { total } = await readPage(query, null, mergeOptions)
       times.push(performance.now() - started)
       matches += total
     }

@@ -55,7 +55,7 @@ reader waits for the upstream, and every filter is exact.
   compressed, for a week, and only if it fits the upstream's part of \`cache.max_bytes\`. After a restart with the same
   URL, kind and key it is available at once, \`stale\` until the first pull ends.
 - An upstream with more than \`max_listings\`, or more bytes of them than half of its part of \`cache.max_bytes\`, is live
-  until it has fewer. The log says so once; its \`mode\` is \`live\` and its last error \`too_large\`.
+  until it has fewer. The log has one line; its \`mode\` is \`live\` and its last error \`too_large\`.
 - Queries for listings that are not open are live, as are queries for a publisher while an address is unknown.
 `,
 }

@@ -17,7 +17,7 @@ export const NGINX_FILE = 'deploy/nginx.conf'
 export type Nginx = {
   url: string
   /** Its stderr so far. */
-  said: () => string
+  output: () => string
   close: () => Promise<void>
 }
 
@@ -74,18 +74,18 @@ export async function startProxy(gateways: readonly string[]): Promise<Nginx> {
     running.delete(child)
     rmSync(folder, { recursive: true })
   })
-  let said = ''
+  let output = ''
   child.stderr.setEncoding('utf8').on('data', (text) => {
-    said += text
+    output += text
   })
   const url = `http://127.0.0.1:${port}`
   while ((await fetch(`${url}/health`).catch(() => null)) === null) {
-    if (child.exitCode !== null) throw new Error(`nginx ended: ${said}`)
+    if (child.exitCode !== null) throw new Error(`nginx ended: ${output}`)
     await setTimeout(20)
   }
   return {
     url,
-    said: () => said,
+    output: () => output,
     close: async () => {
       child.kill('SIGTERM')
       await gone

@@ -20,8 +20,8 @@ async function proxyOver(t: ExecutionContext, gateways: readonly string[]): Prom
 
 /** A stand-in for a replica. It answers 200 to `/health`, which is polled until the proxy runs. */
 async function standIn(t: ExecutionContext, listener: RequestListener): Promise<string> {
-  const server = createServer((asked, answer) =>
-    asked.url === '/health' ? answer.end() : listener(asked, answer),
+  const server = createServer((incoming, answer) =>
+    incoming.url === '/health' ? answer.end() : listener(incoming, answer),
   ).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => {
@@ -31,13 +31,13 @@ async function standIn(t: ExecutionContext, listener: RequestListener): Promise<
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-type Told = { status: number; text: string }
+type ProxyAnswer = { status: number; text: string }
 
 /** `localAddress`: the client's loopback address. */
-async function ask(url: string, options: ClientRequestArgs = {}, body?: string): Promise<Told> {
-  const asking = request(url, { agent: false, ...options })
-  asking.end(body)
-  const [answer] = (await once(asking, 'response')) as [IncomingMessage]
+async function send(url: string, options: ClientRequestArgs = {}, body?: string): Promise<ProxyAnswer> {
+  const outgoing = request(url, { agent: false, ...options })
+  outgoing.end(body)
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
   let text = ''
   for await (const part of answer.setEncoding('utf8')) text += part
   return { status: answer.statusCode!, text }
@@ -46,8 +46,8 @@ async function ask(url: string, options: ClientRequestArgs = {}, body?: string):
 test('proxy: the other replica answers every request while one is down', async (t) => {
   const { url } = await startRegistry(t)
   const proxy = await proxyOver(t, [deadUrl(), url])
-  for (let n = 0; n < 20; n++) t.is((await ask(`${proxy.url}/listings?limit=${n + 1}`)).status, 200)
-  const posted = await ask(`${proxy.url}/api/v1/listings/validate-publish`, { method: 'POST' }, '{}')
+  for (let n = 0; n < 20; n++) t.is((await send(`${proxy.url}/listings?limit=${n + 1}`)).status, 200)
+  const posted = await send(`${proxy.url}/api/v1/listings/validate-publish`, { method: 'POST' }, '{}')
   t.is(posted.status, 422, 'a POST that could not be sent is sent to the other')
 })
 
@@ -68,15 +68,15 @@ for (const [method, path, isRepeated] of DYING)
       seen.push('dying')
       socket.destroy()
     })
-    const other = await standIn(t, (asked, answer) => {
-      seen.push(`other ${asked.method} ${asked.url}`)
+    const other = await standIn(t, (incoming, answer) => {
+      seen.push(`other ${incoming.method} ${incoming.url}`)
       answer.end('well')
     })
     const proxy = await proxyOver(t, [dying, other])
     // Replicas alternate, so one of two requests reaches the dying one.
     const answers = []
-    for (let n = 0; n < 2; n++) answers.push(await ask(`${proxy.url}${path}`, { method }, 'x'))
-    t.is(seen.filter((who) => who === 'dying').length, 1)
+    for (let n = 0; n < 2; n++) answers.push(await send(`${proxy.url}${path}`, { method }, 'x'))
+    t.is(seen.filter((name) => name === 'dying').length, 1)
     t.deepEqual(answers.map(({ status }) => status).sort(), isRepeated ? [200, 200] : [200, 503])
     t.is(seen.length, isRepeated ? 3 : 2)
   })
@@ -90,7 +90,7 @@ test('proxy: only the TLS proxy sets client addresses, other claims are dropped'
     const found = []
     for (const [n, claim] of forwarded.entries()) {
       const headers = claim === undefined ? {} : { 'X-Forwarded-For': claim }
-      found.push((await ask(`${proxy.url}/listings?limit=${n + 1}`, { localAddress, headers })).status)
+      found.push((await send(`${proxy.url}/listings?limit=${n + 1}`, { localAddress, headers })).status)
     }
     return found
   }
@@ -104,8 +104,8 @@ test('proxy: only the TLS proxy sets client addresses, other claims are dropped'
 
 test("proxy: passes path, query and the gateways' headers unchanged", async (t) => {
   let seen: IncomingMessage | undefined
-  const gateway = await standIn(t, (asked, answer) => {
-    seen = asked
+  const gateway = await standIn(t, (incoming, answer) => {
+    seen = incoming
     answer.end()
   })
   const proxy = await proxyOver(t, [gateway, deadUrl()])
@@ -118,7 +118,7 @@ test("proxy: passes path, query and the gateways' headers unchanged", async (t) 
     Host: 'market.example',
     'X-Request-Id': 'mine',
   }
-  await ask(`${proxy.url}${path}`, { headers })
+  await send(`${proxy.url}${path}`, { headers })
   t.is(seen?.url, path)
   t.like(
     seen?.headers,
@@ -137,9 +137,9 @@ for (const path of ['/listings', '/mcp'])
       answer.end('{"second":2}\n')
     })
     const proxy = await proxyOver(t, [gateway, deadUrl()])
-    const asking = request(`${proxy.url}${path}`, { agent: false })
-    asking.end()
-    const [answer] = (await once(asking, 'response')) as [IncomingMessage]
+    const outgoing = request(`${proxy.url}${path}`, { agent: false })
+    outgoing.end()
+    const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
     const lines = answer.setEncoding('utf8')[Symbol.asyncIterator]()
     t.is((await lines.next()).value, '{"first":1}\n')
     read()
@@ -149,13 +149,13 @@ for (const path of ['/listings', '/mcp'])
 test('proxy: a request line of 64 KiB passes, a longer one is a 431 problem', async (t) => {
   const { url } = await startRegistry(t)
   const proxy = await proxyOver(t, [url, url])
-  t.is((await ask(`${proxy.url}/listings?region=${'x'.repeat(60_000)}`)).status, 200)
+  t.is((await send(`${proxy.url}/listings?region=${'x'.repeat(60_000)}`)).status, 200)
   for (const [path, headers] of [
     [`/listings?region=${'x'.repeat(65_000)}`, { 'X-More': 'x'.repeat(2000) }],
     [`/listings?region=${'x'.repeat(70_000)}`, {}],
     ['/listings', { 'X-More': 'x'.repeat(70_000) }],
   ] as const) {
-    const { status, text } = await ask(`${proxy.url}${path}`, { headers })
+    const { status, text } = await send(`${proxy.url}${path}`, { headers })
     t.is(status, 431)
     t.like(JSON.parse(text), { status: 431, type: 'urn:entrepot:problem:headers_too_large' })
     t.regex(JSON.parse(text).detail, /65536 bytes/)
@@ -169,18 +169,18 @@ test('proxy: response headers of 32 KiB pass', async (t) => {
   })
   const proxy = await proxyOver(t, [gateway, gateway])
   for (const path of ['/listings', '/sources', '/mcp'])
-    t.deepEqual(await ask(`${proxy.url}${path}`, { maxHeaderSize: 2 ** 16 }), { status: 200, text: 'well' })
+    t.deepEqual(await send(`${proxy.url}${path}`, { maxHeaderSize: 2 ** 16 }), { status: 200, text: 'well' })
 })
 
 test('proxy: its own errors are problems like those of the gateways', async (t) => {
-  const nobody = await proxyOver(t, [deadUrl(), deadUrl()])
+  const withoutGateway = await proxyOver(t, [deadUrl(), deadUrl()])
   const { url } = await startRegistry(t)
-  const somebody = await proxyOver(t, [url, deadUrl()])
-  for (const [status, asked] of [
-    [503, fetch(`${nobody.url}/listings`)],
-    [413, fetch(`${somebody.url}/listings`, { method: 'POST', body: 'x'.repeat(600 * 1024) })],
+  const withGateway = await proxyOver(t, [url, deadUrl()])
+  for (const [status, pending] of [
+    [503, fetch(`${withoutGateway.url}/listings`)],
+    [413, fetch(`${withGateway.url}/listings`, { method: 'POST', body: 'x'.repeat(600 * 1024) })],
   ] as const) {
-    const answer = await asked
+    const answer = await pending
     t.is(answer.status, status)
     t.is(answer.headers.get('content-type'), 'application/problem+json')
     t.is(answer.headers.get('access-control-allow-origin'), '*')
@@ -188,9 +188,9 @@ test('proxy: its own errors are problems like those of the gateways', async (t) 
     t.is(problem.status, status)
     t.is(typeof problem.detail, 'string')
   }
-  const own = await fetch(`${somebody.url}/listings`, { method: 'POST', body: 'x'.repeat(300 * 1024) })
+  const own = await fetch(`${withGateway.url}/listings`, { method: 'POST', body: 'x'.repeat(300 * 1024) })
   t.is(own.status, 413)
-  t.regex(await own.text(), /larger than \d+ bytes/, 'what a gateway says itself is passed on')
+  t.regex(await own.text(), /larger than \d+ bytes/, 'problems of a gateway are passed on')
 })
 
 test('proxy: logs no request, and sends no version to clients', async (t) => {
@@ -200,5 +200,5 @@ test('proxy: logs no request, and sends no version to clients', async (t) => {
     headers: { Authorization: 'Bearer key-1' },
   })
   t.is(answer.headers.get('server'), 'nginx')
-  t.is(proxy.said(), '')
+  t.is(proxy.output(), '')
 })

@@ -27,10 +27,10 @@ test('make-secrets: a second run changes nothing and prints no secret', (t) => {
   const folder = makeSecrets(t)
   const before = read(folder)
   chmodSync(folder, 0o755)
-  const said = again(folder)
+  const output = again(folder)
   t.deepEqual(read(folder), before)
   t.is(statSync(folder).mode & 0o777, 0o700, 'but the folder is shut again')
-  for (const secret of Object.values(before)) t.false(said.includes(secret))
+  for (const secret of Object.values(before)) t.false(output.includes(secret))
 })
 
 test('make-secrets: creates a missing secret, dependent ones still agree', (t) => {

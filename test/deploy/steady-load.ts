@@ -48,9 +48,9 @@ export class SteadyLoad {
     { method, path, headers = {}, body }: Call,
     agent: Agent,
   ): Promise<{ status: number; text: string }> {
-    const asking = request(`${this.#url}${path}`, { method, headers, agent })
-    asking.end(body)
-    const [answer] = (await once(asking, 'response')) as [IncomingMessage]
+    const outgoing = request(`${this.#url}${path}`, { method, headers, agent })
+    outgoing.end(body)
+    const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
     let text = ''
     for await (const part of answer.setEncoding('utf8')) text += part
     return { status: answer.statusCode!, text }

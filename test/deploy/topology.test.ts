@@ -31,10 +31,10 @@ async function mintKeys({ url, replicas, secret }: Topology, count: number): Pro
     }),
   )
   const opens = async (): Promise<boolean> => {
-    const asked = replicas.flatMap((one) =>
+    const pending = replicas.flatMap((one) =>
       keys.map((key) => send(`${one.url}/listings`, { headers: bearer(key) })),
     )
-    return (await Promise.all(asked)).every(({ status }) => status === 200)
+    return (await Promise.all(pending)).every(({ status }) => status === 200)
   }
   if (!(await withinASecond(opens))) throw new Error('keys that were minted do not work')
   return keys
@@ -100,7 +100,7 @@ test('topology: a drained replica costs no request, a killed one only in-flight 
   t.deepEqual(
     lost.filter(({ startedAt }) => startedAt > killedAt),
     [],
-    'whoever asks afterwards is answered by the other',
+    'later requests are answered by the other',
   )
   t.true(lost.length <= CLIENTS, 'no more than were under way')
 
@@ -115,7 +115,7 @@ test('topology: a drained replica costs no request, a killed one only in-flight 
   await load.goOn(200)
   await load.stop()
   const failed = load.outcomes.filter((outcome) => !isGood(outcome))
-  t.deepEqual(failed.slice(lost.length), [], 'a replica that is told to stop costs nothing')
+  t.deepEqual(failed.slice(lost.length), [], 'a drained replica fails no request')
   t.log({ answers: load.outcomes.length, 'lost by the kill': lost.length })
 
   // Every acknowledged publish exists, though each replica was stopped once.

@@ -93,6 +93,6 @@ function replicaAt(port: number, environment: Record<string, string>): Replica {
 
 const replaced = (text: string, places: readonly (readonly [there: string, here: string])[]): string =>
   places.reduce((rest, [there, here]) => {
-    if (!rest.includes(there)) throw new Error(`nothing says '${there}'`)
+    if (!rest.includes(there)) throw new Error(`${there} does not occur`)
     return rest.replaceAll(there, here)
   }, text)

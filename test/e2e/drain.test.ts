@@ -30,8 +30,8 @@ test('drain: SIGTERM under load cuts no request, and acknowledged publishes rema
       const id = `${name}-${n}`
       const isRead = n % 2 === 1
       const answer = isRead
-        ? await ask(`${service.url}/listings?limit=200`, agent)
-        : await ask(`${service.url}/listings`, agent, JSON.stringify({ ...signed, listing_id: id }))
+        ? await sendRequest(`${service.url}/listings?limit=200`, agent)
+        : await sendRequest(`${service.url}/listings`, agent, JSON.stringify({ ...signed, listing_id: id }))
       t.is(answer.status, isRead ? 200 : 201)
       JSON.parse(answer.text)
       if (!isRead) published.add(id)
@@ -58,15 +58,15 @@ test('drain: SIGTERM under load cuts no request, and acknowledged publishes rema
 type Answer = { status: number; headers: IncomingHttpHeaders; text: string }
 
 /** Rejects if the connection is refused or ends before the complete answer. */
-const ask = (url: string, agent: Agent, json?: string): Promise<Answer> =>
+const sendRequest = (url: string, agent: Agent, json?: string): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const asking = request(url, {
+    const outgoing = request(url, {
       agent,
       method: json === undefined ? 'GET' : 'POST',
       headers: json === undefined ? {} : { 'Content-Type': 'application/json' },
     })
-    asking.once('error', reject)
-    asking.once('response', (response) => {
+    outgoing.once('error', reject)
+    outgoing.once('response', (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (part) => {
         text += part
@@ -76,5 +76,5 @@ const ask = (url: string, agent: Agent, json?: string): Promise<Answer> =>
         resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
       )
     })
-    asking.end(json)
+    outgoing.end(json)
   })

@@ -64,7 +64,7 @@ const inBounds = (calls: number | null, expected: FaultCase[8]): FaultCase[8] =>
 async function observe(gateway: RunningService, upstream: FailingUpstream): Promise<Observed> {
   const { fault, name, fake, callsBefore } = upstream
   const started = performance.now()
-  const { status, complete, state, reason, items } = await ask(gateway, name)
+  const { status, complete, state, reason, items } = await queryUpstream(gateway, name)
   const elapsedMs = performance.now() - started
   const calls = 'way' in FAULTS[fault] ? null : fake.requests.length - callsBefore
   return { observed: [status, complete, state, reason, items], calls, elapsedMs }
@@ -101,7 +101,7 @@ async function stage(
   if (kept === 'none') await Promise.all(upstreams.map(({ fail }) => fail()))
   const gateway = await startGateway(
     t,
-    upstreams.map((upstream) => behind(upstream, mode)),
+    upstreams.map((upstream) => upstreamEntry(upstream, mode)),
     {
       clock: pulls.clock,
       lookup: directory.lookup,
@@ -110,14 +110,14 @@ async function stage(
       environment: { STORE_URL: `sqlite:${database}` },
     },
   )
-  const ending = (asked: readonly FailingUpstream[]): number =>
-    mode === 'live' ? 0 : asked.filter(({ fault }) => !('outlasts' in FAULTS[fault])).length
+  const ending = (requested: readonly FailingUpstream[]): number =>
+    mode === 'live' ? 0 : requested.filter(({ fault }) => !('outlasts' in FAULTS[fault])).length
   if (kept === 'none') {
     await eventually(() => pulls.waiting() >= ending(upstreams))
     return { gateway, upstreams }
   }
   await eventually(() => pulls.waiting() === (mode === 'live' ? 0 : upstreams.length))
-  await Promise.all(upstreams.map(({ name }) => ask(gateway, name)))
+  await Promise.all(upstreams.map(({ name }) => queryUpstream(gateway, name)))
   await Promise.all(upstreams.map(({ fail }) => fail()))
   for (const upstream of upstreams) upstream.callsBefore = upstream.fake.requests.length
   if (mode === 'snapshot') clock.advance((kept === 'fresh' ? 1 : 2) * REFRESH_MS + 1)
@@ -153,7 +153,7 @@ function pullsOn(clock: ManualClock): { clock: Clock; waiting: () => number } {
   return { clock: { ...clock, after }, waiting: () => waiting }
 }
 
-function behind({ name, url, fault }: FailingUpstream, mode: Mode): UpstreamEntry {
+function upstreamEntry({ name, url, fault }: FailingUpstream, mode: Mode): UpstreamEntry {
   const how: Fault = FAULTS[fault]
   const timeoutMs = 'behaviour' in how ? (how.timeoutMs ?? TIMEOUT_MS) : TIMEOUT_MS
   const settings = `mode = "${mode}"\ntimeout_ms = ${timeoutMs}\nrefresh_seconds = ${REFRESH_MS / 1000}\n`
@@ -169,7 +169,7 @@ type Answer = {
   items: number
 }
 
-async function ask(gateway: RunningService, name: string): Promise<Answer> {
+async function queryUpstream(gateway: RunningService, name: string): Promise<Answer> {
   const { status, text } = await gateway.get(`/listings?${QUERY}&sources=${name}`)
   const { complete = null, sources, items = [] } = JSON.parse(text)
   const [{ state, reason = null }] = sources

@@ -13,20 +13,20 @@ const PAST_WAIT_MS = 80_000
 type Answer = { items: { listing_id: string }[]; complete: boolean; sources: Record<string, unknown>[] }
 
 const LOADED = { registry: 'a', state: 'loaded' }
-const AWAY = { registry: 'b', state: 'unavailable', reason: 'timeout' }
+const MISSING = { registry: 'b', state: 'unavailable', reason: 'timeout' }
 
 /** A gateway's answer with a long `max-age`, whatever its content. */
-const says = (ids: readonly string[], sources: readonly object[]): Behaviour => ({
+const answerWith = (ids: readonly string[], sources: readonly object[]): Behaviour => ({
   kind: 'body',
   body: envelopeText(
     ids.map((listing_id) => listingText({ listing_id, _meta: { registry: 'a' } })),
     ids.length,
-  ).replace(/}$/, `,"complete":${!sources.includes(AWAY)},"sources":${JSON.stringify(sources)}}`),
+  ).replace(/}$/, `,"complete":${!sources.includes(MISSING)},"sources":${JSON.stringify(sources)}}`),
   headers: { 'cache-control': 'public, max-age=1000' },
 })
 
-const COMPLETE = says(['one', 'two'], [LOADED, { ...AWAY, state: 'loaded' }])
-const PARTIAL = says(['one'], [LOADED, AWAY])
+const COMPLETE = answerWith(['one', 'two'], [LOADED, { ...MISSING, state: 'loaded' }])
+const PARTIAL = answerWith(['one'], [LOADED, MISSING])
 
 const over = ({ url }: { url: string }, clock = manualClock(), environment = {}) => ({
   upstreams: [{ name: 'eu', url, settings: 'kind = "gateway"' }],
@@ -40,35 +40,39 @@ async function startWorld(t: ExecutionContext, script: Behaviour[]) {
   return { fake, clock, world: await startGateway(t, upstreams, options) }
 }
 
-async function ask({ get }: RunningService): Promise<unknown[]> {
+async function readListings({ get }: RunningService): Promise<unknown[]> {
   const { items, complete, sources } = (await get('/listings')).json() as Answer
   return [items.length, complete, ...sources.slice(1).map(({ registry, state }) => `${registry} ${state}`)]
 }
 
-const WHOLE = [2, true, 'eu loaded']
-const TOLD = [1, false, 'eu loaded', 'eu/b unavailable']
+const COMPLETE_ANSWER = [2, true, 'eu loaded']
+const INCOMPLETE_ANSWER = [1, false, 'eu loaded', 'eu/b unavailable']
 
 test('gaps: an incomplete answer is not cached, whatever its Cache-Control says', async (t) => {
   const { fake, world } = await startWorld(t, [PARTIAL, PARTIAL, PARTIAL, COMPLETE])
   for (let n = 1; n <= 3; n++) {
-    t.deepEqual(await ask(world), TOLD)
+    t.deepEqual(await readListings(world), INCOMPLETE_ANSWER)
     t.is(fake.requests.length, n)
   }
-  for (let n = 0; n < 3; n++) t.deepEqual(await ask(world), WHOLE)
+  for (let n = 0; n < 3; n++) t.deepEqual(await readListings(world), COMPLETE_ANSWER)
   t.is(fake.requests.length, 4)
 })
 
 test('gaps: a complete Reading, then an incomplete answer, then the stale Reading', async (t) => {
   const { fake, clock, world } = await startWorld(t, [COMPLETE, PARTIAL])
-  t.deepEqual(await ask(world), WHOLE)
+  t.deepEqual(await readListings(world), COMPLETE_ANSWER)
   clock.advance(PAST_FRESH_MS)
-  t.deepEqual(await ask(world), WHOLE, 'it is asked behind it')
+  t.deepEqual(await readListings(world), COMPLETE_ANSWER, 'the upstream is requested in the background')
   await fake.requested(2)
-  t.deepEqual(await ask(world), WHOLE, 'what that brought has not taken its place')
+  t.deepEqual(
+    await readListings(world),
+    COMPLETE_ANSWER,
+    'its incomplete answer has not replaced the Reading',
+  )
   clock.advance(PAST_WAIT_MS)
-  t.deepEqual(await ask(world), TOLD, 'what the gateway answers now stands')
+  t.deepEqual(await readListings(world), INCOMPLETE_ANSWER, 'the current answer is served')
   fake.script = [{ kind: 'status', status: 500 }]
-  t.deepEqual(await ask(world), [2, true, 'eu stale'])
+  t.deepEqual(await readListings(world), [2, true, 'eu stale'])
 })
 
 test('gaps: replicas do not share incomplete answers', async (t) => {
@@ -77,9 +81,9 @@ test('gaps: replicas do not share incomplete answers', async (t) => {
   const fake = await startFake(t, { script: [PARTIAL, PARTIAL, COMPLETE, PARTIAL] })
   const { upstreams, options } = over(fake, manualClock(), { STORE_URL: redis.url })
   const [one, other] = [await startGateway(t, upstreams, options), await startGateway(t, upstreams, options)]
-  t.deepEqual(await ask(one), TOLD)
-  t.deepEqual(await ask(other), TOLD)
-  t.deepEqual(await ask(one), WHOLE)
-  t.deepEqual(await ask(other), WHOLE)
+  t.deepEqual(await readListings(one), INCOMPLETE_ANSWER)
+  t.deepEqual(await readListings(other), INCOMPLETE_ANSWER)
+  t.deepEqual(await readListings(one), COMPLETE_ANSWER)
+  t.deepEqual(await readListings(other), COMPLETE_ANSWER)
   t.is(fake.requests.length, 3)
 })

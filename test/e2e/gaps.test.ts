@@ -17,39 +17,47 @@ type Answer = {
 
 const named = (id: string): string => `[gateway]\nid = "${id}"\n`
 const pure = (id: string): string => `${named(id)}[registry]\nenabled = false\n`
-const behind = (name: string, { url }: { url: string }, settings = GATEWAY): UpstreamEntry => ({
+const upstreamEntry = (name: string, { url }: { url: string }, settings = GATEWAY): UpstreamEntry => ({
   name,
   url,
   settings,
 })
 
-const ask = async ({ get }: RunningService, path = '/listings'): Promise<Answer> =>
+const readListings = async ({ get }: RunningService, path = '/listings'): Promise<Answer> =>
   (await get(path)).json() as Answer
 
-const told = ({ sources }: Pick<Answer, 'sources'>): unknown[] =>
+const statesOf = ({ sources }: Pick<Answer, 'sources'>): unknown[] =>
   sources.map(({ registry, state, reason }) => [registry, state, ...(reason === undefined ? [] : [reason])])
 
 /** A gateway over a working Registry and a dead one. */
 async function startHalfGone(t: ExecutionContext, id: string, items = listingTexts('well', 3)) {
   const well = await startFake(t, { items })
-  const half = await startGateway(t, [behind('well', well, ''), behind('gone', { url: deadUrl() }, '')], {
-    more: pure(id),
-  })
+  const half = await startGateway(
+    t,
+    [upstreamEntry('well', well, ''), upstreamEntry('gone', { url: deadUrl() }, '')],
+    {
+      more: pure(id),
+    },
+  )
   return { well, half }
 }
 
 test('gaps: what an upstream gateway misses is missing in our answer', async (t) => {
   const { half } = await startHalfGone(t, 'eu')
-  const world = await startGateway(t, [behind('eu', half), behind('plain', await startFake(t), '')], {
-    more: named('world'),
-  })
+  const world = await startGateway(
+    t,
+    [upstreamEntry('eu', half), upstreamEntry('plain', await startFake(t), '')],
+    {
+      more: named('world'),
+    },
+  )
   const reply = await world.get('/listings')
   const answer = reply.json() as Answer
   t.is(reply.status, 200)
   t.false(answer.complete)
   t.is(answer.items.length, 3)
   t.is(reply.headers.get('cache-control'), 'no-store')
-  t.deepEqual(told(answer), [
+  t.deepEqual(statesOf(answer), [
     ['local', 'loaded'],
     ['eu', 'loaded'],
     ['eu/gone', 'unavailable', 'connection_refused'],
@@ -64,17 +72,17 @@ test('gaps: what an upstream gateway misses is missing in our answer', async (t)
   })
   const all = await world.get('/listings?require=all')
   t.is(all.status, 502)
-  t.true(told(all.json() as Answer).some((entry) => (entry as string[])[0] === 'eu/gone'))
+  t.true(statesOf(all.json() as Answer).some((entry) => (entry as string[])[0] === 'eu/gone'))
   t.is((await world.get('/listings?require=all&sources=plain')).status, 200)
 })
 
 test('gaps: three gateways deep, every name holds its path', async (t) => {
   const { half } = await startHalfGone(t, 'asia')
-  const eu = await startGateway(t, [behind('asia', half)], { more: named('eu') })
-  const world = await startGateway(t, [behind('eu', eu)], { more: named('world') })
-  const answer = await ask(world)
+  const eu = await startGateway(t, [upstreamEntry('asia', half)], { more: named('eu') })
+  const world = await startGateway(t, [upstreamEntry('eu', eu)], { more: named('world') })
+  const answer = await readListings(world)
   t.false(answer.complete)
-  t.deepEqual(told(answer), [
+  t.deepEqual(statesOf(answer), [
     ['local', 'loaded'],
     ['eu', 'loaded'],
     ['eu/asia/gone', 'unavailable', 'connection_refused'],
@@ -84,10 +92,10 @@ test('gaps: three gateways deep, every name holds its path', async (t) => {
 
 test('gaps: complete: false counts from every upstream, _meta from gateways only', async (t) => {
   const { half } = await startHalfGone(t, 'eu')
-  const world = await startGateway(t, [behind('eu', half, '')], { more: named('world') })
-  const answer = await ask(world)
+  const world = await startGateway(t, [upstreamEntry('eu', half, '')], { more: named('world') })
+  const answer = await readListings(world)
   t.false(answer.complete)
-  t.deepEqual(told(answer), [
+  t.deepEqual(statesOf(answer), [
     ['local', 'loaded'],
     ['eu', 'loaded'],
     ['eu/gone', 'unavailable', 'connection_refused'],
@@ -100,16 +108,19 @@ test('gaps: a missing source is reported exactly while it is missing', async (t)
   const [port = 0] = await freePorts(1)
   const half = await startGateway(
     t,
-    [behind('late', { url: `http://127.0.0.1:${port}` }, ''), behind('well', await startFake(t), '')],
+    [
+      upstreamEntry('late', { url: `http://127.0.0.1:${port}` }, ''),
+      upstreamEntry('well', await startFake(t), ''),
+    ],
     { more: `${pure('eu')}[cache]\nfresh_seconds = 0\n` },
   )
-  const world = await startGateway(t, [behind('eu', half)], { more: named('world') })
-  t.false((await ask(world)).complete)
+  const world = await startGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
+  t.false((await readListings(world)).complete)
   const late = await startGateway(t, [], { environment: { PORT: String(port) } })
   await publish(late.url, ALICE, { listing_id: 'late' })
-  const answer = await ask(world)
+  const answer = await readListings(world)
   t.true(answer.complete)
-  t.deepEqual(told(answer), [
+  t.deepEqual(statesOf(answer), [
     ['local', 'loaded'],
     ['eu', 'loaded'],
   ])
@@ -121,18 +132,18 @@ test('gaps: a missing source is reported exactly while it is missing', async (t)
 
 test("gaps: a stream's last line and later pages report what any part missed", async (t) => {
   const { half } = await startHalfGone(t, 'eu', listingTexts('well', 450))
-  const world = await startGateway(t, [behind('eu', half)], { more: named('world') })
+  const world = await startGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
   const { text } = await world.get('/listings', { accept: 'application/x-ndjson' })
   const lines = text.trimEnd().split('\n')
   const { _meta: meta } = JSON.parse(lines.at(-1)!) as { _meta: Answer }
   t.is(lines.length, 451)
   t.false(meta.complete)
-  t.deepEqual(told(meta)[2], ['eu/gone', 'unavailable', 'connection_refused'])
-  let page = await ask(world, '/listings?limit=200')
+  t.deepEqual(statesOf(meta)[2], ['eu/gone', 'unavailable', 'connection_refused'])
+  let page = await readListings(world, '/listings?limit=200')
   let seen = page.items.length
   while (page.next_cursor !== undefined) {
     t.false(page.complete)
-    page = await ask(world, `/listings?limit=200&cursor=${encodeURIComponent(page.next_cursor)}`)
+    page = await readListings(world, `/listings?limit=200&cursor=${encodeURIComponent(page.next_cursor)}`)
     seen += page.items.length
   }
   t.false(page.complete)
@@ -143,18 +154,18 @@ test("gaps: a stream's last line and later pages report what any part missed", a
 test('gaps: filters evaluated here report what any of their pages missed', async (t) => {
   const items = listingTexts('well', 450, { offer_resource: { gpu_model: 'H200' } })
   const { half } = await startHalfGone(t, 'eu', items)
-  const world = await startGateway(t, [behind('eu', half)], { more: named('world') })
-  const answer = await ask(world, '/listings?gpu_model=H200&limit=1')
+  const world = await startGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
+  const answer = await readListings(world, '/listings?gpu_model=H200&limit=1')
   t.false(answer.complete)
-  t.deepEqual(told(answer)[2], ['eu/gone', 'unavailable', 'connection_refused'])
+  t.deepEqual(statesOf(answer)[2], ['eu/gone', 'unavailable', 'connection_refused'])
 })
 
 test('gaps: 404 only if every Registry of every gateway answered 404', async (t) => {
   const { half } = await startHalfGone(t, 'eu')
-  const world = await startGateway(t, [behind('eu', half)], { more: named('world') })
+  const world = await startGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
   const unsure = await world.get('/listings/nobody')
   t.is(unsure.status, 502)
-  t.deepEqual(told(unsure.json() as Answer), [
+  t.deepEqual(statesOf(unsure.json() as Answer), [
     ['local', 'loaded'],
     ['eu', 'unavailable', 'http_502'],
     ['eu/gone', 'unavailable', 'connection_refused'],
@@ -174,20 +185,24 @@ test('gaps: a 404 that names a missing source is not a 404', async (t) => {
   const { port } = server.address() as { port: number }
   const world = await startGateway(
     t,
-    [behind('odd', { url: `http://127.0.0.1:${port}` }), behind('well', fake, '')],
+    [upstreamEntry('odd', { url: `http://127.0.0.1:${port}` }), upstreamEntry('well', fake, '')],
     { more: named('world') },
   )
   const reply = await world.get('/listings/nobody')
   t.is(reply.status, 502)
-  t.deepEqual(told(reply.json() as Answer)[2], ['odd/away', 'unavailable', 'timeout'])
+  t.deepEqual(statesOf(reply.json() as Answer)[2], ['odd/away', 'unavailable', 'timeout'])
 })
 
 test('gaps: the problem of a failed gateway names its missing sources, too', async (t) => {
-  const gone = await startGateway(t, [behind('gone', { url: deadUrl() }, '')], { more: pure('eu') })
-  const world = await startGateway(t, [behind('eu', gone), behind('well', await startFake(t), '')], {
-    more: named('world'),
-  })
-  t.deepEqual(told(await ask(world)), [
+  const gone = await startGateway(t, [upstreamEntry('gone', { url: deadUrl() }, '')], { more: pure('eu') })
+  const world = await startGateway(
+    t,
+    [upstreamEntry('eu', gone), upstreamEntry('well', await startFake(t), '')],
+    {
+      more: named('world'),
+    },
+  )
+  t.deepEqual(statesOf(await readListings(world)), [
     ['local', 'loaded'],
     ['eu', 'unavailable', 'http_503'],
     ['eu/gone', 'unavailable', 'connection_refused'],

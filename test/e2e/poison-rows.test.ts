@@ -44,7 +44,7 @@ test('poison rows: an upstream that never repeats a listing is not read for ever
 })
 
 /** Distinct questions, so that none is answered from the cache. */
-const QUESTIONS = [
+const PATHS = [
   '/listings',
   '/listings?limit=60',
   '/listings?limit=200',
@@ -65,10 +65,10 @@ for (const mode of ['live', 'snapshot'])
       const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { more })
       while ((await get('/ready')).status !== 200) await fake.requested()
       for (let round = 0; round < 2; round++)
-        for (const question of QUESTIONS) {
-          const { status, json } = await get(question, { 'Cache-Control': 'no-cache' })
+        for (const path of PATHS) {
+          const { status, json } = await get(path, { 'Cache-Control': 'no-cache' })
           const { sources, complete, items } = json() as Answer
-          t.like(sources[1], { registry: 'a', state: 'loaded' }, `${round} ${question}`)
+          t.like(sources[1], { registry: 'a', state: 'loaded' }, `${round} ${path}`)
           t.is(status, 200)
           t.true(complete)
           t.false(items.some(({ listing_id }) => listing_id === 'odd'))

@@ -82,7 +82,7 @@ test('process: the demo prints exactly the merged envelope', async (t) => {
     sources: { registry: string; state: string }[]
   }
   t.is(answer.count, 50)
-  t.is(answer.total_after_filter, 316, 'one of the 317 stands in two Registries')
+  t.is(answer.total_after_filter, 316, 'one of the 317 is in two Registries')
   t.true(answer.complete)
   t.deepEqual(
     answer.sources.map(({ registry, state }) => `${registry} ${state}`),

@@ -25,14 +25,14 @@ test('reload: under load, every answer has all that every configuration has', as
   const ours = readFileSync('config/filter-spec.yaml', 'utf8')
   const change = (): void => {
     const some = [{ name: 'always', fake: always }, ...others.filter(() => random() < 0.6)]
-    const behind = (random() < 0.5 ? some : some.toReversed()).map(({ name, fake }) => ({
+    const upstreams = (random() < 0.5 ? some : some.toReversed()).map(({ name, fake }) => ({
       name,
       url: fake.url,
       settings: `${random() < 0.5 ? 'mode = "snapshot"' : ''}\ntimeout_ms = ${2500 + Math.floor(random() * 3)}`,
     }))
     const bytes = random() < 0.2 ? 0 : 50_000_000 + Math.floor(random() * 2)
     const more = `[limits]\npublish_per_minute = 0\n[cache]\nmax_bytes = ${bytes}\n`
-    writeFileSync(gateway, gatewayToml(behind, more))
+    writeFileSync(gateway, gatewayToml(upstreams, more))
     const filter = `  - {name: f${Math.floor(random() * 3)}, path: $.offer_resource.f, op: in, value_type: string, on_missing: fail}\n`
     writeFileSync(spec, `${ours}${random() < 0.5 ? filter : ''}${random() < 0.1 ? 'nonsense' : ''}`)
   }
@@ -89,9 +89,9 @@ test('reload: under load, every answer has all that every configuration has', as
   const clients = [publish(), stream(), ...Array.from({ length: READERS }, read)]
   for (let n = 0; n < RELOADS; n++) {
     change()
-    const said = service.logged(['reloaded', 'reload failed, the previous configuration stays'])
+    const logged = service.logged(['reloaded', 'reload failed, the previous configuration stays'])
     service.signal('SIGHUP')
-    const [line] = await said
+    const [line] = await logged
     done[line?.msg === 'reloaded' ? 'reloaded' : 'refused']++
   }
   isOver = true

@@ -34,8 +34,8 @@ async function start(
   t.teardown(() => rmSync(folder, { recursive: true }))
   const gateway = join(folder, 'gateway.toml')
   const spec = join(folder, 'filter-spec.yaml')
-  const setGateway: Files['setGateway'] = (behind, more = '') =>
-    writeFileSync(gateway, gatewayToml(behind, `[limits]\npublish_per_minute = 0\n${more}`))
+  const setGateway: Files['setGateway'] = (upstreams, more = '') =>
+    writeFileSync(gateway, gatewayToml(upstreams, `[limits]\npublish_per_minute = 0\n${more}`))
   const setSpec = (more: string) =>
     writeFileSync(spec, readFileSync('config/filter-spec.yaml', 'utf8') + more)
   setGateway(upstreams)
@@ -47,9 +47,9 @@ async function start(
   })
   t.teardown(() => service.end('SIGKILL'))
   const reload = (answer = DONE, lines = 1): Promise<Record<string, unknown>[]> => {
-    const said = service.logged(answer, lines)
+    const logged = service.logged(answer, lines)
     service.signal('SIGHUP')
-    return said
+    return logged
   }
   return { service, reload, setGateway, setSpec }
 }
@@ -60,8 +60,8 @@ const metric = async ({ url }: ServiceProcess, name: string): Promise<number> =>
 test('reload: adding an upstream fails no request and shortens no answer', async (t) => {
   const one = await startFake(t, { items: listingTexts('one', 120) })
   const two = await startFake(t, { items: listingTexts('two', 80) })
-  const behind = [{ name: 'one', url: one.url }]
-  const { service, reload, setGateway } = await start(t, behind)
+  const upstreams = [{ name: 'one', url: one.url }]
+  const { service, reload, setGateway } = await start(t, upstreams)
   let isOver = false
   let answers = 0
   const signed = await publishBody(ALICE, {})
@@ -100,7 +100,7 @@ test('reload: adding an upstream fails no request and shortens no answer', async
   }
   const clients = [publish(), ...Array.from({ length: CLIENTS }, (_, n) => read(n))]
   const before = answers
-  setGateway([...behind, { name: 'two', url: two.url, settings: 'mode = "snapshot"' }])
+  setGateway([...upstreams, { name: 'two', url: two.url, settings: 'mode = "snapshot"' }])
   t.like((await reload())[0], { upstreams: 2 })
   const fewer = await send(`${service.url}/listings`)
   t.deepEqual(
@@ -129,8 +129,8 @@ test('reload: adding an upstream fails no request and shortens no answer', async
 
 test('reload: an invalid gateway file changes nothing; log and metrics report it', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 3) })
-  const behind = [{ name: 'one', url: fake.url }]
-  const { service, reload, setGateway } = await start(t, behind)
+  const upstreams = [{ name: 'one', url: fake.url }]
+  const { service, reload, setGateway } = await start(t, upstreams)
   t.is(await metric(service, 'entrepot_config_last_reload_successful'), 1)
   const loadedAt = await metric(service, 'entrepot_config_last_reload_success_timestamp_seconds')
 
@@ -148,7 +148,7 @@ test('reload: an invalid gateway file changes nothing; log and metrics report it
   t.is(await metric(service, 'entrepot_config_last_reload_success_timestamp_seconds'), loadedAt)
   t.is((await send(`${service.url}/listings`)).json().count, 3)
 
-  setGateway(behind)
+  setGateway(upstreams)
   await reload()
   t.is(await metric(service, 'entrepot_config_last_reload_successful'), 1)
   t.true((await metric(service, 'entrepot_config_last_reload_success_timestamp_seconds')) > loadedAt)
@@ -176,7 +176,11 @@ test('reload: a new filter spec has its filters and ETag, and loses no publish',
     for (let n = 0; !isOver; n++) {
       t.is((await publish(`id-${n}`)).status, 201)
       ids.push(`id-${n}`)
-      t.is((await send(`${service.url}/listings/id-${n}`)).status, 200, 'read at once, whoever has taken it')
+      t.is(
+        (await send(`${service.url}/listings/id-${n}`)).status,
+        200,
+        'readable at once, at either configuration',
+      )
     }
   })()
   setSpec(
@@ -195,14 +199,14 @@ test('reload: a new filter spec has its filters and ETag, and loses no publish',
 
 test('reload: ten full reloads leak no connection, file or index', async (t) => {
   const fake = await startFake(t, { items: listingTexts('one', 200) })
-  const behind = (n: number) => [
+  const upstreams = (n: number) => [
     { name: 'live', url: fake.url, settings: `timeout_ms = ${2000 + n}` },
     { name: 'held', url: `${fake.url}/`, settings: `mode = "snapshot"\ntimeout_ms = ${2000 + n}` },
   ]
-  const { service, reload, setGateway, setSpec } = await start(t, behind(0))
+  const { service, reload, setGateway, setSpec } = await start(t, upstreams(0))
   const descriptors = () => readdirSync(`/proc/${service.pid}/fd`).length
   const round = async (n: number) => {
-    setGateway(behind(n))
+    setGateway(upstreams(n))
     setSpec(
       `# ${n}\n  - {name: f${n}, path: '$.offer_resource.f${n}', op: in, value_type: string, on_missing: fail}\n`,
     )
@@ -225,9 +229,9 @@ test('reload: a started stream is complete, though its upstream was removed', as
   setGateway([])
   await reload()
   t.is((await send(`${service.url}/sources`)).status, 404)
-  const asked = fake.requests.length
+  const before = fake.requests.length
   const lines = (await stream.body.text()).trim().split('\n')
-  t.true(fake.requests.length > asked, 'the rest was read after the reload')
+  t.true(fake.requests.length > before, 'the rest was read after the reload')
   t.is(lines.length, 20_001)
   t.true(JSON.parse(lines.at(-1)!)._meta.complete)
 })

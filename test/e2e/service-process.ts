@@ -66,13 +66,13 @@ const spawnService = (storeUrl: string, environment: Record<string, string>, cwd
   })
 
 async function listening(lines: Interface): Promise<string> {
-  const said: string[] = []
-  lines.on('line', (line) => said.push(line))
+  const output: string[] = []
+  lines.on('line', (line) => output.push(line))
   await Promise.race([nextLines(lines, ['listening'], 1), once(lines, 'close')])
   lines.removeAllListeners('line')
-  lines.on('line', () => {}) // what nobody waits for is read all the same
-  const { url } = JSON.parse(said.find((line) => line.includes('"listening"')) ?? '{}')
-  if (url === undefined) throw new Error(`the service ended before it listened: ${said.join('\n')}`)
+  lines.on('line', () => {}) // reads the rest, so that the pipe does not fill
+  const { url } = JSON.parse(output.find((line) => line.includes('"listening"')) ?? '{}')
+  if (url === undefined) throw new Error(`the service ended before it listened: ${output.join('\n')}`)
   return url
 }
 

@@ -13,7 +13,7 @@ test('shared Readings: two replicas on one Redis send one request, without it tw
   const toml = `[[upstreams]]\nname = "far"\nurl = "${fake.url}"\nallow_private_addresses = true\n`
   const replica = () => startRegistry(t, { toml, clock, environment: { STORE_URL: redis.url } })
   const [one, other] = [await replica(), await replica()]
-  const asked = () => fake.requests.filter(({ path }) => path === '/listings').length
+  const requestCount = () => fake.requests.filter(({ path }) => path === '/listings').length
 
   const first = await one.get('/listings')
   t.is(first.status, 200)
@@ -21,10 +21,10 @@ test('shared Readings: two replicas on one Redis send one request, without it tw
   const second = await other.get('/listings')
   t.like(second.json(), { count: 3, total_after_filter: 3, complete: true })
   t.like((second.json().sources as unknown[])[1], { registry: 'far', state: 'loaded', age_seconds: 5 })
-  t.is(asked(), 1)
+  t.is(requestCount(), 1)
 
   await redis.end('SIGKILL')
   clock.advance(1_000_000)
   for (const { get } of [one, other]) t.like((await get('/listings')).json(), { count: 3, complete: true })
-  t.is(asked(), 3)
+  t.is(requestCount(), 3)
 })

@@ -41,7 +41,7 @@ async function startWorld(t: ExecutionContext, { isGone = false } = {}) {
     more: '[gateway]\nid = "world"\n',
     environment: { METRICS_PUBLIC: 'true' },
   })
-  const ask = async (path = '/listings'): Promise<Answer> => (await world.get(path)).json() as Answer
+  const readListings = async (path = '/listings'): Promise<Answer> => (await world.get(path)).json() as Answer
   /** The first answer for which the condition holds; a pull is in flight. */
   const until = async (holds: (answer: Answer) => boolean): Promise<Answer> => {
     for (;;) {
@@ -50,7 +50,7 @@ async function startWorld(t: ExecutionContext, { isGone = false } = {}) {
       if (reply.status === 200 && answer.sources[1]?.state === 'loaded' && holds(answer)) return answer
     }
   }
-  return { open, curated, world, clock, ask, until }
+  return { open, curated, world, clock, readListings, until }
 }
 
 const shown = ({ items }: Answer): string[] =>

@@ -80,7 +80,7 @@ export class Storm {
     const listing = this.#listings.get(id)
     const version = Number(row.max_duration_seconds)
     if (listing === undefined || !(version >= 1 && version <= listing.sent))
-      return [`${id} has version ${version}, which nobody sent`]
+      return [`${id} has version ${version}, which was never sent`]
     const faults = [...differences(row, { ...contentOf(id, version), storefront_url: listing.seller.url })]
     const due = expected.get(id)
     if (due !== undefined && version < due.version) faults.push(`version ${version} came back`)
@@ -158,7 +158,7 @@ async function post(url: string, json: string): Promise<{ status: number; text: 
     const { statusCode, body } = await request(url, { method: 'POST', headers, body: json })
     return { status: statusCode, text: await body.text() }
   } catch {
-    return null // what has become of it, nobody knows
+    return null // the outcome is unknown
   }
 }
 

@@ -279,12 +279,17 @@ export function envelopeText(items: readonly string[], total: number, more: obje
 /** The requested page, or the page at another offset. */
 type Serve = (offset?: number) => Served
 type Served = { status: number; body: string }
-type Asked = { fake: FakeRegistry; seen: SeenRequest; options: FakeOptions; offset?: number | undefined }
+type PageRequest = {
+  fake: FakeRegistry
+  seen: SeenRequest
+  options: FakeOptions
+  offset?: number | undefined
+}
 
 /** The last listing that a gateway serves by offset. */
 const MAX_PREFIX = 2000
 
-function pageOf(matching: readonly string[], { fake, seen, options, offset }: Asked): Served {
+function pageOf(matching: readonly string[], { fake, seen, options, offset }: PageRequest): Served {
   const { pageSize = 200, kind } = options
   const limit = Math.min(Number(seen.parameters.get('limit') ?? 50), pageSize)
   const cursor = seen.parameters.get('cursor')

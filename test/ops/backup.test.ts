@@ -97,7 +97,7 @@ test('backup: a live SQLite database is saved, and restored over another', async
   t.true(await knows(restored, key))
   const later = await publishing(restored)
   await later.stop()
-  t.true(later.ids.length >= BEFORE, 'and it goes on')
+  t.true(later.ids.length >= BEFORE, 'and the service continues')
 })
 
 test('backup: a live Redis is saved, and restored into an empty durable one', async (t) => {

@@ -30,11 +30,11 @@ async function start(t: ExecutionContext, { storeUrl, environment, ...options }:
     environment: { STORE_URL: storeUrl, REGISTRY_ADMIN_API_KEY: 'admin', ...environment },
     ...options,
   })
-  const told = () =>
+  const storeEvents = () =>
     lines
       .filter(({ msg }) => msg.startsWith('store '))
       .map(({ msg, reason }) => [msg, ...(reason === undefined ? [] : [reason])])
-  return { ...service, told }
+  return { ...service, storeEvents }
 }
 
 async function mint(url: string): Promise<{ bearer: { Authorization: string }; id: number }> {
@@ -98,7 +98,7 @@ test('store outage: without Redis for a minute keys are refused, then accepted a
     unverified(t, await read(one))
   t.is((await far.get('/ready')).status, 503)
   t.is((await far.get('/live')).status, 200)
-  t.is((await far.get('/listings')).status, 401, 'a gate that needs a key says so')
+  t.is((await far.get('/listings')).status, 401, 'the read gate answers 401')
   t.is((await near.get('/listings', kept.bearer)).status, 200)
   t.is((await near.get('/ready')).status, 200)
 
@@ -107,8 +107,8 @@ test('store outage: without Redis for a minute keys are refused, then accepted a
   await until(() => answers(far, '/health', 200))
   t.is((await read(kept)).status, 200)
   t.is((await read(revoked)).status, 401)
-  t.deepEqual(far.told(), [['store unavailable', 'Redis does not answer'], ['store available']])
-  t.deepEqual(near.told(), [])
+  t.deepEqual(far.storeEvents(), [['store unavailable', 'Redis does not answer'], ['store available']])
+  t.deepEqual(near.storeEvents(), [])
 })
 
 test('store outage: without Redis open reads work, reads with a key are refused', async (t) => {
@@ -154,7 +154,7 @@ test('store outage: a moved database file refuses writes until it is back', asyn
   renameSync(`${path}.away`, path)
   await until(() => answers(service, '/health', 200))
   t.is(await publishing('two'), 201)
-  t.deepEqual(service.told(), [
+  t.deepEqual(service.storeEvents(), [
     [
       'store unavailable',
       'the database file was moved, replaced or deleted while it was open; put it back, or restart the service',
@@ -169,7 +169,7 @@ test('store outage: failing polls keep reads, and fail writes until they recover
   const publishing = async (id: string) => (await publish(service.url, ALICE, { listing_id: id })).status
   t.is(await publishing('one'), 201)
   const repair = damageHeader(path)
-  await until(async () => service.told().length > 0)
+  await until(async () => service.storeEvents().length > 0)
   for (let n = 0; n < 3; n++) {
     t.is(await publishing(`refused-${n}`), 503)
     t.is((await service.get('/health')).status, 503)
@@ -181,8 +181,8 @@ test('store outage: failing polls keep reads, and fail writes until they recover
   await other.close()
   await until(() => answers(service, '/health', 200))
   t.is(await publishing('two'), 201)
-  await until(async () => service.told().length > 1)
-  t.deepEqual(service.told(), [['store unavailable', 'file is not a database'], ['store available']])
+  await until(async () => service.storeEvents().length > 1)
+  t.deepEqual(service.storeEvents(), [['store unavailable', 'file is not a database'], ['store available']])
 })
 
 test('store outage: a read-only Redis refuses writes and serves reads', async (t) => {
@@ -202,8 +202,8 @@ test('store outage: a read-only Redis refuses writes and serves reads', async (t
   await operator.replicaof('NO', 'ONE')
   await until(() => answers(service, '/health', 200))
   t.is(await publishing('two'), 201)
-  await until(async () => service.told().length > 1)
-  t.deepEqual(service.told(), [['store unavailable', 'Redis answered READONLY'], ['store available']])
+  await until(async () => service.storeEvents().length > 1)
+  t.deepEqual(service.storeEvents(), [['store unavailable', 'Redis answered READONLY'], ['store available']])
 })
 
 test('store outage: a full disk refuses writes and serves reads', async (t) => {
