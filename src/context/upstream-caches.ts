@@ -147,8 +147,9 @@ class MemoryBudget {
   }
 
   raiseTo(config: CacheConfig): void {
-    this.#maxBytes = Math.max(this.#maxBytes, config.cache.maxBytes)
     this.maxSharedBytes = Math.max(this.maxSharedBytes, shareOf(config))
+    if (config.cache.maxBytes <= this.#maxBytes) return
+    this.#maxBytes = config.cache.maxBytes
     this.#resize(true)
   }
 
