@@ -32,13 +32,13 @@ const RUN: Readonly<Record<string, string>> = {
   'read-all.mjs': 'node examples/read-all.mjs http://',
 }
 
-test('every example is tested here, and its head shows how to run it', (t) => {
+test('examples: every one is tested here and documents its command', (t) => {
   t.deepEqual(readdirSync('examples').sort(), Object.keys(RUN))
   for (const [name, command] of Object.entries(RUN))
     t.true(readFileSync(`examples/${name}`, 'utf8').slice(0, 600).includes(command), name)
 })
 
-test('read-all prints each listing once, though pages by cursor repeat some', async (t) => {
+test('read-all: prints each listing once, though pages repeat some', async (t) => {
   const { fakes, ids } = await startFarCopies(t, 900)
   const upstreams = fakes.map(({ url }, n) => ({ name: `registry-${n}`, url }))
   const { url } = await startGateway(t, upstreams)
@@ -52,7 +52,7 @@ test('read-all prints each listing once, though pages by cursor repeat some', as
   )
 })
 
-test('read-all ends with 1 where a source is missing', async (t) => {
+test('read-all: exits with 1 if a source is missing', async (t) => {
   const fake = await startFake(t, { items: [priced('one', '5')] })
   const { url } = await startGateway(t, [
     { name: 'here', url: fake.url },
@@ -64,7 +64,7 @@ test('read-all ends with 1 where a source is missing', async (t) => {
   t.regex(run.stderr, /some listings are missing/)
 })
 
-test('careful-agent acts on a complete answer only', async (t) => {
+test('careful-agent: acts on a complete answer only', async (t) => {
   const cheap = await startFake(t, {
     items: [priced('cheap', '9007199254740993')],
     script: [{ kind: 'status', status: 503 }, { kind: 'status', status: 503 }, { kind: 'serve' }],
@@ -80,7 +80,7 @@ test('careful-agent acts on a complete answer only', async (t) => {
   t.regex(run.stdout, /^cheapest of 2: cheap at .+ for 9007199254740993 per hour\n$/)
 })
 
-test('careful-agent gives up where no answer is complete', async (t) => {
+test('careful-agent: gives up without a complete answer', async (t) => {
   const fake = await startFake(t, { items: [priced('one', '5')] })
   const { url } = await startGateway(t, [
     { name: 'here', url: fake.url },
@@ -92,7 +92,7 @@ test('careful-agent gives up where no answer is complete', async (t) => {
   t.is(run.stderr.match(/no action/g)?.length, 5)
 })
 
-test('publish is accepted under an enforced shape, and again when it is run again', async (t) => {
+test('publish: is accepted under an enforced shape, also on a second run', async (t) => {
   const environment = { REGISTRY_REQUIRE_WRITE_API_KEY: 'true', REGISTRY_BOOTSTRAP_API_KEY: KEY }
   const registry = await startRegistry(t, { toml: '[registry]\nlisting_shape = "enforce"', environment })
   const refused = await runExample('publish.mjs', [registry.url], { SELLER_PRIVATE_KEY })
@@ -105,7 +105,7 @@ test('publish is accepted under an enforced shape, and again when it is run agai
   t.is((await registry.get('/listings')).json().count, 1)
 })
 
-test('gateway.toml shows the private Registry to readers with a key only', async (t) => {
+test('gateway: examples/gateway.toml hides the private Registry without a key', async (t) => {
   const gate = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_BOOTSTRAP_API_KEY: KEY }
   const urls: Record<string, string> = {
     'https://open-market.example': (await startRegistry(t)).url,
