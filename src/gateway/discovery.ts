@@ -64,7 +64,7 @@ export type Federation = {
 
 export function createDiscovery(gateway: Federation, reader: Reader, trace?: Trace): Discovery {
   // No gateway calls these tools, so no earlier gateway is in `via`.
-  const path = { via: [gateway.gatewayId], ...(trace === undefined ? {} : { trace }) }
+  const path = { via: [gateway.gatewayId], trace }
   const visible = (): SourceStatus[] =>
     gateway.sources.map(({ status }) => status()).filter((status) => maySee(reader, status))
   return {
