@@ -3,9 +3,9 @@ import type { Criterion } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { type Conditions, matchSegment } from './match.ts'
 import { comparePlaces, type Found, type Match, newestFirst, olderThan, type Place } from './newest-first.ts'
-import { RowReader } from './row-reader.ts'
+import { RowReader } from './scan/row-reader.ts'
 import type { IndexEntry, Segment, SegmentData } from './segment.ts'
-import { ListingSegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
+import { SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
 import { type SegmentSizes, Segments } from './segments.ts'
 import type { Tail } from './tail.ts'
 import { Vocabulary } from './vocabulary.ts'
@@ -48,7 +48,6 @@ export class ListingIndex {
   /** Of segments for `adopt`. */
   readonly plan: SegmentPlan
   readonly #vocabulary: Vocabulary
-  readonly #reader: RowReader
   readonly #segments: Segments
 
   /**
@@ -60,14 +59,13 @@ export class ListingIndex {
     sizes: SegmentSizes = { tail: TAIL_ROWS, segment: SEGMENT_ROWS, step: STEP },
   ) {
     this.#vocabulary = new Vocabulary(filters)
-    this.#reader = new RowReader(this.#vocabulary.tree)
     this.plan = { paths: this.#vocabulary.paths, rows: sizes.segment }
-    this.#segments = new Segments(this.plan, sizes)
+    this.#segments = new Segments(this.plan, new RowReader(this.#vocabulary.tree), sizes)
   }
 
   /** Inserts valid JSON, or replaces by id. @throws SyntaxError for some other bytes, before any change */
   put(entry: IndexEntry): void {
-    this.#segments.put(entry, this.#reader.read(entry.bytes))
+    this.#segments.put(entry)
     this.version++
   }
 
@@ -82,7 +80,7 @@ export class ListingIndex {
     const sorted = entries.toSorted(comparePlaces)
     const { rows } = this.plan
     for (let from = 0; from < sorted.length; from += rows) {
-      const builder = new ListingSegmentBuilder(this.plan)
+      const builder = new SegmentBuilder(this.plan)
       for (const [n, entry] of sorted.slice(from, from + rows).entries()) {
         if (n % LISTINGS_PER_STEP === LISTINGS_PER_STEP - 1) yield
         builder.add(entry)

@@ -1,8 +1,8 @@
 import type { Criterion } from '../filter-spec/criteria.ts'
 import { passesTest } from '../filter-spec/evaluate.ts'
 import type { JsonValue } from '../json/value.ts'
-import type { FoundValues } from './found-values.ts'
-import { RowReader } from './row-reader.ts'
+import { RowReader } from './scan/row-reader.ts'
+import type { FoundValues } from './scan/row-scanner.ts'
 import { Vocabulary } from './vocabulary.ts'
 
 const KNOWN = new WeakMap<readonly Criterion[], RowConditions>()

@@ -1,10 +1,10 @@
 import { LISTING_STATUSES } from '../domain/listing.ts'
 import type { Path } from '../filter-spec/path.ts'
 import { ColumnBuilder } from './column-builder.ts'
-import type { FoundValues } from './found-values.ts'
 import { comparePlaces, newestFirst, type Place } from './newest-first.ts'
-import { pathTree } from './path-tree.ts'
-import { RowReader } from './row-reader.ts'
+import { pathTree } from './scan/path-tree.ts'
+import { RowReader } from './scan/row-reader.ts'
+import type { FoundValues } from './scan/row-scanner.ts'
 import type { IndexEntry, Segment, SegmentData } from './segment.ts'
 import { type Text, TextStore } from './text-store.ts'
 
@@ -35,8 +35,10 @@ class Pace {
   }
 }
 
-/** Builds a segment, for which rows come oldest first. */
+/** Builds a segment, such as on another thread. */
 export class SegmentBuilder {
+  readonly #reader: RowReader
+  readonly #texts = new TextStore()
   readonly #columns: readonly ColumnBuilder[]
   readonly #publishers: ColumnBuilder
   readonly #most: number
@@ -49,28 +51,32 @@ export class SegmentBuilder {
   readonly #starts: Uint16Array
   readonly #lengths: Uint32Array
 
-  /** @param most rows */
-  constructor(columns: number, most: number) {
-    this.#columns = Array.from({ length: columns }, () => new ColumnBuilder(most))
-    this.#publishers = new ColumnBuilder(most)
-    this.#most = most
-    this.#createdAt = new Float64Array(most)
-    this.#publisherIds = new Float64Array(most)
-    this.#statuses = new Uint8Array(most)
-    this.#chunkOf = new Uint16Array(most)
-    this.#starts = new Uint16Array(most)
-    this.#lengths = new Uint32Array(most)
+  /** @param reader of the plan's paths */
+  constructor({ paths, rows }: SegmentPlan, reader = new RowReader(pathTree(paths))) {
+    this.#reader = reader
+    this.#columns = Array.from(paths, () => new ColumnBuilder(rows))
+    this.#publishers = new ColumnBuilder(rows)
+    this.#most = rows
+    this.#createdAt = new Float64Array(rows)
+    this.#publisherIds = new Float64Array(rows)
+    this.#statuses = new Uint8Array(rows)
+    this.#chunkOf = new Uint16Array(rows)
+    this.#starts = new Uint16Array(rows)
+    this.#lengths = new Uint32Array(rows)
   }
 
   get size(): number {
     return this.#listingIds.length
   }
 
-  /** @throws RangeError if it is full or the row is older than the last one */
+  /**
+   * Copies the bytes unless it is given their text, and reads them unless it is given their values. Ids are new, and
+   * rows come oldest first. @throws SyntaxError for some invalid JSON; RangeError for another order or too many rows
+   */
   add(
-    { listingId, publisherId, status, createdAt }: Head,
-    { chunk, start, length }: Text,
-    { count, paths, values }: FoundValues,
+    { listingId, publisherId, status, createdAt, bytes }: IndexEntry,
+    { chunk, start, length }: Text = this.#texts.add(bytes),
+    { count, paths, values }: FoundValues = this.#reader.read(bytes),
   ): void {
     const slot = this.size
     if (slot === this.#most) throw new RangeError('the segment is full')
@@ -122,32 +128,6 @@ export class SegmentBuilder {
   }
 }
 
-type Head = Omit<IndexEntry, 'bytes'>
-
-/** Builds a segment of listings as they are served, such as on another thread, for `ListingIndex.adopt`. */
-export class ListingSegmentBuilder {
-  readonly #builder: SegmentBuilder
-  readonly #reader: RowReader
-  readonly #texts = new TextStore()
-
-  constructor({ paths, rows }: SegmentPlan) {
-    this.#builder = new SegmentBuilder(paths.length, rows)
-    this.#reader = new RowReader(pathTree(paths))
-  }
-
-  /**
-   * New ids only, oldest first. Copies the bytes unless it is given their text.
-   * @throws SyntaxError for some invalid JSON; RangeError for other rows
-   */
-  add(entry: IndexEntry, text: Text | null = null): void {
-    this.#builder.add(entry, text ?? this.#texts.add(entry.bytes), this.#reader.read(entry.bytes))
-  }
-
-  finish(step?: number): Generator<void, SegmentData> {
-    return this.#builder.finish(step)
-  }
-}
-
 type MergedSegment = {
   data: SegmentData
   /** Per source and slot there, the slot here, or -1 where the row was dead when the merge began. */
@@ -157,7 +137,8 @@ type MergedSegment = {
 /** Builds one segment of the live rows of several, in steps of some ms. */
 export function* mergeSegments(
   sources: readonly Segment[],
-  plan: SegmentPlan,
+  { paths }: SegmentPlan,
+  reader: RowReader,
   step: number,
 ): Generator<void, MergedSegment> {
   const pace = new Pace(step)
@@ -172,10 +153,10 @@ export function* mergeSegments(
     places[sources.indexOf(source)]![slot] = left
     if (pace.isDue(1)) yield
   }
-  const builder = new ListingSegmentBuilder({ ...plan, rows: size })
+  const builder = new SegmentBuilder({ paths, rows: size }, reader)
   for (const { source, slot } of rows) {
-    builder.add(source.entry(slot), source.holdsDeadText ? null : source.textOf(slot))
-    if (pace.isDue(plan.paths.length)) yield
+    builder.add(source.entry(slot), source.holdsDeadText ? undefined : source.textOf(slot))
+    if (pace.isDue(paths.length)) yield
   }
   return { data: yield* builder.finish(step), places }
 }

@@ -1,5 +1,5 @@
 import { hasBit } from './bitset.ts'
-import type { FoundValues } from './found-values.ts'
+import type { RowReader } from './scan/row-reader.ts'
 import { type IndexEntry, MAX_SEGMENT_ROWS, Segment, type SegmentData } from './segment.ts'
 import { mergeSegments, SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
 import { Tail } from './tail.ts'
@@ -24,6 +24,7 @@ const FAN_IN = 4
 export class Segments {
   readonly tail = new Tail()
   readonly #plan: SegmentPlan
+  readonly #reader: RowReader
   readonly #sizes: SegmentSizes
   readonly #texts = new TextStore()
   /** By newest row. */
@@ -34,8 +35,10 @@ export class Segments {
   #merge: Generator<void> | null = null
   #isSettled = true
 
-  constructor(plan: SegmentPlan, sizes: SegmentSizes) {
+  /** @param reader of the plan's paths */
+  constructor(plan: SegmentPlan, reader: RowReader, sizes: SegmentSizes) {
     this.#plan = plan
+    this.#reader = reader
     this.#sizes = sizes
   }
 
@@ -56,7 +59,9 @@ export class Segments {
     return segment.entry(slot)
   }
 
-  put(entry: IndexEntry, found: FoundValues): void {
+  /** @throws SyntaxError for some invalid JSON, before any change */
+  put(entry: IndexEntry): void {
+    const found = this.#reader.read(entry.bytes)
     this.#delete(entry.listingId)
     this.tail.add(entry, this.#texts.add(entry.bytes), found)
     this.#locations.set(entry.listingId, IN_TAIL)
@@ -115,8 +120,10 @@ export class Segments {
   }
 
   #seal(): void {
-    const builder = new SegmentBuilder(this.#plan.paths.length, this.tail.size)
-    for (const { text, found, ...head } of this.tail.rows) builder.add(head, text, found)
+    const { paths } = this.#plan
+    const builder = new SegmentBuilder({ paths, rows: this.tail.size }, this.#reader)
+    for (const [slot, { text, found }] of this.tail.rows.entries())
+      builder.add(this.tail.entry(slot), text, found)
     const segment = this.#append(lastOf(builder.finish()))
     for (let slot = 0; slot < segment.size; slot++) this.#locate(segment.listingIdOf(slot), segment, slot)
     this.tail.clear()
@@ -137,7 +144,7 @@ export class Segments {
       this.#drop(sources)
       return
     }
-    const { data, places } = yield* mergeSegments(sources, this.#plan, this.#sizes.step)
+    const { data, places } = yield* mergeSegments(sources, this.#plan, this.#reader, this.#sizes.step)
     const merged = this.#append(data)
     for (const [n, { number, live, size }] of sources.entries()) {
       for (let slot = 0; slot < size; slot++) {

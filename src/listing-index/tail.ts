@@ -1,8 +1,8 @@
 import { bitset, setBit } from './bitset.ts'
-import type { FoundValues } from './found-values.ts'
 import type { Conditions } from './match.ts'
 import { comparePlaces, type Match, type Place, type Rows } from './newest-first.ts'
 import { passesFound } from './row-conditions.ts'
+import type { FoundValues } from './scan/row-scanner.ts'
 import type { IndexEntry } from './segment.ts'
 import { type Text, viewOf } from './text-store.ts'
 

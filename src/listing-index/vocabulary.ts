@@ -1,6 +1,6 @@
 import type { Filter } from '../filter-spec/filter.ts'
 import { type Path, pathKey } from '../filter-spec/path.ts'
-import { type PathTree, pathTree } from './path-tree.ts'
+import { type PathTree, pathTree } from './scan/path-tree.ts'
 
 /** The distinct paths of an index's filters, one per column. */
 export class Vocabulary {

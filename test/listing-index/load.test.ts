@@ -2,7 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { type IndexEntry, ListingIndex } from '../../src/listing-index/listing-index.ts'
 import type { SegmentData } from '../../src/listing-index/segment.ts'
-import { ListingSegmentBuilder } from '../../src/listing-index/segment-builder.ts'
+import { SegmentBuilder } from '../../src/listing-index/segment-builder.ts'
 import { buffersIn } from '../../src/registry/load/build-segment.ts'
 import { apply, conditions, documentText, FILTERS, Model, operations, readable } from './model.ts'
 
@@ -32,7 +32,7 @@ const risingEntries = fc
   )
 
 function segmentOf(index: ListingIndex, entries: readonly IndexEntry[]): SegmentData {
-  const builder = new ListingSegmentBuilder(index.plan)
+  const builder = new SegmentBuilder(index.plan)
   for (const entry of entries) builder.add(entry)
   const steps = builder.finish()
   for (;;) {

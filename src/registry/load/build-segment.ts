@@ -1,6 +1,6 @@
 import type { PackedListings } from '../../domain/listing.ts'
 import type { SegmentData } from '../../listing-index/segment.ts'
-import { ListingSegmentBuilder, type SegmentPlan } from '../../listing-index/segment-builder.ts'
+import { SegmentBuilder, type SegmentPlan } from '../../listing-index/segment-builder.ts'
 import { PackedRows } from './packed-rows.ts'
 
 export type SegmentSettings = {
@@ -14,7 +14,7 @@ export function* buildSegment(
   { plan, storefronts }: SegmentSettings,
   pages: readonly PackedListings[],
 ): Generator<void, SegmentData> {
-  const builder = new ListingSegmentBuilder(plan)
+  const builder = new SegmentBuilder(plan)
   const rows = new PackedRows(storefronts)
   for (const [n, page] of pages.entries()) {
     if (n > 0) yield

@@ -5,7 +5,7 @@ import { SourceError } from '../../domain/source-error.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
 import { CLOSE_BRACE, COMMA, OPEN_BRACE, QUOTE } from '../../json/bytes.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json/value.ts'
-import { RowText } from '../../listing-index/row-text.ts'
+import { RowText } from '../../listing-index/scan/row-text.ts'
 
 /** Limits of an envelope, without its items. */
 const MAX_MEMBERS = 256

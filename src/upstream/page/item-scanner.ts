@@ -6,10 +6,9 @@ import { passesTest } from '../../filter-spec/evaluate.ts'
 import { unsentFilters } from '../../filter-spec/parameters.ts'
 import { type Path, pathKey } from '../../filter-spec/path.ts'
 import { isJsonObject, type JsonValue, parseJson } from '../../json/value.ts'
-import { FoundValues } from '../../listing-index/found-values.ts'
-import { type PathTree, pathTree, walkPaths } from '../../listing-index/path-tree.ts'
-import { RowScanner } from '../../listing-index/row-scanner.ts'
-import type { RowText } from '../../listing-index/row-text.ts'
+import { type PathTree, pathTree, walkPaths } from '../../listing-index/scan/path-tree.ts'
+import { FoundValues, RowScanner } from '../../listing-index/scan/row-scanner.ts'
+import type { RowText } from '../../listing-index/scan/row-text.ts'
 
 const LISTING_ID = 0
 const CREATED_AT = 1

@@ -7,7 +7,7 @@ import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../../json/bytes.ts'
 import { withoutMember } from '../../json/members.ts'
 import { JsonScanner } from '../../json/scanner.ts'
 import { isJsonObject, type JsonValue } from '../../json/value.ts'
-import type { RowText } from '../../listing-index/row-text.ts'
+import type { RowText } from '../../listing-index/scan/row-text.ts'
 import { badEnvelope, type Meta, NO_META, notJson, parseEnvelope, readMeta } from './envelope.ts'
 import type { ItemScanner } from './item-scanner.ts'
 

@@ -1,12 +1,12 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { toScalar } from '../../src/filter-spec/criteria.ts'
-import { compilePath, resolvePath } from '../../src/filter-spec/path.ts'
-import { parseJson } from '../../src/json/value.ts'
-import { pathTree } from '../../src/listing-index/path-tree.ts'
-import { RowReader } from '../../src/listing-index/row-reader.ts'
-import { jsonText } from '../helpers/json-text.ts'
-import { documentText } from './model.ts'
+import { toScalar } from '../../../src/filter-spec/criteria.ts'
+import { compilePath, resolvePath } from '../../../src/filter-spec/path.ts'
+import { parseJson } from '../../../src/json/value.ts'
+import { pathTree } from '../../../src/listing-index/scan/path-tree.ts'
+import { RowReader } from '../../../src/listing-index/scan/row-reader.ts'
+import { jsonText } from '../../helpers/json-text.ts'
+import { documentText } from '../model.ts'
 
 const PATHS = [
   '$.a',

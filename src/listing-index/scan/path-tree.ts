@@ -1,5 +1,5 @@
-import type { Path, PathStep } from '../filter-spec/path.ts'
-import { isJsonObject, type JsonValue } from '../json/value.ts'
+import type { Path, PathStep } from '../../filter-spec/path.ts'
+import { isJsonObject, type JsonValue } from '../../json/value.ts'
 
 /** Paths merged by common prefixes, which are walked once. */
 export type PathTree = {

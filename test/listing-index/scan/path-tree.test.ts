@@ -1,9 +1,9 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { resolvePath } from '../../src/filter-spec/path.ts'
-import { type JsonValue, parseJson } from '../../src/json/value.ts'
-import { pathTree, walkPaths } from '../../src/listing-index/path-tree.ts'
-import { documentText, FILTERS } from './model.ts'
+import { resolvePath } from '../../../src/filter-spec/path.ts'
+import { type JsonValue, parseJson } from '../../../src/json/value.ts'
+import { pathTree, walkPaths } from '../../../src/listing-index/scan/path-tree.ts'
+import { documentText, FILTERS } from '../model.ts'
 
 test('the tree finds exactly what each path finds alone', (t) => {
   const distinct = new Map(FILTERS.map(({ path, compiled }) => [path, compiled]))

@@ -1,8 +1,17 @@
-import type { Scalar } from '../filter-spec/criteria.ts'
-import { CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../json/bytes.ts'
-import type { FoundValues } from './found-values.ts'
+import { type Scalar, toScalar } from '../../filter-spec/criteria.ts'
+import {
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  POINT,
+  QUOTE,
+  ZERO,
+} from '../../json/bytes.ts'
+import { parseJson } from '../../json/value.ts'
 import type { PathTree } from './path-tree.ts'
-import { readScalar } from './read-scalar.ts'
 import { RowText } from './row-text.ts'
 import { isNameAt, type Members, type ScanNode, scanTree, type WantedMember } from './scan-tree.ts'
 import { TextPool } from './text-pool.ts'
@@ -164,4 +173,62 @@ function elementStarts(row: RowText, at: number): number[] {
 function valueStart(row: RowText, end: number): number {
   const colon = row.bytes[end] === COLON ? end : row.skipSpace(end)
   return row.skipSpace(colon + 1)
+}
+
+const SMALL_N = 0x6e
+const SMALL_T = 0x74
+const SMALL_F = 0x66
+/** Below 2^53, where powers of ten are exact too: one division rounds once. */
+const MAX_EXACT_DIGITS = 15
+const POWERS_OF_TEN = Array.from({ length: MAX_EXACT_DIGITS + 1 }, (_, n) => 10 ** n)
+
+/** Numbers, `true`, `false`, `null`; short numbers skip the parser. @throws SyntaxError for other text */
+function readScalar(bytes: Buffer, start: number, end: number): Scalar | null {
+  const first = bytes[start]
+  if (first === SMALL_N) return null
+  if (first === SMALL_T) return 1
+  if (first === SMALL_F) return 0
+  const isNegative = first === MINUS
+  let digits = 0
+  let fractionDigits = -1
+  let value = 0
+  for (let at = isNegative ? start + 1 : start; at < end; at++) {
+    const byte = bytes[at]!
+    const digit = byte - ZERO
+    if (digit >= 0 && digit <= 9) {
+      if (++digits > MAX_EXACT_DIGITS) return parsedScalar(bytes, start, end)
+      value = value * 10 + digit
+      if (fractionDigits >= 0) fractionDigits++
+    } else if (byte === POINT && fractionDigits < 0) fractionDigits = 0
+    else return parsedScalar(bytes, start, end)
+  }
+  if (digits === 0) return parsedScalar(bytes, start, end)
+  if (fractionDigits > 0) value /= POWERS_OF_TEN[fractionDigits]!
+  return isNegative ? 0 - value : value
+}
+
+const parsedScalar = (bytes: Buffer, start: number, end: number): Scalar | null =>
+  toScalar(parseJson(bytes.toString('latin1', start, end)))
+
+/** What a vocabulary's paths find in one listing. Reused for the next. */
+export class FoundValues {
+  count = 0
+  /** Whether a path found `null`, which is not a value. */
+  hasNull = false
+  /** Path number of each value. */
+  readonly paths: number[] = []
+  /** `null` for arrays and objects: present, but equal to nothing. */
+  readonly values: (Scalar | null)[] = []
+
+  add(path: number, value: Scalar | null): void {
+    this.paths[this.count] = path
+    this.values[this.count] = value
+    this.count++
+  }
+
+  copy(): FoundValues {
+    const copy = new FoundValues()
+    for (let n = 0; n < this.count; n++) copy.add(this.paths[n]!, this.values[n]!)
+    return copy
+  }
 }

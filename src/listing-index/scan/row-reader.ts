@@ -1,8 +1,7 @@
-import { toScalar } from '../filter-spec/criteria.ts'
-import { parseJson } from '../json/value.ts'
-import { FoundValues } from './found-values.ts'
+import { toScalar } from '../../filter-spec/criteria.ts'
+import { parseJson } from '../../json/value.ts'
 import { type PathTree, walkPaths } from './path-tree.ts'
-import { RowScanner } from './row-scanner.ts'
+import { FoundValues, RowScanner } from './row-scanner.ts'
 
 /** Finds what `resolvePath` gives per path. Parses rows that the scanner gives up on, ten times slower. */
 export class RowReader {
