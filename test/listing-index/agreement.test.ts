@@ -11,7 +11,7 @@ import { apply, conditions, criterion, documentText, FILTERS, Model, operations,
 /** Small segments, so that a short test seals and merges many of them. */
 const SMALL = { tail: 1, segment: 32, step: 16 }
 
-test('every vector of the deployed protocol holds in the index', (t) => {
+test('agreement: every vector of the deployed protocol holds in the index', (t) => {
   const vectors = filterVectors().filter(({ expected }) => expected !== 'error')
   t.true(vectors.length > 400)
   for (const { id, spec, pairs, listing, expected } of vectors) {
@@ -24,7 +24,7 @@ test('every vector of the deployed protocol holds in the index', (t) => {
   }
 })
 
-test('index and evaluator agree on any listing and any criterion', (t) => {
+test('agreement: index and evaluator match the same, for any listing and criterion', (t) => {
   fc.assert(
     fc.property(documentText, criterion, (text, asked) => {
       const index = new ListingIndex(FILTERS, SMALL)
@@ -36,7 +36,7 @@ test('index and evaluator agree on any listing and any criterion', (t) => {
   )
 })
 
-test('index and evaluator agree after any puts, replacements and removals, in any order of time', (t) => {
+test('agreement: index and evaluator match the same after any puts, replacements and removals', (t) => {
   fc.assert(
     fc.property(operations(300), fc.array(conditions, { minLength: 8, maxLength: 8 }), (steps, asked) => {
       const index = new ListingIndex(FILTERS, SMALL)

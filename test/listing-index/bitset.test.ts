@@ -23,7 +23,7 @@ function setOf(slots: Iterable<number>) {
 
 const ascending = (slots: Iterable<number>): number[] => [...slots].sort((a, b) => a - b)
 
-test('a bitset is a set of slots', (t) => {
+test('bitset: unions and differences are those of sets', (t) => {
   fc.assert(
     fc.property(members, members, members, (first, second, third) => {
       const [a, b, c] = [new Set(first), new Set(second), new Set(third)]
@@ -49,7 +49,7 @@ function descending(set: Int32Array, end: number): number[] {
   return found
 }
 
-test('members of a part are found from the highest on, and counted', (t) => {
+test('bitset: members of a part are found from the highest on, and counted', (t) => {
   fc.assert(
     fc.property(members, fc.nat(SLOTS), fc.nat(SLOTS), (slots, from, to) => {
       const set = setOf(slots)
@@ -60,7 +60,7 @@ test('members of a part are found from the highest on, and counted', (t) => {
   )
 })
 
-test('a member that is cleared is gone, and no other', (t) => {
+test('bitset: clearing a member removes that one only', (t) => {
   const set = setOf([0, 31, 32, 159])
   clearBit(set, 31)
   t.deepEqual(

@@ -41,7 +41,7 @@ function itemsOf(offers: readonly object[]): Item[] {
   return offers.map((offer, n) => fakeItem(`l${n}`, 1000 - n, { offer }))
 }
 
-test('any range of any query is read exactly, whether its filters are indexed or not', async (t) => {
+test('index source: any range of any query is exact, with and without an index for its filters', async (t) => {
   const value = fc.constantFrom('', 'a', 'x', 'in:[b,y]', 'in:[]')
   const asked = fc.record({ region: value, zone: value, 'strict.zone': fc.constantFrom('true', 'false') })
   await fc.assert(
@@ -69,19 +69,19 @@ test('any range of any query is read exactly, whether its filters are indexed or
   )
 })
 
-test('a filter of another name on an indexed path needs no scan', async (t) => {
+test('index source: a filter with another name on an indexed path needs no scan', async (t) => {
   const area = { ...REGION, name: 'area' }
   const items = itemsOf([{ region: 'a' }, { region: 'b' }])
   t.is((await read(items, filtered([area], ['area', 'a']))).total, 1)
 })
 
-test('more listings than may be scanned are refused by the names of the filters', async (t) => {
+test('index source: too many listings to scan are an error that names the filters', async (t) => {
   const items = itemsOf(Array.from({ length: MEMORY_SCAN_LIMIT + 1 }, () => ({})))
   const error = await failureOf(t, read(items, asking([['zone', 'x']])))
   t.deepEqual([error.reason, error.filters], ['unsupported_filter', ['zone']])
 })
 
-test('an explanation counts what each filter excludes, by value and for lack of the field', async (t) => {
+test('index source: an explanation counts what each filter excludes, by value and by missing field', async (t) => {
   const items = itemsOf([
     { region: 'a', zone: 'x' },
     { region: 'b', zone: 'x' },

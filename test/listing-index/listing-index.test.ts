@@ -17,7 +17,7 @@ const entry = (listingId: string, createdAt: number, text = '{}'): IndexEntry =>
 
 const idsOf = (rows: Iterable<{ listingId: string }>): string[] => Array.from(rows, (row) => row.listingId)
 
-test('pages laid end to end are the whole sequence, and every page knows the total', (t) => {
+test('index: pages joined are the complete sequence, and every page has the total', (t) => {
   fc.assert(
     fc.property(operations(200), conditions, fc.integer({ min: 1, max: 40 }), (steps, asked, limit) => {
       const index = new ListingIndex(FILTERS, SMALL)
@@ -35,7 +35,7 @@ test('pages laid end to end are the whole sequence, and every page knows the tot
   )
 })
 
-test('counts, size and single listings are those of what was put and not removed', (t) => {
+test('index: counts, size and single listings are those of a naive model', (t) => {
   fc.assert(
     fc.property(operations(200), (steps) => {
       const index = new ListingIndex(FILTERS, SMALL)
@@ -56,7 +56,7 @@ test('counts, size and single listings are those of what was put and not removed
   )
 })
 
-test('a listing that is replaced keeps its place, one that is removed and put again later does not', (t) => {
+test('index: a replaced listing keeps its position; one removed and put again with a later time does not', (t) => {
   const index = new ListingIndex([])
   for (const [n, id] of ['a', 'b', 'c'].entries()) index.put(entry(id, n))
   index.put({ ...entry('b', 1, '{"new":true}'), status: 'closed' })
@@ -67,14 +67,14 @@ test('a listing that is replaced keeps its place, one that is removed and put ag
   t.deepEqual(idsOf(index.entries()), ['b', 'c', 'a'])
 })
 
-test('listings of the same instant come by id, as JavaScript orders strings', (t) => {
+test('index: listings of the same instant are ordered by id, as JavaScript orders strings', (t) => {
   const index = new ListingIndex([])
   const ids = ['b', '\uff5e', 'a', '\u{1f680}', 'B']
   for (const id of ids) index.put(entry(id, 7))
   t.deepEqual(idsOf(index.query({ ...ALL, limit: 10, offset: 0 }).rows), ids.toSorted())
 })
 
-test('the version rises with every change, and with nothing else', (t) => {
+test('index: the version increases with every change and with nothing else', (t) => {
   const index = new ListingIndex([])
   const versions = [index.version]
   const note = () => versions.push(index.version)
@@ -94,7 +94,7 @@ test('the version rises with every change, and with nothing else', (t) => {
   t.is(index.version, before)
 })
 
-test('bytes that are refused change nothing', (t) => {
+test('index: bytes that are refused change nothing', (t) => {
   const index = new ListingIndex(FILTERS)
   index.put(entry('a', 1, '{"a":1}'))
   t.throws(() => index.put(entry('a', 1, '{"a":')), { instanceOf: SyntaxError })
@@ -102,7 +102,7 @@ test('bytes that are refused change nothing', (t) => {
   t.is(Buffer.from(index.get('a')!.bytes).toString(), '{"a":1}')
 })
 
-test('a filter is found by its path, and one on another path is an error that names it', (t) => {
+test('index: a filter on a path without a column is an error that names it', (t) => {
   const index = new ListingIndex([filterOn('$.a')])
   index.put(entry('a', 1, '{"a":"x"}'))
   const total = (path: string) => {
@@ -114,7 +114,7 @@ test('a filter is found by its path, and one on another path is an error that na
   t.throws(() => total('$.b'), { message: /'\$\.b' is not in the index's vocabulary/ })
 })
 
-test('what is not touched comes once from entries, however the index changes meanwhile', (t) => {
+test('index: entries gives each untouched listing once, however the index changes meanwhile', (t) => {
   fc.assert(
     fc.property(operations(150), operations(150), (before, meanwhile) => {
       const index = new ListingIndex(FILTERS, SMALL)
@@ -138,7 +138,7 @@ test('what is not touched comes once from entries, however the index changes mea
   )
 })
 
-test('totals, pages and readers are the same before, during and after a merge', (t) => {
+test('index: totals, pages and readers are the same before, during and after a merge', (t) => {
   const asked = fc.array(conditions, { minLength: 4, maxLength: 4 })
   fc.assert(
     fc.property(operations(200), asked, fc.nat(100), (steps, asked, offset) => {
@@ -164,7 +164,7 @@ test('totals, pages and readers are the same before, during and after a merge', 
   )
 })
 
-test("one publisher's entries can be put again while they are read", (t) => {
+test('index: the entries of one publisher can be put again while they are read', (t) => {
   const index = new ListingIndex([], SMALL)
   for (let n = 0; n < 500; n++) index.put({ ...entry(`l${n}`, n), publisherId: n % 3 })
   let rows = 0

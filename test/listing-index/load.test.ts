@@ -50,7 +50,7 @@ function adopt(index: ListingIndex, segment: SegmentData): void {
   for (const _step of index.adopt(segment));
 }
 
-test('loaded and adopted listings are found like those that were put, also after later changes', (t) => {
+test('load: loaded and adopted listings are found like those that were put, also after changes', (t) => {
   fc.assert(
     fc.property(
       risingEntries,
@@ -95,7 +95,7 @@ const entry = (listingId: string, createdAt: number): IndexEntry => ({
   bytes: Buffer.from('{"a":1}'),
 })
 
-test('an adopted listing replaces the one with its id', (t) => {
+test('load: an adopted listing replaces the one with its id', (t) => {
   const index = new ListingIndex(FILTERS, SMALL)
   index.put(entry('a', 1))
   index.put(entry('b', 2))
@@ -107,7 +107,7 @@ test('an adopted listing replaces the one with its id', (t) => {
   t.is(index.size, 3)
 })
 
-test('a segment refuses rows that do not come oldest first, and too many', (t) => {
+test('load: a segment refuses rows that are not oldest first, and too many', (t) => {
   const index = new ListingIndex(FILTERS, { tail: 8, segment: 32, step: 16 })
   t.throws(() => segmentOf(index, [entry('a', 2), entry('b', 1)]), { instanceOf: RangeError })
   const many = Array.from({ length: 33 }, (_, n) => entry(`l${n}`, n))

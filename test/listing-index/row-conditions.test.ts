@@ -8,7 +8,7 @@ import { filterVectors } from '../helpers/filter-vectors.ts'
 import { exactJson } from '../helpers/json-text.ts'
 import { criterion, documentText } from './model.ts'
 
-test('every vector of the deployed protocol holds on bytes', (t) => {
+test('row conditions: every vector of the deployed protocol holds on bytes', (t) => {
   const vectors = filterVectors().filter(({ expected }) => expected !== 'error')
   t.true(vectors.length > 400)
   for (const { id, spec, pairs, listing, expected } of vectors) {
@@ -17,7 +17,7 @@ test('every vector of the deployed protocol holds on bytes', (t) => {
   }
 })
 
-test('bytes and documents agree on any listing and any criteria, one listing after the other', (t) => {
+test('row conditions: bytes and documents agree on any listing and any criteria', (t) => {
   fc.assert(
     fc.property(
       fc.array(documentText, { minLength: 1, maxLength: 5 }),

@@ -13,7 +13,7 @@ const put = (index: ListingIndex, n: number, version: number, padding = 0): void
 const textOf = (n: number, version: number, padding = 0): Buffer =>
   Buffer.from(JSON.stringify({ n, version, padding: 'x'.repeat(padding) }))
 
-test('a view keeps what it showed when its listing is replaced, removed, and its block rebuilt', (t) => {
+test('views: a view is unchanged after its listing is replaced or removed and its segment merged', (t) => {
   const index = new ListingIndex([], { tail: 8, segment: 64, step: 16 })
   for (let n = 0; n < 300; n++) put(index, n, 0)
   const views = Array.from({ length: 300 }, (_, n) => index.get(`listing-${n}`)!.bytes)
@@ -25,7 +25,7 @@ test('a view keeps what it showed when its listing is replaced, removed, and its
   for (const [n, view] of views.entries()) t.deepEqual(Buffer.from(view), textOf(n, 0))
 })
 
-test('the bytes that were put may be used for something else afterwards', (t) => {
+test('views: the caller may overwrite the bytes that it put', (t) => {
   const index = new ListingIndex([])
   const bytes = textOf(1, 1, 300_000)
   const before = bytes.toString()

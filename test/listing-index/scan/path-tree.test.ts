@@ -5,7 +5,7 @@ import { type JsonValue, parseJson } from '../../../src/json/value.ts'
 import { pathTree, walkPaths } from '../../../src/listing-index/scan/path-tree.ts'
 import { documentText, FILTERS } from '../model.ts'
 
-test('the tree finds exactly what each path finds alone', (t) => {
+test('path tree: it finds what each path finds alone', (t) => {
   const distinct = new Map(FILTERS.map(({ path, compiled }) => [path, compiled]))
   const paths = [...distinct.values()]
   const tree = pathTree(paths)

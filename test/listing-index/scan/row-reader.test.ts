@@ -64,7 +64,7 @@ const { value: namedText } = fc.letrec<{ value: string }>((tie) => ({
   ),
 }))
 
-test('paths find in the bytes of any JSON text exactly what they find in its document', (t) => {
+test('row reader: paths find in the bytes of any JSON text what they find in its document', (t) => {
   fc.assert(
     fc.property(fc.oneof(spaced(namedText), jsonText(), documentText), (text) => {
       const bytes = Buffer.from(text)
@@ -74,7 +74,7 @@ test('paths find in the bytes of any JSON text exactly what they find in its doc
   )
 })
 
-test('a wanted name that comes twice has its last value, however it is spelled', (t) => {
+test('row reader: a wanted name that occurs twice has its last value, however it is spelled', (t) => {
   for (const text of [
     '{"a":1,"a":2}',
     '{"a":1,"\\u0061":2}',
@@ -86,7 +86,7 @@ test('a wanted name that comes twice has its last value, however it is spelled',
   }
 })
 
-test('texts of every length are told apart, wherever they differ', (t) => {
+test('row reader: texts of every length are distinguished, wherever they differ', (t) => {
   for (let length = 0; length < 70; length++) {
     const texts = [-1, ...Array.from({ length }, (_, n) => n)].map((at) =>
       Array.from({ length }, (_, n) => (n === at ? 'x' : 'o')).join(''),
@@ -95,14 +95,14 @@ test('texts of every length are told apart, wherever they differ', (t) => {
   }
 })
 
-test('UTF-8 that is none is read as a parser would', (t) => {
+test('row reader: invalid UTF-8 is read as the parser reads it', (t) => {
   for (const broken of [[0xc3], [0xff, 0xfe], [0xe2, 0x82], [0xed, 0xa0, 0x80]]) {
     const bytes = Buffer.concat([Buffer.from('{"a":"x'), Buffer.from(broken), Buffer.from('","n":1}')])
     t.deepEqual(read(bytes), parsed(bytes))
   }
 })
 
-test('bytes that are no JSON are refused or read as something, and never hold up the reader', (t) => {
+test('row reader: invalid JSON ends in a SyntaxError or a result, and the reader goes on', (t) => {
   const fragments = fc
     .array(
       fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '\\', '"a"', '"list"', '1', '-', 'null', ' ', 'é'),
