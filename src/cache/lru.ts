@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Lifetime } from '../domain/freshness.ts'
+import type { Lifetime } from '../domain/source/freshness.ts'
 
 export type CacheEntry<Value> = { value: Value; lifetime: Lifetime }
 

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import type { Cluster, Redis } from 'ioredis'
-import { readSnapshot, renderSnapshot, type SnapshotStorage } from '../domain/saved-snapshot.ts'
+import { readSnapshot, renderSnapshot, type SnapshotStorage } from '../domain/source/saved-snapshot.ts'
 
 const MAX_AGE_SECONDS = 7 * 24 * 3600
 /** Bound on decompressed text, against decompression bombs. */

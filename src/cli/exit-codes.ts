@@ -1,4 +1,4 @@
-import { SourceError } from '../domain/source-error.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
 
 /** Codes from 65 up are those of sysexits.h. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
-import { UPSTREAM_KINDS, UPSTREAM_MODES, type UpstreamOptions } from '../domain/upstream.ts'
+import { UPSTREAM_KINDS, UPSTREAM_MODES, type UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Violation } from '../errors.ts'
 import type { Environment } from './environment.ts'
 

@@ -1,4 +1,4 @@
-import type { Exclusion } from '../domain/reading.ts'
+import type { Exclusion } from '../domain/source/reading.ts'
 import type { JsonValue } from '../json/value.ts'
 import { type Bound, type Criterion, type FilterTest, type Scalar, toScalar } from './criteria.ts'
 import { resolvePath } from './path.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { UpstreamKind } from '../domain/upstream.ts'
+import type { UpstreamKind } from '../domain/source/upstream.ts'
 import { canonicalJson } from './etag.ts'
 import {
   definitionOf,

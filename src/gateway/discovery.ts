@@ -1,6 +1,6 @@
 import type { Reader } from '../domain/api-key.ts'
 import type { ListingStatus } from '../domain/listing.ts'
-import type { SourceStatus } from '../domain/source-status.ts'
+import type { SourceStatus } from '../domain/source/source-status.ts'
 import type { Trace } from '../domain/trace.ts'
 import type { FilterDefinition } from '../filter-spec/filter.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'

@@ -1,7 +1,7 @@
 import { raceAbortAfterTick } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import type { NamedSource } from '../domain/reading.ts'
-import { SourceError } from '../domain/source-error.ts'
+import type { NamedSource } from '../domain/source/reading.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { inSpan } from '../domain/trace.ts'
 import {

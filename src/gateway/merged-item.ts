@@ -1,6 +1,6 @@
 import { isSameListing, type ListingIdentity } from '../domain/listing-identity.ts'
-import type { Item, NamedSource } from '../domain/reading.ts'
-import { SourceError } from '../domain/source-error.ts'
+import type { Item, NamedSource } from '../domain/source/reading.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { isJsonObject, type JsonObject, parseJson, sameJson } from '../json/value.ts'
 import type { SourceReader } from './source-reader.ts'

@@ -1,5 +1,5 @@
-import { joinMissing } from '../domain/missing-source.ts'
 import type { ListingQuery } from '../domain/query.ts'
+import { joinMissing } from '../domain/source/missing-source.ts'
 import {
   compareSortKeys,
   type Item,
@@ -8,8 +8,8 @@ import {
   type Range,
   type Reading,
   type ReadingInfo,
-} from '../domain/reading.ts'
-import { SourceError } from '../domain/source-error.ts'
+} from '../domain/source/reading.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import { type Micros, parseTimestamp } from '../domain/timestamp.ts'
 import type { Outcome } from './sources.ts'
 

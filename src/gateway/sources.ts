@@ -1,8 +1,8 @@
 import type { Reader } from '../domain/api-key.ts'
 import { type Clock, withDeadline } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import type { NamedSource, Range, Reading, ReadingInfo, Visibility } from '../domain/reading.ts'
-import { SourceError } from '../domain/source-error.ts'
+import type { NamedSource, Range, Reading, ReadingInfo, Visibility } from '../domain/source/reading.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import type { Trace } from '../domain/trace.ts'
 import { EntrepotError } from '../errors.ts'
 

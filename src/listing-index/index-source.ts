@@ -7,8 +7,8 @@ import {
   isAfter,
   type Range,
   type Reading,
-} from '../domain/reading.ts'
-import { SourceError } from '../domain/source-error.ts'
+} from '../domain/source/reading.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import { Exclusions } from '../filter-spec/evaluate.ts'
 import type { Filter } from '../filter-spec/filter.ts'

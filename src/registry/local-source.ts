@@ -1,6 +1,6 @@
 import type { ListingQuery, PageQuery } from '../domain/query.ts'
-import type { Item, Source } from '../domain/reading.ts'
-import type { SourceStatus } from '../domain/source-status.ts'
+import type { Item, Source } from '../domain/source/reading.ts'
+import type { SourceStatus } from '../domain/source/source-status.ts'
 import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import { type IndexedListings, IndexSource } from '../listing-index/index-source.ts'
 import type { IndexRow } from '../listing-index/listing-index.ts'

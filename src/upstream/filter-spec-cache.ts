@@ -1,6 +1,6 @@
 import type { Clock } from '../domain/clock.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
-import { SourceError } from '../domain/source-error.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import { readUpstreamSpec, type UpstreamSpec } from '../filter-spec/upstream-spec.ts'
 import type { Get } from './http/get.ts'
 

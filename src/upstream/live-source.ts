@@ -1,7 +1,13 @@
 import type { ListingQuery } from '../domain/query.ts'
-import { type Explanation, FULL_RANGE, type Range, type Reading, type Source } from '../domain/reading.ts'
-import { SourceError } from '../domain/source-error.ts'
-import type { UpstreamOptions } from '../domain/upstream.ts'
+import {
+  type Explanation,
+  FULL_RANGE,
+  type Range,
+  type Reading,
+  type Source,
+} from '../domain/source/reading.ts'
+import { SourceError } from '../domain/source/source-error.ts'
+import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import { Exclusions } from '../filter-spec/evaluate.ts'
 import { unsentFilters } from '../filter-spec/parameters.ts'

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Clock } from '../domain/clock.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
-import { SourceError } from '../domain/source-error.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import { nestingDepth } from '../json/limits.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../json/value.ts'
 import type { Get } from './http/get.ts'

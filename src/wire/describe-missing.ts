@@ -1,4 +1,4 @@
-import type { REASONS } from '../domain/source-reason.ts'
+import type { REASONS } from '../domain/source/source-reason.ts'
 import type { SourceNote } from './source.ts'
 
 type Described = Pick<SourceNote, 'registry' | 'state' | 'reason'> & {

@@ -1,6 +1,6 @@
 import type { ExecutionContext, TestFn } from 'ava'
 import type { CacheEntry } from '../../src/cache/lru.ts'
-import type { Lifetime } from '../../src/domain/freshness.ts'
+import type { Lifetime } from '../../src/domain/source/freshness.ts'
 import { type ManualClock, manualClock } from '../helpers/manual-clock.ts'
 
 /** What a cache of this process and one that replicas share have in common. */

@@ -8,7 +8,7 @@ import {
   exitCodeOfError,
   exitCodeOfStatus,
 } from '../../src/cli/exit-codes.ts'
-import { SourceError } from '../../src/domain/source-error.ts'
+import { SourceError } from '../../src/domain/source/source-error.ts'
 import { ConfigError, EntrepotError } from '../../src/errors.ts'
 
 test('exit codes: every code has a meaning in the manual', (t) => {

@@ -3,10 +3,16 @@ import test from 'ava'
 import { LruCache } from '../../src/cache/lru.ts'
 import { createGateway, createMcpHandler } from '../../src/context/runtime.ts'
 import type { Reader } from '../../src/domain/api-key.ts'
-import { type Item, isAfter, type NamedSource, type Reading, type Source } from '../../src/domain/reading.ts'
-import type { SourceReason } from '../../src/domain/source-reason.ts'
+import {
+  type Item,
+  isAfter,
+  type NamedSource,
+  type Reading,
+  type Source,
+} from '../../src/domain/source/reading.ts'
+import type { SourceReason } from '../../src/domain/source/source-reason.ts'
+import type { UpstreamOptions } from '../../src/domain/source/upstream.ts'
 import { parseTimestamp } from '../../src/domain/timestamp.ts'
-import type { UpstreamOptions } from '../../src/domain/upstream.ts'
 import { readFilterSpec } from '../../src/filter-spec/load.ts'
 import { createApp } from '../../src/http/app.ts'
 import { createMetrics } from '../../src/http/metrics/metrics.ts'

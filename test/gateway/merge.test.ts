@@ -1,5 +1,5 @@
 import test from 'ava'
-import type { Item } from '../../src/domain/reading.ts'
+import type { Item } from '../../src/domain/source/reading.ts'
 import { endOfMs, formatTimestamp } from '../../src/domain/timestamp.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
 import { manualClock } from '../helpers/manual-clock.ts'

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isSameListing } from '../../src/domain/listing-identity.ts'
-import type { Item } from '../../src/domain/reading.ts'
+import type { Item } from '../../src/domain/source/reading.ts'
 import { endOfMs } from '../../src/domain/timestamp.ts'
 import type { MergedPage } from '../../src/gateway/pages.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'

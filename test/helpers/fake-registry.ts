@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
-import type { UpstreamKind } from '../../src/domain/upstream.ts'
+import type { UpstreamKind } from '../../src/domain/source/upstream.ts'
 import { EntrepotError } from '../../src/errors.ts'
 import { matchesAll } from '../../src/filter-spec/evaluate.ts'
 import { parseCriteria, REGISTRY_PARAMETERS } from '../../src/filter-spec/parameters.ts'

@@ -4,9 +4,9 @@ import {
   isAfter,
   type NamedSource,
   type Range,
-} from '../../src/domain/reading.ts'
-import { SourceError } from '../../src/domain/source-error.ts'
-import type { SourceReason } from '../../src/domain/source-reason.ts'
+} from '../../src/domain/source/reading.ts'
+import { SourceError } from '../../src/domain/source/source-error.ts'
+import type { SourceReason } from '../../src/domain/source/source-reason.ts'
 import type { Micros } from '../../src/domain/timestamp.ts'
 
 /** A listing with its id, date and `offer` in its document. */

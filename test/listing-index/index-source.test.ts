@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import type { ListingQuery } from '../../src/domain/query.ts'
-import { type Item, isAfter, type Range } from '../../src/domain/reading.ts'
+import { type Item, isAfter, type Range } from '../../src/domain/source/reading.ts'
 import { matchesAll } from '../../src/filter-spec/evaluate.ts'
 import { type IndexedListings, IndexSource, MEMORY_SCAN_LIMIT } from '../../src/listing-index/index-source.ts'
 import { fakeItem } from '../helpers/fake-source.ts'

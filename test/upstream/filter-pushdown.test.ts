@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { SourceError } from '../../src/domain/source-error.ts'
+import { SourceError } from '../../src/domain/source/source-error.ts'
 import { matchesAll } from '../../src/filter-spec/evaluate.ts'
 import type { Filter } from '../../src/filter-spec/filter.ts'
 import { parseCriteria } from '../../src/filter-spec/parameters.ts'

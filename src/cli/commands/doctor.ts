@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { redactCredentials, safeText } from '../../domain/safe-text.ts'
-import { SourceError } from '../../domain/source-error.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
 import { textAt } from '../../json/value.ts'
 import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'

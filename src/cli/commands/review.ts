@@ -1,4 +1,4 @@
-import { SourceError } from '../../domain/source-error.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
 import { type JsonObject, textAt } from '../../json/value.ts'
 import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
 import { NO_STOREFRONT_ANSWER, type StorefrontView } from '../../presentation/observation.ts'

@@ -1,5 +1,5 @@
 import { safeText } from '../../domain/safe-text.ts'
-import { SourceError } from '../../domain/source-error.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import { createShapeCheck, type ShapeCheck } from '../../registry/write/listing-shape.ts'

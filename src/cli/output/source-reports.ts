@@ -1,4 +1,4 @@
-import type { SourceError } from '../../domain/source-error.ts'
+import type { SourceError } from '../../domain/source/source-error.ts'
 import { describeMissing, hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceReport } from '../../wire/source.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'

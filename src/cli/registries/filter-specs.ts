@@ -1,4 +1,4 @@
-import { SourceError } from '../../domain/source-error.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { Criterion } from '../../filter-spec/criteria.ts'
 import type { Filter } from '../../filter-spec/filter.ts'

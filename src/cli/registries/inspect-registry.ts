@@ -1,4 +1,4 @@
-import { SourceError } from '../../domain/source-error.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
 import { isJsonObject, type JsonValue, textAt } from '../../json/value.ts'
 import {
   type ApiResponse,

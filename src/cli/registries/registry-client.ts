@@ -1,4 +1,4 @@
-import type { Source } from '../../domain/reading.ts'
+import type { Source } from '../../domain/source/reading.ts'
 import type { KnownSpec } from '../../filter-spec/upstream-spec.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import { CliError, exitCodeOfStatus } from '../exit-codes.ts'

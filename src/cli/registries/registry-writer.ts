@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SourceError } from '../../domain/source-error.ts'
-import type { SourceReason } from '../../domain/source-reason.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import type { SourceReason } from '../../domain/source/source-reason.ts'
 import type { JsonObject } from '../../json/value.ts'
 import { printStatus, type Terminal } from '../output/terminal.ts'
 import {

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry as MetricsRegistry } from 'prom-client'
-import type { SourceDetails, SourceStatus } from '../../domain/source-status.ts'
+import type { SourceDetails, SourceStatus } from '../../domain/source/source-status.ts'
 import type { SourceList } from '../routes/sources.ts'
 
 /** `sources` is read at every scrape. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { SourceDetails, SourceStatus } from '../../domain/source-status.ts'
+import type { SourceDetails, SourceStatus } from '../../domain/source/source-status.ts'
 import { EntrepotError } from '../../errors.ts'
 import { reportStatus, timeOf } from '../../gateway/source-report.ts'
 import { maySee } from '../../gateway/sources.ts'

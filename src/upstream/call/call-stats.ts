@@ -1,9 +1,9 @@
 import type { Clock } from '../../domain/clock.ts'
-import type { MissingSource } from '../../domain/missing-source.ts'
-import { SourceError } from '../../domain/source-error.ts'
-import { isAboutQuestion } from '../../domain/source-reason.ts'
-import type { SourceStatus } from '../../domain/source-status.ts'
-import type { UpstreamOptions } from '../../domain/upstream.ts'
+import type { MissingSource } from '../../domain/source/missing-source.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import { isAboutQuestion } from '../../domain/source/source-reason.ts'
+import type { SourceStatus } from '../../domain/source/source-status.ts'
+import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { FetchPage } from '../page/fetch-page.ts'
 
 export class CallStats {

@@ -1,9 +1,15 @@
-import { afterEvent, type Breaker, type BreakerEvent, CLOSED, MAX_OPEN_MS } from '../../domain/breaker.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { ALL_OPEN, type ListingQuery } from '../../domain/query.ts'
-import { SourceError } from '../../domain/source-error.ts'
-import { isAboutQuestion, type SourceReason } from '../../domain/source-reason.ts'
-import type { SourceLog } from '../../domain/source-status.ts'
+import {
+  afterEvent,
+  type Breaker,
+  type BreakerEvent,
+  CLOSED,
+  MAX_OPEN_MS,
+} from '../../domain/source/breaker.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import { isAboutQuestion, type SourceReason } from '../../domain/source/source-reason.ts'
+import type { SourceLog } from '../../domain/source/source-status.ts'
 import type { FetchPage, PageRequest } from '../page/fetch-page.ts'
 
 /** Between probes of an upstream that rejects our key. */

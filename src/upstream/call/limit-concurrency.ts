@@ -1,6 +1,6 @@
 import pLimit from 'p-limit'
-import { SourceError } from '../../domain/source-error.ts'
-import type { UpstreamOptions } from '../../domain/upstream.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { FetchPage } from '../page/fetch-page.ts'
 
 export const MAX_QUEUED = 1024

@@ -1,6 +1,6 @@
 import type { Clock } from '../../domain/clock.ts'
-import { SourceError } from '../../domain/source-error.ts'
-import type { SourceReason } from '../../domain/source-reason.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import type { SourceReason } from '../../domain/source/source-reason.ts'
 import type { FetchPage } from '../page/fetch-page.ts'
 
 export const MAX_RETRY_DELAY_MS = 100

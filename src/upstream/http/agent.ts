@@ -1,7 +1,7 @@
 import type { LookupAddress, LookupAllOptions } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { Agent, buildConnector } from 'undici'
-import type { UpstreamOptions } from '../../domain/upstream.ts'
+import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 
 /** Below the 5 s after which a Node server closes an idle connection. */
 const KEEP_ALIVE_MS = 4000

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib'
 import type { Dispatcher } from 'undici'
-import { SourceError } from '../../domain/source-error.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
 import { toSourceError } from './errors.ts'
 
 type HttpRequest = {

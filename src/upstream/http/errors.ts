@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { errors } from 'undici'
-import { describeAllMissing, type MissingSource } from '../../domain/missing-source.ts'
-import { SourceError } from '../../domain/source-error.ts'
-import type { SourceReason } from '../../domain/source-reason.ts'
+import { describeAllMissing, type MissingSource } from '../../domain/source/missing-source.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import type { SourceReason } from '../../domain/source/source-reason.ts'
 import { PRIVATE_ADDRESS_CODE } from './agent.ts'
 
 /** Errors without a system, TLS, zlib or undici code are our own faults, and returned unchanged. */

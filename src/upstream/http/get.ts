@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
-import { type Directives, NO_DIRECTIVES } from '../../domain/freshness.ts'
-import { SourceError } from '../../domain/source-error.ts'
-import type { UpstreamOptions } from '../../domain/upstream.ts'
+import { type Directives, NO_DIRECTIVES } from '../../domain/source/freshness.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { ACCEPT_ENCODING, type HttpResponse, send } from './client.ts'
 import { statusError } from './errors.ts'
 

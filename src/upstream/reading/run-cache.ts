@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto'
 import type { CacheEntry, LruCache } from '../../cache/lru.ts'
 import type { RedisCache } from '../../cache/redis.ts'
 import { type Clock, raceAbort } from '../../domain/clock.ts'
+import type { ListingQuery } from '../../domain/query.ts'
 import {
   type CacheDecision,
   type CachePolicy,
   type Lifetime,
   lifetimeOf,
   phaseAt,
-} from '../../domain/freshness.ts'
-import type { ListingQuery } from '../../domain/query.ts'
-import type { Range } from '../../domain/reading.ts'
-import { SourceError } from '../../domain/source-error.ts'
-import { isAboutQuestion, isRefusal, type SourceReason } from '../../domain/source-reason.ts'
-import type { UpstreamOptions } from '../../domain/upstream.ts'
+} from '../../domain/source/freshness.ts'
+import type { Range } from '../../domain/source/reading.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import { isAboutQuestion, isRefusal, type SourceReason } from '../../domain/source/source-reason.ts'
+import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { filterNameOf } from '../../filter-spec/parameters.ts'
 import type { Run } from './run.ts'
 import { StoredRun } from './stored-run.ts'

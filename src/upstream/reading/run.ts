@@ -1,9 +1,9 @@
-import { type Directives, joinDirectives, NO_DIRECTIVES } from '../../domain/freshness.ts'
-import { joinMissing, type MissingSource } from '../../domain/missing-source.ts'
-import { compareSortKeys, isAfter, type Range } from '../../domain/reading.ts'
-import { SourceError } from '../../domain/source-error.ts'
+import { type Directives, joinDirectives, NO_DIRECTIVES } from '../../domain/source/freshness.ts'
+import { joinMissing, type MissingSource } from '../../domain/source/missing-source.ts'
+import { compareSortKeys, isAfter, type Range } from '../../domain/source/reading.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { Micros } from '../../domain/timestamp.ts'
-import type { UpstreamOptions } from '../../domain/upstream.ts'
 import { type ListingPage, listingKey, type PageItem } from '../page/listing-page.ts'
 
 export type RunUpstream = Pick<UpstreamOptions, 'name' | 'kind' | 'scanLimit'>

@@ -1,5 +1,5 @@
-import type { Directives } from '../../domain/freshness.ts'
 import type { ListingQuery } from '../../domain/query.ts'
+import type { Directives } from '../../domain/source/freshness.ts'
 import { isJsonObject } from '../../json/value.ts'
 import { scannerOf } from '../page/item-scanner.ts'
 import { ListingPage } from '../page/listing-page.ts'

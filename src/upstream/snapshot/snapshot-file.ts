@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { readSnapshot, renderSnapshot, type SnapshotStorage } from '../../domain/saved-snapshot.ts'
+import { readSnapshot, renderSnapshot, type SnapshotStorage } from '../../domain/source/saved-snapshot.ts'
 
 /** Only its owner can read it: it may hold listings of a private upstream. */
 export function snapshotFile(path: string, identity: string): SnapshotStorage {

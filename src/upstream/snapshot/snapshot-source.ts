@@ -1,10 +1,10 @@
 import type { Clock } from '../../domain/clock.ts'
 import type { ListingQuery } from '../../domain/query.ts'
-import type { Range, Reading, Source, SourceMode } from '../../domain/reading.ts'
-import { SourceError } from '../../domain/source-error.ts'
-import { isRefusal } from '../../domain/source-reason.ts'
-import type { SourceDetails } from '../../domain/source-status.ts'
-import type { UpstreamOptions } from '../../domain/upstream.ts'
+import type { Range, Reading, Source, SourceMode } from '../../domain/source/reading.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import { isRefusal } from '../../domain/source/source-reason.ts'
+import type { SourceDetails } from '../../domain/source/source-status.ts'
+import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { HeldSnapshot, SnapshotState } from './puller.ts'
 
 /** An older snapshot has missed a whole pull. */

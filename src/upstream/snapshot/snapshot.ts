@@ -1,5 +1,5 @@
 import type { ListingQuery } from '../../domain/query.ts'
-import type { Item, Range } from '../../domain/reading.ts'
+import type { Item, Range } from '../../domain/source/reading.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
 import { pathKey } from '../../filter-spec/path.ts'
 import { type IndexedListings, type IndexReading, IndexSource } from '../../listing-index/index-source.ts'

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import test, { type ExecutionContext } from 'ava'
-import { MAX_OPEN_MS, OPEN_MS } from '../../../src/domain/breaker.ts'
 import type { ListingQuery } from '../../../src/domain/query.ts'
-import { SourceError } from '../../../src/domain/source-error.ts'
-import type { SourceReason } from '../../../src/domain/source-reason.ts'
+import { MAX_OPEN_MS, OPEN_MS } from '../../../src/domain/source/breaker.ts'
+import { SourceError } from '../../../src/domain/source/source-error.ts'
+import type { SourceReason } from '../../../src/domain/source/source-reason.ts'
 import {
   CircuitBreaker,
   type SharedBreakerState,

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import type { SourceReason } from '../../../src/domain/source-reason.ts'
+import type { SourceReason } from '../../../src/domain/source/source-reason.ts'
 import { MAX_SAVED_RETRIES, RETRY_SHARE, retry } from '../../../src/upstream/call/retry.ts'
 import { createFetchPage } from '../../../src/upstream/page/fetch-page.ts'
 import { envelopeText } from '../../helpers/fake-registry.ts'

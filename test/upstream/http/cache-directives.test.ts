@@ -1,5 +1,5 @@
 import test from 'ava'
-import { NO_DIRECTIVES } from '../../../src/domain/freshness.ts'
+import { NO_DIRECTIVES } from '../../../src/domain/source/freshness.ts'
 import { cacheDirectives } from '../../../src/upstream/http/get.ts'
 
 const read = (cacheControl: string | string[], age?: string, isOwn = false) =>

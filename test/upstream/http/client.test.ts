@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
-import type { SourceReason } from '../../../src/domain/source-reason.ts'
+import type { SourceReason } from '../../../src/domain/source/source-reason.ts'
 import { type Behaviour, deadUrl, listingTexts, startFakeRegistry } from '../../helpers/fake-registry.ts'
 import { startFake } from '../../helpers/gateway.ts'
 import { failureOf, openUpstream, textsOf } from '../../helpers/upstream.ts'

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import test, { type ExecutionContext } from 'ava'
 import type { ListingQuery } from '../../../src/domain/query.ts'
-import type { UpstreamOptions } from '../../../src/domain/upstream.ts'
+import type { UpstreamOptions } from '../../../src/domain/source/upstream.ts'
 import { createFetchPage, type PageRequest } from '../../../src/upstream/page/fetch-page.ts'
 import { envelopeText, listingText } from '../../helpers/fake-registry.ts'
 import { type ScriptedAnswer, scriptAnswers } from '../../helpers/scripted-answers.ts'

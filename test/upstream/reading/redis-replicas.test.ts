@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import type { UpstreamOptions } from '../../../src/domain/upstream.ts'
+import type { UpstreamOptions } from '../../../src/domain/source/upstream.ts'
 import { idOf, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake } from '../../helpers/gateway.ts'
 import { type ManualClock, manualClock } from '../../helpers/manual-clock.ts'

@@ -1,7 +1,7 @@
 import test from 'ava'
-import type { Reading } from '../../../src/domain/reading.ts'
-import { SourceError } from '../../../src/domain/source-error.ts'
-import type { SourceReason } from '../../../src/domain/source-reason.ts'
+import type { Reading } from '../../../src/domain/source/reading.ts'
+import { SourceError } from '../../../src/domain/source/source-error.ts'
+import type { SourceReason } from '../../../src/domain/source/source-reason.ts'
 import { type Behaviour, envelopeText, idOf, listingTexts } from '../../helpers/fake-registry.ts'
 import { manualClock } from '../../helpers/manual-clock.ts'
 import {

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import type { SavedSnapshot, SnapshotStorage } from '../../../src/domain/saved-snapshot.ts'
+import type { SavedSnapshot, SnapshotStorage } from '../../../src/domain/source/saved-snapshot.ts'
 import { PULL_AGAIN_SECONDS, SAVE_EVERY_MS } from '../../../src/upstream/snapshot/puller.ts'
 import { eventually } from '../../helpers/eventually.ts'
 import {

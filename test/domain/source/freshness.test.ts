@@ -7,7 +7,7 @@ import {
   lifetimeOf,
   NO_DIRECTIVES,
   phaseAt,
-} from '../../src/domain/freshness.ts'
+} from '../../../src/domain/source/freshness.ts'
 
 const POLICY = { freshSeconds: 15, staleWhileRevalidateSeconds: 60, staleIfErrorSeconds: 900 }
 const at = (now: number, random = 0.5) => ({ now, random })

@@ -1,9 +1,9 @@
+import type { ListingQuery } from '../query.ts'
+import type { Micros } from '../timestamp.ts'
 import type { Breaker } from './breaker.ts'
 import type { CacheDecision } from './freshness.ts'
 import type { MissingSource } from './missing-source.ts'
-import type { ListingQuery } from './query.ts'
 import type { SourceReason } from './source-reason.ts'
-import type { Micros } from './timestamp.ts'
 
 export type Item = {
   /** As its Registry served it, without `_meta`. UTF-8. @throws SyntaxError for an unreadable copy */

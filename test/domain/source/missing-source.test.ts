@@ -8,8 +8,8 @@ import {
   readMissing,
   readMissingInProblem,
   UNNAMED_SOURCE,
-} from '../../src/domain/missing-source.ts'
-import type { JsonValue } from '../../src/json/value.ts'
+} from '../../../src/domain/source/missing-source.ts'
+import type { JsonValue } from '../../../src/json/value.ts'
 
 const LOADED = source('well', 'loaded')
 const LOOP = source('ours', 'skipped', 'loop')

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../json/value.ts'
-import { describeMissing, hasAnswered } from '../wire/describe-missing.ts'
-import { isPseudonym } from './names.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import { describeMissing, hasAnswered } from '../../wire/describe-missing.ts'
+import { isPseudonym } from '../names.ts'
 import { isSourceReason, type SourceReason } from './source-reason.ts'
 
 /** A Registry that a gateway reports as missing from its answer, by the gateway's names. */

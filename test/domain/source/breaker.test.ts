@@ -10,7 +10,7 @@ import {
   MIN_CALLS,
   OPEN_JITTER,
   OPEN_MS,
-} from '../../src/domain/breaker.ts'
+} from '../../../src/domain/source/breaker.ts'
 
 const START = 1_000_000
 const run = (events: readonly BreakerEvent[], breaker: Breaker = CLOSED, now = START): Breaker =>

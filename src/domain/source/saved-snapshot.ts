@@ -1,6 +1,6 @@
-import { objectMembers } from '../json/members.ts'
-import { JsonScanner, type Slice } from '../json/scanner.ts'
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../json/value.ts'
+import { objectMembers } from '../../json/members.ts'
+import { JsonScanner, type Slice } from '../../json/scanner.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import { type MissingSource, readMissingList } from './missing-source.ts'
 import type { Item } from './reading.ts'
 
