@@ -125,13 +125,13 @@ const REFUSED: [name: string, toml: string, problem: RegExp][] = [
   ['broken TOML', '[gateway\n', /not TOML: .*\(line 1, column \d+\)$/],
   [
     'an unset variable',
-    '[gateway]\nid = "${NOBODY}"',
-    /^gateway\.id: the environment variable NOBODY is not set; set it, or remove \$\{NOBODY\}$/,
+    '[gateway]\nid = "${UNSET}"',
+    /^gateway\.id: the environment variable UNSET is not set; set it, or remove \$\{UNSET\}$/,
   ],
   [
     'an unset key',
-    '[[upstreams]]\nname="a"\nurl="http://a"\napi_key_env="NOBODY"',
-    /^upstreams\[0\]\.api_key_env: the environment variable NOBODY is not set/,
+    '[[upstreams]]\nname="a"\nurl="http://a"\napi_key_env="UNSET"',
+    /^upstreams\[0\]\.api_key_env: the environment variable UNSET is not set/,
   ],
   [
     'a missing key file',

@@ -11,11 +11,11 @@ import { readStages, wordsOf } from './dockerfile.ts'
 const run = promisify(execFile)
 const stages = readStages()
 const runtime = stages.get('runtime')!
-/** Debian's unprivileged user `nobody`. Only root can switch to it, and it needs a readable checkout. */
-const NOBODY = { uid: 65_534, gid: 65_534 }
-const asNobody = await run('test', ['-r', resolve('package.json')], NOBODY).then(
-  () => NOBODY,
-  (): Partial<typeof NOBODY> => ({}),
+/** Debian's user without rights. Only root can switch to it, and it needs a readable checkout. */
+const UNPRIVILEGED = { uid: 65_534, gid: 65_534 }
+const asUnprivileged = await run('test', ['-r', resolve('package.json')], UNPRIVILEGED).then(
+  () => UNPRIVILEGED,
+  (): Partial<typeof UNPRIVILEGED> => ({}),
 )
 
 /**
@@ -56,7 +56,7 @@ async function makeApp(t: ExecutionContext): Promise<string> {
 test('image: its tree serves API and pages without a home or writable folder', async (t) => {
   const app = await makeApp(t)
   const child = spawn(process.execPath, ['dist/bin.js', ...wordsOf(runtime, 'CMD')], {
-    ...asNobody,
+    ...asUnprivileged,
     cwd: app,
     env: {
       HOST: '127.0.0.1',
@@ -68,7 +68,7 @@ test('image: its tree serves API and pages without a home or writable folder', a
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   t.teardown(() => child.kill('SIGKILL'))
-  t.log(`as user ${asNobody.uid ?? process.getuid?.()}`)
+  t.log(`as user ${asUnprivileged.uid ?? process.getuid?.()}`)
   const lines = createInterface({ input: child.stderr })
   const [line] = await once(lines, 'line')
   const { url } = JSON.parse(line) as { url: string }

@@ -163,7 +163,7 @@ test('gaps: filters evaluated here report what any of their pages missed', async
 test('gaps: 404 only if every Registry of every gateway answered 404', async (t) => {
   const { half } = await startHalfGone(t, 'eu')
   const world = await startGateway(t, [upstreamEntry('eu', half)], { more: named('world') })
-  const unsure = await world.get('/listings/nobody')
+  const unsure = await world.get('/listings/unknown')
   t.is(unsure.status, 502)
   t.deepEqual(statesOf(unsure.json() as Answer), [
     ['local', 'loaded'],
@@ -188,7 +188,7 @@ test('gaps: a 404 that names a missing source is not a 404', async (t) => {
     [upstreamEntry('odd', { url: `http://127.0.0.1:${port}` }), upstreamEntry('well', fake, '')],
     { more: named('world') },
   )
-  const reply = await world.get('/listings/nobody')
+  const reply = await world.get('/listings/unknown')
   t.is(reply.status, 502)
   t.deepEqual(statesOf(reply.json() as Answer)[2], ['odd/away', 'unavailable', 'timeout'])
 })

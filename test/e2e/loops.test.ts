@@ -137,7 +137,7 @@ test('loops: the sources of a gateway with our own id are reported as missing', 
 test('loops: a search for an unknown listing in a ring ends', async (t) => {
   const [first] = await startRing(t, [[1], [2], [0]])
   t.is((await first!.get('/listings/of-g2')).status, 200)
-  t.is((await first!.get('/listings/nobody')).status, 404)
+  t.is((await first!.get('/listings/unknown')).status, 404)
 })
 
 test('loops: a query that returns is answered by the local Registry alone', async (t) => {

@@ -52,7 +52,7 @@ test('Redis outage: replicas keep reading, refuse writes, and catch up by themse
       (health.json().checks as { database: string }).database,
       /^error: The store cannot be used right now/,
     )
-    const minting = postJson(`${url}/admin/api-keys`, '{"name":"nobody"}', ADMIN)
+    const minting = postJson(`${url}/admin/api-keys`, '{"name":"unknown"}', ADMIN)
     for (const refused of [await postJson(`${url}/listings`, cut), await minting]) {
       t.is(refused.status, 503)
       t.is(refused.headers.get('retry-after'), '5')

@@ -157,10 +157,10 @@ async function startPair(t: ExecutionContext, script: Behaviour[], { hasOwn = tr
 test('snapshot gaps: gateways that pull each other drop resolved gaps', async (t) => {
   const { flaky, clock, east, west } = await startPair(t, [GONE])
   /** Pulls continue until all of these are true. */
-  const until = async (...said: [RunningService, (missing: string[]) => boolean][]): Promise<void> => {
+  const until = async (...conditions: [RunningService, (missing: string[]) => boolean][]): Promise<void> => {
     for (let n = 1; ; n++) {
       const seen = await Promise.all(
-        said.map(async ([{ get }, holds]) => {
+        conditions.map(async ([{ get }, holds]) => {
           const { complete, sources } = (await get('/listings')).json() as Answer
           const missing = sources.flatMap(({ registry, state }) =>
             state === 'loaded' ? [] : [String(registry)],

@@ -126,7 +126,7 @@ type Failure = keyof typeof FAILURES
 
 type PickOne = <T>(values: readonly T[]) => T
 
-const IDS = ['pub-a-1', 'both-1', 'clash', `${MARK}-1`, 'local-1', 'nobody']
+const IDS = ['pub-a-1', 'both-1', 'clash', `${MARK}-1`, 'local-1', 'unknown']
 
 /** `CURSOR` is replaced by the latest cursor. */
 const PATHS: readonly ((pick: PickOne) => string)[] = [
@@ -138,11 +138,11 @@ const PATHS: readonly ((pick: PickOne) => string)[] = [
   (pick) => `/listings?explain=true&gpu_model=${pick(['H100', 'none'])}&limit=2`,
   (pick) => `/listings?require=all&limit=${pick(['1', '5'])}`,
   (pick) =>
-    `/listings?sources=${pick(['pub-a', 'local,pub-b', `${MARK}-a`, 'nobody', `pub-a,${MARK}-b`])}&limit=3`,
+    `/listings?sources=${pick(['pub-a', 'local,pub-b', `${MARK}-a`, 'unknown', `pub-a,${MARK}-b`])}&limit=3`,
   (pick) => `/listings?status=${pick(['closed', '', 'odd'])}&limit=3`,
   (pick) => `/listings?${pick([`${MARK}_filter`, 'region', 'nothing'])}=x&limit=3`,
   (pick) => `/listings/${pick(IDS)}?`,
-  (pick) => `/listings/${pick(IDS)}?registry=${pick(['pub-a', `${MARK}-a`, 'nobody', 'local'])}`,
+  (pick) => `/listings/${pick(IDS)}?registry=${pick(['pub-a', `${MARK}-a`, 'unknown', 'local'])}`,
   () => '/filter-spec',
   () => '/sources',
   () => '/ready',

@@ -65,11 +65,11 @@ test('federated spec: the lowest priority number defines a filter, and names tho
 
 test('federated spec: only a gateway may name other Registries of a filter', (t) => {
   const body = specBody('e', [filterOf('zone')]) as { filters: object[] }
-  const told = {
+  const document = {
     ...body,
     filters: body.filters.map((filter) => ({ ...filter, registries: ['curated', 'fr/x'] })),
   }
-  const spec = readUpstreamSpec(Buffer.from(JSON.stringify(told)))
+  const spec = readUpstreamSpec(Buffer.from(JSON.stringify(document)))
   const registries = (kind: Declaring['kind']) => added([declaring('eu', [], { kind, spec })])[0]?.registries
   t.deepEqual(registries('gateway'), ['eu/curated', 'eu/fr/x'])
   t.deepEqual(registries('registry'), ['eu'])

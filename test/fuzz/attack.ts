@@ -51,7 +51,7 @@ export async function startVictim(): Promise<Victim> {
         const work = async (): Promise<void> => {
           for (const one of batch) {
             if (wrongs.length >= MAX_WRONGS) return
-            const wrong = await ask(url, agent, one).then((told) => wrongWith(one, told, judge), String)
+            const wrong = await ask(url, agent, one).then((answer) => wrongWith(one, answer, judge), String)
             if (wrong !== null) wrongs.push(`${wrong}\n  in answer to ${show(one)}`)
           }
         }
@@ -154,9 +154,9 @@ async function askRaw(url: string, bytes: Buffer): Promise<AnnouncedAnswer | nul
 type Judge = ReturnType<typeof announcedBy>
 
 /** No fault, and nothing that the document does not announce; `null` where all is well. */
-function wrongWith(one: FuzzRequest, told: AnnouncedAnswer | null, judge: Judge): string | null {
-  if (told === null) return null
-  const { status, type, text } = told
+function wrongWith(one: FuzzRequest, answer: AnnouncedAnswer | null, judge: Judge): string | null {
+  if (answer === null) return null
+  const { status, type, text } = answer
   if (status >= 500) return `${status}: ${text}`
   // A tool's fault comes within an answer.
   if (one.kind === 'http' && one.path === '/mcp' && /a fault of this server/.test(text)) return text
@@ -164,7 +164,7 @@ function wrongWith(one: FuzzRequest, told: AnnouncedAnswer | null, judge: Judge)
   if (status >= 400 && !type.startsWith('application/problem+json')) return `${status} came as ${type}`
   if (status === 405 || one.template === null || one.method === 'OPTIONS') return null
   if (one.method === 'HEAD') return null
-  return judge(one.method, one.template, { ...told, type })
+  return judge(one.method, one.template, { ...answer, type })
 }
 
 const show = (one: FuzzRequest): string =>

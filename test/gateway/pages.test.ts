@@ -119,7 +119,7 @@ test('a Reading that comes after the budget, or fails then, changes nothing', as
   t.is(page.total, 1)
 })
 
-test('each source is reported as it answered, and the answer of the others stands', async (t) => {
+test('each source is reported as it answered, and the answers of the others count', async (t) => {
   const now = manualClock().now()
   const answering = (name: string, more: object): FakeSource => {
     const source = listings(name, 1)
@@ -212,10 +212,10 @@ test('only named sources are read; a hidden name is refused like an unknown one'
   )
   t.is((await gatewayOver(sources).page({}, { reader: KEY_READER, named: ['hidden'] })).total, 1)
   const [hidden, unknown] = await Promise.all(
-    ['hidden', 'nobody'].map((name) => refusalOf(t, gatewayOver(sources).page({}, { named: ['a', name] }))),
+    ['hidden', 'unknown'].map((name) => refusalOf(t, gatewayOver(sources).page({}, { named: ['a', name] }))),
   )
   t.deepEqual([hidden?.status, unknown?.status], [400, 400])
-  t.is(hidden?.message.replace('hidden', 'nobody'), unknown?.message)
+  t.is(hidden?.message.replace('hidden', 'unknown'), unknown?.message)
 })
 
 test('with require=all a source without a current answer is 502', async (t) => {

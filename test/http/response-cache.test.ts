@@ -297,7 +297,7 @@ test('response cache: a filtered response is dropped with the filter of the upst
   for (let n = 0; n < 3; n++) t.is((await get(path)).status, 200)
   fake.filterSpec = { etag: 'two', filters: [] }
   clock.advance(120_000)
-  // The filter spec is fetched anew in the background.
+  // The filter spec is fetched again in the background.
   while ((await get(path, { 'Cache-Control': 'no-cache' })).status !== 400);
   t.is((await get(path)).status, 400)
 })

@@ -189,7 +189,7 @@ test('query: the last value of a repeated parameter counts', async (t) => {
 
 const RAW: [name: string, text: string, status: RegExp][] = [
   ['no host', 'GET /health HTTP/1.1\r\n\r\n', /^HTTP\/1.1 400 /],
-  ['a URL that is none', 'GET http://[ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', /^HTTP\/1.1 400 /],
+  ['an invalid URL', 'GET http://[ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', /^HTTP\/1.1 400 /],
   [
     'an absolute URL',
     'GET http://other/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',

@@ -227,25 +227,25 @@ test('MCP: a private source is visible with a key only', async (t) => {
     ],
     { environment: ADMIN },
   )
-  const anybody = await agentAt(t, gateway.url)
+  const anonymous = await agentAt(t, gateway.url)
   const member = await agentAt(t, gateway.url, await mint(gateway.url))
-  const ids = async (agent: typeof anybody): Promise<string[]> =>
+  const ids = async (agent: typeof anonymous): Promise<string[]> =>
     (await agent.call('search_listings')).value.items.map(({ listing_id }) => listing_id).sort()
   t.deepEqual(await ids(member), ['hidden', 'open'])
-  t.deepEqual(await ids(anybody), ['open'])
+  t.deepEqual(await ids(anonymous), ['open'])
   t.true((await member.call('describe_filters')).json.includes('hidden_filter'))
-  const told = [
-    await anybody.call('search_listings'),
-    await anybody.call('describe_filters'),
-    await anybody.call('list_sources'),
-    await anybody.call('get_listing', { listing_id: 'hidden' }),
-    await anybody.call('search_listings', { filters: { hidden_filter: 'x' } }),
+  const answers = [
+    await anonymous.call('search_listings'),
+    await anonymous.call('describe_filters'),
+    await anonymous.call('list_sources'),
+    await anonymous.call('get_listing', { listing_id: 'hidden' }),
+    await anonymous.call('search_listings', { filters: { hidden_filter: 'x' } }),
   ]
-  for (const { notice, json } of told) t.notRegex(notice + json, /vault|"hidden"/)
+  for (const { notice, json } of answers) t.notRegex(notice + json, /vault|"hidden"/)
   // A hidden source and one that does not exist are answered in the same words.
-  const named = await anybody.call('search_listings', { sources: ['vault'] })
-  const unknown = await anybody.call('search_listings', { sources: ['nobody'] })
-  t.is(named.notice.replace('vault', 'nobody'), unknown.notice)
+  const named = await anonymous.call('search_listings', { sources: ['vault'] })
+  const unknown = await anonymous.call('search_listings', { sources: ['unknown'] })
+  t.is(named.notice.replace('vault', 'unknown'), unknown.notice)
 })
 
 test('MCP: read gate, rate limits and body limits apply', async (t) => {
@@ -351,7 +351,7 @@ test('MCP: a closed connection is not logged as a fault', async (t) => {
   const slow = await startFake(t, { items: [listingText()], script: [{ kind: 'hang' }, { kind: 'serve' }] })
   const faults: unknown[] = []
   const log: Logger = Object.assign(Object.create(createLogger('silent')), {
-    error: (...told: unknown[]) => faults.push(told),
+    error: (...answers: unknown[]) => faults.push(answers),
   })
   const gateway = await startGateway(t, [{ name: 'slow', url: slow.url }], { log })
   const controller = new AbortController()

@@ -1,7 +1,7 @@
 import type { Answer, FoundOne } from './ask.ts'
 import type { World } from './world.ts'
 
-/** Most pages of a long answer that are told. */
+/** Most pages of a long answer that are printed. */
 const MAX_PAGES = 8
 
 /** What a wrong answer was made of: the world, the pages, and all copies of the listings that the fault names. */

@@ -170,7 +170,7 @@ for (const limit of [50, 100, 200])
   })
 
 for (const mode of ['live', 'snapshot'] as const)
-  test(`oversized listings of one seller hide nobody else's listings, ${mode}`, async (t) => {
+  test(`oversized listings of one seller leave other sellers' listings visible, ${mode}`, async (t) => {
     const blob = { gpu_model: 'H100', notes: 'x'.repeat(250_000) }
     const huge = listingTexts('huge', 40, { offer_resource: blob, created_at: '2026-11-20T00:01:00' })
     const fake = await startFake(t, { items: [...huge, ...listingTexts('a', 300)] })

@@ -26,7 +26,7 @@ export type Merged = {
   rank: number
 }
 
-/** What a gateway over these Registries has to answer while nothing changes: the merged sequence, worked out anew. */
+/** What a gateway over these Registries has to answer while nothing changes: the merged sequence, computed independently. */
 export function mergedSequence(
   plan: Pick<Plan, 'outer' | 'inner'>,
   versions: readonly Version[],

@@ -104,7 +104,7 @@ function asFault(error: unknown): string {
   throw error
 }
 
-/** Mostly little, so that cached data is used; at times so long that everything is read anew. */
+/** Mostly little, so that cached data is used; at times so long that everything is read again. */
 async function passTime({ random, pass }: World): Promise<void> {
   const ms = random.pick([0, 0, 5, 400, 1500, 1500, 4000, 9000, 17_000, 30_000, 90_000, 200_000])
   if (ms > 0) await pass(random.below(ms) + 1)

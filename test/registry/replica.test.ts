@@ -221,7 +221,7 @@ test('replica: a linked catchUp waits for both replicas', async (t) => {
   const store = openSqliteStore(':memory:')
   t.teardown(() => store.close())
   const { replica } = await follow(t, store)
-  // Told of nothing: it knows what it is made to read.
+  // Without notifications, it knows what it reads itself.
   const { replica: other } = await follow(t, deaf(store))
   await published(store, publishOf('before'))
   await replica.catchUp()

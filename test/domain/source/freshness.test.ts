@@ -31,19 +31,19 @@ test('freshness: without directives of the upstream the policy decides', (t) => 
 test('freshness: directives shorten a lifetime and never lengthen it', (t) => {
   const unit = fc.double({ min: 0, max: 1, noNaN: true })
   fc.assert(
-    fc.property(directives, unit, fc.nat(10 ** 9), (said, random, now) => {
+    fc.property(directives, unit, fc.nat(10 ** 9), (directives, random, now) => {
       const alone = lifetimeOf(POLICY, NO_DIRECTIVES, { now, random })!
-      const lifetime = lifetimeOf(POLICY, said, { now, random })
+      const lifetime = lifetimeOf(POLICY, directives, { now, random })
       if (lifetime === null) return
       t.true(lifetime.staleAt <= alone.staleAt && lifetime.deleteAt <= alone.deleteAt)
-      t.true(said.mayStore)
+      t.true(directives.mayStore)
       t.true(
-        said.maxAgeSeconds === null ||
-          lifetime.staleAt <= Math.max(now, now + (said.maxAgeSeconds - said.ageSeconds) * 1000),
+        directives.maxAgeSeconds === null ||
+          lifetime.staleAt <= Math.max(now, now + (directives.maxAgeSeconds - directives.ageSeconds) * 1000),
       )
       t.true(lifetime.fetchedAt <= now && now <= lifetime.staleAt)
       t.true(lifetime.staleAt <= lifetime.revalidateUntil && lifetime.revalidateUntil <= lifetime.deleteAt)
-      t.true(said.mayServeStale || lifetime.deleteAt === lifetime.staleAt)
+      t.true(directives.mayServeStale || lifetime.deleteAt === lifetime.staleAt)
     }),
   )
 })

@@ -116,18 +116,18 @@ test('one listing: 404 only if every visible source answered 404', async (t) => 
   const empty = await startRegistry(t)
   const dead = deadUrl()
   const all = await startGateway(t, [behind('empty', empty)])
-  const missing = await all.get('/listings/nobody')
+  const missing = await all.get('/listings/unknown')
   t.is(missing.status, 404)
   t.is(missing.json().detail, 'Listing not found')
 
   const some = await startGateway(t, [behind('empty', empty), behind('dead', { url: dead })])
-  const unsure = await some.get('/listings/nobody')
+  const unsure = await some.get('/listings/unknown')
   t.is(unsure.status, 502)
   t.regex(String(unsure.json().detail), /dead did not answer/)
   t.like((unsure.json().sources as unknown[])[2], { registry: 'dead', reason: 'connection_refused' })
-  t.is((await some.get('/listings/nobody?registry=dead')).status, 503)
-  t.is((await some.get('/listings/nobody?registry=empty')).status, 404)
-  t.is((await some.get('/listings/nobody?registry=nowhere')).status, 400)
+  t.is((await some.get('/listings/unknown?registry=dead')).status, 503)
+  t.is((await some.get('/listings/unknown?registry=empty')).status, 404)
+  t.is((await some.get('/listings/unknown?registry=nowhere')).status, 400)
 })
 
 test('one listing: an id such as `..` does not change the path', async (t) => {
@@ -163,10 +163,10 @@ test('one listing: a private source is read and named with a key only', async (t
   }
   const [named, unknown] = [
     await gateway.get('/listings/secret?registry=hidden'),
-    await gateway.get('/listings/secret?registry=nobody'),
+    await gateway.get('/listings/secret?registry=unknown'),
   ]
   t.is(named.status, 400)
-  t.is(named.text.replace('hidden', 'nobody'), unknown.text)
+  t.is(named.text.replace('hidden', 'unknown'), unknown.text)
 })
 
 test('one listing: an upstream that sends another listing is ignored', async (t) => {

@@ -12,7 +12,7 @@ const NO_CACHE = { 'Cache-Control': 'no-cache' }
 test('gateway parameters: validated, and not taken for filters', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
-  for (const [query, status, told] of [
+  for (const [query, status, detail] of [
     ['require=some', 422, /query\.require/],
     ['timeout_ms=99', 422, /query\.timeout_ms.*100/],
     ['timeout_ms=10001', 422, /query\.timeout_ms.*10000/],
@@ -24,7 +24,7 @@ test('gateway parameters: validated, and not taken for filters', async (t) => {
   ] as const) {
     const { status: got, json } = await get(`/listings?${query}`)
     t.is(got, status, query)
-    t.regex(String(json().detail), told)
+    t.regex(String(json().detail), detail)
   }
   for (const query of ['require=all', 'timeout_ms=100', 'explain=true', 'sources=a', 'sources=', 'require='])
     t.is((await get(`/listings?${query}`)).status, 200, query)
@@ -148,8 +148,8 @@ test('OpenAPI: a gateway answers as its document announces', async (t) => {
     ['/listings', '/listings?timeout_ms=1', {}],
     ['/listings', '/listings', { 'CDN-Loop': 'a, b, c, d' }],
     ['/listings/{id}', '/listings/a-0001', {}],
-    ['/listings/{id}', '/listings/nobody', {}],
-    ['/listings/{id}', '/listings/nobody?registry=a', {}],
+    ['/listings/{id}', '/listings/unknown', {}],
+    ['/listings/{id}', '/listings/unknown?registry=a', {}],
     ['/sources', '/sources', {}],
     ['/admin/sources', '/admin/sources', { Authorization: 'Bearer admin' }],
     ['/admin/sources', '/admin/sources', {}],

@@ -124,7 +124,7 @@ test('NDJSON: problems before the first line are those of a page', async (t) => 
   const { get } = await startGateway(t, [{ name: 'dead', url: deadUrl() }])
   t.is((await get('/listings', NDJSON)).status, 503)
   t.is((await get('/listings?require=all', NDJSON)).status, 502)
-  t.is((await get('/listings?sources=nobody', NDJSON)).status, 400)
+  t.is((await get('/listings?sources=unknown', NDJSON)).status, 400)
   t.is((await get('/listings?banana=1', NDJSON)).status, 400)
 })
 

@@ -65,7 +65,7 @@ test('sources: the operator drops the cached pages of an upstream', async (t) =>
   t.is((await postJson(`${gateway.url}/admin/sources/a/refresh`, '', ADMIN)).status, 202)
   await gateway.get('/listings')
   t.is(pages(), 2)
-  for (const name of ['nobody', 'local'])
+  for (const name of ['unknown', 'local'])
     t.is((await postJson(`${gateway.url}/admin/sources/${name}/refresh`, '', ADMIN)).status, 404)
   t.is((await postJson(`${gateway.url}/admin/sources/a/refresh`, '')).status, 401)
 })

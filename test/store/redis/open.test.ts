@@ -37,7 +37,7 @@ test('Redis settings: a Redis that denies CONFIG gives one warning', async (t) =
 })
 
 test('Redis URL: a wrong password is a configuration error without the password', async (t) => {
-  const url = redis.url.replace('//', '//nobody:hunter2@')
+  const url = redis.url.replace('//', '//reader:hunter2@')
   const error = await t.throwsAsync(openRedisStore(url), { instanceOf: ConfigError })
   t.regex(
     error.message,

@@ -72,7 +72,7 @@ test('an id is percent-encoded; one that cannot be a path segment causes no requ
 const ROW = listingText({ listing_id: 'a' })
 const MISSING = '"sources":[{"registry":"curated","state":"unavailable","reason":"timeout"}]'
 
-test('the answer to one id holds that listing, or states that there is none', async (t) => {
+test('the answer to one id holds that listing, or states that it does not exist', async (t) => {
   const ask = async (reply: ScriptedAnswer, options: Partial<UpstreamOptions> = {}) => {
     const page = await open(t, reply, options).fetch({ listingId: 'a' })
     return [page.items.map(({ listingId }) => listingId).join(), page.missing?.length ?? 0]
