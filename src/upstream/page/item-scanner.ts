@@ -1,6 +1,6 @@
 import { MAX_LISTING_ID_LENGTH } from '../../domain/listing.ts'
 import type { ListingQuery } from '../../domain/query.ts'
-import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
+import { parseTimestamp } from '../../domain/timestamp.ts'
 import { type Criterion, toScalar } from '../../filter-spec/criteria.ts'
 import { passesTest } from '../../filter-spec/evaluate.ts'
 import { unsentFilters } from '../../filter-spec/parameters.ts'
@@ -9,6 +9,7 @@ import { isJsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import { type PathTree, pathTree, walkPaths } from '../../listing-index/scan/path-tree.ts'
 import { FoundValues, RowScanner } from '../../listing-index/scan/row-scanner.ts'
 import type { RowText } from '../../listing-index/scan/row-text.ts'
+import { KnownItems, type ScannedItem } from './known-items.ts'
 
 const LISTING_ID = 0
 const CREATED_AT = 1
@@ -36,13 +37,7 @@ export class ItemScanner {
   readonly #found: FoundValues
   readonly #values: JsonValue[] = []
 
-  /** `null`: not a listing, and the other fields mean nothing. */
-  listingId: string | null = null
-  createdAt: Micros = 0
-  storefrontUrl: string | null = null
-  publisherId: number | null = null
-  /** Also set for other members that are `null`. */
-  hasMeta = false
+  /** Of the latest item. */
   isMatch = false
 
   constructor(criteria: readonly Criterion[], status: string | null) {
@@ -58,7 +53,17 @@ export class ItemScanner {
     this.#found = this.#fields.found
   }
 
-  scan(row: RowText, at: number): number {
+  scan(row: RowText, at: number): ScannedItem {
+    const { group } = this.#fields
+    const known = KNOWN_ITEMS.find(row, at, group)
+    const item = known?.item ?? this.#scan(row, at)
+    const found = known?.found ?? this.#found
+    if (known === null && item.listingId !== null) KNOWN_ITEMS.add(row, at, group, item, found)
+    this.isMatch = (this.#status === null || item.status === this.#status) && this.#passes(found)
+    return item
+  }
+
+  #scan(row: RowText, at: number): ScannedItem {
     const scanned = this.#scanRow(row, at)
     const end = scanned === -1 ? this.#parse(row, at) : scanned
     const { count, paths, values } = this.#found
@@ -67,7 +72,7 @@ export class ItemScanner {
     let storefrontUrl: unknown
     let status: unknown
     let publisherId: unknown
-    this.hasMeta = this.#found.hasNull
+    let hasMeta = this.#found.hasNull
     for (let n = 0; n < count; n++) {
       const value = values[n]
       const path = paths[n]
@@ -76,15 +81,19 @@ export class ItemScanner {
       else if (path === STOREFRONT_URL) storefrontUrl = value
       else if (path === STATUS) status = value
       else if (path === PUBLISHER_ID) publisherId = value
-      else if (path === META) this.hasMeta = true
+      else if (path === META) hasMeta = true
     }
     const createdAt = typeof created === 'string' ? parseTimestamp(created) : null
-    this.listingId = createdAt !== null && isListingId(id) ? id : null
-    this.createdAt = createdAt ?? 0
-    this.storefrontUrl = typeof storefrontUrl === 'string' ? storefrontUrl : null
-    this.publisherId = Number.isSafeInteger(publisherId) ? (publisherId as number) : null
-    this.isMatch = (this.#status === null || status === this.#status) && this.#passes()
-    return end
+    return {
+      length: end - at,
+      listingId: createdAt !== null && isListingId(id) ? id : null,
+      createdAt: createdAt ?? 0,
+      storefrontUrl: typeof storefrontUrl === 'string' ? storefrontUrl : null,
+      publisherId: Number.isSafeInteger(publisherId) ? (publisherId as number) : null,
+      status,
+      hasMeta,
+      isChecked: false,
+    }
   }
 
   /** -1 for an item that has to be parsed, or is broken. */
@@ -111,8 +120,7 @@ export class ItemScanner {
     return end
   }
 
-  #passes(): boolean {
-    const { count, paths, values } = this.#found
+  #passes({ count, paths, values }: FoundValues): boolean {
     const own = this.#values
     for (const { criterion, path } of this.#criteria) {
       let found = 0
@@ -125,17 +133,20 @@ export class ItemScanner {
   }
 }
 
-/** Shared by queries with the same filters, since it holds one item at a time. */
-type FieldScanner = { tree: PathTree; scanner: RowScanner; found: FoundValues }
+const KNOWN_ITEMS = new KnownItems()
+
+/** Shared by queries with the same filters, since it holds one item at a time. `group` is unique. */
+type FieldScanner = { tree: PathTree; scanner: RowScanner; found: FoundValues; group: number }
 
 const FIELD_SCANNERS = new Map<string, FieldScanner>()
 const MAX_FIELD_SCANNERS = 256
+let groups = 0
 
 function fieldScanner(key: string, paths: readonly Path[]): FieldScanner {
   const known = FIELD_SCANNERS.get(key)
   if (known !== undefined) return known
   const tree = pathTree(paths)
-  const fields = { tree, scanner: new RowScanner(tree), found: new FoundValues() }
+  const fields = { tree, scanner: new RowScanner(tree), found: new FoundValues(), group: ++groups }
   if (FIELD_SCANNERS.size === MAX_FIELD_SCANNERS) FIELD_SCANNERS.clear()
   FIELD_SCANNERS.set(key, fields)
   return fields

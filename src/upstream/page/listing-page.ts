@@ -10,6 +10,7 @@ import { isJsonObject, type JsonValue } from '../../json/value.ts'
 import type { RowText } from '../../listing-index/scan/row-text.ts'
 import { badEnvelope, type Meta, NO_META, notJson, parseEnvelope, readMeta } from './envelope.ts'
 import type { ItemScanner } from './item-scanner.ts'
+import type { ScannedItem } from './known-items.ts'
 
 export const MAX_PAGE_ITEMS = 200
 export const MAX_ITEM_BYTES = 65_536
@@ -81,12 +82,15 @@ export class ListingPage {
   }
 
   /** @throws SyntaxError for an item that is too long, nested too deep, or not JSON */
-  bytesOf(index: number): Buffer {
+  bytesOf(index: number, item: ScannedItem): Buffer {
     const start = this.#bounds[2 * index]!
     const end = this.#bounds[2 * index + 1]!
-    this.#scanner ??= new JsonScanner(this.bytes)
-    if (end - start > MAX_ITEM_BYTES || this.#scanner.validValueEnd(start, MAX_ITEM_DEPTH) !== end)
-      throw new SyntaxError('the listing is too long, nested too deep, or not JSON')
+    if (!item.isChecked) {
+      this.#scanner ??= new JsonScanner(this.bytes)
+      if (end - start > MAX_ITEM_BYTES || this.#scanner.validValueEnd(start, MAX_ITEM_DEPTH) !== end)
+        throw new SyntaxError('the listing is too long, nested too deep, or not JSON')
+      item.isChecked = true
+    }
     return this.bytes.subarray(start, end)
   }
 
@@ -96,11 +100,12 @@ export class ListingPage {
     if (row.bytes[at] === CLOSE_BRACKET) return at + 1
     for (;;) {
       if (this.received === MAX_PAGE_ITEMS) throw badEnvelope(`it holds more than ${MAX_PAGE_ITEMS} items`)
-      const end = scanner.scan(row, at)
+      const item = scanner.scan(row, at)
+      const { listingId, createdAt, hasMeta } = item
+      const end = at + item.length
       if (end === at || end >= row.length) throw notJson()
-      const { listingId, createdAt, hasMeta } = scanner
       const meta = hasMeta && listingId !== null ? this.#metaOf(kind, at, end) : null
-      if (listingId !== null) this.items.push(new PageItem(this, this.received, scanner, meta))
+      if (listingId !== null) this.items.push(new PageItem(this, this.received, item, scanner.isMatch, meta))
       const slot = 2 * this.received++
       BOUNDS[slot] = at
       BOUNDS[slot + 1] = end
@@ -131,25 +136,31 @@ const TIMES = new Float64Array(2 * MAX_PAGE_ITEMS)
 /** Checks its bytes on access: most listings are never shown. */
 export class PageItem implements Item {
   readonly listingId: string
-  readonly storefrontUrl: string | null
-  readonly publisherId: number | null
   publisher: string | null
   readonly origin?: Origin
   readonly isMatch: boolean
   readonly #page: ListingPage
   readonly #index: number
+  readonly #item: ScannedItem
   readonly #hasMeta: boolean
 
-  constructor(page: ListingPage, index: number, scanner: ItemScanner, meta: Meta | null) {
+  constructor(page: ListingPage, index: number, item: ScannedItem, isMatch: boolean, meta: Meta | null) {
     this.#page = page
     this.#index = index
-    this.listingId = scanner.listingId!
-    this.storefrontUrl = scanner.storefrontUrl
-    this.publisherId = scanner.publisherId
-    this.isMatch = scanner.isMatch
+    this.#item = item
+    this.listingId = item.listingId!
+    this.isMatch = isMatch
     this.publisher = meta?.publisher ?? null
     this.#hasMeta = meta !== null
     if (meta?.origin !== undefined) this.origin = meta.origin
+  }
+
+  get storefrontUrl(): string | null {
+    return this.#item.storefrontUrl
+  }
+
+  get publisherId(): number | null {
+    return this.#item.publisherId
   }
 
   get createdAt(): Micros {
@@ -162,7 +173,7 @@ export class PageItem implements Item {
 
   /** @throws SyntaxError as `ListingPage.bytesOf` */
   get bytes(): Uint8Array {
-    const bytes = this.#page.bytesOf(this.#index)
+    const bytes = this.#page.bytesOf(this.#index, this.#item)
     return this.#hasMeta ? withoutMember(bytes, '_meta') : bytes
   }
 
