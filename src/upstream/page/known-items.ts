@@ -27,8 +27,9 @@ const WAYS = 4
 const HASHED_BYTES = 64
 
 /**
- * Different questions are answered with the same listings. An item whose bytes equal a known one is not scanned
- * again. Holds 8 MiB at most; items are added when they come the second time.
+ * Different questions are answered with the same listings, so an item whose bytes are known is not scanned again.
+ * An object ends at its own brace: equal bytes are equal items. Items are added when they come the second time.
+ * Holds 8 MiB of bytes, and what is found in them, at most.
  */
 export class KnownItems {
   readonly #items: (KnownItem | undefined)[] = new Array(SLOTS).fill(undefined)
@@ -55,7 +56,8 @@ export class KnownItems {
   add(row: RowText, at: number, group: number, item: ScannedItem, found: FoundValues): void {
     const hash = this.#hash
     const { length } = item
-    if (hash === 0 || length > SLOT_BYTES) return
+    // An item that is cut off could begin as a whole one does.
+    if (hash === 0 || length > SLOT_BYTES || at + length >= row.length) return
     const seen = hash & (this.#seen.length - 1)
     if (this.#seen[seen] !== hash) {
       this.#seen[seen] = hash

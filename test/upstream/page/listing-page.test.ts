@@ -202,6 +202,41 @@ test('an integer beyond 2^53 in a filtered field is compared exactly', (t) => {
   )
 })
 
+test('known items: pages that repeat listings, whole or with changes, give what each of them states', (t) => {
+  const id = 'known'.repeat(12)
+  const region = fc.constantFrom('north', 'south', 'so"uth', 'a'.repeat(3000))
+  const cpus = fc.integer({ min: 1, max: 3 })
+  const status = fc.constantFrom('open', 'closed')
+  const item = fc.record({ region, cpus, status }).map(({ region, cpus, status }) => {
+    return listingText({ listing_id: id, status, offer_resource: { region, vcpu_count: cpus } })
+  })
+  const filter = filterOf('vcpu_count', { op: 'in', value_type: 'integer' })
+  const queries = [listingQuery(), listingQuery(filtered([filter], ['vcpu_count', '2']))]
+  fc.assert(
+    fc.property(
+      fc.array(item, { minLength: 1, maxLength: 8 }),
+      fc.constantFrom(...queries),
+      (texts, query) => {
+        const options = { kind: 'registry', scanner: scannerOf(query), offset: 0 } as const
+        const { items } = new ListingPage(Buffer.from(envelopeText(texts, texts.length)), options)
+        const expected = texts.flatMap(statedBy).map((stated, n) => {
+          const isMatch = query === queries[0] || JSON.parse(texts[n]!).offer_resource.vcpu_count === 2
+          return { ...stated, isMatch: isMatch && JSON.parse(texts[n]!).status === 'open' }
+        })
+        t.deepEqual(items.map(describe), expected)
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+test('known items: a page that is cut off within a listing does not change how the whole listing is read', (t) => {
+  const text = listingText({ listing_id: 'cut'.repeat(20), offer_resource: { a: { b: 1 }, c: 2 } })
+  const cut = text.slice(0, text.indexOf('}') + 1)
+  for (let n = 0; n < 3; n++) t.is(refusalOf(`{"items":[${cut}`), 'not_json')
+  for (let n = 0; n < 3; n++) t.deepEqual(pageOf(envelopeText([text], 1)).items.map(describe), statedBy(text))
+})
+
 function pageOf(body: string | Buffer, kind: UpstreamKind = 'registry'): ListingPage {
   return new ListingPage(Buffer.from(body), { kind, scanner: scannerOf(listingQuery()), offset: 0 })
 }
