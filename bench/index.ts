@@ -110,7 +110,7 @@ function rowsFor({ seconds, listingBytes, residentBytes }: Built, times: readonl
       measure: 'resident memory',
       value: residentBytes / listingBytes,
       unit: '× listing bytes',
-      budget: '2.5',
+      budget: '1.5',
     },
   ]
 }
