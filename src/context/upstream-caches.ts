@@ -66,7 +66,9 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
         snapshots: {
           storage: storageOf(upstream),
           maxBytes: () => maxSnapshotBytes(config),
-          onResize: (bytes) => budget.setSnapshotBytes(state, bytes),
+          onResize: (bytes) => {
+            if (known.get(key) === state) budget.setSnapshotBytes(state, bytes)
+          },
         },
       }
     },
@@ -84,8 +86,9 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
   }
 }
 
-/** A name for listings and for the saved snapshot, and a credential that may see them. */
-const keyOf = (upstream: UpstreamOptions): string => `${upstream.name} ${cacheGroup(upstream)}`
+/** A live upstream has no use for a snapshot, and a forbidden address no state. */
+const keyOf = (upstream: UpstreamOptions): string =>
+  [upstream.name, cacheGroup(upstream), upstream.mode, upstream.allowPrivateAddresses].join(' ')
 
 async function openRedis(url: string, budget: MemoryBudget, now: () => number) {
   const [{ RedisCache }, { redisBreakerState }, { redisSnapshot }, connection] = await Promise.all([

@@ -57,7 +57,6 @@ const createHandler =
       },
       header: (name) => (req.headers[name] === undefined ? undefined : req.headersDistinct[name]?.[0]),
       listHeader: (name) => req.headersDistinct[name]?.join(', '),
-      accepts: (...types) => context.accepts(...types),
       reader,
       body,
       get signal() {

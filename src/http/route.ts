@@ -56,8 +56,6 @@ export type RequestContext = {
   header: (name: string) => string | undefined
   /** All lines of a list header, joined by commas (RFC 9110 section 5.3). */
   listHeader: (name: string) => string | undefined
-  /** The media type that `Accept` prefers; among equals the first (RFC 9110 section 12.5.1). */
-  accepts: (...types: string[]) => string | false
   reader: Reader
   body: { bytes: Buffer; value: JsonValue } | null
   signal: AbortSignal

@@ -83,7 +83,7 @@ test('keystore: a file of an old wallet with n above 2^(16 r) opens', (t) => {
 test('keystore: spellings of other wallets are read (Crypto, 0x, upper case)', (t) => {
   const { mac, ciphertext } = SCRYPT.crypto
   const Crypto = { ...SCRYPT.crypto, mac: `0x${mac.toUpperCase()}`, ciphertext: `0x${ciphertext}` }
-  const keystore = parseKeystore({ version: 3, Crypto, address: '3c44' }, 'k.json')
+  const keystore = parseKeystore({ version: 3, Crypto, address: '3c44', id: null }, 'k.json')
   t.notThrows(() => decryptKeystore(keystore, 'testpassword', 'k.json'))
 })
 

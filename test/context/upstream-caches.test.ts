@@ -46,6 +46,20 @@ test('caches: smaller limits hold once their configuration is adopted', async (t
   t.true(bytes() <= 100_000)
 })
 
+test('caches: a snapshot pulled after its upstream was removed, or became live, takes no memory', async (t) => {
+  const { caches, configOf, bytes } = await open(t)
+  const config = configOf(1_000_000)
+  const [first, second, ...others] = config.upstreams
+  const snapshot = { ...second!, mode: 'snapshot' as const }
+  const before = { ...config, upstreams: [first!, snapshot, ...others] }
+  const { snapshots, state } = caches.partsOf(snapshot, before)
+  caches.activate(before)
+  caches.activate(config)
+  snapshots.onResize(700_000)
+  t.true(bytes() > 900_000, String(bytes()))
+  t.not(caches.partsOf(second!, config).state, state)
+})
+
 test('caches: a removed upstream is forgotten, others are not', async (t) => {
   const { caches, parts, configOf, bytes } = await open(t)
   parts[1]!.snapshots.onResize(700_000)

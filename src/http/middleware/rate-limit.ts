@@ -40,11 +40,17 @@ function rateLimitHeaders(policy: string, state: LimitState): Record<string, str
  */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   if (trustedProxies.length === 0) return ({ socket }) => countedAddress(unmapped(socket.remoteAddress ?? ''))
-  const trust = proxyAddr.compile([...trustedProxies])
+  const trust = proxyAddr.compile(trustedProxies.flatMap(halves))
   return (request) => {
     const addresses = proxyAddr.all(request, trust).map((address) => unmapped(address ?? ''))
     return countedAddress(addresses.findLast((address) => isIP(address) !== 0) ?? '')
   }
+}
+
+/** proxy-addr refuses the prefix 0. */
+function halves(range: string): string[] {
+  if (!range.endsWith('/0')) return [range]
+  return range.includes(':') ? ['::/1', '8000::/1'] : ['0.0.0.0/1', '128.0.0.0/1']
 }
 
 /** Unmaps an IPv4-mapped IPv6 address. */

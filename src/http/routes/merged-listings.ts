@@ -17,6 +17,7 @@ import type { CurrentSpec, ReadVocabulary } from '../../gateway/vocabulary.ts'
 import { mergedEnvelopeSchema, mergedListingSchema } from '../../wire/listing.ts'
 import { sourceReportSchema } from '../../wire/source.ts'
 import { requireEtag } from '../etag.ts'
+import { NDJSON_TYPE, wantsNdjson } from '../middleware/accept.ts'
 import {
   GATEWAY_ONLY,
   type GatewayParameters,
@@ -46,8 +47,6 @@ export type MergedListings = MergedHeaderOptions & {
   clock: Clock
 }
 
-const NDJSON_TYPE = 'application/x-ndjson'
-
 export const mergedListingRoutes = (gateway: MergedListings): Route[] => [
   listMergedListings(gateway),
   getMergedListing(gateway),
@@ -75,7 +74,7 @@ const listMergedListings = (gateway: MergedListings): Route => ({
 })
 
 async function readPage(request: RequestContext, gateway: MergedListings): Promise<HandlerResponse> {
-  const { queryString, listHeader, accepts, reader, signal, trace } = request
+  const { queryString, listHeader, reader, signal, trace } = request
   const parameters = readGatewayParameters(queryString)
   const { vocabulary, leftMs } = await readVocabulary(request, gateway, parameters)
   const { via, isLoop } = parseCdnLoop(listHeader('cdn-loop'), gateway.gatewayId)
@@ -89,7 +88,7 @@ async function readPage(request: RequestContext, gateway: MergedListings): Promi
     trace,
   }
   const options = { named: parameters.named, requireAll: parameters.requireAll, budgetMs: leftMs, isLoop }
-  if (accepts('application/json', NDJSON_TYPE) === NDJSON_TYPE) {
+  if (wantsNdjson(listHeader('accept'))) {
     if (parameters.cursor !== null)
       throw new EntrepotError('bad_request', 'cursor cannot be used with NDJSON: a stream has no pages')
     return streamMerged(gateway, query, { reader, signal, options })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { EntrepotError } from '../../errors.ts'
 import { lazy } from '../lazy.ts'
+import { wantsHtml } from '../middleware/accept.ts'
 import { NOT_MODIFIED } from '../parameters.ts'
 import type { HandlerResponse, RequestContext, Route } from '../route.ts'
 import { type Asset, createAsset, readLibraries } from './assets.ts'
@@ -27,10 +28,7 @@ const pageRoute = ({ path, summary }: Page, site: () => Promise<Site>): Route =>
   },
   problems: [404],
   handle: async (request) => {
-    const page =
-      request.accepts('application/json', 'text/html') === 'text/html'
-        ? (await site()).pages.get(path)
-        : undefined
+    const page = wantsHtml(request.listHeader('accept')) ? (await site()).pages.get(path) : undefined
     if (page === undefined) throw new EntrepotError('not_found', 'Not Found', { headers: VARY_ACCEPT })
     // The page's relative URLs would resolve below it (RFC 3986 section 5.2).
     if (path !== '/' && request.path.endsWith('/'))

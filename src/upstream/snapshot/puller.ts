@@ -90,6 +90,8 @@ export class SnapshotPuller {
       if (saved === null) return
       const wanted = filters()
       const snapshot = await new Snapshot(upstream.name, wanted).with(saved.listings, wanted)
+      // Meanwhile an earlier runtime may have pulled a newer one.
+      if (this.#state.current !== null || this.#closing.signal.aborted) return
       this.#hold({ ...saved, snapshot, invalid: 0, isRestored: true })
     } catch (err) {
       log.warn({ upstream: upstream.name, err }, 'saved snapshot unreadable')
@@ -144,6 +146,8 @@ export class SnapshotPuller {
     const before = this.#state.current?.snapshot ?? new Snapshot(upstream.name, wanted)
     const found = retainUnreachable(before.listings, { listings, missing }, upstream.maxListings)
     const snapshot = await before.with(found, wanted)
+    // What a later runtime holds is not replaced.
+    if (this.#closing.signal.aborted) return
     this.#logMissing(missing)
     if (this.#state.failure !== null || this.#state.exceedsLimit)
       log.info({ upstream: upstream.name, listings: found.size }, 'snapshot pulled again')

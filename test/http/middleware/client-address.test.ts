@@ -45,6 +45,14 @@ const CASES: [name: string, trusted: string[], peer: string, forwarded: string[]
   ],
   ['IPv6 counts by /64', [], '2001:db8:1:2:aaaa::1', [], '2001:db8:1:2::/64'],
   ['a short IPv6 address is expanded', [], '2001:db8::5', [], '2001:db8:0:0::/64'],
+  [
+    'every IPv4 proxy can be trusted',
+    ['0.0.0.0/0'],
+    '10.0.0.1',
+    ['203.0.113.9, 198.51.100.1'],
+    '203.0.113.9',
+  ],
+  ['every IPv6 proxy can be trusted', ['::/0'], 'fd00::1', ['2001:db8::5'], '2001:db8:0:0::/64'],
   ['IPv6 proxies can be trusted', ['fd00::/8'], 'fd00::1', ['2001:db8::5'], '2001:db8:0:0::/64'],
 ]
 

@@ -136,9 +136,28 @@ test('Accept: the preferred media type is sent', async (t) => {
     ['application/json;q=0.5, Application/X-NDJSON', 'application/x-ndjson'],
     ['application/json, application/x-ndjson;q=0.5', 'application/json; charset=utf-8'],
     ['application/x-ndjson;q=0', 'application/json; charset=utf-8'],
+    ['application/x-ndjson; charset=utf-8', 'application/x-ndjson'],
+    ['application/json, application/x-ndjson', 'application/x-ndjson'],
     ['*/*', 'application/json; charset=utf-8'],
+    ['application/json;q=0.5, */*', 'application/json; charset=utf-8'],
+    [`application/x-ndjson;x="${',""'.repeat(5000)}`, 'application/x-ndjson'],
   ] as const)
     t.is((await get('/listings', { Accept: accept })).headers.get('content-type'), type, accept)
+})
+
+test('Accept: a repeated request gets the media type that the first one got', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 2) })
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  for (const accept of [
+    'application/json;q=0.5, */*',
+    'application/x-ndjson, */*',
+    'application/x-ndjson;x=1',
+  ]) {
+    const typeOf = async () => (await get('/listings', { Accept: accept })).headers.get('content-type')
+    const first = await typeOf()
+    for (let n = 0; n < 2; n++) await get('/listings')
+    t.is(await typeOf(), first, accept)
+  }
 })
 
 test('NDJSON: a slow reader pauses the sources, and a closed connection ends them', async (t) => {
