@@ -37,6 +37,11 @@ export class ColumnBuilder {
     this.#slots.push(slot)
   }
 
+  /** Of value and slot. */
+  get pairs(): number {
+    return this.#slots.length
+  }
+
   finish(slots: number, { withRanges }: { withRanges: boolean }): ColumnData {
     const { numbers, texts, order } = this.#sorted()
     const postings = this.#pack(slots, order)

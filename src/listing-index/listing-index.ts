@@ -5,7 +5,7 @@ import { type Conditions, matchSegment } from './match.ts'
 import { comparePlaces, type Found, type Match, newestFirst, olderThan, type Place } from './newest-first.ts'
 import { RowReader } from './scan/row-reader.ts'
 import type { IndexEntry, Segment, SegmentData } from './segment.ts'
-import { SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
+import { MAX_VALUES, SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
 import { type SegmentSizes, Segments } from './segments.ts'
 import type { Tail } from './tail.ts'
 import { Vocabulary } from './vocabulary.ts'
@@ -38,6 +38,8 @@ const TAIL_ROWS = 128
 const EVERYTHING: IndexConditions = { status: null, publisherId: null, criteria: [] }
 /** Rows of `entries` that are looked up at once. */
 const PAGE = 512
+/** Of merges: some ms. */
+const STEPS_PER_TURN = 8
 /** Listings that `load` reads per step: about 2 ms. */
 const LISTINGS_PER_STEP = 250
 
@@ -56,7 +58,12 @@ export class ListingIndex {
    */
   constructor(
     filters: Iterable<Filter>,
-    sizes: SegmentSizes = { tail: TAIL_ROWS, segment: SEGMENT_ROWS, step: STEP },
+    sizes: SegmentSizes = {
+      tail: TAIL_ROWS,
+      segment: SEGMENT_ROWS,
+      step: STEP,
+      stepsPerTurn: STEPS_PER_TURN,
+    },
   ) {
     this.#vocabulary = new Vocabulary(filters)
     this.plan = { paths: this.#vocabulary.paths, rows: sizes.segment }
@@ -79,13 +86,14 @@ export class ListingIndex {
   *load(entries: readonly IndexEntry[]): Generator<void> {
     const sorted = entries.toSorted(comparePlaces)
     const { rows } = this.plan
-    for (let from = 0; from < sorted.length; from += rows) {
-      const builder = new SegmentBuilder(this.plan)
-      for (const [n, entry] of sorted.slice(from, from + rows).entries()) {
-        if (n % LISTINGS_PER_STEP === LISTINGS_PER_STEP - 1) yield
-        builder.add(entry)
-      }
+    let builder = new SegmentBuilder(this.plan)
+    for (const [n, entry] of sorted.entries()) {
+      if (n % LISTINGS_PER_STEP === LISTINGS_PER_STEP - 1) yield
+      builder.add(entry)
+      const isLast = n === sorted.length - 1
+      if (!isLast && builder.size < rows && builder.values < MAX_VALUES) continue
       yield* this.adopt(yield* builder.finish())
+      builder = new SegmentBuilder(this.plan)
     }
   }
 

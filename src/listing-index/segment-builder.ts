@@ -15,8 +15,10 @@ export type SegmentPlan = {
   rows: number
 }
 
-/** Values or rows per step: below a ms. */
+/** Values and rows per step: about a ms. */
 export const STEP = 4096
+/** Of a merged segment: bounds the work of one column, and the memory of a merge. */
+export const MAX_VALUES = 2_000_000
 
 class Pace {
   readonly #step: number
@@ -50,6 +52,7 @@ export class SegmentBuilder {
   readonly #chunkOf: Uint16Array
   readonly #starts: Uint16Array
   readonly #lengths: Uint32Array
+  #values = 0
 
   /** @param reader of the plan's paths */
   constructor({ paths, rows }: SegmentPlan, reader = new RowReader(pathTree(paths))) {
@@ -67,6 +70,10 @@ export class SegmentBuilder {
 
   get size(): number {
     return this.#listingIds.length
+  }
+
+  get values(): number {
+    return this.#values
   }
 
   /**
@@ -90,6 +97,7 @@ export class SegmentBuilder {
     this.#chunkOf[slot] = this.#chunkNumber(chunk)
     this.#starts[slot] = start
     this.#lengths[slot] = length
+    this.#values += count
     for (let n = 0; n < count; n++) this.#columns[paths[n]!]!.add(slot, values[n]!)
   }
 
@@ -100,7 +108,7 @@ export class SegmentBuilder {
     const columns = []
     for (const column of this.#columns) {
       columns.push(column.finish(size, { withRanges: true }))
-      if (pace.isDue(size)) yield
+      if (pace.isDue(size + column.pairs)) yield
     }
     return {
       listingIds: this.#listingIds,
@@ -113,6 +121,7 @@ export class SegmentBuilder {
       lengths: this.#lengths.slice(0, size),
       columns,
       publishers: this.#publishers.finish(size, { withRanges: false }),
+      values: this.#values,
     }
   }
 
@@ -155,8 +164,9 @@ export function* mergeSegments(
   }
   const builder = new SegmentBuilder({ paths, rows: size }, reader)
   for (const { source, slot } of rows) {
+    const before = builder.values
     builder.add(source.entry(slot), source.holdsDeadText ? undefined : source.textOf(slot))
-    if (pace.isDue(paths.length)) yield
+    if (pace.isDue(1 + builder.values - before)) yield
   }
   return { data: yield* builder.finish(step), places }
 }

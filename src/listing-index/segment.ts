@@ -30,6 +30,8 @@ export type SegmentData = {
   /** One per path of the vocabulary. */
   columns: readonly ColumnData[]
   publishers: ColumnData
+  /** Of all rows and columns. */
+  values: number
 }
 
 /** Bytes that a segment may hold beyond twice those of its live rows. */
@@ -40,6 +42,7 @@ export class Segment implements Rows {
   readonly number: number
   readonly size: number
   readonly live: Bitset
+  readonly values: number
   readonly liveByStatus: Readonly<Record<ListingStatus, Bitset>>
   readonly counts: Record<ListingStatus, number> = { open: 0, closed: 0, expired: 0 }
   readonly columns: readonly Column[]
@@ -55,6 +58,7 @@ export class Segment implements Rows {
     const size = data.listingIds.length
     this.number = number
     this.size = size
+    this.values = data.values
     this.#data = data
     this.columns = data.columns.map((column) => new Column(size, column))
     this.publishers = new Column(size, data.publishers)

@@ -1,7 +1,7 @@
 import { hasBit } from './bitset.ts'
 import type { RowReader } from './scan/row-reader.ts'
 import { type IndexEntry, MAX_SEGMENT_ROWS, Segment, type SegmentData } from './segment.ts'
-import { mergeSegments, SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
+import { MAX_VALUES, mergeSegments, SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
 import { Tail } from './tail.ts'
 import { TextStore } from './text-store.ts'
 
@@ -12,14 +12,20 @@ export type SegmentSizes = {
   segment: number
   /** Values or rows per step of a merge. */
   step: number
+  /** Most steps in one turn of the event loop. Default: one with each change. */
+  stepsPerTurn?: number
 }
 
 /** So many segments of similar size are merged. */
 const FAN_IN = 4
+/** The tail is sealed earlier where its rows have many values. */
+const MAX_TAIL_VALUES = 16_384
+/** With so many beside full segments, merges go on whatever a turn takes. */
+const MAX_SMALL_SEGMENTS = 32
 
 /**
  * Sealed segments, in which deleted rows are dead, a tail of the latest rows, and the location of each listing.
- * Every change does one step of a merge, so segments never pile up and no change takes long.
+ * A change does one step of a merge, a few in one turn, so segments never pile up and no turn takes long.
  */
 export class Segments {
   readonly tail = new Tail()
@@ -33,6 +39,7 @@ export class Segments {
   readonly #locations = new Map<string, number>()
   readonly #byNumber = new Map<number, Relocated>()
   #merge: Generator<void> | null = null
+  #stepsInTurn = 0
   #isSettled = true
 
   /** @param reader of the plan's paths */
@@ -65,7 +72,7 @@ export class Segments {
     this.#delete(entry.listingId)
     this.tail.add(entry, this.#texts.add(entry.bytes), found)
     this.#locations.set(entry.listingId, IN_TAIL)
-    if (this.tail.size >= this.#sizes.tail) this.#seal()
+    if (this.tail.size >= this.#sizes.tail || this.tail.values >= MAX_TAIL_VALUES) this.#seal()
     this.#mergeOn()
   }
 
@@ -130,12 +137,25 @@ export class Segments {
   }
 
   #mergeOn(): void {
+    if (this.#isTurnSpent()) return
     if (this.#merge === null && !this.#isSettled) {
       const sources = segmentsToMerge(this.#sealed, this.#sizes)
       if (sources === null) this.#isSettled = true
       else this.#merge = this.#mergeAll(sources)
     }
     if (this.#merge?.next().done === true) this.#merge = null
+  }
+
+  /** Many changes may be made in one turn. */
+  #isTurnSpent(): boolean {
+    const { stepsPerTurn } = this.#sizes
+    if (stepsPerTurn === undefined || this.#isSettled) return false
+    if (this.#stepsInTurn === 0)
+      setImmediate(() => {
+        this.#stepsInTurn = 0
+      })
+    if (++this.#stepsInTurn <= stepsPerTurn) return false
+    return this.#sealed.length < MAX_SMALL_SEGMENTS + this.size / this.#sizes.segment
   }
 
   /** Queries see the sources until all is built, and then the merged segment. */
@@ -191,12 +211,14 @@ function segmentsToMerge(segments: readonly Segment[], sizes: SegmentSizes): Seg
   return null
 }
 
-/** How many of them, at most `FAN_IN`, have no more than `most` live rows. */
+/** How many of them, at most `FAN_IN`, have no more than `most` live rows and `MAX_VALUES`. */
 function fitCount(segments: readonly Segment[], most: number): number {
   let rows = 0
-  const tooMany = segments.findIndex(({ liveCount }, n) => {
+  let total = 0
+  const tooMany = segments.findIndex(({ liveCount, values }, n) => {
     rows += liveCount
-    return n === FAN_IN || rows > most
+    total += values
+    return n === FAN_IN || rows > most || total > MAX_VALUES
   })
   return tooMany === -1 ? segments.length : tooMany
 }

@@ -13,6 +13,8 @@ export class Tail implements Rows {
   /** Oldest first. */
   readonly rows: TailRow[] = []
   readonly #byId = new Map<string, TailRow>()
+  /** Of all rows. */
+  values = 0
 
   get size(): number {
     return this.rows.length
@@ -23,16 +25,19 @@ export class Tail implements Rows {
     const row = { ...head, text, found: found.copy() }
     this.rows.splice(this.#countOlder(row), 0, row)
     this.#byId.set(row.listingId, row)
+    this.values += found.count
   }
 
   remove(listingId: string): void {
     const row = this.#byId.get(listingId)!
     this.rows.splice(this.#countOlder(row), 1)
+    this.values -= row.found.count
     this.#byId.delete(listingId)
   }
 
   clear(): void {
     this.rows.length = 0
+    this.values = 0
     this.#byId.clear()
   }
 

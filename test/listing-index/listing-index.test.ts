@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
 import fc from 'fast-check'
 import { LISTING_STATUSES } from '../../src/domain/listing.ts'
@@ -54,6 +55,37 @@ test('index: counts, size and single listings are those of a naive model', (t) =
     }),
     { numRuns: 60 },
   )
+})
+
+test('index: merges that a turn leaves for later change no answer', async (t) => {
+  const index = new ListingIndex(FILTERS, { ...SMALL, stepsPerTurn: 2 })
+  const ids = Array.from({ length: 2000 }, (_, n) => `listing-${n}`)
+  for (const [n, id] of ids.entries()) {
+    index.put(entry(id, n))
+    if (n % 250 === 249) await setImmediate()
+  }
+  for (const id of ids.filter((_, n) => n % 3 === 0)) index.remove(id)
+  const left = ids.filter((_, n) => n % 3 !== 0).reverse()
+  t.deepEqual(idsOf(index.entries()), left)
+  t.deepEqual(idsOf(index.query({ ...ALL, limit: 50, offset: 1000 }).rows), left.slice(1000, 1050))
+  t.is(index.count(null), left.length)
+})
+
+test('index: rows with thousands of values each are found by any of them', (t) => {
+  const tags = filterOn('$.tags[*]')
+  const index = new ListingIndex([tags])
+  for (let n = 0; n < 40; n++) {
+    const values = Array.from({ length: 3000 }, (_, k) => n * 1000 + k)
+    index.put(entry(`wide-${n}`, n, JSON.stringify({ tags: values })))
+  }
+  const criteria = [
+    { filter: tags, onMissing: 'fail' as const, test: { op: 'in' as const, values: new Set([5500]) } },
+  ]
+  t.deepEqual(idsOf(index.query({ ...ALL, criteria, limit: 10, offset: 0 }).rows), [
+    'wide-5',
+    'wide-4',
+    'wide-3',
+  ])
 })
 
 test('index: a replaced listing keeps its position; one removed and put again with a later time does not', (t) => {

@@ -57,7 +57,8 @@ export class Snapshot {
     const gone = [...this.#items.keys()].filter((key) => !listings.has(key))
     const changed = [...listings].filter(([key, item]) => !isSame(item, this.#items.get(key)))
     const isIndexed = filters.every(({ compiled }) => this.#paths.has(pathKey(compiled)))
-    if (isIndexed && gone.length + changed.length <= MOST_IN_PLACE) {
+    const isTidy = this.#publishers.size <= 2 * this.#items.size + MOST_IN_PLACE
+    if (isIndexed && isTidy && gone.length + changed.length <= MOST_IN_PLACE) {
       for (const key of gone) this.#remove(key)
       for (const [key, item] of changed) this.#put(key, item)
       return this
