@@ -7,7 +7,7 @@ import { Client } from 'undici'
 import { startProcess } from '../e2e/service-process.ts'
 import { ALICE, publishBody } from '../helpers/seller.ts'
 
-test('signature check: without file descriptors for a thread a publish is 503, then succeeds', async (t) => {
+test('without file descriptors for a thread a publish is 503, then succeeds', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'entrepot-worker-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const service = await startProcess(`sqlite:${join(folder, 'entrepot.db')}`)
@@ -19,8 +19,8 @@ test('signature check: without file descriptors for a thread a publish is 503, t
     await reply.body.dump()
     return reply.statusCode
   }
-  const body = JSON.stringify(await publishBody(ALICE, { listing_id: 'one' }))
-  const publish = () =>
+  const signed = JSON.stringify(await publishBody(ALICE, { listing_id: 'one' }))
+  const publish = (body = signed) =>
     client.request({
       method: 'POST',
       path: '/listings',
@@ -31,7 +31,17 @@ test('signature check: without file descriptors for a thread a publish is 503, t
     execFileSync('prlimit', ['--pid', String(service.pid), `--nofile=${descriptors}:`])
 
   t.is(await get('/listings'), 200) // the one connection of this test is open
-  allow(readdirSync(`/proc/${service.pid}/fd`).length)
+
+  allow(firstFreeDescriptor(service.pid))
+  const withoutDecoder = await publish()
+  t.is(withoutDecoder.statusCode, 503)
+  t.like(await withoutDecoder.body.json(), { detail: 'The body could not be read' })
+
+  allow(1024)
+  const invalid = await publish('{}')
+  t.is(invalid.statusCode, 400, await invalid.body.text())
+
+  allow(firstFreeDescriptor(service.pid))
   const logged = service.logged('worker unavailable')
   const refused = await publish()
   t.is(refused.statusCode, 503)
@@ -47,3 +57,11 @@ test('signature check: without file descriptors for a thread a publish is 503, t
   await taken.body.dump()
   t.is(await service.end('SIGTERM'), 0)
 })
+
+/** With this limit the process keeps what it has open, and opens nothing more. */
+function firstFreeDescriptor(pid: number): number {
+  const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number))
+  let free = 0
+  while (open.has(free)) free += 1
+  return free
+}

@@ -49,8 +49,12 @@ async function readBytes(context: Koa.Context): Promise<Buffer> {
   try {
     await readText(context, async () => {})
   } catch (cause) {
-    if ((cause as { type?: string }).type === 'entity.too.large') throw tooLarge()
-    throw new EntrepotError('bad_request', 'The body ended early', { cause })
+    const { type } = cause as { type?: string }
+    if (type === 'entity.too.large') throw tooLarge()
+    if (context.req.destroyed || type === 'request.size.invalid')
+      throw new EntrepotError('bad_request', 'The body ended early', { cause })
+    // koa-body loads its decoder with the first body, which fails without file descriptors.
+    throw new EntrepotError('unavailable', 'The body could not be read', { cause })
   }
   return Buffer.from(String(context.request.body ?? ''), 'binary')
 }
