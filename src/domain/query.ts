@@ -1,5 +1,7 @@
 import type { Criterion } from '../filter-spec/criteria.ts'
 import type { ListingStatus } from './listing.ts'
+import type { PriceKey, PricePer } from './price/price-key.ts'
+import type { Token } from './price/token.ts'
 import type { Trace } from './trace.ts'
 
 /** Checked against the federated filter spec. */
@@ -10,6 +12,8 @@ export type ListingQuery = {
   publisher: string | null
   /** AND-ed. */
   criteria: readonly Criterion[]
+  /** Only listings with a price in one of the tokens that is at most this. Evaluated here, never by an upstream. */
+  priceLimit?: PriceLimit | undefined
   /** Name and raw value of the filters that the source applies. The gateway evaluates the other criteria. */
   filters: readonly (readonly [name: string, value: string])[]
   /** Etag of the upstream's filter spec that `filters` fit, sent as `If-Match`. */
@@ -24,6 +28,8 @@ export type ListingQuery = {
   /** Parent of its spans. Changes no answer. */
   trace?: Trace | undefined
 }
+
+export type PriceLimit = { tokens: readonly Token[]; per: PricePer; max: PriceKey }
 
 /** RFC 9111 5.2.1 */
 export type Caching = 'no-cache' | 'only-if-cached'

@@ -3,6 +3,7 @@ import type { Micros } from '../timestamp.ts'
 import type { Breaker } from './breaker.ts'
 import type { CacheDecision } from './freshness.ts'
 import type { MissingSource } from './missing-source.ts'
+import type { Select } from './selection.ts'
 import type { SourceReason } from './source-reason.ts'
 
 export type Item = {
@@ -95,6 +96,8 @@ export type NamedSource = {
   /** The lowest number wins when sources have copies of a listing. */
   priority: number
   read: Source
+  /** For answers by price and facets; absent: `read` of all its listings serves them. */
+  select?: Select
   breaker?: () => Breaker['state']
   /** The publisher's storefront; `undefined` for an unknown publisher. Absent where a source never knows. */
   storefrontOf?: (publisher: string) => string | null | undefined

@@ -1,0 +1,107 @@
+import { at, isJsonObject, type JsonObject, type JsonValue } from '../../json/value.ts'
+
+/** One rate of one accepted escrow. */
+export type PaymentOption = {
+  chain: string
+  /** Lower-case address. */
+  token: string
+  /** Base units of the token per `per`, at most a uint256. */
+  value: bigint
+  /** As published. */
+  per: string
+  /** `hour` for every unit of time, else `per`. Prices compare within a token and a unit. */
+  unit: string
+}
+
+/** Further options of a listing are ignored. */
+export const MAX_OPTIONS = 32
+export const MAX_GPUS = 1024
+const MAX_UINT256 = 2n ** 256n - 1n
+const MAX_NAME_LENGTH = 128
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
+
+/** How many of a unit are in a week, which every unit of time divides. */
+const PER_WEEK: Readonly<Record<string, bigint>> = {
+  second: 604_800n,
+  minute: 10_080n,
+  hour: 168n,
+  day: 7n,
+  week: 1n,
+}
+
+/** The options in the order of the listing; a malformed one is dropped. */
+export function paymentOptions(listing: JsonObject): PaymentOption[] {
+  const options: PaymentOption[] = []
+  for (const escrow of elements(at(listing, 'accepted_escrows')))
+    for (const rate of elements(at(escrow, 'rates'))) {
+      const option = paymentOption({
+        chain: at(escrow, 'chain_name'),
+        token: at(escrow, 'literal_fields', 'token'),
+        field: at(rate, 'field'),
+        value: at(rate, 'value'),
+        per: at(rate, 'per'),
+      })
+      if (option !== null && options.length < MAX_OPTIONS) options.push(option)
+    }
+  return options
+}
+
+/** `null` for what is no price: another field, a sign, a decimal point, more than a uint256, no token. */
+export function paymentOption({
+  chain,
+  token,
+  field,
+  value,
+  per,
+}: Record<string, unknown>): PaymentOption | null {
+  if (field !== null && field !== undefined && field !== 'amount') return null
+  if (!isName(chain) || !isName(token) || !isName(per)) return null
+  const amount = integerOf(value)
+  if (amount === null || amount > MAX_UINT256) return null
+  const unit = Object.hasOwn(PER_WEEK, per) ? 'hour' : per
+  return { chain, token: token.toLowerCase(), value: amount, per, unit }
+}
+
+/** Options of one basis compare. */
+export function basisOf({ chain, token, unit }: Pick<PaymentOption, 'chain' | 'token' | 'unit'>): string {
+  return `${chain}\n${token}\n${unit}`
+}
+
+export function parseBasis(basis: string): Pick<PaymentOption, 'chain' | 'token' | 'unit'> {
+  const [chain = '', token = '', unit = ''] = basis.split('\n')
+  return { chain, token, unit }
+}
+
+/** 1 where the listing does not say; `null` for what is no count from 1 to `MAX_GPUS`. */
+export function gpusOf(count: unknown): number | null {
+  if (count === null || count === undefined) return 1
+  return Number.isInteger(count) && (count as number) >= 1 && (count as number) <= MAX_GPUS
+    ? (count as number)
+    : null
+}
+
+export function gpuCount(listing: JsonObject): number | null {
+  return gpusOf(at(listing, 'offer_resource', 'gpu_count'))
+}
+
+/** Exact: base units times how many of `per` are in a week. */
+export function weeklyValue({ value, per }: Pick<PaymentOption, 'value' | 'per'>): bigint {
+  return value * (Object.hasOwn(PER_WEEK, per) ? PER_WEEK[per]! : HOURS_PER_WEEK)
+}
+
+export const HOURS_PER_WEEK = 168n
+
+function elements(value: JsonValue): readonly JsonValue[] {
+  if (Array.isArray(value)) return value
+  return isJsonObject(value) ? [value] : []
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_NAME_LENGTH && !CONTROL.test(value)
+}
+
+function integerOf(value: unknown): bigint | null {
+  if (typeof value === 'string') return /^\d{1,78}$/.test(value) ? BigInt(value) : null
+  if (typeof value === 'bigint') return value >= 0n ? value : null
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? BigInt(value as number) : null
+}

@@ -1,0 +1,51 @@
+import { HOURS_PER_WEEK, MAX_GPUS, type PaymentOption, weeklyValue } from './payment-option.ts'
+
+export const PRICE_PERS = ['gpu', 'offer'] as const
+/** Whether a price is of one GPU or of the whole offer. */
+export type PricePer = (typeof PRICE_PERS)[number]
+
+/**
+ * A price as an integer that orders exactly as the price does, within a token and a unit. Prices are fractions whose
+ * denominators are at most `MAX_GPUS`, so two of them differ by at least 1 / MAX_GPUS²: scaled by that, different
+ * prices have different integers. A bigint only beyond 2^53.
+ */
+export type PriceKey = number | bigint
+
+const SCALE = BigInt(MAX_GPUS * MAX_GPUS)
+/** Of a key, per base unit and hour. */
+const KEYS_PER_UNIT = SCALE * HOURS_PER_WEEK
+const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
+
+/** `null` where the number of GPUs is unknown and the price is of one. */
+export function priceKey(option: PaymentOption, gpus: number | null, per: PricePer): PriceKey | null {
+  if (per === 'gpu' && gpus === null) return null
+  const divisor = per === 'gpu' ? BigInt(gpus!) : 1n
+  return toKey((weeklyValue(option) * SCALE) / divisor)
+}
+
+export function comparePriceKeys(a: PriceKey, b: PriceKey): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** In whole tokens, or in base units for `null` decimals. Rounded up to the token's least unit. */
+export function formatAmount(key: PriceKey, decimals: number | null): string {
+  const units = (BigInt(key) + KEYS_PER_UNIT - 1n) / KEYS_PER_UNIT
+  if (decimals === null || decimals === 0) return String(units)
+  const digits = String(units).padStart(decimals + 1, '0')
+  const fraction = digits.slice(-decimals).replace(/0+$/, '')
+  const whole = digits.slice(0, -decimals)
+  return fraction === '' ? whole : `${whole}.${fraction}`
+}
+
+const AMOUNT = /^(\d{1,60})(?:\.(\d{1,60}))?$/
+
+/** The key of `2.10` tokens; `null` for what is no amount, or has more than `decimals` decimal places. */
+export function parseAmount(text: string, decimals: number): PriceKey | null {
+  const [, whole, fraction = ''] = AMOUNT.exec(text) ?? []
+  if (whole === undefined || fraction.length > decimals) return null
+  return toKey(BigInt(whole + fraction.padEnd(decimals, '0')) * KEYS_PER_UNIT)
+}
+
+function toKey(value: bigint): PriceKey {
+  return value <= MAX_SAFE ? Number(value) : value
+}

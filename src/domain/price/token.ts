@@ -1,0 +1,49 @@
+/** From the operator's or the buyer's file, never from a listing. */
+export type Token = {
+  chain: string
+  /** Lower-case. */
+  address: string
+  symbol: string
+  decimals: number
+}
+
+export class UnknownTokenError extends Error {}
+
+/** The tokens that a file names. Tokens of one symbol have the same decimals. */
+export class TokenTable {
+  readonly all: readonly Token[]
+  readonly #byAddress: ReadonlyMap<string, Token>
+
+  constructor(tokens: readonly Token[]) {
+    this.all = tokens
+    this.#byAddress = new Map(tokens.map((token) => [`${token.chain}:${token.address}`, token]))
+  }
+
+  /** @param address in any case */
+  find(chain: string, address: string): Token | null {
+    return this.#byAddress.get(`${chain}:${address.toLowerCase()}`) ?? null
+  }
+
+  /**
+   * The tokens that `text` names: `USDC` on every chain, `base:USDC`, or `base:0x8335…`. Symbols compare in any case.
+   * @throws UnknownTokenError, whose message names the tokens there are
+   */
+  parse(text: string): readonly Token[] {
+    const [chain, name] = text.includes(':') ? splitOnce(text) : [null, text]
+    const wanted = name.toLowerCase()
+    const found = this.all.filter(
+      (token) =>
+        (chain === null || token.chain === chain) &&
+        (token.symbol.toLowerCase() === wanted || (chain !== null && token.address === wanted)),
+    )
+    if (found.length > 0) return found
+    const names = this.all.map((token) => `${token.chain}:${token.symbol}`)
+    const known = names.length === 0 ? 'this service has no [[tokens]]' : `known are ${names.join(', ')}`
+    throw new UnknownTokenError(`there is no token ${JSON.stringify(text)}: ${known}`)
+  }
+}
+
+function splitOnce(text: string): [chain: string, name: string] {
+  const at = text.indexOf(':')
+  return [text.slice(0, at), text.slice(at + 1)]
+}

@@ -1,0 +1,59 @@
+import type { Filter } from '../../filter-spec/filter.ts'
+import type { PriceKey, PricePer } from '../price/price-key.ts'
+import type { ListingQuery } from '../query.ts'
+import type { Micros } from '../timestamp.ts'
+import type { Item, ReadingInfo } from './reading.ts'
+
+/**
+ * Groups of bases (`basisOf`) whose prices compare, in the order of the answer. A listing belongs to the first group
+ * in which it has a price, at its lowest price there; listings without one come last, newest first.
+ */
+export type PriceOrder = { groups: readonly (readonly string[])[]; per: PricePer }
+
+/** Ascending by `group` (their number for a listing without a price) and `key` (0 then); then newest first, then by id. */
+export type PricePlace = { group: number; key: PriceKey; position: Micros; listingId: string }
+
+export type PricedItem = { item: Item; place: PricePlace }
+
+/** Of the matches with a price in one basis, each at its lowest. */
+export type PriceCounts = {
+  offers: number
+  /** GPUs of the offers that give a valid count. */
+  gpus: number
+  /** Ascending and different. */
+  keys: readonly PriceKey[]
+  /** Offers per key. */
+  counts: readonly number[]
+}
+
+export type Facets = {
+  /** Per field: listings per value, as text. A listing counts once per different value. */
+  values: readonly ReadonlyMap<string, number>[]
+  /** Per field: listings without a value. */
+  missing: readonly number[]
+  /** By basis. */
+  prices: ReadonlyMap<string, PriceCounts>
+}
+
+/**
+ * All matches of one source as of one moment. The functions read what is in memory; results of several calls in one
+ * turn of the event loop agree.
+ */
+export type Selection = ReadingInfo & {
+  /** Matches with a price in each basis. */
+  offers: () => ReadonlyMap<string, number>
+  /** The first `count` after `after`. */
+  byPrice: (
+    order: PriceOrder,
+    after: PricePlace | null,
+    count: number,
+  ) => { listings: readonly PricedItem[]; hasMore: boolean }
+  /** A field is the path of a filter. */
+  facets: (fields: readonly Filter[], per: PricePer) => Facets
+  ids: () => Iterable<string>
+  /** All matches of that id. */
+  find: (listingId: string) => readonly Item[]
+}
+
+/** @throws SourceError, `scan_limit` where the source has too many listings to be read whole */
+export type Select = (query: ListingQuery, signal: AbortSignal) => Promise<Selection>
