@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
+import type { TokenTable } from '../domain/price/token.ts'
 import { UPSTREAM_KINDS, UPSTREAM_MODES, type UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Violation } from '../errors.ts'
 import type { Environment } from './environment.ts'
+import { defaultTokens, readTokens } from './tokens.ts'
 
 export type GatewayFile = {
   gateway: { id: string; budgetMs: number; schema: string | null }
@@ -22,6 +24,8 @@ export type GatewayFile = {
     listingsPerPublisher: number
     trustedProxies: readonly string[]
   }
+  /** Of the file, or else of `config/tokens.toml`. */
+  tokens: TokenTable
   /** In the order of the file, which is the order that readers see. */
   upstreams: readonly UpstreamOptions[]
 }
@@ -41,9 +45,12 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
   if (parsed.success) checkNames(parsed.data, found)
   else found.push(...violations(parsed.error, new Set(found.map(({ path }) => path))))
   const isGood = parsed.success && found.length === 0
-  const settings = arrange(isGood ? parsed.data : gatewayFile.parse({}), source)
+  const document = isGood ? parsed.data : gatewayFile.parse({})
+  const tokens = document.tokens?.map((entry, n) => ({ ...entry, path: `tokens[${n}]` }))
+  const settings = arrange(document, source)
+  const table = tokens === undefined ? defaultTokens(problems) : readTokens(tokens, found)
   for (const { path, message } of found) problems.push({ path: path ? `${file}: ${path}` : file, message })
-  return settings
+  return { ...settings, tokens: table }
 }
 
 const text = z.string().min(1)
@@ -87,6 +94,13 @@ const upstream = z.strictObject({
   allow_private_addresses: z.boolean().default(false),
 })
 
+const token = z.strictObject({
+  chain: z.unknown(),
+  address: z.unknown(),
+  symbol: z.unknown(),
+  decimals: z.unknown(),
+})
+
 const table = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).prefault({} as never)
 
 const gatewayFile = z.strictObject({
@@ -118,6 +132,7 @@ const gatewayFile = z.strictObject({
       .array(z.union([z.cidrv4(), z.cidrv6()], 'expected a CIDR such as 10.0.0.0/8'))
       .default([]),
   }),
+  tokens: z.array(token).optional(),
   upstreams: z.array(upstream).max(MAX_UPSTREAMS).default([]),
 })
 
@@ -203,7 +218,7 @@ function checkNames({ registry, upstreams }: Document, problems: Violation[]): v
 const arrange = (
   { gateway, registry, cache, limits, upstreams }: Document,
   source: FileContext,
-): GatewayFile => ({
+): Omit<GatewayFile, 'tokens'> => ({
   gateway: { id: gateway.id, budgetMs: gateway.budget_ms, schema: gateway.schema ?? null },
   registry: { name: registry.name, enabled: registry.enabled, listingShape: registry.listing_shape },
   cache: {

@@ -218,6 +218,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
   })
   const routes = createRoutes({
     spec,
+    tokens: config.tokens,
     registry: registry.enabled
       ? {
           store,

@@ -1,3 +1,4 @@
+import type { TokenTable } from '../domain/price/token.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { readOwnVocabulary } from '../gateway/vocabulary.ts'
 import type { ApiKeys } from '../registry/api-keys.ts'
@@ -14,10 +15,12 @@ import { type MetricsOptions, metricsRoutes } from './routes/metrics.ts'
 import { publisherRoutes } from './routes/publishers.ts'
 import { type SourceList, sourceRoutes } from './routes/sources.ts'
 import { statsRoutes } from './routes/stats.ts'
+import { tokenRoutes } from './routes/tokens.ts'
 import { webRoutes } from './web/routes.ts'
 
 export type RouteOptions = Omit<MetricsOptions, 'gateway'> & {
   spec: FilterSpec
+  tokens: TokenTable
   /** `null` for a pure gateway. */
   registry: WriteContext | null
   keys: ApiKeys
@@ -39,6 +42,7 @@ export function createRoutes(options: RouteOptions): Route[] {
     replica && publisherRoutes(replica),
     replica && statsRoutes(replica),
     gateway && sourceRoutes(gateway),
+    tokenRoutes(options.tokens),
     filterSpecRoutes(gateway?.vocabulary ?? readOwnVocabulary(spec)),
     mcpRoutes(mcp),
     apiKeyRoutes(keys),

@@ -60,3 +60,30 @@ test('buyer config: an unusable value is named, not quoted, and gets its default
     t.notRegex(JSON.stringify(config.problems), /sec(?!onds)/)
   }
 })
+
+test('buyer config: [tokens] replace the tokens of the package; an unusable one is named', (t) => {
+  const read = (text: string) => readBuyerConfig({}, temporaryFile(t, 'tokens.toml', text))
+  t.is(read('').tokens.parse('base:USDC')[0]?.decimals, 6)
+  const address = `0x${'a'.repeat(40)}`
+  const own = read(`[tokens]\n"anvil:0x${'A'.repeat(40)}" = { symbol = "TEST", decimals = 18 }`)
+  t.deepEqual(own.problems, [])
+  t.deepEqual(own.tokens.all, [{ chain: 'anvil', address, symbol: 'TEST', decimals: 18 }])
+  const cases: [text: string, path: string][] = [
+    ['tokens = 1', 'tokens'],
+    ['[tokens]\n"anvil" = { symbol = "TEST", decimals = 18 }', 'tokens."anvil".address'],
+    [
+      `[tokens]\n"anvil:${address}" = { symbol = "TE ST", decimals = 18 }`,
+      `tokens."anvil:${address}".symbol`,
+    ],
+    [
+      `[tokens]\n"anvil:${address}" = { symbol = "TEST", decimals = 99 }`,
+      `tokens."anvil:${address}".decimals`,
+    ],
+  ]
+  for (const [text, path] of cases)
+    t.deepEqual(
+      read(text).problems.map((one) => one.path),
+      [path],
+      text,
+    )
+})

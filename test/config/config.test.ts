@@ -19,8 +19,9 @@ function problemsOf(t: ExecutionContext, toml: string, environment: Record<strin
 }
 
 test('config: an empty file and an empty environment give the defaults', (t) => {
-  const { configPath, ...config } = load('')
+  const { configPath, tokens, ...config } = load('')
   t.truthy(configPath)
+  t.is(tokens.find('base', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913')?.symbol, 'USDC')
   t.deepEqual(config, {
     host: '127.0.0.1',
     port: 8080,
@@ -121,6 +122,16 @@ test('config: every problem of the environment and of the file is reported at on
   t.false(problems.join().includes('hunter2'), 'a password is not repeated')
 })
 
+const token = (chain: string, symbol: string, decimals: number): string =>
+  `[[tokens]]\nchain="${chain}"\naddress="0x${'0'.repeat(40)}"\nsymbol="${symbol}"\ndecimals=${decimals}\n`
+
+test('config: [[tokens]] of the gateway file replace those of config/tokens.toml', (t) => {
+  const { tokens } = load(token('anvil', 'TEST', 18))
+  t.deepEqual(tokens.all, [{ chain: 'anvil', address: `0x${'0'.repeat(40)}`, symbol: 'TEST', decimals: 18 }])
+  const all = Array.from({ length: 1001 }, (_, n) => token(`chain-${n}`, 'TEST', 18)).join('')
+  t.deepEqual(problemsOf(t, all), ['tokens: at most 1000 tokens; remove some'])
+})
+
 const REFUSED: [name: string, toml: string, problem: RegExp][] = [
   ['broken TOML', '[gateway\n', /not TOML: .*\(line 1, column \d+\)$/],
   [
@@ -151,6 +162,21 @@ const REFUSED: [name: string, toml: string, problem: RegExp][] = [
   ],
   ['credentials in a URL', '[[upstreams]]\nname="a"\nurl="http://u:p@a"', /must not hold credentials/],
   ['a query in a URL', '[[upstreams]]\nname="a"\nurl="http://a?x"', /must have no query/],
+  [
+    'a token without an address',
+    `[[tokens]]\nchain="base"\naddress="0x12"\nsymbol="USDC"\ndecimals=6`,
+    /^tokens\[0\]\.address: expected 0x and 40 hex digits$/,
+  ],
+  [
+    'a symbol with two numbers of decimals',
+    token('base', 'USDC', 6) + token('anvil', 'usdc', 18),
+    /^tokens\[1\]: two tokens named usdc have different decimals; give one another symbol$/,
+  ],
+  [
+    'a token named twice',
+    token('base', 'USDC', 6) + token('base', 'USDX', 6),
+    /^tokens\[1\]: base:0x0{40} is named twice; remove one$/,
+  ],
   ['nothing to serve', '[registry]\nenabled = false', /leaves nothing to serve/],
   [
     'a proxy that is no CIDR',

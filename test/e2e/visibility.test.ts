@@ -3,6 +3,7 @@ import test from 'ava'
 import { LruCache } from '../../src/cache/lru.ts'
 import { createGateway, createMcpHandler } from '../../src/context/runtime.ts'
 import type { Reader } from '../../src/domain/api-key.ts'
+import { TokenTable } from '../../src/domain/price/token.ts'
 import {
   type Item,
   isAfter,
@@ -353,6 +354,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
   const responseCache = new ResponseCache()
   const routes = createRoutes({
     spec: SPEC,
+    tokens: new TokenTable([]),
     registry: null,
     keys: new ApiKeys(store, replica),
     gateway,

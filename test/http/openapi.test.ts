@@ -105,6 +105,7 @@ test('OpenAPI: every route answers as announced, in success and in refusal', asy
   const validate = '/api/v1/listings/validate-publish'
   await call('POST', validate, { body: { listing_id: 'one' } })
   await call('POST', validate, { body: { listing_id: 5 } })
+  await call('GET', '/tokens')
   await call('GET', '/filter-spec')
   await call('GET', '/filter-spec', { headers: { 'If-None-Match': '*' } })
   for (const path of ['/live', '/health', '/ready', '/openapi.json', '/docs']) await call('GET', path)

@@ -3,6 +3,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'smol-toml'
 import type { Environment } from '../../config/environment.ts'
+import { defaultTokens, readTokens } from '../../config/tokens.ts'
+import type { TokenTable } from '../../domain/price/token.ts'
 import type { Violation } from '../../errors.ts'
 import { isJsonObject } from '../../json/value.ts'
 
@@ -12,6 +14,8 @@ export type BuyerConfig = {
   /** `[registry.auth]`: exact URL → key. Never shown. */
   auth: ReadonlyMap<string, string>
   discoveryTimeoutMs: number
+  /** `[tokens]`, or else those of `config/tokens.toml`. */
+  tokens: TokenTable
   /** Later ones win. */
   files: readonly string[]
   keyFiles: readonly string[]
@@ -44,6 +48,7 @@ export function readBuyerConfig(env: Environment, explicit?: string): BuyerConfi
     urls: readUrls(registry, problems),
     auth: readAuth(registry, problems),
     discoveryTimeoutMs: readTimeout(registry, problems) * 1000,
+    tokens: readTokenNames(merged.tokens, problems),
     files,
     keyFiles,
     problems,
@@ -126,4 +131,20 @@ function readTimeout(registry: Table, problems: Violation[]): number {
     message: `must be a number of seconds above 0; ${DEFAULT_DISCOVERY_TIMEOUT_SECONDS} is used`,
   })
   return DEFAULT_DISCOVERY_TIMEOUT_SECONDS
+}
+
+/** `"base:0x8335…" = { symbol = "USDC", decimals = 6 }`. */
+function readTokenNames(tokens: unknown, problems: Violation[]): TokenTable {
+  if (tokens === undefined) return defaultTokens(problems)
+  if (!isJsonObject(tokens)) {
+    const message = 'is ignored: it must be a table of "chain:address" = { symbol = "…", decimals = … }'
+    problems.push({ path: 'tokens', message })
+    return defaultTokens(problems)
+  }
+  const entries = Object.entries(tokens).map(([name, token]) => {
+    const { symbol, decimals } = isJsonObject(token) ? token : {}
+    const [chain, address] = name.split(':')
+    return { path: `tokens."${name}"`, chain, address, symbol, decimals }
+  })
+  return readTokens(entries, problems)
 }

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'smol-toml'
+import { type Token, TokenTable } from '../domain/price/token.ts'
+import type { Violation } from '../errors.ts'
+
+/** An entry of a file, and where it is there. */
+type TokenEntry = { path: string } & { [Member in keyof Token]?: unknown }
+
+const MAX_TOKENS = 1000
+
+/** `config` is beside both `src` and `dist`. */
+const DEFAULT_FILE = new URL('../../config/tokens.toml', import.meta.url)
+
+/** The tokens of `config/tokens.toml`, which are those of files that name none. */
+export function defaultTokens(problems: Violation[]): TokenTable {
+  const file = fileURLToPath(DEFAULT_FILE)
+  const found: Violation[] = []
+  const table = readTokens(entriesOf(file, found), found)
+  for (const { path, message } of found) problems.push({ path: path ? `${file}: ${path}` : file, message })
+  return table
+}
+
+/** Entries with a problem are left out. */
+export function readTokens(entries: readonly TokenEntry[], problems: Violation[]): TokenTable {
+  const complain = (path: string, message: string): void => void problems.push({ path, message })
+  const tokens = new Map<string, Token>()
+  const decimalsOf = new Map<string, number>()
+  if (entries.length > MAX_TOKENS) complain('tokens', `at most ${MAX_TOKENS} tokens; remove some`)
+  for (const { path, ...entry } of entries.slice(0, MAX_TOKENS)) {
+    const [member, expected] =
+      Object.entries(MEMBERS).find(([name, { test }]) => !test(entry[name as keyof Token])) ?? []
+    if (member !== undefined) {
+      complain(`${path}.${member}`, `expected ${expected!.text}`)
+      continue
+    }
+    const { chain, address, symbol, decimals } = entry as Token
+    const key = `${chain}:${address.toLowerCase()}`
+    const known = decimalsOf.get(symbol.toLowerCase())
+    if (tokens.has(key)) complain(path, `${key} is named twice; remove one`)
+    else if (known !== undefined && known !== decimals)
+      complain(path, `two tokens named ${symbol} have different decimals; give one another symbol`)
+    else {
+      tokens.set(key, { chain, address: address.toLowerCase(), symbol, decimals })
+      decimalsOf.set(symbol.toLowerCase(), decimals)
+    }
+  }
+  return new TokenTable([...tokens.values()])
+}
+
+type Member = { text: string; test: (value: unknown) => boolean }
+
+const MEMBERS: Readonly<Record<keyof Token, Member>> = {
+  chain: pattern(/^[\w.-]{1,64}$/, '1 to 64 characters of A-Z, a-z, 0-9, _, . and -'),
+  address: pattern(/^0x[0-9a-f]{40}$/i, '0x and 40 hex digits'),
+  symbol: pattern(/^[A-Za-z0-9.$-]{1,32}$/, '1 to 32 characters of A-Z, a-z, 0-9, ., $ and -'),
+  decimals: {
+    text: 'a whole number from 0 to 36',
+    test: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 36,
+  },
+}
+
+function pattern(expression: RegExp, text: string): Member {
+  return { text, test: (value) => typeof value === 'string' && expression.test(value) }
+}
+
+function entriesOf(file: string, problems: Violation[]): TokenEntry[] {
+  try {
+    const { tokens } = parse(readFileSync(file, 'utf8'))
+    return (tokens as Omit<TokenEntry, 'path'>[]).map((entry, n) => ({ ...entry, path: `tokens[${n}]` }))
+  } catch (cause) {
+    problems.push({ path: '', message: `cannot be read: ${(cause as Error).message.split('\n')[0]}` })
+    return []
+  }
+}
