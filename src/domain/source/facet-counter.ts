@@ -1,0 +1,67 @@
+import { type Scalar, toScalar } from '../../filter-spec/criteria.ts'
+import type { Filter } from '../../filter-spec/filter.ts'
+import { resolvePath } from '../../filter-spec/path.ts'
+import type { JsonValue } from '../../json/value.ts'
+import { lowestPrices } from '../price/lowest-prices.ts'
+import { comparePriceKeys, type PriceKey, type PricePer } from '../price/price-key.ts'
+import type { Facets, PriceCounts } from './selection.ts'
+
+/** How a facet writes a value: as a filter of that path takes it. */
+export function facetText({ value_type }: Pick<Filter, 'value_type'>, value: Scalar): string {
+  if (value_type === 'boolean' && (value === 0 || value === 1)) return value === 1 ? 'true' : 'false'
+  return String(value)
+}
+
+/** Counts listings one by one, as the facets of an index count them. */
+export class FacetCounter {
+  readonly #fields: readonly Filter[]
+  readonly #per: PricePer
+  readonly #values: readonly Map<string, number>[]
+  readonly #missing: number[]
+  readonly #prices = new Map<string, { gpus: number; counts: Map<PriceKey, number> }>()
+
+  constructor(fields: readonly Filter[], per: PricePer) {
+    this.#fields = fields
+    this.#per = per
+    this.#values = fields.map(() => new Map())
+    this.#missing = fields.map(() => 0)
+  }
+
+  add(listing: JsonValue): void {
+    for (const [n, field] of this.#fields.entries()) {
+      const values = resolvePath(field.compiled, listing)
+      if (values.length === 0) this.#missing[n]!++
+      const scalars = values.map(toScalar).filter((value) => value !== null)
+      const texts = scalars.map((value) => facetText(field, value))
+      for (const text of new Set(texts)) addTo(this.#values[n]!, text)
+    }
+    for (const [basis, { key, gpus }] of lowestPrices(listing, this.#per)) {
+      const counted = this.#prices.get(basis) ?? { gpus: 0, counts: new Map<PriceKey, number>() }
+      counted.gpus += gpus ?? 0
+      addTo(counted.counts, key)
+      this.#prices.set(basis, counted)
+    }
+  }
+
+  get facets(): Facets {
+    const prices = Array.from(
+      this.#prices,
+      ([basis, { gpus, counts }]) => [basis, inOrder(gpus, counts)] as const,
+    )
+    return { values: this.#values, missing: this.#missing, prices: new Map(prices) }
+  }
+}
+
+function inOrder(gpus: number, counts: ReadonlyMap<PriceKey, number>): PriceCounts {
+  const sorted = [...counts].sort(([a], [b]) => comparePriceKeys(a, b))
+  return {
+    offers: sorted.reduce((sum, [, count]) => sum + count, 0),
+    gpus,
+    keys: sorted.map(([key]) => key),
+    counts: sorted.map(([, count]) => count),
+  }
+}
+
+function addTo<Key>(counts: Map<Key, number>, key: Key): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
+}
