@@ -65,10 +65,11 @@ function startPuller(n: number, spec: FilterSpec): { puller: SnapshotPuller; sta
 
 function sourceOf(state: SnapshotState, n: number): NamedSource {
   const name = `upstream-${n}`
+  const notReachable = () => Promise.reject(new SourceError('connection_refused', `${name}: not reachable`))
   const snapshot = new SnapshotSource({
     upstream: { name, refreshSeconds: 3600 },
     state,
-    live: () => Promise.reject(new SourceError('connection_refused', `${name}: not reachable`)),
+    live: { read: notReachable, select: notReachable },
     requireSchema: () => {},
     clock: systemClock,
   })

@@ -158,7 +158,7 @@ function createLocal(
     visibility: 'public',
     mode: 'local',
     priority: 0,
-    read: localSource({ name, now }, replica, spec.filters.values()),
+    ...localSource({ name, now }, replica, spec.filters.values()),
     storefrontOf: (publisher) => replica.projection.publisherOf(publisher)?.storefrontUrl,
   }
   return { source, status: localStatus(name, spec, replica) }

@@ -8,12 +8,14 @@ import {
   type Range,
   type Reading,
 } from '../domain/source/reading.ts'
+import type { Matches } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import { Exclusions } from '../filter-spec/evaluate.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { pathKey } from '../filter-spec/path.ts'
 import { parseJson } from '../json/value.ts'
+import { selectItems } from './item-selection.ts'
 import { rowConditions } from './row-conditions.ts'
 
 /** Most listings scanned for a filter without an index. */
@@ -24,7 +26,7 @@ const BATCH = 500
 const MARGIN = 16
 
 export type IndexedListings = {
-  /** Newest first. All criteria of `query` must be indexed. */
+  /** Newest first, within the query's price limit. All criteria of `query` must be indexed. */
   page: (
     query: ListingQuery,
     page: { offset: number; limit: number },
@@ -32,7 +34,7 @@ export type IndexedListings = {
     items: readonly Item[]
     total: number
   }
-  /** Listings of that id with the query's status and publisher; ignores its criteria. */
+  /** Listings of that id with the query's status and publisher; ignores its criteria and price limit. */
   find: (query: ListingQuery, listingId: string) => readonly Item[]
 }
 
@@ -73,6 +75,23 @@ export class IndexSource {
     const reading = { ...selectRange(page, range), find }
     if (!query.explain) return reading
     return { ...reading, explanation: { excluded: [...explain(listings, indexed), ...scan.excluded] } }
+  }
+
+  async select(listings: IndexedListings, query: ListingQuery): Promise<Matches & { total: number }> {
+    const find = findMatching(listings, query)
+    const { items } = await this.#allOf(listings, query, find)
+    return { ...selectItems(items), total: items.length, find }
+  }
+
+  async #allOf(
+    listings: IndexedListings,
+    query: ListingQuery,
+    find: Matches['find'],
+  ): Promise<{ items: readonly Item[] }> {
+    if (query.listingId !== undefined) return { items: find(query.listingId) }
+    const unindexed = query.criteria.filter((criterion) => !this.#isIndexed(criterion))
+    if (unindexed.length > 0) return this.#scan(listings, query, unindexed)
+    return listings.page(query, { offset: 0, limit: Number.MAX_SAFE_INTEGER })
   }
 
   #isIndexed({ filter }: Criterion): boolean {
@@ -162,8 +181,8 @@ function findMatching(
   return (listingId) => {
     const found = listings.find(query, listingId)
     // The usual case, a thousand times a page.
-    if (found.length === 0 || query.criteria.length === 0) return found
-    const conditions = rowConditions(query.criteria)
+    if (found.length === 0 || (query.criteria.length === 0 && query.priceLimit === undefined)) return found
+    const conditions = rowConditions(query.criteria, query.priceLimit)
     const matching = found.filter(({ bytes }) => conditions.accept(bytes))
     return matching.length === 0 ? NONE : matching
   }

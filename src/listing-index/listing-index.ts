@@ -1,4 +1,5 @@
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
+import type { PriceLimit } from '../domain/query.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { type Conditions, matchSegment } from './match.ts'
@@ -22,6 +23,7 @@ export type IndexConditions = {
   /** `null`: every publisher. */
   publisherId: number | null
   criteria: readonly Criterion[]
+  priceLimit?: PriceLimit | undefined
 }
 
 export type IndexQuery = IndexConditions & { limit: number; offset: number }
@@ -169,11 +171,11 @@ export class ListingIndex {
     return matches.filter(({ count }) => count > 0)
   }
 
-  #conditions({ status, publisherId, criteria }: IndexConditions): Conditions {
+  #conditions({ status, publisherId, criteria, priceLimit }: IndexConditions): Conditions {
     const asked = criteria.map((criterion) => ({
       column: this.#vocabulary.columnOf(criterion.filter),
       criterion,
     }))
-    return { status, publisherId, criteria: asked }
+    return { status, publisherId, criteria: asked, priceLimit }
   }
 }

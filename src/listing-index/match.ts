@@ -1,18 +1,37 @@
 import type { ListingStatus } from '../domain/listing.ts'
+import type { PriceLimit } from '../domain/query.ts'
 import type { Criterion, FilterTest } from '../filter-spec/criteria.ts'
-import { type Bitset, bitset, onesIn, setBit } from './bitset.ts'
+import { type Bitset, bitset, hasBit, onesIn, setBit } from './bitset.ts'
 import type { Column, Posting } from './column.ts'
 import type { Match } from './newest-first.ts'
+import { isWithin, rowPrices } from './row-prices.ts'
 import { MAX_SEGMENT_ROWS, type Segment } from './segment.ts'
 
 export type Conditions = {
   status: ListingStatus | null
   publisherId: number | null
   criteria: readonly { column: number; criterion: Criterion }[]
+  priceLimit?: PriceLimit | undefined
+}
+
+export function matchSegment(segment: Segment, conditions: Conditions): Match<Segment> {
+  const match = matchCriteria(segment, conditions)
+  return conditions.priceLimit === undefined ? match : withinLimit(match, conditions.priceLimit)
+}
+
+function withinLimit({ rows, slots, count }: Match<Segment>, limit: PriceLimit): Match<Segment> {
+  const within = bitset(rows.size)
+  let left = 0
+  for (let slot = 0; slot < rows.size && count > 0; slot++)
+    if (hasBit(slots, slot) && isWithin(rowPrices(rows.entry(slot).bytes), limit)) {
+      setBit(within, slot)
+      left++
+    }
+  return { rows, slots: within, count: left }
 }
 
 /** As `evaluate.ts` does per document. A condition without matches ends it before any set is read. */
-export function matchSegment(segment: Segment, conditions: Conditions): Match<Segment> {
+function matchCriteria(segment: Segment, conditions: Conditions): Match<Segment> {
   const { status } = conditions
   const live = status === null ? segment.live : segment.liveByStatus[status]
   const count = status === null ? segment.liveCount : segment.counts[status]

@@ -2,6 +2,7 @@ import { bitset, setBit } from './bitset.ts'
 import type { Conditions } from './match.ts'
 import { comparePlaces, type Match, type Place, type Rows } from './newest-first.ts'
 import { passesFound } from './row-conditions.ts'
+import { isWithin, rowPrices } from './row-prices.ts'
 import type { FoundValues } from './scan/row-scanner.ts'
 import type { IndexEntry } from './segment.ts'
 import { type Text, viewOf } from './text-store.ts'
@@ -57,13 +58,14 @@ export class Tail implements Rows {
     return this.rows[slot]!.listingId
   }
 
-  match({ status, publisherId, criteria }: Conditions): Match<Tail> {
+  match({ status, publisherId, criteria, priceLimit }: Conditions): Match<Tail> {
     const slots = bitset(this.size)
     let count = 0
     for (const [slot, row] of this.rows.entries()) {
       if (status !== null && row.status !== status) continue
       if (publisherId !== null && row.publisherId !== publisherId) continue
       if (!criteria.every(({ criterion, column }) => passesFound(criterion, column, row.found))) continue
+      if (priceLimit !== undefined && !isWithin(rowPrices(viewOf(row.text)), priceLimit)) continue
       setBit(slots, slot)
       count++
     }

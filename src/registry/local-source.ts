@@ -1,5 +1,6 @@
 import type { ListingQuery, PageQuery } from '../domain/query.ts'
 import type { Item, Source } from '../domain/source/reading.ts'
+import type { Select } from '../domain/source/selection.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
 import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import { type IndexedListings, IndexSource } from '../listing-index/index-source.ts'
@@ -11,12 +12,18 @@ export function localSource(
   { name, now }: { name: string; now: () => number },
   replica: Replica,
   filters: Iterable<Filter>,
-): Source {
+): { read: Source; select: Select } {
   const index = new IndexSource(name, filters)
-  return async (query, range) => {
-    const { projection } = replica
-    const reading = await index.read(indexed(projection), query, range)
-    return { ...reading, asOf: now(), stale: false, isCurrent: currency(replica) }
+  const info = () => ({ asOf: now(), stale: false, isCurrent: currency(replica) })
+  return {
+    read: async (query, range) => {
+      const { projection } = replica
+      return { ...(await index.read(indexed(projection), query, range)), ...info() }
+    },
+    select: async (query) => {
+      const { projection } = replica
+      return { ...(await index.select(indexed(projection), query)), ...info() }
+    },
   }
 }
 
@@ -29,11 +36,11 @@ function currency(replica: Replica): () => boolean {
 
 export function queryLocal(
   projection: Projection,
-  { status, publisher, criteria, limit, offset }: PageQuery,
+  { status, publisher, criteria, priceLimit, limit, offset }: PageQuery,
 ): { rows: IndexRow[]; total: number } {
   const publisherId = publisher === null ? null : projection.publisherOf(publisher)?.publisherId
   if (publisherId === undefined) return { rows: [], total: 0 }
-  return projection.listings.query({ status, publisherId, criteria, limit, offset })
+  return projection.listings.query({ status, publisherId, criteria, priceLimit, limit, offset })
 }
 
 function indexed(projection: Projection): IndexedListings {

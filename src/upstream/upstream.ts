@@ -9,6 +9,7 @@ import type { SourceDetails, SourceLog } from '../domain/source/source-status.ts
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import type { UpstreamSpec } from '../filter-spec/upstream-spec.ts'
+import { selectAll } from '../listing-index/item-selection.ts'
 import { CallStats, traceCall } from './call/call-stats.ts'
 import { CircuitBreaker, type SharedBreakerState } from './call/circuit-breaker.ts'
 import { limitConcurrency } from './call/limit-concurrency.ts'
@@ -117,7 +118,14 @@ export function createUpstream(parts: UpstreamParts): Upstream {
       ? null
       : new SnapshotPuller({ ...parts, ...parts.snapshots, state: state.snapshot, pull: pullAll })
   const snapshot =
-    puller && new SnapshotSource({ upstream, state: state.snapshot, live, requireSchema: checkSchema, clock })
+    puller &&
+    new SnapshotSource({
+      upstream,
+      state: state.snapshot,
+      live: { read: live, select: selectAll(live) },
+      requireSchema: checkSchema,
+      clock,
+    })
   const liveStatus = () => describeLive(parts, { stats, breaker, runs, spec })
   return {
     source: {
@@ -129,6 +137,7 @@ export function createUpstream(parts: UpstreamParts): Upstream {
         return snapshot?.mode ?? 'live'
       },
       read: snapshot?.read ?? live,
+      ...(snapshot && { select: snapshot.select }),
       breaker: () => breaker.state.state,
       storefrontOf: (publisher) => publishers.storefrontOf(publisher),
       mayRepeat: kind === 'gateway',

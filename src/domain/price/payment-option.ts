@@ -103,5 +103,5 @@ function isName(value: unknown): value is string {
 function integerOf(value: unknown): bigint | null {
   if (typeof value === 'string') return /^\d{1,78}$/.test(value) ? BigInt(value) : null
   if (typeof value === 'bigint') return value >= 0n ? value : null
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? BigInt(value as number) : null
+  return Number.isInteger(value) && (value as number) >= 0 ? BigInt(value as number) : null
 }

@@ -35,11 +35,8 @@ export type Facets = {
   prices: ReadonlyMap<string, PriceCounts>
 }
 
-/**
- * All matches of one source as of one moment. The functions read what is in memory; results of several calls in one
- * turn of the event loop agree.
- */
-export type Selection = ReadingInfo & {
+/** Reads what is in memory. Results of several calls in one turn of the event loop agree. */
+export type Matches = {
   /** Matches with a price in each basis. */
   offers: () => ReadonlyMap<string, number>
   /** The first `count` after `after`. */
@@ -54,6 +51,9 @@ export type Selection = ReadingInfo & {
   /** All matches of that id. */
   find: (listingId: string) => readonly Item[]
 }
+
+/** All matches of one source as of one moment. */
+export type Selection = ReadingInfo & Matches
 
 /** @throws SourceError, `scan_limit` where the source has too many listings to be read whole */
 export type Select = (query: ListingQuery, signal: AbortSignal) => Promise<Selection>

@@ -1,11 +1,13 @@
 import type { Clock } from '../../domain/clock.ts'
 import type { ListingQuery } from '../../domain/query.ts'
-import type { Range, Reading, Source, SourceMode } from '../../domain/source/reading.ts'
+import type { Range, Reading, ReadingInfo, Source, SourceMode } from '../../domain/source/reading.ts'
+import type { Select, Selection } from '../../domain/source/selection.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { isRefusal } from '../../domain/source/source-reason.ts'
 import type { SourceDetails } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { HeldSnapshot, SnapshotState } from './puller.ts'
+import type { Snapshot } from './snapshot.ts'
 
 /** An older snapshot has missed a whole pull. */
 const STALE_PERIODS = 2
@@ -13,7 +15,7 @@ const STALE_PERIODS = 2
 type SnapshotSourceOptions = {
   upstream: Pick<UpstreamOptions, 'name' | 'refreshSeconds'>
   state: SnapshotState
-  live: Source
+  live: { read: Source; select: Select }
   requireSchema: () => void
   clock: Clock
 }
@@ -34,7 +36,10 @@ export class SnapshotSource {
   }
 
   readonly read: Source = (query, range, signal) =>
-    this.#canAnswer(query) ? this.#readCurrent(query, range) : this.#options.live(query, range, signal)
+    this.#canAnswer(query) ? this.#readCurrent(query, range) : this.#options.live.read(query, range, signal)
+
+  readonly select: Select = (query, signal) =>
+    this.#canAnswer(query) ? this.#selectCurrent(query) : this.#options.live.select(query, signal)
 
   status(live: SourceDetails): SourceDetails {
     const { current, failure, exceedsLimit, lastError } = this.#options.state
@@ -63,6 +68,17 @@ export class SnapshotSource {
   }
 
   async #readCurrent(query: ListingQuery, range: Range): Promise<Reading> {
+    const { snapshot, info } = this.#current(query)
+    return { ...(await snapshot.read(query, range)), ...info }
+  }
+
+  async #selectCurrent(query: ListingQuery): Promise<Selection> {
+    const { snapshot, info } = this.#current(query)
+    return { ...(await snapshot.select(query)), ...info }
+  }
+
+  /** @throws SourceError while there is no snapshot to be shown */
+  #current(query: ListingQuery): { snapshot: Snapshot; info: Omit<ReadingInfo, 'total'> } {
     const { upstream, state, requireSchema, clock } = this.#options
     requireSchema()
     const { current, failure } = state
@@ -73,8 +89,7 @@ export class SnapshotSource {
       throw new SourceError('loop', `${upstream.name}: the question has passed through it`)
     const stale = this.#isStale(current)
     const staleAt = this.#staleAt(current)
-    return {
-      ...(await current.snapshot.read(query, range)),
+    const info = {
       asOf: current.takenAt,
       stale,
       cache: { outcome: stale ? 'stale' : 'hit', ttlSeconds: Math.round((staleAt - clock.now()) / 1000) },
@@ -82,7 +97,8 @@ export class SnapshotSource {
       reason: stale ? failure?.reason : undefined,
       invalid: current.invalid || undefined,
       missing: this.#missing(current),
-    }
+    } as const
+    return { snapshot: current.snapshot, info }
   }
 
   /** The pulled gateway would get its own listings back. */

@@ -1,5 +1,6 @@
 import type { ListingQuery } from '../../domain/query.ts'
 import type { Item, Range } from '../../domain/source/reading.ts'
+import type { Matches } from '../../domain/source/selection.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
 import { pathKey } from '../../filter-spec/path.ts'
 import { type IndexedListings, type IndexReading, IndexSource } from '../../listing-index/index-source.ts'
@@ -52,6 +53,10 @@ export class Snapshot {
     return this.#source.read(this.#indexed, query, range)
   }
 
+  select(query: ListingQuery): Promise<Matches & { total: number }> {
+    return this.#source.select(this.#indexed, query)
+  }
+
   /** Itself with a few changes, or a new snapshot. */
   async with(listings: ReadonlyMap<string, Item>, filters: readonly Filter[]): Promise<Snapshot> {
     const gone = [...this.#items.keys()].filter((key) => !listings.has(key))
@@ -74,10 +79,10 @@ export class Snapshot {
   }
 
   readonly #indexed: IndexedListings = {
-    page: ({ criteria, publisher }, { offset, limit }) => {
+    page: ({ criteria, publisher, priceLimit }, { offset, limit }) => {
       const publisherId = publisher === null ? null : this.#publishers.get(publisher)
       if (publisherId === undefined) return { items: [], total: 0 }
-      const query = { status: 'open', publisherId, criteria, limit, offset } as const
+      const query = { status: 'open', publisherId, criteria, priceLimit, limit, offset } as const
       const { listingIds: keys, total } = this.#index.ids(query)
       return { items: keys.map((key) => this.#items.get(key)!), total }
     },

@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
+import type { ListingQuery } from '../../../src/domain/query.ts'
 import type { SavedSnapshot, SnapshotStorage } from '../../../src/domain/source/saved-snapshot.ts'
 import { PULL_AGAIN_SECONDS, SAVE_EVERY_MS } from '../../../src/upstream/snapshot/puller.ts'
 import { eventually } from '../../helpers/eventually.ts'
@@ -15,6 +16,7 @@ import {
   failureOf,
   filtered,
   idsOf,
+  listingQuery,
   openUpstream,
   type TestUpstream,
   type TestUpstreamOptions,
@@ -306,6 +308,33 @@ test('close leaves no timer', async (t) => {
   const before = clock.pending()
   clock.advance(10 * REFRESH * 1000)
   t.true(clock.pending() <= before)
+})
+
+test('a selection has the facts of a read, and is read live where a read is', async (t) => {
+  const rates = [{ field: 'amount', per: 'hour', value: '5' }]
+  const accepted_escrows = [{ chain_name: 'base', literal_fields: { token: '0xaa' }, rates }]
+  const items = [
+    ...listingTexts('a', 2, { accepted_escrows }),
+    listingText({ listing_id: 'closed', status: 'closed' }),
+  ]
+  const { source, read, fake, pass } = await openPulled(t, { items })
+  const { signal } = new AbortController()
+  const select = (query: Partial<ListingQuery> = {}) => source.select!(listingQuery(query), signal)
+  const before = fake.requests.length
+  const { listings: _, hasMore, find, isCurrent, ...info } = await read()
+  const selection = await select()
+  t.like(selection, info)
+  t.deepEqual([...selection.ids()], ['a-0000', 'a-0001'])
+  t.deepEqual(selection.offers(), new Map([['base\n0xaa\nhour', 2]]))
+  t.true(selection.isCurrent?.())
+  const token = { chain: 'base', address: '0xaa', symbol: 'A', decimals: 0 }
+  t.is((await select({ priceLimit: { tokens: [token], per: 'gpu', max: 1 } })).total, 0)
+  t.is(fake.requests.length, before)
+  t.deepEqual([...(await select({ status: 'closed' })).ids()], ['closed'])
+  t.true(fake.requests.length > before)
+  fake.script = [{ kind: 'status', status: 401 }]
+  await pass(REFRESH)
+  t.is((await failureOf(t, select())).reason, 'unauthorized')
 })
 
 /** Storage in memory. */

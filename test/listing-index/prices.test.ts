@@ -1,0 +1,126 @@
+import test, { type ExecutionContext } from 'ava'
+import fc from 'fast-check'
+import type { ListingQuery } from '../../src/domain/query.ts'
+import type { Item } from '../../src/domain/source/reading.ts'
+import type { Matches, PriceOrder, PricePlace } from '../../src/domain/source/selection.ts'
+import { IndexSource } from '../../src/listing-index/index-source.ts'
+import { type IndexEntry, type IndexRow, ListingIndex } from '../../src/listing-index/listing-index.ts'
+import { apply, conditions, FILTERS, Model, operations } from './model.ts'
+import {
+  facetsOf,
+  inOrder,
+  isBelow,
+  keysOf,
+  pricedText,
+  priceLimit,
+  priceOrder,
+  readableFacets,
+} from './price-model.ts'
+
+/** Small segments, so that a short test seals and merges many of them. */
+const SMALL = { tail: 5, segment: 32, step: 16 }
+
+const SOURCE = new IndexSource('local', FILTERS)
+
+const toItem = ({ bytes, listingId, createdAt }: IndexRow): Item => ({
+  bytes,
+  listingId,
+  createdAt,
+  position: createdAt,
+  storefrontUrl: null,
+  publisher: null,
+})
+
+/** All that match; publishers are not looked at. */
+function select(index: ListingIndex, query: ListingQuery): Promise<Matches & { total: number }> {
+  const listings = {
+    page: ({ status, criteria, priceLimit }: ListingQuery, page: { offset: number; limit: number }) => {
+      const { rows, total } = index.query({ status, publisherId: null, criteria, priceLimit, ...page })
+      return { items: rows.map(toItem), total }
+    },
+    find: ({ status }: ListingQuery, listingId: string) => {
+      const row = index.get(listingId)
+      return row === undefined || (status !== null && row.status !== status) ? [] : [toItem(row)]
+    },
+  }
+  return SOURCE.select(listings, query)
+}
+
+/** Pages of `count` from the first to the last. */
+function walk(selection: Matches, order: PriceOrder, count: number): PricePlace[] {
+  const places: PricePlace[] = []
+  for (;;) {
+    const { listings, hasMore } = selection.byPrice(order, places.at(-1) ?? null, count)
+    places.push(...listings.map(({ place }) => place))
+    if (!hasMore) return places
+  }
+}
+
+function agree(t: ExecutionContext, selection: Matches & { total: number }, expected: readonly IndexEntry[]) {
+  return ({ order, count }: { order: PriceOrder; count: number }): void => {
+    const places = inOrder(expected, order)
+    t.deepEqual(walk(selection, order, count), places)
+    t.deepEqual(
+      Array.from(selection.ids()),
+      expected.map(({ listingId }) => listingId),
+    )
+    const fields = [FILTERS[0]!, FILTERS[2]!, FILTERS[4]!]
+    t.deepEqual(readableFacets(selection.facets(fields, order.per)), facetsOf(expected, fields, order.per))
+    const offers = [...expected.flatMap((entry) => [...keysOf(entry, 'offer').keys()])]
+    t.deepEqual(
+      new Map(selection.offers()),
+      new Map(
+        Array.from(
+          Map.groupBy(offers, (basis) => basis),
+          ([basis, all]) => [basis, all.length],
+        ),
+      ),
+    )
+  }
+}
+
+const priced = fc
+  .tuple(operations(200), fc.array(pricedText, { minLength: 40, maxLength: 40 }))
+  .map(([steps, texts]) =>
+    steps.map((step, n) =>
+      step.kind === 'remove'
+        ? step
+        : { ...step, entry: { ...step.entry, bytes: Buffer.from(texts[n % texts.length]!) } },
+    ),
+  )
+
+const asked = fc.record({
+  where: conditions,
+  limit: fc.option(priceLimit),
+  order: priceOrder,
+  count: fc.integer({ min: 1, max: 60 }),
+})
+
+test('prices: an index orders and counts as a plain evaluation does, after any changes', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(priced, fc.array(asked, { minLength: 4, maxLength: 4 }), async (steps, questions) => {
+      const index = new ListingIndex(FILTERS, SMALL)
+      const model = new Model()
+      for (const [n, step] of steps.entries()) {
+        apply(step, index)
+        apply(step, model)
+        if (n % 60 !== 59 && n !== steps.length - 1) continue
+        for (const { where, limit, ...question } of questions) {
+          const { status, criteria } = where
+          const query: ListingQuery = { status, publisher: null, criteria, filters: [] }
+          const priceLimit = limit ?? undefined
+          const selection = await select(index, { ...query, priceLimit })
+          const expected = model
+            .matches({ status, publisherId: null, criteria })
+            .filter((entry) => priceLimit === undefined || isBelow(entry, priceLimit))
+          t.is(selection.total, expected.length)
+          agree(t, selection, expected)(question)
+          const ids = new Set(expected.map(({ listingId }) => listingId))
+          for (const { listingId } of model.matches({ status: null, publisherId: null, criteria: [] }))
+            t.is(selection.find(listingId).length, ids.has(listingId) ? 1 : 0)
+        }
+      }
+    }),
+    { numRuns: 40 },
+  )
+})
