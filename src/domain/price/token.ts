@@ -9,6 +9,8 @@ export type Token = {
 
 export class UnknownTokenError extends Error {}
 
+const MAX_NAMED = 50
+
 /** The tokens that a file names. Tokens of one symbol have the same decimals. */
 export class TokenTable {
   readonly all: readonly Token[]
@@ -17,6 +19,14 @@ export class TokenTable {
   constructor(tokens: readonly Token[]) {
     this.all = tokens
     this.#byAddress = new Map(tokens.map((token) => [`${token.chain}:${token.address}`, token]))
+  }
+
+  /** For messages. */
+  get names(): string {
+    const names = [...new Set(this.all.map((token) => `${token.chain}:${token.symbol}`))]
+    if (names.length === 0) return 'no token is known here'
+    const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : ''
+    return `known are ${names.slice(0, MAX_NAMED).join(', ')}${more}`
   }
 
   /** @param address in any case */
@@ -37,9 +47,7 @@ export class TokenTable {
         (token.symbol.toLowerCase() === wanted || (chain !== null && token.address === wanted)),
     )
     if (found.length > 0) return found
-    const names = this.all.map((token) => `${token.chain}:${token.symbol}`)
-    const known = names.length === 0 ? 'this service has no [[tokens]]' : `known are ${names.join(', ')}`
-    throw new UnknownTokenError(`there is no token ${JSON.stringify(text)}: ${known}`)
+    throw new UnknownTokenError(`there is no token ${JSON.stringify(text)}: ${this.names}`)
   }
 }
 

@@ -1,0 +1,76 @@
+import { EntrepotError } from '../../errors.ts'
+import type { PriceLimit } from '../query.ts'
+import { PRICE_PERS, type PricePer, parseAmount } from './price-key.ts'
+import { type Token, type TokenTable, UnknownTokenError } from './token.ts'
+
+export const SORTS = ['newest', 'price'] as const
+export type Sort = (typeof SORTS)[number]
+
+export const PRICE_PARAMETERS = ['sort', 'price_token', 'price_max', 'price_per'] as const
+type Parameter = (typeof PRICE_PARAMETERS)[number]
+
+/** As given; an empty text counts as absent. */
+export type PriceTexts = { readonly [Name in Parameter]?: string | undefined }
+
+export type PriceQuestion = {
+  sort: Sort
+  /** `null`: all tokens, each by itself. */
+  tokens: readonly Token[] | null
+  per: PricePer
+  limit: PriceLimit | undefined
+}
+
+type Options = {
+  /** What readers call a parameter, for messages. */
+  nameOf?: (parameter: Parameter) => string
+  /** Whether `price_per` has a meaning of its own, without an order or a ceiling. */
+  countsPrices?: boolean
+}
+
+/**
+ * @throws EntrepotError `bad_request` for an unknown token, order or unit, a malformed amount, and for a parameter that
+ * would have no effect
+ */
+export function parsePriceQuestion(
+  known: TokenTable,
+  texts: PriceTexts,
+  { nameOf = (parameter) => parameter, countsPrices = false }: Options = {},
+): PriceQuestion {
+  const refuse = (parameter: Parameter, problem: string): never => {
+    throw new EntrepotError('bad_request', `${nameOf(parameter)}: ${problem}`)
+  }
+  const choice = <T extends string>(parameter: Parameter, choices: readonly [T, ...T[]]): T => {
+    const text = texts[parameter] || choices[0]
+    return (
+      choices.find((one) => one === text) ??
+      refuse(parameter, `expected ${choices.join(' or ')}, got ${JSON.stringify(text)}`)
+    )
+  }
+  const named = (text: string): readonly Token[] => {
+    try {
+      return known.parse(text)
+    } catch (cause) {
+      if (!(cause instanceof UnknownTokenError)) throw cause
+      return refuse('price_token', cause.message)
+    }
+  }
+
+  const sort = choice('sort', SORTS)
+  const per = choice('price_per', PRICE_PERS)
+  const tokens = texts.price_token ? named(texts.price_token) : null
+  const isCompared = sort === 'price' || Boolean(texts.price_max)
+  const needs = `has no effect without ${nameOf('sort')}=price or ${nameOf('price_max')}`
+  if (tokens !== null && !isCompared) refuse('price_token', needs)
+  if (texts.price_per && !isCompared && !countsPrices) refuse('price_per', needs)
+  if (!texts.price_max) return { sort, tokens, per, limit: undefined }
+  if (tokens === null)
+    return refuse('price_max', `needs ${nameOf('price_token')}, the token of the amount: ${known.names}`)
+  const { decimals } = tokens[0]!
+  const max =
+    parseAmount(texts.price_max, decimals) ??
+    refuse(
+      'price_max',
+      `expected an amount such as 2.10 with at most ${decimals} decimals, got ${JSON.stringify(texts.price_max)}`,
+    )
+  return { sort, tokens, per, limit: { tokens, per, max } }
+}
