@@ -28,6 +28,7 @@ const program = await createProgram(
     serveAgents: async (discovery, terminal, onError) =>
       (await import('./mcp/stdio.ts')).serveStdio(discovery, terminal, { version: version(), onError }),
     serve: async () => (await import('./service.ts')).serve(),
+    checkStore: async (url) => (await import('./context/check-store.ts')).checkStore(url),
     setExitCode: (code) => {
       process.exitCode = code
     },

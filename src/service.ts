@@ -1,7 +1,8 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { loadConfig } from './config/config.ts'
+import { type Config, loadConfig } from './config/config.ts'
 import { type Context, createContext } from './context/context.ts'
+import { redactCredentials } from './domain/safe-text.ts'
 import { ConfigError, EntrepotError } from './errors.ts'
 import { Connections, MAX_HEADER_BYTES } from './http/connections.ts'
 
@@ -19,16 +20,33 @@ export async function serve(): Promise<number> {
   try {
     const context = await createContext(loadConfig())
     const service = await startService(context)
-    context.log.info({ url: service.url, upstreams: context.config.upstreams.length }, 'listening')
+    context.log.info({ url: service.url, ...summaryOf(context.config) }, 'listening')
     started.resolve(context)
     const signal = await stopSignal()
     context.log.info({ signal }, 'draining')
-    await service.close(IDLE_MS)
+    const began = performance.now()
+    const cut = await service.close(IDLE_MS)
+    context.log.info({ ms: Math.round(performance.now() - began), cut_connections: cut }, 'stopped')
     return 0
   } catch (cause) {
     if (!(cause instanceof ConfigError || cause instanceof EntrepotError)) throw cause
     process.stderr.write(`${cause.message}\n`)
     return cause instanceof ConfigError ? EXIT_CONFIG : EXIT_FAILURE
+  }
+}
+
+/** What an operator has to know of a process: who may read, write and operate, and which files and store it uses. */
+function summaryOf(config: Config): Record<string, unknown> {
+  const { requireReadKey, requireWriteKey, adminKey, storeUrl, configPath, filterSpecPath, upstreams } =
+    config
+  return {
+    reads: requireReadKey ? 'with a key' : 'open',
+    writes: !config.registry.enabled ? 'off' : requireWriteKey ? 'with a key' : 'open',
+    admin: adminKey === null ? 'off' : 'with the admin key',
+    store: redactCredentials(storeUrl),
+    gateway_file: configPath,
+    filter_spec: filterSpecPath,
+    upstreams: upstreams.length,
   }
 }
 
@@ -42,8 +60,8 @@ function stopSignal(): Promise<NodeJS.Signals> {
 export type Service = {
   /** `http://host:port`, with the actual port where `PORT` is 0. */
   url: string
-  /** `idleMs` (default 0): how long kept-alive connections stay open for a last request. */
-  close: (idleMs?: number) => Promise<void>
+  /** `idleMs` (default 0): how long kept-alive connections stay open for a last request. Gives how many were cut. */
+  close: (idleMs?: number) => Promise<number>
 }
 
 const DRAIN_MS = 10_000
@@ -79,8 +97,9 @@ export async function startService(
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
     close: async (idleMs = 0) => {
-      await connections.drain(server, { idleMs, maxMs: DRAIN_MS })
+      const cut = await connections.drain(server, { idleMs, maxMs: DRAIN_MS })
       await context.close()
+      return cut
     },
   }
 }

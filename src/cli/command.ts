@@ -19,7 +19,7 @@ export type CommandContext = {
   terminal: Terminal
   /** The client is closed after the command. */
   openClient: () => Promise<RegistryClient>
-  services: Pick<Services, 'serve' | 'serveAgents'>
+  services: Pick<Services, 'serve' | 'serveAgents' | 'checkStore'>
   /** With all commands defined. */
   loadProgram: () => Promise<Command>
 }
@@ -29,6 +29,8 @@ export type Services = {
   openRegistryClient: () => Promise<RegistryClient>
   serveAgents: (discovery: Discovery, terminal: Terminal, onError: (cause: unknown) => void) => Promise<void>
   serve: () => Promise<number>
+  /** Gives warnings. @throws ConfigError or EntrepotError for a store that cannot be used */
+  checkStore: (url: string) => Promise<readonly string[]>
   setExitCode: (code: number) => void
   version: string
 }

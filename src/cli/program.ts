@@ -75,8 +75,13 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'doctor',
-    summary: 'check the configuration and every Registry in it, and suggest fixes',
+    summary: "check a buyer's configuration and every Registry in it, and suggest fixes",
     load: async () => (await import('./commands/doctor.ts')).doctorCommand,
+  },
+  {
+    name: 'check',
+    summary: 'check what `serve` would use: its files, secrets, store and upstreams; for operators',
+    load: async () => (await import('./commands/check.ts')).checkCommand,
   },
   {
     name: 'secret',

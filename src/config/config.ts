@@ -4,9 +4,16 @@ import { type Environment, environment as processEnvironment } from './environme
 import { type GatewayFile, parseGatewayFile } from './gateway-file.ts'
 import { withSecretFiles } from './secret-files.ts'
 import { readEnvironment, type Settings } from './settings.ts'
+import { configWarnings } from './warnings.ts'
 
 /** All settings, checked and frozen. Meanings and defaults: docs/contract.md#1-settings. */
-export type Config = Readonly<Settings & GatewayFile>
+export type Config = Readonly<
+  Settings &
+    GatewayFile & {
+      /** What is valid and probably not intended. */
+      warnings: readonly Violation[]
+    }
+>
 
 /** @throws ConfigError with every problem of the environment, the secret files and the gateway file */
 export function loadConfig(environment: Environment = processEnvironment): Config {
@@ -15,7 +22,8 @@ export function loadConfig(environment: Environment = processEnvironment): Confi
   const file = settings.configPath
   const gateway = parseGatewayFile(readText(file, problems), { file, environment, problems })
   if (problems.length > 0) throw new ConfigError(problems)
-  return Object.freeze({ ...settings, ...gateway })
+  const config = { ...settings, ...gateway }
+  return Object.freeze({ ...config, warnings: configWarnings(config, environment) })
 }
 
 function readText(path: string, problems: Violation[]): string {

@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
+import { suggestName } from '../domain/nearest-name.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import { UPSTREAM_KINDS, UPSTREAM_MODES, type UpstreamOptions } from '../domain/source/upstream.ts'
 import type { Violation } from '../errors.ts'
 import type { Environment } from './environment.ts'
 import { defaultTokens, readTokens } from './tokens.ts'
+import { lineOf } from './toml-lines.ts'
 
 export type GatewayFile = {
   gateway: { id: string; budgetMs: number; schema: string | null }
@@ -49,7 +51,11 @@ export function parseGatewayFile(text: string, { file, environment, problems }: 
   const tokens = document.tokens?.map((entry, n) => ({ ...entry, path: `tokens[${n}]` }))
   const settings = arrange(document, source)
   const table = tokens === undefined ? defaultTokens(problems) : readTokens(tokens, found)
-  for (const { path, message } of found) problems.push({ path: path ? `${file}: ${path}` : file, message })
+  for (const { path, message } of found) {
+    const line = path === '' ? null : lineOf(text, path)
+    const place = line === null ? file : `${file}:${line}`
+    problems.push({ path: path ? `${place}: ${path}` : place, message })
+  }
   return { ...settings, tokens: table }
 }
 
@@ -186,11 +192,52 @@ const violations = ({ issues }: z.ZodError, known: ReadonlySet<string>): Violati
       issue.code === 'unrecognized_keys'
         ? issue.keys.map((key) => ({
             path: dotted([...issue.path, key]),
-            message: 'unknown setting; remove it, or correct its name',
+            message: unknownSetting(key, issue.path),
           }))
-        : [{ path: dotted(issue.path), message: issue.message }],
+        : [{ path: dotted(issue.path), message: describeIssue(issue) }],
     )
     .filter(({ path }) => !known.has(path))
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined && / undefined$/.test(issue.message)
+        ? 'is missing; add it'
+        : `expected ${issue.expected === 'int' ? 'a whole number' : `a ${issue.expected}`}`
+    case 'invalid_value':
+      return `expected one of ${issue.values.join(', ')}`
+    case 'too_small':
+      return `expected ${issue.minimum} or more`
+    case 'too_big':
+      return issue.origin === 'array'
+        ? `at most ${issue.maximum} entries; remove some`
+        : `expected ${issue.maximum} or less`
+    default:
+      return issue.message
+  }
+}
+
+function unknownSetting(key: string, path: readonly PropertyKey[]): string {
+  if (key === 'api_key') return 'unknown setting: the file holds no keys; use api_key_env or api_key_file'
+  const suggestion = suggestName(key, settingsAt(path))
+  return suggestion === ''
+    ? 'unknown setting; remove it, or correct its name'
+    : `unknown setting${suggestion}`
+}
+
+function settingsAt([section]: readonly PropertyKey[]): string[] {
+  if (section === 'upstreams') return Object.keys(upstream.shape)
+  if (section === 'tokens') return Object.keys(token.shape)
+  const { shape } = gatewayFile
+  if (section === undefined) return Object.keys(shape)
+  const tables: Readonly<Record<string, { shape: object }>> = {
+    gateway: shape.gateway.unwrap(),
+    registry: shape.registry.unwrap(),
+    cache: shape.cache.unwrap(),
+    limits: shape.limits.unwrap(),
+  }
+  return Object.keys(tables[String(section)]?.shape ?? {})
+}
 
 /** `['upstreams', 0, 'url']` → `upstreams[0].url`. */
 const dotted = (path: readonly PropertyKey[]): string =>

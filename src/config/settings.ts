@@ -1,5 +1,6 @@
 import type { Violation } from '../errors.ts'
 import type { Environment } from './environment.ts'
+import { ownOrShippedFile } from './shipped-files.ts'
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -71,13 +72,13 @@ export function readEnvironment(environment: Environment, problems: Violation[])
   return {
     host: text('HOST') ?? '127.0.0.1',
     port: port(),
-    configPath: text('ENTREPOT_CONFIG') ?? 'config/gateway.toml',
+    configPath: text('ENTREPOT_CONFIG') ?? ownOrShippedFile('gateway.toml'),
     storeUrl: storeUrl(),
     requireReadKey: boolean('REGISTRY_REQUIRE_READ_API_KEY'),
     requireWriteKey: boolean('REGISTRY_REQUIRE_WRITE_API_KEY'),
     adminKey: text('REGISTRY_ADMIN_API_KEY'),
     bootstrapKey: text('REGISTRY_BOOTSTRAP_API_KEY'),
-    filterSpecPath: text('REGISTRY_FILTER_SPEC_PATH') ?? 'config/filter-spec.yaml',
+    filterSpecPath: text('REGISTRY_FILTER_SPEC_PATH') ?? ownOrShippedFile('filter-spec.yaml'),
     metricsPublic: boolean('METRICS_PUBLIC'),
     logLevel: logLevel(),
     tracing: readTracing(environment, complain),

@@ -1,20 +1,17 @@
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { parse } from 'smol-toml'
 import { type Token, TokenTable } from '../domain/price/token.ts'
 import type { Violation } from '../errors.ts'
+import { shippedFile } from './shipped-files.ts'
 
 /** An entry of a file, and where it is there. */
 type TokenEntry = { path: string } & { [Member in keyof Token]?: unknown }
 
 const MAX_TOKENS = 1000
 
-/** `config` is beside both `src` and `dist`. */
-const DEFAULT_FILE = new URL('../../config/tokens.toml', import.meta.url)
-
 /** The tokens of `config/tokens.toml`, which are those of files that name none. */
 export function defaultTokens(problems: Violation[]): TokenTable {
-  const file = fileURLToPath(DEFAULT_FILE)
+  const file = shippedFile('tokens.toml')
   const found: Violation[] = []
   const table = readTokens(entriesOf(file, found), found)
   for (const { path, message } of found) problems.push({ path: path ? `${file}: ${path}` : file, message })

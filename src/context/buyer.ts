@@ -3,11 +3,12 @@ import type { LookupFunction } from 'node:net'
 import type { ApiRequest, ApiResponse, RegistryClient } from '../cli/registries/registry-client.ts'
 import type { Registry } from '../cli/registries/select-registries.ts'
 import { systemClock } from '../domain/clock.ts'
+import { isLocalUrl } from '../domain/private-address.ts'
 import type { Source } from '../domain/source/reading.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
 import { limitConcurrency } from '../upstream/call/limit-concurrency.ts'
 import { pushDownFilters } from '../upstream/filter-pushdown.ts'
-import { createAgent, isPrivateAddress } from '../upstream/http/agent.ts'
+import { createAgent } from '../upstream/http/agent.ts'
 import { ACCEPT_ENCODING, send } from '../upstream/http/client.ts'
 import { createGet } from '../upstream/http/get.ts'
 import { liveSource, refuseLongScan } from '../upstream/live-source.ts'
@@ -23,7 +24,7 @@ export function openRegistryClient(): RegistryClient {
   const trusted = createAgent({ ...limits, allowPrivateAddresses: true }, lookup as LookupFunction)
   const publicOnly = createAgent({ ...limits, allowPrivateAddresses: false }, lookup as LookupFunction)
   const agentOf = ({ referredBy }: ApiRequest): Agent =>
-    referredBy === undefined || isLocal(referredBy) ? trusted : publicOnly
+    referredBy === undefined || isLocalUrl(referredBy.url) ? trusted : publicOnly
   return {
     source: (registry, timeoutMs, spec) => {
       const source = openSource(upstreamOptions(registry, timeoutMs), trusted)
@@ -32,12 +33,6 @@ export function openRegistryClient(): RegistryClient {
     send: (request) => sendRequest(agentOf(request), request),
     close: async () => void (await Promise.all([trusted.destroy(), publicOnly.destroy()])),
   }
-}
-
-/** A Registry on the user's machine or network may refer to storefronts there. */
-function isLocal({ url }: Registry): boolean {
-  const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
-  return isPrivateAddress(host) || !/[.:]/.test(host) || /\.(localhost|local|internal)$/.test(host)
 }
 
 const CONNECT_TIMEOUT_MS = 3000

@@ -81,6 +81,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const cleanup = new CleanupStack()
   if (!isSameSpec) cleanup.add(closeReplica)
   try {
+    for (const { path, message } of config.warnings)
+      scope.log.warn({ setting: path, problem: message }, 'configuration warning')
     const { upstreams, isReady, ...lifecycle } = await openUpstreams({ ...options, spec })
     cleanup.add(lifecycle.close)
     const local = createLocal({ config, spec, replica }, clock.now)

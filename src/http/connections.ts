@@ -37,18 +37,23 @@ export class Connections {
    * @param idleMs how long idle connections stay open, because a client may be sending
    * @param maxMs time until the remaining connections are cut
    */
-  async drain(server: Server, { idleMs, maxMs }: { idleMs: number; maxMs: number }): Promise<void> {
+  async drain(server: Server, { idleMs, maxMs }: { idleMs: number; maxMs: number }): Promise<number> {
     this.#draining = true
     for (const response of this.#newest.values()) if (response !== null) closeAfter(response)
     const sweepAt = performance.now() + idleMs
     // After pending input is read: a connection with an unread request is not idle.
     const sweep = () => setImmediate(() => performance.now() >= sweepAt && this.#closeIdle(server))
     const sweeping = setInterval(sweep, SWEEP_INTERVAL)
-    const cut = setTimeout(() => server.closeAllConnections(), maxMs)
+    let cut = 0
+    const cutting = setTimeout(() => {
+      cut = this.#newest.size
+      server.closeAllConnections()
+    }, maxMs)
     sweep()
     await stopListening(server)
     clearInterval(sweeping)
-    clearTimeout(cut)
+    clearTimeout(cutting)
+    return cut
   }
 
   /** Whether a problem can be written without breaking a response in progress. */

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'ava'
 import { loadConfig } from '../../src/config/config.ts'
@@ -126,4 +126,47 @@ test.serial('sources: prints the sources of a gateway, and a plain Registry’s 
   t.deepEqual([viaGateway.kind, viaGateway.sources], ['gateway', [reported]])
   t.deepEqual([plain.kind, plain.sources[0].state], ['registry', 'loaded'])
   t.is((await runCli(['sources', '-r', deadUrl()])).code, 4)
+})
+
+test.serial('check: exits with 78 for what would fail the start, and with 0 for warnings', async (t) => {
+  const { url } = await startRegistry(t, {
+    environment: { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_BOOTSTRAP_API_KEY: 'b'.repeat(64) },
+  })
+  const check = async (toml: string, env: Record<string, string> = {}) => {
+    const file = temporaryFile(t, 'gateway.toml', toml)
+    const { code, stdout } = await runCli(['check'], {
+      env: { ENTREPOT_CONFIG: file, STORE_URL: 'sqlite::memory:', ...env },
+    })
+    const findings: { subject: string; state: string; finding: string }[] = JSON.parse(stdout)
+    return { code, findings: findings.filter(({ subject }) => !subject.startsWith('/')) }
+  }
+  const upstream = `[[upstreams]]\nname = "up"\nurl = "${url}"\nallow_private_addresses = true\n`
+  const open = await check(`${upstream}api_key_env = "UP_KEY"`, { UP_KEY: 'b'.repeat(64) })
+  t.is(open.code, 0)
+  t.like(open.findings.at(-1), { subject: `up (${url})`, state: 'ok', finding: 'answers with a key' })
+
+  const closed = await check(upstream)
+  t.is(closed.code, 78)
+  t.regex(closed.findings.at(-1)!.finding, /401.*api_key_env/)
+
+  const dead = await check(upstream.replace(url, deadUrl()))
+  t.is(dead.code, 0)
+  t.regex(dead.findings.at(-1)!.finding, /^connection_refused/)
+
+  const foreign = temporaryFile(
+    t,
+    'notes.db',
+    'not a database, but long enough to be read as one'.repeat(100),
+  )
+  const wrong = await check('', { STORE_URL: `sqlite:${foreign}` })
+  t.is(wrong.code, 78)
+  t.regex(wrong.findings.at(-1)!.finding, /point STORE_URL at another file/)
+
+  const missing = join(temporaryFolder(t), 'typo', 'x.db')
+  const created = await check('', { STORE_URL: `sqlite:${missing}` })
+  t.is(created.code, 0)
+  t.regex(created.findings.at(-1)!.finding, /does not exist; the start creates an empty store there/)
+  t.false(existsSync(missing))
+
+  t.is((await check('[gatway]')).code, 78)
 })

@@ -10,7 +10,14 @@ function unused(): never {
 }
 const program = await createProgram(
   { env: {}, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
-  { openRegistryClient: unused, serve: unused, serveAgents: unused, setExitCode: unused, version: '0.0.0' },
+  {
+    openRegistryClient: unused,
+    serve: unused,
+    serveAgents: unused,
+    checkStore: unused,
+    setExitCode: unused,
+    version: '0.0.0',
+  },
 )
 
 const leaves = (command: Command): Command[] =>
@@ -19,7 +26,7 @@ const leaves = (command: Command): Command[] =>
 test('program: every command of the contract exists, and its help has an example', (t) => {
   const names = leaves(program).map((command) => command.name())
   const expected =
-    'serve mcp listings listing review publish update delete validate mint list revoke sources doctor secret init completion manual'
+    'serve mcp listings listing review publish update delete validate mint list revoke sources doctor check secret init completion manual'
   t.deepEqual(names, expected.split(' '))
   for (const command of leaves(program)) {
     let help = ''

@@ -15,7 +15,7 @@ function load(toml: string, environment: Record<string, string> = {}): Config {
 
 function problemsOf(t: ExecutionContext, toml: string, environment: Record<string, string> = {}): string[] {
   const error = t.throws(() => load(toml, environment), { instanceOf: ConfigError })
-  return error?.message.replaceAll(/^.*gateway\.toml: /gm, '').split('\n') ?? []
+  return error?.message.replaceAll(/^.*gateway\.toml(:\d+)?: /gm, '').split('\n') ?? []
 }
 
 test('config: an empty file and an empty environment give the defaults', (t) => {
@@ -50,6 +50,7 @@ test('config: an empty file and an empty environment give the defaults', (t) => 
       trustedProxies: [],
     },
     upstreams: [],
+    warnings: [],
   })
 })
 
@@ -203,4 +204,66 @@ test('config: a key that cannot be sent in a header is refused, and not repeated
 test('config: a missing gateway file is reported with its variable', (t) => {
   const error = t.throws(() => loadConfig({ ENTREPOT_CONFIG: join(folder, 'nowhere.toml') }))
   t.regex(error?.message ?? '', /^ENTREPOT_CONFIG: cannot read .*nowhere\.toml: no such file$/)
+})
+
+test('config: a problem has the line of its setting, and a misspelt name a suggestion', (t) => {
+  const file = join(mkdtempSync(join(folder, 'case-')), 'gateway.toml')
+  const lines = [
+    'limit = 1',
+    '[gateway]',
+    'budget_ms = "soon"',
+    '[[upstreams]]',
+    'name = "a"',
+    'url = "https://a.example"',
+    '[[upstreams]]',
+    'url = "https://b.example"',
+    'timeout = 3',
+    'api_key = "abc"',
+    'mode = "fast"',
+    'max_in_flight = 0',
+  ]
+  writeFileSync(file, lines.join('\n'))
+  const error = t.throws(() => loadConfig({ ENTREPOT_CONFIG: file }), { instanceOf: ConfigError })
+  t.deepEqual(error?.message.replaceAll(file, 'f').split('\n').toSorted(), [
+    'f:10: upstreams[1].api_key: unknown setting: the file holds no keys; use api_key_env or api_key_file',
+    'f:11: upstreams[1].mode: expected one of live, snapshot',
+    'f:12: upstreams[1].max_in_flight: expected 1 or more',
+    'f:1: limit: unknown setting; did you mean limits?',
+    'f:3: gateway.budget_ms: expected a number',
+    'f:7: upstreams[1].name: is missing; add it',
+    'f:9: upstreams[1].timeout: unknown setting; did you mean timeout_ms?',
+  ])
+})
+
+test('config: what is valid and probably not intended is a warning with what to do', (t) => {
+  const upstream = (name: string, url: string, more = ''): string =>
+    `[[upstreams]]\nname = "${name}"\nurl = "${url}"\n${more}\n`
+  const toml =
+    upstream('a', 'https://a.example/x') +
+    upstream('b', 'https://A.example:443/x/') +
+    upstream('c', 'http://10.1.2.3', 'timeout_ms = 9000\nconnect_timeout_ms = 9500')
+  const { warnings } = load(toml, {
+    HOST: '0.0.0.0',
+    REGISTRY_REQUIRE_READ_KEY: 'true',
+    REGISTRY_ADMIN_API_KEY: 'abc',
+    REGISTRY_BOOTSTRAP_API_KEY: `${'a'.repeat(40)} b`,
+  })
+  const [variable, admin, bootstrap, gate, twin, late, connect, address, ...rest] = warnings.map(
+    ({ path, message }) => `${path}: ${message}`,
+  )
+  t.regex(variable!, /^REGISTRY_REQUIRE_READ_KEY: .*did you mean REGISTRY_REQUIRE_READ_API_KEY\?$/)
+  t.regex(admin!, /^REGISTRY_ADMIN_API_KEY: has 3 characters .*entrepot secret$/)
+  t.regex(bootstrap!, /^REGISTRY_BOOTSTRAP_API_KEY: .* no client can send/)
+  t.regex(gate!, /^REGISTRY_REQUIRE_WRITE_API_KEY: .*any wallet can publish/)
+  t.regex(twin!, /^upstreams\[1\]\.url \(b\): also the URL of a/)
+  t.regex(late!, /^upstreams\[2\]\.timeout_ms \(c\): 9000 is more than gateway\.budget_ms \(4000\)/)
+  t.regex(connect!, /^upstreams\[2\]\.connect_timeout_ms \(c\): 9500 is more than timeout_ms/)
+  t.regex(address!, /^upstreams\[2\]\.url \(c\): .*allow_private_addresses = true/)
+  t.deepEqual(rest, [])
+  const good = {
+    HOST: '0.0.0.0',
+    REGISTRY_REQUIRE_WRITE_API_KEY: 'true',
+    REGISTRY_ADMIN_API_KEY: 'f'.repeat(64),
+  }
+  t.deepEqual(load(upstream('a', 'https://a.example'), good).warnings, [])
 })

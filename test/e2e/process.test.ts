@@ -1,10 +1,10 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import test from 'ava'
@@ -29,8 +29,42 @@ test('process: an invalid configuration ends the start with 78, one line a probl
   t.is(stdout, '')
   t.deepEqual(stderr.trim().split('\n'), [
     "PORT: expected a port number from 0 to 65535, got 'http'",
-    `${file}: gateway.budget: unknown setting; remove it, or correct its name`,
+    `${file}:2: gateway.budget: unknown setting; did you mean budget_ms?`,
   ])
+})
+
+test('process: in an empty folder a Registry starts, and says what it uses and what is doubtful', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-empty-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const child = spawn(process.execPath, [resolve('src/bin.ts'), 'serve'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, PORT: '0', HOST: '0.0.0.0', REGISTRY_REQUIRE_WRITE_KEY: 'true' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const lines: Record<string, unknown>[] = []
+  for await (const line of createInterface(child.stderr)) {
+    lines.push(JSON.parse(line))
+    if (lines.at(-1)!.msg === 'listening') child.kill('SIGTERM')
+  }
+  t.like(
+    lines.find(({ msg }) => msg === 'listening'),
+    {
+      reads: 'open',
+      writes: 'open',
+      admin: 'off',
+      store: 'sqlite:data/entrepot.db',
+      gateway_file: resolve('config/gateway.toml'),
+      filter_spec: resolve('config/filter-spec.yaml'),
+      upstreams: 0,
+    },
+  )
+  const warnings = lines.filter(({ msg }) => msg === 'configuration warning')
+  t.deepEqual(
+    warnings.map(({ setting }) => setting),
+    ['REGISTRY_REQUIRE_WRITE_KEY', 'REGISTRY_REQUIRE_WRITE_API_KEY'],
+  )
+  t.regex(String(warnings[0]!.problem), /did you mean REGISTRY_REQUIRE_WRITE_API_KEY\?/)
+  t.like(lines.at(-1), { msg: 'stopped', cut_connections: 0 })
 })
 
 test('process: a port in use is named, with what to do', async (t) => {

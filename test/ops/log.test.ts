@@ -79,5 +79,5 @@ test('log: after a full disk it continues with the number of missing lines', asy
   const dropped = parsed.findIndex(({ msg }) => msg === 'log lines dropped')
   t.true(parsed[dropped]!.count! > 0)
   t.is(parsed.filter(({ msg }) => msg === 'torn').length, 1, 'the line that the full disk cut')
-  t.is(parsed.at(-1)?.msg, 'draining')
+  t.is(parsed.at(-1)?.msg, 'stopped')
 })

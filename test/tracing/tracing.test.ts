@@ -42,10 +42,10 @@ async function serve(
     ...environment,
   })
   const service = await startService(await createContext(config, { recover: recoverAddress, log }))
-  let closing: Promise<void> | null = null
-  const end = () => {
+  let closing: Promise<number> | null = null
+  const end = async () => {
     closing ??= service.close()
-    return closing
+    await closing
   }
   t.teardown(end)
   return {

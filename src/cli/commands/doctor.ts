@@ -1,10 +1,11 @@
 import { statSync } from 'node:fs'
-import { redactCredentials, safeText } from '../../domain/safe-text.ts'
+import { redactCredentials } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { textAt } from '../../json/value.ts'
 import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
-import { bold, isInteractive, printData, type Terminal } from '../output/terminal.ts'
+import { type Finding, printFindings } from '../output/findings.ts'
+import type { Terminal } from '../output/terminal.ts'
 import { type BuyerConfig, defaultFiles } from '../registries/buyer-config.ts'
 import { READ_PROBE, readProbeProblem } from '../registries/inspect-registry.ts'
 import {
@@ -23,13 +24,7 @@ import {
   urlProblem,
 } from '../registries/select-registries.ts'
 
-type Check = {
-  area: 'configuration' | 'registry'
-  subject: string
-  state: 'ok' | 'warning' | 'wrong'
-  finding: string
-  unauthorized?: boolean
-}
+type Check = Finding & { area: 'configuration' | 'registry'; unauthorized?: boolean }
 
 export const doctorCommand: CommandDefinition<JsonOptions> = {
   define: (command) => addReading(command).option(...JSON_OPTION),
@@ -40,10 +35,7 @@ export const doctorCommand: CommandDefinition<JsonOptions> = {
     const client = await openClient()
     const visits = usable.map((url) => visit(client, { url, key: config.auth.get(url) ?? null }, timeoutMs))
     const checks = [...checkConfig(terminal, config, urls, options.config), ...(await Promise.all(visits))]
-    const isStyled = isInteractive(terminal, terminal.stdout)
-    await printData(terminal, options.json, checks, () =>
-      checks.map((check) => line(check, isStyled)).join(''),
-    )
+    await printFindings(terminal, options.json, checks)
     return exitCodeOf(checks)
   },
 }
@@ -123,13 +115,6 @@ async function visit(client: RegistryClient, registry: Registry, timeoutMs: numb
     if (!(cause instanceof SourceError)) throw cause
     return { ...about, state: 'wrong', finding: `${cause.reason}: ${cause.message}` }
   }
-}
-
-const MARKS: Readonly<Record<Check['state'], string>> = { ok: 'ok', warning: 'warning', wrong: 'WRONG' }
-
-function line({ state, subject, finding }: Check, isStyled: boolean): string {
-  const mark = MARKS[state].padEnd(8)
-  return `${isStyled && state !== 'ok' ? bold(mark) : mark}${safeText(`${subject}: ${finding}`)}\n`
 }
 
 function exitCodeOf(checks: readonly Check[]): ExitCode {

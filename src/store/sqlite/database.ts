@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '../../errors.ts'
@@ -39,6 +39,25 @@ export function openDatabase(path: string): DatabaseSync {
   }
 }
 
+/** What an operator should know of the file. Changes nothing. @throws ConfigError as `openDatabase` does */
+export function checkDatabase(path: string): string[] {
+  if (path === MEMORY) return ['listings are lost when the process ends']
+  const file = resolve(path)
+  if (!existsSync(file)) return [`${file} does not exist; the start creates an empty store there`]
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK)
+    const database = new DatabaseSync(file, { readOnly: true, timeout: OPEN_TIMEOUT_MS })
+    try {
+      assertOurs(database, file)
+      return []
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    throw error instanceof ConfigError ? error : unusable(`${file} cannot be opened: ${advice(error)}`, error)
+  }
+}
+
 function prepare(database: DatabaseSync, file: string): void {
   migrate(database, file)
   if (file !== MEMORY) database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
@@ -48,6 +67,16 @@ function prepare(database: DatabaseSync, file: string): void {
 /** One write transaction: of two processes that start together, one creates and the other finds. */
 function migrate(database: DatabaseSync, file: string): void {
   database.exec('PRAGMA foreign_keys = ON; BEGIN IMMEDIATE')
+  if (assertOurs(database, file) === 0)
+    database.exec(
+      `${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`,
+    )
+  database.exec(ADDED)
+  database.exec('COMMIT')
+}
+
+/** Returns the version of its schema: 0 for an empty database. */
+function assertOurs(database: DatabaseSync, file: string): number {
   const version = pragma(database, 'user_version')
   if (version > SCHEMA_VERSION)
     throw unusable(
@@ -56,12 +85,7 @@ function migrate(database: DatabaseSync, file: string): void {
     )
   if (version === 0 ? !isEmpty(database) : pragma(database, 'application_id') !== APPLICATION_ID)
     throw unusable(`${file} is the database of another program: point STORE_URL at another file`)
-  if (version === 0)
-    database.exec(
-      `${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`,
-    )
-  database.exec(ADDED)
-  database.exec('COMMIT')
+  return version
 }
 
 const pragma = (database: DatabaseSync, name: string): number =>

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { isPrivateAddress } from '../../../src/upstream/http/agent.ts'
+import { isPrivateAddress } from '../../src/domain/private-address.ts'
 
 test('an address that is not globally routed is private in every spelling', (t) => {
   for (const address of [

@@ -1,0 +1,100 @@
+import { type Config, loadConfig } from '../../config/config.ts'
+import { redactCredentials } from '../../domain/safe-text.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import { ConfigError, EntrepotError } from '../../errors.ts'
+import { readFilterSpec } from '../../filter-spec/load.ts'
+import { type CommandDefinition, JSON_OPTION } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+import { type Finding, printFindings } from '../output/findings.ts'
+import { READ_PROBE, readProbeProblem } from '../registries/inspect-registry.ts'
+import { getEndpoint, isUnauthorized, type RegistryClient } from '../registries/registry-client.ts'
+
+/** Exits with 0 if the service would start, else with 78. An upstream that does not answer is a warning. */
+export const checkCommand: CommandDefinition<{ json?: boolean }> = {
+  define: (command) => command.option(...JSON_OPTION),
+  example: 'ENTREPOT_CONFIG=gateway.toml entrepot check',
+  async run({ terminal, openClient, services }, { json }) {
+    const findings = await findAll(async () => {
+      const config = loadConfig(terminal.env)
+      const client = await openClient()
+      const found = await Promise.all([
+        findAll(async () => checkFiles(config)),
+        findAll(() => checkStore(config, services.checkStore)),
+        ...config.upstreams.map((upstream) => checkUpstream(client, upstream)),
+      ])
+      return found.flat()
+    })
+    await printFindings(terminal, json, findings)
+    return findings.some(({ state }) => state === 'wrong') ? EXIT.badConfig : EXIT.ok
+  },
+}
+
+/** Problems of the configuration are findings. */
+async function findAll(check: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
+  try {
+    return await check()
+  } catch (cause) {
+    if (cause instanceof EntrepotError) return [finding('wrong', 'STORE_URL', cause.message)]
+    if (!(cause instanceof ConfigError)) throw cause
+    return cause.problems.map(({ path, message }) => finding('wrong', path, message))
+  }
+}
+
+function finding(state: Finding['state'], subject: string, text: string): Finding {
+  return { subject, state, finding: text }
+}
+
+function checkFiles({ configPath, filterSpecPath, warnings, tokens, upstreams }: Config): Finding[] {
+  const { filters, schema } = readFilterSpec(filterSpecPath)
+  return [
+    finding(
+      'ok',
+      configPath,
+      `${plural(upstreams.length, 'upstream')}, ${plural(tokens.all.length, 'token')}`,
+    ),
+    finding(
+      'ok',
+      filterSpecPath,
+      `${plural(filters.size, 'filter')}, schema ${schema?.id ?? 'not declared'}`,
+    ),
+    ...warnings.map(({ path, message }) => finding('warning', path, message)),
+  ]
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+async function checkStore(
+  { storeUrl }: Config,
+  check: (url: string) => Promise<readonly string[]>,
+): Promise<Finding[]> {
+  const subject = redactCredentials(storeUrl)
+  const warnings = await check(storeUrl)
+  if (warnings.length === 0) return [finding('ok', subject, 'can be used')]
+  return warnings.map((warning) => finding('warning', subject, warning))
+}
+
+async function checkUpstream(
+  client: RegistryClient,
+  { name, url, key, timeoutMs }: Config['upstreams'][number],
+): Promise<Finding[]> {
+  const subject = `${name} (${url})`
+  try {
+    const read = await getEndpoint(client, { url, key }, READ_PROBE, timeoutMs)
+    const problem = readProbeProblem(read)
+    if (problem === null)
+      return [finding('ok', subject, `answers ${key === null ? 'without' : 'with'} a key`)]
+    const advice = key === null ? '; it may need api_key_env or api_key_file' : '; its key was refused'
+    return [
+      finding(
+        read.status >= 500 ? 'warning' : 'wrong',
+        subject,
+        problem + (isUnauthorized(read) ? advice : ''),
+      ),
+    ]
+  } catch (cause) {
+    if (!(cause instanceof SourceError)) throw cause
+    return [finding('warning', subject, `${cause.reason}: ${cause.message}`)]
+  }
+}

@@ -1,0 +1,13 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/** Path of a file in the package's `config`, which is beside both `src` and `dist`. */
+export function shippedFile(name: string): string {
+  return fileURLToPath(new URL(`../../config/${name}`, import.meta.url))
+}
+
+/** `config/NAME` of the working directory, or else the one of the package. */
+export function ownOrShippedFile(name: string): string {
+  const own = `config/${name}`
+  return existsSync(own) ? own : shippedFile(name)
+}

@@ -1,0 +1,93 @@
+import { suggestName } from '../domain/nearest-name.ts'
+import { isLocalUrl } from '../domain/private-address.ts'
+import type { Violation } from '../errors.ts'
+import type { Environment } from './environment.ts'
+import type { GatewayFile } from './gateway-file.ts'
+import { SECRETS } from './secret-files.ts'
+import type { Settings } from './settings.ts'
+
+/** What is valid and probably not intended, each with what to do. No message holds a secret. */
+export function configWarnings(config: Settings & GatewayFile, environment: Environment): Violation[] {
+  return [
+    ...unknownVariables(environment),
+    ...weakKeys(config),
+    ...openGates(config),
+    ...doubtfulUpstreams(config),
+  ]
+}
+
+const OWN_PREFIX = /^(ENTREPOT|REGISTRY|METRICS)_/
+/** Those of the service, and of the command line. */
+const OWN_VARIABLES: readonly string[] = [
+  ...SECRETS.flatMap((name) => [name, `${name}_FILE`]),
+  'ENTREPOT_CONFIG',
+  'ENTREPOT_KEY_PASSPHRASE_FILE',
+  'ENTREPOT_PRIVATE_KEY',
+  'METRICS_PUBLIC',
+  'REGISTRY_FILTER_SPEC_PATH',
+  'REGISTRY_REQUIRE_READ_API_KEY',
+  'REGISTRY_REQUIRE_WRITE_API_KEY',
+]
+
+function unknownVariables(environment: Environment): Violation[] {
+  return Object.keys(environment)
+    .filter((name) => OWN_PREFIX.test(name) && !OWN_VARIABLES.includes(name))
+    .map((name) => ({
+      path: name,
+      message: `unknown variable, which has no effect${suggestName(name, OWN_VARIABLES)}`,
+    }))
+}
+
+/** Bytes of a secret that `entrepot secret` prints, in hex. */
+const STRONG_KEY_LENGTH = 64
+
+function weakKeys({ adminKey, bootstrapKey }: Settings): Violation[] {
+  const keys = { REGISTRY_ADMIN_API_KEY: adminKey, REGISTRY_BOOTSTRAP_API_KEY: bootstrapKey }
+  return Object.entries(keys).flatMap(([path, key]) => {
+    if (key === null) return []
+    if (!/^[\x21-\x7e]*$/.test(key))
+      return [{ path, message: 'has characters that no client can send, such as spaces; replace it' }]
+    if (key.length >= STRONG_KEY_LENGTH / 2) return []
+    const message = `has ${key.length} characters and can be guessed; replace it with the output of: entrepot secret`
+    return [{ path, message }]
+  })
+}
+
+function openGates({ host, requireWriteKey, registry }: Settings & GatewayFile): Violation[] {
+  const isReachable = host === '0.0.0.0' || host === '::' || !isLocalUrl(`http://${inUrl(host)}`)
+  if (requireWriteKey || !registry.enabled || !isReachable) return []
+  const message = `false, and ${host} can be reached from other machines, so any wallet can publish; set it to true if that is not intended`
+  return [{ path: 'REGISTRY_REQUIRE_WRITE_API_KEY', message }]
+}
+
+function inUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function doubtfulUpstreams({ gateway, upstreams }: GatewayFile): Violation[] {
+  return upstreams.flatMap(({ name, url, timeoutMs, connectTimeoutMs, allowPrivateAddresses }, n) => {
+    const warnings: Violation[] = []
+    const warn = (member: string, message: string): void =>
+      void warnings.push({ path: `upstreams[${n}].${member} (${name})`, message })
+    const twin = upstreams.slice(0, n).find((other) => sameUrl(other.url, url))
+    if (twin !== undefined)
+      warn('url', `also the URL of ${twin.name}, so every listing is read twice; remove one of them`)
+    if (timeoutMs > gateway.budgetMs)
+      warn(
+        'timeout_ms',
+        `${timeoutMs} is more than gateway.budget_ms (${gateway.budgetMs}), which ends a request first; raise budget_ms or lower it`,
+      )
+    if (connectTimeoutMs > timeoutMs)
+      warn('connect_timeout_ms', `${connectTimeoutMs} is more than timeout_ms (${timeoutMs}); lower it`)
+    if (!allowPrivateAddresses && isLocalUrl(url))
+      warn(
+        'url',
+        'leads to a private address, which is refused; set allow_private_addresses = true if that is intended',
+      )
+    return warnings
+  })
+}
+
+function sameUrl(a: string, b: string): boolean {
+  return new URL(a).href.replace(/\/+$/, '') === new URL(b).href.replace(/\/+$/, '')
+}
