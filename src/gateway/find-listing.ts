@@ -1,6 +1,7 @@
 import { raceAbortAfterTick } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import type { Item, NamedSource, Range } from '../domain/source/reading.ts'
+import type { NamedSource } from '../domain/source/named-source.ts'
+import type { Item, Range } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { hasAnswered } from '../wire/describe-missing.ts'
 import type { SourceReport } from '../wire/source.ts'

@@ -1,6 +1,6 @@
 import { raceAbortAfterTick } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import type { NamedSource } from '../domain/source/reading.ts'
+import type { NamedSource } from '../domain/source/named-source.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { inSpan } from '../domain/trace.ts'

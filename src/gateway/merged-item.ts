@@ -1,5 +1,6 @@
 import { isSameListing, type ListingIdentity } from '../domain/listing-identity.ts'
-import type { Item, NamedSource } from '../domain/source/reading.ts'
+import type { NamedSource } from '../domain/source/named-source.ts'
+import type { Item } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { isJsonObject, type JsonObject, parseJson, sameJson } from '../json/value.ts'

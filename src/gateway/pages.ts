@@ -1,5 +1,5 @@
 import type { PageQuery } from '../domain/query.ts'
-import type { NamedSource } from '../domain/source/reading.ts'
+import type { NamedSource } from '../domain/source/named-source.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 import type { SourceReport } from '../wire/source.ts'

@@ -1,10 +1,10 @@
 import type { ListingQuery } from '../domain/query.ts'
 import { joinMissing } from '../domain/source/missing-source.ts'
+import type { NamedSource } from '../domain/source/named-source.ts'
 import {
   compareSortKeys,
   type Item,
   isAfter,
-  type NamedSource,
   type Range,
   type Reading,
   type ReadingInfo,

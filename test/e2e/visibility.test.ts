@@ -4,13 +4,8 @@ import { LruCache } from '../../src/cache/lru.ts'
 import { createGateway, createMcpHandler } from '../../src/context/runtime.ts'
 import type { Reader } from '../../src/domain/api-key.ts'
 import { TokenTable } from '../../src/domain/price/token.ts'
-import {
-  type Item,
-  isAfter,
-  type NamedSource,
-  type Reading,
-  type Source,
-} from '../../src/domain/source/reading.ts'
+import type { NamedSource } from '../../src/domain/source/named-source.ts'
+import { type Item, isAfter, type Reading, type Source } from '../../src/domain/source/reading.ts'
 import type { SourceReason } from '../../src/domain/source/source-reason.ts'
 import type { UpstreamOptions } from '../../src/domain/source/upstream.ts'
 import { parseTimestamp } from '../../src/domain/timestamp.ts'

@@ -1,10 +1,5 @@
-import {
-  compareSortKeys,
-  type Item,
-  isAfter,
-  type NamedSource,
-  type Range,
-} from '../../src/domain/source/reading.ts'
+import type { NamedSource } from '../../src/domain/source/named-source.ts'
+import { compareSortKeys, type Item, isAfter, type Range } from '../../src/domain/source/reading.ts'
 import { SourceError } from '../../src/domain/source/source-error.ts'
 import type { SourceReason } from '../../src/domain/source/source-reason.ts'
 import type { Micros } from '../../src/domain/timestamp.ts'

@@ -1,6 +1,6 @@
 import { ANONYMOUS, type Reader } from '../../src/domain/api-key.ts'
 import type { PageQuery } from '../../src/domain/query.ts'
-import type { NamedSource } from '../../src/domain/source/reading.ts'
+import type { NamedSource } from '../../src/domain/source/named-source.ts'
 import { Cursors } from '../../src/gateway/cursor.ts'
 import { renderItem } from '../../src/gateway/envelope.ts'
 import type { MergedItem } from '../../src/gateway/merged-item.ts'

@@ -1,9 +1,7 @@
 import type { ListingQuery } from '../query.ts'
 import type { Micros } from '../timestamp.ts'
-import type { Breaker } from './breaker.ts'
 import type { CacheDecision } from './freshness.ts'
 import type { MissingSource } from './missing-source.ts'
-import type { Select } from './selection.ts'
 import type { SourceReason } from './source-reason.ts'
 
 export type Item = {
@@ -87,23 +85,6 @@ export type Source = (query: ListingQuery, range: Range, signal: AbortSignal) =>
 export type SourceMode = 'local' | 'live' | 'snapshot'
 
 export type Visibility = 'public' | 'private'
-
-export type NamedSource = {
-  /** `local`, or the upstream's configured name. */
-  name: string
-  visibility: Visibility
-  mode: SourceMode
-  /** The lowest number wins when sources have copies of a listing. */
-  priority: number
-  read: Source
-  /** For answers by price and facets; absent: `read` of all its listings serves them. */
-  select?: Select
-  breaker?: () => Breaker['state']
-  /** The publisher's storefront; `undefined` for an unknown publisher. Absent where a source never knows. */
-  storefrontOf?: (publisher: string) => string | null | undefined
-  /** Whether a listing may repeat: a gateway's pages by cursor repeat one whose copies are far apart. */
-  mayRepeat?: boolean
-}
 
 export function compareSortKeys(a: SortKey, b: SortKey): number {
   return b.position - a.position || (a.listingId < b.listingId ? -1 : a.listingId > b.listingId ? 1 : 0)

@@ -1,0 +1,20 @@
+import type { Breaker } from './breaker.ts'
+import type { Source, SourceMode, Visibility } from './reading.ts'
+import type { Select } from './selection.ts'
+
+export type NamedSource = {
+  /** `local`, or the upstream's configured name. */
+  name: string
+  visibility: Visibility
+  mode: SourceMode
+  /** The lowest number wins when sources have copies of a listing. */
+  priority: number
+  read: Source
+  /** For answers by price and facets; absent: `read` of all its listings serves them. */
+  select?: Select
+  breaker?: () => Breaker['state']
+  /** The publisher's storefront; `undefined` for an unknown publisher. Absent where a source never knows. */
+  storefrontOf?: (publisher: string) => string | null | undefined
+  /** Whether a listing may repeat: a gateway's pages by cursor repeat one whose copies are far apart. */
+  mayRepeat?: boolean
+}
