@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../src/domain/clock.ts'
+import { TokenTable } from '../src/domain/price/token.ts'
 import type { PageQuery } from '../src/domain/query.ts'
 import type { NamedSource } from '../src/domain/source/named-source.ts'
 import type { Item } from '../src/domain/source/reading.ts'
@@ -31,6 +32,7 @@ export const snapshot: Bench = {
       sources: pulled.map(({ state }, n) => sourceOf(state, n)),
       budgetMs: 4000,
       clock: systemClock,
+      tokens: new TokenTable([]),
       cursors: null,
     })
     const mergeOptions = { reader: { kind: 'anonymous' }, signal: new AbortController().signal } as const

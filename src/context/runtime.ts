@@ -169,7 +169,7 @@ function createLocal(
 type Gateway = NonNullable<RouteOptions['gateway']>
 
 type GatewayOptions = {
-  config: Pick<Config, 'gateway' | 'cache'>
+  config: Pick<Config, 'gateway' | 'cache' | 'tokens'>
   spec: FilterSpec
   local: LocalRegistry
   upstreams: readonly Upstream[]
@@ -179,6 +179,7 @@ type GatewayOptions = {
 
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, spec, local, upstreams, clock, cursorSecret } = options
+  const { tokens } = config
   const { id, budgetMs } = config.gateway
   const all = [...(local === null ? [] : [local]), ...upstreams]
   const sources = all.map(({ source }) => traceSource(source))
@@ -194,8 +195,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     ),
     budgetMs,
     cursorKeyId: cursors.keyId,
-    readPage: createReadPage({ sources, budgetMs, clock, cursors }),
-    stream: createStreamListings({ sources, budgetMs, clock }),
+    readPage: createReadPage({ sources, budgetMs, clock, tokens, cursors }),
+    stream: createStreamListings({ sources, budgetMs, clock, tokens }),
     find: createFindListing({ sources, budgetMs, clock }),
   }
 }

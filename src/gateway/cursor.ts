@@ -1,6 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
+import { toPriceKey } from '../domain/price/price-key.ts'
 import { EntrepotError } from '../errors.ts'
 import type { ResumePoint } from './merge.ts'
+import type { PricePoint } from './price-sequence.ts'
 import type { SourceHint } from './source-reader.ts'
 
 export const CURSOR_SECONDS = 3600
@@ -8,7 +10,7 @@ export const MAX_CURSOR_LENGTH = 16_384
 /** Without the cursor of an upstream gateway, that gateway is read from the top. */
 const MAX_CARRIED_LENGTH = 4096
 
-export type CursorContent = ResumePoint & {
+export type CursorContent = (ResumePoint | PricePoint) & {
   /** As counted for the first page. */
   total: number
 }
@@ -29,11 +31,9 @@ export class Cursors {
     this.#nowSeconds = nowSeconds
   }
 
-  seal({ after, cap, hints, total }: CursorContent, question: string): string {
-    const { position, rank, listingId } = after
-    const sources = Object.entries(hints).map(([name, hint]) => packHint(name, hint))
+  seal(content: CursorContent, question: string): string {
     const expiresAt = this.#nowSeconds() + CURSOR_SECONDS
-    const parts: Parts = [expiresAt, position, rank, listingId, cap, total, sources]
+    const parts = 'groups' in content ? packPrice(content, expiresAt) : packNewest(content, expiresAt)
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(question))
     const sealed = [nonce, cipher.update(JSON.stringify(parts)), cipher.final(), cipher.getAuthTag()]
@@ -47,13 +47,11 @@ export class Cursors {
       throw invalidCursor(
         'is not valid for this question, its filters and sources included; begin again without it',
       )
-    const [expiresAt, position, rank, listingId, cap, total, sources] = parts
-    if (this.#nowSeconds() > expiresAt) throw invalidCursor('has expired; begin again without it')
-    const hints = Object.fromEntries(sources.map(unpackHint))
-    return { after: { position, rank, listingId }, cap, hints, total }
+    if (this.#nowSeconds() > parts[0]) throw invalidCursor('has expired; begin again without it')
+    return Array.isArray(parts[1]) ? unpackPrice(parts as PriceParts) : unpackNewest(parts as NewestParts)
   }
 
-  #decipher(cursor: string, question: string): Parts | null {
+  #decipher(cursor: string, question: string): NewestParts | PriceParts | null {
     const bytes = Buffer.from(cursor.slice(0, MAX_CURSOR_LENGTH), 'base64url')
     // Decoding ignores invalid characters.
     if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== cursor) return null
@@ -76,7 +74,38 @@ export function invalidCursor(what: string): EntrepotError {
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-type Parts = [
+type PriceParts = [
+  expiresAt: number,
+  groups: readonly string[],
+  group: number,
+  key: string,
+  position: number,
+  listingId: string,
+  rank: number,
+  nth: number,
+  total: number,
+]
+
+function packPrice({ groups, after, total }: PricePoint & { total: number }, expiresAt: number): PriceParts {
+  const { group, key, position, listingId, rank, nth } = after
+  return [expiresAt, groups, group, String(key), position, listingId, rank, nth, total]
+}
+
+function unpackPrice([
+  ,
+  groups,
+  group,
+  key,
+  position,
+  listingId,
+  rank,
+  nth,
+  total,
+]: PriceParts): CursorContent {
+  return { groups, after: { group, key: toPriceKey(BigInt(key)), position, listingId, rank, nth }, total }
+}
+
+type NewestParts = [
   expiresAt: number,
   position: number,
   rank: number,
@@ -85,6 +114,19 @@ type Parts = [
   total: number,
   sources: PackedHint[],
 ]
+
+function packNewest(
+  { after, cap, hints, total }: ResumePoint & { total: number },
+  expiresAt: number,
+): NewestParts {
+  const sources = Object.entries(hints).map(([name, hint]) => packHint(name, hint))
+  return [expiresAt, after.position, after.rank, after.listingId, cap, total, sources]
+}
+
+function unpackNewest([, position, rank, listingId, cap, total, sources]: NewestParts): CursorContent {
+  const hints = Object.fromEntries(sources.map(unpackHint))
+  return { after: { position, rank, listingId }, cap, hints, total }
+}
 
 /** `resume`: a gateway's cursor; `from` and `to`: as `SourceHint.data`. */
 type PackedHint = [name: string, offset: number, ...more: [] | [resume: string] | [from: number, to: number]]

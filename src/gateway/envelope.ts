@@ -41,7 +41,7 @@ export function renderItem(merged: MergedItem): Buffer {
 }
 
 function renderMeta(merged: MergedItem): string {
-  const { item, registry, alsoIn, stale, differs, conflict, disputed, position } = merged
+  const { item, registry, alsoIn, stale, differs, conflict, disputed, position, price } = merged
   const publisher = item.publisher === null ? '' : `,"publisher":${JSON.stringify(item.publisher)}`
   let meta = `{"registry":${JSON.stringify(qualifiedName(registry, item))}${publisher}`
   meta += `,"also_in":${alsoIn.length === 0 ? '[]' : JSON.stringify(alsoIn)},"stale":${stale}`
@@ -49,6 +49,7 @@ function renderMeta(merged: MergedItem): string {
   if (conflict) meta += ',"conflict":true'
   if (disputed.length > 0) meta += `,"disputed":${JSON.stringify(disputed)}`
   if (position !== item.createdAt) meta += `,"position":"${formatTimestamp(position)}"`
+  if (price !== undefined) meta += `,"price":${JSON.stringify(price)}`
   return `${meta}}`
 }
 

@@ -4,6 +4,7 @@ import type { Item } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { isJsonObject, type JsonObject, parseJson, sameJson } from '../json/value.ts'
+import type { ItemPrice } from '../wire/price.ts'
 import type { SourceReader } from './source-reader.ts'
 import type { Outcome } from './sources.ts'
 
@@ -24,6 +25,7 @@ export type MergedItem = {
   disputed: readonly string[]
   /** Of the newest copy. */
   position: Micros
+  price?: ItemPrice | undefined
 }
 
 export type Copy = {
@@ -156,8 +158,11 @@ export function groupOf(
   return { group: own.filter(isFree), isConflict: groups.length > 1 || listings.length > 0 }
 }
 
-/** Known publishers go first, so that a copy without one never joins the listings of two publishers. */
-function groupCopies(copies: readonly Copy[]): Copy[][] {
+/**
+ * One group per listing, from copies of one id by rank. Known publishers go first, so that a copy without one never joins
+ * the listings of two publishers.
+ */
+export function groupCopies(copies: readonly Copy[]): Copy[][] {
   const groups: Copy[][] = []
   const known = copies.filter(({ item }) => item.publisher !== null)
   const unknown = copies.filter(({ item }) => item.publisher === null)

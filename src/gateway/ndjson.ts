@@ -1,8 +1,9 @@
+import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import { renderItem } from './envelope.ts'
-import { MergedSequence } from './merge.ts'
 import type { MergedItem } from './merged-item.ts'
+import { openSequence, withPrices } from './sequence.ts'
 import { assertAnswerable, countReturned, reportOutcomes } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, type Outcome, visibleSources, withBudget } from './sources.ts'
 
@@ -17,10 +18,15 @@ export type StreamListings = (
  * Reads while sending. A source that exceeds the budget in one round has failed. Rejects as a page does for
  * failures before the first line.
  */
-export function createStreamListings({ sources, budgetMs, clock }: MergeSettings): StreamListings {
+export function createStreamListings({
+  sources,
+  budgetMs,
+  clock,
+  tokens,
+}: MergeSettings & { tokens: TokenTable }): StreamListings {
   return async (query, { reader, signal: caller, options = {} }) => {
     const visible = visibleSources(sources, reader, options)
-    const sequence = new MergedSequence(visible, query, { cap: endOfMs(clock.now()) })
+    const sequence = openSequence(visible, query, { by: options.byPrice, cap: endOfMs(clock.now()) })
     const next = () =>
       withBudget(options.budgetMs ?? budgetMs, caller, (signal) => sequence.takeRound(signal))
     const first = await next()
@@ -33,7 +39,7 @@ export function createStreamListings({ sources, budgetMs, clock }: MergeSettings
       const returned = new Map<string, number>()
       for (let items = first; items.length > 0; items = await next()) {
         countReturned(items, returned)
-        yield* renderChunks(items)
+        yield* renderChunks(withPrices(items, sequence, query, tokens))
       }
       const _meta = reportOutcomes(sequence.outcomes, returned, clock.now(), query.explain)
       yield Buffer.from(`${JSON.stringify({ _meta })}\n`)

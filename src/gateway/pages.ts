@@ -1,11 +1,13 @@
+import type { TokenTable } from '../domain/price/token.ts'
 import type { PageQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import { EntrepotError } from '../errors.ts'
 import type { SourceReport } from '../wire/source.ts'
 import { type Cursors, invalidCursor } from './cursor.ts'
-import { MergedSequence } from './merge.ts'
 import type { MergedItem } from './merged-item.ts'
+import type { ByPrice } from './price-order.ts'
+import { openSequence, withPrices } from './sequence.ts'
 import { assertAnswerable, countReturned, reportOutcomes } from './source-report.ts'
 import {
   type MergeRequest,
@@ -16,7 +18,7 @@ import {
   withBudget,
 } from './sources.ts'
 
-/** Last listing for pages by offset with a live source, of which all listings before have to be read. */
+/** Last listing for pages by offset with a live source, or by price, where all listings before have to be read. */
 const MAX_LIVE_PREFIX = 2000
 
 export type MergedPage = {
@@ -31,6 +33,7 @@ export type MergedPage = {
 }
 
 type PagesOptions = MergeSettings & {
+  tokens: TokenTable
   /** `null`: no cursors. */
   cursors: Cursors | null
   /** Default `MAX_LIVE_PREFIX`. */
@@ -48,29 +51,32 @@ export function createReadPage({
   sources,
   budgetMs,
   clock,
+  tokens,
   cursors,
   maxLivePrefix = MAX_LIVE_PREFIX,
 }: PagesOptions): ReadPage {
   return async (page, cursor, { reader, signal: caller, options = {} }) => {
     const { limit, offset, ...query } = page
     const visible = visibleSources(sources, reader, options)
-    const question = questionOf(page, visible)
+    const by = options.byPrice
+    const question = questionOf(page, by, visible)
     if (cursor !== null && cursors === null) throw invalidCursor('is not valid here')
     const from = cursor === null ? null : cursors!.open(cursor, question)
-    const isFar = offset + limit > maxLivePrefix && visible.some(({ mode }) => mode === 'live')
+    const isReadWhole = by !== undefined || visible.some(({ mode }) => mode === 'live')
+    const isFar = offset + limit > maxLivePrefix && isReadWhole
     if (isFar && from === null && !options.isLoop)
       throw new EntrepotError(
         'bad_request',
         `offset + limit may not exceed ${maxLivePrefix} here: use cursor to read further`,
       )
-    const sequence = new MergedSequence(visible, query, { cap: endOfMs(clock.now()), from })
+    const sequence = openSequence(visible, query, { by, cap: endOfMs(clock.now()), from })
     const skipped = from === null ? offset : 0
     const merged = await withBudget(options.budgetMs ?? budgetMs, caller, (signal) =>
       sequence.take(skipped + limit, signal),
     )
     const { resumePoint } = sequence
     const total = from?.total ?? Math.max(sequence.total, merged.length)
-    const items = merged.slice(skipped)
+    const items = withPrices(merged.slice(skipped), sequence, query, tokens)
     const hasMore = items.length > 0 && cursors !== null && !options.isLoop && sequence.hasMore()
     const { outcomes } = sequence
     const reports = reportOutcomes(outcomes, countReturned(items), clock.now(), page.explain)
@@ -82,6 +88,13 @@ export function createReadPage({
 }
 
 /** Binds a cursor to everything but the page size. */
-function questionOf({ status, publisher, filters, via }: PageQuery, sources: readonly NamedSource[]): string {
-  return JSON.stringify([status, publisher, filters, via, rankSources(sources).map(({ name }) => name)])
+function questionOf(
+  { status, publisher, filters, via, priceLimit }: PageQuery,
+  by: ByPrice | undefined,
+  sources: readonly NamedSource[],
+): string {
+  const asked = [status, publisher, filters, via, rankSources(sources).map(({ name }) => name)]
+  if (by === undefined && priceLimit === undefined) return JSON.stringify(asked)
+  const limit = priceLimit && { ...priceLimit, max: String(priceLimit.max) }
+  return JSON.stringify([...asked, by ?? null, limit ?? null])
 }

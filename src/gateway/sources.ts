@@ -2,10 +2,10 @@ import type { Reader } from '../domain/api-key.ts'
 import { type Clock, withDeadline } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
-import type { Range, Reading, ReadingInfo, Visibility } from '../domain/source/reading.ts'
+import type { Reading, ReadingInfo, Visibility } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
-import type { Trace } from '../domain/trace.ts'
 import { EntrepotError } from '../errors.ts'
+import type { ByPrice } from './price-order.ts'
 
 export type Outcome = { source: NamedSource; elapsedMs: number; result: ReadingInfo | SourceError }
 
@@ -22,6 +22,8 @@ export type MergeOptions = {
   requireAll?: boolean
   /** Only the local Registry is read. */
   isLoop?: boolean
+  /** Default: newest first. */
+  byPrice?: ByPrice | undefined
 }
 
 /** Private sources are hidden from readers without a valid key. */
@@ -49,7 +51,8 @@ export function visibleSources(
 function skipAsLoop(source: NamedSource): NamedSource {
   if (source.mode === 'local') return source
   const error = new SourceError('loop', 'the question has been through this gateway before')
-  return { ...source, read: () => Promise.reject(error) }
+  const skip = () => Promise.reject(error)
+  return { ...source, read: skip, select: skip }
 }
 
 /** This order decides ties of position. */
@@ -70,6 +73,7 @@ export function withBudget<T>(
 }
 
 export function traceSource(source: NamedSource): NamedSource {
+  const { select } = source
   return {
     ...source,
     // A snapshot that is too large becomes live.
@@ -79,34 +83,37 @@ export function traceSource(source: NamedSource): NamedSource {
     read: (query, range, signal) =>
       query.trace?.begin === undefined
         ? source.read(query, range, signal)
-        : readTraced(source, query, range, query.trace, signal),
+        : inSourceSpan(source, query, (traced) => source.read(traced, range, signal)),
+    ...(select && {
+      select: (query, signal) => inSourceSpan(source, query, (traced) => select(traced, signal)),
+    }),
   }
 }
 
-async function readTraced(
-  { name, mode, read }: NamedSource,
+async function inSourceSpan<Answer extends ReadingInfo & Partial<Pick<Reading, 'listings'>>>(
+  { name, mode }: NamedSource,
   query: ListingQuery,
-  range: Range,
-  { begin }: Trace,
-  signal: AbortSignal,
-): Promise<Reading> {
-  const span = begin!(`source ${name}`, 'internal', {
+  ask: (query: ListingQuery) => Promise<Answer>,
+): Promise<Answer> {
+  const { begin } = query.trace ?? {}
+  if (begin === undefined) return ask(query)
+  const span = begin(`source ${name}`, 'internal', {
     'entrepot.source.name': name,
     'entrepot.source.mode': mode,
   })
   try {
-    const reading = await read({ ...query, trace: span }, range, signal)
-    const { stale, reason, total, listings, asOf, cache } = reading
+    const answer = await ask({ ...query, trace: span })
+    const { stale, reason, total, listings, asOf, cache } = answer
     span.set({
       'entrepot.source.state': stale ? 'stale' : 'loaded',
       'entrepot.source.matched': total,
-      'entrepot.source.items': listings.length,
+      ...(listings && { 'entrepot.source.items': listings.length }),
       'entrepot.source.age_seconds': Math.max(0, Math.floor((Date.now() - asOf) / 1000)),
       ...(cache && { 'entrepot.source.cache': cache.outcome }),
       ...(reason && { 'entrepot.source.reason': reason }),
     })
     span.end()
-    return reading
+    return answer
   } catch (error) {
     span.end(error instanceof SourceError ? error.reason : 'fault')
     throw error

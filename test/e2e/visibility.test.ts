@@ -327,6 +327,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
   const config = {
     gateway: { id: 'entrepot', budgetMs: 4000, schema: null },
     cache: { ...POLICY, maxBytes: 2 ** 24 },
+    tokens: new TokenTable([]),
   }
   const gateway = createGateway({
     config,

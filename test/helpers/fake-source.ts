@@ -4,17 +4,17 @@ import { SourceError } from '../../src/domain/source/source-error.ts'
 import type { SourceReason } from '../../src/domain/source/source-reason.ts'
 import type { Micros } from '../../src/domain/timestamp.ts'
 
-/** A listing with its id, date and `offer` in its document. */
+/** A listing with its id, date, `offer` and `escrows` in its document. */
 export function fakeItem(
   listingId: string,
   position: Micros,
-  { offer = {}, ...fields }: Partial<Item> & { offer?: object } = {},
+  { offer = {}, escrows = [], ...fields }: Partial<Item> & { offer?: object; escrows?: object[] } = {},
 ): Item {
   const document = {
     listing_id: listingId,
     created_at: position,
     offer_resource: offer,
-    accepted_escrows: [],
+    accepted_escrows: escrows,
   }
   return {
     bytes: Buffer.from(JSON.stringify(document)),

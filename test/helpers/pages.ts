@@ -1,4 +1,5 @@
 import { ANONYMOUS, type Reader } from '../../src/domain/api-key.ts'
+import { TokenTable } from '../../src/domain/price/token.ts'
 import type { PageQuery } from '../../src/domain/query.ts'
 import type { NamedSource } from '../../src/domain/source/named-source.ts'
 import { Cursors } from '../../src/gateway/cursor.ts'
@@ -17,14 +18,21 @@ export const KEY_READER: Reader = {
 
 export type ReadOptions = MergeOptions & { reader?: Reader; signal?: AbortSignal; cursor?: string | null }
 
+/** `USDC` has two addresses. */
+export const TOKENS = new TokenTable([
+  { chain: 'base', address: '0xa', symbol: 'USDC', decimals: 6 },
+  { chain: 'ethereum', address: '0xb', symbol: 'USDC', decimals: 6 },
+  { chain: 'base', address: '0xc', symbol: 'WETH', decimals: 18 },
+])
+
 /** A gateway over these sources; a second one over the same sources is its replica. */
 export function gatewayOver(
   sources: readonly NamedSource[],
   { clock = manualClock(), budgetMs = 60_000 } = {},
 ) {
   const cursors = new Cursors('the secret of all replicas', () => clock.now() / 1000)
-  const readPage = createReadPage({ sources, budgetMs, clock, cursors })
-  const stream = createStreamListings({ sources, budgetMs, clock })
+  const readPage = createReadPage({ sources, budgetMs, clock, tokens: TOKENS, cursors })
+  const stream = createStreamListings({ sources, budgetMs, clock, tokens: TOKENS })
   const askingOf = ({
     reader = ANONYMOUS,
     signal = new AbortController().signal,

@@ -3,6 +3,7 @@ import { raceAbort, systemClock, withDeadline } from '../../domain/clock.ts'
 import type { ListingStatus } from '../../domain/listing.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
 import type { Source } from '../../domain/source/reading.ts'
+import { TokenTable } from '../../domain/price/token.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { UpstreamSpec } from '../../filter-spec/upstream-spec.ts'
@@ -61,12 +62,15 @@ export async function queryRegistries(
     sources: namedSources(registries, registryMs, open, failures, onSettled),
     budgetMs: overallMs,
     clock: systemClock,
+    tokens: NO_TOKENS,
     cursors,
     maxLivePrefix: Number.POSITIVE_INFINITY,
   })
   const request = { reader: ANONYMOUS, signal }
   return settle(readPage({ ...query, criteria: [] }, cursor, request), failures)
 }
+
+const NO_TOKENS = new TokenTable([])
 
 export type FoundInRegistry = {
   row: ListingJson

@@ -20,7 +20,7 @@ const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
 export function priceKey(option: PaymentOption, gpus: number | null, per: PricePer): PriceKey | null {
   if (per === 'gpu' && gpus === null) return null
   const divisor = per === 'gpu' ? BigInt(gpus!) : 1n
-  return toKey((weeklyValue(option) * SCALE) / divisor)
+  return toPriceKey((weeklyValue(option) * SCALE) / divisor)
 }
 
 export function comparePriceKeys(a: PriceKey, b: PriceKey): number {
@@ -43,9 +43,9 @@ const AMOUNT = /^(\d{1,60})(?:\.(\d{1,60}))?$/
 export function parseAmount(text: string, decimals: number): PriceKey | null {
   const [, whole, fraction = ''] = AMOUNT.exec(text) ?? []
   if (whole === undefined || fraction.length > decimals) return null
-  return toKey(BigInt(whole + fraction.padEnd(decimals, '0')) * KEYS_PER_UNIT)
+  return toPriceKey(BigInt(whole + fraction.padEnd(decimals, '0')) * KEYS_PER_UNIT)
 }
 
-function toKey(value: bigint): PriceKey {
+export function toPriceKey(value: bigint): PriceKey {
   return value <= MAX_SAFE ? Number(value) : value
 }

@@ -1,0 +1,52 @@
+import { basisOf, parseBasis } from '../domain/price/payment-option.ts'
+import type { PricePer } from '../domain/price/price-key.ts'
+import type { Token } from '../domain/price/token.ts'
+import type { PriceOrder } from '../domain/source/selection.ts'
+
+/** `sort=price`. `tokens`: `null` for all, which compare per token. */
+export type ByPrice = { tokens: readonly Token[] | null; per: PricePer }
+
+export const MAX_GROUPS = 32
+/** Of all labels: a cursor carries them. */
+const MAX_LABELS_BYTES = 4096
+
+/**
+ * Names the groups of an order, most offers first: a unit each with `tokens`, else a basis each.
+ * @param offers per basis, of each source
+ */
+export function priceGroups(offers: readonly ReadonlyMap<string, number>[], { tokens }: ByPrice): string[] {
+  const counts = new Map<string, number>()
+  for (const source of offers)
+    for (const [basis, count] of source) {
+      const label = labelOf(basis, tokens)
+      if (label !== null) counts.set(label, (counts.get(label) ?? 0) + count)
+    }
+  const labels = [...counts].sort(byCount).slice(0, MAX_GROUPS)
+  let bytes = 0
+  const kept: string[] = []
+  for (const [label] of labels) {
+    bytes += Buffer.byteLength(JSON.stringify(label))
+    if (bytes > MAX_LABELS_BYTES) break
+    kept.push(label)
+  }
+  return kept
+}
+
+export function priceOrder(labels: readonly string[], { tokens, per }: ByPrice): PriceOrder {
+  const groups = labels.map((label) =>
+    tokens === null
+      ? [label]
+      : tokens.map(({ chain, address }) => basisOf({ chain, token: address, unit: label })),
+  )
+  return { groups, per }
+}
+
+function labelOf(basis: string, tokens: readonly Token[] | null): string | null {
+  if (tokens === null) return basis
+  const { chain, token, unit } = parseBasis(basis)
+  return tokens.some((one) => one.chain === chain && one.address === token) ? unit : null
+}
+
+function byCount([a, countA]: [string, number], [b, countB]: [string, number]): number {
+  return countB - countA || (a < b ? -1 : 1)
+}

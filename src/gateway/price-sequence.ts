@@ -1,0 +1,223 @@
+import type { ListingQuery } from '../domain/query.ts'
+import type { NamedSource } from '../domain/source/named-source.ts'
+import type { Item } from '../domain/source/reading.ts'
+import type { PriceOrder, PricePlace } from '../domain/source/selection.ts'
+import type { Micros } from '../domain/timestamp.ts'
+import { inSpan } from '../domain/trace.ts'
+import { comparePricePlaces } from '../listing-index/item-selection.ts'
+import {
+  addCopy,
+  belongs,
+  type Copy,
+  groupCopies,
+  isSameCopy,
+  type KnownListing,
+  type MergedItem,
+  mergeGroup,
+  newListing,
+} from './merged-item.ts'
+import { type ByPrice, priceGroups, priceOrder } from './price-order.ts'
+import { PriceReader } from './price-reader.ts'
+import {
+  hiddenCopies,
+  type SelectedSource,
+  selectSources,
+  smallerSources,
+  totalOf,
+} from './selected-source.ts'
+import { type Outcome, rankSources } from './sources.ts'
+
+/** Where a sequence by price continues. */
+export type PricePoint = {
+  /** Names of the groups, as for the first page. */
+  groups: readonly string[]
+  /** The last visited copy: the `nth` of its source at that place. */
+  after: PricePlace & { rank: number; nth: number }
+}
+
+/** Listings of one round of a stream. */
+const ROUND = 200
+/** Most ids that are looked up to count duplicates: about 20 ms. Beyond, only those that were visited count. */
+const MAX_COUNTED = 20_000
+
+/**
+ * By price, each listing once: as the copy of the best source that has it, at that copy's price. All sources are selected
+ * first. Each call merges within one turn of the event loop, so what it gives is of one moment.
+ */
+export class PriceSequence {
+  readonly #sources: readonly NamedSource[]
+  readonly #ranked: readonly NamedSource[]
+  readonly #query: ListingQuery
+  readonly #by: ByPrice
+  readonly #cap: Micros
+  #selected: readonly SelectedSource[] | null = null
+  /** `null` until the sources are selected. */
+  #groups: readonly string[] | null
+  #order: PriceOrder
+  #after: PricePoint['after'] | null
+  #hidden = 0
+  /** By id, in a stream: a listing whose price rises meanwhile would come again. */
+  readonly #emitted = new Map<string, KnownListing[]>()
+
+  constructor(
+    sources: readonly NamedSource[],
+    query: ListingQuery,
+    { by, cap, from = null }: { by: ByPrice; cap: Micros; from?: PricePoint | null },
+  ) {
+    this.#sources = sources
+    this.#ranked = rankSources(sources)
+    this.#query = query
+    this.#by = by
+    this.#cap = cap
+    this.#groups = from?.groups ?? null
+    this.#order = priceOrder(this.#groups ?? [], by)
+    this.#after = from?.after ?? null
+  }
+
+  get outcomes(): Outcome[] {
+    return (this.#selected ?? []).map(({ outcome }) => outcome)
+  }
+
+  get order(): PriceOrder {
+    return this.#order
+  }
+
+  get resumePoint(): PricePoint | null {
+    return this.#after === null ? null : { groups: this.#groups ?? [], after: this.#after }
+  }
+
+  /** Distinct matches. */
+  get total(): number {
+    const selected = this.#selected ?? []
+    const isCountable = sumOf(smallerSources(selected)) <= MAX_COUNTED
+    let hidden = 0
+    if (isCountable) for (const _ of hiddenCopies(selected)) hidden++
+    return sumOf(selected) - (isCountable ? hidden : this.#hidden)
+  }
+
+  /** Fewer than `count` only at the end. An abort with a `SourceError` fails the pending sources only. */
+  async take(count: number, signal: AbortSignal): Promise<MergedItem[]> {
+    await this.#select(signal)
+    return this.#merge(count)
+  }
+
+  /** Empty only at the end. */
+  async takeRound(signal: AbortSignal): Promise<MergedItem[]> {
+    await this.#select(signal)
+    for (;;) {
+      const taken = this.#merge(ROUND)
+      const fresh = taken.filter(({ item }) => this.#isNew(item))
+      if (fresh.length > 0 || taken.length === 0) return fresh
+    }
+  }
+
+  /** It may consume the next listing, so call it last. */
+  hasMore(): boolean {
+    return this.#merge(1).length > 0
+  }
+
+  async #select(signal: AbortSignal): Promise<void> {
+    if (this.#selected !== null) return
+    this.#selected = await selectSources(this.#sources, this.#query, signal)
+    if (this.#groups !== null) return
+    const offers = this.#selected.flatMap(({ selection }) => selection?.offers() ?? [])
+    this.#groups = priceGroups(offers, this.#by)
+    this.#order = priceOrder(this.#groups, this.#by)
+  }
+
+  #merge(count: number): MergedItem[] {
+    const attributes = ({ length }: MergedItem[]) => ({ 'entrepot.merge.items': length })
+    return inSpan(this.#query.trace, 'merge', () => this.#mergeNow(count), attributes)
+  }
+
+  #mergeNow(count: number): MergedItem[] {
+    const readers = this.#answered.map(
+      (source) => new PriceReader(source, this.#order, startOf(this.#after, source.rank)),
+    )
+    const merged: MergedItem[] = []
+    while (merged.length < count) {
+      const reader = foremost(readers, count - merged.length)
+      if (reader === null) break
+      const { item, place } = reader.take()
+      this.#after = { ...place, rank: reader.source.rank, nth: reader.passed }
+      const shown = this.#show({ item, reader: reader.source })
+      if (shown === null) this.#hidden++
+      else merged.push(shown)
+    }
+    return merged
+  }
+
+  /** `null` for a copy of which a better one is shown. */
+  #show(copy: Copy): MergedItem | null {
+    if (!isReadable(copy)) {
+      copy.reader.addInvalid()
+      return null
+    }
+    const groups = groupCopies(this.#copiesOf(copy))
+    const group = groups.find((one) => one.includes(copy))!
+    if (group.find(isReadable) !== copy) return null
+    const newest = Math.max(...group.map(({ item }) => item.position))
+    const inOrder = [copy, ...group.filter((other) => other !== copy)]
+    return mergeGroup(inOrder, {
+      ranked: this.#ranked,
+      conflict: groups.length > 1,
+      position: Math.min(newest, this.#cap),
+    })
+  }
+
+  /** Of its id by rank, itself among them. */
+  #copiesOf(copy: Copy): Copy[] {
+    return this.#answered.flatMap((source) => {
+      const copies = source.copiesOf(copy.item.listingId)
+      if (source !== copy.reader) return copies
+      const same = copies.find(({ item }) => item === copy.item)
+      const own = same ?? copies.find(({ item }) => isSameCopy(item, copy.item))
+      return [...copies.map((other) => (other === own ? copy : other)), ...(own === undefined ? [copy] : [])]
+    })
+  }
+
+  /** By rank. */
+  get #answered(): SelectedSource[] {
+    const answered = (this.#selected ?? []).filter(({ selection }) => selection !== null)
+    return answered.sort((a, b) => a.rank - b.rank)
+  }
+
+  #isNew(item: Item): boolean {
+    const listings = this.#emitted.get(item.listingId) ?? []
+    const known = listings.find((listing) => belongs(item, listing))
+    if (known === undefined) this.#emitted.set(item.listingId, [...listings, newListing(item)])
+    else addCopy(known, item)
+    return known === undefined
+  }
+}
+
+function isReadable({ item }: Copy): boolean {
+  try {
+    return item.bytes.length > 0
+  } catch {
+    return false
+  }
+}
+
+function foremost(readers: readonly PriceReader[], wanted: number): PriceReader | null {
+  let best: PriceReader | null = null
+  let place: PricePlace | undefined
+  for (const reader of readers) {
+    const head = reader.head(wanted)
+    if (head === undefined || (place !== undefined && comparePricePlaces(head.place, place) >= 0)) continue
+    best = reader
+    place = head.place
+  }
+  return best
+}
+
+/** Copies of better sources at the last place precede its copy; those of worse sources follow it. */
+function startOf(after: PricePoint['after'] | null, rank: number) {
+  if (after === null) return null
+  const { rank: last, nth, ...at } = after
+  return { at, passed: rank < last ? Number.POSITIVE_INFINITY : rank === last ? nth : 0 }
+}
+
+function sumOf(selected: readonly SelectedSource[]): number {
+  return selected.reduce((sum, one) => sum + totalOf(one), 0)
+}

@@ -1,0 +1,120 @@
+import { raceAbortAfterTick } from '../domain/clock.ts'
+import type { ListingQuery } from '../domain/query.ts'
+import type { NamedSource } from '../domain/source/named-source.ts'
+import type { Item } from '../domain/source/reading.ts'
+import type { Selection } from '../domain/source/selection.ts'
+import { SourceError } from '../domain/source/source-error.ts'
+import type { Micros } from '../domain/timestamp.ts'
+import { selectAll } from '../listing-index/item-selection.ts'
+import { type Copy, groupCopies } from './merged-item.ts'
+import { type Outcome, rankSources } from './sources.ts'
+
+/**
+ * All matches of every source, in the order of the configuration. A source that fails, or has not answered when the
+ * signal aborts with a `SourceError`, has no selection.
+ */
+export async function selectSources(
+  sources: readonly NamedSource[],
+  query: ListingQuery,
+  signal: AbortSignal,
+): Promise<SelectedSource[]> {
+  const ranked = rankSources(sources)
+  const selected = sources.map((source) => new SelectedSource(source, ranked.indexOf(source)))
+  try {
+    await raceAbortAfterTick(Promise.all(selected.map((one) => one.select(query, signal))), signal)
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error
+    for (const one of selected) one.giveUp(error)
+  }
+  return selected
+}
+
+export class SelectedSource {
+  readonly source: NamedSource
+  readonly rank: number
+  readonly #started = performance.now()
+  #result: Selection | SourceError | null = null
+  #elapsedMs = 0
+  /** Unreadable copies that were visited. */
+  #invalid = 0
+
+  constructor(source: NamedSource, rank: number) {
+    this.source = source
+    this.rank = rank
+  }
+
+  get selection(): Selection | null {
+    return this.#result instanceof SourceError ? null : this.#result
+  }
+
+  get outcome(): Outcome {
+    const result = this.#result ?? new SourceError('budget_spent', 'was not read')
+    return { source: this.source, elapsedMs: this.#elapsedMs, result: this.#withInvalid(result) }
+  }
+
+  #withInvalid(result: Selection | SourceError): Outcome['result'] {
+    if (this.#invalid === 0 || result instanceof SourceError) return result
+    const { total, invalid = 0 } = result
+    return { ...result, total: total - this.#invalid, invalid: invalid + this.#invalid }
+  }
+
+  get isStale(): boolean {
+    return this.selection?.stale === true
+  }
+
+  positionOf({ position }: Item): Micros {
+    return position
+  }
+
+  addInvalid(): void {
+    this.#invalid++
+  }
+
+  copiesOf(listingId: string): Copy[] {
+    const found = this.selection?.find(listingId) ?? []
+    return found.map((item) => ({ item, reader: this }))
+  }
+
+  async select(query: ListingQuery, signal: AbortSignal): Promise<void> {
+    const { select = selectAll(this.source.read) } = this.source
+    try {
+      this.#end(await select(query, signal))
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error
+      this.#end(error)
+    }
+  }
+
+  /** A selection that comes later is dropped. */
+  giveUp(reason: SourceError): void {
+    this.#end(reason)
+  }
+
+  #end(result: Selection | SourceError): void {
+    if (this.#result !== null) return
+    this.#result = result
+    this.#elapsedMs = performance.now() - this.#started
+  }
+}
+
+/**
+ * Copies that are not shown, since a better one of their listing is. Looks up every id of `smallerSources`.
+ */
+export function* hiddenCopies(selected: readonly SelectedSource[]): Generator<Copy> {
+  const ranked = selected.toSorted((a, b) => a.rank - b.rank)
+  const ids = new Set(smallerSources(selected).flatMap(({ selection }) => [...(selection?.ids() ?? [])]))
+  for (const id of ids) {
+    const copies = ranked.flatMap((one) => one.copiesOf(id))
+    if (copies.length > 1) for (const [, ...hidden] of groupCopies(copies)) yield* hidden
+  }
+}
+
+/** All but the largest: what only that one has is hidden by none. A gateway may repeat its own listings. */
+export function smallerSources(selected: readonly SelectedSource[]): SelectedSource[] {
+  const bySize = selected.toSorted((a, b) => totalOf(b) - totalOf(a))
+  return bySize.filter(({ source }, n) => n > 0 || source.mayRepeat === true)
+}
+
+export function totalOf({ selection }: SelectedSource): number {
+  return selection?.total ?? 0
+}

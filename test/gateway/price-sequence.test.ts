@@ -1,0 +1,287 @@
+import test from 'ava'
+import fc from 'fast-check'
+import type { Item } from '../../src/domain/source/reading.ts'
+import type { MergedPage } from '../../src/gateway/pages.ts'
+import type { ByPrice } from '../../src/gateway/price-order.ts'
+import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
+import { gatewayOver, metaOf, TOKENS } from '../helpers/pages.ts'
+
+type Rate = { chain: string; token: string; value: string; per: string }
+type Offer = { id: number; at: number; publisher: string; gpus: number; rates: readonly Rate[] }
+
+/** Few values, so that ties are common, across units of time and numbers of GPUs. */
+const rate = fc.record({
+  chain: fc.constantFrom('base', 'ethereum'),
+  token: fc.constantFrom('0xa', '0xb', '0xc'),
+  value: fc.constantFrom(
+    '0',
+    '1',
+    '2',
+    '24',
+    '48',
+    '115792089237316195423570985008687907853269984665640564039457',
+    '-1',
+    'x',
+  ),
+  per: fc.constantFrom('hour', 'day', 'request'),
+})
+const offerOf = (id: fc.Arbitrary<number>, publisher: fc.Arbitrary<string>): fc.Arbitrary<Offer> =>
+  fc.record({
+    id,
+    publisher,
+    at: fc.nat(5),
+    gpus: fc.constantFrom(1, 2, 2, 8, 0),
+    rates: fc.array(rate, { maxLength: 3 }),
+  })
+const PLAIN = offerOf(fc.nat(40), fc.constant('0xp'))
+/** As a gateway may have them: several listings of one id. */
+const SHARED_IDS = offerOf(fc.nat(4), fc.constantFrom('0xp', '0xq', '0xr'))
+
+const itemOf = ({ id, at, publisher, gpus, rates }: Offer): Item =>
+  fakeItem(`l${id}`, at, {
+    publisher,
+    storefrontUrl: `http://${publisher}.example/`,
+    offer: { gpu_count: gpus },
+    escrows: rates.map(({ chain, token, value, per }) => ({
+      chain_name: chain,
+      literal_fields: { token },
+      rates: [{ field: 'amount', value, per }],
+    })),
+  })
+
+type World = readonly { offers: readonly Offer[]; priority: number; isComplete: boolean }[]
+
+const worldOf = (offer: fc.Arbitrary<Offer>): fc.Arbitrary<World> =>
+  fc.array(
+    fc.record({
+      offers: fc.uniqueArray(offer, { maxLength: 30, selector: ({ id, publisher }) => `${id} ${publisher}` }),
+      priority: fc.nat(2),
+      isComplete: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 4 },
+  )
+
+const sourcesOf = (world: World): FakeSource[] =>
+  world.map(({ offers, ...options }, n) => fakeSource(`s${n}`, offers.map(itemOf), options))
+
+const BY = fc.record({
+  tokens: fc.constantFrom(null, TOKENS.parse('USDC'), TOKENS.parse('WETH')),
+  per: fc.constantFrom('gpu' as const, 'offer' as const),
+})
+const SIZES = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 6 })
+const RUNS = { numRuns: 150, includeErrorInReport: true }
+
+for (const [what, offer] of [
+  ['each id is one listing', PLAIN],
+  ['publishers share ids', SHARED_IDS],
+] as const) {
+  test(`by price, ${what}: a page is what a plain sort of everything gives`, (t) =>
+    fc.assert(
+      fc.asyncProperty(worldOf(offer), BY, async (world, byPrice) => {
+        const page = await gatewayOver(sourcesOf(world)).page({ limit: 200 }, { byPrice })
+        const expected = sortedByPrice(world, byPrice)
+        t.deepEqual(
+          page.items.map(({ item }) => keyOf(item)),
+          expected,
+        )
+        t.is(page.total, expected.length)
+        t.is(page.nextCursor, undefined)
+      }),
+      RUNS,
+    ))
+
+  test(`by price, ${what}: pages by offset, by cursor on any replica, and a stream are that page`, (t) =>
+    fc.assert(
+      fc.asyncProperty(worldOf(offer), BY, SIZES, async (world, byPrice, sizes) => {
+        const expected = sortedByPrice(world, byPrice)
+        t.deepEqual(await readByCursor(() => sourcesOf(world), byPrice, sizes), expected)
+        t.deepEqual(await readByOffset(sourcesOf(world), byPrice, sizes), expected)
+        const lines = await gatewayOver(sourcesOf(world)).lines({ byPrice })
+        t.deepEqual(
+          lines
+            .slice(0, -1)
+            .map(({ listing_id, _meta }) => `${listing_id} ${(_meta as { publisher: string }).publisher}`),
+          expected,
+        )
+      }),
+      RUNS,
+    ))
+}
+
+test('by price: changes between pages by cursor lose and repeat no listing that stays as it is', (t) => {
+  const change = fc.record({
+    source: fc.nat(),
+    victim: fc.nat(30),
+    offer: offerOf(fc.nat(60), fc.constant('0xp')),
+    add: fc.boolean(),
+  })
+  return fc.assert(
+    fc.asyncProperty(
+      worldOf(PLAIN),
+      BY,
+      SIZES,
+      fc.array(change, { maxLength: 12 }),
+      async (world, byPrice, sizes, changes) => {
+        const sources = sourcesOf(world)
+        const stays = new Set(sources.flatMap(({ items }) => items.map(keyOf)))
+        const todo = [...changes]
+        const walked = await readByCursor(
+          () => sources,
+          byPrice,
+          sizes,
+          () => {
+            const next = todo.shift()
+            if (next === undefined) return
+            const { items } = sources[next.source % sources.length]!
+            const item = itemOf(next.offer)
+            const n = items.findIndex(({ listingId }) => listingId === item.listingId)
+            if (next.add) items.splice(n === -1 ? items.length : n, n === -1 ? 0 : 1, item)
+            const gone = next.add ? [item] : items.splice(next.victim, 1)
+            for (const one of gone) stays.delete(keyOf(one))
+          },
+        )
+        const kept = walked.filter((key) => stays.has(key))
+        t.deepEqual([...new Set(kept)].sort(), [...stays].sort())
+        t.is(new Set(kept).size, kept.length)
+      },
+    ),
+    RUNS,
+  )
+})
+
+test('by price: groups with most offers come first, and listings without a price last, newest first', async (t) => {
+  const offer = (id: number, token: string, value: string, per = 'hour', gpus = 1): Offer => ({
+    id,
+    at: id,
+    publisher: '0xp',
+    gpus,
+    rates: token === '' ? [] : [{ chain: 'base', token, value, per }],
+  })
+  const offers = [
+    offer(1, '0xc', '1'),
+    offer(2, '0xa', '16800000', 'hour', 8),
+    offer(3, '0xa', '48000000', 'day'),
+    offer(4, '', ''),
+    offer(5, '0xa', '1', 'request'),
+    offer(6, '0xa', '1', 'hour', 0),
+    offer(7, '0xa', '-1'),
+  ]
+  const gateway = gatewayOver(sourcesOf([{ offers, priority: 1, isComplete: true }]))
+  const page = await gateway.page({}, { byPrice: { tokens: null, per: 'gpu' } })
+  const prices = page.items.map((item) => {
+    const { price } = metaOf(item) as { price?: Record<string, unknown> }
+    return [item.item.listingId, price?.amount, price?.unit, price?.symbol]
+  })
+  t.deepEqual(prices, [
+    ['l3', '2', 'hour', 'USDC'],
+    ['l2', '2.1', 'hour', 'USDC'],
+    ['l5', '0.000001', 'request', 'USDC'],
+    ['l1', '0.000000000000000001', 'hour', 'WETH'],
+    ['l7', undefined, undefined, undefined],
+    ['l6', undefined, undefined, undefined],
+    ['l4', undefined, undefined, undefined],
+  ])
+  t.deepEqual((metaOf(page.items[1]) as { price: object }).price, {
+    chain: 'base',
+    token: '0xa',
+    symbol: 'USDC',
+    decimals: 6,
+    value: '16800000',
+    per: 'hour',
+    unit: 'hour',
+    gpus: 8,
+    price_per: 'gpu',
+    amount: '2.1',
+  })
+})
+
+function keyOf({ listingId, publisher }: Item): string {
+  return `${listingId} ${publisher}`
+}
+
+async function readByOffset(
+  sources: readonly FakeSource[],
+  byPrice: ByPrice,
+  sizes: readonly number[],
+): Promise<string[]> {
+  const keys: string[] = []
+  for (let n = 0; ; n++) {
+    const limit = sizes[n % sizes.length]!
+    const { items } = await gatewayOver(sources).page({ offset: keys.length, limit }, { byPrice })
+    keys.push(...items.map(({ item }) => keyOf(item)))
+    if (items.length < limit) return keys
+  }
+}
+
+/** Each page from another replica. */
+async function readByCursor(
+  sources: () => readonly FakeSource[],
+  byPrice: ByPrice,
+  sizes: readonly number[],
+  between: () => void = () => {},
+): Promise<string[]> {
+  const keys: string[] = []
+  let cursor: string | null = null
+  for (let n = 0; ; n++) {
+    const limit = sizes[n % sizes.length]!
+    const page: MergedPage = await gatewayOver(sources()).page({ limit }, { cursor, byPrice })
+    keys.push(...page.items.map(({ item }) => keyOf(item)))
+    if (page.nextCursor === undefined) return keys
+    cursor = page.nextCursor
+    between()
+  }
+}
+
+type Fraction = { over: bigint; under: bigint }
+
+/** By the definition, over everything that there is. */
+function sortedByPrice(world: World, { tokens, per }: ByPrice): string[] {
+  const ranked = world
+    .map(({ offers, priority }, n) => ({ offers, priority, n }))
+    .sort((a, b) => a.priority - b.priority || a.n - b.n)
+    .map(({ offers }) => offers.toSorted((a, b) => b.at - a.at || (a.id < b.id ? -1 : 1)))
+  const labelOf = ({ chain, token, per: unit }: Rate): string | null => {
+    const name = unit === 'day' ? 'hour' : unit
+    if (tokens === null) return `${chain}\n${token}\n${name}`
+    return tokens.some((one) => one.chain === chain && one.address === token) ? name : null
+  }
+  const isPrice = ({ value }: Rate): boolean => /^\d+$/.test(value)
+  const counts = new Map<string, number>()
+  for (const { rates } of ranked.flat()) {
+    const bases = rates.filter(isPrice).map((one) => JSON.stringify([one.chain, one.token, labelOf(one)]))
+    for (const basis of new Set(bases)) {
+      const label = JSON.parse(basis)[2] as string | null
+      if (label !== null) counts.set(label, (counts.get(label) ?? 0) + 1)
+    }
+  }
+  const labels = [...counts.keys()].sort((a, b) => counts.get(b)! - counts.get(a)! || (a < b ? -1 : 1))
+  const placeOf = ({ rates, gpus }: Offer): { group: number; price: Fraction } => {
+    const prices = rates.filter(isPrice).flatMap((one) => {
+      const label = labelOf(one)
+      if (label === null || (per === 'gpu' && gpus === 0)) return []
+      const under = BigInt(one.per === 'day' ? 24 : 1) * BigInt(per === 'gpu' ? gpus : 1)
+      return [{ group: labels.indexOf(label), price: { over: BigInt(one.value), under } }]
+    })
+    prices.sort((a, b) => a.group - b.group || compareFractions(a.price, b.price))
+    return prices[0] ?? { group: labels.length, price: { over: 0n, under: 1n } }
+  }
+  const shown = new Map<string, Offer>()
+  for (const offer of ranked.flat()) {
+    const key = `l${offer.id} ${offer.publisher}`
+    if (!shown.has(key)) shown.set(key, offer)
+  }
+  const placed = [...shown].map(([key, offer]) => ({ key, offer, place: placeOf(offer) }))
+  placed.sort(
+    (a, b) =>
+      a.place.group - b.place.group ||
+      compareFractions(a.place.price, b.place.price) ||
+      b.offer.at - a.offer.at ||
+      (`l${a.offer.id}` < `l${b.offer.id}` ? -1 : a.offer.id === b.offer.id ? 0 : 1),
+  )
+  return placed.map(({ key }) => key)
+}
+
+function compareFractions(a: Fraction, b: Fraction): number {
+  const difference = a.over * b.under - b.over * a.under
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0
+}
