@@ -1,3 +1,5 @@
+import { lowestPrices } from '../domain/price/lowest-prices.ts'
+import type { PriceLimit } from '../domain/query.ts'
 import type { Exclusion } from '../domain/source/reading.ts'
 import type { JsonValue } from '../json/value.ts'
 import { type Bound, type Criterion, type FilterTest, type Scalar, toScalar } from './criteria.ts'
@@ -40,20 +42,28 @@ function isIn(wanted: ReadonlySet<Scalar>, value: JsonValue): boolean {
   return scalar !== null && wanted.has(scalar)
 }
 
-export class Exclusions {
-  readonly #counts: readonly { criterion: Criterion; exclusion: Exclusion }[]
+type Mismatch = (document: JsonValue) => 'value' | 'missing' | null
 
-  constructor(criteria: readonly Criterion[]) {
-    this.#counts = criteria.map((criterion) => ({
-      criterion,
-      exclusion: { filter: criterion.filter.name, byValue: 0, missing: 0 },
+export class Exclusions {
+  readonly #counts: readonly { mismatch: Mismatch; exclusion: Exclusion }[]
+
+  constructor(criteria: readonly Criterion[], priceLimit?: PriceLimit) {
+    const conditions: [name: string, mismatch: Mismatch][] = criteria.map((criterion) => [
+      criterion.filter.name,
+      (document) => mismatchOf(criterion, document),
+    ])
+    if (priceLimit !== undefined)
+      conditions.push(['price_max', (document) => priceMismatch(priceLimit, document)])
+    this.#counts = conditions.map(([filter, mismatch]) => ({
+      mismatch,
+      exclusion: { filter, byValue: 0, missing: 0 },
     }))
   }
 
   /** A document that fails several conditions counts in each. */
   add(document: JsonValue): void {
-    for (const { criterion, exclusion } of this.#counts) {
-      const failure = mismatchOf(criterion, document)
+    for (const { mismatch, exclusion } of this.#counts) {
+      const failure = mismatch(document)
       if (failure === 'value') exclusion.byValue++
       if (failure === 'missing') exclusion.missing++
     }
@@ -62,4 +72,13 @@ export class Exclusions {
   get counts(): readonly Exclusion[] {
     return this.#counts.map(({ exclusion }) => exclusion)
   }
+}
+
+/** `missing`: no price in these tokens. */
+function priceMismatch({ tokens, per, max }: PriceLimit, document: JsonValue): 'value' | 'missing' | null {
+  const prices = [...lowestPrices(document, per).values()].filter(({ option }) =>
+    tokens.some(({ chain, address }) => option.chain === chain && option.token === address),
+  )
+  if (prices.length === 0) return 'missing'
+  return prices.some(({ key }) => key <= max) ? null : 'value'
 }

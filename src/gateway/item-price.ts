@@ -1,24 +1,22 @@
-import { basisOf, gpuCount, type PaymentOption, paymentOptions } from '../domain/price/payment-option.ts'
-import {
-  comparePriceKeys,
-  formatAmount,
-  type PriceKey,
-  type PricePer,
-  priceKey,
-} from '../domain/price/price-key.ts'
+import { type LowestPrice, lowestPrices } from '../domain/price/lowest-prices.ts'
+import { basisOf, type PaymentOption } from '../domain/price/payment-option.ts'
+import { comparePriceKeys, formatAmount, type PricePer } from '../domain/price/price-key.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import type { PriceOrder } from '../domain/source/selection.ts'
-import { isJsonObject, parseJson } from '../json/value.ts'
-import { groupsOf } from '../listing-index/row-prices.ts'
+import { parseJson } from '../json/value.ts'
 import type { ItemPrice } from '../wire/price.ts'
 
 /** Which prices of a listing compare: the lowest of its first group counts. `null`: not this one. */
 export type Comparison = { per: PricePer; groupOf: (option: PaymentOption) => number | null }
 
-export function comparisonIn(order: PriceOrder): Comparison {
-  const groups = groupsOf(order)
-  return { per: order.per, groupOf: (option) => groups.get(basisOf(option)) ?? null }
+export function comparisonIn({ groups, per }: PriceOrder): Comparison {
+  const groupOf = (option: PaymentOption): number | null => {
+    const basis = basisOf(option)
+    const group = groups.findIndex((bases) => bases.includes(basis))
+    return group === -1 ? null : group
+  }
+  return { per, groupOf }
 }
 
 export function comparisonWith({ tokens, per }: PriceLimit): Comparison {
@@ -34,11 +32,9 @@ export function itemPrice(
   tokens: TokenTable,
 ): ItemPrice | undefined {
   const listing = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
-  if (!isJsonObject(listing)) return undefined
-  const gpus = gpuCount(listing)
-  const compared = comparedOption(paymentOptions(listing), gpus, comparison)
+  const compared = comparedPrice([...lowestPrices(listing, comparison.per).values()], comparison)
   if (compared === null) return undefined
-  const { option, key } = compared
+  const { option, key, gpus } = compared
   const known = tokens.find(option.chain, option.token)
   return {
     chain: option.chain,
@@ -53,19 +49,16 @@ export function itemPrice(
   }
 }
 
-function comparedOption(
-  options: readonly PaymentOption[],
-  gpus: number | null,
-  { per, groupOf }: Comparison,
-): { option: PaymentOption; key: PriceKey } | null {
-  let best: { option: PaymentOption; key: PriceKey; group: number } | null = null
-  for (const option of options) {
-    const group = groupOf(option)
-    const key = group === null ? null : priceKey(option, gpus, per)
-    if (group === null || key === null) continue
+function comparedPrice(prices: readonly LowestPrice[], { groupOf }: Comparison): LowestPrice | null {
+  let best: (LowestPrice & { group: number }) | null = null
+  for (const price of prices) {
+    const group = groupOf(price.option)
+    if (group === null) continue
     const isBetter =
-      best === null || group < best.group || (group === best.group && comparePriceKeys(key, best.key) < 0)
-    if (isBetter) best = { option, key, group }
+      best === null ||
+      group < best.group ||
+      (group === best.group && comparePriceKeys(price.key, best.key) < 0)
+    if (isBetter) best = { ...price, group }
   }
   return best
 }

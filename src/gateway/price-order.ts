@@ -14,7 +14,7 @@ const MAX_LABELS_BYTES = 4096
  * Names the groups of an order, most offers first: a unit each with `tokens`, else a basis each.
  * @param offers per basis, of each source
  */
-export function priceGroups(offers: readonly ReadonlyMap<string, number>[], { tokens }: ByPrice): string[] {
+export function nameGroups(offers: readonly ReadonlyMap<string, number>[], { tokens }: ByPrice): string[] {
   const counts = new Map<string, number>()
   for (const source of offers)
     for (const [basis, count] of source) {
@@ -32,7 +32,7 @@ export function priceGroups(offers: readonly ReadonlyMap<string, number>[], { to
   return kept
 }
 
-export function priceOrder(labels: readonly string[], { tokens, per }: ByPrice): PriceOrder {
+export function orderOf(labels: readonly string[], { tokens, per }: ByPrice): PriceOrder {
   const groups = labels.map((label) =>
     tokens === null
       ? [label]

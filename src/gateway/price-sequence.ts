@@ -16,7 +16,7 @@ import {
   mergeGroup,
   newListing,
 } from './merged-item.ts'
-import { type ByPrice, priceGroups, priceOrder } from './price-order.ts'
+import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
 import { PriceReader } from './price-reader.ts'
 import {
   hiddenCopies,
@@ -70,7 +70,7 @@ export class PriceSequence {
     this.#by = by
     this.#cap = cap
     this.#groups = from?.groups ?? null
-    this.#order = priceOrder(this.#groups ?? [], by)
+    this.#order = orderOf(this.#groups ?? [], by)
     this.#after = from?.after ?? null
   }
 
@@ -121,8 +121,8 @@ export class PriceSequence {
     this.#selected = await selectSources(this.#sources, this.#query, signal)
     if (this.#groups !== null) return
     const offers = this.#selected.flatMap(({ selection }) => selection?.offers() ?? [])
-    this.#groups = priceGroups(offers, this.#by)
-    this.#order = priceOrder(this.#groups, this.#by)
+    this.#groups = nameGroups(offers, this.#by)
+    this.#order = orderOf(this.#groups, this.#by)
   }
 
   #merge(count: number): MergedItem[] {

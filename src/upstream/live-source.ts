@@ -35,14 +35,14 @@ export function refuseLongScan({ scanLimit }: Pick<UpstreamOptions, 'scanLimit'>
 }
 
 /**
- * Unsent filters, and a publisher that the upstream ignores, are evaluated here over at most `scanLimit`
- * listings.
+ * Unsent filters, a price limit, and a publisher that the upstream ignores, are evaluated here over at most `scanLimit`
+ * listings. So is a reading of all listings limited.
  */
 export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): Source {
   return async (query, range, signal) => {
     const unsent = unsentFilters(query)
-    if (unsent.length > 0) return readFiltered(unsent, query, range, signal)
-    const served = await runs.read(query, range, signal)
+    if (unsent.length > 0 || query.priceLimit !== undefined) return readFiltered(unsent, query, range, signal)
+    const served = await runs.read(query, range, signal).catch(refuseScan([]))
     const { run } = served
     const { listings, hasMore } = run.select(range)
     const info = describeRun(served, await publishers.attribute(listings))
@@ -63,11 +63,10 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     range: Range,
     signal: AbortSignal,
   ): Promise<Reading> {
-    const names = unsent.length > 0 ? unsent : ['publisher']
-    if (upstream.scanLimit === 0) throw unsupported(upstream.name, names)
-    const served = await runs.read(query, FULL_RANGE, signal).catch((error: unknown) => {
-      throw error instanceof TooManyToScan ? unsupported(upstream.name, names) : error
-    })
+    const isForPrice = unsent.length === 0 && query.priceLimit !== undefined
+    const names = unsent.length > 0 || isForPrice ? unsent : ['publisher']
+    if (upstream.scanLimit === 0) throw tooMany(names)
+    const served = await runs.read(query, FULL_RANGE, signal).catch(refuseScan(names))
     const { run } = served
     const info = describeRun(served, await publishers.attribute(run.listings))
     const criteria = query.criteria.filter(({ filter }) => unsent.includes(filter.name))
@@ -86,6 +85,20 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
       explanation: query.explain ? explain(run, query, exclusions) : undefined,
     }
   }
+
+  function refuseScan(filters: readonly string[]): (error: unknown) => never {
+    return (error) => {
+      throw error instanceof TooManyToScan ? tooMany(filters) : error
+    }
+  }
+
+  /** @param filters those that the upstream does not apply */
+  function tooMany(filters: readonly string[]): SourceError {
+    const { name, scanLimit } = upstream
+    return filters.length > 0
+      ? unsupported(name, filters)
+      : new SourceError('scan_limit', `${name}: has more than ${scanLimit} listings, too many to read all`)
+  }
 }
 
 function unsupported(name: string, filters: readonly string[]): SourceError {
@@ -98,8 +111,8 @@ function isPublishers(item: PageItem, { publisher, listingId }: ListingQuery): b
 }
 
 function scan({ listings }: Run, criteria: readonly Criterion[], query: ListingQuery) {
-  const conditions = rowConditions(criteria)
-  const exclusions = new Exclusions(criteria)
+  const conditions = rowConditions(criteria, query.priceLimit)
+  const exclusions = new Exclusions(criteria, query.priceLimit)
   const passing = new Set<PageItem>()
   let hasUnknown = false
   for (const item of listings) {
