@@ -10,6 +10,7 @@ import type { FilterSpec } from '../filter-spec/filter.ts'
 import { readFilterSpec } from '../filter-spec/load.ts'
 import { Cursors } from '../gateway/cursor.ts'
 import { createDiscovery, type Federation } from '../gateway/discovery.ts'
+import { createReadFacets } from '../gateway/facets.ts'
 import { createFindListing } from '../gateway/find-listing.ts'
 import { createStreamListings } from '../gateway/ndjson.ts'
 import { createReadPage } from '../gateway/pages.ts'
@@ -166,7 +167,7 @@ function createLocal(
   return { source, status: localStatus(name, spec, replica) }
 }
 
-type Gateway = NonNullable<RouteOptions['gateway']>
+type Gateway = NonNullable<RouteOptions['gateway']> & RouteOptions['facets']
 
 type GatewayOptions = {
   config: Pick<Config, 'gateway' | 'cache' | 'tokens'>
@@ -198,6 +199,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     readPage: createReadPage({ sources, budgetMs, clock, tokens, cursors }),
     stream: createStreamListings({ sources, budgetMs, clock, tokens }),
     find: createFindListing({ sources, budgetMs, clock }),
+    readFacets: createReadFacets({ sources, budgetMs, clock, tokens: config.tokens }),
   }
 }
 
@@ -234,6 +236,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     keys,
     // A plain Registry without upstreams answers with the protocol's members only.
     gateway: config.upstreams.length === 0 ? null : gateway,
+    facets: gateway,
     mcp: createMcpHandler(gateway, log),
     metrics,
     metricsPublic,

@@ -1,4 +1,5 @@
 import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
+import { PRICE_PERS } from '../domain/price/price-key.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, type PageQuery } from '../domain/query.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
 import type { Filter, FilterSpec, ValueType } from '../filter-spec/filter.ts'
@@ -27,14 +28,14 @@ export const OFFSET: IntegerParameter = {
   schema: { type: 'integer', minimum: 0, default: 0 },
 }
 
-const STATUS: RouteParameter = {
+export const STATUS: RouteParameter = {
   name: 'status',
   in: 'query',
   description: 'Empty: every status',
   schema: { enum: [...LISTING_STATUSES, ''], default: 'open' },
 }
 
-const PUBLISHER: RouteParameter = {
+export const PUBLISHER: RouteParameter = {
   name: 'publisher',
   in: 'query',
   description: 'Signing address of one publisher, in any case',
@@ -48,7 +49,7 @@ export const LISTING_ID: RouteParameter = {
   schema: { type: 'string' },
 }
 
-const IF_MATCH: RouteParameter = {
+export const IF_MATCH: RouteParameter = {
   name: 'If-Match',
   in: 'header',
   description: 'Etag of the filter spec that the filters were written for; 412 if it has changed',
@@ -141,21 +142,21 @@ function readInteger<Fallback>(
   return value
 }
 
-const TIMEOUT_MS: IntegerParameter = {
+export const TIMEOUT_MS: IntegerParameter = {
   name: 'timeout_ms',
   in: 'query',
   description: 'Time budget; sources that have not answered in time are omitted',
   schema: { type: 'integer', minimum: 100, maximum: 10_000 },
 }
 
-const REQUIRE: RouteParameter = {
+export const REQUIRE: RouteParameter = {
   name: 'require',
   in: 'query',
   description: '`all`: 502 unless every source has a current answer',
   schema: { enum: ['all'] },
 }
 
-const SOURCES: RouteParameter = {
+export const SOURCES: RouteParameter = {
   name: 'sources',
   in: 'query',
   description: 'Comma-separated names of the sources to request; default: all visible sources',
@@ -176,6 +177,28 @@ const CURSOR: RouteParameter = {
   schema: { type: 'string' },
 }
 
+export const PRICE_TOKEN: RouteParameter = {
+  name: 'price_token',
+  in: 'query',
+  description: 'A symbol of `GET /tokens`, such as `USDC` on every chain or `base:USDC`, or `CHAIN:ADDRESS`',
+  schema: { type: 'string' },
+}
+
+export const PRICE_MAX: RouteParameter = {
+  name: 'price_max',
+  in: 'query',
+  description:
+    'Only listings with a price of at most this many whole tokens, such as `2.10`; needs `price_token`',
+  schema: { type: 'string', pattern: '^[0-9]+([.][0-9]+)?$' },
+}
+
+export const PRICE_PER: RouteParameter = {
+  name: 'price_per',
+  in: 'query',
+  description: 'Whether prices are of one GPU or of the whole offer',
+  schema: { enum: PRICE_PERS, default: PRICE_PERS[0] },
+}
+
 /** docs/contract.md#34-further-parameters. */
 export const GATEWAY_ONLY: readonly RouteParameter[] = [REQUIRE, TIMEOUT_MS, SOURCES, EXPLAIN, CURSOR]
 
@@ -189,8 +212,11 @@ export type GatewayParameters = ListingParameters & {
 }
 
 /** @throws EntrepotError `invalid` for a malformed parameter, `bad_request` for `cursor` with `offset` */
-export function readGatewayParameters(queryString: string): GatewayParameters {
-  const parameters = readListingParameters(queryString, GATEWAY_PARAMETERS)
+export function readGatewayParameters(
+  queryString: string,
+  reserved: ReadonlySet<string> = GATEWAY_PARAMETERS,
+): GatewayParameters {
+  const parameters = readListingParameters(queryString, reserved)
   const last = new Map(decodeQuery(queryString))
   const cursor = last.get('cursor') || null
   if (cursor !== null && parameters.offset > 0)
@@ -214,7 +240,7 @@ function readRequire(text: string | undefined): boolean {
   throw invalid([{ path: 'query.require', message: "Input should be 'all'" }])
 }
 
-function readNames(text: string | undefined): readonly string[] | null {
+export function readNames(text: string | undefined): readonly string[] | null {
   const names = (text ?? '')
     .split(',')
     .map((name) => name.trim())
@@ -229,7 +255,7 @@ function readFlag({ name }: RouteParameter, text: string | undefined): boolean {
   return flag
 }
 
-const filterParameters = ({ filters }: Pick<FilterSpec, 'filters'>): RouteParameter[] =>
+export const filterParameters = ({ filters }: Pick<FilterSpec, 'filters'>): RouteParameter[] =>
   [...filters.values()].map((filter) => ({
     name: filter.name,
     in: 'query',

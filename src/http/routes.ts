@@ -6,6 +6,7 @@ import type { WriteContext } from '../registry/write/checked-write.ts'
 import { docsRoutes } from './docs/routes.ts'
 import type { Route } from './route.ts'
 import { apiKeyRoutes } from './routes/api-keys.ts'
+import { facetRoutes, type MarketFacets } from './routes/facets.ts'
 import { filterSpecRoutes } from './routes/filter-spec.ts'
 import { healthRoutes } from './routes/health.ts'
 import { localListingRoutes, publishingRoutes } from './routes/listings.ts'
@@ -26,6 +27,7 @@ export type RouteOptions = Omit<MetricsOptions, 'gateway'> & {
   keys: ApiKeys
   /** `null` for a plain Registry. */
   gateway: (Omit<MergedListings, 'spec'> & SourceList) | null
+  facets: MarketFacets
   mcp: McpHandler
   store: WriteContext['store']
   isReady: () => boolean
@@ -33,7 +35,7 @@ export type RouteOptions = Omit<MetricsOptions, 'gateway'> & {
 
 /** One line a resource; gate, problems and documentation follow from its routes. */
 export function createRoutes(options: RouteOptions): Route[] {
-  const { spec, registry, keys, gateway, mcp } = options
+  const { spec, tokens, registry, keys, gateway, mcp } = options
   const replica = registry?.replica
   const routes = [
     gateway && mergedListingRoutes({ ...gateway, spec }),
@@ -42,7 +44,8 @@ export function createRoutes(options: RouteOptions): Route[] {
     replica && publisherRoutes(replica),
     replica && statsRoutes(replica),
     gateway && sourceRoutes(gateway),
-    tokenRoutes(options.tokens),
+    facetRoutes({ ...options.facets, spec, tokens }),
+    tokenRoutes(tokens),
     filterSpecRoutes(gateway?.vocabulary ?? readOwnVocabulary(spec)),
     mcpRoutes(mcp),
     apiKeyRoutes(keys),

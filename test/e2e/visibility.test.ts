@@ -351,6 +351,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
   const routes = createRoutes({
     spec: SPEC,
     tokens: new TokenTable([]),
+    facets: gateway,
     registry: null,
     keys: new ApiKeys(store, replica),
     gateway,

@@ -23,7 +23,7 @@ const MAX_SERVER_TIMING = 1600
 
 /** docs/contract.md#4-headers, about visible sources. `rows`: the items as sent. */
 export const mergedHeaders = (
-  page: MergedPage,
+  page: Omit<MergedPage, 'items'>,
   rows: Uint8Array,
   reader: Reader,
   options: MergedHeaderOptions,
@@ -65,7 +65,7 @@ function maxAge(outcomes: readonly Outcome[], { freshSeconds }: MergedHeaderOpti
 
 /** Equal for equal contents: ignores elapsed times, ages and the bytes of a cursor. */
 function fingerprint(
-  { total, complete, sources, nextCursor }: MergedPage,
+  { total, complete, sources, nextCursor }: Omit<MergedPage, 'items'>,
   rows: Uint8Array,
   options: MergedHeaderOptions,
 ): string {

@@ -101,10 +101,10 @@ async function readPage(request: RequestContext, gateway: MergedListings): Promi
 }
 
 /** Waiting for the filters is part of the budget. */
-async function readVocabulary(
+export async function readVocabulary(
   { header, reader, signal: caller }: RequestContext,
-  { vocabulary, spec, budgetMs }: MergedListings,
-  parameters: GatewayParameters,
+  { vocabulary, spec, budgetMs }: Pick<MergedListings, 'vocabulary' | 'spec' | 'budgetMs'>,
+  parameters: Pick<GatewayParameters, 'budgetMs' | 'filters'>,
 ): Promise<{ vocabulary: CurrentSpec; leftMs: number }> {
   const started = performance.now()
   const ifMatch = header('if-match')
@@ -120,8 +120,8 @@ async function readVocabulary(
  * Whether the answer may be served again: every Reading and the filters are current, no age is a second
  * older, and a cursor has half its life left. `undefined`: never.
  */
-function currency(
-  page: MergedPage,
+export function currency(
+  page: Pick<MergedPage, 'outcomes' | 'nextCursor'>,
   vocabulary: CurrentSpec | null,
   clock: Clock,
 ): (() => boolean) | undefined {
@@ -219,7 +219,10 @@ const ANY_LISTING = { status: null, publisher: null, criteria: [], filters: [] }
 const OPEN_LISTING = Buffer.from('{"listing":')
 
 /** The supported directives of `Cache-Control` (RFC 9111 section 5.2.1), or else of `Pragma`. */
-function requestCaching(cacheControl: string | undefined, pragma: string | undefined): Caching | undefined {
+export function requestCaching(
+  cacheControl: string | undefined,
+  pragma: string | undefined,
+): Caching | undefined {
   const directives = (cacheControl ?? pragma ?? '').split(',').map((one) => one.trim().toLowerCase())
   if (directives.includes('no-cache')) return 'no-cache'
   return directives.includes('only-if-cached') ? 'only-if-cached' : undefined

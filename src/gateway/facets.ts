@@ -1,0 +1,271 @@
+import { setImmediate } from 'node:timers/promises'
+import { parseBasis } from '../domain/price/payment-option.ts'
+import { comparePriceKeys, formatAmount, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
+import type { TokenTable } from '../domain/price/token.ts'
+import type { ListingQuery } from '../domain/query.ts'
+import { FacetCounter } from '../domain/source/facet-counter.ts'
+import type { Item } from '../domain/source/reading.ts'
+import type { Facets, PriceCounts } from '../domain/source/selection.ts'
+import type { Filter } from '../filter-spec/filter.ts'
+import { parseJson } from '../json/value.ts'
+import type { FacetJson, PriceRangeJson } from '../wire/facets.ts'
+import type { SourceReport } from '../wire/source.ts'
+import { type Copy, groupCopies, qualifiedName } from './merged-item.ts'
+import { type SelectedSource, selectSources, smallerSources, totalOf } from './selected-source.ts'
+import { assertAnswerable, reportOutcomes } from './source-report.ts'
+import { type MergeRequest, type MergeSettings, type Outcome, visibleSources, withBudget } from './sources.ts'
+
+/** Counts per source of the copy that is shown, under the names that readers see. */
+export const REGISTRY_FACET = 'registry'
+export const MAX_FACETS = 8
+const MAX_VALUES = 100
+const MAX_PRICES = 32
+/** Longer values count as others: a listing may hold any text. */
+const MAX_VALUE_LENGTH = 200
+
+export type FacetsQuery = ListingQuery & {
+  /** Filters whose values are counted, or `registry`. At most `MAX_FACETS`. */
+  by: readonly (Filter | typeof REGISTRY_FACET)[]
+  per: PricePer
+}
+
+export type MergedFacets = {
+  total: number
+  facets: Readonly<Record<string, FacetJson>>
+  prices: readonly PriceRangeJson[]
+  complete: boolean
+  sources: readonly SourceReport[]
+  outcomes: readonly Outcome[]
+}
+
+/** Rejects as a page does. */
+export type ReadFacets = (query: FacetsQuery, request: MergeRequest) => Promise<MergedFacets>
+
+/** Over distinct listings: sums of all sources, without the copies that are not shown. */
+export function createReadFacets({
+  sources,
+  budgetMs,
+  clock,
+  tokens,
+}: MergeSettings & { tokens: TokenTable }): ReadFacets {
+  return async ({ by, per, ...query }, { reader, signal: caller, options = {} }) => {
+    const visible = visibleSources(sources, reader, options)
+    const selected = await withBudget(options.budgetMs ?? budgetMs, caller, (signal) =>
+      selectSources(visible, query, signal),
+    )
+    const turns = new Turns(caller)
+    const { hidden, registries } = await compareCopies(selected, turns)
+    const fields = by.filter((field) => field !== REGISTRY_FACET)
+    const counted = await countAll(selected, fields, per, turns)
+    const excess = await countItems(hidden, fields, per, turns)
+    const total = sum(selected, totalOf) - hidden.length
+    const outcomes = selected.map(({ outcome }) => outcome)
+    const reports = reportOutcomes(outcomes, new Map(), clock.now(), query.explain)
+    assertAnswerable({ ...reports, outcomes, total }, options)
+    const facets = by.map((field) => {
+      if (field === REGISTRY_FACET) return [field, facetOf(registries, 0)]
+      const n = fields.indexOf(field)
+      const missing = sum(counted, (one) => one.missing[n]!) - excess.missing[n]!
+      return [field.name, facetOf(mergeValues(counted, excess, n), missing)]
+    })
+    return {
+      total,
+      facets: Object.fromEntries(facets),
+      prices: priceRanges(mergePrices(counted, excess), per, tokens),
+      outcomes,
+      ...reports,
+    }
+  }
+}
+
+type Overlap = {
+  /** Copies that are not shown. */
+  hidden: readonly Item[]
+  /** Shown listings, by the qualified names of their sources. */
+  registries: ReadonlyMap<string, number>
+}
+
+/** Looks up the ids that several sources may have. */
+async function compareCopies(selected: readonly SelectedSource[], turns: Turns): Promise<Overlap> {
+  const hidden: Item[] = []
+  const registries = new Map<string, number>()
+  for (const one of selected) if (!one.source.mayRepeat) registries.set(one.source.name, totalOf(one))
+  const ranked = selected.toSorted((a, b) => a.rank - b.rank)
+  const ids = smallerSources(selected).flatMap(({ selection }) => [...(selection?.ids() ?? [])])
+  for (const id of new Set(ids)) {
+    if (turns.isOver()) await turns.next()
+    const copies = ranked.flatMap((one) => one.copiesOf(id))
+    for (const [shown, ...others] of groupCopies(copies)) {
+      if (shown!.reader.source.mayRepeat) addTo(registries, nameOf(shown!), 1)
+      for (const copy of others) {
+        hidden.push(copy.item)
+        if (!copy.reader.source.mayRepeat) addTo(registries, nameOf(copy), -1)
+      }
+    }
+  }
+  return { hidden, registries }
+}
+
+function nameOf({ item, reader }: Copy): string {
+  return qualifiedName(reader.source.name, item)
+}
+
+async function countAll(
+  selected: readonly SelectedSource[],
+  fields: readonly Filter[],
+  per: PricePer,
+  turns: Turns,
+): Promise<Facets[]> {
+  const counted: Facets[] = []
+  for (const { selection } of selected) {
+    if (selection === null) continue
+    counted.push(selection.facets(fields, per))
+    await turns.next()
+  }
+  return counted
+}
+
+async function countItems(
+  items: readonly Item[],
+  fields: readonly Filter[],
+  per: PricePer,
+  turns: Turns,
+): Promise<Facets> {
+  const counter = new FacetCounter(fields, per)
+  for (const { bytes } of items) {
+    if (turns.isOver()) await turns.next()
+    counter.add(parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()))
+  }
+  return counter.facets
+}
+
+function mergeValues(counted: readonly Facets[], excess: Facets, n: number): ReadonlyMap<string, number> {
+  const less = excess.values[n]!
+  if (counted.length === 1 && less.size === 0) return counted[0]!.values[n]!
+  const counts = new Map<string, number>()
+  for (const { values } of counted) for (const [value, count] of values[n]!) addTo(counts, value, count)
+  for (const [value, count] of less) addTo(counts, value, -count)
+  return counts
+}
+
+/** The Registry may have changed between two counts, so some could be below 1. */
+function facetOf(counts: ReadonlyMap<string, number>, missing: number): FacetJson {
+  const top: [value: string, count: number][] = []
+  let all = 0
+  for (const entry of counts) {
+    const [value, count] = entry
+    if (count < 1) continue
+    all += count
+    if (value.length > MAX_VALUE_LENGTH || (top.length === MAX_VALUES && byCount(entry, top.at(-1)!) > 0))
+      continue
+    const after = top.findLastIndex((other) => byCount(other, entry) < 0)
+    top.splice(after + 1, 0, entry)
+    if (top.length > MAX_VALUES) top.pop()
+  }
+  const shown = sum(top, ([, count]) => count)
+  return {
+    values: top.map(([value, count]) => ({ value, count })),
+    other: all - shown,
+    missing: Math.max(0, missing),
+  }
+}
+
+function byCount([a, count]: [string, number], [b, other]: [string, number]): number {
+  return other - count || (a < b ? -1 : a > b ? 1 : 0)
+}
+
+function mergePrices(counted: readonly Facets[], excess: Facets): [basis: string, counts: PriceCounts][] {
+  const bases = new Set(counted.flatMap(({ prices }) => [...prices.keys()]))
+  return Array.from(bases, (basis) => {
+    const all = counted.flatMap(({ prices }) => prices.get(basis) ?? [])
+    return [basis, difference(all, excess.prices.get(basis))]
+  })
+}
+
+function difference(all: readonly PriceCounts[], less: PriceCounts | undefined): PriceCounts {
+  if (all.length === 1 && less === undefined) return all[0]!
+  const byKey = new Map<PriceKey, number>()
+  for (const { keys, counts } of all) for (const [n, key] of keys.entries()) addTo(byKey, key, counts[n]!)
+  for (const [n, key] of less?.keys.entries() ?? []) addTo(byKey, key, -less!.counts[n]!)
+  const keys = [...byKey.keys()].filter((key) => byKey.get(key)! > 0).sort(comparePriceKeys)
+  const counts = keys.map((key) => byKey.get(key)!)
+  return {
+    offers: sum(counts, (count) => count),
+    gpus: Math.max(0, sum(all, ({ gpus }) => gpus) - (less?.gpus ?? 0)),
+    keys,
+    counts,
+  }
+}
+
+function priceRanges(
+  prices: readonly [basis: string, counts: PriceCounts][],
+  per: PricePer,
+  tokens: TokenTable,
+): PriceRangeJson[] {
+  return prices
+    .filter(([, { offers }]) => offers > 0)
+    .sort(([a, one], [b, other]) => other.offers - one.offers || (a < b ? -1 : 1))
+    .slice(0, MAX_PRICES)
+    .map(([basis, { offers, gpus, keys, counts }]) => {
+      const { chain, token: address, unit } = parseBasis(basis)
+      const token = tokens.find(chain, address)
+      const amount = (key: PriceKey): string => formatAmount(key, token?.decimals ?? null)
+      return {
+        chain,
+        token: address,
+        symbol: token?.symbol,
+        decimals: token?.decimals,
+        unit,
+        price_per: per,
+        offers,
+        gpus,
+        least: amount(keys[0]!),
+        median: amount(medianOf(keys, counts, offers)),
+        most: amount(keys.at(-1)!),
+      }
+    })
+}
+
+/** The lower one of two. */
+function medianOf(keys: readonly PriceKey[], counts: readonly number[], offers: number): PriceKey {
+  let left = Math.ceil(offers / 2)
+  const n = counts.findIndex((count) => {
+    left -= count
+    return left <= 0
+  })
+  return keys[n]!
+}
+
+function sum<T>(all: readonly T[], of: (one: T) => number): number {
+  return all.reduce((total, one) => total + of(one), 0)
+}
+
+function addTo<Key>(counts: Map<Key, number>, key: Key, count: number): void {
+  counts.set(key, (counts.get(key) ?? 0) + count)
+}
+
+/** Milliseconds of one turn of the event loop. */
+const TURN_MS = 8
+const CHECK_EVERY = 32
+
+/** Divides long work, so that other requests are answered meanwhile. */
+class Turns {
+  readonly #signal: AbortSignal
+  #started = performance.now()
+  #steps = 0
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal
+  }
+
+  isOver(): boolean {
+    return ++this.#steps % CHECK_EVERY === 0 && performance.now() - this.#started > TURN_MS
+  }
+
+  /** @throws the signal's reason once it has aborted */
+  async next(): Promise<void> {
+    await setImmediate()
+    this.#signal.throwIfAborted()
+    this.#started = performance.now()
+  }
+}

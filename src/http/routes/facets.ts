@@ -1,0 +1,152 @@
+import { type PriceTexts, parsePriceQuestion } from '../../domain/price/price-parameters.ts'
+import type { TokenTable } from '../../domain/price/token.ts'
+import { EntrepotError } from '../../errors.ts'
+import type { FilterSpec } from '../../filter-spec/filter.ts'
+import { decodeQuery } from '../../filter-spec/parameters.ts'
+import { parseCdnLoop } from '../../gateway/cdn-loop.ts'
+import { type FacetsQuery, MAX_FACETS, REGISTRY_FACET, type ReadFacets } from '../../gateway/facets.ts'
+import { facetsSchema } from '../../wire/facets.ts'
+import {
+  filterParameters,
+  IF_MATCH,
+  IF_NONE_MATCH,
+  NOT_MODIFIED,
+  PRICE_MAX,
+  PRICE_PER,
+  PRICE_TOKEN,
+  PUBLISHER,
+  queryOf,
+  REQUIRE,
+  readGatewayParameters,
+  readNames,
+  readStatusParameter,
+  SOURCES,
+  STATUS,
+  TIMEOUT_MS,
+} from '../parameters.ts'
+import type { HandlerResponse, RequestContext, Route, RouteParameter } from '../route.ts'
+import { mergedHeaders } from './merged-headers.ts'
+import { currency, type MergedListings, readVocabulary, requestCaching } from './merged-listings.ts'
+
+export type MarketFacets = Omit<MergedListings, 'find' | 'readPage' | 'stream' | 'spec'> & {
+  readFacets: ReadFacets
+}
+
+type FacetsOptions = MarketFacets & { spec: FilterSpec; tokens: TokenTable }
+
+export const facetRoutes = (options: FacetsOptions): Route[] => [
+  {
+    method: 'GET',
+    path: '/facets',
+    gate: 'read',
+    summary: 'Counts of the matching listings per value, and their prices per token and unit',
+    description:
+      'Over distinct listings of all visible sources: a copy that `GET /listings` does not show does not count. Every ' +
+      'other query parameter is a filter of the filter spec; all filters have to match. A live source with more than ' +
+      '`scan_limit` matches is skipped, and the answer is not complete. `prices` gives the least, the median and the most ' +
+      'per GPU-hour or offer, for each token and unit by itself, for at most 32 of them.',
+    parameters: [
+      BY,
+      STATUS,
+      PUBLISHER,
+      PRICE_PER,
+      PRICE_MAX,
+      PRICE_TOKEN,
+      REQUIRE,
+      TIMEOUT_MS,
+      SOURCES,
+      IF_MATCH,
+      IF_NONE_MATCH,
+      ...filterParameters(options.spec),
+    ],
+    responses: {
+      200: { description: 'Counts, and a report of each source', schema: facetsSchema },
+      304: NOT_MODIFIED,
+    },
+    problems: [400, 412, 422, 502, 503, 504, 508],
+    handle: (request) => readMarket(request, options),
+  },
+]
+
+const BY: RouteParameter = {
+  name: 'by',
+  in: 'query',
+  description:
+    `Comma-separated names of up to ${MAX_FACETS} filters whose values are counted, or \`${REGISTRY_FACET}\` for the ` +
+    'source of the shown copy; default: prices only',
+  schema: { type: 'string' },
+}
+
+const RESERVED: ReadonlySet<string> = new Set([
+  BY.name,
+  STATUS.name,
+  PUBLISHER.name,
+  PRICE_PER.name,
+  PRICE_MAX.name,
+  PRICE_TOKEN.name,
+  REQUIRE.name,
+  TIMEOUT_MS.name,
+  SOURCES.name,
+])
+
+async function readMarket(request: RequestContext, options: FacetsOptions): Promise<HandlerResponse> {
+  const { queryString, listHeader, reader, signal, trace } = request
+  const parameters = readGatewayParameters(queryString, RESERVED)
+  const texts: PriceTexts = Object.fromEntries(decodeQuery(queryString))
+  const names = new Set(readNames(new Map(decodeQuery(queryString)).get(BY.name)))
+  const counted = [...names].flatMap((name): [string, string][] =>
+    name === REGISTRY_FACET ? [] : [[name, '']],
+  )
+  const filters = [...parameters.filters, ...counted]
+  const { vocabulary, leftMs } = await readVocabulary(request, options, { ...parameters, filters })
+  const { per, limit } = parsePriceQuestion(options.tokens, { ...texts, sort: '' }, { countsPrices: true })
+  const { via, isLoop } = parseCdnLoop(listHeader('cdn-loop'), options.gatewayId)
+  const {
+    limit: _,
+    offset: __,
+    ...query
+  } = queryOf(vocabulary, readStatusParameter(parameters.status), parameters)
+  const found = await options.readFacets(
+    {
+      ...query,
+      by: fieldsOf(names, vocabulary),
+      per,
+      priceLimit: limit,
+      via,
+      caching: requestCaching(listHeader('cache-control'), listHeader('pragma')),
+      trace,
+    },
+    {
+      reader,
+      signal,
+      options: { named: parameters.named, requireAll: parameters.requireAll, budgetMs: leftMs, isLoop },
+    },
+  )
+  const { total, facets, prices, complete, sources, outcomes } = found
+  const answer = { ...found, nextCursor: undefined }
+  const contents = Buffer.from(JSON.stringify([facets, prices]))
+  return {
+    body: Buffer.from(JSON.stringify({ total, facets, prices, complete, sources })),
+    headers: mergedHeaders(answer, contents, reader, options),
+    isCurrent: currency(
+      { outcomes, nextCursor: undefined },
+      filters.length === 0 ? null : vocabulary,
+      options.clock,
+    ),
+  }
+}
+
+function fieldsOf(names: ReadonlySet<string>, { filters }: Pick<FilterSpec, 'filters'>): FacetsQuery['by'] {
+  if (names.size > MAX_FACETS)
+    throw new EntrepotError('bad_request', `${BY.name}: at most ${MAX_FACETS} names, got ${names.size}`)
+  return Array.from(names, (name) => {
+    if (name === REGISTRY_FACET) return name
+    const filter = filters.get(name)
+    if (filter !== undefined) return filter
+    const known = [REGISTRY_FACET, ...filters.keys()].join(', ')
+    throw new EntrepotError(
+      'bad_request',
+      `${BY.name}: there is no ${JSON.stringify(name)}: known are ${known}`,
+    )
+  })
+}

@@ -1,0 +1,167 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { ANONYMOUS } from '../../src/domain/api-key.ts'
+import { TokenTable } from '../../src/domain/price/token.ts'
+import type { Item } from '../../src/domain/source/reading.ts'
+import {
+  createReadFacets,
+  type FacetsQuery,
+  type MergedFacets,
+  REGISTRY_FACET,
+} from '../../src/gateway/facets.ts'
+import { at, parseJson, textAt } from '../../src/json/value.ts'
+import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
+import { manualClock } from '../helpers/manual-clock.ts'
+import { gatewayOver, withoutUndefined } from '../helpers/pages.ts'
+import { filterOf } from '../helpers/specs.ts'
+import { listingQuery } from '../helpers/upstream.ts'
+
+const USDC = `0x${'a'.repeat(40)}`
+const OTHER = `0x${'b'.repeat(40)}`
+const TOKENS = new TokenTable([{ chain: 'base', address: USDC, symbol: 'USDC', decimals: 6 }])
+const MODEL = filterOf('gpu_model')
+
+type Offer = { model?: string | null; gpus?: number; price?: number; token?: string; publisher?: string }
+
+function offerItem(
+  id: string,
+  { model = 'H200', gpus = 1, price = 1, token = USDC, publisher = '0xa' }: Offer = {},
+): Item {
+  const bytes = Buffer.from(
+    JSON.stringify({
+      listing_id: id,
+      offer_resource: { gpu_model: model, gpu_count: gpus },
+      accepted_escrows: [
+        {
+          chain_name: 'base',
+          literal_fields: { token },
+          rates: [{ field: 'amount', per: 'hour', value: String(price) }],
+        },
+      ],
+    }),
+  )
+  return fakeItem(id, 1, { bytes, publisher })
+}
+
+function facetsOver(sources: readonly FakeSource[], query: Partial<FacetsQuery> = {}): Promise<MergedFacets> {
+  const read = createReadFacets({ sources, budgetMs: 60_000, clock: manualClock(), tokens: TOKENS })
+  const asked = { ...listingQuery(), by: [MODEL, REGISTRY_FACET], per: 'gpu', ...query } as const
+  return read(asked, { reader: ANONYMOUS, signal: new AbortController().signal })
+}
+
+const offer = fc.record({
+  id: fc.nat(12),
+  model: fc.constantFrom('H100', 'H200', null),
+  gpus: fc.constantFrom(1, 2, 8),
+  price: fc.nat(5),
+  token: fc.constantFrom(USDC, OTHER),
+  publisher: fc.constantFrom('0xa', '0xb'),
+})
+const source = fc.record({
+  offers: fc.uniqueArray(offer, { maxLength: 20, selector: ({ id }) => id }),
+  priority: fc.nat(2),
+  mayRepeat: fc.boolean(),
+})
+
+test('facets: counts over several sources are those of the merged listings, each once', (t) =>
+  fc.assert(
+    fc.asyncProperty(fc.array(source, { minLength: 1, maxLength: 4 }), async (world) => {
+      const sources = world.map(({ offers, ...options }, n) =>
+        fakeSource(
+          `s${n}`,
+          offers.map(({ id, ...one }) => offerItem(`l${id}`, one)),
+          { isComplete: true, ...options },
+        ),
+      )
+      const { items } = await gatewayOver(sources).page({ limit: 200 })
+      const listings = items.map(({ bytes, registry }) => ({
+        listing: parseJson(Buffer.from(bytes).toString()),
+        registry,
+      }))
+      const models = listings.map(({ listing }) => textAt(listing, 'offer_resource', 'gpu_model'))
+      const found = await facetsOver(sources)
+      t.is(found.total, items.length)
+      t.true(found.complete)
+      t.deepEqual(found.facets.gpu_model, {
+        values: countsOf(models.filter((model) => model !== null)),
+        other: 0,
+        missing: models.filter((model) => model === null).length,
+      })
+      t.deepEqual(found.facets.registry?.values, countsOf(listings.map(({ registry }) => registry)))
+      for (const range of found.prices) {
+        const here = listings.flatMap(({ listing }) => {
+          const escrow = at(listing, 'accepted_escrows', 0)
+          const gpus = Number(textAt(listing, 'offer_resource', 'gpu_count'))
+          const price = Number(textAt(escrow, 'rates', 0, 'value')) / gpus
+          return textAt(escrow, 'literal_fields', 'token') === range.token ? [{ gpus, price }] : []
+        })
+        const prices = here.map(({ price }) => price).sort((a, b) => a - b)
+        const scale = range.decimals === undefined ? 1 : 1_000_000
+        t.like(range, { offers: here.length, gpus: here.reduce((sum, { gpus }) => sum + gpus, 0) })
+        t.deepEqual(
+          [range.least, range.median, range.most].map(Number),
+          [prices[0], prices[Math.ceil(prices.length / 2) - 1], prices.at(-1)].map(
+            (price) => Math.ceil(price!) / scale,
+          ),
+        )
+      }
+      t.is(
+        found.prices.reduce((sum, { offers }) => sum + offers, 0),
+        items.length,
+      )
+    }),
+    { numRuns: 100, includeErrorInReport: true },
+  ))
+
+function countsOf(values: readonly string[]): { value: string; count: number }[] {
+  return [...Map.groupBy(values, (value) => value)]
+    .map(([value, { length }]) => ({ value, count: length }))
+    .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
+}
+
+test('facets: a gateway counts under the names of its own sources', async (t) => {
+  const origin = (registry: string) => ({ registry, alsoIn: [], stale: false, differs: false })
+  const eu = fakeSource(
+    'eu',
+    ['a', 'b', 'c'].map((id, n) => ({ ...offerItem(id), origin: origin(n === 0 ? 'x' : 'y') })),
+    {
+      mayRepeat: true,
+    },
+  )
+  const { facets } = await facetsOver([
+    eu,
+    fakeSource('us', [offerItem('c'), offerItem('d')], { priority: 0 }),
+  ])
+  t.deepEqual(facets.registry?.values, [
+    { value: 'us', count: 2 },
+    { value: 'eu/x', count: 1 },
+    { value: 'eu/y', count: 1 },
+  ])
+})
+
+test('facets: a hundred values at most are named, and a long one never is', async (t) => {
+  const items = Array.from({ length: 120 }, (_, n) =>
+    offerItem(`l${n}`, { model: `M${String(n).padStart(3, '0')}` }),
+  )
+  const long = [offerItem('x', { model: 'x'.repeat(201) }), offerItem('y', { model: 'M119' })]
+  const { facets } = await facetsOver([fakeSource('s', [...items, ...long])])
+  const { values, other } = facets.gpu_model!
+  t.is(values.length, 100)
+  t.deepEqual(values.slice(0, 2), [
+    { value: 'M119', count: 2 },
+    { value: 'M000', count: 1 },
+  ])
+  t.is(other, 21)
+})
+
+test('facets: a missing source is reported, and no answer from none is given', async (t) => {
+  const good = fakeSource('good', [offerItem('a')])
+  const bad = fakeSource('bad', [], { failure: 'timeout' })
+  const found = await facetsOver([good, bad])
+  t.false(found.complete)
+  t.like(withoutUndefined(found.sources), [
+    { registry: 'good', state: 'loaded', matched: 1 },
+    { registry: 'bad', state: 'unavailable', reason: 'timeout' },
+  ])
+  await t.throwsAsync(facetsOver([bad]), { code: 'timeout' })
+})
