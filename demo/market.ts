@@ -14,6 +14,8 @@ export type DemoMarket = {
   registries: Record<RegistryName, string>
   /** Opens the curated Registry and, at the gateway, the private source. */
   readerKey: string
+  /** Opens the operator's page of the gateway. */
+  operatorKey: string
   published: number
   close: () => Promise<void>
 }
@@ -53,6 +55,7 @@ export async function startDemoMarket(port: number): Promise<DemoMarket> {
   }
   try {
     const readerKey = generatePrivateKey().slice(2)
+    const operatorKey = generatePrivateKey().slice(2)
     const gated = { REGISTRY_REQUIRE_READ_API_KEY: 'true', REGISTRY_BOOTSTRAP_API_KEY: readerKey }
     const unlimited = '[limits]\npublish_per_minute = 0\n'
     const registries = {
@@ -62,10 +65,11 @@ export async function startDemoMarket(port: number): Promise<DemoMarket> {
     }
     const gateway = await start('gateway', 0, gatewayFile(registries), {
       REGISTRY_BOOTSTRAP_API_KEY: readerKey,
+      REGISTRY_ADMIN_API_KEY: operatorKey,
       CURATED_KEY: readerKey,
     })
     const published = await fillMarket(registries, readerKey)
-    return { gateway, registries, readerKey, published, close }
+    return { gateway, registries, readerKey, operatorKey, published, close }
   } catch (cause) {
     await close()
     throw cause

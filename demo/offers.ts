@@ -55,7 +55,7 @@ export const VM_EXAMPLES: readonly Offer[] = [
         chain_name: 'ethereum_sepolia',
         escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
         literal_fields: {
-          token: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+          token: '0x1c7d4b196cb0c7b01d743fbc6116a902379c7238',
         },
         rates: [
           {
@@ -114,7 +114,7 @@ export const VM_EXAMPLES: readonly Offer[] = [
           {
             field: 'amount',
             per: 'hour',
-            value: '10000',
+            value: '350000',
           },
         ],
       },
@@ -276,7 +276,20 @@ export const API_CREDIT_EXAMPLES: readonly Offer[] = [
   },
 ]
 
-const MODELS = ['H200', 'H100', 'A100', 'L40S', 'L4', 'RTX 4090', 'RTX 5090', 'RTX 3090', 'RTX A6000', 'T4']
+/** Whole US cents for an hour of one GPU, as markets ask in the middle. */
+const CENTS: Readonly<Record<string, number>> = {
+  H200: 250,
+  H100: 215,
+  A100: 110,
+  L40S: 86,
+  L4: 42,
+  'RTX 4090': 34,
+  'RTX 5090': 55,
+  'RTX 3090': 19,
+  'RTX A6000': 45,
+  T4: 14,
+}
+const MODELS = Object.keys(CENTS)
 const REGIONS = [
   'California, US',
   'New York, US',
@@ -287,17 +300,25 @@ const REGIONS = [
 ]
 const COUNTS = [1, 2, 4, 8]
 const KINDS = ['vm', 'container', 'bare_metal']
+/** USDC, as in `config/tokens.toml`. */
+const TOKENS = {
+  base: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+  base_sepolia: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+  ethereum: '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48',
+} as const
+const BASE_UNITS_PER_CENT = 10_000
 
 /** `count` different machines, always the same. */
 export const generateOffers = (prefix: string, count: number): Offer[] =>
   Array.from({ length: count }, (_, n) => {
     const gpus = COUNTS[n % COUNTS.length]!
+    const model = MODELS[(n * 7) % MODELS.length]!
     return {
       listing_id: `${prefix}-${String(n).padStart(4, '0')}`,
       storefront_url: `https://${prefix}.compute.example/`,
       offer_resource: {
         resource_id: `${prefix}-${n}`,
-        gpu_model: MODELS[(n * 7) % MODELS.length],
+        gpu_model: model,
         gpu_count: gpus,
         region: REGIONS[(n * 5) % REGIONS.length],
         sla: 95 + (n % 5),
@@ -308,15 +329,33 @@ export const generateOffers = (prefix: string, count: number): Offer[] =>
         static_ip: n % 2 === 0,
         datacenter_grade: n % 3 === 0,
       },
-      accepted_escrows: [
-        {
-          chain_name: 'base_sepolia',
-          escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
-          literal_fields: { token: '0x036cbd53842c5426634e7929541ec2318f3dcf7e' },
-          rates: [{ field: 'amount', per: 'hour', value: String((n + 1) * 25_000) }],
-        },
-      ],
+      accepted_escrows: escrowsOf(n, gpus * Math.round(CENTS[model]! * spreadOf(n))),
       demands: [],
       max_duration_seconds: 86_400 * (1 + (n % 14)),
     }
   })
+
+/** From 0.7 to 1.5, without a pattern in the order of the listings. */
+const spreadOf = (n: number): number => 0.7 + ((n * 37) % 81) / 100
+
+/** Most on Base, every fourth on Ethereum too, at 3 % more; every ninth by the day, every fortieth without a rate. */
+function escrowsOf(n: number, cents: number): object[] {
+  const rates = n % 40 === 39 ? [] : [rate('hour', cents)]
+  if (n % 12 === 5) return [escrow('base_sepolia', rates)]
+  if (n % 9 === 4) return [escrow('base', [rate('day', cents * 24 * 0.9)])]
+  if (n % 4 === 0) return [escrow('base', rates), escrow('ethereum', [rate('hour', cents * 1.03)])]
+  return [escrow(n % 7 === 6 ? 'ethereum' : 'base', rates)]
+}
+
+const rate = (per: string, cents: number): object => ({
+  field: 'amount',
+  per,
+  value: String(Math.round(cents * BASE_UNITS_PER_CENT)),
+})
+
+const escrow = (chain: keyof typeof TOKENS, rates: readonly object[]): object => ({
+  chain_name: chain,
+  escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
+  literal_fields: { token: TOKENS[chain] },
+  rates,
+})
