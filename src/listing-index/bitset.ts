@@ -51,6 +51,16 @@ export function countBetween(set: Bitset, from: number, to: number): number {
   return count
 }
 
+export function countCommon(a: Bitset, b: Bitset, c = b): number {
+  const words = a.length
+  let count = 0
+  for (let n = 0; n < words; n++) {
+    const word = a[n]! & b[n]! & c[n]!
+    if (word !== 0) count += onesIn(word)
+  }
+  return count
+}
+
 export function onesIn(word: number): number {
   const pairs = word - ((word >>> 1) & 0x55555555)
   const nibbles = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)

@@ -1,5 +1,5 @@
 import type { Bound, Scalar } from '../filter-spec/criteria.ts'
-import { addAll, addAllExcept, type Bitset, setBit } from './bitset.ts'
+import { addAll, addAllExcept, type Bitset, bitset, countCommon, setBit } from './bitset.ts'
 
 export type Numeric = number | bigint
 
@@ -98,6 +98,42 @@ export class Column {
     return this.#addValues(target, firsts[last]!, to)
   }
 
+  /** Calls `add` with how many matches have each value, and returns how many are present. */
+  countValues(matches: Bitset, add: (value: Scalar, count: number) => void): number {
+    for (let n = 0; n < this.size; n++) {
+      const count = this.#countOf(n, matches)
+      if (count > 0) add(this.valueAt(n), count)
+    }
+    if (this.data.isMultiValued) this.#countTwins(matches, add)
+    return countCommon(this.data.present, matches)
+  }
+
+  /** A slot with a number and its text has one value in words. */
+  #countTwins(matches: Bitset, add: (value: Scalar, count: number) => void): void {
+    const { numbers } = this.data
+    if (this.#texts.size === 0) return
+    for (let n = 0; n < numbers.length; n++) {
+      const twin = this.#texts.get(String(numbers[n]))
+      if (twin === undefined) continue
+      const both = this.postingAt(n).addTo(bitset(this.#slots))
+      const common = countCommon(both, this.postingAt(twin).addTo(bitset(this.#slots)), matches)
+      if (common > 0) add(numbers[n]!, -common)
+    }
+  }
+
+  #countOf(n: number, matches: Bitset): number {
+    const { counts, starts, lists, sets, present } = this.data
+    const start = starts[n]!
+    if (isDense(counts[n]!, this.#slots))
+      return countCommon(sets.subarray(start, start + present.length), matches)
+    let count = 0
+    for (let at = start, end = start + counts[n]!; at < end; at++) {
+      const slot = lists[at]!
+      count += (matches[slot >> 5]! >>> (slot & 31)) & 1
+    }
+    return count
+  }
+
   /** -1 for a value that does not occur. */
   #find(value: Scalar): number {
     if (typeof value === 'string') return this.#texts.get(value) ?? -1
@@ -130,9 +166,11 @@ export class Posting {
     this.list = list
   }
 
-  addTo(target: Bitset): void {
+  /** Returns `target`. */
+  addTo(target: Bitset): Bitset {
     if (this.bits !== null) addAll(target, this.bits)
     else for (let n = 0; n < this.count; n++) setBit(target, this.list![n]!)
+    return target
   }
 }
 
@@ -143,7 +181,7 @@ export const isLess = (a: Numeric, b: Numeric): boolean =>
 const lessMixed = (a: Numeric, b: Numeric): boolean => a < b
 
 /** How many of the ascending values are less than `bound`, or equal if `orEqual`. */
-function countBelow(values: ArrayLike<Numeric>, bound: Numeric, orEqual: boolean): number {
+export function countBelow(values: ArrayLike<Numeric>, bound: Numeric, orEqual: boolean): number {
   let low = 0
   let high = values.length
   while (low < high) {

@@ -8,14 +8,16 @@ import {
   type Range,
   type Reading,
 } from '../domain/source/reading.ts'
-import type { Matches } from '../domain/source/selection.ts'
+import type { Matches, PricedItem } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import { Exclusions } from '../filter-spec/evaluate.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { pathKey } from '../filter-spec/path.ts'
 import { parseJson } from '../json/value.ts'
-import { selectItems } from './item-selection.ts'
+import type { IndexMatches } from './index-matches.ts'
+import { comparePricePlaces, selectItems } from './item-selection.ts'
+import type { IndexRow } from './listing-index.ts'
 import { rowConditions } from './row-conditions.ts'
 
 /** Most listings scanned for a filter without an index. */
@@ -34,9 +36,13 @@ export type IndexedListings = {
     items: readonly Item[]
     total: number
   }
+  /** All matches; `null` for none. All criteria of `query` must be indexed. */
+  select: (query: ListingQuery) => IndexedMatches | null
   /** Listings of that id with the query's status and publisher; ignores its criteria and price limit. */
   find: (query: ListingQuery, listingId: string) => readonly Item[]
 }
+
+type IndexedMatches = { matches: IndexMatches; itemOf: (row: IndexRow) => Item }
 
 export type IndexReading = Required<Pick<Reading, 'listings' | 'hasMore' | 'total' | 'find'>> & {
   explanation?: Explanation
@@ -79,22 +85,52 @@ export class IndexSource {
 
   async select(listings: IndexedListings, query: ListingQuery): Promise<Matches & { total: number }> {
     const find = findMatching(listings, query)
-    const { items } = await this.#allOf(listings, query, find)
+    const unindexed = query.criteria.filter((criterion) => !this.#isIndexed(criterion))
+    if (query.listingId === undefined && unindexed.length === 0) {
+      const found = listings.select(query)
+      return found === null ? { ...selectItems(NONE), total: 0 } : this.#selectIndexed(found, listings, query)
+    }
+    const { items } =
+      query.listingId === undefined
+        ? await this.#scan(listings, query, unindexed)
+        : { items: find(query.listingId) }
     return { ...selectItems(items), total: items.length, find }
   }
 
-  async #allOf(
+  #selectIndexed(
+    { matches, itemOf }: IndexedMatches,
     listings: IndexedListings,
     query: ListingQuery,
-    find: Matches['find'],
-  ): Promise<{ items: readonly Item[] }> {
-    if (query.listingId !== undefined) return { items: find(query.listingId) }
-    const unindexed = query.criteria.filter((criterion) => !this.#isIndexed(criterion))
-    if (unindexed.length > 0) return this.#scan(listings, query, unindexed)
-    return listings.page(query, { offset: 0, limit: Number.MAX_SAFE_INTEGER })
+  ): Matches & { total: number } {
+    return {
+      total: matches.total,
+      offers: () => matches.offers(),
+      byPrice: (order, after, count) => {
+        const found: PricedItem[] = []
+        for (const { rows, slot, group, key } of matches.byPrice(order, after)) {
+          const item = itemOf(rows.entry(slot))
+          const { position, listingId } = item
+          const place = { group, key, position, listingId }
+          // Several copies of a snapshot have the same place.
+          if (after !== null && comparePricePlaces(place, after) <= 0) continue
+          if (found.length === count) return { listings: found, hasMore: true }
+          found.push({ item, place })
+        }
+        return { listings: found, hasMore: false }
+      },
+      facets: (fields, per) => {
+        const unindexed = fields.filter((filter) => !this.#isIndexed({ filter }))
+        if (unindexed.length === 0) return matches.facets(fields, per)
+        const { items, total } = listings.page(query, { offset: 0, limit: MEMORY_SCAN_LIMIT })
+        if (total > MEMORY_SCAN_LIMIT) throw this.#tooMany(unindexed)
+        return selectItems(items).facets(fields, per)
+      },
+      ids: () => idsOf(matches, itemOf),
+      find: findMatching(listings, query),
+    }
   }
 
-  #isIndexed({ filter }: Criterion): boolean {
+  #isIndexed({ filter }: Pick<Criterion, 'filter'>): boolean {
     return this.#paths.has(pathKey(filter.compiled))
   }
 
@@ -113,7 +149,7 @@ export class IndexSource {
   ): Promise<Scan> {
     const criteria = query.criteria.filter((criterion) => this.#isIndexed(criterion))
     const all = listings.page({ ...query, criteria }, { offset: 0, limit: MEMORY_SCAN_LIMIT })
-    if (all.total > MEMORY_SCAN_LIMIT) throw this.#tooMany(unindexed)
+    if (all.total > MEMORY_SCAN_LIMIT) throw this.#tooMany(unindexed.map(({ filter }) => filter))
     const conditions = rowConditions(unindexed)
     const exclusions = new Exclusions(unindexed)
     const items: Item[] = []
@@ -125,8 +161,8 @@ export class IndexSource {
     return { items, excluded: exclusions.counts }
   }
 
-  #tooMany(criteria: readonly Criterion[]): SourceError {
-    const filters = [...new Set(criteria.map(({ filter }) => filter.name))]
+  #tooMany(unindexed: readonly Filter[]): SourceError {
+    const filters = [...new Set(unindexed.map(({ name }) => name))]
     const message = `${this.#name}: has no filter ${filters.join(', ')}, and more than ${MEMORY_SCAN_LIMIT} listings`
     return new SourceError('unsupported_filter', message, { filters })
   }
@@ -173,6 +209,10 @@ function firstBehind(
 }
 
 const NONE: readonly Item[] = []
+
+function* idsOf(matches: IndexMatches, itemOf: IndexedMatches['itemOf']): Generator<string> {
+  for (const row of matches.rows()) yield itemOf(row).listingId
+}
 
 function findMatching(
   listings: IndexedListings,

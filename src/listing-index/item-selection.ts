@@ -1,9 +1,10 @@
-import { comparePriceKeys } from '../domain/price/price-key.ts'
+import { lowestPrices } from '../domain/price/lowest-prices.ts'
+import { comparePriceKeys, type PriceKey } from '../domain/price/price-key.ts'
 import { FacetCounter } from '../domain/source/facet-counter.ts'
 import { FULL_RANGE, type Item, type Source } from '../domain/source/reading.ts'
 import type { Matches, PricedItem, PriceOrder, PricePlace, Select } from '../domain/source/selection.ts'
-import { parseJson } from '../json/value.ts'
-import { groupsOf, placeIn, type RowPrices, rowPrices } from './row-prices.ts'
+import { type JsonValue, parseJson } from '../json/value.ts'
+import { groupsOf } from './price-walk.ts'
 
 /** Reads a source whole. */
 export function selectAll(read: Source): Select {
@@ -13,26 +14,28 @@ export function selectAll(read: Source): Select {
   }
 }
 
-/** Evaluates a list of matches, newest first, in memory. */
+/** Evaluates a list of matches in memory. */
 export function selectItems(items: readonly Item[]): Matches {
-  const known = new Map<Item, RowPrices>()
-  const pricesOf = (item: Item): RowPrices => {
-    const prices = known.get(item) ?? rowPrices(readableBytes(item))
-    known.set(item, prices)
-    return prices
-  }
   let byId: Map<string, Item[]> | null = null
+  const sorted = new Map<PriceOrder, readonly PricedItem[]>()
   return {
     offers: () => {
       const counts = new Map<string, number>()
       for (const item of items)
-        for (const { basis } of pricesOf(item).prices) counts.set(basis, (counts.get(basis) ?? 0) + 1)
+        for (const basis of lowestPrices(documentOf(item), 'offer').keys())
+          counts.set(basis, (counts.get(basis) ?? 0) + 1)
       return counts
     },
-    byPrice: (order, after, count) => pageByPrice(items, pricesOf, order, after, count),
+    byPrice: (order, after, count) => {
+      const all = sorted.get(order) ?? inOrder(items, order)
+      sorted.set(order, all)
+      const behind = after === null ? 0 : all.findIndex(({ place }) => comparePricePlaces(place, after) > 0)
+      const start = behind === -1 ? all.length : behind
+      return { listings: all.slice(start, start + count), hasMore: all.length > start + count }
+    },
     facets: (fields, per) => {
       const counter = new FacetCounter(fields, per)
-      for (const item of items) counter.add(parseJson(Buffer.from(readableBytes(item)).toString()))
+      for (const item of items) counter.add(documentOf(item))
       return counter.facets
     },
     ids: () => items.map(({ listingId }) => listingId),
@@ -52,31 +55,25 @@ export function comparePricePlaces(a: PricePlace, b: PricePlace): number {
   )
 }
 
-function pageByPrice(
-  items: readonly Item[],
-  pricesOf: (item: Item) => RowPrices,
-  order: PriceOrder,
-  after: PricePlace | null,
-  count: number,
-): { listings: readonly PricedItem[]; hasMore: boolean } {
-  const by = { per: order.per, groups: order.groups.length, groupOf: groupsOf(order) }
-  const behind: PricedItem[] = []
-  for (const item of items) {
+function inOrder(items: readonly Item[], { groups, per }: PriceOrder): PricedItem[] {
+  const groupOf = groupsOf(groups)
+  const priced = items.map((item): PricedItem => {
     const { position, listingId } = item
-    const place = { ...placeIn(pricesOf(item), by), position, listingId }
-    if (after === null || comparePricePlaces(place, after) > 0) behind.push({ item, place })
-  }
-  behind.sort((a, b) => comparePricePlaces(a.place, b.place))
-  return { listings: behind.slice(0, count), hasMore: behind.length > count }
+    let best: { group: number; key: PriceKey } = { group: groups.length, key: 0 }
+    for (const [basis, { key }] of lowestPrices(documentOf(item), per)) {
+      const group = groupOf.get(basis) ?? groups.length
+      if (group < best.group || (group === best.group && key < best.key)) best = { group, key }
+    }
+    return { item, place: { ...best, position, listingId } }
+  })
+  return priced.sort((a, b) => comparePricePlaces(a.place, b.place))
 }
 
-const EMPTY = Buffer.from('{}')
-
 /** An unreadable copy has neither prices nor values. */
-function readableBytes(item: Item): Uint8Array {
+function documentOf(item: Item): JsonValue {
   try {
-    return item.bytes
+    return parseJson(Buffer.from(item.bytes).toString())
   } catch {
-    return EMPTY
+    return {}
   }
 }

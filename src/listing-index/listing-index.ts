@@ -2,6 +2,7 @@ import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
+import { IndexMatches, type MatchedRows } from './index-matches.ts'
 import { type Conditions, matchSegment } from './match.ts'
 import { comparePlaces, type Found, type Match, newestFirst, olderThan, type Place } from './newest-first.ts'
 import { RowReader } from './scan/row-reader.ts'
@@ -69,7 +70,11 @@ export class ListingIndex {
   ) {
     this.#vocabulary = new Vocabulary(filters)
     this.plan = { paths: this.#vocabulary.paths, rows: sizes.segment }
-    this.#segments = new Segments(this.plan, new RowReader(this.#vocabulary.tree), sizes)
+    this.#segments = new Segments(
+      this.plan,
+      new RowReader(this.#vocabulary.paths, { withPrices: true }),
+      sizes,
+    )
   }
 
   /** Inserts valid JSON, or replaces by id. @throws SyntaxError for some other bytes, before any change */
@@ -118,6 +123,20 @@ export class ListingIndex {
   ids(asked: IndexQuery): { total: number; listingIds: string[] } {
     const { total, found: listingIds } = this.#find(asked, ({ rows, slot }) => rows.listingIdOf(slot))
     return { total, listingIds }
+  }
+
+  /** For answers by price and facets. @throws Error for a criterion whose path the index lacks */
+  matches(asked: IndexConditions): IndexMatches {
+    const conditions = this.#conditions(asked)
+    let version = -1
+    let found: MatchedRows[] = []
+    const find = (): MatchedRows[] => {
+      if (version === this.version) return found
+      found = this.#match(conditions).map((match) => ({ ...match, slots: match.slots.slice() }))
+      version = this.version
+      return found
+    }
+    return new IndexMatches(find, (field) => this.#vocabulary.columnOf(field))
   }
 
   /** Newest first. Despite changes, untouched rows come once, and none that keeps its place comes twice. */

@@ -1,10 +1,9 @@
 import type { ListingStatus } from '../domain/listing.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import type { Criterion, FilterTest } from '../filter-spec/criteria.ts'
-import { type Bitset, bitset, hasBit, onesIn, setBit } from './bitset.ts'
+import { type Bitset, bitset, onesIn, setBit } from './bitset.ts'
 import type { Column, Posting } from './column.ts'
 import type { Match } from './newest-first.ts'
-import { isWithin, rowPrices } from './row-prices.ts'
 import { MAX_SEGMENT_ROWS, type Segment } from './segment.ts'
 
 export type Conditions = {
@@ -14,24 +13,8 @@ export type Conditions = {
   priceLimit?: PriceLimit | undefined
 }
 
-export function matchSegment(segment: Segment, conditions: Conditions): Match<Segment> {
-  const match = matchCriteria(segment, conditions)
-  return conditions.priceLimit === undefined ? match : withinLimit(match, conditions.priceLimit)
-}
-
-function withinLimit({ rows, slots, count }: Match<Segment>, limit: PriceLimit): Match<Segment> {
-  const within = bitset(rows.size)
-  let left = 0
-  for (let slot = 0; slot < rows.size && count > 0; slot++)
-    if (hasBit(slots, slot) && isWithin(rowPrices(rows.entry(slot).bytes), limit)) {
-      setBit(within, slot)
-      left++
-    }
-  return { rows, slots: within, count: left }
-}
-
 /** As `evaluate.ts` does per document. A condition without matches ends it before any set is read. */
-function matchCriteria(segment: Segment, conditions: Conditions): Match<Segment> {
+export function matchSegment(segment: Segment, conditions: Conditions): Match<Segment> {
   const { status } = conditions
   const live = status === null ? segment.live : segment.liveByStatus[status]
   const count = status === null ? segment.liveCount : segment.counts[status]
@@ -75,11 +58,12 @@ type Side = {
   list: Uint16Array | null
 }
 
-function sidesOf(segment: Segment, { publisherId, criteria }: Conditions): Side[] {
+function sidesOf(segment: Segment, { publisherId, criteria, priceLimit }: Conditions): Side[] {
   const sides = criteria.flatMap(({ column, criterion }) =>
     sidesFor(segment.columns[column]!, criterion, segment.size),
   )
   if (publisherId !== null) sides.push(anyOf(segment.publishers.postingsOf(new Set([publisherId]))))
+  if (priceLimit !== undefined) sides.push(anyOf(segment.prices.within(priceLimit)))
   return sides
 }
 

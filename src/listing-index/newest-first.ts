@@ -135,7 +135,7 @@ function middlePlace(
   return null
 }
 
-function firstNotOlder(rows: Rows, place: Place, from: number, to: number): number {
+export function firstNotOlder(rows: Rows, place: Place, from: number, to: number): number {
   let low = from
   let high = to
   while (low < high) {

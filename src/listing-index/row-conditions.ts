@@ -2,7 +2,7 @@ import type { PriceLimit } from '../domain/query.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import { passesTest } from '../filter-spec/evaluate.ts'
 import type { JsonValue } from '../json/value.ts'
-import { isWithin, rowPrices } from './row-prices.ts'
+import { isWithin } from './row-prices.ts'
 import { RowReader } from './scan/row-reader.ts'
 import type { FoundValues } from './scan/row-scanner.ts'
 import { Vocabulary } from './vocabulary.ts'
@@ -31,17 +31,16 @@ class RowConditions {
       criterion,
       path: vocabulary.columnOf(criterion.filter),
     }))
-    this.#reader = criteria.length === 0 ? null : new RowReader(vocabulary.tree)
+    const withPrices = limit !== undefined
+    this.#reader =
+      criteria.length === 0 && !withPrices ? null : new RowReader(vocabulary.paths, { withPrices })
   }
 
   /** `bytes` must be valid JSON. */
   accept(bytes: Uint8Array): boolean {
-    return this.#acceptValues(bytes) && (this.limit === undefined || isWithin(rowPrices(bytes), this.limit))
-  }
-
-  #acceptValues(bytes: Uint8Array): boolean {
     if (this.#reader === null) return true
     const found = this.#reader.read(bytes)
+    if (this.limit !== undefined && !isWithin(found.prices, this.limit)) return false
     return this.#conditions.every(({ criterion, path }) => passesFound(criterion, path, found))
   }
 }

@@ -1,53 +1,38 @@
 import { lowestPrices } from '../domain/price/lowest-prices.ts'
 import { gpuCount, parseBasis } from '../domain/price/payment-option.ts'
-import { comparePriceKeys, type PriceKey, type PricePer, priceKey } from '../domain/price/price-key.ts'
+import { keyPerGpu, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
-import type { PriceOrder } from '../domain/source/selection.ts'
-import { isJsonObject, parseJson } from '../json/value.ts'
+import { isJsonObject, type JsonValue } from '../json/value.ts'
 
-/** The lowest price of a listing in one basis. `gpu` is `null` where the number of GPUs is invalid. */
-export type RowPrice = { basis: string } & Record<PricePer, PriceKey | null>
-
-/** Of one listing; each basis once. `gpus` is `null` for an invalid count. */
-export type RowPrices = { gpus: number | null; prices: readonly RowPrice[] }
-
-export function rowPrices(bytes: Uint8Array): RowPrices {
-  const document = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
-  const gpus = isJsonObject(document) ? gpuCount(document) : null
-  const prices = Array.from(lowestPrices(document, 'offer'), ([basis, { key, option }]) => ({
-    basis,
-    offer: key,
-    gpu: priceKey(option, gpus, 'gpu'),
-  }))
-  return { gpus, prices }
+/** The lowest price of one listing in each basis. */
+export type RowPrices = {
+  /** `null` for an invalid count. */
+  gpus: number | null
+  bases: readonly string[]
+  /** Per basis, of the whole offer. */
+  keys: readonly PriceKey[]
 }
 
-export function isWithin({ prices }: RowPrices, { tokens, per, max }: PriceLimit): boolean {
-  return prices.some(({ basis, [per]: key }) => {
-    const { chain, token } = parseBasis(basis)
-    return key !== null && key <= max && tokens.some((one) => one.chain === chain && one.address === token)
+export const NO_PRICES: RowPrices = { gpus: 1, bases: [], keys: [] }
+
+export function rowPrices(document: JsonValue): RowPrices {
+  const gpus = isJsonObject(document) ? gpuCount(document) : 1
+  const lowest = lowestPrices(document, 'offer')
+  return { gpus, bases: [...lowest.keys()], keys: Array.from(lowest.values(), ({ key }) => key) }
+}
+
+export function isWithin({ gpus, bases, keys }: RowPrices, { tokens, per, max }: PriceLimit): boolean {
+  return bases.some((basis, n) => {
+    const key = keyFor(per, keys[n]!, gpus)
+    return key !== null && key <= max && isOfToken(basis, tokens)
   })
 }
 
-/** Where a row with these prices is in an order: behind all groups without a price in one. */
-export function placeIn(
-  { prices }: RowPrices,
-  { per, groupOf, groups }: { per: PricePer; groupOf: ReadonlyMap<string, number>; groups: number },
-): { group: number; key: PriceKey } {
-  let best: { group: number; key: PriceKey } = { group: groups, key: 0 }
-  for (const { basis, [per]: key } of prices) {
-    const group = groupOf.get(basis)
-    if (group === undefined || key === null) continue
-    if (group < best.group || (group === best.group && comparePriceKeys(key, best.key) < 0))
-      best = { group, key }
-  }
-  return best
+export function isOfToken(basis: string, tokens: PriceLimit['tokens']): boolean {
+  const { chain, token } = parseBasis(basis)
+  return tokens.some((one) => one.chain === chain && one.address === token)
 }
 
-/** The group of each basis; the first for a basis in several. */
-export function groupsOf({ groups }: PriceOrder): Map<string, number> {
-  const groupOf = new Map<string, number>()
-  for (const [n, bases] of groups.entries())
-    for (const basis of bases) if (!groupOf.has(basis)) groupOf.set(basis, n)
-  return groupOf
+export function keyFor(per: PricePer, offer: PriceKey, gpus: number | null): PriceKey | null {
+  return per === 'offer' ? offer : keyPerGpu(offer, gpus)
 }

@@ -2,7 +2,7 @@ import { LISTING_STATUSES } from '../domain/listing.ts'
 import type { Path } from '../filter-spec/path.ts'
 import { ColumnBuilder } from './column-builder.ts'
 import { comparePlaces, newestFirst, type Place } from './newest-first.ts'
-import { pathTree } from './scan/path-tree.ts'
+import { PriceColumnsBuilder } from './price-columns-builder.ts'
 import { RowReader } from './scan/row-reader.ts'
 import type { FoundValues } from './scan/row-scanner.ts'
 import type { IndexEntry, Segment, SegmentData } from './segment.ts'
@@ -43,6 +43,7 @@ export class SegmentBuilder {
   readonly #texts = new TextStore()
   readonly #columns: readonly ColumnBuilder[]
   readonly #publishers: ColumnBuilder
+  readonly #prices: PriceColumnsBuilder
   readonly #most: number
   readonly #listingIds: string[] = []
   readonly #createdAt: Float64Array
@@ -55,10 +56,11 @@ export class SegmentBuilder {
   #values = 0
 
   /** @param reader of the plan's paths */
-  constructor({ paths, rows }: SegmentPlan, reader = new RowReader(pathTree(paths))) {
+  constructor({ paths, rows }: SegmentPlan, reader = new RowReader(paths, { withPrices: true })) {
     this.#reader = reader
     this.#columns = Array.from(paths, () => new ColumnBuilder(rows))
     this.#publishers = new ColumnBuilder(rows)
+    this.#prices = new PriceColumnsBuilder(rows)
     this.#most = rows
     this.#createdAt = new Float64Array(rows)
     this.#publisherIds = new Float64Array(rows)
@@ -83,7 +85,7 @@ export class SegmentBuilder {
   add(
     { listingId, publisherId, status, createdAt, bytes }: IndexEntry,
     { chunk, start, length }: Text = this.#texts.add(bytes),
-    { count, paths, values }: FoundValues = this.#reader.read(bytes),
+    { count, paths, values, prices }: FoundValues = this.#reader.read(bytes),
   ): void {
     const slot = this.size
     if (slot === this.#most) throw new RangeError('the segment is full')
@@ -98,6 +100,7 @@ export class SegmentBuilder {
     this.#starts[slot] = start
     this.#lengths[slot] = length
     this.#values += count
+    this.#prices.add(slot, prices)
     for (let n = 0; n < count; n++) this.#columns[paths[n]!]!.add(slot, values[n]!)
   }
 
@@ -110,6 +113,8 @@ export class SegmentBuilder {
       columns.push(column.finish(size, { withRanges: true }))
       if (pace.isDue(size + column.pairs)) yield
     }
+    const prices = this.#prices.finish(size)
+    if (pace.isDue(size + this.#prices.size)) yield
     return {
       listingIds: this.#listingIds,
       createdAt: this.#createdAt.slice(0, size),
@@ -121,6 +126,7 @@ export class SegmentBuilder {
       lengths: this.#lengths.slice(0, size),
       columns,
       publishers: this.#publishers.finish(size, { withRanges: false }),
+      prices,
       values: this.#values,
     }
   }

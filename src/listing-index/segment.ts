@@ -1,8 +1,10 @@
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import type { Micros } from '../domain/timestamp.ts'
+import type { Scalar } from '../filter-spec/criteria.ts'
 import { type Bitset, bitset, clearBit, hasBit, setBit } from './bitset.ts'
 import { Column, type ColumnData } from './column.ts'
 import type { Place, Rows } from './newest-first.ts'
+import { PriceColumns, type PriceData } from './price-columns.ts'
 import { type Text, viewOf } from './text-store.ts'
 
 export type IndexEntry = Place & {
@@ -30,6 +32,7 @@ export type SegmentData = {
   /** One per path of the vocabulary. */
   columns: readonly ColumnData[]
   publishers: ColumnData
+  prices: PriceData
   /** Of all rows and columns. */
   values: number
 }
@@ -47,6 +50,7 @@ export class Segment implements Rows {
   readonly counts: Record<ListingStatus, number> = { open: 0, closed: 0, expired: 0 }
   readonly columns: readonly Column[]
   readonly publishers: Column
+  readonly prices: PriceColumns
   /** For the matches of the latest query. */
   readonly matches: Bitset
   readonly #data: SegmentData
@@ -62,6 +66,7 @@ export class Segment implements Rows {
     this.#data = data
     this.columns = data.columns.map((column) => new Column(size, column))
     this.publishers = new Column(size, data.publishers)
+    this.prices = new PriceColumns(data.prices)
     this.matches = bitset(size)
     this.live = bitset(size)
     this.liveByStatus = { open: bitset(size), closed: bitset(size), expired: bitset(size) }
@@ -126,6 +131,11 @@ export class Segment implements Rows {
       bytes: viewOf(this.textOf(slot)),
       status: this.#statusOf(slot),
     }
+  }
+
+  /** Calls `add` with each value's matches, and returns how many matches have a value or an array or object. */
+  countValues(column: number, matches: Bitset, add: (value: Scalar, count: number) => void): number {
+    return this.columns[column]!.countValues(matches, add)
   }
 
   #statusOf(slot: number): ListingStatus {

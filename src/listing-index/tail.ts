@@ -1,8 +1,11 @@
-import { bitset, setBit } from './bitset.ts'
+import type { Scalar } from '../filter-spec/criteria.ts'
+import { type Bitset, bitset, hasBit, setBit } from './bitset.ts'
 import type { Conditions } from './match.ts'
 import { comparePlaces, type Match, type Place, type Rows } from './newest-first.ts'
+import { PriceColumns } from './price-columns.ts'
+import { PriceColumnsBuilder } from './price-columns-builder.ts'
 import { passesFound } from './row-conditions.ts'
-import { isWithin, rowPrices } from './row-prices.ts'
+import { isWithin } from './row-prices.ts'
 import type { FoundValues } from './scan/row-scanner.ts'
 import type { IndexEntry } from './segment.ts'
 import { type Text, viewOf } from './text-store.ts'
@@ -14,6 +17,7 @@ export class Tail implements Rows {
   /** Oldest first. */
   readonly rows: TailRow[] = []
   readonly #byId = new Map<string, TailRow>()
+  #prices: PriceColumns | null = null
   /** Of all rows. */
   values = 0
 
@@ -26,6 +30,7 @@ export class Tail implements Rows {
     const row = { ...head, text, found: found.copy() }
     this.rows.splice(this.#countOlder(row), 0, row)
     this.#byId.set(row.listingId, row)
+    this.#prices = null
     this.values += found.count
   }
 
@@ -34,12 +39,14 @@ export class Tail implements Rows {
     this.rows.splice(this.#countOlder(row), 1)
     this.values -= row.found.count
     this.#byId.delete(listingId)
+    this.#prices = null
   }
 
   clear(): void {
     this.rows.length = 0
     this.values = 0
     this.#byId.clear()
+    this.#prices = null
   }
 
   get(listingId: string): IndexEntry {
@@ -65,11 +72,33 @@ export class Tail implements Rows {
       if (status !== null && row.status !== status) continue
       if (publisherId !== null && row.publisherId !== publisherId) continue
       if (!criteria.every(({ criterion, column }) => passesFound(criterion, column, row.found))) continue
-      if (priceLimit !== undefined && !isWithin(rowPrices(viewOf(row.text)), priceLimit)) continue
+      if (priceLimit !== undefined && !isWithin(row.found.prices, priceLimit)) continue
       setBit(slots, slot)
       count++
     }
     return { rows: this, slots, count }
+  }
+
+  /** Of this moment. */
+  get prices(): PriceColumns {
+    if (this.#prices !== null) return this.#prices
+    const builder = new PriceColumnsBuilder(this.size)
+    for (const [slot, { found }] of this.rows.entries()) builder.add(slot, found.prices)
+    this.#prices = new PriceColumns(builder.finish(this.size))
+    return this.#prices
+  }
+
+  /** As a segment's. */
+  countValues(column: number, matches: Bitset, add: (value: Scalar, count: number) => void): number {
+    let present = 0
+    for (const [slot, { found }] of this.rows.entries()) {
+      if (!hasBit(matches, slot)) continue
+      const own = new Set(found.values.filter((_, n) => found.paths[n] === column))
+      if (own.size > 0) present++
+      for (const value of own)
+        if (value !== null && (typeof value === 'string' || !own.has(String(value)))) add(value, 1)
+    }
+    return present
   }
 
   #countOlder(place: Place): number {

@@ -1,19 +1,16 @@
 import type { Filter } from '../filter-spec/filter.ts'
 import { type Path, pathKey } from '../filter-spec/path.ts'
-import { type PathTree, pathTree } from './scan/path-tree.ts'
 
 /** The distinct paths of an index's filters, one per column. */
 export class Vocabulary {
   /** In the order of the columns. */
   readonly paths: readonly Path[]
-  readonly tree: PathTree
   readonly #columns = new Map<string, number>()
 
   constructor(filters: Iterable<Filter>) {
     const paths = new Map(Array.from(filters, ({ compiled }) => [pathKey(compiled), compiled]))
     for (const key of paths.keys()) this.#columns.set(key, this.#columns.size)
     this.paths = [...paths.values()]
-    this.tree = pathTree(this.paths)
   }
 
   get size(): number {

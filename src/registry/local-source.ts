@@ -38,9 +38,14 @@ export function queryLocal(
   projection: Projection,
   { status, publisher, criteria, priceLimit, limit, offset }: PageQuery,
 ): { rows: IndexRow[]; total: number } {
-  const publisherId = publisher === null ? null : projection.publisherOf(publisher)?.publisherId
+  const publisherId = publisherIdOf(projection, publisher)
   if (publisherId === undefined) return { rows: [], total: 0 }
   return projection.listings.query({ status, publisherId, criteria, priceLimit, limit, offset })
+}
+
+/** `undefined` for an unknown publisher. */
+function publisherIdOf(projection: Projection, publisher: string | null): number | null | undefined {
+  return publisher === null ? null : projection.publisherOf(publisher)?.publisherId
 }
 
 function indexed(projection: Projection): IndexedListings {
@@ -48,6 +53,12 @@ function indexed(projection: Projection): IndexedListings {
     page: (query, page) => {
       const { rows, total } = queryLocal(projection, { ...query, ...page })
       return { items: rows.map((row) => toItem(row, projection)), total }
+    },
+    select: ({ status, publisher, criteria, priceLimit }) => {
+      const publisherId = publisherIdOf(projection, publisher)
+      if (publisherId === undefined) return null
+      const matches = projection.listings.matches({ status, publisherId, criteria, priceLimit })
+      return { matches, itemOf: (row) => toItem(row, projection) }
     },
     find: (query, listingId) => find(projection, query, listingId),
   }

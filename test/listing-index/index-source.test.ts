@@ -21,6 +21,7 @@ function indexOf(items: readonly Item[]): IndexedListings {
       const matching = items.filter(({ bytes }) => matchesAll(criteria, JSON.parse(String(bytes))))
       return { items: matching.slice(offset, offset + limit), total: matching.length }
     },
+    select: () => null,
     find: (_query, id) => items.filter(({ listingId }) => listingId === id),
   }
 }

@@ -195,7 +195,7 @@ export function readableFacets({ values, missing, prices }: Facets): unknown {
   }
 }
 
-function countsOf(texts: readonly string[]): Record<string, number> {
+export function countsOf(texts: readonly string[]): Record<string, number> {
   return Object.fromEntries(
     Array.from(
       Map.groupBy(texts, (text) => text),

@@ -18,9 +18,21 @@ const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
 
 /** `null` where the number of GPUs is unknown and the price is of one. */
 export function priceKey(option: PaymentOption, gpus: number | null, per: PricePer): PriceKey | null {
-  if (per === 'gpu' && gpus === null) return null
-  const divisor = per === 'gpu' ? BigInt(gpus!) : 1n
-  return toPriceKey((weeklyValue(option) * SCALE) / divisor)
+  const offer = toPriceKey(weeklyValue(option) * SCALE)
+  return per === 'offer' ? offer : keyPerGpu(offer, gpus)
+}
+
+/** Of the price of one GPU, where `offer` is that of all. */
+export function keyPerGpu(offer: PriceKey, gpus: number | null): PriceKey | null {
+  if (gpus === null) return null
+  // Exact below 2^53: a quotient that is not whole is further from the next integer than a double can be wrong.
+  return typeof offer === 'number' ? Math.floor(offer / gpus) : toPriceKey(offer / BigInt(gpus))
+}
+
+/** The key of a price in base units, per a unit of which `perWeek` are in a week; `null` unless it is exact in a double. */
+export function smallOfferKey(value: number, perWeek: number): number | null {
+  const key = value * perWeek * MAX_GPUS * MAX_GPUS
+  return key <= Number.MAX_SAFE_INTEGER ? key : null
 }
 
 export function comparePriceKeys(a: PriceKey, b: PriceKey): number {

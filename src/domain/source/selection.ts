@@ -46,7 +46,9 @@ export type Matches = {
     count: number,
   ) => { listings: readonly PricedItem[]; hasMore: boolean }
   /** A field is the path of a filter. */
+  /** @throws SourceError, `unsupported_filter` for a path without an index in too many listings */
   facets: (fields: readonly Filter[], per: PricePer) => Facets
+  /** In no order. */
   ids: () => Iterable<string>
   /** All matches of that id. */
   find: (listingId: string) => readonly Item[]

@@ -1,22 +1,31 @@
 import { toScalar } from '../../filter-spec/criteria.ts'
+import type { Path } from '../../filter-spec/path.ts'
 import { parseJson } from '../../json/value.ts'
-import { type PathTree, walkPaths } from './path-tree.ts'
+import { rowPrices } from '../row-prices.ts'
+import { type PathTree, pathTree, walkPaths } from './path-tree.ts'
+import { PriceFinder } from './price-finder.ts'
 import { FoundValues, RowScanner } from './row-scanner.ts'
 
-/** Finds what `resolvePath` gives per path. Parses rows that the scanner gives up on, ten times slower. */
+/** Finds what `resolvePath` gives per path, and prices. Parses rows that the scanner gives up on, ten times slower. */
 export class RowReader {
   readonly #tree: PathTree
   readonly #scanner: RowScanner
+  readonly #prices: PriceFinder | null
   readonly #found = new FoundValues()
 
-  constructor(tree: PathTree) {
-    this.#tree = tree
-    this.#scanner = new RowScanner(tree)
+  constructor(paths: readonly Path[], { withPrices }: { withPrices: boolean }) {
+    this.#tree = pathTree(paths)
+    this.#prices = withPrices ? new PriceFinder(paths) : null
+    this.#scanner =
+      this.#prices === null
+        ? new RowScanner(this.#tree)
+        : new RowScanner(pathTree(this.#prices.paths), this.#prices.exact)
   }
 
   /** Expects valid JSON. The result is valid until the next call. @throws SyntaxError for some other bytes */
   read(bytes: Uint8Array): FoundValues {
     if (!this.#scanner.scan(bytes, this.#found)) this.#parse(bytes)
+    else if (this.#prices !== null) this.#found.prices = this.#prices.take(this.#found)
     return this.#found
   }
 
@@ -24,5 +33,6 @@ export class RowReader {
     const document = parseJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
     this.#found.count = 0
     walkPaths(this.#tree, document, (path, value) => this.#found.add(path, toScalar(value)))
+    if (this.#prices !== null) this.#found.prices = rowPrices(document)
   }
 }

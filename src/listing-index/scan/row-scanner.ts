@@ -11,6 +11,7 @@ import {
   ZERO,
 } from '../../json/bytes.ts'
 import { parseJson } from '../../json/value.ts'
+import { NO_PRICES, type RowPrices } from '../row-prices.ts'
 import type { PathTree } from './path-tree.ts'
 import { RowText } from './row-text.ts'
 import { isNameAt, type Members, type ScanNode, scanTree, type WantedMember } from './scan-tree.ts'
@@ -22,16 +23,21 @@ const MAX_SCANNED_BYTES = 64 * 1024
 const SHARED_ROW = new RowText(MAX_SCANNED_BYTES)
 const TEXTS = new TextPool()
 
-/** Reads only wanted values. Gives up on names with escapes or beyond ASCII, and repeated wanted names. */
+/**
+ * Reads only wanted values. Gives up on names with escapes or beyond ASCII, repeated wanted names, and booleans of
+ * `exact` paths.
+ */
 export class RowScanner {
   readonly #root: ScanNode
+  readonly #exact: ReadonlySet<number>
   #row = SHARED_ROW
   #found!: FoundValues
   #gaveUp = false
   #object = 0
 
-  constructor(tree: PathTree) {
+  constructor(tree: PathTree, exact: ReadonlySet<number> = new Set()) {
     this.#root = scanTree(tree)
+    this.#exact = exact
   }
 
   /** `false` when it gave up; `found` is then incomplete. */
@@ -136,6 +142,8 @@ export class RowScanner {
   #readScalar(path: number, at: number): number {
     const end = this.#row.scalarEnd(at)
     if (path < 0) return end
+    const first = this.#row.bytes[at]
+    if ((first === SMALL_T || first === SMALL_F) && this.#exact.has(path)) return this.#giveUp()
     const scalar: Scalar | null = readScalar(this.#row.bytes, at, end)
     if (scalar !== null) this.#found.add(path, scalar)
     else this.#found.hasNull = true
@@ -219,6 +227,8 @@ export class FoundValues {
   readonly paths: number[] = []
   /** `null` for arrays and objects: present, but equal to nothing. */
   readonly values: (Scalar | null)[] = []
+  /** Of a reader with prices; never written to. */
+  prices: RowPrices = NO_PRICES
 
   add(path: number, value: Scalar | null): void {
     this.paths[this.count] = path
@@ -229,6 +239,7 @@ export class FoundValues {
   copy(): FoundValues {
     const copy = new FoundValues()
     for (let n = 0; n < this.count; n++) copy.add(this.paths[n]!, this.values[n]!)
+    copy.prices = this.prices
     return copy
   }
 }

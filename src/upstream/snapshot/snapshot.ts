@@ -86,6 +86,12 @@ export class Snapshot {
       const { listingIds: keys, total } = this.#index.ids(query)
       return { items: keys.map((key) => this.#items.get(key)!), total }
     },
+    select: ({ criteria, publisher, priceLimit }) => {
+      const publisherId = publisher === null ? null : this.#publishers.get(publisher)
+      if (publisherId === undefined) return null
+      const matches = this.#index.matches({ status: 'open', publisherId, criteria, priceLimit })
+      return { matches, itemOf: ({ listingId: key }) => this.#items.get(key)! }
+    },
     find: ({ publisher }, listingId) => {
       const keys = this.#keys.size === 0 ? undefined : this.#keys.get(listingId)
       if (keys === undefined && !this.#items.has(listingId)) return NONE

@@ -3,10 +3,11 @@ import fc from 'fast-check'
 import { toScalar } from '../../../src/filter-spec/criteria.ts'
 import { compilePath, resolvePath } from '../../../src/filter-spec/path.ts'
 import { parseJson } from '../../../src/json/value.ts'
-import { pathTree } from '../../../src/listing-index/scan/path-tree.ts'
+import { rowPrices } from '../../../src/listing-index/row-prices.ts'
 import { RowReader } from '../../../src/listing-index/scan/row-reader.ts'
 import { jsonText } from '../../helpers/json-text.ts'
 import { documentText } from '../model.ts'
+import { pricedText } from '../price-model.ts'
 
 const PATHS = [
   '$.a',
@@ -27,11 +28,11 @@ const PATHS = [
   "$['']",
   "$['\u0001\"']",
 ].map((path) => compilePath(path.replaceAll('\\"', '"')))
-const reader = new RowReader(pathTree(PATHS))
+const reader = new RowReader(PATHS, { withPrices: false })
 
 /** What each path finds, read from the bytes. */
-function read(bytes: Uint8Array): unknown[][] {
-  const { count, paths, values } = reader.read(bytes)
+function read(bytes: Uint8Array, by = reader): unknown[][] {
+  const { count, paths, values } = by.read(bytes)
   const found: unknown[][] = PATHS.map(() => [])
   for (let n = 0; n < count; n++) found[paths[n]!]!.push(values[n])
   return found
@@ -69,6 +70,18 @@ test('row reader: paths find in the bytes of any JSON text what they find in its
     fc.property(fc.oneof(spaced(namedText), jsonText(), documentText), (text) => {
       const bytes = Buffer.from(text)
       t.deepEqual(read(bytes), parsed(bytes))
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+test('row reader: a scan finds the prices that the document has, and the same values as without', (t) => {
+  const priced = new RowReader(PATHS, { withPrices: true })
+  fc.assert(
+    fc.property(fc.oneof(pricedText, pricedText, jsonText(), documentText), (text) => {
+      const bytes = Buffer.from(text)
+      t.deepEqual(read(bytes, priced), parsed(bytes), text)
+      t.deepEqual(priced.read(bytes).prices, rowPrices(parseJson(text)), text)
     }),
     { numRuns: 3000 },
   )
