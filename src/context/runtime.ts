@@ -16,6 +16,7 @@ import { createReadPage } from '../gateway/pages.ts'
 import { traceSource } from '../gateway/sources.ts'
 import { createReadVocabulary } from '../gateway/vocabulary.ts'
 import { createApp } from '../http/app.ts'
+import { createContentTag } from '../http/etag.ts'
 import { InFlightRequests } from '../http/metrics/request-metrics.ts'
 import { createAuthorize } from '../http/middleware/authorize.ts'
 import { createClientAddress, createRateLimit } from '../http/middleware/rate-limit.ts'
@@ -191,7 +192,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       upstreams.map((upstream) => upstream.spec),
     ),
     budgetMs,
-    cursorKeyId: cursors.keyId,
+    contentTag: createContentTag(cursorSecret),
     readPage: createReadPage({ sources, budgetMs, clock, cursors }),
     stream: createStreamListings({ sources, budgetMs, clock }),
     find: createFindListing({ sources, budgetMs, clock }),
