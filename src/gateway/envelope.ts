@@ -21,9 +21,10 @@ export function renderMerged({ items, total, complete, sources, nextCursor }: Om
   const more = `,"complete":${complete},"sources":${JSON.stringify(sources)}${cursor}`
   const tail = closing(items.length, total, more)
   const metas = items.map((item) => `,"_meta":${renderMeta(item)}}`)
-  let size = OPENING.length + Buffer.byteLength(tail)
-  for (const [n, { bytes }] of items.entries()) size += bytes.length + Buffer.byteLength(metas[n]!) + 1
-  const body = Buffer.allocUnsafe(size)
+  let size = OPENING.length + Buffer.byteLength(tail) - Math.min(1, items.length)
+  // Each item with a comma before it or its own brace less.
+  for (const [n, { bytes }] of items.entries()) size += bytes.length + Buffer.byteLength(metas[n]!)
+  const body = Buffer.allocUnsafeSlow(size)
   let end = OPENING.copy(body)
   for (const [n, { bytes }] of items.entries()) {
     if (n > 0) end += COMMA.copy(body, end)

@@ -66,16 +66,14 @@ export function queryParameters({ status, publisher, filters }: ListingQuery): s
   return `status=${status ?? ''}${whose}${filterParameters(filters)}`
 }
 
-const ENCODED = new WeakMap<ListingQuery['filters'], string>()
+let latest: { filters: ListingQuery['filters']; encoded: string } = { filters: [], encoded: '' }
 
-/** Cached: most upstreams are sent the same filters. */
+/** Most upstreams are sent the same filters. */
 function filterParameters(filters: ListingQuery['filters']): string {
   if (filters.length === 0) return ''
-  const known = ENCODED.get(filters)
-  if (known !== undefined) return known
-  const encoded = `&${new URLSearchParams(filters.map(([name, value]) => [name, value]))}`
-  ENCODED.set(filters, encoded)
-  return encoded
+  if (latest.filters !== filters)
+    latest = { filters, encoded: `&${new URLSearchParams(filters.map(([name, value]) => [name, value]))}` }
+  return latest.encoded
 }
 
 function idPath(listingId: string): string | null {

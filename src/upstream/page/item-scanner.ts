@@ -159,9 +159,6 @@ function isListingId(id: unknown): id is string {
   return !CONTROL.test(id) && id.isWellFormed()
 }
 
-/** Shared by all upstreams. */
-const KNOWN = new WeakMap<readonly Criterion[], Map<string | null, ItemScanner>>()
-
 /** Checks what the upstream should have applied: the status and the sent filters. */
 export function scannerOf(query: ListingQuery): ItemScanner {
   const { criteria, listingId } = query
@@ -173,10 +170,15 @@ export function scannerOf(query: ListingQuery): ItemScanner {
 
 const NO_CRITERIA: readonly Criterion[] = []
 
+/** All upstreams are read for one query before the next. */
+let latest = {
+  criteria: NO_CRITERIA,
+  status: null as string | null,
+  scanner: new ItemScanner(NO_CRITERIA, null),
+}
+
 function scannerFor(criteria: readonly Criterion[], status: string | null): ItemScanner {
-  const known = KNOWN.get(criteria) ?? new Map<string | null, ItemScanner>()
-  KNOWN.set(criteria, known)
-  const scanner = known.get(status) ?? new ItemScanner(criteria, status)
-  known.set(status, scanner)
-  return scanner
+  if (latest.criteria !== criteria || latest.status !== status)
+    latest = { criteria, status, scanner: new ItemScanner(criteria, status) }
+  return latest.scanner
 }
