@@ -19,7 +19,7 @@ import { createApp } from '../http/app.ts'
 import { createContentTag } from '../http/etag.ts'
 import { InFlightRequests } from '../http/metrics/request-metrics.ts'
 import { createAuthorize } from '../http/middleware/authorize.ts'
-import { createClientAddress, createRateLimit } from '../http/middleware/rate-limit.ts'
+import { createClientAddress, createRateLimit, type RateLimit } from '../http/middleware/rate-limit.ts'
 import { traceOf } from '../http/middleware/tracing.ts'
 import { ResponseCache } from '../http/response-cache.ts'
 import type { Route } from '../http/route.ts'
@@ -207,7 +207,7 @@ type ListenerOptions = Pick<Runtime, 'config' | 'spec' | 'replica' | 'limiter'> 
 
 function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'listener' | 'idle'> {
   const { config, spec, scope, replica, gateway, limiter, isReady } = options
-  const { store, log, requests, traced, recover, nowSeconds, metrics } = scope
+  const { store, log, requests, traced, recover, nowSeconds, metrics, keyUsage, clock } = scope
   const { adminKey, registry, limits, metricsPublic } = config
   const keys = new ApiKeys(store, replica)
   const authorize = createAuthorize({
@@ -216,6 +216,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     keysRevealMore: config.upstreams.some(({ visibility }) => visibility === 'private'),
     isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
     recognise: (token) => keys.recognise(token),
+    now: () => clock.now() * 1000,
   })
   const routes = createRoutes({
     spec,
@@ -229,6 +230,8 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
         }
       : null,
     keys,
+    keyUsage,
+    clock,
     // A plain Registry without upstreams answers with the protocol's members only.
     gateway: config.upstreams.length === 0 ? null : gateway,
     mcp: createMcpHandler(gateway, log),
@@ -239,7 +242,12 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     isReady,
   })
   requests.addRoutes(routes)
-  const rateLimit = createRateLimit(limiter, createClientAddress(limits.trustedProxies))
+  const limit = createRateLimit(limiter, createClientAddress(limits.trustedProxies))
+  /** Runs once for each request that passed its gate. */
+  const rateLimit: RateLimit = (request, gate, reader) => {
+    if (reader.kind === 'key') keyUsage.count(reader.key.id)
+    return limit(request, gate, reader)
+  }
   const responseCache = new ResponseCache()
   const app = createApp({
     routes,

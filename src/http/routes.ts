@@ -1,10 +1,9 @@
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { readOwnVocabulary } from '../gateway/vocabulary.ts'
-import type { ApiKeys } from '../registry/api-keys.ts'
 import type { WriteContext } from '../registry/write/checked-write.ts'
 import { docsRoutes } from './docs/routes.ts'
 import type { Route } from './route.ts'
-import { apiKeyRoutes } from './routes/api-keys.ts'
+import { type ApiKeyOptions, apiKeyRoutes } from './routes/api-keys.ts'
 import { filterSpecRoutes } from './routes/filter-spec.ts'
 import { healthRoutes } from './routes/health.ts'
 import { localListingRoutes, publishingRoutes } from './routes/listings.ts'
@@ -16,21 +15,21 @@ import { type SourceList, sourceRoutes } from './routes/sources.ts'
 import { statsRoutes } from './routes/stats.ts'
 import { webRoutes } from './web/routes.ts'
 
-export type RouteOptions = Omit<MetricsOptions, 'gateway'> & {
-  spec: FilterSpec
-  /** `null` for a pure gateway. */
-  registry: WriteContext | null
-  keys: ApiKeys
-  /** `null` for a plain Registry. */
-  gateway: (Omit<MergedListings, 'spec'> & SourceList) | null
-  mcp: McpHandler
-  store: WriteContext['store']
-  isReady: () => boolean
-}
+export type RouteOptions = Omit<MetricsOptions, 'gateway'> &
+  ApiKeyOptions & {
+    spec: FilterSpec
+    /** `null` for a pure gateway. */
+    registry: WriteContext | null
+    /** `null` for a plain Registry. */
+    gateway: (Omit<MergedListings, 'spec'> & SourceList) | null
+    mcp: McpHandler
+    store: WriteContext['store']
+    isReady: () => boolean
+  }
 
 /** One line a resource; gate, problems and documentation follow from its routes. */
 export function createRoutes(options: RouteOptions): Route[] {
-  const { spec, registry, keys, gateway, mcp } = options
+  const { spec, registry, gateway, mcp } = options
   const replica = registry?.replica
   const routes = [
     gateway && mergedListingRoutes({ ...gateway, spec }),
@@ -41,7 +40,7 @@ export function createRoutes(options: RouteOptions): Route[] {
     gateway && sourceRoutes(gateway),
     filterSpecRoutes(gateway?.vocabulary ?? readOwnVocabulary(spec)),
     mcpRoutes(mcp),
-    apiKeyRoutes(keys),
+    apiKeyRoutes(options),
     healthRoutes(options),
     metricsRoutes(options),
     webRoutes(),
