@@ -86,6 +86,8 @@ export const keysCommand: CommandGroup = {
 function adminRequest({ env }: Terminal, { registries }: AdminOptions): Omit<ApiRequest, 'method'> {
   const urls = splitUrls(registries)
   if (urls.length > 1) throw usageError('name one Registry: the admin key belongs to one')
+  if (urls.length === 0 && !env.HOST && !env.PORT)
+    throw new CliError(EXIT.badConfig, 'no Registry is named: use -r URL, or set HOST and PORT')
   const url = urls[0] ?? `http://${env.HOST || '127.0.0.1'}:${env.PORT || '8080'}`
   const problem = urlProblem(url)
   if (problem !== null) throw usageError(`${redactCredentials(url)} ${problem}`)

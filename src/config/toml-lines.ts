@@ -1,0 +1,28 @@
+const HEADER = /^\s*(\[\[?)\s*([^\]]+?)\s*\]/
+const KEY = /^\s*(?:"([^"]*)"|([\w-]+))\s*[=.]/
+
+/**
+ * Line of a dotted path such as `upstreams[1].url` in a TOML text, from 1: of its key, or else of its table.
+ * `null` where it has no line of its own, such as in an inline table.
+ */
+export function lineOf(text: string, path: string): number | null {
+  const wanted = path.replace(/\[(\d+)\]/g, '.$1')
+  const entries = new Map<string, number>()
+  let table = ''
+  let found: number | null = null
+  for (const [n, line] of text.split('\n').entries()) {
+    const [, brackets, name = ''] = HEADER.exec(line) ?? []
+    if (brackets === '[[') {
+      const index = entries.get(name) ?? 0
+      entries.set(name, index + 1)
+      table = `${name}.${index}`
+    } else if (brackets === '[') table = name
+    const [, quoted, bare] = brackets === undefined ? (KEY.exec(line) ?? []) : []
+    const key = quoted ?? bare
+    const here = key === undefined ? table : table === '' ? key : `${table}.${key}`
+    if (here === wanted && (key !== undefined || brackets !== undefined)) return n + 1
+    if (brackets !== undefined && wanted.startsWith(`${table}.`)) found ??= n + 1
+    if (brackets !== undefined && table.startsWith(`${wanted}.`)) found ??= n + 1
+  }
+  return found
+}

@@ -1,0 +1,37 @@
+/** `; did you mean X?`, or nothing. */
+export function suggestName(name: string, known: Iterable<string>): string {
+  const nearest = nearestName(name, known)
+  return nearest === null ? '' : `; did you mean ${nearest}?`
+}
+
+/**
+ * The known name that `name` is probably meant to be: it begins so, or at most a third of the characters differ. `null`:
+ * none is near.
+ */
+function nearestName(name: string, known: Iterable<string>): string | null {
+  let nearest: string | null = null
+  let least = Math.floor(name.length / 3) + 1
+  for (const candidate of known) {
+    const isBeginning = name.length > 2 && candidate.startsWith(name)
+    const distance = isBeginning ? 1 : editDistance(name.toLowerCase(), candidate.toLowerCase(), least)
+    if (distance >= least) continue
+    least = distance
+    nearest = candidate
+  }
+  return nearest
+}
+
+/** Levenshtein's, or any number from `limit` on if it is not below it. */
+function editDistance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) >= limit) return limit
+  let row = Array.from({ length: b.length + 1 }, (_, n) => n)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const change = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(change, row[j]! + 1, next[j - 1]! + 1))
+    }
+    row = next
+  }
+  return row[b.length]!
+}
