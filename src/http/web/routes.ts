@@ -3,7 +3,7 @@ import { EntrepotError } from '../../errors.ts'
 import { lazy } from '../lazy.ts'
 import { wantsHtml } from '../middleware/accept.ts'
 import { NOT_MODIFIED } from '../parameters.ts'
-import type { HandlerResponse, RequestContext, Route } from '../route.ts'
+import type { HandlerResponse, Route } from '../route.ts'
 import { type Asset, createAsset, readLibraries } from './assets.ts'
 import { moduleGraph, readPlain } from './module-graph.ts'
 import { ICON, PAGE_POLICY, PAGES, type Page, renderShell } from './pages.ts'
@@ -33,13 +33,13 @@ const pageRoute = ({ path, summary }: Page, site: () => Promise<Site>): Route =>
     // The page's relative URLs would resolve below it (RFC 3986 section 5.2).
     if (path !== '/' && request.path.endsWith('/'))
       return { status: 308, headers: { ...VARY_ACCEPT, Location: `..${path}` } }
-    return send(page, request, PAGE_HEADERS)
+    return send(page, PAGE_HEADERS)
   },
 })
 
 const VARY_ACCEPT = { Vary: 'Accept' }
 
-const PAGE_HEADERS = { Vary: 'Accept, Accept-Encoding', 'Content-Security-Policy': PAGE_POLICY }
+const PAGE_HEADERS = { Vary: 'Accept', 'Content-Security-Policy': PAGE_POLICY }
 
 const assetRoute = (site: () => Promise<Site>): Route => ({
   method: 'GET',
@@ -52,22 +52,15 @@ const assetRoute = (site: () => Promise<Site>): Route => ({
   handle: async (request) => {
     const asset = (await site()).files.get(request.params.file ?? '')
     if (asset === undefined) throw new EntrepotError('not_found', 'Not Found')
-    return send(asset, request, { Vary: 'Accept-Encoding' })
+    return send(asset, {})
   },
 })
 
 /** Revalidated on every load, so that a page and its modules are of one version; mostly a 304. */
-function send(
-  { type, body, gzipped, etag }: Asset,
-  { listHeader }: RequestContext,
-  more: Readonly<Record<string, string>>,
-): HandlerResponse {
-  // Weak: the same whether compressed or not (RFC 9110 section 8.8.1).
-  const headers = { ...more, ETag: `W/"${etag}"`, 'Cache-Control': 'no-cache' }
-  return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(listHeader('accept-encoding') ?? '')
-    ? { type, body: gzipped, headers: { ...headers, 'Content-Encoding': 'gzip' } }
-    : { type, body, headers }
-}
+const send = ({ etag, ...content }: Asset, headers: Readonly<Record<string, string>>): HandlerResponse => ({
+  ...content,
+  headers: { ...headers, ETag: `W/"${etag}"`, 'Cache-Control': 'no-cache' },
+})
 
 type Site = {
   pages: ReadonlyMap<string, Asset>
