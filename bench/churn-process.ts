@@ -40,6 +40,7 @@ async function measure(count: number, most: number): Promise<{ counted: number; 
     state: new RunCacheState(),
     policy: { freshSeconds: 15, staleWhileRevalidateSeconds: 60, staleIfErrorSeconds: 900 },
     maxReadMs: 3000,
+    onServe: () => {},
     clock: systemClock,
     random: Math.random,
   })

@@ -111,7 +111,7 @@ export class ResponseCache {
         response.end(body)
         if (hasWaited) return
         cached.count ??= counter(request, 200)
-        cached.count(started)
+        cached.count(started, true)
       }
       const limits = rateLimit(request, 'read', reader)
       const chosen = this.#choose(request, reader, cached)

@@ -37,6 +37,8 @@ type RunCacheOptions = {
   sharedRuns: RedisCache | null
   state: RunCacheState
   policy: CachePolicy
+  /** `isHit`: without a request that the reader waited for. */
+  onServe: (isHit: boolean) => void
   /** Even if no reader waits any more. */
   maxReadMs: number
   clock: Clock
@@ -229,8 +231,9 @@ export class RunCache {
   }
 
   #serve(entry: Entry, outcome: CacheDecision['outcome'], reason?: SourceReason): ServedRun {
+    const { clock, onServe } = this.#options
     this.#state.counts[outcome]++
-    const { clock } = this.#options
+    onServe(outcome !== 'miss')
     const { run, lifetime } = entry
     return {
       run,
