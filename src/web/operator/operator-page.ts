@@ -39,7 +39,7 @@ export function OperatorPage() {
   )
   return html`
     <header class="top">
-      <h1><img src="assets/web/icon.svg" alt="" width="20" height="20" /> entrepot operator</h1>
+      <h1>entrepot operator</h1>
       <nav aria-label="Other pages"><a href="./">Board</a> <a href="docs">API docs</a></nav>
       ${api !== null && html`<${KeyForm} label="Admin key" isSet onChange=${() => change(null)} />`}
     </header>
