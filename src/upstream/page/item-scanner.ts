@@ -161,24 +161,17 @@ function isListingId(id: unknown): id is string {
 
 /** Checks what the upstream should have applied: the status and the sent filters. */
 export function scannerOf(query: ListingQuery): ItemScanner {
-  const { criteria, listingId } = query
-  if (listingId !== undefined) return scannerFor(NO_CRITERIA, null)
-  const unsent = unsentFilters(query)
-  const sent = unsent.length === 0 ? criteria : criteria.filter(({ filter }) => !unsent.includes(filter.name))
-  return scannerFor(sent.length === 0 ? NO_CRITERIA : sent, query.status)
-}
-
-const NO_CRITERIA: readonly Criterion[] = []
-
-/** All upstreams are read for one query before the next. */
-let latest = {
-  criteria: NO_CRITERIA,
-  status: null as string | null,
-  scanner: new ItemScanner(NO_CRITERIA, null),
-}
-
-function scannerFor(criteria: readonly Criterion[], status: string | null): ItemScanner {
-  if (latest.criteria !== criteria || latest.status !== status)
-    latest = { criteria, status, scanner: new ItemScanner(criteria, status) }
+  const { criteria, filters, status, listingId } = query
+  if (listingId !== undefined) return LOOKUP_SCANNER
+  if (latest?.criteria !== criteria || latest.filters !== filters || latest.status !== status) {
+    const unsent = new Set(unsentFilters(query))
+    const sent = criteria.filter(({ filter }) => !unsent.has(filter.name))
+    latest = { criteria, filters, status, scanner: new ItemScanner(sent, status) }
+  }
   return latest.scanner
 }
+
+const LOOKUP_SCANNER = new ItemScanner([], null)
+
+/** Upstreams are read for one query after the other. */
+let latest: (Pick<ListingQuery, 'criteria' | 'filters' | 'status'> & { scanner: ItemScanner }) | null = null
