@@ -9,6 +9,7 @@ import { gatewayHot } from './gateway-hot.ts'
 import { index } from './index.ts'
 import { load } from './load-store.ts'
 import { mixed } from './mixed.ts'
+import { pages } from './pages.ts'
 import { publishBench } from './publish.ts'
 import { read } from './read.ts'
 import { snapshot } from './snapshot.ts'
@@ -30,6 +31,7 @@ const BENCHES: readonly Bench[] = [
   deep,
   churn,
   cli,
+  pages,
 ]
 
 async function main(names: readonly string[]): Promise<void> {

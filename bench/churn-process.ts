@@ -25,7 +25,7 @@ async function measure(count: number, most: number): Promise<{ counted: number; 
     now: Date.now,
   })
   const runs = new RunCache({
-    upstream: { ...upstream, timeoutMs: 1000, scanLimit: 2000 },
+    upstream: { ...upstream, allowPrivateAddresses: false, timeoutMs: 1000, scanLimit: 2000 },
     read: async (query) => {
       const run = new Run({ ...upstream, scanLimit: 2000 }, null, Date.now())
       // Its own buffer, like the client's.
@@ -40,6 +40,7 @@ async function measure(count: number, most: number): Promise<{ counted: number; 
     state: new RunCacheState(),
     policy: { freshSeconds: 15, staleWhileRevalidateSeconds: 60, staleIfErrorSeconds: 900 },
     maxReadMs: 3000,
+    onServe: () => {},
     clock: systemClock,
     random: Math.random,
   })

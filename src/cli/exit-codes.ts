@@ -45,9 +45,11 @@ export function exitCodeOfError(cause: unknown): ExitCode {
   return EXIT.failure
 }
 
-export function describeError(cause: unknown): string {
-  const isExpected = [CliError, ConfigError, EntrepotError, SourceError].some((type) => cause instanceof type)
-  return `${isExpected ? '' : 'unexpected: '}${cause instanceof Error ? cause.message : String(cause)}`
+/** One line per problem. */
+export function describeError(cause: unknown): string[] {
+  if (cause instanceof ConfigError) return cause.problems.map(({ path, message }) => `${path}: ${message}`)
+  const isExpected = [CliError, EntrepotError, SourceError].some((type) => cause instanceof type)
+  return [`${isExpected ? '' : 'unexpected: '}${cause instanceof Error ? cause.message : String(cause)}`]
 }
 
 /** Of a Registry that gave no data. */

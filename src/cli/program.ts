@@ -171,6 +171,6 @@ function createRunner(terminal: Terminal, services: Services): RunCommand {
 }
 
 function reportError(terminal: Terminal, cause: unknown): ExitCode {
-  printStatus(terminal, `entrepot: ${describeError(cause)}`)
+  for (const line of describeError(cause)) printStatus(terminal, `entrepot: ${line}`)
   return exitCodeOfError(cause)
 }

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Config } from '../config/config.ts'
+import type { KeyUseStorage } from '../domain/api-key.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { lazy } from '../http/lazy.ts'
 import { createMetrics, registerHealthMetrics } from '../http/metrics/metrics.ts'
 import { RequestMetrics } from '../http/metrics/request-metrics.ts'
 import { TracedRequests } from '../http/middleware/tracing.ts'
 import { createLogger, LogDestination, type Logger, STDERR } from '../log.ts'
+import { KeyUsage } from '../registry/key-usage.ts'
 import { createRecoverPool } from '../registry/signature/recover-pool.ts'
 import type { RecoverAddress } from '../registry/signature/verify-claim.ts'
 import type { RedisCounters } from '../store/redis/open.ts'
@@ -33,6 +35,7 @@ export type ProcessScope = {
   nowSeconds: () => number
   store: Store
   storeHealth: StoreHealth
+  keyUsage: KeyUsage
   /** Shared by replicas; `null`: each process counts alone. */
   counters: RedisCounters | null
   recover: RecoverAddress
@@ -56,9 +59,15 @@ export async function openProcess(config: Config, overrides: Overrides): Promise
   const log = overrides.log ?? createLogger(config.logLevel, destination)
   const cleanup = new CleanupStack()
   try {
-    const storeHealth = new StoreHealth(overrides.store ?? (await openStore(storeUrl, log)), { log, clock })
+    const opened =
+      overrides.store === undefined
+        ? await openStore(storeUrl, log)
+        : { store: overrides.store, keyUses: null }
+    const storeHealth = new StoreHealth(opened.store, { log, clock })
     const { store } = storeHealth
     cleanup.add(() => store.close())
+    const keyUsage = new KeyUsage(opened.keyUses, clock)
+    cleanup.add(() => keyUsage.close())
     const onWorkerFault = (cause: unknown): void =>
       log.warn({ reason: cause instanceof Error ? cause.message : String(cause) }, 'worker unavailable')
     const pool = createRecoverPool({ onFault: onWorkerFault })
@@ -84,6 +93,7 @@ export async function openProcess(config: Config, overrides: Overrides): Promise
       nowSeconds: overrides.nowSeconds ?? (() => Math.floor(Date.now() / 1000)),
       store,
       storeHealth,
+      keyUsage,
       counters,
       recover: overrides.recover ?? pool.recover,
       resolver: new NameResolver(clock, overrides.lookup),
@@ -102,15 +112,18 @@ export async function openProcess(config: Config, overrides: Overrides): Promise
 }
 
 /** Loads only the adapter in use, for a quick start. */
-async function openStore(url: string, log: Logger): Promise<Store> {
+type OpenedStore = { store: Store; keyUses: KeyUseStorage | null }
+
+async function openStore(url: string, log: Logger): Promise<OpenedStore> {
   if (url.startsWith(SQLITE)) {
     const { openSqliteStore } = await import('../store/sqlite/store.ts')
-    return openSqliteStore(url.slice(SQLITE.length))
+    const store = openSqliteStore(url.slice(SQLITE.length))
+    return { store, keyUses: store.keyUses }
   }
   const { openRedisStore } = await import('../store/redis/open.ts')
   const { store, warnings } = await openRedisStore(url)
   for (const warning of warnings) log.warn(warning)
-  return store
+  return { store, keyUses: null }
 }
 
 async function openTracing({ tracing }: Config, log: Logger) {

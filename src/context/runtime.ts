@@ -17,9 +17,10 @@ import { createReadPage } from '../gateway/pages.ts'
 import { traceSource } from '../gateway/sources.ts'
 import { createReadVocabulary } from '../gateway/vocabulary.ts'
 import { createApp } from '../http/app.ts'
+import { createContentTag } from '../http/etag.ts'
 import { InFlightRequests } from '../http/metrics/request-metrics.ts'
 import { createAuthorize } from '../http/middleware/authorize.ts'
-import { createClientAddress, createRateLimit } from '../http/middleware/rate-limit.ts'
+import { createClientAddress, createRateLimit, type RateLimit } from '../http/middleware/rate-limit.ts'
 import { traceOf } from '../http/middleware/tracing.ts'
 import { ResponseCache } from '../http/response-cache.ts'
 import type { Route } from '../http/route.ts'
@@ -195,7 +196,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       upstreams.map((upstream) => upstream.spec),
     ),
     budgetMs,
-    cursorKeyId: cursors.keyId,
+    contentTag: createContentTag(cursorSecret),
     readPage: createReadPage({ sources, budgetMs, clock, tokens, cursors }),
     stream: createStreamListings({ sources, budgetMs, clock, tokens }),
     find: createFindListing({ sources, budgetMs, clock }),
@@ -211,7 +212,7 @@ type ListenerOptions = Pick<Runtime, 'config' | 'spec' | 'replica' | 'limiter'> 
 
 function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'listener' | 'idle'> {
   const { config, spec, scope, replica, gateway, limiter, isReady } = options
-  const { store, log, requests, traced, recover, nowSeconds, metrics } = scope
+  const { store, log, requests, traced, recover, nowSeconds, metrics, keyUsage, clock } = scope
   const { adminKey, registry, limits, metricsPublic } = config
   const keys = new ApiKeys(store, replica)
   const authorize = createAuthorize({
@@ -220,6 +221,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     keysRevealMore: config.upstreams.some(({ visibility }) => visibility === 'private'),
     isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
     recognise: (token) => keys.recognise(token),
+    now: () => clock.now() * 1000,
   })
   const routes = createRoutes({
     spec,
@@ -234,6 +236,8 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
         }
       : null,
     keys,
+    keyUsage,
+    clock,
     // A plain Registry without upstreams answers with the protocol's members only.
     gateway: config.upstreams.length === 0 ? null : gateway,
     facets: gateway,
@@ -245,7 +249,12 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     isReady,
   })
   requests.addRoutes(routes)
-  const rateLimit = createRateLimit(limiter, createClientAddress(limits.trustedProxies))
+  const limit = createRateLimit(limiter, createClientAddress(limits.trustedProxies))
+  /** Runs once for each request that passed its gate. */
+  const rateLimit: RateLimit = (request, gate, reader) => {
+    if (reader.kind === 'key') keyUsage.count(reader.key.id)
+    return limit(request, gate, reader)
+  }
   const responseCache = new ResponseCache()
   const app = createApp({
     routes,

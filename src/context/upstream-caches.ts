@@ -86,9 +86,9 @@ export async function openUpstreamCaches(options: CachesOptions): Promise<Upstre
   }
 }
 
-/** A live upstream has no use for a snapshot, and a forbidden address no state. */
+/** A live upstream has no use for a snapshot. */
 const keyOf = (upstream: UpstreamOptions): string =>
-  [upstream.name, cacheGroup(upstream), upstream.mode, upstream.allowPrivateAddresses].join(' ')
+  [upstream.name, cacheGroup(upstream), upstream.mode].join(' ')
 
 async function openRedis(url: string, budget: MemoryBudget, now: () => number) {
   const [{ RedisCache }, { redisBreakerState }, { redisSnapshot }, connection] = await Promise.all([

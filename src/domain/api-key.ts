@@ -9,8 +9,20 @@ export type ApiKey = {
   /** Lower-case hex SHA-256 of the raw key's UTF-8 text. The key itself is not stored. */
   hash: string
   createdAt: Micros
-  /** `null` while the key is active. */
+  /** From here on it is refused; `null`: never. */
+  expiresAt: Micros | null
+  /** `null` until it is revoked. */
   revokedAt: Micros | null
+}
+
+/** Requests with one key, and the latest of them. */
+export type KeyUse = { keyId: number; calls: number; lastUsedAt: Micros }
+
+/** Both functions settle within seconds, and reject where the storage is unavailable. Passes `test/store/contract/key-uses.ts`. */
+export type KeyUseStorage = {
+  /** Adds the calls to those that any process has saved, and keeps the latest use. */
+  add: (uses: readonly KeyUse[]) => Promise<void>
+  read: () => Promise<KeyUse[]>
 }
 
 /** Decides which sources are read and named in answers. */

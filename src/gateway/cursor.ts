@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomFillSync,
+} from 'node:crypto'
 import { toPriceKey } from '../domain/price/price-key.ts'
 import { EntrepotError } from '../errors.ts'
 import type { ResumePoint } from './merge.ts'
@@ -20,21 +27,18 @@ export type CursorContent = (ResumePoint | PricePoint) & {
  * question and is valid at every replica with the same secret (`REGISTRY_ADMIN_API_KEY`).
  */
 export class Cursors {
-  /** Part of etags: an answer with a cursor of another key differs. */
-  readonly keyId: string
-  readonly #key: Buffer
+  readonly #key: KeyObject
   readonly #nowSeconds: () => number
 
   constructor(secret: string, nowSeconds: () => number) {
-    this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'entrepot cursor 2', 32))
-    this.keyId = createHash('sha256').update(this.#key).digest('base64url').slice(0, 8)
+    this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'entrepot cursor 2', 32)))
     this.#nowSeconds = nowSeconds
   }
 
   seal(content: CursorContent, question: string): string {
     const expiresAt = this.#nowSeconds() + CURSOR_SECONDS
     const parts = 'groups' in content ? packPrice(content, expiresAt) : packNewest(content, expiresAt)
-    const nonce = randomBytes(NONCE_BYTES)
+    const nonce = randomNonce()
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(question))
     const sealed = [nonce, cipher.update(JSON.stringify(parts)), cipher.final(), cipher.getAuthTag()]
     return Buffer.concat(sealed).toString('base64url')
@@ -73,6 +77,17 @@ export function invalidCursor(what: string): EntrepotError {
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
+
+/** Unused random bytes, each of which is in one nonce. */
+let unused: Buffer = Buffer.alloc(0)
+
+/** One call for many nonces costs little more than for one. */
+function randomNonce(): Buffer {
+  if (unused.length === 0) unused = randomFillSync(Buffer.allocUnsafeSlow(256 * NONCE_BYTES))
+  const nonce = unused.subarray(0, NONCE_BYTES)
+  unused = unused.subarray(NONCE_BYTES)
+  return nonce
+}
 
 type PriceParts = [
   expiresAt: number,

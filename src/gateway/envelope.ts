@@ -1,14 +1,9 @@
 import { formatTimestamp } from '../domain/timestamp.ts'
-import { CLOSE_BRACE } from '../json/bytes.ts'
+import { CLOSE_BRACE, COMMA } from '../json/bytes.ts'
 import { withMember } from '../json/members.ts'
+import { ENVELOPE_START, envelopeEnd } from '../wire/envelope.ts'
 import { type MergedItem, qualifiedName } from './merged-item.ts'
 import type { MergedPage } from './pages.ts'
-
-export function renderEnvelope(rows: readonly Uint8Array[], total: number): Buffer {
-  const parts: Uint8Array[] = [OPENING]
-  for (const [n, row] of rows.entries()) parts.push(...(n === 0 ? [] : [COMMA]), row)
-  return Buffer.concat([...parts, Buffer.from(closing(rows.length, total, ''))])
-}
 
 /**
  * One buffer, since copying is faster than a view of each item. `rows`: the part of `body` with the items.
@@ -19,19 +14,20 @@ export function renderMerged({ items, total, complete, sources, nextCursor }: Om
 } {
   const cursor = nextCursor === undefined ? '' : `,"next_cursor":${JSON.stringify(nextCursor)}`
   const more = `,"complete":${complete},"sources":${JSON.stringify(sources)}${cursor}`
-  const tail = closing(items.length, total, more)
+  const tail = envelopeEnd(items.length, total, more)
   const metas = items.map((item) => `,"_meta":${renderMeta(item)}}`)
-  let size = OPENING.length + Buffer.byteLength(tail)
-  for (const [n, { bytes }] of items.entries()) size += bytes.length + Buffer.byteLength(metas[n]!) + 1
-  const body = Buffer.allocUnsafe(size)
-  let end = OPENING.copy(body)
+  let size = ENVELOPE_START.length + Buffer.byteLength(tail) - Math.min(1, items.length)
+  // Each item with a comma before it or its own brace less.
+  for (const [n, { bytes }] of items.entries()) size += bytes.length + Buffer.byteLength(metas[n]!)
+  const body = Buffer.allocUnsafeSlow(size)
+  let end = ENVELOPE_START.copy(body)
   for (const [n, { bytes }] of items.entries()) {
-    if (n > 0) end += COMMA.copy(body, end)
+    if (n > 0) body[end++] = COMMA
     body.set(bytes, end)
     end = body.lastIndexOf(CLOSE_BRACE, end + bytes.length - 1)
     end += body.write(metas[n]!, end)
   }
-  const rows = body.subarray(OPENING.length, end)
+  const rows = body.subarray(ENVELOPE_START.length, end)
   end += body.write(tail, end)
   return { body: body.subarray(0, end), rows }
 }
@@ -52,10 +48,3 @@ function renderMeta(merged: MergedItem): string {
   if (price !== undefined) meta += `,"price":${JSON.stringify(price)}`
   return `${meta}}`
 }
-
-function closing(count: number, total: number, more: string): string {
-  return `],"count":${count},"total_after_filter":${total}${more}}`
-}
-
-const OPENING = Buffer.from('{"items":[')
-const COMMA = Buffer.from(',')

@@ -5,6 +5,7 @@ import { decodeQuery } from '../filter-spec/parameters.ts'
 import type { Logger } from '../log.ts'
 import { namesEtag } from './etag.ts'
 import { readJsonBody } from './middleware/body.ts'
+import { compress } from './middleware/compression.ts'
 import { answerErrors, CLIENT_CLOSED } from './middleware/errors.ts'
 import { setCommonHeaders } from './middleware/headers.ts'
 import type { RateLimit } from './middleware/rate-limit.ts'
@@ -67,10 +68,13 @@ const createHandler =
       },
     }
     const response = await route.handle(request)
-    respond(context, response)
     const { isCurrent } = response
-    if (isCurrent !== undefined && context.body instanceof Buffer)
-      responseCache.store(req, reader, { headers: context.res.getHeaders(), body: context.body, isCurrent })
+    respond(context, response)
+    const plain = context.body
+    const gzipped = await compress(context, response)
+    const headers = context.res.getHeaders()
+    if (isCurrent !== undefined && plain instanceof Buffer)
+      responseCache.store(req, reader, { headers, body: plain, gzipped, isCurrent })
   }
 
 /** The router passes undecodable parameters on as they are, which could name another listing. */

@@ -1,19 +1,28 @@
 import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import type { Reader } from '../domain/api-key.ts'
+import { weakEtag } from './etag.ts'
 import type { CountResponse } from './metrics/request-metrics.ts'
+import { gzipMinimum } from './middleware/accept.ts'
+import { compressBody } from './middleware/compression.ts'
 import type { RateLimit } from './middleware/rate-limit.ts'
 import { requestIdOf } from './middleware/request-log.ts'
 import type { Authorize } from './route.ts'
 
 type CachedResponse = {
+  plain: Representation
+  /** Made for the first request that accepts it; a promise meanwhile. */
+  gzipped: Representation | Promise<Representation> | null
+  isCurrent: () => boolean
+  count: CountResponse | null
+  refresh: PendingRefresh | null
+}
+
+type Representation = {
   /** Names and values in turn; the last value is the request's id. */
   headers: string[]
   head: RepeatedHead | null
   body: Buffer
-  isCurrent: () => boolean
-  count: CountResponse | null
-  refresh: PendingRefresh | null
 }
 
 type CacheOptions = {
@@ -24,7 +33,7 @@ type CacheOptions = {
   observe?: (request: IncomingMessage, response: ServerResponse) => void
 }
 
-/** Bodies, headers, URLs and `OVERHEAD_BYTES` of all responses. */
+/** Bodies, plain and compressed, headers, URLs and `OVERHEAD_BYTES` of all responses. */
 export const MAX_CACHED_BYTES = 64 * 1024 * 1024
 const MAX_RESPONSES = 5000
 const MAX_RESPONSE_BYTES = 1024 * 1024
@@ -50,16 +59,17 @@ export class ResponseCache {
     {
       headers,
       body,
+      gzipped,
       isCurrent,
-    }: Pick<CachedResponse, 'body' | 'isCurrent'> & { headers: OutgoingHttpHeaders },
+    }: { headers: OutgoingHttpHeaders; body: Buffer; gzipped: Buffer | null; isCurrent: () => boolean },
   ): void {
     if (!isPlainRead(request)) return
     const responses = this.#responses[reader.kind]
     const before = responses.peek(request.url!)
+    const plain = represent(sharedHeaders(headers), body)
     responses.set(request.url!, {
-      headers: sharedHeaders({ ...headers, 'content-length': body.length }),
-      head: null,
-      body: detached(body),
+      plain,
+      gzipped: gzipped && representGzipped(plain, gzipped),
       isCurrent,
       count: null,
       refresh: null,
@@ -93,23 +103,47 @@ export class ResponseCache {
         })
         return pass(request, response, hasWaited)
       }
-      const send = (limits: Record<string, string> | null): void => {
-        cached.headers[cached.headers.length - 1] = requestIdOf(request)
-        if (limits === null) cached.head = writeRepeatedHead(response, cached.headers, cached.head)
-        else response.writeHead(200, [...headerPairs(limits), ...cached.headers])
-        response.end(cached.body)
+      const send = (sent: Representation, limits: Record<string, string> | null): void => {
+        const { headers, body } = sent
+        headers[headers.length - 1] = requestIdOf(request)
+        if (limits === null) sent.head = writeRepeatedHead(response, headers, sent.head)
+        else response.writeHead(200, [...headerPairs(limits), ...headers])
+        response.end(body)
         if (hasWaited) return
         cached.count ??= counter(request, 200)
-        cached.count(started)
+        cached.count(started, true)
       }
       const limits = rateLimit(request, 'read', reader)
-      if (limits === null) return send(null)
-      return limits.then(send, () => {
-        this.#exceeded.set(request, limits)
-        pass(request, response, hasWaited)
-      })
+      const chosen = this.#choose(request, reader, cached)
+      if (limits === null && !(chosen instanceof Promise)) return send(chosen, null)
+      return Promise.all([chosen, limits]).then(
+        ([representation, headers]) => send(representation, headers),
+        () => {
+          this.#exceeded.set(request, limits!)
+          pass(request, response, hasWaited)
+        },
+      )
     }
     return (request, response) => void answer(request, response, false)
+  }
+
+  /** Never rejects. */
+  #choose(
+    { url, headers }: IncomingMessage,
+    reader: Reader,
+    cached: CachedResponse,
+  ): Representation | Promise<Representation> {
+    const { plain } = cached
+    const accepted = headers['accept-encoding']
+    if (accepted === undefined || plain.body.length < gzipMinimum(accepted)) return plain
+    cached.gzipped ??= compressBody(plain.body).then((body) => {
+      cached.gzipped = body && representGzipped(plain, body)
+      const responses = this.#responses[reader.kind]
+      // Stored again, so that its new size counts.
+      if (responses.peek(url!) === cached && responses.delete(url!)) responses.set(url!, cached)
+      return cached.gzipped ?? plain
+    })
+    return cached.gzipped
   }
 }
 
@@ -118,9 +152,27 @@ const responsesByUrl = (): LRUCache<string, CachedResponse> =>
     max: MAX_RESPONSES,
     maxSize: MAX_CACHED_BYTES / 2,
     maxEntrySize: MAX_RESPONSE_BYTES,
-    sizeCalculation: ({ headers, body }, url) =>
-      OVERHEAD_BYTES + url.length + body.length + headers.reduce((sum, text) => sum + text.length, 0),
+    sizeCalculation: ({ plain, gzipped }, url) =>
+      OVERHEAD_BYTES +
+      url.length +
+      sizeOf(plain) +
+      (gzipped === null || gzipped instanceof Promise ? 0 : sizeOf(gzipped)),
   })
+
+const sizeOf = ({ headers, body }: Representation): number =>
+  body.length + headers.reduce((sum, text) => sum + text.length, 0)
+
+const represent = (headers: string[], body: Buffer): Representation => ({
+  headers: ['Content-Length', String(body.length), ...headers],
+  head: null,
+  body: detached(body),
+})
+
+function representGzipped({ headers: [, , ...headers] }: Representation, body: Buffer): Representation {
+  const etag = headers.indexOf('etag') + 1
+  if (etag > 0) headers[etag] = weakEtag(headers[etag]!)
+  return represent(['Content-Encoding', 'gzip', ...headers], body)
+}
 
 const headerPairs = (headers: OutgoingHttpHeaders): string[] =>
   Object.entries(headers).flatMap(([name, value]) => [value].flat().flatMap((one) => [name, String(one)]))
@@ -131,7 +183,14 @@ function sharedHeaders(sent: OutgoingHttpHeaders): string[] {
   return [...headerPairs(headers), 'X-Request-Id', '']
 }
 
-const PER_REQUEST_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'server-timing']
+const PER_REQUEST_HEADERS = [
+  'content-length',
+  'content-encoding',
+  'x-request-id',
+  'ratelimit',
+  'ratelimit-policy',
+  'server-timing',
+]
 
 /** A small buffer would retain the larger one that it is part of. */
 function detached(body: Buffer): Buffer {

@@ -68,6 +68,8 @@ export type HandlerResponse = {
   status?: number
   type?: string
   body?: string | Buffer | Readable
+  /** The body as gzip, where it was compressed before. */
+  gzipped?: Buffer
   headers?: Readonly<Record<string, string>>
   /** The response may be served again to the same request while this is true. */
   isCurrent?: (() => boolean) | undefined

@@ -1,11 +1,10 @@
 import type { TokenTable } from '../domain/price/token.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { readOwnVocabulary } from '../gateway/vocabulary.ts'
-import type { ApiKeys } from '../registry/api-keys.ts'
 import type { WriteContext } from '../registry/write/checked-write.ts'
 import { docsRoutes } from './docs/routes.ts'
 import type { Route } from './route.ts'
-import { apiKeyRoutes } from './routes/api-keys.ts'
+import { type ApiKeyOptions, apiKeyRoutes } from './routes/api-keys.ts'
 import { facetRoutes, type MarketFacets } from './routes/facets.ts'
 import { filterSpecRoutes } from './routes/filter-spec.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -19,23 +18,23 @@ import { statsRoutes } from './routes/stats.ts'
 import { tokenRoutes } from './routes/tokens.ts'
 import { webRoutes } from './web/routes.ts'
 
-export type RouteOptions = Omit<MetricsOptions, 'gateway'> & {
-  spec: FilterSpec
-  tokens: TokenTable
-  /** `null` for a pure gateway. */
-  registry: WriteContext | null
-  keys: ApiKeys
-  /** `null` for a plain Registry. */
-  gateway: (Omit<MergedListings, 'spec'> & SourceList) | null
-  facets: MarketFacets
-  mcp: McpHandler
-  store: WriteContext['store']
-  isReady: () => boolean
-}
+export type RouteOptions = Omit<MetricsOptions, 'gateway'> &
+  ApiKeyOptions & {
+    spec: FilterSpec
+    tokens: TokenTable
+    /** `null` for a pure gateway. */
+    registry: WriteContext | null
+    /** `null` for a plain Registry. */
+    gateway: (Omit<MergedListings, 'spec'> & SourceList) | null
+    facets: MarketFacets
+    mcp: McpHandler
+    store: WriteContext['store']
+    isReady: () => boolean
+  }
 
 /** One line a resource; gate, problems and documentation follow from its routes. */
 export function createRoutes(options: RouteOptions): Route[] {
-  const { spec, tokens, registry, keys, gateway, mcp } = options
+  const { spec, tokens, registry, gateway, mcp } = options
   const replica = registry?.replica
   const routes = [
     gateway && mergedListingRoutes({ ...gateway, spec }),
@@ -48,7 +47,7 @@ export function createRoutes(options: RouteOptions): Route[] {
     tokenRoutes(tokens),
     filterSpecRoutes(gateway?.vocabulary ?? readOwnVocabulary(spec)),
     mcpRoutes(mcp),
-    apiKeyRoutes(keys),
+    apiKeyRoutes(options),
     healthRoutes(options),
     metricsRoutes(options),
     webRoutes(),

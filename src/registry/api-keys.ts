@@ -1,5 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { ApiKey, KeyScope } from '../domain/api-key.ts'
+import type { ApiKey } from '../domain/api-key.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import type { Replica } from './replica.ts'
@@ -13,7 +13,7 @@ const MAX_CACHED_HASHES = 1000
 export class ApiKeys {
   readonly #store: Store
   readonly #replica: Replica
-  /** Hash by raw key, of active keys only: saves hashing on every request. */
+  /** Hash by raw key, of keys that are not revoked: saves hashing on every request. */
   readonly #hashes = new Map<string, string>()
 
   constructor(store: Store, replica: Replica) {
@@ -22,7 +22,7 @@ export class ApiKeys {
   }
 
   /**
-   * Looks keys up by hash (a `Map` seeds its own in each process), so timing reveals no key.
+   * Also a key that has expired. Looks keys up by hash (a `Map` seeds its own in each process), so timing reveals no key.
    * @throws EntrepotError `unavailable` while keys are not verifiable
    */
   recognise(raw: string): ApiKey | null {
@@ -50,16 +50,16 @@ export class ApiKeys {
   }
 
   /** `raw` is shown once and stored nowhere. */
-  async mint(name: string, scope: KeyScope): Promise<{ key: ApiKey; raw: string }> {
+  async mint(fields: Pick<ApiKey, 'name' | 'scope' | 'expiresAt'>): Promise<{ key: ApiKey; raw: string }> {
     const raw = randomBytes(RAW_KEY_BYTES).toString('base64url')
-    const key = await this.#store.addKey({ name, scope, hash: hashKey(raw) })
+    const key = await this.#store.addKey({ ...fields, hash: hashKey(raw) })
     await this.#replica.catchUp()
     return { key, raw }
   }
 
   /** Only if the store never had a key. */
   async seed(raw: string): Promise<void> {
-    await this.#store.seedKey({ name: 'bootstrap', scope: 'write', hash: hashKey(raw) })
+    await this.#store.seedKey({ name: 'bootstrap', scope: 'write', hash: hashKey(raw), expiresAt: null })
     await this.#replica.catchUp()
   }
 

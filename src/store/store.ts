@@ -1,4 +1,4 @@
-import type { ApiKey, KeyScope } from '../domain/api-key.ts'
+import type { ApiKey } from '../domain/api-key.ts'
 import type {
   ListingFields,
   ListingRecord,
@@ -148,7 +148,7 @@ export type RemoveCommand = { identity: PublisherIdentity; listingId: string; us
 
 export type RemoveOutcome = { outcome: 'removed' | 'not_found' | 'not_owner' | 'signature_reused' }
 
-export type NewKey = { name: string; scope: KeyScope; hash: string }
+export type NewKey = Pick<ApiKey, 'name' | 'scope' | 'hash' | 'expiresAt'>
 
 /** Seconds; `Retry-After` (RFC 9110 section 10.2.3). */
 const RETRY_AFTER = '5'

@@ -44,7 +44,10 @@ export type Upstream = {
     loaded: Promise<unknown>
   }
   status: () => SourceDetails
+  /** Drops what is cached, and fetches it again. */
   refresh: () => void
+  /** Sends one request, even while the circuit breaker is open. Never rejects. */
+  probe: () => Promise<void>
   /** Whether the first pull of its snapshot ended, with any outcome. */
   isReady: () => boolean
   ready: Promise<unknown>
@@ -103,8 +106,9 @@ export function createUpstream(parts: UpstreamParts): Upstream {
     const options = { upstream, fetch, clock }
     return readRun(Number.isFinite(range.count) ? options : { ...options, check }, query, range, base)
   }
+  const onServe = (isHit: boolean) => stats.minutes.addLookup(clock.now(), isHit)
   const maxReadMs = ATTEMPTS_AND_QUEUE * timeoutMs
-  const runs = new RunCache({ ...parts, state: state.runs, read, maxReadMs })
+  const runs = new RunCache({ ...parts, state: state.runs, read, maxReadMs, onServe })
   const live = pushDownFilters({ name, spec, schema }, liveSource({ upstream, runs, publishers }))
   const checkSchema = () => requireSchema(name, spec.current, schema)
   const pullAll = async () => {
@@ -147,8 +151,10 @@ export function createUpstream(parts: UpstreamParts): Upstream {
     refresh: () => {
       runs.drop()
       void spec.refresh()
-      puller?.pull()
+      if (puller === null) void breaker.probe()
+      else puller.pull()
     },
+    probe: () => breaker.probe(),
     isReady: () => puller === null || state.snapshot.isReady,
     ready: Promise.all([spec.loaded, puller?.ready]),
     start: async () => puller?.start(),
@@ -163,10 +169,11 @@ export function createUpstream(parts: UpstreamParts): Upstream {
 type LiveParts = { stats: CallStats; breaker: CircuitBreaker; runs: RunCache; spec: FilterSpecCache }
 
 function describeLive(
-  { upstream: { name, visibility }, policy, clock }: UpstreamParts,
+  { upstream, policy, clock }: UpstreamParts,
   { stats, breaker, runs, spec }: LiveParts,
 ): SourceDetails {
-  const { answeredAt, isAnswering, lastError, listings, calls, items, missing } = stats
+  const { name, visibility } = upstream
+  const { answeredAt, isAnswering, lastError, listings, calls, items, missing, failures, minutes } = stats
   const ageSeconds = answeredAt === null ? null : Math.max(0, clock.now() - answeredAt) / 1000
   const { hit, revalidating, stale, miss, bytes } = runs.counts
   const known = spec.current
@@ -184,6 +191,9 @@ function describeLive(
     cache: { fresh: hit, stale: revalidating + stale, miss, bytes },
     calls: { ...calls, failuresByReason: { ...calls.failuresByReason } },
     items: { ...items },
+    failures,
+    minutes: minutes.read(clock.now()),
+    options: upstream,
     missing,
   }
 }

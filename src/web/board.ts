@@ -2,4 +2,6 @@ import { render } from 'preact'
 import { App } from './board/app.ts'
 import { html } from './html.ts'
 
-render(html`<${App} />`, document.querySelector('#app')!)
+const container = document.querySelector('#app')!
+container.replaceChildren() // the static shell
+render(html`<${App} />`, container)

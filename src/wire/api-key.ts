@@ -3,6 +3,9 @@ import { wireTimestamp } from './time.ts'
 
 const MAX_NAME_LENGTH = 128
 
+const MAX_EXPIRY_DAYS = 3650
+const NOT_DAYS = `Input should be a number of days, 1 to ${MAX_EXPIRY_DAYS}`
+
 const scope = z.enum(['read', 'write'], "Input should be 'read' or 'write'")
 
 /** The length of `name` is counted in code points, before trimming. Further members are ignored. */
@@ -17,8 +20,15 @@ export const mintRequestSchema = z
         (name) => [...name].length <= MAX_NAME_LENGTH,
         `String should have at most ${MAX_NAME_LENGTH} characters`,
       )
+      .refine((name) => name.trim() !== '', 'String should have a character that is not a space')
       .meta({ maxLength: MAX_NAME_LENGTH }),
     scope: scope.default('read'),
+    expires_in_days: z
+      .int(NOT_DAYS)
+      .min(1, NOT_DAYS)
+      .max(MAX_EXPIRY_DAYS, NOT_DAYS)
+      .nullish()
+      .describe('The key is refused from then on; null: never'),
   })
   .meta({ id: 'MintRequest' })
 
@@ -29,12 +39,17 @@ export const mintedKeySchema = z
     scope,
     key: z.string().describe('The raw key: shown here and never again'),
     created_at: wireTimestamp,
+    expires_at: wireTimestamp.nullable(),
   })
   .meta({ id: 'MintedKey' })
 
 export const apiKeySchema = mintedKeySchema
   .omit({ key: true })
-  .extend({ revoked_at: wireTimestamp.nullable() })
+  .extend({
+    revoked_at: wireTimestamp.nullable(),
+    last_used_at: wireTimestamp.nullable().describe('Saved once a minute; null: never used'),
+    calls: z.int().describe('Requests with it, on all replicas'),
+  })
   .meta({ id: 'ApiKey' })
 
 export type ApiKeyJson = z.infer<typeof apiKeySchema>

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { wireInstant } from './time.ts'
+import { trafficSchema } from './traffic.ts'
 
 const SOURCE_STATES = ['loaded', 'stale', 'unavailable', 'not_yet_loaded'] as const
 
@@ -61,6 +62,10 @@ export const sourceDetailsSchema = sourceStatusSchema
         state: z.enum(['closed', 'open', 'half_open']),
         failures_in_a_row: z.int(),
         retry_at: wireInstant.nullable(),
+        suspended: z
+          .object({ reason: z.string(), until: wireInstant })
+          .nullable()
+          .describe('After a rejected key or Retry-After: no calls until then'),
       })
       .optional(),
     cache: z.object({ fresh: z.int(), stale: z.int(), miss: z.int(), bytes: z.int() }).optional(),
@@ -75,6 +80,15 @@ export const sourceDetailsSchema = sourceStatusSchema
       })
       .optional(),
     items: z.object({ received: z.int(), invalid: z.int() }).optional(),
+    failures: z
+      .array(z.object({ reason: z.string(), at: wireInstant }))
+      .optional()
+      .describe('The latest, newest first'),
+    settings: z
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+      .optional()
+      .describe('In effect, by their names in the gateway file; the key only as whether there is one'),
+    traffic: trafficSchema.optional(),
   })
   .meta({ id: 'SourceDetails' })
 

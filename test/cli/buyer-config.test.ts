@@ -1,8 +1,14 @@
+import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import test from 'ava'
-import { DEFAULT_URLS, readBuyerConfig } from '../../src/cli/registries/buyer-config.ts'
-import { temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
+import { readBuyerConfig } from '../../src/cli/registries/buyer-config.ts'
+import { runCli, temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
+
+/** The public Anvil account that ALICE is. */
+const KEY = '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
 
 test('buyer config: buyer.secrets.toml is merged deeply over buyer.toml', (t) => {
   const base = temporaryFolder(t)
@@ -34,30 +40,33 @@ address = "0x1"
 test('buyer config: defaults apply without files; --config reads one file only', (t) => {
   const home = temporaryFolder(t)
   const { urls, auth, discoveryTimeoutMs, problems } = readBuyerConfig({ HOME: home })
-  t.deepEqual([urls, auth.size, discoveryTimeoutMs, problems], [DEFAULT_URLS, 0, 5000, []])
+  t.deepEqual([urls, auth.size, discoveryTimeoutMs, problems], [[], 0, 5000, []])
   mkdirSync(join(home, '.config/arkhai'), { recursive: true })
   writeFileSync(join(home, '.config/arkhai/buyer.toml'), '[registry]\nurls = ["http://home.example"]')
   t.deepEqual(readBuyerConfig({ HOME: home }).urls, ['http://home.example'])
-  t.deepEqual(readBuyerConfig({ HOME: home }, temporaryFile(t, 'c.toml', '')).urls, DEFAULT_URLS)
+  t.deepEqual(readBuyerConfig({ HOME: home }, temporaryFile(t, 'c.toml', '')).urls, [])
 })
 
-test('buyer config: an unusable value is named, not quoted, and gets its default', (t) => {
+test('buyer config: an unusable value is named by file and line, not quoted, and left out', (t) => {
   const cases: [text: string, path: RegExp][] = [
-    ['[registry]\nurls = "http://a.example"', /^registry\.urls$/],
-    ['[registry]\nurl = "http://a.example"', /^registry\.url$/],
-    ['[registry]\nurls = [1]', /^registry\.urls$/],
-    ['[registry]\ndiscovery_timeout = -1', /discovery_timeout/],
-    ['[registry]\ndiscovery_timeout = "soon"', /discovery_timeout/],
-    ['[registry]\nauth = "secret"', /^registry\.auth$/],
-    ['[registry.auth]\n"http://a.example" = "sec\\nret"', /a\.example/],
-    ['[registry.auth]\n"http://a.example" = secret', /bad\.toml$/],
+    ['[registry]\nurls = "http://a.example"', /bad\.toml:2: registry\.urls$/],
+    ['[registry]\nurl = "http://a.example"', /bad\.toml:2: registry\.url$/],
+    ['\n[registry]\nurls = [1]', /bad\.toml:3: registry\.urls$/],
+    ['registry = 1', /bad\.toml:1: registry$/],
+    ['[registry]\ndiscovery_timeout = -1', /bad\.toml:2: registry\.discovery_timeout$/],
+    ['[registry]\ndiscovery_timeout = "soon"', /:2: registry\.discovery_timeout$/],
+    ['[registry]\nauth = "secret"', /:2: registry\.auth$/],
+    ['[registry.auth]\n"http://a.example" = "sec\\nret"', /:2: registry\.auth\.http:\/\/a\.example$/],
+    ['[registry.auth]\n"http://a.example" = secret', /bad\.toml:2:22$/],
+    ['[regisry]\nurls = ["http://a.example"]', /bad\.toml:1: regisry$/],
+    ['urls = ["http://a.example"]', /bad\.toml:1: urls$/],
   ]
   for (const [text, path] of cases) {
     const config = readBuyerConfig({}, temporaryFile(t, 'bad.toml', text))
-    t.deepEqual([config.urls, config.auth.size, config.discoveryTimeoutMs], [DEFAULT_URLS, 0, 5000], text)
+    t.deepEqual([config.urls, config.auth.size, config.discoveryTimeoutMs], [[], 0, 5000], text)
     t.is(config.problems.length, 1, text)
     t.regex(config.problems[0]?.path ?? '', path)
-    t.notRegex(JSON.stringify(config.problems), /sec(?!onds)/)
+    t.notRegex(JSON.stringify(config.problems), /sec(?!onds|tion)/)
   }
 })
 
@@ -86,4 +95,73 @@ test('buyer config: [tokens] replace the tokens of the package; an unusable one 
       [path],
       text,
     )
+})
+
+test('buyer config: names near ours are warnings in the default files, problems in a named one', (t) => {
+  const text = '[wallet]\naddress = "0x1"\n[regisry]\n[registry]\nurl = ["http://a.example"]\n[plugins]\n'
+  const home = temporaryFolder(t)
+  mkdirSync(join(home, '.config/arkhai'), { recursive: true })
+  writeFileSync(join(home, '.config/arkhai/buyer.toml'), text)
+  const shared = readBuyerConfig({ HOME: home })
+  t.deepEqual(shared.problems, [])
+  t.deepEqual(
+    shared.warnings.map(({ message }) => message),
+    ['unknown section; did you mean registry?', 'unknown setting; did you mean urls?'],
+  )
+  const named = readBuyerConfig({}, temporaryFile(t, 'mine.toml', text))
+  t.deepEqual(named.warnings, [])
+  t.deepEqual(
+    named.problems.map(({ message }) => message),
+    [
+      'unknown section; did you mean registry?',
+      'unknown section; remove it',
+      'unknown setting; did you mean urls?',
+    ],
+  )
+})
+
+test.serial('configuration: an unusable file stops every command before anything is sent', async (t) => {
+  const asked: string[] = []
+  const server = createServer(({ url = '' }, response) => {
+    asked.push(url)
+    response.writeHead(404).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const listing = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
+  const bad = temporaryFile(t, 'bad.toml', '[registry\nurls = [')
+  const typo = temporaryFile(t, 'typo.toml', `[regisry]\nurls = ["${url}"]`)
+  const home = temporaryFolder(t)
+  mkdirSync(join(home, 'arkhai'))
+  writeFileSync(join(home, 'arkhai/buyer.toml'), `[registry]\nurl = "${url}"\n`)
+  const near = { XDG_CONFIG_HOME: home }
+  const cases: [args: string[], env: Record<string, string>, message: RegExp][] = [
+    [['listings', '--config', '/nope.toml', '-r', url], {}, /^entrepot: \/nope\.toml: .*no such file$/m],
+    [['listings', '--config', bad, '-r', url], {}, /^entrepot: .*bad\.toml:1:\d+: not TOML: /m],
+    [['delete', 'x', '--config', '/nope.toml'], {}, /no such file/],
+    [
+      ['publish', listing, '--config', typo],
+      {},
+      /typo\.toml:1: regisry: unknown section; did you mean registry\?/,
+    ],
+    [['publish', listing], {}, /^entrepot: no Registry is named to write to: use -r URL/m],
+    [
+      ['update', 'x', '--status', 'closed', '-r', url],
+      near,
+      /buyer\.toml:2: registry\.url: .*did you mean urls/,
+    ],
+    [['keys', 'list'], { REGISTRY_ADMIN_API_KEY: 'admin' }, /no Registry is named: use -r URL/],
+  ]
+  const runs = await Promise.all(
+    cases.map(([args, env]) => runCli(args, { env: { ENTREPOT_PRIVATE_KEY: KEY, ...env } })),
+  )
+  runs.forEach(({ code, stdout, stderr }, n) => {
+    t.deepEqual([code, stdout], [78, ''], stderr)
+    t.regex(stderr, cases[n]![2])
+  })
+  t.deepEqual(asked, [])
+  const read = await runCli(['listings', '-r', url], { env: near })
+  t.regex(read.stderr, /^entrepot: warning: .*buyer\.toml:2: registry\.url/m)
+  t.true(asked.length > 0)
 })

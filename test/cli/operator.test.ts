@@ -14,10 +14,14 @@ test.serial('keys: a key is created, listed and revoked', async (t) => {
   const { url, get } = await startRegistry(t, {
     environment: { ...ADMIN, REGISTRY_REQUIRE_READ_API_KEY: 'true' },
   })
-  const minted = await runCli(['keys', 'mint', 'alice', '--scope', 'write', '-r', url], { env: ADMIN })
+  const minted = await runCli(
+    ['keys', 'mint', 'alice', '--scope', 'write', '--expires-in-days', '30', '-r', url],
+    { env: ADMIN },
+  )
   t.is(minted.code, 0)
-  const { id, key, scope } = JSON.parse(minted.stdout)
+  const { id, key, scope, created_at, expires_at } = JSON.parse(minted.stdout)
   t.is(scope, 'write')
+  t.is(Math.round((Date.parse(expires_at) - Date.parse(created_at)) / 86_400_000), 30)
   const bearer = { Authorization: `Bearer ${key}` }
   t.is((await get('/listings', bearer)).status, 200)
   // HOST and PORT name the operator's own service where no -r does.

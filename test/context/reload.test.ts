@@ -78,6 +78,18 @@ test('reload: listings of one credential are not handed to another', async (t) =
   t.false(text.includes('held-0000'))
 })
 
+test('reload: a Reading of an address that is now forbidden is not served', async (t) => {
+  const live = await startFake(t, { items: listingTexts('live', 5) })
+  const behind = (allowPrivateAddresses: boolean) =>
+    gatewayToml([{ name: 'live', url: live.url, allowPrivateAddresses }])
+  const { get, reload } = await startRegistry(t, { toml: behind(true) })
+  t.is((await get('/listings')).status, 200)
+  await reload(behind(false))
+  const { status, text } = await get('/listings')
+  t.is(status, 503)
+  t.regex(text, /private_address/)
+})
+
 test('reload: an upstream that rejects the key stays hidden, its snapshot too', async (t) => {
   const held = await startFake(t, { items: listingTexts('held', 5) })
   const clock = manualClock()

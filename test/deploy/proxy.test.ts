@@ -51,6 +51,13 @@ test('proxy: the other replica answers every request while one is down', async (
   t.is(posted.status, 422, 'a POST that could not be sent is sent to the other')
 })
 
+test('proxy: answers arrive compressed as the gateways send them', async (t) => {
+  const { url } = await startRegistry(t)
+  const proxy = await proxyOver(t, [url, url])
+  const { headers } = await fetch(`${proxy.url}/filter-spec`, { headers: { 'Accept-Encoding': 'gzip' } })
+  t.is(headers.get('content-encoding'), 'gzip')
+})
+
 const DYING: readonly [method: string, path: string, isRepeated: boolean][] = [
   ['GET', '/listings', true],
   ['GET', '/sources', true],

@@ -17,6 +17,7 @@ import { ResponseCache } from '../../src/http/response-cache.ts'
 import { createRoutes } from '../../src/http/routes.ts'
 import { createLogger } from '../../src/log.ts'
 import { ApiKeys } from '../../src/registry/api-keys.ts'
+import { KeyUsage } from '../../src/registry/key-usage.ts'
 import { Replica } from '../../src/registry/replica.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import type { StoredRun } from '../../src/upstream/reading/stored-run.ts'
@@ -345,6 +346,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
     keysRevealMore: upstreams.some(({ source }) => source.visibility === 'private'),
     isAdminKey: null,
     recognise: (token) => (token === 'reader' ? keyOf(KEY_READER) : null),
+    now: () => clock.now() * 1000,
   })
   const log = createLogger('silent')
   const responseCache = new ResponseCache()
@@ -354,6 +356,8 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
     facets: gateway,
     registry: null,
     keys: new ApiKeys(store, replica),
+    keyUsage: new KeyUsage(null, clock),
+    clock,
     gateway,
     mcp: createMcpHandler(gateway, log),
     store,
@@ -370,7 +374,7 @@ const POLICY = { freshSeconds: 15, staleWhileRevalidateSeconds: 60, staleIfError
 
 const KEY_READER: Reader = {
   kind: 'key',
-  key: { id: 1, name: 'reader', scope: 'read', hash: '00', createdAt: 0, revokedAt: null },
+  key: { id: 1, name: 'reader', scope: 'read', hash: '00', createdAt: 0, expiresAt: null, revokedAt: null },
 }
 
 const keyOf = (reader: Reader) => (reader.kind === 'key' ? reader.key : null)

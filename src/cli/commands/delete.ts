@@ -9,7 +9,7 @@ export const deleteCommand: CommandDefinition<WriteOptions> = {
   define: (command) => addSigning(command).argument('<id>', 'listing_id'),
   example: 'entrepot delete 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01 --key-file seller.key',
   async run({ terminal, openClient }, options, [listingId = '']) {
-    const { registries } = selectRegistries(terminal, options)
+    const { registries } = selectRegistries(terminal, options, 'write')
     const wallet = await openWallet(terminal, options.keyFile)
     const client = await openClient()
     const { deadline } = options

@@ -6,7 +6,7 @@ import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { type Finding, printFindings } from '../output/findings.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { type BuyerConfig, defaultFiles } from '../registries/buyer-config.ts'
+import { defaultFiles } from '../registries/buyer-config.ts'
 import { READ_PROBE, readProbeProblem } from '../registries/inspect-registry.ts'
 import {
   describeErrorResponse,
@@ -18,9 +18,11 @@ import {
 import {
   describeNearMiss,
   type JsonOptions,
+  keyHint,
   nearMisses,
   type Registry,
   readSelection,
+  type Selection,
   urlProblem,
 } from '../registries/select-registries.ts'
 
@@ -30,11 +32,12 @@ export const doctorCommand: CommandDefinition<JsonOptions> = {
   define: (command) => addReading(command).option(...JSON_OPTION),
   example: 'entrepot doctor',
   async run({ terminal, openClient }, options) {
-    const { config, urls, discoveryTimeoutMs: timeoutMs } = readSelection(terminal, options)
+    const selection = readSelection(terminal, options)
+    const { config, urls, discoveryTimeoutMs: timeoutMs } = selection
     const usable = urls.filter((url) => urlProblem(url) === null)
     const client = await openClient()
     const visits = usable.map((url) => visit(client, { url, key: config.auth.get(url) ?? null }, timeoutMs))
-    const checks = [...checkConfig(terminal, config, urls, options.config), ...(await Promise.all(visits))]
+    const checks = [...checkConfig(terminal, selection, options.config), ...(await Promise.all(visits))]
     await printFindings(terminal, options.json, checks)
     return exitCodeOf(checks)
   },
@@ -42,8 +45,7 @@ export const doctorCommand: CommandDefinition<JsonOptions> = {
 
 function checkConfig(
   { env }: Terminal,
-  config: BuyerConfig,
-  urls: readonly string[],
+  { config, urls, origin }: Selection,
   explicit: string | undefined,
 ): Check[] {
   const check = (state: Check['state'], subject: string, finding: string): Check => ({
@@ -53,18 +55,28 @@ function checkConfig(
     finding,
   })
   const places = explicit === undefined ? defaultFiles(env) : [explicit]
-  const known = new Set(urls)
+  const known = new Set([...urls, ...config.urls])
   const misses = nearMisses(urls, config.auth)
   const missed = new Set(misses.map(({ keyUrl }) => keyUrl))
   return [
     ...(config.files.length === 0 && config.problems.length === 0
-      ? [check('ok', places[0] ?? '', `no such file; the default ${config.urls.join(', ')} is used`)]
+      ? [check('ok', places[0] ?? '', 'no such file')]
+      : []),
+    ...(origin === 'default'
+      ? [
+          check(
+            'warning',
+            '[registry] urls',
+            `no Registry is named: reads take ${urls.join()}, writes are refused`,
+          ),
+        ]
       : []),
     ...config.files.map((file) => check('ok', file, 'read')),
     ...config.keyFiles
       .filter(isReadableByOthers)
       .map((file) => check('warning', file, `holds keys and can be read by others: chmod 600 ${file}`)),
     ...config.problems.map(({ path, message }) => check('wrong', path, message)),
+    ...config.warnings.map(({ path, message }) => check('warning', path, message)),
     ...urls.flatMap((url) => {
       const problem = urlProblem(url)
       return problem === null ? [] : [check('wrong', redactCredentials(url), problem)]
@@ -72,9 +84,7 @@ function checkConfig(
     ...misses.map((miss) => check('wrong', `[registry.auth] ${miss.keyUrl}`, describeNearMiss(miss))),
     ...[...config.auth.keys()]
       .filter((url) => !known.has(url) && !missed.has(url))
-      .map((url) =>
-        check('warning', `[registry.auth] ${url}`, 'a key for no configured Registry; it is not used'),
-      ),
+      .map((url) => check('warning', `[registry.auth] ${url}`, 'no Registry of urls has exactly this URL')),
   ]
 }
 
@@ -91,8 +101,7 @@ async function visit(client: RegistryClient, registry: Registry, timeoutMs: numb
     const [health, spec, read] = await Promise.all([get('/health'), get('/filter-spec'), get(READ_PROBE)])
     const problem = readProbeProblem(read)
     if (problem !== null && isUnauthorized(read)) {
-      const hint =
-        key === null ? `no key is configured: [registry.auth] "${url}" = "…"` : 'the key was refused'
+      const hint = key === null ? `no key is configured: ${keyHint(url)}` : 'the key was refused'
       return { ...about, state: 'wrong', finding: `${problem}; ${hint}`, unauthorized: true }
     }
     if (problem !== null) return { ...about, state: 'wrong', finding: problem }

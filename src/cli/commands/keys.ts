@@ -17,7 +17,7 @@ type AdminOptions = {
   json?: boolean
 }
 
-type MintOptions = AdminOptions & { scope: string }
+type MintOptions = AdminOptions & { scope: string; expiresInDays?: number }
 
 const ADMIN_TIMEOUT_MS = 10_000
 
@@ -32,11 +32,12 @@ const mintCommand: CommandDefinition<MintOptions> = {
       .argument('<name>', 'holder of the key')
       .addOption(
         new Option('--scope <scope>', 'rights of the key').choices(['read', 'write']).default('read'),
-      ),
+      )
+      .option('--expires-in-days <days>', 'the key is refused from then on (default: never)', Number),
   example: 'REGISTRY_ADMIN_API_KEY=… entrepot keys mint alice --scope write',
   /** The raw key is only shown here. */
   async run({ terminal, openClient }, options, [name = '']) {
-    const body = JSON.stringify({ name, scope: options.scope })
+    const body = JSON.stringify({ name, scope: options.scope, expires_in_days: options.expiresInDays })
     const request = { ...adminRequest(terminal, options), method: 'POST', body } as const
     const minted = readJsonObject(await sendOrFail(await openClient(), request))
     if (options.json || !terminal.stdout.isTTY) {
@@ -85,6 +86,8 @@ export const keysCommand: CommandGroup = {
 function adminRequest({ env }: Terminal, { registries }: AdminOptions): Omit<ApiRequest, 'method'> {
   const urls = splitUrls(registries)
   if (urls.length > 1) throw usageError('name one Registry: the admin key belongs to one')
+  if (urls.length === 0 && !env.HOST && !env.PORT)
+    throw new CliError(EXIT.badConfig, 'no Registry is named: use -r URL, or set HOST and PORT')
   const url = urls[0] ?? `http://${env.HOST || '127.0.0.1'}:${env.PORT || '8080'}`
   const problem = urlProblem(url)
   if (problem !== null) throw usageError(`${redactCredentials(url)} ${problem}`)
@@ -106,6 +109,8 @@ const COLUMNS = [
   { title: 'NAME' },
   { title: 'SCOPE' },
   { title: 'CREATED' },
+  { title: 'EXPIRES' },
+  { title: 'LAST USED' },
   { title: 'REVOKED' },
 ] as const
 
@@ -113,7 +118,9 @@ async function keyTable(keys: readonly JsonObject[], width: number): Promise<str
   const lines = await renderTable(
     COLUMNS,
     keys.map((key) =>
-      ['id', 'name', 'scope', 'created_at', 'revoked_at'].map((name) => safeText(textAt(key, name) ?? '-')),
+      ['id', 'name', 'scope', 'created_at', 'expires_at', 'last_used_at', 'revoked_at'].map((name) =>
+        safeText(textAt(key, name) ?? '-'),
+      ),
     ),
     width || 80,
   )

@@ -85,7 +85,12 @@ other.
 ## Configuration
 
 The buyer configuration is \`$XDG_CONFIG_HOME/arkhai/buyer.toml\`, merged deeply with \`buyer.secrets.toml\`, which wins.
-\`XDG_CONFIG_HOME\` defaults to \`~/.config\`. With \`--config FILE\`, only that file is read.
+\`XDG_CONFIG_HOME\` defaults to \`~/.config\`. With \`--config FILE\`, only that file is read, and it has to exist.
+
+Where no option and no file names a Registry, reads take \`http://localhost:8080\`, with a warning, and writes are refused. A file
+that is not TOML, or has a value of a wrong type, ends a command before anything is sent, with exit code 78; reads with \`-r\`
+only warn if it is a default file. So does an unknown section or setting of a file named by \`--config\`. The default files may
+have sections of other programs: a name that resembles a known one is a warning there, and an error for writes.
 
 \`\`\`toml
 [registry]

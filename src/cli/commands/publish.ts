@@ -22,7 +22,7 @@ export const publishCommand: CommandDefinition<WriteOptions> = {
   example:
     'entrepot publish listings.yaml --key-file seller.key -r https://open.example,https://curated.example',
   async run({ terminal, openClient }, options, [file = '']) {
-    const { registries } = selectRegistries(terminal, options)
+    const { registries } = selectRegistries(terminal, options, 'write')
     const drafts = await readListingFile(terminal, file)
     if (new Set(drafts.map(({ storefrontUrl }) => storefrontUrl ?? '')).size > 1)
       printStatus(

@@ -22,7 +22,7 @@ export const updateCommand: CommandDefinition<UpdateOptions> = {
   example: 'entrepot update 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01 --status closed --key-file seller.key',
   async run({ terminal, openClient }, options, [listingId = '']) {
     const changes = readChanges(options)
-    const { registries } = selectRegistries(terminal, options)
+    const { registries } = selectRegistries(terminal, options, 'write')
     const wallet = await openWallet(terminal, options.keyFile)
     const client = await openClient()
     const { deadline } = options

@@ -3,6 +3,7 @@ import { describeMissing, hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceReport } from '../../wire/source.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import type { Answered, FoundInRegistry } from '../registries/query-registries.ts'
+import { keyHint } from '../registries/select-registries.ts'
 import { printStatus, type Terminal } from './terminal.ts'
 
 /** `failures` by the Registry's URL. */
@@ -60,9 +61,5 @@ function describeFailure(
 ): string {
   const failure = failures.get(registry)?.message.replace(`${registry}: `, '')
   if (failure === undefined) return ''
-  const hint =
-    reason === 'unauthorized'
-      ? `; set its key: [registry.auth] "${registry}" = "…" in buyer.secrets.toml`
-      : ''
-  return `: ${failure}${hint}`
+  return `: ${failure}${reason === 'unauthorized' ? `; ${keyHint(registry)}` : ''}`
 }

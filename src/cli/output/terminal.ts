@@ -18,6 +18,10 @@ export function printStatus({ stderr }: Terminal, line: string): void {
   stderr.write(`${safeText(line)}\n`)
 }
 
+export function printWarning(terminal: Terminal, text: string): void {
+  printStatus(terminal, `entrepot: warning: ${text}`)
+}
+
 /** Escapes control characters: the output of a policy may quote listings. */
 export function forwardOutput({ stderr }: Terminal, output: Readable): void {
   output.setEncoding('utf8')

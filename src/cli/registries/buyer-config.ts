@@ -1,15 +1,19 @@
 import { readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { parse } from 'smol-toml'
+import { parse, TomlError } from 'smol-toml'
 import type { Environment } from '../../config/environment.ts'
 import { defaultTokens, readTokens } from '../../config/tokens.ts'
+import { lineOf } from '../../config/toml-lines.ts'
+import { suggestName } from '../../domain/nearest-name.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
+import { redactCredentials } from '../../domain/safe-text.ts'
 import type { Violation } from '../../errors.ts'
 import { isJsonObject } from '../../json/value.ts'
 
 /** As buyers of the deployed protocol have it. */
 export type BuyerConfig = {
+  /** Empty where no file names a Registry. */
   urls: readonly string[]
   /** `[registry.auth]`: exact URL → key. Never shown. */
   auth: ReadonlyMap<string, string>
@@ -19,39 +23,47 @@ export type BuyerConfig = {
   /** Later ones win. */
   files: readonly string[]
   keyFiles: readonly string[]
-  /** Each with its file or TOML path. */
+  /** What cannot be used, each with its file, line and TOML path. */
   problems: readonly Violation[]
+  /** Names in the default files that resemble a known one. Other programs have sections of their own there. */
+  warnings: readonly Violation[]
 }
 
-export const DEFAULT_URLS: readonly string[] = ['http://localhost:8080']
 const DEFAULT_DISCOVERY_TIMEOUT_SECONDS = 5
 const MAX_CONFIG_BYTES = 1024 * 1024
 
 /**
  * Merges `buyer.toml` and `buyer.secrets.toml` of `$XDG_CONFIG_HOME/arkhai` (`~/.config/arkhai`), or reads
- * `explicit`. Missing and invalid files count as empty, as deployed, and as problems. Never throws.
+ * `explicit`, which has to exist. Never throws: what cannot be used is left out, and in `problems`.
  */
 export function readBuyerConfig(env: Environment, explicit?: string): BuyerConfig {
   const problems: Violation[] = []
+  const warnings: Violation[] = []
   const files: string[] = []
   const keyFiles: string[] = []
   let merged: Table = {}
-  for (const file of explicit === undefined ? defaultFiles(env) : [explicit]) {
-    const table = readTable(file, explicit !== undefined, problems)
-    if (table === null) continue
-    files.push(file)
-    if (isJsonObject(table.registry) && isJsonObject(table.registry.auth)) keyFiles.push(file)
-    merged = mergeDeeply(merged, table)
+  for (const name of explicit === undefined ? defaultFiles(env) : [explicit]) {
+    const file = readTable(name, explicit !== undefined, problems)
+    if (file === null) continue
+    files.push(name)
+    checkNames(file, explicit === undefined ? warnings : problems, explicit !== undefined)
+    const { registry } = file.table
+    if (registry !== undefined && !isJsonObject(registry))
+      complain(file, 'registry', 'must be a section: [registry]', problems)
+    const read = isJsonObject(registry) ? readRegistry(file, registry as Table, problems) : {}
+    if (read.auth !== undefined) keyFiles.push(name)
+    merged = mergeDeeply(merged, { ...file.table, registry: read })
   }
-  const registry = isJsonObject(merged.registry) ? (merged.registry as Table) : {}
+  const registry = (merged.registry ?? {}) as RegistryTable
   return {
-    urls: readUrls(registry, problems),
-    auth: readAuth(registry, problems),
-    discoveryTimeoutMs: readTimeout(registry, problems) * 1000,
+    urls: registry.urls ?? [],
+    auth: new Map(Object.entries(registry.auth ?? {})),
+    discoveryTimeoutMs: (registry.discovery_timeout ?? DEFAULT_DISCOVERY_TIMEOUT_SECONDS) * 1000,
     tokens: readTokenNames(merged.tokens, problems),
     files,
     keyFiles,
     problems,
+    warnings,
   }
 }
 
@@ -61,21 +73,102 @@ export function defaultFiles(env: Environment): string[] {
 }
 
 type Table = { [name: string]: unknown }
+type ConfigFile = { name: string; text: string; table: Table }
 
-function readTable(file: string, isNamed: boolean, problems: Violation[]): Table | null {
+/** `null` for a file that is missing or cannot be used. */
+function readTable(name: string, isNamed: boolean, problems: Violation[]): ConfigFile | null {
   try {
-    if (statSync(file).size > MAX_CONFIG_BYTES) throw new Error(`larger than ${MAX_CONFIG_BYTES} bytes`)
-    return parse(readFileSync(file, 'utf8'))
+    if (statSync(name).size > MAX_CONFIG_BYTES) throw new Error(`larger than ${MAX_CONFIG_BYTES} bytes`)
+    const text = readFileSync(name, 'utf8')
+    return { name, text, table: parse(text) }
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
-    if (code !== 'ENOENT') problems.push({ path: file, message: `could not read it: ${firstLine(message)}` })
-    else if (isNamed) problems.push({ path: file, message: 'could not read it: no such file' })
+    if (cause instanceof TomlError)
+      problems.push({
+        path: `${name}:${cause.line}:${cause.column}`,
+        message: `not TOML: ${firstLine(message).replace(/^Invalid TOML document: /, '')}`,
+      })
+    else if (code !== 'ENOENT')
+      problems.push({ path: name, message: `cannot be read: ${firstLine(message)}` })
+    else if (isNamed) problems.push({ path: name, message: 'cannot be read: no such file' })
     return null
   }
 }
 
 /** The parser's other lines quote the file, which may hold keys. */
 const firstLine = (message: string): string => message.split('\n')[0] ?? ''
+
+function complain({ name, text }: ConfigFile, path: string, message: string, to: Violation[]): void {
+  const line = lineOf(text, path)
+  to.push({ path: `${line === null ? name : `${name}:${line}`}: ${path}`, message })
+}
+
+const SECTIONS = ['registry', 'tokens']
+/** Of the deployed protocol's other programs. */
+const OTHER_SECTIONS = ['aggregation', 'negotiation', 'wallet', 'chains', 'seller']
+const SETTINGS = ['urls', 'auth', 'discovery_timeout']
+
+/** Of a file that other programs share, only names that resemble a known one. */
+function checkNames(file: ConfigFile, found: Violation[], isOurs: boolean): void {
+  const check = (name: string, path: string, known: readonly string[], kind: string): void => {
+    const suggestion = suggestName(name, known)
+    if (isOurs || suggestion !== '')
+      complain(file, path, `unknown ${kind}${suggestion || '; remove it'}`, found)
+  }
+  for (const [name, value] of Object.entries(file.table)) {
+    if (SETTINGS.includes(name)) complain(file, name, 'unknown here; write it under [registry]', found)
+    else if (!SECTIONS.includes(name) && !OTHER_SECTIONS.includes(name))
+      check(name, name, SECTIONS, isJsonObject(value) ? 'section' : 'setting')
+  }
+  const { registry } = file.table
+  for (const name of isJsonObject(registry) ? Object.keys(registry) : [])
+    if (!SETTINGS.includes(name)) check(name, `registry.${name}`, SETTINGS, 'setting')
+}
+
+type RegistryTable = { urls?: string[]; auth?: Record<string, string>; discovery_timeout?: number }
+
+/** Without what is not set or cannot be used. */
+function readRegistry(file: ConfigFile, registry: Table, problems: Violation[]): RegistryTable {
+  const refuse = (name: string, message: string): undefined =>
+    void complain(file, `registry.${name}`, message, problems)
+  const urls = readUrls(registry.urls, refuse)
+  const auth = readAuth(registry.auth, refuse)
+  const seconds = readTimeout(registry.discovery_timeout, refuse)
+  return {
+    ...(urls !== undefined && { urls }),
+    ...(auth !== undefined && { auth }),
+    ...(seconds !== undefined && { discovery_timeout: seconds }),
+  }
+}
+
+type Refuse = (name: string, message: string) => undefined
+
+/** Without duplicates. An empty list names no Registry. */
+function readUrls(urls: unknown, refuse: Refuse): string[] | undefined {
+  if (urls === undefined) return undefined
+  if (!Array.isArray(urls) || !urls.every((url) => typeof url === 'string'))
+    return refuse('urls', 'must be a list of URLs: urls = ["https://registry.example"]')
+  return [...new Set(urls.map((url) => url.trim()).filter((url) => url !== ''))]
+}
+
+function readAuth(auth: unknown, refuse: Refuse): Record<string, string> | undefined {
+  if (auth === undefined) return undefined
+  if (!isJsonObject(auth)) return refuse('auth', 'must be a table: [registry.auth] "URL" = "key"')
+  const keys = Object.entries(auth).flatMap(([url, key]) => {
+    if (typeof key === 'string' && /^[\x21-\x7e]*$/.test(key.trim()))
+      return url.trim() === '' || key.trim() === '' ? [] : [[url.trim(), key.trim()] as const]
+    refuse(`auth.${redactCredentials(url)}`, 'is not a valid key: it must be a string without spaces')
+    return []
+  })
+  return Object.fromEntries(keys)
+}
+
+function readTimeout(value: unknown, refuse: Refuse): number | undefined {
+  if (value === undefined) return undefined
+  const seconds = typeof value === 'string' && value.trim() === '' ? Number.NaN : Number(value)
+  if (seconds > 0 && Number.isFinite(seconds)) return seconds
+  return refuse('discovery_timeout', 'must be a number of seconds above 0')
+}
 
 function mergeDeeply(base: Table, over: Table): Table {
   const merged = new Map(Object.entries(base))
@@ -85,52 +178,6 @@ function mergeDeeply(base: Table, over: Table): Table {
     merged.set(name, both ? mergeDeeply(known as Table, value as Table) : value)
   }
   return Object.fromEntries(merged)
-}
-
-function readUrls(registry: Table, problems: Violation[]): readonly string[] {
-  if (registry.url !== undefined)
-    problems.push({ path: 'registry.url', message: 'is ignored; write urls = ["…"]' })
-  const { urls } = registry
-  if (urls === undefined) return DEFAULT_URLS
-  if (!Array.isArray(urls)) {
-    problems.push({ path: 'registry.urls', message: 'is ignored: it must be a list of URLs' })
-    return DEFAULT_URLS
-  }
-  const texts = urls.filter((url) => typeof url === 'string').map((url) => url.trim())
-  if (texts.length < urls.length)
-    problems.push({ path: 'registry.urls', message: 'has entries that are not text; they are ignored' })
-  const named = [...new Set(texts.filter((url) => url !== ''))]
-  return named.length > 0 ? named : DEFAULT_URLS
-}
-
-function readAuth(registry: Table, problems: Violation[]): ReadonlyMap<string, string> {
-  const auth = new Map<string, string>()
-  if (registry.auth === undefined) return auth
-  if (!isJsonObject(registry.auth)) {
-    problems.push({ path: 'registry.auth', message: 'is ignored: it must be a table of "url" = "key"' })
-    return auth
-  }
-  for (const [url, key] of Object.entries(registry.auth)) {
-    if (typeof key !== 'string' || !/^[\x21-\x7e]*$/.test(key.trim()))
-      problems.push({
-        path: `registry.auth."${url}"`,
-        message: 'is not a key that can be sent; it is ignored',
-      })
-    else if (url.trim() !== '' && key.trim() !== '') auth.set(url.trim(), key.trim())
-  }
-  return auth
-}
-
-function readTimeout(registry: Table, problems: Violation[]): number {
-  const { discovery_timeout: value } = registry
-  if (value === undefined) return DEFAULT_DISCOVERY_TIMEOUT_SECONDS
-  const seconds = typeof value === 'string' && value.trim() === '' ? Number.NaN : Number(value)
-  if (seconds > 0 && Number.isFinite(seconds)) return seconds
-  problems.push({
-    path: 'registry.discovery_timeout',
-    message: `must be a number of seconds above 0; ${DEFAULT_DISCOVERY_TIMEOUT_SECONDS} is used`,
-  })
-  return DEFAULT_DISCOVERY_TIMEOUT_SECONDS
 }
 
 /** `"base:0x8335…" = { symbol = "USDC", decimals = 6 }`. */

@@ -1,6 +1,7 @@
 import { redactCredentials } from '../../domain/safe-text.ts'
+import { ConfigError } from '../../errors.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
-import { printStatus, type Terminal } from '../output/terminal.ts'
+import { printWarning, type Terminal } from '../output/terminal.ts'
 import { type BuyerConfig, readBuyerConfig } from './buyer-config.ts'
 
 /** `url` is as the user wrote it, since keys are for exact URLs. */
@@ -17,43 +18,62 @@ export type RegistryOptions = {
 export type JsonOptions = RegistryOptions & { json?: boolean }
 
 const MAX_REGISTRIES = 100
+/** For reads, where neither an option nor a file names a Registry. */
+const DEFAULT_URL = 'http://localhost:8080'
 
-/** Problems of the configuration are only printed. @throws CliError for an invalid URL */
+/**
+ * For a write, every Registry has to be named, and the configuration free of doubts.
+ * @throws ConfigError, or CliError for an invalid URL
+ */
 export function selectRegistries(
   terminal: Terminal,
   options: RegistryOptions,
+  purpose: 'read' | 'write' = 'read',
 ): { registries: readonly Registry[]; discoveryTimeoutMs: number } {
-  const { config, urls, areConfigured, discoveryTimeoutMs } = readSelection(terminal, options)
-  for (const { path, message } of config.problems) printStatus(terminal, `[config] ${path}: ${message}`)
+  const { config, urls, origin, discoveryTimeoutMs } = readSelection(terminal, options)
+  const doubts = purpose === 'write' ? [] : config.warnings
+  const problems = purpose === 'write' ? [...config.problems, ...config.warnings] : config.problems
+  const isFatal = purpose === 'write' || options.config !== undefined || origin !== 'option'
+  if (isFatal && problems.length > 0) throw new ConfigError(problems)
+  for (const { path, message } of [...problems, ...doubts]) printWarning(terminal, `${path}: ${message}`)
+  if (origin === 'default' && purpose === 'write')
+    throw new CliError(EXIT.badConfig, `no Registry is named to write to: ${HOW_TO_NAME}`)
+  if (origin === 'default')
+    printWarning(terminal, `no Registry is named: ${DEFAULT_URL} is read; ${HOW_TO_NAME}`)
   for (const url of urls) {
     const problem = urlProblem(url)
     if (problem === null) continue
     const message = `${redactCredentials(url)} ${problem}`
-    throw areConfigured ? new CliError(EXIT.badConfig, `[registry] urls: ${message}`) : usageError(message)
+    throw origin === 'file'
+      ? new CliError(EXIT.badConfig, `[registry] urls: ${message}`)
+      : usageError(message)
   }
   if (urls.length > MAX_REGISTRIES) throw usageError(`more than ${MAX_REGISTRIES} Registries`)
-  for (const miss of nearMisses(urls, config.auth))
-    printStatus(terminal, `[config] ${describeNearMiss(miss)}`)
+  for (const miss of nearMisses(urls, config.auth)) printWarning(terminal, describeNearMiss(miss))
   return {
     registries: urls.map((url) => ({ url, key: config.auth.get(url) ?? null })),
     discoveryTimeoutMs,
   }
 }
 
+const HOW_TO_NAME = 'use -r URL, or [registry] urls = ["URL"] in buyer.toml'
+
+export type Selection = {
+  config: BuyerConfig
+  urls: readonly string[]
+  /** Of `urls`. */
+  origin: 'option' | 'file' | 'default'
+  discoveryTimeoutMs: number
+}
+
 /** Options override the configuration. Nothing is checked. */
-export function readSelection(
-  { env }: Terminal,
-  options: RegistryOptions,
-): { config: BuyerConfig; urls: readonly string[]; areConfigured: boolean; discoveryTimeoutMs: number } {
+export function readSelection({ env }: Terminal, options: RegistryOptions): Selection {
   const config = readBuyerConfig(env, options.config)
+  const discoveryTimeoutMs = (options.discoveryTimeout ?? 0) * 1000 || config.discoveryTimeoutMs
   const named = splitUrls(options.registries)
-  const areConfigured = named.length === 0
-  return {
-    config,
-    urls: areConfigured ? config.urls : named,
-    areConfigured,
-    discoveryTimeoutMs: (options.discoveryTimeout ?? 0) * 1000 || config.discoveryTimeoutMs,
-  }
+  if (named.length > 0) return { config, urls: named, origin: 'option', discoveryTimeoutMs }
+  if (config.urls.length > 0) return { config, urls: config.urls, origin: 'file', discoveryTimeoutMs }
+  return { config, urls: [DEFAULT_URL], origin: 'default', discoveryTimeoutMs }
 }
 
 /** `-r a,b -r c` → three, without duplicates. */
@@ -87,7 +107,9 @@ export const nearMisses = (registryUrls: readonly string[], auth: ReadonlyMap<st
 
 export const describeNearMiss = ({ keyUrl, registryUrl }: NearMiss): string =>
   `the key for ${keyUrl} is not sent to ${registryUrl}: the two URLs must be identical; ` +
-  `write [registry.auth] "${registryUrl}" = …`
+  keyHint(registryUrl)
+
+export const keyHint = (url: string): string => `write [registry.auth] "${url}" = "KEY" in buyer.secrets.toml`
 
 /** The URL parser lower-cases scheme and host, and drops a default port. */
 function normalise(text: string): string {

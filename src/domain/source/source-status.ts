@@ -1,7 +1,9 @@
+import type { Minute } from '../minutes.ts'
 import type { Breaker } from './breaker.ts'
 import type { MissingSource } from './missing-source.ts'
 import type { SourceMode, Visibility } from './reading.ts'
 import type { SourceReason } from './source-reason.ts'
+import type { UpstreamOptions } from './upstream.ts'
 
 /** An entry of `GET /sources`. */
 export type SourceStatus = {
@@ -10,8 +12,7 @@ export type SourceStatus = {
   visibility: Visibility
   state: 'loaded' | 'stale' | 'unavailable' | 'not_yet_loaded'
   ageSeconds: number | null
-  /** `at`: ms since the Unix epoch. */
-  lastError: { reason: SourceReason; at: number } | null
+  lastError: Failure | null
   /** Declared by its filter spec; `null` where undeclared or unknown. */
   schemaId: string | null
   /** `null` until its filter spec is known. */
@@ -23,7 +24,7 @@ export type SourceStatus = {
 
 /** For the operator only. */
 export type SourceDetails = SourceStatus & {
-  breaker: Pick<Breaker, 'state' | 'failuresInARow' | 'retryAt'>
+  breaker: BreakerStatus
   cache: { fresh: number; stale: number; miss: number; bytes: number }
   calls: {
     made: number
@@ -35,7 +36,20 @@ export type SourceDetails = SourceStatus & {
     elapsedMs: number
   }
   items: { received: number; invalid: number }
+  /** The latest, newest first. */
+  failures: readonly Failure[]
+  /** Of the last hour. */
+  minutes: readonly Minute[]
+  options: UpstreamOptions
 }
+
+export type BreakerStatus = Pick<Breaker, 'state' | 'failuresInARow' | 'retryAt'> & {
+  /** After a rejected key or `Retry-After`: no calls until then. */
+  suspended: { reason: SourceReason; until: number } | null
+}
+
+/** `at`: ms since the Unix epoch. */
+export type Failure = { reason: SourceReason; at: number }
 
 export type SourceLog = {
   info: (about: object, message: string) => void

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Counter, Histogram, type Registry as MetricsRegistry } from 'prom-client'
+import { MinuteCounts } from '../../domain/minutes.ts'
 import { recordedStatus } from '../middleware/tracing.ts'
 import type { Route } from '../route.ts'
 
@@ -8,30 +9,35 @@ const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10]
 /** Plain numbers: counting a request is part of answering it from memory. */
 type Tally = {
   path: string
+  /** Whether it reads or writes the market: pages, probes and admin routes do not. */
+  isTraffic: boolean
   counts: Map<string, { method: string; status: number; count: number; add: CountResponse }>
   seconds: number
   buckets: number[]
 }
 
-/** `started`: `performance.now()`, in ms. */
-export type CountResponse = (started: number) => void
+/** `started`: `performance.now()`, in ms. `isRepeated`: from the response cache. */
+export type CountResponse = (started: number, isRepeated?: boolean) => void
 
 export class RequestMetrics {
   readonly #fixed = new Map<string, Tally>()
   readonly #open: { prefix: string; suffix: string; tally: Tally }[] = []
-  readonly #other = tallyFor('other')
+  readonly #other = tallyFor({ path: 'other', gate: 'none' })
+  /** Of all routes that read or write the market. */
+  readonly minutes = new MinuteCounts()
 
   constructor(registry: MetricsRegistry) {
     this.#register(registry)
   }
 
-  addRoutes(routes: readonly Pick<Route, 'path'>[]): void {
-    for (const { path } of routes) {
+  addRoutes(routes: readonly Pick<Route, 'path' | 'gate'>[]): void {
+    for (const route of routes) {
+      const { path } = route
       const [prefix = '', suffix] = path.split(/[:*]\w+/)
       const isCovered = this.#fixed.has(path) || this.#open.some(({ tally }) => tally.path === path)
       if (isCovered) continue
-      if (suffix === undefined) this.#fixed.set(path, tallyFor(path))
-      else this.#open.push({ prefix, suffix, tally: tallyFor(path) })
+      if (suffix === undefined) this.#fixed.set(path, tallyFor(route))
+      else this.#open.push({ prefix, suffix, tally: tallyFor(route) })
     }
   }
 
@@ -53,13 +59,18 @@ export class RequestMetrics {
     const key = method + status
     const known = tally.counts.get(key)
     if (known !== undefined) return known.add
-    const add: CountResponse = (started) => {
-      const seconds = (performance.now() - started) / 1000
+    const add: CountResponse = (started, isRepeated = false) => {
+      const ms = performance.now() - started
+      const seconds = ms / 1000
       let bucket = 0
       while (seconds > BUCKETS[bucket]!) bucket++
       counted.count++
       tally.seconds += seconds
       tally.buckets[bucket]!++
+      if (!tally.isTraffic) return
+      const now = Date.now()
+      this.minutes.addRequest(now, ms, status >= 500)
+      this.minutes.addLookup(now, isRepeated)
     }
     const counted = { method, status, count: 0, add }
     tally.counts.set(key, counted)
@@ -103,8 +114,9 @@ export class RequestMetrics {
   }
 }
 
-const tallyFor = (path: string): Tally => ({
+const tallyFor = ({ path, gate }: Pick<Route, 'path' | 'gate'>): Tally => ({
   path,
+  isTraffic: gate === 'read' || gate === 'write',
   counts: new Map(),
   seconds: 0,
   buckets: Array(BUCKETS.length + 1).fill(0),

@@ -16,6 +16,26 @@ function wants(accept: string | undefined, type: string): boolean {
   return quality > 0 && quality >= (qualities.get(JSON_TYPE) ?? 0)
 }
 
+/** Smaller bodies fit into a packet or two either way. */
+const MIN_COMPRESSED_BYTES = 1024
+/** A longer `Accept-Encoding` is ignored. Browsers send about 30 characters. */
+const MAX_ACCEPT_ENCODING = 1024
+
+/**
+ * The size in bytes from which a body is sent with gzip (RFC 9110 section 12.5.3). `Infinity`: never, because gzip is
+ * refused or ranks below no coding. 0: always, because a body without coding is refused.
+ */
+export function gzipMinimum(acceptEncoding: string | undefined): number {
+  if (acceptEncoding === undefined || acceptEncoding.length > MAX_ACCEPT_ENCODING)
+    return Number.POSITIVE_INFINITY
+  const qualities = new Map(acceptEncoding.split(',').map(readRange))
+  const others = qualities.get('*')
+  const gzip = qualities.get('gzip') ?? qualities.get('x-gzip') ?? others ?? 0
+  const identity = qualities.get('identity') ?? others
+  if (gzip <= 0 || (identity !== undefined && identity > gzip)) return Number.POSITIVE_INFINITY
+  return identity !== undefined && identity <= 0 ? 0 : MIN_COMPRESSED_BYTES
+}
+
 function readRange(range: string): [type: string, quality: number] {
   const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
   const weight = parameters.find((parameter) => parameter.startsWith('q='))

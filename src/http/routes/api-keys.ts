@@ -1,9 +1,11 @@
 import { z } from 'zod'
-import type { ApiKey } from '../../domain/api-key.ts'
-import { formatTimestamp } from '../../domain/timestamp.ts'
+import type { ApiKey, KeyUse } from '../../domain/api-key.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { formatTimestamp, type Micros } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { ApiKeys } from '../../registry/api-keys.ts'
 import { invalidBody } from '../../registry/errors.ts'
+import type { KeyUsage } from '../../registry/key-usage.ts'
 import {
   type ApiKeyJson,
   apiKeySchema,
@@ -15,12 +17,24 @@ import { objectBody } from '../middleware/body.ts'
 import { readIntegerParameter } from '../parameters.ts'
 import { type IntegerParameter, json, type Route } from '../route.ts'
 
-export const apiKeyRoutes = (keys: ApiKeys): Route[] => [mintKey(keys), listKeys(keys), revokeKey(keys)]
+export type ApiKeyOptions = {
+  keys: ApiKeys
+  keyUsage: KeyUsage
+  clock: Clock
+}
+
+export const apiKeyRoutes = (options: ApiKeyOptions): Route[] => [
+  mintKey(options),
+  listKeys(options),
+  revokeKey(options),
+]
+
+const MS_PER_DAY = 86_400_000
 
 /** Responses with a raw key must not be cached. */
 const NO_STORE = { 'Cache-Control': 'no-store' }
 
-const mintKey = (keys: ApiKeys): Route => ({
+const mintKey = ({ keys, clock }: ApiKeyOptions): Route => ({
   method: 'POST',
   path: '/admin/api-keys',
   gate: 'admin',
@@ -32,21 +46,25 @@ const mintKey = (keys: ApiKeys): Route => ({
   handle: async (request) => {
     const parsed = mintRequestSchema.safeParse(objectBody(request).value)
     if (!parsed.success) throw invalidBody(parsed.error)
-    const { key, raw } = await keys.mint(parsed.data.name.trim(), parsed.data.scope)
-    const { id, name, scope, createdAt } = key
-    const minted: MintedKeyJson = { id, name, scope, key: raw, created_at: formatTimestamp(createdAt) }
+    const { name, scope, expires_in_days: days = null } = parsed.data
+    const expiresAt = days === null ? null : (clock.now() + days * MS_PER_DAY) * 1000
+    const { key, raw } = await keys.mint({ name: name.trim(), scope, expiresAt })
+    const minted: MintedKeyJson = { ...common(key), key: raw }
     return { ...json(minted, 201), headers: NO_STORE }
   },
 })
 
-const listKeys = (keys: ApiKeys): Route => ({
+const listKeys = ({ keys, keyUsage }: ApiKeyOptions): Route => ({
   method: 'GET',
   path: '/admin/api-keys',
   gate: 'admin',
   summary: 'List the API keys',
   description: 'Newest first, revoked keys included. Raw keys are not shown.',
   responses: { 200: { description: 'The keys without their raw texts', schema: z.array(apiKeySchema) } },
-  handle: () => json(keys.list().map(toJson)),
+  handle: async () => {
+    const useOf = await keyUsage.read()
+    return json(keys.list().map((key) => toJson(key, useOf(key.id))))
+  },
 })
 
 const KEY_ID: IntegerParameter = {
@@ -56,7 +74,7 @@ const KEY_ID: IntegerParameter = {
   schema: { type: 'integer' },
 }
 
-const revokeKey = (keys: ApiKeys): Route => ({
+const revokeKey = ({ keys }: ApiKeyOptions): Route => ({
   method: 'DELETE',
   path: '/admin/api-keys/:key_id',
   gate: 'admin',
@@ -72,10 +90,19 @@ const revokeKey = (keys: ApiKeys): Route => ({
   },
 })
 
-const toJson = ({ id, name, scope, createdAt, revokedAt }: ApiKey): ApiKeyJson => ({
+const toJson = (key: ApiKey, use: KeyUse | undefined): ApiKeyJson => ({
+  ...common(key),
+  revoked_at: timeOrNull(key.revokedAt),
+  last_used_at: timeOrNull(use?.lastUsedAt ?? null),
+  calls: use?.calls ?? 0,
+})
+
+const common = ({ id, name, scope, createdAt, expiresAt }: ApiKey) => ({
   id,
   name,
   scope,
   created_at: formatTimestamp(createdAt),
-  revoked_at: revokedAt === null ? null : formatTimestamp(revokedAt),
+  expires_at: timeOrNull(expiresAt),
 })
+
+const timeOrNull = (at: Micros | null): string | null => (at === null ? null : formatTimestamp(at))

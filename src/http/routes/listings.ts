@@ -3,7 +3,6 @@ import type { PublishReceipt } from '../../domain/listing.ts'
 import { formatTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { FilterSpec } from '../../filter-spec/filter.ts'
-import { renderEnvelope } from '../../gateway/envelope.ts'
 import { queryLocal } from '../../registry/local-source.ts'
 import type { Replica } from '../../registry/replica.ts'
 import type { WriteContext } from '../../registry/write/checked-write.ts'
@@ -11,6 +10,7 @@ import { publishListing } from '../../registry/write/publish.ts'
 import { publishRequest } from '../../registry/write/request.ts'
 import { removeListing, updateListing, updateRequest } from '../../registry/write/update-and-remove.ts'
 import { validateListing, validateRequest, validation } from '../../registry/write/validate.ts'
+import { renderEnvelope } from '../../wire/envelope.ts'
 import {
   envelopeSchema,
   listingSchema,

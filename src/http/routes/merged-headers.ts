@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { type BareItem, type Item, serializeList, Token } from 'structured-headers'
 import type { Reader } from '../../domain/api-key.ts'
 import type { Clock } from '../../domain/clock.ts'
@@ -8,12 +7,13 @@ import { CURSOR_SECONDS } from '../../gateway/cursor.ts'
 import type { MergedLookup } from '../../gateway/find-listing.ts'
 import type { MergedPage } from '../../gateway/pages.ts'
 import type { Outcome } from '../../gateway/sources.ts'
+import type { ContentTag } from '../etag.ts'
 
 export type MergedHeaderOptions = {
   gatewayId: string
   /** Longest `max-age`. */
   freshSeconds: number
-  cursorKeyId: string
+  contentTag: ContentTag
   clock: Clock
 }
 
@@ -67,17 +67,13 @@ function maxAge(outcomes: readonly Outcome[], { freshSeconds }: MergedHeaderOpti
 function fingerprint(
   { total, complete, sources, nextCursor }: Omit<MergedPage, 'items'>,
   rows: Uint8Array,
-  options: MergedHeaderOptions,
+  { contentTag, clock }: MergedHeaderOptions,
 ): string {
   const states = sources.map(({ age_seconds, elapsed_ms, ...state }) => state)
-  const rest = [total, complete, states, nextCursor === undefined ? null : cursorPeriod(options)]
-  const hash = createHash('sha256').update(rows).update(JSON.stringify(rest))
-  return hash.digest('base64url').slice(0, 27)
-}
-
-/** Changes after half a cursor's life and with its key: readers then get a new cursor. */
-function cursorPeriod({ cursorKeyId, clock }: MergedHeaderOptions): string {
-  return `${cursorKeyId} ${Math.floor(clock.now() / 1000 / (CURSOR_SECONDS / 2))}`
+  // After half a cursor's life, readers get a new one.
+  const cursorPeriod = Math.floor(clock.now() / 1000 / (CURSOR_SECONDS / 2))
+  const rest = [total, complete, states, nextCursor === undefined ? null : cursorPeriod]
+  return contentTag(rows, JSON.stringify(rest))
 }
 
 /** https://www.w3.org/TR/server-timing/: names are tokens. */

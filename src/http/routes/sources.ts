@@ -1,20 +1,29 @@
 import { z } from 'zod'
+import type { Clock } from '../../domain/clock.ts'
 import type { SourceDetails, SourceStatus } from '../../domain/source/source-status.ts'
+import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { EntrepotError } from '../../errors.ts'
 import { reportStatus, timeOf } from '../../gateway/source-report.ts'
 import { maySee } from '../../gateway/sources.ts'
 import { type SourceDetailsJson, sourceDetailsSchema, sourceStatusSchema } from '../../wire/source.ts'
+import { toTraffic } from '../../wire/traffic.ts'
 import { json, type Route, type RouteParameter } from '../route.ts'
 
 export type SourceList = {
   /** In configuration order. */
-  sources: readonly { status: () => SourceStatus | SourceDetails; refresh?: () => void }[]
+  sources: readonly {
+    status: () => SourceStatus | SourceDetails
+    refresh?: () => void
+    probe?: () => Promise<void>
+  }[]
+  clock: Clock
 }
 
 export const sourceRoutes = (list: SourceList): Route[] => [
   listSources(list),
   listSourceDetails(list),
   refreshSource(list),
+  probeSource(list),
 ]
 
 const listSources = ({ sources }: SourceList): Route => ({
@@ -35,7 +44,7 @@ const listSources = ({ sources }: SourceList): Route => ({
   },
 })
 
-const listSourceDetails = ({ sources }: SourceList): Route => ({
+const listSourceDetails = ({ sources, clock }: SourceList): Route => ({
   method: 'GET',
   path: '/admin/sources',
   gate: 'admin',
@@ -47,7 +56,7 @@ const listSourceDetails = ({ sources }: SourceList): Route => ({
     },
   },
   handle: () => ({
-    ...json({ sources: sources.map(({ status }) => detailsToJson(status())) }),
+    ...json({ sources: sources.map(({ status }) => detailsToJson(status(), clock.now())) }),
     headers: { 'Cache-Control': 'no-store' },
   }),
 })
@@ -59,34 +68,59 @@ const NAME: RouteParameter = {
   schema: { type: 'string' },
 }
 
-const refreshSource = ({ sources }: SourceList): Route => ({
+const refreshSource = (list: SourceList): Route => ({
   method: 'POST',
   path: '/admin/sources/:name/refresh',
   gate: 'admin',
-  summary: 'Drop the cached pages of an upstream and fetch it again',
+  summary: 'Clear the cache of an upstream and fetch it again',
   parameters: [NAME],
   responses: {
-    202: { description: 'Its pages are dropped; its filter spec and snapshot are being fetched' },
+    202: { description: 'Its cache is empty; its filter spec and listings are being fetched' },
   },
   problems: [404],
   handle: ({ params }) => {
-    const source = sources.find(({ status }) => status().name === params.name)
-    if (source?.refresh === undefined)
-      throw new EntrepotError('not_found', `There is no upstream ${JSON.stringify(params.name)}`)
-    source.refresh()
+    upstreamOf(list, params.name).refresh()
     return { status: 202 }
   },
 })
 
-function detailsToJson(status: SourceStatus | SourceDetails): SourceDetailsJson {
+const probeSource = (list: SourceList): Route => ({
+  method: 'POST',
+  path: '/admin/sources/:name/probe',
+  gate: 'admin',
+  summary: 'Send an upstream one request, and wait for its answer',
+  description: 'Also while its circuit breaker is open, but not while it asked to wait.',
+  parameters: [NAME],
+  responses: { 200: { description: 'Its state afterwards', schema: sourceDetailsSchema } },
+  problems: [404],
+  handle: async ({ params }) => {
+    const { probe, status } = upstreamOf(list, params.name)
+    await probe()
+    return { ...json(detailsToJson(status(), list.clock.now())), headers: { 'Cache-Control': 'no-store' } }
+  },
+})
+
+function upstreamOf({ sources }: SourceList, name: string | undefined) {
+  const { refresh, probe, status } = sources.find((source) => source.status().name === name) ?? {}
+  if (refresh === undefined || probe === undefined || status === undefined)
+    throw new EntrepotError('not_found', `There is no upstream ${JSON.stringify(name)}`)
+  return { refresh, probe, status }
+}
+
+/** @param now ms since the Unix epoch */
+function detailsToJson(status: SourceStatus | SourceDetails, now: number): SourceDetailsJson {
   if (!('calls' in status)) return reportStatus(status)
-  const { breaker, cache, calls, items } = status
+  const { breaker, cache, calls, items, failures, minutes, options } = status
   return {
     ...reportStatus(status),
     breaker: {
       state: breaker.state,
       failures_in_a_row: breaker.failuresInARow,
       retry_at: breaker.retryAt === null ? null : timeOf(breaker.retryAt),
+      suspended: breaker.suspended && {
+        reason: breaker.suspended.reason,
+        until: timeOf(breaker.suspended.until),
+      },
     },
     cache,
     calls: {
@@ -98,5 +132,24 @@ function detailsToJson(status: SourceStatus | SourceDetails): SourceDetailsJson 
       elapsed_ms: Math.round(calls.elapsedMs),
     },
     items,
+    failures: failures.map(({ reason, at }) => ({ reason, at: timeOf(at) })),
+    settings: settingsOf(options),
+    traffic: toTraffic(minutes, now),
   }
 }
+
+const settingsOf = (options: UpstreamOptions): SourceDetailsJson['settings'] => ({
+  url: options.url,
+  kind: options.kind,
+  mode: options.mode,
+  visibility: options.visibility,
+  priority: options.priority,
+  api_key: options.key !== null,
+  timeout_ms: options.timeoutMs,
+  connect_timeout_ms: options.connectTimeoutMs,
+  max_in_flight: options.maxInFlight,
+  ...(options.mode === 'live'
+    ? { scan_limit: options.scanLimit }
+    : { refresh_seconds: options.refreshSeconds, max_listings: options.maxListings }),
+  allow_private_addresses: options.allowPrivateAddresses,
+})

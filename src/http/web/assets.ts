@@ -50,12 +50,15 @@ const LIBRARY_FILES: ReadonlyMap<string, URL> = new Map([
   [UPLOT_STYLE, resolve('uplot/dist/uPlot.min.css')],
 ])
 
-/** JSON, relative to the page (HTML standard, section 8.1.6.2). */
-export const IMPORT_MAP = JSON.stringify({
-  imports: Object.fromEntries(Object.keys(MODULES).map((name) => [name, `./assets/${pathOf(name)}`])),
-})
+/** JSON; addresses are relative to the page (HTML standard, section 8.1.6.2). */
+export const importMap = (assets: string): string =>
+  JSON.stringify({
+    imports: Object.fromEntries(Object.keys(MODULES).map((name) => [name, `./${assets}/${pathOf(name)}`])),
+  })
 
-export const isLibrary = (specifier: string): boolean => Object.hasOwn(MODULES, specifier)
+/** Below `assets/`; `null` for a specifier that is no library of the pages. */
+export const libraryPath = (specifier: string): string | null =>
+  Object.hasOwn(MODULES, specifier) ? pathOf(specifier) : null
 
 function pathOf(name: string): string {
   return `libraries/${name.replace('/', '-')}.js`

@@ -1,33 +1,42 @@
 import { readFile } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
 import { setImmediate } from 'node:timers/promises'
-import { isLibrary } from './assets.ts'
+import { libraryPath } from './assets.ts'
 
 /** `src/` in a checkout, `dist/` in a package. */
 const ROOT = new URL('../..', import.meta.url)
 const EXTENSION = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
 
 /** `from '…'`, `import '…'` and `import('…')`; types are stripped before. */
-const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"\n]+)\1/g
+const IMPORT = /(?:\bfrom\s*|\bimport\s*(\()?\s*)(['"])([^'"\n]+)\2/g
+
+type ModuleGraph = {
+  /** The entry, first, and its imports as JavaScript, by path below the root. No other module is served. */
+  modules: ReadonlyMap<string, string>
+  /** Paths of the libraries that load with the entry, not later by `import()`. */
+  libraries: ReadonlySet<string>
+}
 
 /**
- * The entry and its imports as JavaScript, by path below the root. No other module is served.
  * @param entry without extension: `web/board`
  * @throws Error for an import that is not served
  */
-export async function moduleGraph(entry: string): Promise<Map<string, string>> {
+export async function moduleGraph(entry: string): Promise<ModuleGraph> {
   const modules = new Map<string, string>()
+  const libraries = new Set<string>()
   const open = [entry + EXTENSION]
   for (let path = open.shift(); path !== undefined; path = open.shift()) {
     if (modules.has(path)) continue
     const source = await readSource(path)
     modules.set(path, source)
-    for (const [, , specifier = ''] of source.matchAll(IMPORT)) {
+    for (const [, isLater, , specifier = ''] of source.matchAll(IMPORT)) {
+      const library = libraryPath(specifier)
       if (specifier.startsWith('.')) open.push(pathOf(specifier, path))
-      else if (!isLibrary(specifier)) throw new Error(`${path} imports ${specifier}, which no page is served`)
+      else if (library === null) throw new Error(`${path} imports ${specifier}, which no page is served`)
+      else if (isLater === undefined) libraries.add(library)
     }
   }
-  return modules
+  return { modules, libraries }
 }
 
 export const readPlain = (path: string): Promise<string> => readFile(new URL(path, ROOT), 'utf8')

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { IMPORT_MAP, UPLOT_STYLE } from './assets.ts'
+import { UPLOT_STYLE } from './assets.ts'
 
 export const ICON = 'web/icon.svg'
 
@@ -7,6 +7,10 @@ const BOARD: Page = {
   path: '/',
   summary: 'Web UI',
   title: 'entrepot',
+  header:
+    '<h1>entrepot</h1><nav aria-label="Other pages"><a href="docs">API docs</a> <a href="operator">Operator</a></nav>' +
+    '<div class="key"><label><span>Reader key</span><input disabled></label><button disabled>Use</button></div>' +
+    '<button disabled>Refresh</button>',
   withoutScript:
     'The board needs JavaScript. The same market is at <a href="listings">listings</a>, as JSON.',
   entry: 'web/board',
@@ -17,6 +21,8 @@ const OPERATOR: Page = {
   path: '/operator',
   summary: 'Web UI of the operator',
   title: 'entrepot: operator',
+  header:
+    '<h1>entrepot operator</h1><nav aria-label="Other pages"><a href="./">Board</a> <a href="docs">API docs</a></nav>',
   withoutScript:
     'This page needs JavaScript. The same can be done with <code>entrepot keys</code> and the routes under <code>admin/</code>.',
   entry: 'web/operator',
@@ -31,45 +37,89 @@ export type Page = {
   path: string
   summary: string
   title: string
+  /** Shown until the script renders the same, so that nothing moves. */
+  header: string
   withoutScript: string
   entry: string
   styles: readonly string[]
 }
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64')
+/**
+ * Inline, since it runs where files of the page are missing: after an update of the gateway, or between replicas of two
+ * versions. Reloads once in a row, then gives up.
+ */
+const RELOAD_SCRIPT = `
+const RELOADED = 'entrepot.reloaded'
+let hasFailed = false
+let isReloading = false
+addEventListener('error', ({ target }) => {
+  if (hasFailed || !(target instanceof Element) || !target.matches('script, [rel=stylesheet], [rel=modulepreload]')) return
+  hasFailed = true
+  try {
+    isReloading = sessionStorage.getItem(RELOADED) === null
+    sessionStorage.setItem(RELOADED, '')
+  } catch {
+    isReloading = false
+  }
+  if (isReloading) location.reload()
+}, true)
+addEventListener('load', () => {
+  if (!hasFailed) sessionStorage.removeItem(RELOADED)
+  else if (!isReloading) document.querySelector('.loading').textContent = 'This page could not be loaded. Reload it in a moment.'
+})
+`
 
-/** Browsers refuse every `innerHTML` (W3C Trusted Types). The hash allows the inline import map. */
-export const PAGE_POLICY = [
-  "default-src 'none'",
-  `script-src 'self' 'sha256-${sha256(IMPORT_MAP)}'`,
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ')
+const sha256 = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-/** URLs are relative, so that a proxy may serve the pages below a path. `modules` starts with the entry. */
-export const renderShell = ({ title, withoutScript, styles }: Page, modules: readonly string[]): string =>
+/** Browsers refuse every `innerHTML` (W3C Trusted Types). The hashes allow inline scripts: the import map and ours. */
+export const pagePolicy = (imports: string): string =>
+  [
+    "default-src 'none'",
+    `script-src 'self' ${sha256(imports)} ${sha256(RELOAD_SCRIPT)}`,
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ')
+
+type ShellFiles = {
+  /** Address of the assets' folder, relative to the page. */
+  assets: string
+  /** The import map, as JSON. */
+  imports: string
+  /** Scripts that load with the page; the last is the entry. */
+  scripts: readonly string[]
+}
+
+/**
+ * URLs are relative, so that a proxy may serve the pages below a path. Header and body paint before any script is
+ * loaded; the script then renders into them.
+ */
+export const renderShell = (page: Page, { assets, imports, scripts }: ShellFiles): string =>
   `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${title}</title>
-<link rel="icon" href="assets/${ICON}" type="image/svg+xml">
-${styles.map((path) => `<link rel="stylesheet" href="assets/${path}">`).join('\n')}
-<script type="importmap">${IMPORT_MAP}</script>
-${modules.map((path) => `<link rel="modulepreload" href="assets/${path}">`).join('\n')}
-<script type="module" src="assets/${modules[0]}"></script>
+<title>${page.title}</title>
+<script>${RELOAD_SCRIPT}</script>
+<link rel="icon" href="${assets}/${ICON}" type="image/svg+xml">
+${page.styles.map((path) => `<link rel="stylesheet" href="${assets}/${path}">`).join('\n')}
+<script type="importmap">${imports}</script>
+${scripts.map((path) => `<link rel="modulepreload" href="${assets}/${path}">`).join('\n')}
+<script type="module" src="${assets}/${scripts.at(-1)}"></script>
 </head>
 <body>
-<div id="app"></div>
-<noscript><p>${withoutScript}</p></noscript>
+<div id="app">
+<header class="top">${page.header}</header>
+<main><p class="loading">Loading…</p></main>
+</div>
+<noscript><p>${page.withoutScript}</p></noscript>
 </body>
 </html>
 `

@@ -3,13 +3,13 @@ import { EntrepotError } from '../../errors.ts'
 import { lazy } from '../lazy.ts'
 import { wantsHtml } from '../middleware/accept.ts'
 import { NOT_MODIFIED } from '../parameters.ts'
-import type { HandlerResponse, RequestContext, Route } from '../route.ts'
-import { type Asset, createAsset, readLibraries } from './assets.ts'
-import { moduleGraph, readPlain } from './module-graph.ts'
-import { ICON, PAGE_POLICY, PAGES, type Page, renderShell } from './pages.ts'
+import type { HandlerResponse, Route } from '../route.ts'
+import type { Asset } from './assets.ts'
+import { PAGES, type Page } from './pages.ts'
+import { loadSite, type Site } from './site.ts'
 
 export function webRoutes(): Route[] {
-  const site = lazy(() => loadSite(PAGES, [ICON]))
+  const site = lazy(() => loadSite(PAGES))
   return [...PAGES.map((page) => pageRoute(page, site)), assetRoute(site)]
 }
 
@@ -28,18 +28,22 @@ const pageRoute = ({ path, summary }: Page, site: () => Promise<Site>): Route =>
   },
   problems: [404],
   handle: async (request) => {
-    const page = wantsHtml(request.listHeader('accept')) ? (await site()).pages.get(path) : undefined
-    if (page === undefined) throw new EntrepotError('not_found', 'Not Found', { headers: VARY_ACCEPT })
+    if (!wantsHtml(request.listHeader('accept')))
+      throw new EntrepotError('not_found', 'Not Found', { headers: VARY_ACCEPT })
     // The page's relative URLs would resolve below it (RFC 3986 section 5.2).
     if (path !== '/' && request.path.endsWith('/'))
       return { status: 308, headers: { ...VARY_ACCEPT, Location: `..${path}` } }
-    return send(page, request, PAGE_HEADERS)
+    const { pages, policy } = await site()
+    return send(pages.get(path)!, {
+      ...VARY_ACCEPT,
+      'Content-Security-Policy': policy,
+      // A shell and its files are of one version.
+      'Cache-Control': 'no-cache',
+    })
   },
 })
 
 const VARY_ACCEPT = { Vary: 'Accept' }
-
-const PAGE_HEADERS = { Vary: 'Accept, Accept-Encoding', 'Content-Security-Policy': PAGE_POLICY }
 
 const assetRoute = (site: () => Promise<Site>): Route => ({
   method: 'GET',
@@ -50,43 +54,18 @@ const assetRoute = (site: () => Promise<Site>): Route => ({
   problems: [404],
   isUnlisted: true,
   handle: async (request) => {
-    const asset = (await site()).files.get(request.params.file ?? '')
+    const { assets, files } = await site()
+    const version = `/${assets}/`
+    const asset = request.path.startsWith(version) ? files.get(request.path.slice(version.length)) : undefined
     if (asset === undefined) throw new EntrepotError('not_found', 'Not Found')
-    return send(asset, request, { Vary: 'Accept-Encoding' })
+    return send(asset, IMMUTABLE)
   },
 })
 
-/** Revalidated on every load, so that a page and its modules are of one version; mostly a 304. */
-function send(
-  { type, body, gzipped, etag }: Asset,
-  { listHeader }: RequestContext,
-  more: Readonly<Record<string, string>>,
-): HandlerResponse {
-  // Weak: the same whether compressed or not (RFC 9110 section 8.8.1).
-  const headers = { ...more, ETag: `W/"${etag}"`, 'Cache-Control': 'no-cache' }
-  return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(listHeader('accept-encoding') ?? '')
-    ? { type, body: gzipped, headers: { ...headers, 'Content-Encoding': 'gzip' } }
-    : { type, body, headers }
-}
+/** For a year (RFC 8246): another version has another path. */
+const IMMUTABLE = { 'Cache-Control': 'public, max-age=31536000, immutable' }
 
-type Site = {
-  pages: ReadonlyMap<string, Asset>
-  /** By path below `assets/`. No other path is served. */
-  files: ReadonlyMap<string, Asset>
-}
-
-async function loadSite(pages: readonly Page[], plain: readonly string[]): Promise<Site> {
-  const files = await readLibraries()
-  const shells = new Map<string, Asset>()
-  const add = async (path: string, read: () => string | Promise<string>): Promise<void> => {
-    if (!files.has(path)) files.set(path, await createAsset(path, await read()))
-  }
-  for (const path of plain) await add(path, () => readPlain(path))
-  for (const page of pages) {
-    const modules = await moduleGraph(page.entry)
-    for (const [path, text] of modules) await add(path, () => text)
-    for (const path of page.styles) await add(path, () => readPlain(path))
-    shells.set(page.path, await createAsset('.html', renderShell(page, [...modules.keys()])))
-  }
-  return { pages: shells, files }
-}
+const send = ({ etag, ...content }: Asset, headers: Readonly<Record<string, string>>): HandlerResponse => ({
+  ...content,
+  headers: { ...headers, ETag: `W/"${etag}"` },
+})

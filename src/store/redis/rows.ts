@@ -38,13 +38,14 @@ export function publisherFromRow(id: string, row: string): Publisher {
 }
 
 export function apiKeyFromRow(id: string, row: string): ApiKey {
-  const [createdAt, revokedAt, name, scope, hash] = row.split(SEPARATOR)
+  const [createdAt, revokedAt, name, scope, hash, expiresAt = 'null'] = row.split(SEPARATOR)
   return {
     id: Number(id),
     name: JSON.parse(name!),
     scope: scope as KeyScope,
     hash: JSON.parse(hash!),
     createdAt: Number(createdAt),
+    expiresAt: JSON.parse(expiresAt),
     revokedAt: JSON.parse(revokedAt!),
   }
 }

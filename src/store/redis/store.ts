@@ -232,14 +232,21 @@ export class RedisStore implements Store {
   }
 
   async #insertKey(
-    { name, scope, hash }: NewKey,
+    { name, scope, hash, expiresAt }: NewKey,
     { onlyFirst }: { onlyFirst: boolean },
   ): Promise<ApiKey | null> {
     const { keys, changelogLength } = this.#session
     const added = await this.#session.evalScript(
       SCRIPTS.addKey,
       [keys.apiKeys, keys.log],
-      [Number(onlyFirst), JSON.stringify(name), scope, JSON.stringify(hash), changelogLength],
+      [
+        Number(onlyFirst),
+        JSON.stringify(name),
+        scope,
+        JSON.stringify(hash),
+        JSON.stringify(expiresAt),
+        changelogLength,
+      ],
     )
     return Array.isArray(added) ? apiKeyFromRow(added[0], added[1]) : null
   }

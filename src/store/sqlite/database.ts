@@ -72,6 +72,8 @@ function migrate(database: DatabaseSync, file: string): void {
       `${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`,
     )
   database.exec(ADDED)
+  if (!hasColumn(database, 'api_key', 'expires_at'))
+    database.exec('ALTER TABLE api_key ADD COLUMN expires_at INTEGER')
   database.exec('COMMIT')
 }
 
@@ -90,6 +92,9 @@ function assertOurs(database: DatabaseSync, file: string): number {
 
 const pragma = (database: DatabaseSync, name: string): number =>
   Number(database.prepare(`PRAGMA ${name}`).get()?.[name])
+
+const hasColumn = (database: DatabaseSync, table: string, column: string): boolean =>
+  database.prepare('SELECT 1 FROM pragma_table_info(?) WHERE name = ?').get(table, column) !== undefined
 
 const isEmpty = (database: DatabaseSync): boolean =>
   database.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n === 0
@@ -199,11 +204,16 @@ CREATE TABLE changelog (
   at   INTEGER NOT NULL
 ) STRICT`
 
-/** Later additions to schema 1, which older versions can ignore. `forgotten_use` has one row at most. */
+/** Later additions to schema 1, beside `api_key.expires_at`, which older versions ignore. `forgotten_use` has one row at most. */
 const ADDED = `
 CREATE TABLE IF NOT EXISTS forgotten_use (
   id         INTEGER PRIMARY KEY CHECK (id = 1),
   expires_at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS key_use (
+  key_id       INTEGER PRIMARY KEY,
+  calls        INTEGER NOT NULL,
+  last_used_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS listing_publisher ON listing (publisher_id);
 CREATE TABLE IF NOT EXISTS ping (

@@ -119,7 +119,7 @@ export class SqliteMutations {
     const at = this.#changelog.nextTime()
     const id = this.#records.addKey(key, at)
     this.#changelog.append('key', id, at)
-    return { id, name: key.name, scope: key.scope, hash: key.hash, createdAt: at, revokedAt: null }
+    return { ...key, id, createdAt: at, revokedAt: null }
   }
 
   seedKey(key: NewKey): ApiKey | null {

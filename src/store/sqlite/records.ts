@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
-import type { ApiKey, KeyScope } from '../../domain/api-key.ts'
+import type { ApiKey, KeyScope, KeyUse } from '../../domain/api-key.ts'
 import {
   FIELD_END,
   fieldsOf,
@@ -65,12 +65,24 @@ export class SqliteRecords {
     return this.#statements.anyKey.get() !== undefined
   }
 
-  addKey({ name, scope, hash }: NewKey, at: Micros): number {
-    return Number(this.#statements.addKey.run(name, scope, hash, at).lastInsertRowid)
+  addKey({ name, scope, hash, expiresAt }: NewKey, at: Micros): number {
+    return Number(this.#statements.addKey.run(name, scope, hash, at, expiresAt).lastInsertRowid)
   }
 
   revokeKey(id: number, at: Micros): void {
     this.#statements.revokeKey.run(at, id)
+  }
+
+  addKeyUse({ keyId, calls, lastUsedAt }: KeyUse): void {
+    this.#statements.addKeyUse.run(keyId, calls, lastUsedAt)
+  }
+
+  keyUses(): KeyUse[] {
+    return this.#statements.keyUses.all().map((row: SqliteRow) => ({
+      keyId: row[0] as number,
+      calls: row[1] as number,
+      lastUsedAt: row[2] as number,
+    }))
   }
 
   keysAfter(after: number, limit: number): ApiKey[] {
@@ -120,8 +132,12 @@ function prepareAll(database: DatabaseSync) {
     removeListing: prepare('DELETE FROM listing WHERE created_at = ?'),
     key: prepare(`SELECT ${KEY_COLUMNS} FROM api_key WHERE id = ?`),
     anyKey: prepare('SELECT 1 FROM api_key LIMIT 1'),
-    addKey: prepare('INSERT INTO api_key (name, scope, hash, created_at) VALUES (?, ?, ?, ?)'),
+    addKey: prepare('INSERT INTO api_key (name, scope, hash, created_at, expires_at) VALUES (?, ?, ?, ?, ?)'),
     revokeKey: prepare('UPDATE api_key SET revoked_at = ? WHERE id = ?'),
+    addKeyUse: prepare(`INSERT INTO key_use (key_id, calls, last_used_at) VALUES (?, ?, ?)
+      ON CONFLICT (key_id) DO UPDATE SET calls = calls + excluded.calls,
+        last_used_at = max(last_used_at, excluded.last_used_at)`),
+    keyUses: prepare('SELECT key_id, calls, last_used_at FROM key_use'),
     keysAfter: prepare(`SELECT ${KEY_COLUMNS} FROM api_key WHERE id > ? ORDER BY id LIMIT ?`),
     publishersAfter: prepare(
       `SELECT ${PUBLISHER_COLUMNS} FROM publisher WHERE publisher_id > ? ORDER BY publisher_id LIMIT ?`,
@@ -175,7 +191,7 @@ const publisherAt = (row: SqliteRow): Publisher => ({
   updatedAt: row[5] as number,
 })
 
-const KEY_COLUMNS = 'id, name, scope, hash, created_at, revoked_at'
+const KEY_COLUMNS = 'id, name, scope, hash, created_at, revoked_at, expires_at'
 
 const apiKeyAt = (row: SqliteRow): ApiKey => ({
   id: row[0] as number,
@@ -184,4 +200,5 @@ const apiKeyAt = (row: SqliteRow): ApiKey => ({
   hash: row[3] as string,
   createdAt: row[4] as number,
   revokedAt: row[5] as number | null,
+  expiresAt: row[6] as number | null,
 })

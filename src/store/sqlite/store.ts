@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { ApiKey } from '../../domain/api-key.ts'
+import type { ApiKey, KeyUseStorage } from '../../domain/api-key.ts'
 import { type Micros, nowMicros } from '../../domain/timestamp.ts'
 import {
   type ChangelogPosition,
@@ -38,7 +38,7 @@ const BUSY_TRIES = 50
 const PROBE_BYTES = 128 * 1024
 
 /** @throws ConfigError for a file that cannot be used, with what to do */
-export function openSqliteStore(path: string, options: SqliteOptions = {}): Store {
+export function openSqliteStore(path: string, options: SqliteOptions = {}): SqliteStore {
   const database = openDatabase(path)
   return new SqliteStore(database, path === MEMORY ? null : createFileCheck(path), options)
 }
@@ -51,6 +51,14 @@ class SqliteStore implements Store {
   readonly #records: SqliteRecords
   readonly #changelog: SqliteChangelog
   readonly #mutations: SqliteMutations
+  /** Outside the changelog: other replicas read it when they need it. */
+  readonly keyUses: KeyUseStorage = {
+    add: (uses) =>
+      this.#mutate(() => {
+        for (const use of uses) this.#records.addKeyUse(use)
+      }),
+    read: async () => this.#read(() => this.#records.keyUses()),
+  }
   readonly #group: GroupCommit
   readonly #listeners = new Set<() => void>()
   #poll: NodeJS.Timeout | undefined

@@ -1,10 +1,13 @@
 import type { Clock } from '../../domain/clock.ts'
+import { MinuteCounts } from '../../domain/minutes.ts'
 import type { MissingSource } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { isAboutQuestion } from '../../domain/source/source-reason.ts'
-import type { SourceStatus } from '../../domain/source/source-status.ts'
+import type { Failure } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { FetchPage } from '../page/fetch-page.ts'
+
+const MAX_FAILURES = 20
 
 export class CallStats {
   readonly calls = {
@@ -18,7 +21,10 @@ export class CallStats {
   readonly items = { received: 0, invalid: 0 }
   /** Ms since the Unix epoch. */
   answeredAt: number | null = null
-  lastError: SourceStatus['lastError'] = null
+  lastError: Failure | null = null
+  /** The latest `MAX_FAILURES`, newest first. */
+  failures: readonly Failure[] = []
+  readonly minutes = new MinuteCounts()
   /** `null` before the first answer. */
   isAnswering: boolean | null = null
   listings: number | null = null
@@ -28,8 +34,10 @@ export class CallStats {
     return async (query, request) => {
       this.calls.made++
       const started = clock.now()
+      let hasFailed = true
       try {
         const page = await fetch(query, request)
+        hasFailed = false
         this.isAnswering = true
         this.answeredAt = clock.now()
         this.items.received += page.received
@@ -44,7 +52,9 @@ export class CallStats {
         throw error
       } finally {
         this.calls.ended++
-        this.calls.elapsedMs += Math.max(0, clock.now() - started)
+        const elapsedMs = Math.max(0, clock.now() - started)
+        this.calls.elapsedMs += elapsedMs
+        this.minutes.addRequest(clock.now(), elapsedMs, hasFailed)
       }
     }
   }
@@ -53,6 +63,7 @@ export class CallStats {
     const { failuresByReason } = this.calls
     this.calls.failed++
     failuresByReason[reason] = (failuresByReason[reason] ?? 0) + 1
+    this.failures = [{ reason, at }, ...this.failures].slice(0, MAX_FAILURES)
     // Such a failure is about the question, not the upstream.
     if (isAboutQuestion(reason)) return
     this.isAnswering = false

@@ -9,7 +9,7 @@ import {
 } from '../../domain/source/breaker.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { isAboutQuestion, type SourceReason } from '../../domain/source/source-reason.ts'
-import type { SourceLog } from '../../domain/source/source-status.ts'
+import type { BreakerStatus, SourceLog } from '../../domain/source/source-status.ts'
 import type { FetchPage, PageRequest } from '../page/fetch-page.ts'
 
 /** Between probes of an upstream that rejects our key. */
@@ -58,11 +58,12 @@ export class CircuitBreaker {
     this.#options = options
   }
 
-  get state(): Pick<Breaker, 'state' | 'failuresInARow' | 'retryAt'> {
+  get state(): BreakerStatus {
     const { state, failuresInARow, retryAt } = this.#breaker
+    const suspended = this.#suspended
     return state === 'closed' && this.#peersOpenUntil !== null
-      ? { state: 'open', failuresInARow, retryAt: this.#peersOpenUntil }
-      : { state, failuresInARow, retryAt }
+      ? { state: 'open', failuresInARow, retryAt: this.#peersOpenUntil, suspended }
+      : { state, failuresInARow, retryAt, suspended }
   }
 
   close(): void {
@@ -101,7 +102,7 @@ export class CircuitBreaker {
   #judge(error: SourceError, isPlain: boolean): void {
     const { reason } = error
     if (!isPlain || isOfOneListing(error)) {
-      if (isFailure(error) || reason === 'unauthorized' || reason === 'rate_limited') void this.#probe()
+      if (isFailure(error) || reason === 'unauthorized' || reason === 'rate_limited') void this.probe()
       return
     }
     this.#suspend(error)
@@ -117,7 +118,7 @@ export class CircuitBreaker {
     this.#suspended = { reason, until: clock.now() + ms }
     this.#cancelResume()
     this.#cancelResume = clock.after(ms, () => {
-      if (isRejected) void this.#probe()
+      if (isRejected) void this.probe()
       else this.#suspended = null
     })
     if (isRejected) this.#log('rejected', true)
@@ -143,11 +144,11 @@ export class CircuitBreaker {
   #scheduleProbe(ms: number): void {
     this.#cancelProbe()
     if (this.#closing.signal.aborted) return
-    this.#cancelProbe = this.#options.clock.after(Math.max(0, ms), () => void this.#probe())
+    this.#cancelProbe = this.#options.clock.after(Math.max(0, ms), () => void this.probe())
   }
 
-  /** One at a time. Never rejects. */
-  async #probe(): Promise<void> {
+  /** One at a time. Not while the upstream asked us to wait. Never rejects. */
+  async probe(): Promise<void> {
     if (this.#isProbing || this.#closing.signal.aborted) return
     const { clock } = this.#options
     const isAskedToWait = this.#suspended !== null && this.#suspended.reason !== 'unauthorized'

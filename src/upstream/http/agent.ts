@@ -2,16 +2,11 @@ import type { LookupAddress, LookupAllOptions } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { Agent, buildConnector } from 'undici'
 import { isPrivateAddress } from '../../domain/private-address.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 
 /** Below the 5 s after which a Node server closes an idle connection. */
 const KEEP_ALIVE_MS = 4000
-
-export const PRIVATE_ADDRESS_CODE = 'ENTREPOT_PRIVATE_ADDRESS'
-
-class PrivateAddressError extends Error {
-  readonly code = PRIVATE_ADDRESS_CODE
-}
 
 /** Checks private addresses in the URL and after DNS, so that the checked address is the one connected to. */
 export function createAgent(
@@ -51,8 +46,9 @@ function publicOnly(lookup: LookupFunction): LookupFunction {
   }
 }
 
-function refusal(host: string, address: string): PrivateAddressError {
-  return new PrivateAddressError(
+function refusal(host: string, address: string): SourceError {
+  return new SourceError(
+    'private_address',
     `${host} leads to the private address ${address}; set allow_private_addresses if that is intended`,
   )
 }

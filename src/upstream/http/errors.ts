@@ -3,7 +3,6 @@ import { errors } from 'undici'
 import { describeAllMissing, type MissingSource } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceReason } from '../../domain/source/source-reason.ts'
-import { PRIVATE_ADDRESS_CODE } from './agent.ts'
 
 /** Errors without a system, TLS, zlib or undici code are our own faults, and returned unchanged. */
 export function toSourceError(error: unknown, upstream: string): unknown {
@@ -54,7 +53,6 @@ function reasonOf(code: string): SourceReason {
 }
 
 const REASONS: readonly (readonly [RegExp, SourceReason])[] = [
-  [new RegExp(`^${PRIVATE_ADDRESS_CODE}$`), 'private_address'],
   [/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'connection_refused'],
   [/TIMEOUT$|^ETIMEDOUT$/, 'timeout'],
   [/^(ENOTFOUND|ENODATA|ESERVFAIL|EAI_.*)$/, 'dns'],

@@ -87,15 +87,6 @@ function parseAround(bytes: Buffer, start: number, end: number): JsonObject {
   }
 }
 
-/** An envelope of our own. `more` follows its counts. */
-export function buildEnvelope(rows: readonly Buffer[], more = ''): Buffer {
-  const parts = rows.flatMap((row, n) => (n === 0 ? [row] : [SEPARATOR, row]))
-  const tail = `],"count":${rows.length},"total_after_filter":${rows.length}${more}}`
-  return Buffer.concat([Buffer.from('{"items":['), ...parts, Buffer.from(tail)])
-}
-
-const SEPARATOR = Buffer.from(',')
-
 export function notJson(cause?: unknown): SourceError {
   return new SourceError('not_json', 'the answer is not JSON', { cause })
 }

@@ -9,10 +9,11 @@ import { traceHeaders } from '../../domain/trace.ts'
 import { filterNameOf } from '../../filter-spec/parameters.ts'
 import { objectMembers } from '../../json/members.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import { renderEnvelope } from '../../wire/envelope.ts'
 import type { HttpResponse } from '../http/client.ts'
 import { statusError } from '../http/errors.ts'
 import { cacheDirectives, createRequest, loopHeaders } from '../http/get.ts'
-import { buildEnvelope, notJson } from './envelope.ts'
+import { notJson } from './envelope.ts'
 import { scannerOf } from './item-scanner.ts'
 import { ListingPage, MAX_ITEM_BYTES, type PageOptions } from './listing-page.ts'
 
@@ -66,16 +67,14 @@ export function queryParameters({ status, publisher, filters }: ListingQuery): s
   return `status=${status ?? ''}${whose}${filterParameters(filters)}`
 }
 
-const ENCODED = new WeakMap<ListingQuery['filters'], string>()
+let latest: { filters: ListingQuery['filters']; encoded: string } = { filters: [], encoded: '' }
 
-/** Cached: most upstreams are sent the same filters. */
+/** Most upstreams are sent the same filters. */
 function filterParameters(filters: ListingQuery['filters']): string {
   if (filters.length === 0) return ''
-  const known = ENCODED.get(filters)
-  if (known !== undefined) return known
-  const encoded = `&${new URLSearchParams(filters.map(([name, value]) => [name, value]))}`
-  ENCODED.set(filters, encoded)
-  return encoded
+  if (latest.filters !== filters)
+    latest = { filters, encoded: `&${new URLSearchParams(filters.map(([name, value]) => [name, value]))}` }
+  return latest.encoded
 }
 
 function idPath(listingId: string): string | null {
@@ -144,7 +143,7 @@ function isAboutPaging(body: Buffer): boolean {
   return /"(offset \+ limit|cursor:)/.test(body.toString('latin1', 0, 2000))
 }
 
-const NO_LISTING = buildEnvelope([])
+const NO_LISTING = renderEnvelope([], 0)
 
 /** A gateway's answer also has `sources`. */
 const MAX_AROUND_BYTES = 64 * 1024
@@ -165,7 +164,7 @@ function wrapListing(body: Buffer, listingId: string): Buffer {
   const row = member === null ? body : body.subarray(member.value.start, member.value.end)
   const { complete, sources = [] } = isBare ? {} : (value as JsonObject)
   const missing = complete === false ? `,"complete":false,"sources":${JSON.stringify(sources)}` : ''
-  return buildEnvelope([row], missing)
+  return renderEnvelope([row], 1, missing)
 }
 
 function parse(body: Buffer): JsonValue {

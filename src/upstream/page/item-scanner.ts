@@ -159,24 +159,19 @@ function isListingId(id: unknown): id is string {
   return !CONTROL.test(id) && id.isWellFormed()
 }
 
-/** Shared by all upstreams. */
-const KNOWN = new WeakMap<readonly Criterion[], Map<string | null, ItemScanner>>()
-
 /** Checks what the upstream should have applied: the status and the sent filters. */
 export function scannerOf(query: ListingQuery): ItemScanner {
-  const { criteria, listingId } = query
-  if (listingId !== undefined) return scannerFor(NO_CRITERIA, null)
-  const unsent = unsentFilters(query)
-  const sent = unsent.length === 0 ? criteria : criteria.filter(({ filter }) => !unsent.includes(filter.name))
-  return scannerFor(sent.length === 0 ? NO_CRITERIA : sent, query.status)
+  const { criteria, filters, status, listingId } = query
+  if (listingId !== undefined) return LOOKUP_SCANNER
+  if (latest?.criteria !== criteria || latest.filters !== filters || latest.status !== status) {
+    const unsent = new Set(unsentFilters(query))
+    const sent = criteria.filter(({ filter }) => !unsent.has(filter.name))
+    latest = { criteria, filters, status, scanner: new ItemScanner(sent, status) }
+  }
+  return latest.scanner
 }
 
-const NO_CRITERIA: readonly Criterion[] = []
+const LOOKUP_SCANNER = new ItemScanner([], null)
 
-function scannerFor(criteria: readonly Criterion[], status: string | null): ItemScanner {
-  const known = KNOWN.get(criteria) ?? new Map<string | null, ItemScanner>()
-  KNOWN.set(criteria, known)
-  const scanner = known.get(status) ?? new ItemScanner(criteria, status)
-  known.set(status, scanner)
-  return scanner
-}
+/** Upstreams are read for one query after the other. */
+let latest: (Pick<ListingQuery, 'criteria' | 'filters' | 'status'> & { scanner: ItemScanner }) | null = null

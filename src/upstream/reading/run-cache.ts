@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { CacheEntry, LruCache } from '../../cache/lru.ts'
 import type { RedisCache } from '../../cache/redis.ts'
 import { type Clock, raceAbort } from '../../domain/clock.ts'
@@ -30,13 +30,15 @@ export type ServedRun = {
 }
 
 type RunCacheOptions = {
-  upstream: Pick<UpstreamOptions, 'name' | 'url' | 'kind' | 'key' | 'timeoutMs' | 'scanLimit'>
+  upstream: Identity & Pick<UpstreamOptions, 'name' | 'timeoutMs' | 'scanLimit'>
   read: ReadRun
   runs: LruCache<StoredRun>
   /** `null` without Redis. */
   sharedRuns: RedisCache | null
   state: RunCacheState
   policy: CachePolicy
+  /** `isHit`: without a request that the reader waited for. */
+  onServe: (isHit: boolean) => void
   /** Even if no reader waits any more. */
   maxReadMs: number
   clock: Clock
@@ -229,8 +231,9 @@ export class RunCache {
   }
 
   #serve(entry: Entry, outcome: CacheDecision['outcome'], reason?: SourceReason): ServedRun {
+    const { clock, onServe } = this.#options
     this.#state.counts[outcome]++
-    const { clock } = this.#options
+    onServe(outcome !== 'miss')
     const { run, lifetime } = entry
     return {
       run,
@@ -259,12 +262,12 @@ function currency(
   return (now = clock.now()) => generation.value === value && fetchedAt <= now && now < staleAt
 }
 
-/** Listings that one credential is shown must not be served to another. */
-export function cacheGroup({ url, kind, key }: Pick<UpstreamOptions, 'url' | 'kind' | 'key'>): string {
-  return createHash('sha256')
-    .update(JSON.stringify([url, kind, key ?? '']))
-    .digest('base64url')
+/** Listings that one credential is shown must not be served to another, or after their address was forbidden. */
+export function cacheGroup({ url, kind, key, allowPrivateAddresses }: Identity): string {
+  return hash('sha256', JSON.stringify([url, kind, key ?? '', allowPrivateAddresses]), 'base64url')
 }
+
+type Identity = Pick<UpstreamOptions, 'url' | 'kind' | 'key' | 'allowPrivateAddresses'>
 
 /** Filters that are evaluated here do not count. The order of filters matters only within one name. */
 function questionKey({ filters, criteria, ...query }: ListingQuery): string {

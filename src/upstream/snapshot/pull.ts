@@ -5,10 +5,10 @@ import { FULL_RANGE, type Item } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { JsonObject } from '../../json/value.ts'
+import { renderEnvelope } from '../../wire/envelope.ts'
 import { send } from '../http/client.ts'
 import { statusError } from '../http/errors.ts'
 import { locate, loopHeaders, rejectKeyEcho, requestHeaders } from '../http/get.ts'
-import { buildEnvelope } from '../page/envelope.ts'
 import { queryParameters, readVia } from '../page/fetch-page.ts'
 import { scannerOf } from '../page/item-scanner.ts'
 import {
@@ -177,7 +177,7 @@ class StreamReader {
     const lines = this.#lines.splice(0)
     if (lines.length === 0) return
     const { kind } = this.#upstream
-    const { items } = new ListingPage(buildEnvelope(lines), {
+    const { items } = new ListingPage(renderEnvelope(lines, lines.length), {
       kind,
       scanner: scannerOf(this.#query),
       offset: 0,

@@ -91,7 +91,7 @@ export class SnapshotPuller {
       const wanted = filters()
       const snapshot = await new Snapshot(upstream.name, wanted).with(saved.listings, wanted)
       // Meanwhile an earlier runtime may have pulled a newer one.
-      if (this.#state.current !== null || this.#closing.signal.aborted) return
+      if (this.#state.current !== null) return
       this.#hold({ ...saved, snapshot, invalid: 0, isRestored: true })
     } catch (err) {
       log.warn({ upstream: upstream.name, err }, 'saved snapshot unreadable')

@@ -44,8 +44,8 @@ export function App() {
   const main = useRef<HTMLElement>(null)
   return html`<button type="button" class="skip" onClick=${() => main.current?.focus()}>Skip the filters</button>
     <header class="top">
-      <h1><img src="assets/web/icon.svg" alt="" width="20" height="20" /> entrepot</h1>
-      <nav aria-label="Other pages"><a href="docs">Interface</a> <a href="operator">Operator</a></nav>
+      <h1>entrepot</h1>
+      <nav aria-label="Other pages"><a href="docs">API docs</a> <a href="operator">Operator</a></nav>
       <${KeyForm} label="Reader key" isSet=${key !== null} onChange=${changeKey} />
       <button type="button" onClick=${() => setRefreshes(refreshes + 1)}>Refresh</button>
     </header>

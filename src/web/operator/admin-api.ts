@@ -1,15 +1,15 @@
-import type { KeyScope } from '../../domain/api-key.ts'
 import type { ApiKeyJson, MintedKeyJson } from '../../wire/api-key.ts'
 import type { SourceDetailsJson } from '../../wire/source.ts'
 import { request } from '../common/request.ts'
 import { RequestError } from '../common/request-error.ts'
+import type { KeyRequest } from './keys/new-keys.ts'
 
 export type AdminApi = {
   /** `null` at a plain Registry. */
   sources: (signal: AbortSignal) => Promise<readonly SourceDetailsJson[] | null>
   refresh: (registry: string, signal: AbortSignal) => Promise<void>
   keys: (signal: AbortSignal) => Promise<readonly ApiKeyJson[]>
-  mint: (name: string, scope: KeyScope, signal: AbortSignal) => Promise<MintedKeyJson>
+  mint: (wanted: KeyRequest, signal: AbortSignal) => Promise<MintedKeyJson>
   revoke: (id: number, signal: AbortSignal) => Promise<void>
 }
 
@@ -30,8 +30,8 @@ export function createAdminApi(key: string): AdminApi {
       await send('POST', `admin/sources/${encodeURIComponent(registry)}/refresh`, signal)
     },
     keys: async (signal) => readJson(await send('GET', 'admin/api-keys', signal)),
-    mint: async (name, scope, signal) =>
-      readJson(await send('POST', 'admin/api-keys', signal, { name, scope })),
+    mint: async ({ name, scope, expiresInDays }, signal) =>
+      readJson(await send('POST', 'admin/api-keys', signal, { name, scope, expires_in_days: expiresInDays })),
     revoke: async (id, signal) => {
       await send('DELETE', `admin/api-keys/${id}`, signal)
     },

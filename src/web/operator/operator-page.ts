@@ -3,7 +3,7 @@ import { KeyForm, SessionKey } from '../common/key-form.ts'
 import { RequestError } from '../common/request-error.ts'
 import { html } from '../html.ts'
 import { createAdminApi } from './admin-api.ts'
-import { KeysPanel } from './keys-panel.ts'
+import { KeysPanel } from './keys/keys-panel.ts'
 import { useLifetime } from './panel.ts'
 import { SourcesPanel } from './sources-panel.ts'
 
@@ -39,20 +39,19 @@ export function OperatorPage() {
   )
   return html`
     <header class="top">
-      <h1><img src="assets/web/icon.svg" alt="" width="20" height="20" /> entrepot operator</h1>
-      <nav aria-label="Other pages"><a href="./">Board</a> <a href="docs">Interface</a></nav>
-      ${api !== null && html`<${KeyForm} label="Operator key" isSet onChange=${() => change(null)} />`}
+      <h1>entrepot operator</h1>
+      <nav aria-label="Other pages"><a href="./">Board</a> <a href="docs">API docs</a></nav>
+      ${api !== null && html`<${KeyForm} label="Admin key" isSet onChange=${() => change(null)} />`}
     </header>
     <main class="operator">
       ${
         api === null
           ? html`<section class="locked" aria-labelledby="locked-title">
-              <h2 id="locked-title">Locked</h2>
+              <h2 id="locked-title">Operator sign-in</h2>
               <p>
-                Enter the value of <code>REGISTRY_ADMIN_API_KEY</code>. It stays in this tab and is deleted when the tab
-                closes.
+                Enter the admin key (<code>REGISTRY_ADMIN_API_KEY</code>). It is kept in this tab only.
               </p>
-              <${KeyForm} label="Operator key" isSet=${false} onChange=${enter} />
+              <${KeyForm} label="Admin key" isSet=${false} onChange=${enter} />
               <p class="fault" role="alert">${problem}</p>
             </section>`
           : html`<${SourcesPanel} api=${api} onError=${onError} /> <${KeysPanel} api=${api} onError=${onError} />`
@@ -65,6 +64,6 @@ export function OperatorPage() {
 function messageOf(error: unknown): string {
   if (!(error instanceof RequestError)) throw error
   return error.status === 401
-    ? `The gateway refused this key: ${error.message}.`
+    ? `Wrong key: ${error.message}.`
     : `The key could not be tried: ${error.message}`
 }

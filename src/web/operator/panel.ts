@@ -1,4 +1,4 @@
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { AdminApi } from './admin-api.ts'
 
 export type PanelProps = { api: AdminApi; onError: (error: unknown) => string }
@@ -8,4 +8,16 @@ export function useLifetime(): AbortSignal {
   const controller = useMemo(() => new AbortController(), [])
   useEffect(() => () => controller.abort(), [controller])
   return controller.signal
+}
+
+const NEWS_MS = 15_000
+
+/** What an action has done, for a while. */
+export function useNews(): [news: string, setNews: (news: string) => void] {
+  const [news, setNews] = useState('')
+  useEffect(() => {
+    const timer = setTimeout(() => setNews(''), NEWS_MS)
+    return () => clearTimeout(timer)
+  }, [news])
+  return [news, setNews]
 }

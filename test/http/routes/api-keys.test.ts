@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import test from 'ava'
-import { startRegistry } from '../../helpers/registry.ts'
+import { manualClock } from '../../helpers/manual-clock.ts'
+import { type RunningService, startRegistry } from '../../helpers/registry.ts'
 import { ALICE, postJson, publish } from '../../helpers/seller.ts'
 
 const ADMIN = { Authorization: 'Bearer admin-secret' }
@@ -20,7 +24,7 @@ test('API keys: the raw key is only in the minting response, and revoking is fin
   const minted = await mint(url, { name: '  alice ', more: 1 })
   t.is(minted.status, 201)
   const { key, created_at, ...rest } = minted.json()
-  t.deepEqual(rest, { id: 1, name: 'alice', scope: 'read' })
+  t.deepEqual(rest, { id: 1, name: 'alice', scope: 'read', expires_at: null })
   t.regex(String(key), /^[A-Za-z0-9_-]{43}$/)
   await mint(url, { name: 'bob', scope: 'write' })
 
@@ -32,7 +36,16 @@ test('API keys: the raw key is only in the minting response, and revoking is fin
     [2, 1],
     'newest first',
   )
-  t.deepEqual(keys[1], { id: 1, name: 'alice', scope: 'read', created_at, revoked_at: null })
+  t.deepEqual(keys[1], {
+    id: 1,
+    name: 'alice',
+    scope: 'read',
+    created_at,
+    expires_at: null,
+    revoked_at: null,
+    last_used_at: null,
+    calls: 0,
+  })
 
   const revoke = (id: string) => fetch(`${url}/admin/api-keys/${id}`, { method: 'DELETE', headers: ADMIN })
   t.is((await revoke('1')).status, 204)
@@ -75,9 +88,13 @@ const REFUSED: [name: string, body: unknown, message: RegExp][] = [
   ['no name', {}, /body.name: Field required/],
   ['an empty name', { name: '' }, /at least 1 character/],
   ['a name of 129 characters', { name: 'x'.repeat(129) }, /at most 128 characters/],
+  ['a name of spaces', { name: ' \t ' }, /body.name: .* a character that is not a space/],
   ['a numeric name', { name: 5 }, /valid string/],
   ['another scope', { name: 'a', scope: 'admin' }, /Input should be 'read' or 'write'/],
   ['a null scope', { name: 'a', scope: null }, /Input should be 'read' or 'write'/],
+  ['no days', { name: 'a', expires_in_days: 0 }, /body.expires_in_days: .* 1 to 3650/],
+  ['half a day', { name: 'a', expires_in_days: 0.5 }, /number of days/],
+  ['too many days', { name: 'a', expires_in_days: 3651 }, /number of days/],
   ['an array', [], /valid dictionary/],
 ]
 for (const [name, body, message] of REFUSED) {
@@ -89,6 +106,57 @@ for (const [name, body, message] of REFUSED) {
     t.is((await get('/admin/api-keys', ADMIN)).text, '[]')
   })
 }
+
+test('API keys: an expired key is refused on every replica, with the day of its expiry', async (t) => {
+  const clock = manualClock()
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-keys-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const STORE_URL = `sqlite:${join(folder, 'entrepot.db')}`
+  const one = await startRegistry(t, { environment: { ...bothGates, STORE_URL }, clock })
+  const minted = (await mint(one.url, { name: 'a', scope: 'write', expires_in_days: 30 })).json()
+  t.is(minted.expires_at, '2026-12-20T12:00:00.000000')
+  const other = await startRegistry(t, { environment: { ...bothGates, STORE_URL }, clock })
+  const replicas = [one, other]
+  const reads = () => Promise.all(replicas.map(({ get }) => get('/listings', bearer(minted.key))))
+  t.deepEqual(
+    (await reads()).map(({ status }) => status),
+    [200, 200],
+  )
+  clock.advance(30 * 86_400_000 - 1)
+  t.deepEqual(
+    (await reads()).map(({ status }) => status),
+    [200, 200],
+  )
+  clock.advance(1)
+  for (const reply of await reads()) {
+    t.is(reply.status, 401)
+    t.is(reply.json().detail, 'The API key expired on 2026-12-20: ask the operator for a new one')
+  }
+})
+
+test('API keys: calls and last use are counted at once, and saved once a minute', async (t) => {
+  const clock = manualClock()
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-keys-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const STORE_URL = `sqlite:${join(folder, 'entrepot.db')}`
+  const one = await startRegistry(t, { environment: { ...bothGates, STORE_URL }, clock })
+  const { key } = (await mint(one.url, { name: 'a' })).json()
+  const other = await startRegistry(t, { environment: { ...bothGates, STORE_URL }, clock })
+  const useAt = async ({ get }: RunningService) => {
+    const [{ calls, last_used_at }] = JSON.parse((await get('/admin/api-keys', ADMIN)).text)
+    return [calls, last_used_at]
+  }
+  for (const path of ['/listings', '/listings', '/filter-spec']) await one.get(path, bearer(key))
+  await other.get('/listings', bearer(key))
+  await other.get('/listings', bearer('unknown'))
+  t.deepEqual(await useAt(one), [3, '2026-11-20T12:00:00.000000'])
+  t.deepEqual(await useAt(other), [1, '2026-11-20T12:00:00.000000'])
+  clock.advance(60_000)
+  for (const replica of [one, other]) {
+    while ((await useAt(replica))[0] !== 4);
+    t.deepEqual(await useAt(replica), [4, '2026-11-20T12:00:00.000000'])
+  }
+})
 
 test('API keys: the limit of 128 for names counts code points', async (t) => {
   const { url } = await startRegistry(t, { environment })

@@ -1,6 +1,9 @@
 import test from 'ava'
+import type { SourceDetailsJson } from '../../../src/wire/source.ts'
+import { eventually } from '../../helpers/eventually.ts'
 import { deadUrl, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { manualClock } from '../../helpers/manual-clock.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { ALICE, postJson, publish } from '../../helpers/seller.ts'
 
@@ -55,7 +58,7 @@ test('sources: readers see the state, the operator also breakers, caches and cal
   t.like((details.sources[2]!.calls as Record<string, unknown>).failures_by_reason, { connection_refused: 2 })
 })
 
-test('sources: the operator drops the cached pages of an upstream', async (t) => {
+test('sources: a refresh clears the cache of an upstream and requests it at once', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const gateway = await startGateway(t, [{ name: 'a', url: fake.url }], { environment })
   await gateway.get('/listings')
@@ -63,11 +66,37 @@ test('sources: the operator drops the cached pages of an upstream', async (t) =>
   await gateway.get('/listings?limit=2')
   t.is(pages(), 1, 'the second is answered from the cache')
   t.is((await postJson(`${gateway.url}/admin/sources/a/refresh`, '', ADMIN)).status, 202)
+  await eventually(() => pages() === 2)
   await gateway.get('/listings')
-  t.is(pages(), 2)
-  for (const name of ['unknown', 'local'])
-    t.is((await postJson(`${gateway.url}/admin/sources/${name}/refresh`, '', ADMIN)).status, 404)
-  t.is((await postJson(`${gateway.url}/admin/sources/a/refresh`, '')).status, 401)
+  t.is(pages(), 3)
+  for (const action of ['refresh', 'probe']) {
+    for (const name of ['unknown', 'local'])
+      t.is((await postJson(`${gateway.url}/admin/sources/${name}/${action}`, '', ADMIN)).status, 404)
+    t.is((await postJson(`${gateway.url}/admin/sources/a/${action}`, '')).status, 401)
+  }
+})
+
+test('sources: a probe reaches an upstream whose circuit breaker is open', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 3) })
+  const clock = manualClock()
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'api_key_env = "A_KEY"' }], {
+    environment: { ...environment, A_KEY: 'upstream-key' },
+    clock,
+  })
+  const probe = async () =>
+    (await postJson(`${gateway.url}/admin/sources/a/probe`, '', ADMIN)).json() as SourceDetailsJson
+  await gateway.get('/listings')
+  await fake.close()
+  let broken = await probe()
+  while (broken.breaker?.state !== 'open') broken = await probe()
+  t.like(broken, { state: 'stale', breaker: { failures_in_a_row: 5 } })
+  t.is(broken.failures?.length, 5)
+  t.like(broken.failures?.[0], { reason: 'connection_refused' })
+  t.is(typeof broken.breaker?.retry_at, 'string')
+  t.like(broken.traffic?.total, { requests: 6, errors: 5, lookups: 1, hits: 0 })
+  t.is(broken.traffic?.minutes.requests.at(-1), 6)
+  t.like(broken.settings, { kind: 'registry', mode: 'live', api_key: true, timeout_ms: 2500 })
+  t.false(JSON.stringify(broken).includes('upstream-key'))
 })
 
 test('sources: 404 on a plain Registry', async (t) => {

@@ -38,6 +38,7 @@ const newKey = fc.record({
   name: fc.string({ unit: 'grapheme', maxLength: 8 }),
   scope: fc.constantFrom('read', 'write'),
   hash: fc.stringMatching(/^[0-9a-f]{8}$/),
+  expiresAt: fc.constantFrom(null, 1_800_000_000_000_000),
 })
 
 const maxListings = fc.constantFrom(0, 0, 2)

@@ -6,12 +6,20 @@ export function keyContract(name: string, open: OpenStore): void {
     const { store } = await open(t)
     const alice = await store.addKey(keyNamed('alice', { scope: 'write' }))
     const blank = await store.addKey(keyNamed(''))
-    t.like(alice, { name: 'alice', scope: 'write', hash: 'hash of alice', revokedAt: null })
+    t.like(alice, { name: 'alice', scope: 'write', hash: 'hash of alice', expiresAt: null, revokedAt: null })
     t.true(blank.id > alice.id)
     t.deepEqual((await loaded(store)).changes, [
       { kind: 'key', key: alice },
       { kind: 'key', key: blank },
     ])
+  })
+
+  test(`${name}: a key keeps its expiry, in a load and when it is revoked`, async (t) => {
+    const { store } = await open(t)
+    const key = await store.addKey(keyNamed('alice', { expiresAt: 1_800_000_000_000_000 }))
+    t.is(key.expiresAt, 1_800_000_000_000_000)
+    t.deepEqual((await loaded(store)).changes, [{ kind: 'key', key }])
+    t.is((await store.revokeKey(key.id))!.expiresAt, key.expiresAt)
   })
 
   test(`${name}: revoking a key again keeps the first revokedAt`, async (t) => {

@@ -5,6 +5,7 @@ import {
   ALICE,
   BOB,
   freshUse,
+  keyNamed,
   loaded,
   type OpenStore,
   published,
@@ -248,7 +249,7 @@ export function publishingContract(name: string, open: OpenStore): void {
     const receipts = await Promise.all(
       Array.from({ length: 50 }, (_, n) => published(store, publishOf(`L${n}`))),
     )
-    const key = await store.addKey({ name: 'k', scope: 'read', hash: 'h' })
+    const key = await store.addKey(keyNamed('k'))
     const last = await published(store, publishOf('L0'))
     const times = receipts.map(({ createdAt }) => createdAt)
     t.is(new Set(times).size, 50)

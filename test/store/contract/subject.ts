@@ -68,6 +68,7 @@ export const keyNamed = (name: string, overrides: Partial<NewKey> = {}): NewKey 
   name,
   scope: 'read',
   hash: `hash of ${name}`,
+  expiresAt: null,
   ...overrides,
 })
 

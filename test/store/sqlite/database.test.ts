@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import test, { type ExecutionContext } from 'ava'
 import { ConfigError } from '../../../src/errors.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
-import { loaded, published, publishOf } from '../contract/subject.ts'
+import { keyNamed, loaded, published, publishOf } from '../contract/subject.ts'
 
 function inDirectory(t: ExecutionContext, name = 'entrepot.db'): string {
   const directory = mkdtempSync(join(tmpdir(), 'entrepot-database-'))
@@ -84,6 +84,19 @@ test('SQLite busy: a mutation waits for another program without blocking', async
   t.is((await receipt).listingId, 'L')
 })
 
+test('SQLite open: keys of a file without expiries never expire, and new ones can', async (t) => {
+  const path = inDirectory(t)
+  const store = openSqliteStore(path)
+  await store.addKey(keyNamed('old'))
+  await store.close()
+  sql(path, 'ALTER TABLE api_key DROP COLUMN expires_at')
+  const again = openSqliteStore(path)
+  const dated = await again.addKey(keyNamed('new', { expiresAt: 5 }))
+  const keys = (await loaded(again)).changes.map((change) => change.kind === 'key' && change.key)
+  t.like(keys, [{ name: 'old', expiresAt: null }, dated])
+  await again.close()
+})
+
 test('SQLite clock: times rise after the clock is set back', async (t) => {
   const path = inDirectory(t)
   const readings = [5000, 3000, 3000, 9000]
@@ -105,7 +118,7 @@ test('SQLite open: processes that create one file at once all open it', async (t
   const program = `
     import { openSqliteStore } from ${JSON.stringify(join(import.meta.dirname, '../../../src/store/sqlite/store.ts'))}
     const store = openSqliteStore(process.argv[1])
-    const key = await store.seedKey({ name: 'bootstrap', scope: 'write', hash: 'hash' })
+    const key = await store.seedKey({ name: 'bootstrap', scope: 'write', hash: 'hash', expiresAt: null })
     await store.close()
     console.log(key === null ? 'found' : 'seeded')`
   const runs = await Promise.all(Array.from({ length: 4 }, () => run(program, path)))

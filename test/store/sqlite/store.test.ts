@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
 import { openSqliteStore, type SqliteOptions } from '../../../src/store/sqlite/store.ts'
+import { keyUseContract } from '../contract/key-uses.ts'
 import type { OpenStore } from '../contract/subject.ts'
 import { sharedStoreContract, storeContract } from '../contract.ts'
 
@@ -29,5 +30,9 @@ function opened(t: ExecutionContext, path: string, options?: SqliteOptions) {
   return store
 }
 
+keyUseContract('sqlite file', async (t) => {
+  const path = join(directory(t), 'entrepot.db')
+  return { one: opened(t, path).keyUses, other: opened(t, path).keyUses }
+})
 storeContract('sqlite in memory', openInMemory, 200)
 sharedStoreContract('sqlite file', openFile, 20)

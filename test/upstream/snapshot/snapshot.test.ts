@@ -302,6 +302,26 @@ test('a refresh pulls at once, and once more where a pull is running', async (t)
   t.is(fake.requests.length, 2)
 })
 
+test('close ends a pull that runs, which holds nothing more, and no other begins', async (t) => {
+  const closed = Promise.withResolvers<void>()
+  let onPulled = () => {}
+  const filters = () => {
+    onPulled()
+    return [MODEL]
+  }
+  const { clock, close, refresh, state } = await openPulled(t, {}, { snapshots: { filters } })
+  const { takenAt } = state.snapshot.current!
+  onPulled = () => closed.resolve(close())
+  clock.advance(1)
+  refresh()
+  await closed.promise
+  t.is(state.snapshot.current?.takenAt, takenAt)
+  const { made } = state.stats.calls
+  refresh()
+  await new Promise((resolve) => setImmediate(resolve))
+  t.is(state.stats.calls.made, made)
+})
+
 test('close leaves no timer', async (t) => {
   const { clock, close } = await openPulled(t, { items: listingTexts('a', 1) })
   await close()

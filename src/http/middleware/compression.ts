@@ -1,0 +1,79 @@
+import { pipeline, Readable } from 'node:stream'
+import { promisify } from 'node:util'
+import { constants, createGzip, gzip } from 'node:zlib'
+import type Koa from 'koa'
+import { weakEtag } from '../etag.ts'
+import type { HandlerResponse } from '../route.ts'
+import { gzipMinimum } from './accept.ts'
+
+/**
+ * Compresses the body of a read as `Accept-Encoding` asks for it; HEAD has the headers of GET. Answers to writes are sent
+ * as they are: one of them holds a new key (docs/security.md).
+ * @returns the compressed body, unless it is a stream
+ */
+export async function compress(
+  context: Koa.Context,
+  { body, gzipped }: Pick<HandlerResponse, 'body' | 'gzipped'>,
+): Promise<Buffer | null> {
+  const { method } = context
+  if (body === undefined || (method !== 'GET' && method !== 'HEAD')) return null
+  context.vary('Accept-Encoding')
+  const size = body instanceof Readable ? Number.MAX_VALUE : Buffer.byteLength(body)
+  if (size < gzipMinimum(context.req.headers['accept-encoding'])) return null
+  if (context.res.hasHeader('ETag')) context.set('ETag', weakEtag(context.response.get('ETag')))
+  if (context.status === 304) return null
+  if (body instanceof Readable) {
+    // To compress a stream is to read it, which HEAD does not.
+    const compressed = method === 'HEAD' ? body : compressStream(body)
+    if (compressed !== null) setGzip(context, compressed)
+    return null
+  }
+  const compressed = gzipped ?? (await compressBody(typeof body === 'string' ? Buffer.from(body) : body))
+  if (compressed !== null) setGzip(context, compressed)
+  return compressed
+}
+
+function setGzip(context: Koa.Context, body: Buffer | Readable): void {
+  context.set('Content-Encoding', 'gzip')
+  context.body = body
+}
+
+/** Bodies that are being compressed in this process. More are sent as they are: compression is optional. */
+const MAX_PENDING_BYTES = 32 * 1024 * 1024
+/** A stream's share: the state of its compressor, and the chunks around it. */
+const STREAM_BYTES = 512 * 1024
+
+let pendingBytes = 0
+
+/** In other threads, whatever the size of the body. `null` beyond `MAX_PENDING_BYTES`. Never rejects. */
+export async function compressBody(body: Buffer): Promise<Buffer | null> {
+  const release = reserve(body.length)
+  if (release === null) return null
+  try {
+    return await gzipped(body)
+  } catch {
+    return null // without memory for a compressor, the body is sent as it is
+  } finally {
+    release()
+  }
+}
+
+const gzipped = promisify<Buffer, Buffer>(gzip)
+
+/** Each chunk is flushed, so that a line is not delayed by the compressor's buffer. */
+function compressStream(source: Readable): Readable | null {
+  const release = reserve(STREAM_BYTES)
+  if (release === null) return null
+  const compressed = createGzip({ flush: constants.Z_SYNC_FLUSH })
+  // A fault of either stream destroys the other.
+  pipeline(source, compressed, release)
+  return compressed
+}
+
+function reserve(bytes: number): (() => void) | null {
+  if (pendingBytes + bytes > MAX_PENDING_BYTES) return null
+  pendingBytes += bytes
+  return () => {
+    pendingBytes -= bytes
+  }
+}

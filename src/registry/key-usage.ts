@@ -1,0 +1,99 @@
+import type { KeyUse, KeyUseStorage } from '../domain/api-key.ts'
+import { type Clock, raceAbort } from '../domain/clock.ts'
+
+const SAVE_EVERY_MS = 60_000
+/** Longest wait for the storage: the uses stay in memory for the next save. */
+const MAX_WAIT_MS = 1000
+
+/** Counts requests by API key in memory, and saves the counts once a minute. A crash loses those of a minute. */
+export class KeyUsage {
+  readonly #storage: KeyUseStorage | null
+  readonly #clock: Clock
+  /** As last read, of all replicas. */
+  #saved: ReadonlyMap<number, KeyUse> = new Map()
+  #pending = new Map<number, KeyUse>()
+  /** One step after the other: a read between a save and its end would count twice. */
+  #last: Promise<unknown> = Promise.resolve()
+  #cancelTimer: () => void = () => {}
+
+  /** @param storage `null`: nothing outlives the process */
+  constructor(storage: KeyUseStorage | null, clock: Clock) {
+    this.#storage = storage
+    this.#clock = clock
+    this.#schedule()
+  }
+
+  count(keyId: number): void {
+    const lastUsedAt = this.#clock.now() * 1000
+    const use = this.#pending.get(keyId)
+    if (use === undefined) this.#pending.set(keyId, { keyId, calls: 1, lastUsedAt })
+    else {
+      use.calls++
+      use.lastUsedAt = lastUsedAt
+    }
+  }
+
+  /** What is not saved yet is known of this process only. While the storage is away, as last read. */
+  async read(): Promise<(keyId: number) => KeyUse | undefined> {
+    const storage = this.#storage
+    if (storage !== null) await this.#next(() => this.#refresh(storage))
+    return (keyId) => {
+      const uses = [this.#saved, this.#pending].flatMap((known) => known.get(keyId) ?? [])
+      return uses.length === 0 ? undefined : uses.reduce(sum)
+    }
+  }
+
+  async save(): Promise<void> {
+    const storage = this.#storage
+    if (storage === null || this.#pending.size === 0) return
+    await this.#next(async () => {
+      const uses = this.#pending
+      this.#pending = new Map()
+      try {
+        await storage.add([...uses.values()])
+      } catch {
+        // The store reports that it is away.
+        for (const use of uses.values()) this.#pending.set(use.keyId, sum(use, this.#pending.get(use.keyId)))
+        return
+      }
+      const saved = new Map(this.#saved)
+      for (const use of uses.values()) saved.set(use.keyId, sum(use, saved.get(use.keyId)))
+      this.#saved = saved
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#cancelTimer()
+    await this.save()
+  }
+
+  async #refresh(storage: KeyUseStorage): Promise<void> {
+    try {
+      this.#saved = new Map((await storage.read()).map((use) => [use.keyId, use]))
+    } catch {
+      // As in `save`.
+    }
+  }
+
+  #schedule(): void {
+    this.#cancelTimer = this.#clock.after(SAVE_EVERY_MS, () => {
+      void this.save()
+      this.#schedule()
+    })
+  }
+
+  async #next(step: () => Promise<void>): Promise<void> {
+    const running = this.#last.then(step)
+    this.#last = running
+    await raceAbort(running, AbortSignal.timeout(MAX_WAIT_MS)).catch(() => {})
+  }
+}
+
+const sum = (one: KeyUse, other?: KeyUse): KeyUse =>
+  other === undefined
+    ? one
+    : {
+        keyId: one.keyId,
+        calls: one.calls + other.calls,
+        lastUsedAt: Math.max(one.lastUsedAt, other.lastUsedAt),
+      }

@@ -1,0 +1,98 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { formatAgeSince, parseTimestamp } from '../../../domain/timestamp.ts'
+import type { ApiKeyJson } from '../../../wire/api-key.ts'
+import { untrustedText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
+import { type DataColumn, DataTable } from '../data-table.ts'
+
+export const isActive = ({ revoked_at, expires_at }: ApiKeyJson): boolean =>
+  revoked_at === null && !hasPassed(expires_at)
+
+const hasPassed = (timestamp: string | null): boolean =>
+  timestamp !== null && (parseTimestamp(timestamp) ?? 0) <= Date.now() * 1000
+
+type ActiveKeysProps = {
+  keys: readonly ApiKeyJson[]
+  selected: ReadonlySet<number>
+  onSelect: (id: number, isSelected: boolean) => void
+  onRevoke: (keys: readonly ApiKeyJson[]) => void
+}
+
+export const ActiveKeys = ({ keys, selected, onSelect, onRevoke }: ActiveKeysProps) =>
+  html`<${DataTable}
+    label="Active keys"
+    name="keys"
+    columns=${[{ title: 'Select', isHidden: true }, ...COLUMNS, { title: 'Actions', isHidden: true }]}
+    rows=${keys.map((key) => ({
+      key: key.id,
+      cells: [
+        html`<label class="pick"><input
+            type="checkbox"
+            checked=${selected.has(key.id)}
+            onChange=${({ currentTarget }: { currentTarget: HTMLInputElement }) => onSelect(key.id, currentTarget.checked)}
+          /><span class="unseen">Select key ${key.id}, ${untrustedText(key.name)}</span></label>`,
+        ...commonCells(key),
+        html`<button type="button" onClick=${() => onRevoke([key])}>
+          Revoke <span class="unseen">key ${key.id}, ${untrustedText(key.name)}</span>
+        </button>`,
+      ],
+    }))}
+  />`
+
+export const InactiveKeys = ({ keys }: { keys: readonly ApiKeyJson[] }) =>
+  html`<${DataTable}
+    label="Revoked and expired keys"
+    name="keys"
+    columns=${[...COLUMNS, { title: 'Revoked' }]}
+    rows=${keys.map((key) => ({
+      key: key.id,
+      cells: [...commonCells(key), html`<${Day} of=${key.revoked_at} none="no, expired" />`],
+    }))}
+  />`
+
+const COLUMNS: readonly DataColumn[] = [
+  { title: 'Name', isHeader: true },
+  { title: 'Id', isNumber: true },
+  { title: 'Access' },
+  { title: 'Created' },
+  { title: 'Expires' },
+  { title: 'Last used' },
+  { title: 'Calls', isNumber: true },
+]
+
+const commonCells = ({ id, name, scope, created_at, expires_at, last_used_at, calls }: ApiKeyJson) => [
+  untrustedText(name),
+  id,
+  scope === 'write' ? 'read and write' : 'read',
+  html`<${Day} of=${created_at} />`,
+  html`<${Day} of=${expires_at} none="never" />`,
+  last_used_at === null
+    ? 'never'
+    : html`<time datetime=${`${last_used_at}Z`} title=${`${last_used_at.slice(0, 16).replace('T', ' ')} UTC`}>
+        ${formatAgeSince(last_used_at)} ago
+      </time>`,
+  calls,
+]
+
+/** Timestamps are UTC without a suffix. */
+const Day = ({ of, none }: { of: string | null; none?: string }) =>
+  of === null
+    ? html`${none}`
+    : html`<time datetime=${`${of}Z`} title=${`${of.slice(0, 16).replace('T', ' ')} UTC`}>${of.slice(0, 10)}</time>`
+
+type ConfirmRevokeProps = { keys: readonly ApiKeyJson[]; onRevoke: () => void; onCancel: () => void }
+
+export function ConfirmRevoke({ keys, onRevoke, onCancel }: ConfirmRevokeProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  const isOne = keys.length === 1
+  return html`<dialog class="confirm" ref=${dialog} aria-labelledby="revoke-title" onClose=${onCancel}>
+    <h3 id="revoke-title">Revoke ${isOne ? `key ${keys[0]!.id}` : `${keys.length} keys`}?</h3>
+    <ul>
+      ${keys.map(({ id, name, scope }) => html`<li key=${id}>${id}: ${untrustedText(name)} (${scope})</li>`)}
+    </ul>
+    <p>Requests with ${isOne ? 'this key' : 'these keys'} will be rejected at once. This cannot be undone.</p>
+    <button type="button" autofocus onClick=${onCancel}>Cancel</button>
+    <button type="button" class="danger" onClick=${onRevoke}>Revoke ${isOne ? 'key' : 'keys'}</button>
+  </dialog>`
+}

@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import test, { type ExecutionContext } from 'ava'
+import type { Deployment } from 'kubernetes-types/apps/v1.js'
+import { parseAllDocuments } from 'yaml'
+import { loadConfig } from '../../src/config/config.ts'
+
+const run = promisify(execFile)
+const FILE = 'deploy/kubernetes/entrepot.yaml'
+
+type Manifest = { apiVersion: string; kind: string }
+
+const readManifests = (text = readFileSync(FILE, 'utf8')): Manifest[] =>
+  parseAllDocuments(text, { strict: true }).map((document) => document.toJS())
+
+function manifest<Type extends Manifest>(kind: string): Type {
+  return readManifests().find((one) => one.kind === kind) as Type
+}
+
+/** Errors of the compiler for the manifests as literals of the API's types. */
+async function typeErrors(t: ExecutionContext, manifests: readonly Manifest[]): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-kubernetes-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
+  const lines = manifests.map(({ apiVersion, kind, ...rest }, n) => {
+    const api = apiVersion.includes('/') ? apiVersion : `core/${apiVersion}`
+    return `import type { ${kind} as Type${n} } from 'kubernetes-types/${api}.js'
+export const one${n}: Type${n} = ${JSON.stringify({ apiVersion, kind, ...rest })}`
+  })
+  writeFileSync(join(folder, 'manifests.ts'), lines.join('\n'))
+  const options = [
+    '--ignoreConfig',
+    '--noEmit',
+    '--strict',
+    '--skipLibCheck',
+    '--target',
+    'esnext',
+    '--module',
+    'nodenext',
+  ]
+  return run('tsc', [...options, join(folder, 'manifests.ts')]).then(
+    () => '',
+    ({ stdout }: { stdout: string }) => stdout,
+  )
+}
+
+test('kubernetes: the manifests have the types of the API, and a misspelt field has not', async (t) => {
+  const manifests = readManifests()
+  t.deepEqual(
+    manifests.map(({ kind }) => kind),
+    ['ConfigMap', 'Deployment', 'Service', 'PodDisruptionBudget'],
+  )
+  const misspelt = readManifests(readFileSync(FILE, 'utf8').replace('livenessProbe', 'livenesProbe'))
+  const [errors, found] = await Promise.all([typeErrors(t, manifests), typeErrors(t, misspelt)])
+  t.is(errors, '')
+  t.regex(found, /livenesProbe/)
+})
+
+test('kubernetes: liveness checks only the process, readiness the replica', (t) => {
+  const [container] = manifest<Deployment & Manifest>('Deployment').spec!.template.spec!.containers
+  t.is(container?.livenessProbe?.httpGet?.path, '/live')
+  t.is(container?.startupProbe?.httpGet?.path, '/live')
+  t.is(container?.readinessProbe?.httpGet?.path, '/ready')
+})
+
+test('kubernetes: the settings are accepted, with both gates on', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-kubernetes-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const { data } = manifest<Manifest & { data: Record<string, string> }>('ConfigMap')
+  writeFileSync(join(folder, 'gateway.toml'), data['gateway.toml']!)
+  for (const name of ['admin_key', 'bootstrap_key']) writeFileSync(join(folder, name), 'a'.repeat(64))
+  writeFileSync(join(folder, 'store_url'), 'redis://redis:6379')
+  const [container] = manifest<Deployment & Manifest>('Deployment').spec!.template.spec!.containers
+  const environment = Object.fromEntries(
+    container!.env!.map(({ name, value }) => [
+      name,
+      value!.replace(/^\/(etc|run\/secrets)\/entrepot/, folder),
+    ]),
+  )
+  const config = loadConfig(environment)
+  t.true(config.requireReadKey && config.requireWriteKey)
+  t.is(config.gateway.id, 'entrepot')
+  t.is(config.limits.trustedProxies.length, 1)
+})

@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import test from 'ava'
+import { EXIT } from '../../src/cli/exit-codes.ts'
+import { installedProgram } from '../helpers/debian.ts'
+
+const run = promisify(execFile)
+const UNIT = 'deploy/systemd/entrepot.service'
+
+/** What `systemd-analyze verify` complains about. */
+async function complaints(t: { teardown: (clean: () => void) => void }, text: string): Promise<string> {
+  const program = await installedProgram({
+    missing: 'No systemd-analyze',
+    names: ['systemd-analyze'],
+    package: 'systemd',
+    otherwise: 'put it on PATH',
+  })
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-unit-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'entrepot.service')
+  writeFileSync(file, text)
+  return run(program, ['verify', '--man=no', file]).then(
+    ({ stderr }) => stderr,
+    ({ stderr }: { stderr: string }) => stderr,
+  )
+}
+
+test('systemd: the unit is valid, and a misspelt setting is not', async (t) => {
+  const text = readFileSync(UNIT, 'utf8')
+  t.is(await complaints(t, text), '')
+  t.regex(await complaints(t, text.replace('Restart=', 'Restrat=')), /Restrat/)
+})
+
+test('systemd: a wrong configuration is not started again, and a drain has its time', (t) => {
+  const text = readFileSync(UNIT, 'utf8')
+  t.true(text.includes(`RestartPreventExitStatus=${EXIT.badConfig}`))
+  t.true(text.includes('TimeoutStopSec=15'))
+})
