@@ -99,7 +99,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       replica,
       limiter,
       sources: upstreams.length === 0 ? [] : gateway.sources,
-      ...createListener({ config, spec, scope, replica, gateway, limiter, isReady }),
+      ...createListener({ config, spec, scope, replica, local, gateway, limiter, isReady }),
       ...lifecycle,
       close: async (successor) => {
         await lifecycle.close()
@@ -206,12 +206,13 @@ export function createGateway(options: GatewayOptions): Gateway {
 
 type ListenerOptions = Pick<Runtime, 'config' | 'spec' | 'replica' | 'limiter'> & {
   scope: ProcessScope
+  local: LocalRegistry
   gateway: Gateway
   isReady: () => boolean
 }
 
 function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'listener' | 'idle'> {
-  const { config, spec, scope, replica, gateway, limiter, isReady } = options
+  const { config, spec, scope, replica, local, gateway, limiter, isReady } = options
   const { store, log, requests, traced, recover, nowSeconds, metrics, keyUsage, clock } = scope
   const { adminKey, registry, limits, metricsPublic } = config
   const keys = new ApiKeys(store, replica)
@@ -235,6 +236,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
           maxListings: limits.listingsPerPublisher,
         }
       : null,
+    select: local?.source.select,
     keys,
     keyUsage,
     clock,

@@ -1,3 +1,4 @@
+import { PRICE_PARAMETERS } from '../domain/price/price-parameters.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Criterion } from './criteria.ts'
 import type { Filter, FilterSpec, OnMissing } from './filter.ts'
@@ -43,7 +44,13 @@ function readOverrides(
 }
 
 /** Parameters of a Registry's `GET /listings` that are not filters. */
-export const REGISTRY_PARAMETERS: ReadonlySet<string> = new Set(['status', 'limit', 'offset', 'publisher'])
+export const REGISTRY_PARAMETERS: ReadonlySet<string> = new Set([
+  'status',
+  'limit',
+  'offset',
+  'publisher',
+  ...PRICE_PARAMETERS,
+])
 
 export const GATEWAY_PARAMETERS: ReadonlySet<string> = new Set([
   ...REGISTRY_PARAMETERS,

@@ -95,6 +95,7 @@ function questionOf(
 ): string {
   const asked = [status, publisher, filters, via, rankSources(sources).map(({ name }) => name)]
   if (by === undefined && priceLimit === undefined) return JSON.stringify(asked)
-  const limit = priceLimit && { ...priceLimit, max: String(priceLimit.max) }
-  return JSON.stringify([...asked, by ?? null, limit ?? null])
+  const order = by && [by.tokens, by.per]
+  const limit = priceLimit && [priceLimit.tokens, priceLimit.per, String(priceLimit.max)]
+  return JSON.stringify([...asked, order ?? null, limit ?? null])
 }

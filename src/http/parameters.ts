@@ -1,5 +1,7 @@
 import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import { PRICE_PERS } from '../domain/price/price-key.ts'
+import { type PriceQuestion, parsePriceQuestion, SORTS } from '../domain/price/price-parameters.ts'
+import type { TokenTable } from '../domain/price/token.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, type PageQuery } from '../domain/query.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
 import type { Filter, FilterSpec, ValueType } from '../filter-spec/filter.ts'
@@ -70,6 +72,10 @@ export const listingParameters = (spec: FilterSpec): RouteParameter[] => [
   PUBLISHER,
   LIMIT,
   OFFSET,
+  SORT,
+  PRICE_TOKEN,
+  PRICE_MAX,
+  PRICE_PER,
   IF_MATCH,
   ...filterParameters(spec),
 ]
@@ -97,6 +103,11 @@ export function readListingParameters(
     publisher: last.get('publisher')?.toLowerCase() || null,
     filters: pairs.filter(([name]) => !reserved.has(name)),
   }
+}
+
+/** @throws EntrepotError as `parsePriceQuestion` */
+export function readPriceParameters(queryString: string, tokens: TokenTable): PriceQuestion {
+  return parsePriceQuestion(tokens, Object.fromEntries(decodeQuery(queryString)))
 }
 
 export function readPaging(query: ReadonlyMap<string, string>): { limit: number; offset: number } {
@@ -175,6 +186,15 @@ const CURSOR: RouteParameter = {
   in: 'query',
   description: '`next_cursor` of an earlier response to the same query: continues after that page',
   schema: { type: 'string' },
+}
+
+const SORT: RouteParameter = {
+  name: 'sort',
+  in: 'query',
+  description:
+    '`price`: cheapest first. Prices of one unit compare: of `price_token`, or else per token. Those of most offers come ' +
+    'first, and listings without such a price last',
+  schema: { enum: SORTS, default: SORTS[0] },
 }
 
 export const PRICE_TOKEN: RouteParameter = {

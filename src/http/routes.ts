@@ -1,4 +1,5 @@
 import type { TokenTable } from '../domain/price/token.ts'
+import type { Select } from '../domain/source/selection.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { readOwnVocabulary } from '../gateway/vocabulary.ts'
 import type { WriteContext } from '../registry/write/checked-write.ts'
@@ -24,8 +25,10 @@ export type RouteOptions = Omit<MetricsOptions, 'gateway'> &
     tokens: TokenTable
     /** `null` for a pure gateway. */
     registry: WriteContext | null
+    /** Of the local Registry. */
+    select?: Select | undefined
     /** `null` for a plain Registry. */
-    gateway: (Omit<MergedListings, 'spec'> & SourceList) | null
+    gateway: (Omit<MergedListings, 'spec' | 'tokens'> & SourceList) | null
     facets: MarketFacets
     mcp: McpHandler
     store: WriteContext['store']
@@ -34,11 +37,11 @@ export type RouteOptions = Omit<MetricsOptions, 'gateway'> &
 
 /** One line a resource; gate, problems and documentation follow from its routes. */
 export function createRoutes(options: RouteOptions): Route[] {
-  const { spec, tokens, registry, gateway, mcp } = options
+  const { spec, registry, select, tokens, gateway, mcp } = options
   const replica = registry?.replica
   const routes = [
-    gateway && mergedListingRoutes({ ...gateway, spec }),
-    gateway === null && replica && localListingRoutes(spec, replica),
+    gateway && mergedListingRoutes({ ...gateway, spec, tokens }),
+    gateway === null && replica && select && localListingRoutes({ spec, replica, select, tokens }),
     publishingRoutes(registry),
     replica && publisherRoutes(replica),
     replica && statsRoutes(replica),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { LISTING_STATUSES } from '../domain/listing.ts'
+import { itemPriceSchema } from './price.ts'
 import { violationSchema } from './problem.ts'
 import { sourceReportSchema } from './source.ts'
 import { wireTimestamp } from './time.ts'
@@ -19,6 +20,10 @@ export const listingSchema = z
     status: listingStatusSchema,
     created_at: wireTimestamp,
     updated_at: wireTimestamp,
+    _meta: z
+      .object({ price: itemPriceSchema })
+      .optional()
+      .describe('With `sort=price` or `price_max`; absent where nothing compared'),
   })
   .meta({ id: 'Listing', description: 'Published members have the bytes that were published' })
 
@@ -67,6 +72,9 @@ const provenance = z
       .optional()
       .describe('Better sources that have this publisher at another storefront'),
     position: z.string().optional().describe('Where the listing is ordered, if not at `created_at`'),
+    price: itemPriceSchema
+      .optional()
+      .describe('With `sort=price` or `price_max`; absent where nothing compared'),
   })
   .meta({ id: 'Provenance' })
 

@@ -1,5 +1,6 @@
 import test from 'ava'
 import { readApiDocs, renderApiDocs } from '../../scripts/api-docs.ts'
+import { PRICE_PARAMETERS } from '../../src/domain/price/price-parameters.ts'
 import type { OpenApiDocument } from '../../src/http/docs/openapi.ts'
 import { announcedBy } from '../helpers/announced.ts'
 import { type RunningService, send, startRegistry } from '../helpers/registry.ts'
@@ -39,7 +40,7 @@ test('OpenAPI: the filters of the filter spec are parameters of GET /listings', 
   const { parameters = [] } = (await documentOf(service)).paths['/listings']!.get!
   t.deepEqual(
     parameters.filter((one) => one.in === 'query').map(({ name }) => name),
-    ['status', 'publisher', 'limit', 'offset', ...filters.map(({ name }) => name)],
+    ['status', 'publisher', 'limit', 'offset', ...PRICE_PARAMETERS, ...filters.map(({ name }) => name)],
   )
 })
 
@@ -83,13 +84,20 @@ test('OpenAPI: every route answers as announced, in success and in refusal', asy
   }
   const now = unixNow()
   const [id, one] = ['/listings/{id}', '/listings/one']
-  const offer = { listing_id: 'one', offer_resource: '{"gpu_model":"H200"}', max_duration_seconds: 1.5 }
+  const rates = [{ field: 'amount', value: '1', per: 'hour' }]
+  const escrow = { chain_name: 'base', literal_fields: { token: '0x0' }, rates }
+  const offer = {
+    listing_id: 'one',
+    offer_resource: '{"gpu_model":"H200"}',
+    accepted_escrows: [escrow],
+    max_duration_seconds: 1.5,
+  }
   await call('POST', '/listings', { body: await publishBody(ALICE, offer, now) })
   await call('POST', '/listings', { body: { ...(await publishBody(ALICE, offer, now)), status: 'closed' } })
   await call('POST', '/listings', { body: {} })
   await call('POST', '/listings', { body: [] })
   await call('POST', '/listings', { body: { ...offer, identifier: 'me' } })
-  for (const path of ['/listings', '/listings?banana=1', '/listings?limit=0'])
+  for (const path of ['/listings', '/listings?sort=price', '/listings?banana=1', '/listings?limit=0'])
     await call('GET', '/listings', { path })
   await call('GET', '/listings', { headers: { 'If-Match': '0' } })
   for (const path of [one, '/listings/nope', '/listings/%zz']) await call('GET', id, { path })

@@ -28,7 +28,7 @@ import type { HandlerResponse, RequestContext, Route, RouteParameter } from '../
 import { mergedHeaders } from './merged-headers.ts'
 import { currency, type MergedListings, readVocabulary, requestCaching } from './merged-listings.ts'
 
-export type MarketFacets = Omit<MergedListings, 'find' | 'readPage' | 'stream' | 'spec'> & {
+export type MarketFacets = Omit<MergedListings, 'find' | 'readPage' | 'stream' | 'spec' | 'tokens'> & {
   readFacets: ReadFacets
 }
 

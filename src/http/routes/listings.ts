@@ -1,8 +1,14 @@
 import { z } from 'zod'
 import type { PublishReceipt } from '../../domain/listing.ts'
+import type { TokenTable } from '../../domain/price/token.ts'
+import type { PageQuery } from '../../domain/query.ts'
+import type { Select } from '../../domain/source/selection.ts'
 import { formatTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { FilterSpec } from '../../filter-spec/filter.ts'
+import { type Comparison, comparisonIn, comparisonWith, itemPrice } from '../../gateway/item-price.ts'
+import { type ByPrice, nameGroups, orderOf } from '../../gateway/price-order.ts'
+import { withMember } from '../../json/members.ts'
 import { queryLocal } from '../../registry/local-source.ts'
 import type { Replica } from '../../registry/replica.ts'
 import type { WriteContext } from '../../registry/write/checked-write.ts'
@@ -25,6 +31,7 @@ import {
   queryOf,
   readIntegerParameter,
   readListingParameters,
+  readPriceParameters,
   readStatusParameter,
 } from '../parameters.ts'
 import {
@@ -35,9 +42,11 @@ import {
   type Route,
 } from '../route.ts'
 
-export const localListingRoutes = (spec: FilterSpec, replica: Replica): Route[] => [
-  listLocalListings(spec, replica),
-  getListing(replica),
+export type LocalListings = { spec: FilterSpec; replica: Replica; select: Select; tokens: TokenTable }
+
+export const localListingRoutes = (local: LocalListings): Route[] => [
+  listLocalListings(local),
+  getListing(local.replica),
 ]
 
 /** @param registry `null` for a pure gateway */
@@ -46,25 +55,25 @@ export const publishingRoutes = (registry: WriteContext | null): Route[] =>
     ? [NO_REGISTRY]
     : [postListing(registry), putListing(registry), deleteListing(registry), validatePublish(registry)]
 
-const listLocalListings = (spec: FilterSpec, replica: Replica): Route => ({
+const listLocalListings = (local: LocalListings): Route => ({
   method: 'GET',
   path: '/listings',
   gate: 'read',
   summary: 'List matching listings',
   description:
-    'Newest first. Every other query parameter is a filter of the filter spec; all filters have to match.',
-  parameters: listingParameters(spec),
+    'Newest first, or by price. Every other query parameter is a filter of the filter spec; all filters have to match.',
+  parameters: listingParameters(local.spec),
   responses: { 200: { description: 'A page of listings', schema: envelopeSchema } },
   problems: [400, 412, 422],
-  handle: (request) => readLocal(request, spec, replica),
+  handle: (request) => readLocal(request, local),
 })
 
 function readLocal(
-  { queryString, header }: RequestContext,
-  spec: FilterSpec,
-  replica: Replica,
-): HandlerResponse {
+  { queryString, header, signal }: RequestContext,
+  { spec, replica, select, tokens }: LocalListings,
+): HandlerResponse | Promise<HandlerResponse> {
   const parameters = readListingParameters(queryString)
+  const price = readPriceParameters(queryString, tokens)
   requireEtag(header('if-match'), spec.etag)
   const status = readStatusParameter(parameters.status)
   // In the protocol, an unknown publisher is answered before the filters are checked.
@@ -72,15 +81,40 @@ function readLocal(
   const { projection } = replica
   const { version } = projection.listings
   if (publisher !== null && projection.publisherOf(publisher) === null) return { body: renderEnvelope([], 0) }
-  const { rows, total } = queryLocal(projection, queryOf(spec, status, parameters))
-  const body = renderEnvelope(
-    rows.map(({ bytes }) => bytes),
-    total,
-  )
+  const query = { ...queryOf(spec, status, parameters), priceLimit: price.limit }
+  if (price.sort === 'price') return readByPrice(query, price, { select, tokens }, signal)
+  const { rows, total } = queryLocal(projection, query)
+  const show = price.limit === undefined ? bytesOf : withPrice(comparisonWith(price.limit), tokens)
+  const body = renderEnvelope(rows.map(show), total)
   const isCurrent = (): boolean =>
     replica.projection === projection && projection.listings.version === version
   return { body, isCurrent }
 }
+
+async function readByPrice(
+  { limit, offset, ...query }: PageQuery,
+  by: ByPrice,
+  { select, tokens }: Pick<LocalListings, 'select' | 'tokens'>,
+  signal: AbortSignal,
+): Promise<HandlerResponse> {
+  const selection = await select(query, signal)
+  const order = orderOf(nameGroups([selection.offers()], by), by)
+  const { listings } = selection.byPrice(order, null, offset + limit)
+  const items = listings.slice(offset).map(({ item }) => item)
+  const body = renderEnvelope(items.map(withPrice(comparisonIn(order), tokens)), selection.total)
+  return { body, isCurrent: selection.isCurrent }
+}
+
+function bytesOf({ bytes }: { bytes: Uint8Array }): Uint8Array {
+  return bytes
+}
+
+const withPrice =
+  (comparison: Comparison, tokens: TokenTable) =>
+  ({ bytes }: { bytes: Uint8Array }): Uint8Array => {
+    const price = itemPrice(bytes, comparison, tokens)
+    return price === undefined ? bytes : withMember(bytes, '_meta', JSON.stringify({ price }))
+  }
 
 const getListing = (replica: Replica): Route => ({
   method: 'GET',

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { Reader } from '../../domain/api-key.ts'
 import type { Clock } from '../../domain/clock.ts'
+import type { TokenTable } from '../../domain/price/token.ts'
 import type { Caching, ListingQuery } from '../../domain/query.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
@@ -27,6 +28,7 @@ import {
   NOT_MODIFIED,
   queryOf,
   readGatewayParameters,
+  readPriceParameters,
   readStatusParameter,
 } from '../parameters.ts'
 import type { HandlerResponse, RequestContext, Route, RouteParameter } from '../route.ts'
@@ -43,6 +45,7 @@ export type MergedListings = MergedHeaderOptions & {
   vocabulary: ReadVocabulary
   readPage: ReadPage
   stream: StreamListings
+  tokens: TokenTable
   budgetMs: number
   clock: Clock
 }
@@ -59,6 +62,7 @@ const listMergedListings = (gateway: MergedListings): Route => ({
   summary: 'List matching listings of all visible sources',
   description:
     'Newest first, each listing once, ordered by its newest copy and shown as the copy of the best source that was read. ' +
+    '`sort=price` orders by the price of that copy, over everything that matches. ' +
     'Every other query parameter is a filter of the filter spec; all filters have to match. `offset` and `limit` count ' +
     'merged listings, and pages of an unchanged market neither lose nor repeat a listing. `cursor` continues at any ' +
     'depth: no unchanged listing is lost; one with copies in live sources or gateways may be repeated, with the same id ' +
@@ -76,18 +80,22 @@ const listMergedListings = (gateway: MergedListings): Route => ({
 async function readPage(request: RequestContext, gateway: MergedListings): Promise<HandlerResponse> {
   const { queryString, listHeader, reader, signal, trace } = request
   const parameters = readGatewayParameters(queryString)
+  const price = readPriceParameters(queryString, gateway.tokens)
   const { vocabulary, leftMs } = await readVocabulary(request, gateway, parameters)
   const { via, isLoop } = parseCdnLoop(listHeader('cdn-loop'), gateway.gatewayId)
   const status = readStatusParameter(parameters.status)
   const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))
   const query = {
     ...queryOf(vocabulary, status, parameters),
+    priceLimit: price.limit,
     via,
     explain: parameters.explain,
     caching,
     trace,
   }
-  const options = { named: parameters.named, requireAll: parameters.requireAll, budgetMs: leftMs, isLoop }
+  const { named, requireAll } = parameters
+  const byPrice = price.sort === 'price' ? { tokens: price.tokens, per: price.per } : undefined
+  const options = { named, requireAll, budgetMs: leftMs, isLoop, byPrice }
   if (wantsNdjson(listHeader('accept'))) {
     if (parameters.cursor !== null)
       throw new EntrepotError('bad_request', 'cursor cannot be used with NDJSON: a stream has no pages')

@@ -1,0 +1,152 @@
+import test from 'ava'
+import { listingText } from '../../helpers/fake-registry.ts'
+import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { openMarket } from '../../helpers/market.ts'
+import { type RunningService, send } from '../../helpers/registry.ts'
+
+const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
+
+function terms(value: unknown, gpu_count: unknown = 1, token = USDC) {
+  const rates = [{ field: 'amount', per: 'hour', value }]
+  return {
+    offer_resource: { gpu_model: 'H200', gpu_count },
+    accepted_escrows: [{ chain_name: 'base', literal_fields: { token, symbol: 'FREE' }, rates }],
+  }
+}
+
+/** Two dear, one cheap per GPU, one in another token, and two that are no prices. */
+const OFFERS = {
+  dear: terms('3000000'),
+  dearest: terms('9000000'),
+  eight: terms('16800000', 8),
+  other: terms('1', 1, `0x${'c'.repeat(40)}`),
+  absurd: terms(`${10n ** 78n}`),
+  none: terms('1', 0),
+}
+
+type Row = { listing_id: string; _meta?: { price?: Record<string, unknown> } }
+
+async function rowsOf({ get }: RunningService, query: string): Promise<Row[]> {
+  const { status, text, json } = await get(`/listings?${query}`)
+  if (status !== 200) throw new Error(text)
+  return json().items as Row[]
+}
+
+const idsOf = (rows: readonly Row[]): string[] => rows.map(({ listing_id }) => listing_id)
+
+async function openBoth(t: Parameters<typeof openMarket>[0]) {
+  const market = await openMarket(t)
+  for (const [listing_id, offer] of Object.entries(OFFERS)) await market.publish({ listing_id, ...offer })
+  const items = Object.entries(OFFERS)
+    .map(([listing_id, offer]) => listingText({ listing_id, ...offer }))
+    .sort()
+  const fake = await startFake(t, { items })
+  return { market, gateway: await startGateway(t, [{ name: 'a', url: fake.url }]) }
+}
+
+test('prices: a gateway and a plain Registry order by price and apply a ceiling', async (t) => {
+  const { market, gateway } = await openBoth(t)
+  for (const service of [market, gateway]) {
+    const byPrice = await rowsOf(service, 'sort=price&price_token=USDC')
+    t.deepEqual(idsOf(byPrice).slice(0, 3), ['eight', 'dear', 'dearest'])
+    t.deepEqual(idsOf(byPrice).slice(3).sort(), ['absurd', 'none', 'other'])
+    t.deepEqual(byPrice[0]?._meta?.price, {
+      chain: 'base',
+      token: USDC,
+      symbol: 'USDC',
+      decimals: 6,
+      value: '16800000',
+      per: 'hour',
+      unit: 'hour',
+      gpus: 8,
+      price_per: 'gpu',
+      amount: '2.1',
+    })
+    t.is(byPrice[3]?._meta?.price, undefined)
+    t.deepEqual(idsOf(await rowsOf(service, 'sort=price&price_token=base:usdc&offset=1&limit=2')), [
+      'dear',
+      'dearest',
+    ])
+    t.deepEqual(idsOf(await rowsOf(service, 'sort=price&price_per=offer')).slice(0, 4), [
+      'none',
+      'dear',
+      'dearest',
+      'eight',
+    ])
+    const [unknown] = (await rowsOf(service, 'sort=price')).slice(3)
+    t.deepEqual([unknown?._meta?.price?.amount, unknown?._meta?.price?.symbol], ['1', undefined])
+    for (const sort of ['sort=price', 'sort=newest', ''])
+      for (const [max, ids] of [
+        ['2.10', ['eight']],
+        ['2.099999', []],
+        ['3', ['dear', 'eight']],
+      ] as const)
+        t.deepEqual(
+          idsOf(await rowsOf(service, `${sort}&price_max=${max}&price_token=base:${USDC}`)).sort(),
+          ids,
+          max,
+        )
+  }
+  const row = (await rowsOf(market, 'sort=price'))[0]
+  t.deepEqual(Object.keys(row?._meta ?? {}), ['price'])
+  t.deepEqual(
+    (await rowsOf(market, 'sort=newest')).filter((one) => '_meta' in one),
+    [],
+  )
+})
+
+test('prices: a parameter that is wrong or would have no effect is 400 with what there is', async (t) => {
+  const { market, gateway } = await openBoth(t)
+  for (const { get } of [market, gateway])
+    for (const [query, detail] of [
+      ['sort=cheapest', /sort: .*newest or price/],
+      ['sort=price&price_token=DAI', /price_token: .*base:USDC/],
+      ['sort=price&price_token=FREE', /base:USDC/],
+      ['sort=price&price_per=hour', /price_per: .*gpu or offer/],
+      ['price_token=USDC', /no effect without sort=price or price_max/],
+      ['price_per=gpu', /no effect/],
+      ['price_max=2', /price_max: needs price_token.*base:USDC/],
+      ['price_max=2.0000001&price_token=USDC', /at most 6 decimals/],
+      ['price_max=-1&price_token=USDC', /price_max/],
+      ['price_max=1e3&price_token=USDC', /price_max/],
+    ] as const) {
+      const { status, json } = await get(`/listings?${query}`)
+      t.is(status, 400, query)
+      t.regex(String(json().detail), detail)
+    }
+})
+
+test('prices: HEAD, ETag, 304 and the response cache are as without an order', async (t) => {
+  const { market, gateway } = await openBoth(t)
+  const query = '/listings?sort=price&price_token=USDC'
+  const before = await market.get(query)
+  t.is((await market.get(query)).text, before.text)
+  await market.publish({ listing_id: 'cheapest', ...terms('1') })
+  t.is(((await market.get(query)).json().items as Row[])[0]?.listing_id, 'cheapest')
+  const { headers } = await gateway.get(query)
+  const etag = headers.get('etag') ?? ''
+  t.is((await gateway.get(query, { 'If-None-Match': etag })).status, 304)
+  t.not((await gateway.get('/listings')).headers.get('etag'), etag)
+  const head = await send(`${gateway.url}${query}`, { method: 'HEAD' })
+  t.deepEqual([head.status, head.text, head.headers.get('etag')], [200, '', etag])
+})
+
+test('prices: a cursor is bound to the order, the tokens and the ceiling', async (t) => {
+  const { gateway } = await openBoth(t)
+  const query = 'sort=price&price_token=USDC&price_max=100&limit=1'
+  const cursor = String((await gateway.get(`/listings?${query}`)).json().next_cursor)
+  t.deepEqual(idsOf(await rowsOf(gateway, `${query}&cursor=${cursor}`)), ['dear'])
+  t.deepEqual(idsOf(await rowsOf(gateway, `${query.replace('limit=1', 'limit=9')}&cursor=${cursor}`)), [
+    'dear',
+    'dearest',
+  ])
+  for (const other of [
+    'sort=price',
+    'sort=newest',
+    `${query}&price_per=offer`,
+    query.replace('=100', '=99'),
+  ]) {
+    const { status, json } = await gateway.get(`/listings?${other}&cursor=${cursor}`)
+    t.deepEqual([status, /cursor/.test(String(json().detail))], [400, true], other)
+  }
+})
