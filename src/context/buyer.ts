@@ -64,9 +64,8 @@ function openSource(upstream: UpstreamOptions, agent: Agent): Source {
   const check = refuseLongScan(upstream)
   const runs = {
     read: async (...[query, range]: Parameters<Source>) => {
-      const isScan = !Number.isFinite(range.count) && query.criteria.length > 0
       const options = { upstream, fetch, clock: systemClock }
-      const run = await readRun(isScan ? { ...options, check } : options, query, range)
+      const run = await readRun(Number.isFinite(range.count) ? options : { ...options, check }, query, range)
       return { run, ...UNCACHED }
     },
   }
