@@ -51,6 +51,8 @@ export class PriceSequence {
   readonly #by: ByPrice
   readonly #cap: Micros
   #selected: readonly SelectedSource[] | null = null
+  /** Those with a selection, by rank. */
+  #answered: readonly SelectedSource[] = []
   /** `null` until the sources are selected. */
   #groups: readonly string[] | null
   #order: PriceOrder
@@ -119,8 +121,11 @@ export class PriceSequence {
   async #select(signal: AbortSignal): Promise<void> {
     if (this.#selected !== null) return
     this.#selected = await selectSources(this.#sources, this.#query, signal)
+    this.#answered = this.#selected
+      .filter(({ selection }) => selection !== null)
+      .sort((a, b) => a.rank - b.rank)
     if (this.#groups !== null) return
-    const offers = this.#selected.flatMap(({ selection }) => selection?.offers() ?? [])
+    const offers = this.#answered.flatMap(({ selection }) => selection?.offers() ?? [])
     this.#groups = nameGroups(offers, this.#by)
     this.#order = orderOf(this.#groups, this.#by)
   }
@@ -174,12 +179,6 @@ export class PriceSequence {
       const own = same ?? copies.find(({ item }) => isSameCopy(item, copy.item))
       return [...copies.map((other) => (other === own ? copy : other)), ...(own === undefined ? [copy] : [])]
     })
-  }
-
-  /** By rank. */
-  get #answered(): SelectedSource[] {
-    const answered = (this.#selected ?? []).filter(({ selection }) => selection !== null)
-    return answered.sort((a, b) => a.rank - b.rank)
   }
 
   #isNew(item: Item): boolean {

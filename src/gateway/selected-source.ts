@@ -97,16 +97,27 @@ export class SelectedSource {
   }
 }
 
-/**
- * Copies that are not shown, since a better one of their listing is. Looks up every id of `smallerSources`.
- */
+/** Copies that are not shown, since a better one of their listing is. Visits every id of `smallerSources`. */
 export function* hiddenCopies(selected: readonly SelectedSource[]): Generator<Copy> {
   const ranked = selected.toSorted((a, b) => a.rank - b.rank)
-  const ids = new Set(smallerSources(selected).flatMap(({ selection }) => [...(selection?.ids() ?? [])]))
-  for (const id of ids) {
+  for (const id of sharedIds(selected)) {
     const copies = ranked.flatMap((one) => one.copiesOf(id))
-    if (copies.length > 1) for (const [, ...hidden] of groupCopies(copies)) yield* hidden
+    for (const [, ...hidden] of groupCopies(copies)) yield* hidden
   }
+}
+
+/** Those with several copies. */
+function sharedIds(selected: readonly SelectedSource[]): ReadonlySet<string> {
+  const smaller = smallerSources(selected)
+  const largest = selected.find((one) => !smaller.includes(one))
+  const known = new Set<string>()
+  const shared = new Set<string>()
+  for (const { selection } of smaller)
+    for (const id of selection?.ids() ?? []) {
+      if (known.has(id) || (largest?.selection?.find(id).length ?? 0) > 0) shared.add(id)
+      known.add(id)
+    }
+  return shared
 }
 
 /** All but the largest: what only that one has is hidden by none. A gateway may repeat its own listings. */

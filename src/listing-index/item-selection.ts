@@ -1,10 +1,11 @@
-import { lowestPrices } from '../domain/price/lowest-prices.ts'
 import { comparePriceKeys, type PriceKey } from '../domain/price/price-key.ts'
 import { FacetCounter } from '../domain/source/facet-counter.ts'
 import { FULL_RANGE, type Item, type Source } from '../domain/source/reading.ts'
 import type { Matches, PricedItem, PriceOrder, PricePlace, Select } from '../domain/source/selection.ts'
 import { type JsonValue, parseJson } from '../json/value.ts'
 import { groupsOf } from './price-walk.ts'
+import { keyFor, NO_PRICES, type RowPrices } from './row-prices.ts'
+import { RowReader } from './scan/row-reader.ts'
 
 /** Reads a source whole. */
 export function selectAll(read: Source): Select {
@@ -22,8 +23,7 @@ export function selectItems(items: readonly Item[]): Matches {
     offers: () => {
       const counts = new Map<string, number>()
       for (const item of items)
-        for (const basis of lowestPrices(documentOf(item), 'offer').keys())
-          counts.set(basis, (counts.get(basis) ?? 0) + 1)
+        for (const basis of pricesOf(item).bases) counts.set(basis, (counts.get(basis) ?? 0) + 1)
       return counts
     },
     byPrice: (order, after, count) => {
@@ -60,13 +60,36 @@ function inOrder(items: readonly Item[], { groups, per }: PriceOrder): PricedIte
   const priced = items.map((item): PricedItem => {
     const { position, listingId } = item
     let best: { group: number; key: PriceKey } = { group: groups.length, key: 0 }
-    for (const [basis, { key }] of lowestPrices(documentOf(item), per)) {
-      const group = groupOf.get(basis) ?? groups.length
+    const { gpus, bases, keys } = pricesOf(item)
+    for (const [n, basis] of bases.entries()) {
+      const group = groupOf.get(basis)
+      const key = keyFor(per, keys[n]!, gpus)
+      if (group === undefined || key === null) continue
       if (group < best.group || (group === best.group && key < best.key)) best = { group, key }
     }
     return { item, place: { ...best, position, listingId } }
   })
   return priced.sort((a, b) => comparePricePlaces(a.place, b.place))
+}
+
+const READER = new RowReader([], { withPrices: true })
+/** Of listings that are kept, such as those of a cached run, for the next question. */
+const KNOWN = new WeakMap<Item, RowPrices>()
+
+function pricesOf(item: Item): RowPrices {
+  const known = KNOWN.get(item)
+  if (known !== undefined) return known
+  const prices = readPrices(item)
+  KNOWN.set(item, prices)
+  return prices
+}
+
+function readPrices(item: Item): RowPrices {
+  try {
+    return READER.read(item.bytes).prices
+  } catch {
+    return NO_PRICES
+  }
 }
 
 /** An unreadable copy has neither prices nor values. */
