@@ -105,9 +105,11 @@ export class IndexSource {
     return {
       total: matches.total,
       offers: () => matches.offers(),
-      byPrice: (order, after, count) => {
+      byPrice: (order, after, count, skip = 0) => {
         const found: PricedItem[] = []
+        let left = skip
         for (const { rows, slot, group, key } of matches.byPrice(order, after)) {
+          if (after === null && left-- > 0) continue
           const item = itemOf(rows.entry(slot))
           const { position, listingId } = item
           const place = { group, key, position, listingId }

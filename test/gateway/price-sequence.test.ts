@@ -1,8 +1,10 @@
 import test from 'ava'
 import fc from 'fast-check'
 import type { Item } from '../../src/domain/source/reading.ts'
+import type { Matches } from '../../src/domain/source/selection.ts'
 import type { MergedPage } from '../../src/gateway/pages.ts'
 import type { ByPrice } from '../../src/gateway/price-order.ts'
+import { selectItems } from '../../src/listing-index/item-selection.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
 import { gatewayOver, metaOf, TOKENS } from '../helpers/pages.ts'
 
@@ -193,6 +195,98 @@ test('by price: groups with most offers come first, and listings without a price
     price_per: 'gpu',
     amount: '2.1',
   })
+})
+
+test('by price: a source that is late or fails is an outcome, and the others are in order', async (t) => {
+  const offers = [1, 2, 3].map((id) => offerAt(id, String(9 - id)))
+  const [good] = sourcesOf([{ offers, priority: 1, isComplete: true }])
+  const late = fakeSource('late', [], { read: () => new Promise(() => {}) })
+  const gone = fakeSource('gone', [], { failure: 'connection_refused' })
+  const byPrice = { tokens: null, per: 'gpu' } as const
+  const page = await gatewayOver([late, gone, good!], { budgetMs: 20 }).page({}, { byPrice })
+  t.deepEqual(
+    page.items.map(({ item }) => item.listingId),
+    ['l3', 'l2', 'l1'],
+  )
+  t.false(page.complete)
+  t.like(page.sources[0], { registry: 'late', state: 'unavailable', reason: 'timeout' })
+  t.like(page.sources[1], { registry: 'gone', state: 'unavailable', reason: 'connection_refused' })
+  const fault = fakeSource('fault', [], { read: () => Promise.reject(new TypeError('a fault of ours')) })
+  await t.throwsAsync(gatewayOver([fault, good!]).page({}, { byPrice }), { instanceOf: TypeError })
+})
+
+test('by price: an unreadable copy is not shown, and the next best source shows the listing', async (t) => {
+  const unreadable = {
+    ...itemOf(offerAt(1, '1')),
+    get bytes(): Buffer {
+      throw new SyntaxError('too long')
+    },
+  }
+  const broken = fakeSource('broken', [], { priority: 1, isComplete: true })
+  broken.items = [unreadable]
+  const [good] = sourcesOf([{ offers: [offerAt(1, '5'), offerAt(2, '3')], priority: 2, isComplete: true }])
+  const page = await gatewayOver([broken, good!]).page({}, { byPrice: { tokens: null, per: 'gpu' } })
+  t.deepEqual(
+    page.items.map(({ item, registry }) => [item.listingId, registry]),
+    [
+      ['l2', 's0'],
+      ['l1', 's0'],
+    ],
+  )
+  t.like(page.sources[0], { matched: 0, invalid: 1 })
+})
+
+test('by price: a stream shows no listing twice whose price rises meanwhile', async (t) => {
+  const items = Array.from({ length: 500 }, (_, id) => itemOf(offerAt(id, String(100 + id))))
+  const source = fakeSource('changes', items)
+  source.select = async () => {
+    const matches = (): Matches => selectItems(source.items)
+    return {
+      total: items.length,
+      asOf: 0,
+      stale: false,
+      offers: () => matches().offers(),
+      byPrice: (...range) => matches().byPrice(...range),
+      facets: (...asked) => matches().facets(...asked),
+      ids: () => matches().ids(),
+      find: (id) => matches().find(id),
+    }
+  }
+  const byPrice = { tokens: null, per: 'gpu' } as const
+  let lines = 0
+  const rise = (): void => {
+    if (++lines === 1) source.items[0] = itemOf(offerAt(0, '9999'))
+  }
+  const streamed = await gatewayOver([source]).lines({ byPrice }, rise)
+  const ids = streamed.slice(0, -1).map(({ listing_id }) => listing_id)
+  t.is(new Set(ids).size, 500)
+  t.is(ids.length, 500)
+})
+
+test('by price: hostile names of tokens neither fill a cursor nor take all groups', async (t) => {
+  const offers = Array.from({ length: 100 }, (_, id) => ({
+    ...offerAt(id, '1'),
+    rates: [{ chain: 'c'.repeat(128), token: `${id}`.padEnd(128, '"'), value: '1', per: 'p'.repeat(128) }],
+  }))
+  const sources = sourcesOf([
+    { offers: [...offers, offerAt(200, '1'), offerAt(201, '2')], priority: 1, isComplete: true },
+  ])
+  const byPrice = { tokens: null, per: 'gpu' } as const
+  const page = await gatewayOver(sources).page({ limit: 5 }, { byPrice })
+  t.deepEqual(
+    page.items.slice(0, 2).map(({ item }) => item.listingId),
+    ['l200', 'l201'],
+  )
+  t.true((page.nextCursor ?? '').length < 8192)
+  t.is((await readByCursor(() => sources, byPrice, [7])).length, 102)
+})
+
+const offerAt = (id: number, value: string): Offer => ({
+  id,
+  at: 1,
+  publisher: '0xp',
+  gpus: 1,
+  rates: [{ chain: 'base', token: '0xa', value, per: 'hour' }],
 })
 
 function keyOf({ listingId, publisher }: Item): string {

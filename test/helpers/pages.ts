@@ -46,9 +46,16 @@ export function gatewayOver(
   const page = (query: Partial<PageQuery> = {}, { cursor = null, ...options }: ReadOptions = {}) =>
     readPage({ ...listingQuery(), limit: 50, offset: 0, ...query }, cursor, askingOf(options))
   /** Lines of the stream; the last one is about the sources. */
-  const lines = async (options: ReadOptions = {}): Promise<Record<string, unknown>[]> => {
+  const lines = async (
+    options: ReadOptions = {},
+    onChunk = (): void => {},
+  ): Promise<Record<string, unknown>[]> => {
     const { lines } = await stream(listingQuery(), askingOf(options))
-    const chunks = await Array.fromAsync(lines)
+    const chunks: Buffer[] = []
+    for await (const chunk of lines) {
+      chunks.push(chunk)
+      onChunk()
+    }
     return Buffer.concat(chunks)
       .toString()
       .trim()

@@ -39,11 +39,12 @@ export type Facets = {
 export type Matches = {
   /** Matches with a price in each basis. */
   offers: () => ReadonlyMap<string, number>
-  /** The first `count` after `after`. */
+  /** The first `count` after `after`; with `null`, after the first `skip`. */
   byPrice: (
     order: PriceOrder,
     after: PricePlace | null,
     count: number,
+    skip?: number,
   ) => { listings: readonly PricedItem[]; hasMore: boolean }
   /** A field is the path of a filter. */
   /** @throws SourceError, `unsupported_filter` for a path without an index in too many listings */

@@ -99,8 +99,8 @@ async function readByPrice(
 ): Promise<HandlerResponse> {
   const selection = await select(query, signal)
   const order = orderOf(nameGroups([selection.offers()], by), by)
-  const { listings } = selection.byPrice(order, null, offset + limit)
-  const items = listings.slice(offset).map(({ item }) => item)
+  const { listings } = selection.byPrice(order, null, limit, offset)
+  const items = listings.map(({ item }) => item)
   const body = renderEnvelope(items.map(withPrice(comparisonIn(order), tokens)), selection.total)
   return { body, isCurrent: selection.isCurrent }
 }
