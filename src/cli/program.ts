@@ -39,6 +39,16 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/listing.ts')).fullListingCommand,
   },
   {
+    name: 'facets',
+    summary: 'count the listings per value, and print their prices per token',
+    load: async () => (await import('./commands/facets.ts')).facetsCommand,
+  },
+  {
+    name: 'filters',
+    summary: 'print the filters of all selected Registries, with their kinds and allowed values',
+    load: async () => (await import('./commands/filters.ts')).filtersCommand,
+  },
+  {
     name: 'review',
     summary: 'print the presentation record of a listing, built from its Registry and its storefront',
     load: async () => (await import('./commands/review.ts')).reviewCommand,

@@ -6,6 +6,7 @@ import { systemClock } from '../domain/clock.ts'
 import { isLocalUrl } from '../domain/private-address.ts'
 import type { Source } from '../domain/source/reading.ts'
 import type { UpstreamOptions } from '../domain/source/upstream.ts'
+import { unsentFilters } from '../filter-spec/parameters.ts'
 import { limitConcurrency } from '../upstream/call/limit-concurrency.ts'
 import { pushDownFilters } from '../upstream/filter-pushdown.ts'
 import { createAgent } from '../upstream/http/agent.ts'
@@ -64,8 +65,9 @@ function openSource(upstream: UpstreamOptions, agent: Agent): Source {
   const check = refuseLongScan(upstream)
   const runs = {
     read: async (...[query, range]: Parameters<Source>) => {
+      const isScan = !Number.isFinite(range.count) && unsentFilters(query).length > 0
       const options = { upstream, fetch, clock: systemClock }
-      const run = await readRun(Number.isFinite(range.count) ? options : { ...options, check }, query, range)
+      const run = await readRun(isScan ? { ...options, check } : options, query, range)
       return { run, ...UNCACHED }
     },
   }

@@ -200,6 +200,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     readPage: createReadPage({ sources, budgetMs, clock, tokens, cursors }),
     stream: createStreamListings({ sources, budgetMs, clock, tokens }),
     find: createFindListing({ sources, budgetMs, clock }),
+    tokens: config.tokens,
     readFacets: createReadFacets({ sources, budgetMs, clock, tokens: config.tokens }),
   }
 }

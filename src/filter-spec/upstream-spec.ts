@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { nestingDepth } from '../json/limits.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../json/value.ts'
+import { allowedValues } from './allowed-values.ts'
 import { compileFilter, type Filter } from './filter.ts'
 import { filterEntry, MAX_FILTERS } from './spec-file.ts'
 
@@ -12,6 +13,8 @@ export type UpstreamSpec = {
   filters: ReadonlyMap<string, Filter>
   /** A gateway's names for a filter's Registries; absent for its own filters. */
   registries: ReadonlyMap<string, readonly string[]>
+  /** By filter, where its listing shape names them. */
+  allowed: ReadonlyMap<string, readonly string[]>
 }
 
 export type KnownSpec = {
@@ -38,15 +41,18 @@ export function readUpstreamSpec(body: Buffer): UpstreamSpec {
     throw new SyntaxError('the answer is not a filter spec')
   const filters = new Map<string, Filter>()
   const registries = new Map<string, readonly string[]>()
+  const allowed = new Map<string, readonly string[]>()
   for (const entry of value.filters.slice(0, MAX_FILTERS)) {
     const filter = isJsonObject(entry) ? readFilter(entry) : null
     if (filter === null || !isJsonObject(entry) || filters.has(filter.name)) continue
     const from = readRegistries(entry.registries)
     if (from?.length === 0) continue
     filters.set(filter.name, filter)
+    const values = allowedValues(value.listing_shape ?? null, filter.compiled)
+    if (values.length > 0) allowed.set(filter.name, values)
     if (from !== null) registries.set(filter.name, from)
   }
-  return { etag: readEtag(value.etag), schemaId: readSchemaId(value.schema), filters, registries }
+  return { etag: readEtag(value.etag), schemaId: readSchemaId(value.schema), filters, registries, allowed }
 }
 
 /** `null` for one that cannot be evaluated here. */

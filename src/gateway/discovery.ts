@@ -1,11 +1,20 @@
 import type { Reader } from '../domain/api-key.ts'
 import type { ListingStatus } from '../domain/listing.ts'
+import { type PriceTexts, parsePriceQuestion } from '../domain/price/price-parameters.ts'
+import type { TokenTable } from '../domain/price/token.ts'
+import { ALL_OPEN } from '../domain/query.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
 import type { Trace } from '../domain/trace.ts'
-import type { FilterDefinition } from '../filter-spec/filter.ts'
+import { EntrepotError } from '../errors.ts'
+import { allowedValues } from '../filter-spec/allowed-values.ts'
+import type { Filter, FilterDefinition } from '../filter-spec/filter.ts'
 import { parseCriteria } from '../filter-spec/parameters.ts'
+import { compilePath } from '../filter-spec/path.ts'
+import type { JsonValue } from '../json/value.ts'
+import type { FacetJson } from '../wire/facets.ts'
 import type { SourceNote } from '../wire/source.ts'
 import { renderItem } from './envelope.ts'
+import { facetFields, type MergedFacets, type ReadFacets } from './facets.ts'
 import type { FindListing } from './find-listing.ts'
 import type { ReadPage } from './pages.ts'
 import { reportStatus } from './source-report.ts'
@@ -17,19 +26,29 @@ export type Discovery = {
   search: (search: Search, signal: AbortSignal) => Promise<SearchResult>
   /** Any status. `source` as in an item's `_meta.registry`; `null`: all. */
   find: (listingId: string, source: string | null, signal: AbortSignal) => Promise<LookupResult>
+  market: (question: MarketQuestion, signal: AbortSignal) => Promise<Market>
   filters: (signal: AbortSignal) => Promise<FoundFilters>
   sources: (signal: AbortSignal) => Promise<Completeness>
 }
 
-export type Search = {
+type Question = {
   /** `null`: every status. */
   status: ListingStatus | null
   /** Lower-cased; `null`: every publisher. */
   publisher: string | null
   /** As in the query string of `GET /listings`. */
   filters: readonly (readonly [name: string, value: string])[]
+  prices: PriceTexts
   /** `null`: all. */
   sources: readonly string[] | null
+}
+
+/** `by`: names of filters, or `registry`; `null`: the usual ones. */
+export type MarketQuestion = Question & { by: readonly string[] | null }
+
+export type Market = Completeness & Pick<MergedFacets, 'total' | 'facets' | 'prices'>
+
+export type Search = Question & {
   /** 1 to 200. */
   limit: number
   cursor: string | null
@@ -49,15 +68,23 @@ export type SearchResult = Completeness & {
 /** `item` is `null` where every source answered that it has no such listing. */
 type LookupResult = Completeness & { item: string | null }
 
-/** `registries`: those that declare the filter, where not all do. */
-export type KnownFilter = FilterDefinition & { registries?: readonly string[] }
+export type KnownFilter = FilterDefinition & {
+  /** Those that declare the filter, where not all do. */
+  registries?: readonly string[]
+  /** That the listing shape names. */
+  allowed?: readonly string[] | undefined
+  /** Of open listings; absent where they were not counted. */
+  counts?: FacetJson | undefined
+}
 
-type FoundFilters = Completeness & { filters: readonly KnownFilter[] }
+export type FoundFilters = Completeness & { filters: readonly KnownFilter[] }
 
 export type Federation = {
   gatewayId: string
   vocabulary: ReadVocabulary
   readPage: ReadPage
+  readFacets: ReadFacets
+  tokens: TokenTable
   find: FindListing
   sources: readonly { status: () => SourceStatus }[]
 }
@@ -68,10 +95,12 @@ export function createDiscovery(gateway: Federation, reader: Reader, trace?: Tra
   const visible = (): SourceStatus[] =>
     gateway.sources.map(({ status }) => status()).filter((status) => maySee(reader, status))
   return {
-    search: async ({ cursor, sources: named, ...search }, signal) => {
+    search: async ({ cursor, sources: named, prices, ...search }, signal) => {
+      const { sort, limit: priceLimit, ...compared } = parsePriceQuestion(gateway.tokens, prices)
       const vocabulary = await gateway.vocabulary(reader, within(signal), search.filters)
-      const query = { ...search, criteria: parseCriteria(vocabulary, search.filters), offset: 0, ...path }
-      const options = { named }
+      const criteria = parseCriteria(vocabulary, search.filters)
+      const query = { ...search, criteria, priceLimit, offset: 0, ...path }
+      const options = { named, byPrice: sort === 'price' ? compared : undefined }
       const page = await gateway.readPage(query, cursor, { reader, signal, options })
       const { items, total, complete, sources, nextCursor } = page
       return { items: items.map((item) => renderItem(item).toString()), total, complete, sources, nextCursor }
@@ -82,9 +111,29 @@ export function createDiscovery(gateway: Federation, reader: Reader, trace?: Tra
       const { merged, complete, sources } = await gateway.find(query, { reader, signal, options: { named } })
       return { item: merged === null ? null : renderItem(merged).toString(), complete, sources }
     },
+    market: async ({ by, sources: named, prices, ...question }, signal) => {
+      const { per, limit: priceLimit } = parsePriceQuestion(gateway.tokens, prices, { countsPrices: true })
+      const vocabulary = await gateway.vocabulary(reader, within(signal))
+      const criteria = parseCriteria(vocabulary, question.filters)
+      const fields = facetFields(by, vocabulary.filters)
+      const query = { ...question, criteria, priceLimit, by: fields, per, ...path }
+      const { outcomes: _, ...market } = await gateway.readFacets(query, {
+        reader,
+        signal,
+        options: { named },
+      })
+      return market
+    },
     filters: async (signal) => {
-      const { body } = await gateway.vocabulary(reader, within(signal))
-      const { filters } = JSON.parse(body) as { filters: KnownFilter[] }
+      const vocabulary = await gateway.vocabulary(reader, within(signal))
+      const { filters: known, listing_shape: shape } = JSON.parse(vocabulary.body)
+      const query = { ...ALL_OPEN, by: countedFilters(vocabulary.filters), per: 'gpu', ...path } as const
+      const counts = await unlessRefused(gateway.readFacets(query, { reader, signal }))
+      const filters = (known as KnownFilter[]).map((filter) => ({
+        ...filter,
+        allowed: filter.registries === undefined ? allowedOf(shape, filter.path) : undefined,
+        counts: counts?.facets[filter.name],
+      }))
       const sources = visible().map(noteOnFilters)
       return { filters, sources, complete: sources.every(({ state }) => state === 'loaded') }
     },
@@ -93,6 +142,26 @@ export function createDiscovery(gateway: Federation, reader: Reader, trace?: Tra
       return { sources, complete: sources.every(({ state }) => state === 'loaded' || state === 'stale') }
     },
   }
+}
+
+const MAX_COUNTED = 32
+
+/** Filters by value, whose values are counted. */
+export function countedFilters(filters: ReadonlyMap<string, Filter>): Filter[] {
+  return [...filters.values()].filter(({ op }) => op === 'in').slice(0, MAX_COUNTED)
+}
+
+/** `null` where sources cannot answer: what else is known is answered without their part. */
+export function unlessRefused<T>(answer: Promise<T>): Promise<T | null> {
+  return answer.catch((cause: unknown) => {
+    if (cause instanceof EntrepotError) return null
+    throw cause
+  })
+}
+
+function allowedOf(shape: JsonValue, path: string): readonly string[] | undefined {
+  const values = allowedValues(shape, compilePath(path))
+  return values.length === 0 ? undefined : values
 }
 
 /** Longest wait for upstreams without a filter spec yet. */

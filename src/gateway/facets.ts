@@ -6,6 +6,7 @@ import type { ListingQuery } from '../domain/query.ts'
 import { FacetCounter } from '../domain/source/facet-counter.ts'
 import type { Item } from '../domain/source/reading.ts'
 import type { Facets, PriceCounts } from '../domain/source/selection.ts'
+import { EntrepotError } from '../errors.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { parseJson } from '../json/value.ts'
 import type { FacetJson, PriceRangeJson } from '../wire/facets.ts'
@@ -36,6 +37,29 @@ export type MergedFacets = {
   complete: boolean
   sources: readonly SourceReport[]
   outcomes: readonly Outcome[]
+}
+
+/** Those that a vocabulary has are counted where none are named. */
+const DEFAULT_FACETS = ['gpu_model', 'service_name', 'region']
+
+/** @param names `null`: the default ones. @throws EntrepotError `bad_request` for an unknown name, or too many */
+export function facetFields(
+  names: readonly string[] | null,
+  filters: ReadonlyMap<string, Filter>,
+): FacetsQuery['by'] {
+  const known = [REGISTRY_FACET, ...filters.keys()]
+  const wanted = new Set(names ?? [...DEFAULT_FACETS.filter((name) => filters.has(name)), REGISTRY_FACET])
+  if (wanted.size > MAX_FACETS)
+    throw new EntrepotError('bad_request', `by: at most ${MAX_FACETS} names, got ${wanted.size}`)
+  return Array.from(wanted, (name) => {
+    if (name === REGISTRY_FACET) return name
+    const filter = filters.get(name)
+    if (filter !== undefined) return filter
+    throw new EntrepotError(
+      'bad_request',
+      `by: there is no ${JSON.stringify(name)}: known are ${known.join(', ')}`,
+    )
+  })
 }
 
 /** Rejects as a page does. */

@@ -46,7 +46,7 @@ export function createRoutes(options: RouteOptions): Route[] {
     replica && publisherRoutes(replica),
     replica && statsRoutes(replica),
     gateway && sourceRoutes(gateway),
-    facetRoutes({ ...options.facets, spec, tokens }),
+    facetRoutes({ ...options.facets, spec }),
     tokenRoutes(tokens),
     filterSpecRoutes(gateway?.vocabulary ?? readOwnVocabulary(spec)),
     mcpRoutes(mcp),

@@ -12,7 +12,13 @@ const machine = (id: string, gpus: number, region: string, value: string | null,
     accepted_escrows:
       value === null
         ? []
-        : [{ literal_fields: { token: TOKEN }, rates: [{ field: 'amount', per: 'hour', value }] }],
+        : [
+            {
+              chain_name: 'base_sepolia',
+              literal_fields: { token: TOKEN },
+              rates: [{ field: 'amount', per: 'hour', value }],
+            },
+          ],
     created_at: `2026-11-${day}T00:00:00`,
   }).replace(`"gpu_count":${gpus}`, `"gpu_count":${gpus}.0`)
 
@@ -43,7 +49,7 @@ async function withPolicy(...args: string[]) {
 }
 
 test.serial('policy: built-in policies order the merged listings', async (t) => {
-  t.deepEqual((await withPolicy('--policy', 'cheapest')).ids, ['small', 'cheap', 'dear', 'free'])
+  t.deepEqual((await withPolicy('--policy', 'cheapest')).ids, ['cheap', 'small', 'dear', 'free'])
   t.deepEqual((await withPolicy('--policy', 'newest')).ids, ['dear', 'cheap', 'free', 'small'])
   t.deepEqual((await withPolicy('--policy', 'registry-order')).ids, ['dear', 'free', 'cheap', 'small'])
 })

@@ -18,10 +18,20 @@ export type ToolReply = {
 export type Answer = {
   complete: boolean
   sources: { registry: string; state: string; reason?: string }[]
-  items: { listing_id: string; _meta: { registry: string } }[]
+  items: { listing_id: string; _meta: { registry: string; price?: { amount: string; symbol?: string } } }[]
   count: number
   listing: { listing_id: string; _meta: { registry: string } } | null
-  filters: { name: string; meaning: string; registries?: string[] }[]
+  filters: {
+    name: string
+    meaning: string
+    registries?: string[]
+    allowed?: string[]
+    values?: { value: string; count: number }[]
+    other?: number
+  }[]
+  total: number
+  facets: Record<string, { values: { value: string; count: number }[]; other: number; missing: number }>
+  prices: { symbol?: string; offers: number; least: string; most: string }[]
   next_cursor?: string
   total_after_filter: number
 }

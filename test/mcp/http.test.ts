@@ -29,13 +29,13 @@ const MCP = { 'Content-Type': 'application/json', Accept: 'application/json, tex
 const post = (url: string, body: string, headers: Record<string, string> = {}) =>
   send(`${url}/mcp`, { method: 'POST', body, headers: { ...MCP, ...headers } })
 
-test('MCP: four read-only tools, with instructions about incomplete answers', async (t) => {
+test('MCP: five read-only tools, with instructions about incomplete answers', async (t) => {
   const { url } = await startRegistry(t)
   const { client } = await agentAt(t, url)
   const { tools } = await client.listTools()
   t.deepEqual(
     tools.map(({ name }) => name),
-    ['search_listings', 'get_listing', 'describe_filters', 'list_sources'],
+    ['search_listings', 'get_listing', 'market_overview', 'describe_filters', 'list_sources'],
   )
   for (const { annotations, description, outputSchema } of tools) {
     t.like(annotations, { readOnlyHint: true, destructiveHint: false })

@@ -9,7 +9,7 @@ import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { renderTable } from '../output/table.ts'
 import { print, printData, printJson, printStatus, type Terminal } from '../output/terminal.ts'
 import { type ApiRequest, readJson, readJsonObject, sendOrFail } from '../registries/registry-client.ts'
-import { splitUrls, urlProblem } from '../registries/select-registries.ts'
+import { splitList, urlProblem } from '../registries/select-registries.ts'
 
 type AdminOptions = {
   /** Default: `HOST` and `PORT`. */
@@ -84,7 +84,7 @@ export const keysCommand: CommandGroup = {
 
 /** The admin key goes to one Registry, and never to those that a buyer has configured. */
 function adminRequest({ env }: Terminal, { registries }: AdminOptions): Omit<ApiRequest, 'method'> {
-  const urls = splitUrls(registries)
+  const urls = splitList(registries)
   if (urls.length > 1) throw usageError('name one Registry: the admin key belongs to one')
   if (urls.length === 0 && !env.HOST && !env.PORT)
     throw new CliError(EXIT.badConfig, 'no Registry is named: use -r URL, or set HOST and PORT')

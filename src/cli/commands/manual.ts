@@ -70,8 +70,9 @@ function example(command: Command): string[] {
 const CONVENTIONS = `## Output
 
 Data goes to stdout, and nothing else does. How each Registry answered goes to stderr. On a terminal, listings are a table
-and results are lines; in a pipe, or with \`--json\`, they are JSON. Prices are base units of the named token, since a
-listing does not state its decimals. Control characters are escaped in text that others wrote, and in what a policy prints
+and results are lines; in a pipe, or with \`--json\`, they are JSON. In tables, prices are of one GPU, in whole tokens where
+the token is known, else in units: a listing does not state decimals. With \`--sort price\`, a ceiling and \`facets\`, every
+listing that matches is read. Control characters are escaped in text that others wrote, and in what a policy prints
 to stderr. A policy gets the environment of the command, without the secrets of this program.
 
 ## Writes
@@ -99,6 +100,9 @@ discovery_timeout = 5.0
 
 [registry.auth]
 "https://registry.example" = "…"   # sent only to exactly this URL
+
+[tokens]                           # instead of those of the package: USDC on Base and Ethereum
+"base:0x833589fCD6eDb6E08f4c7C32D4f71b54bDA02913" = { symbol = "USDC", decimals = 6 }
 \`\`\`
 
 ## Environment

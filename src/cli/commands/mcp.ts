@@ -8,9 +8,12 @@ export const mcpCommand: CommandDefinition<RegistryOptions> = {
   define: (command) => addReading(command),
   example: 'entrepot mcp -r https://registry.example',
   async run({ terminal, openClient, services }, options) {
-    const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
-    printStatus(terminal, `[mcp] serving ${registries.map(({ url }) => url).join(', ')} on stdin and stdout`)
-    const discovery = discoverRegistries(await openClient(), registries, discoveryTimeoutMs)
+    const selected = selectRegistries(terminal, options)
+    printStatus(
+      terminal,
+      `[mcp] serving ${selected.registries.map(({ url }) => url).join(', ')} on stdin and stdout`,
+    )
+    const discovery = discoverRegistries(await openClient(), selected)
     const onError = (cause: unknown): void => printStatus(terminal, `entrepot: ${String(cause)}`)
     await services.serveAgents(discovery, terminal, onError)
     return EXIT.ok

@@ -1,9 +1,10 @@
-import { formatPrice, groupDigits, priceOf } from '../../domain/price.ts'
+import type { TokenTable } from '../../domain/price/token.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { formatAgeSince } from '../../domain/timestamp.ts'
 import { isJsonObject, type JsonObject, type JsonValue, textAt } from '../../json/value.ts'
 import { type ListingJson, parseListingJson } from '../listing-json.ts'
-import { renderTable, type TableColumn } from './table.ts'
+import { abbreviateAddress, allPrices, priceText, shownPrice } from './price-text.ts'
+import { GAP, renderTable, type TableColumn } from './table.ts'
 import { bold, escapeForTerminal, isInteractive, print, type Terminal } from './terminal.ts'
 
 export type OutputOptions = { table?: boolean; json?: boolean; ndjson?: boolean }
@@ -11,9 +12,10 @@ export type OutputOptions = { table?: boolean; json?: boolean; ndjson?: boolean 
 export async function printListings(
   terminal: Terminal,
   rows: readonly ListingJson[],
+  tokens: TokenTable,
   options: OutputOptions,
 ): Promise<void> {
-  if (isHumanOutput(terminal, options)) await printTable(terminal, rows)
+  if (isHumanOutput(terminal, options)) await printTable(terminal, rows, tokens)
   else if (options.ndjson) await print(terminal, rows.map((row) => `${lineOf(terminal, row)}\n`).join(''))
   else if (rows.length === 0) await print(terminal, '[]\n')
   else await print(terminal, `[\n${rows.map((row) => escapeForTerminal(terminal, row)).join(',\n')}\n]\n`)
@@ -26,29 +28,35 @@ export const isHumanOutput = ({ stdout }: Terminal, { table, json, ndjson }: Out
 const lineOf = (terminal: Terminal, row: ListingJson): string =>
   escapeForTerminal(terminal, row).replace(/[\r\n]+/g, ' ')
 
-async function printTable(terminal: Terminal, rows: readonly ListingJson[]): Promise<void> {
+async function printTable(
+  terminal: Terminal,
+  rows: readonly ListingJson[],
+  tokens: TokenTable,
+): Promise<void> {
   if (rows.length === 0) {
     await print(terminal, 'no listings matched\n')
     return
   }
   const width = terminal.stdout.isTTY ? terminal.stdout.columns || 80 : null
-  const [titles = '', ...lines] = await listingTable(rows, width)
+  const [titles = '', ...lines] = await listingTable(rows, tokens, width)
   const head = isInteractive(terminal, terminal.stdout) ? bold(titles) : titles
   await print(terminal, `${[head, ...lines].join('\n')}\n`)
 }
 
-type Cell = TableColumn & { show: (listing: JsonObject) => string | null }
+type Cell = TableColumn & { show: (listing: JsonObject, tokens: TokenTable) => string | null }
 
 const offer =
   (...names: readonly string[]) =>
   (listing: JsonObject): string | null =>
     names.map((name) => textAt(listing, 'offer_resource', name)).find((text) => text !== null) ?? null
 
+/** Long enough for a UUID, which then can be copied. */
+const ID_WIDTH = 36
+
 const COLUMNS: readonly Cell[] = [
   { title: 'ID', minWidth: 8, show: (listing) => textAt(listing, 'listing_id') },
   // Wide enough for every price, except those that are meant to break the table.
-  { title: 'PRICE/H', align: 'right', minWidth: 14, show: (listing) => formatPrice(priceOf(listing)) },
-  { title: 'TOKEN', minWidth: 11, show: (listing) => shortAddress(priceOf(listing)?.token ?? null) },
+  { title: 'PRICE', align: 'right', minWidth: 22, show: (listing, tokens) => shownText(listing, tokens) },
   { title: 'GPU/SERVICE', minWidth: 7, show: offer('gpu_model', 'service_name') },
   { title: 'COUNT', align: 'right', minWidth: 5, show: offer('gpu_count') },
   { title: 'REGION', minWidth: 6, show: offer('region') },
@@ -60,7 +68,9 @@ const COLUMNS: readonly Cell[] = [
   {
     title: 'PUBLISHER',
     minWidth: 8,
-    show: (listing) => shortAddress(textAt(listing, '_meta', 'publisher') ?? textAt(listing, 'publisher_id')),
+    show: (listing) =>
+      abbreviateAddress(textAt(listing, '_meta', 'publisher') ?? textAt(listing, 'publisher_id') ?? '') ||
+      null,
   },
   {
     title: 'AGE',
@@ -70,38 +80,58 @@ const COLUMNS: readonly Cell[] = [
   },
 ]
 
-const WIDE = 100
+/** Left out in this order, until ids and prices fit. */
+const OPTIONAL = ['PUBLISHER', 'REGISTRY', 'AGE', 'REGION']
 
-/** Prices are in base units (`price.ts`). `width`: `null` without a terminal. */
-function listingTable(rows: readonly ListingJson[], width: number | null): Promise<string[]> {
-  const columns = COLUMNS.filter(({ title }) => width === null || width >= WIDE || title !== 'TOKEN')
+/** `width`: `null` without a terminal. */
+function listingTable(
+  rows: readonly ListingJson[],
+  tokens: TokenTable,
+  width: number | null,
+): Promise<string[]> {
   const cells = rows.map((row) => {
     const listing = parseListingJson(row)
-    return columns.map(({ show }) => safeText(show(listing) ?? '-'))
+    return COLUMNS.map(({ show }) => safeText(show(listing, tokens) ?? '-'))
   })
-  return renderTable(columns, cells, width)
+  const widest = (n: number): number => cells.reduce((most, row) => Math.max(most, row[n]!.length), 0)
+  let columns = COLUMNS.map(({ title, minWidth = 0, ...column }, n) => {
+    const least = title === 'ID' ? Math.max(minWidth, Math.min(widest(n), ID_WIDTH)) : minWidth
+    return { ...column, title, n, minWidth: Math.min(least, Math.max(title.length, widest(n))) }
+  })
+  for (const title of OPTIONAL) {
+    if (width === null || sumOfWidths(columns) <= width) break
+    columns = columns.filter((column) => column.title !== title)
+  }
+  return renderTable(
+    columns,
+    cells.map((row) => columns.map(({ n }) => row[n]!)),
+    width,
+  )
 }
 
-const shortAddress = (text: string | null): string | null =>
-  text !== null && /^0x[0-9a-f]{40}$/i.test(text) ? `${text.slice(0, 6)}…${text.slice(-4)}` : text
+const sumOfWidths = (columns: readonly { minWidth: number }[]): number =>
+  columns.reduce((sum, { minWidth }) => sum + minWidth + GAP.length, -GAP.length)
 
-export function listingSheet(row: ListingJson): string[] {
+function shownText(listing: JsonObject, tokens: TokenTable): string | null {
+  const price = shownPrice(listing, tokens)
+  return price && priceText(price)
+}
+
+export function listingSheet(row: ListingJson, tokens: TokenTable): string[] {
   const listing = parseListingJson(row)
   const { _meta, ...members } = listing
   return [
-    ...headline(listing),
+    ...headline(listing, tokens),
     ...section(members, ''),
     ...(isJsonObject(_meta) ? ['', 'as found', ...section(_meta, '  ')] : []),
   ]
 }
 
-function headline(listing: JsonObject): string[] {
-  const price = priceOf(listing)
+/** All prices: a listing may accept several tokens. */
+function headline(listing: JsonObject, tokens: TokenTable): string[] {
+  const prices = allPrices(listing, tokens).map(priceText)
   const age = formatAgeSince(textAt(listing, 'created_at'))
-  const offered =
-    price === null
-      ? 'no price advertised'
-      : `${groupDigits(price.value)} base units of ${price.token ?? 'an unnamed token'} per ${price.per}`
+  const offered = prices.length === 0 ? 'no price advertised' : prices.join(' or ')
   return [safeText(`${textAt(listing, 'listing_id') ?? ''}  ${offered}  published ${age} ago`), '']
 }
 

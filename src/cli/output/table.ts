@@ -5,7 +5,8 @@ export type TableColumn = {
   minWidth?: number
 }
 
-const GAP = '  '
+/** Between columns. */
+export const GAP = '  '
 
 /** Cuts the widest columns to fit `width`. Cells must hold no control characters. */
 export async function renderTable(
@@ -28,7 +29,8 @@ export async function renderTable(
 
 type Measure = (text: string) => number
 
-const isPlain = (text: string): boolean => /^[ -~]*$/.test(text)
+/** `·` and `…` are as wide as a letter. */
+const isPlain = (text: string): boolean => /^[ -~·…]*$/.test(text)
 
 /** Most text is plain, and `string-width` is slow to load and to run. */
 async function loadMeasure(rows: readonly (readonly string[])[]): Promise<Measure> {
@@ -63,5 +65,5 @@ function cut(text: string, width: number, measure: Measure): string {
     if (measure(start + segment) > width - 1) break
     start += segment
   }
-  return `${start}…`
+  return `${start.replace(/…$/, '')}…`
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { priceOf } from '../../domain/price.ts'
+import type { Sort } from '../../domain/price/price-parameters.ts'
 import { parseTimestamp } from '../../domain/timestamp.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
 import { sameJson, textAt } from '../../json/value.ts'
@@ -20,6 +20,14 @@ export type PolicyOptions = {
 
 const DEFAULT_POLICY_SECONDS = 10
 const MAX_POLICY_BYTES = 64 * 1024 * 1024
+
+/** The order of a built-in policy that the query has itself: over all that matches. */
+export const policySort = ({ policy }: PolicyOptions): Sort | undefined =>
+  policy === 'cheapest' ? 'price' : undefined
+
+/** Whether listings beyond those of the query would change the result. */
+export const wantsEverything = ({ policy, policyCmd }: PolicyOptions): boolean =>
+  policyCmd !== undefined || (policy !== undefined && policy !== 'cheapest' && policy !== 'newest')
 
 /** @throws CliError for a policy that fails, is late or returns no array */
 export async function applyPolicy(
@@ -80,31 +88,11 @@ function parseArray(output: string, name: string): unknown[] {
 type PolicyName = 'cheapest' | 'newest' | 'registry-order'
 
 const BUILT_IN_POLICIES: Readonly<Record<PolicyName, (rows: readonly ListingJson[]) => ListingJson[]>> = {
-  /** In base units, across tokens. Missing prices and 0 come last, as in the deployed protocol. */
-  cheapest: (rows) => sortedBy(rows, priceRank, compare),
-  newest: (rows) => sortedBy(rows, createdAt, (a, b) => b - a),
+  /** The listings come in that order: see `policySort`. */
+  cheapest: (rows) => [...rows],
+  newest: (rows) => rows.toSorted((a, b) => createdAt(b) - createdAt(a)),
   /** Newest first within a Registry. */
   'registry-order': (rows) => [...Map.groupBy(rows, registryOf).values()].flat(),
-}
-
-const sortedBy = <Key>(
-  rows: readonly ListingJson[],
-  keyOf: (row: ListingJson) => Key,
-  order: (a: Key, b: Key) => number,
-): ListingJson[] =>
-  rows
-    .map((row) => ({ row, key: keyOf(row) }))
-    .sort((a, b) => order(a.key, b.key))
-    .map(({ row }) => row)
-
-function priceRank(row: ListingJson): bigint | null {
-  const price = priceOf(parseListingJson(row))
-  return price === null || price.value === 0n ? null : price.value
-}
-
-function compare(a: bigint | null, b: bigint | null): number {
-  if (a === null || b === null) return Number(a === null) - Number(b === null)
-  return a < b ? -1 : a > b ? 1 : 0
 }
 
 const createdAt = (row: ListingJson): number =>

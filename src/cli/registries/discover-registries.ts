@@ -1,67 +1,114 @@
 import { randomBytes } from 'node:crypto'
 import { isRegistryName } from '../../domain/names.ts'
+import { parsePriceQuestion } from '../../domain/price/price-parameters.ts'
+import { ALL_OPEN } from '../../domain/query.ts'
 import { readMissingList } from '../../domain/source/missing-source.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
 import { type Declaring, federate } from '../../filter-spec/federated.ts'
-import type { FilterSpec } from '../../filter-spec/filter.ts'
+import type { Filter, FilterSpec } from '../../filter-spec/filter.ts'
 import { Cursors } from '../../gateway/cursor.ts'
-import type { Discovery, KnownFilter } from '../../gateway/discovery.ts'
+import {
+  countedFilters,
+  type Discovery,
+  type FoundFilters,
+  type KnownFilter,
+  unlessRefused,
+} from '../../gateway/discovery.ts'
+import { facetFields } from '../../gateway/facets.ts'
 import { at, isJsonObject, type JsonValue, textAt } from '../../json/value.ts'
 import type { SourceNote } from '../../wire/source.ts'
 import { toListingJson } from '../listing-json.ts'
 import { fetchFilterSpec } from './filter-specs.ts'
 import { type Inspection, inspectRegistry } from './inspect-registry.ts'
-import { findInRegistries, queryRegistries } from './query-registries.ts'
+import { countInRegistries, type Deadlines, findInRegistries, queryRegistries } from './query-registries.ts'
 import type { RegistryClient } from './registry-client.ts'
-import type { Registry } from './select-registries.ts'
+import type { Registry, SelectedRegistries } from './select-registries.ts'
 
 const OVERALL_MS = 10_000
 
 /** Cursors are valid for as long as the process runs. */
-export const discoverRegistries = (
+export function discoverRegistries(
+  client: RegistryClient,
+  { registries, discoveryTimeoutMs: registryMs, tokens }: SelectedRegistries,
+  cursors: Cursors = new Cursors(randomBytes(16).toString('hex'), () => Date.now() / 1000),
+): Discovery {
+  const named = (names: readonly string[] | null): readonly Registry[] =>
+    names === null ? registries : [...new Set(names.map((name) => registryOf(registries, name)))]
+  const deadlines = (readsAll: boolean): Deadlines => ({
+    registryMs: readsAll ? OVERALL_MS : Math.min(registryMs, OVERALL_MS),
+    overallMs: OVERALL_MS,
+  })
+  return {
+    search: async ({ sources: names, cursor, prices, ...search }, signal) => {
+      const question = parsePriceQuestion(tokens, prices)
+      const readsAll = question.sort === 'price' || question.limit !== undefined
+      const { answer, error, reports, failures } = await queryRegistries(
+        client,
+        named(names),
+        { ...search, prices: question, tokens, offset: 0 },
+        deadlines(readsAll),
+        { signal, cursors, cursor },
+      )
+      const sources = withDetails(reports, failures)
+      if (error !== null) throw withSources(error, sources)
+      const { items, total, complete, nextCursor } = answer
+      return { items: items.map(toListingJson), total, complete, sources, nextCursor }
+    },
+    find: async (id, name) => {
+      const selected = name === null ? registries : [registryOf(registries, name)]
+      const { answer, error, reports, failures } = await findInRegistries(client, selected, id, registryMs)
+      const sources = withDetails(reports, failures)
+      if (error !== null) throw withSources(error, sources)
+      return { item: answer?.row ?? null, complete: answer?.complete ?? true, sources }
+    },
+    market: async ({ by, sources: names, prices, ...market }, signal) => {
+      const question = {
+        ...market,
+        by: (filters: ReadonlyMap<string, Filter>) => facetFields(by, filters),
+        prices: parsePriceQuestion(tokens, prices, { countsPrices: true }),
+        tokens,
+      }
+      const counted = await countInRegistries(client, named(names), question, deadlines(true), { signal })
+      const sources = withDetails(counted.reports, counted.failures)
+      if (counted.error !== null) throw withSources(counted.error, sources)
+      const { total, facets, prices: ranges, complete } = counted.answer
+      return { total, facets, prices: ranges, complete, sources }
+    },
+    filters: async (signal) => {
+      const question = { ...ALL_OPEN, by: countedFilters, prices: parsePriceQuestion(tokens, {}), tokens }
+      const [known, counted] = await Promise.all([
+        knownFilters(client, registries, registryMs),
+        unlessRefused(countInRegistries(client, registries, question, deadlines(true), { signal })),
+      ])
+      const facets = counted?.answer?.facets
+      return { ...known, filters: known.filters.map((one) => ({ ...one, counts: facets?.[one.name] })) }
+    },
+    sources: async () => {
+      const inspections = registries.map((registry) => inspectRegistry(client, registry, registryMs))
+      const sources = (await Promise.all(inspections)).flatMap(sourceNotesOf)
+      return { sources, complete: sources.every(({ state }) => state === 'loaded') }
+    },
+  }
+}
+
+/** The filters of all Registries, with the values that the first of them allows. */
+export async function knownFilters(
   client: RegistryClient,
   registries: readonly Registry[],
   registryMs: number,
-  cursors: Cursors = new Cursors(randomBytes(16).toString('hex'), () => Date.now() / 1000),
-): Discovery => ({
-  search: async ({ sources: names, cursor, ...search }, signal) => {
-    const selected = names === null ? registries : names.map((name) => registryOf(registries, name))
-    const { answer, error, reports, failures } = await queryRegistries(
-      client,
-      [...new Set(selected)],
-      { ...search, offset: 0 },
-      { registryMs: Math.min(registryMs, OVERALL_MS), overallMs: OVERALL_MS },
-      { signal, cursors, cursor },
-    )
-    const sources = withDetails(reports, failures)
-    if (error !== null) throw withSources(error, sources)
-    const { items, total, complete, nextCursor } = answer
-    return { items: items.map(toListingJson), total, complete, sources, nextCursor }
-  },
-  find: async (id, name) => {
-    const selected = name === null ? registries : [registryOf(registries, name)]
-    const { answer, error, reports, failures } = await findInRegistries(client, selected, id, registryMs)
-    const sources = withDetails(reports, failures)
-    if (error !== null) throw withSources(error, sources)
-    return { item: answer?.row ?? null, complete: answer?.complete ?? true, sources }
-  },
-  filters: async () => {
-    const known = await Promise.all(registries.map((registry) => filterSpecOf(client, registry, registryMs)))
-    const declaring = known.flatMap(({ declared }) => (declared === null ? [] : [declared]))
-    const { filters } = JSON.parse(federate(NO_SPEC, declaring).body) as { filters: KnownFilter[] }
-    return {
-      filters,
-      sources: known.map(({ note }) => note),
-      complete: declaring.length === registries.length,
-    }
-  },
-  sources: async () => {
-    const inspections = registries.map((registry) => inspectRegistry(client, registry, registryMs))
-    const sources = (await Promise.all(inspections)).flatMap(sourceNotesOf)
-    return { sources, complete: sources.every(({ state }) => state === 'loaded') }
-  },
-})
+): Promise<FoundFilters> {
+  const known = await Promise.all(registries.map((registry) => filterSpecOf(client, registry, registryMs)))
+  const declaring = known.flatMap(({ declared }) => (declared === null ? [] : [declared]))
+  const { filters } = JSON.parse(federate(NO_SPEC, declaring).body) as { filters: KnownFilter[] }
+  const allowedOf = (name: string) =>
+    declaring.find(({ spec }) => spec.filters.has(name))?.spec.allowed.get(name)
+  return {
+    filters: filters.map((filter) => ({ ...filter, allowed: allowedOf(filter.name) })),
+    sources: known.map(({ note }) => note),
+    complete: declaring.length === registries.length,
+  }
+}
 
 /** By its URL, or that of one of its sources: `https://gateway.example/curated`. */
 function registryOf(registries: readonly Registry[], name: string): Registry {

@@ -29,7 +29,36 @@ export async function fetchFilterSpec(
   }
 }
 
-const NO_FILTERS: UpstreamSpec = { etag: null, schemaId: null, filters: new Map(), registries: new Map() }
+const NO_FILTERS: UpstreamSpec = {
+  etag: null,
+  schemaId: null,
+  filters: new Map(),
+  registries: new Map(),
+  allowed: new Map(),
+}
+
+/** Of every Registry, at once. A failure is reported by the source that it belongs to, perhaps later. */
+export function fetchFilterSpecs(
+  client: RegistryClient,
+  registries: readonly Registry[],
+  timeoutMs: number,
+): readonly Promise<UpstreamSpec>[] {
+  const specs = registries.map((registry) => fetchFilterSpec(client, registry, timeoutMs))
+  for (const spec of specs) spec.catch(() => {})
+  return specs
+}
+
+/** Of all Registries that answer: the first definition of each name. `null` where none answers. */
+export async function allFilters(
+  specs: readonly Promise<UpstreamSpec>[],
+): Promise<ReadonlyMap<string, Filter> | null> {
+  const settled = await Promise.allSettled(specs)
+  const answered = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  const filters = new Map<string, Filter>()
+  for (const spec of answered)
+    for (const [name, filter] of spec.filters) if (!filters.has(name)) filters.set(name, filter)
+  return answered.length === 0 ? null : filters
+}
 
 /**
  * Uses a Registry's own definition of a filter, or else that of the first other Registry with it.
@@ -42,20 +71,16 @@ export async function criteriaFor(
 ): Promise<Criterion[]> {
   const filters = new Map<string, Filter>()
   for (const name of new Set(pairs.map(([name]) => filterNameOf(name)))) {
-    const filter = own.filters.get(name) ?? (await firstDefinition(others, name))
-    if (filter === undefined) throw new EntrepotError('bad_request', `no Registry has a filter '${name}'`)
+    const filter = own.filters.get(name) ?? (await definitionOf(name, others))
     filters.set(name, filter)
   }
   return parseCriteria({ filters }, pairs)
 }
 
-async function firstDefinition(
-  specs: readonly Promise<UpstreamSpec>[],
-  name: string,
-): Promise<Filter | undefined> {
-  for (const settled of await Promise.allSettled(specs)) {
-    const filter = settled.status === 'fulfilled' ? settled.value.filters.get(name) : undefined
-    if (filter !== undefined) return filter
-  }
-  return undefined
+async function definitionOf(name: string, specs: readonly Promise<UpstreamSpec>[]): Promise<Filter> {
+  const known = (await allFilters(specs)) ?? new Map<string, Filter>()
+  const filter = known.get(name)
+  if (filter !== undefined) return filter
+  const names = known.size === 0 ? '' : `: known are ${[...known.keys()].join(', ')}`
+  throw new EntrepotError('bad_request', `no Registry has a filter '${name}'${names}`)
 }

@@ -1,18 +1,21 @@
 import { ANONYMOUS } from '../../domain/api-key.ts'
 import { raceAbort, systemClock, withDeadline } from '../../domain/clock.ts'
 import type { ListingStatus } from '../../domain/listing.ts'
-import { TokenTable } from '../../domain/price/token.ts'
+import type { PriceQuestion } from '../../domain/price/price-parameters.ts'
+import type { TokenTable } from '../../domain/price/token.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
 import type { Source } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
+import type { Filter } from '../../filter-spec/filter.ts'
 import type { UpstreamSpec } from '../../filter-spec/upstream-spec.ts'
 import type { Cursors } from '../../gateway/cursor.ts'
+import { createReadFacets, type FacetsQuery, type MergedFacets } from '../../gateway/facets.ts'
 import { createFindListing } from '../../gateway/find-listing.ts'
 import { createReadPage, type MergedPage } from '../../gateway/pages.ts'
 import type { SourceReport } from '../../wire/source.ts'
 import { type ListingJson, toListingJson } from '../listing-json.ts'
-import { criteriaFor, fetchFilterSpec } from './filter-specs.ts'
+import { allFilters, criteriaFor, fetchFilterSpec, fetchFilterSpecs } from './filter-specs.ts'
 import type { RegistryClient } from './registry-client.ts'
 import type { Registry } from './select-registries.ts'
 
@@ -20,9 +23,12 @@ export type RegistryQuery = {
   status: ListingStatus | null
   publisher: string | null
   filters: readonly (readonly [name: string, value: string])[]
-  limit: number
-  offset: number
+  prices: PriceQuestion
+  /** For the prices of items. */
+  tokens: TokenTable
 }
+
+type PageOfRegistries = RegistryQuery & { limit: number; offset: number }
 
 export type Deadlines = {
   /** Per Registry, its filter spec included. */
@@ -49,28 +55,62 @@ type QueryOptions = {
 export async function queryRegistries(
   client: RegistryClient,
   registries: readonly Registry[],
-  query: RegistryQuery,
+  { prices, tokens, ...query }: PageOfRegistries,
   { registryMs, overallMs }: Deadlines,
   { signal = NEVER_ABORTED, cursors = null, cursor = null, onSettled = () => {} }: QueryOptions = {},
 ): Promise<Answered<MergedPage>> {
   const open =
     query.filters.length === 0
       ? (registry: Registry) => client.source(registry, registryMs)
-      : withFilters(client, registries, query, registryMs)
+      : withFilters(client, query.filters, registryMs, fetchFilterSpecs(client, registries, registryMs))
   const failures = new Map<string, SourceError>()
   const readPage = createReadPage({
     sources: namedSources(registries, registryMs, open, failures, onSettled),
     budgetMs: overallMs,
     clock: systemClock,
-    tokens: NO_TOKENS,
+    tokens,
     cursors,
     maxLivePrefix: Number.POSITIVE_INFINITY,
   })
-  const request = { reader: ANONYMOUS, signal }
-  return settle(readPage({ ...query, criteria: [] }, cursor, request), failures)
+  const byPrice = prices.sort === 'price' ? prices : undefined
+  const request = { reader: ANONYMOUS, signal, options: { byPrice } }
+  const page = { ...query, criteria: [], priceLimit: prices.limit }
+  return settle(readPage(page, cursor, request), failures)
 }
 
-const NO_TOKENS = new TokenTable([])
+export type CountQuestion = RegistryQuery & {
+  /** What is counted, of the filters that the Registries have. */
+  by: (filters: ReadonlyMap<string, Filter>) => FacetsQuery['by']
+}
+
+/** Reads every listing that matches. @throws EntrepotError `bad_request` */
+export async function countInRegistries(
+  client: RegistryClient,
+  registries: readonly Registry[],
+  { by, prices, tokens, ...query }: CountQuestion,
+  { registryMs, overallMs }: Deadlines,
+  { signal = NEVER_ABORTED, onSettled }: Pick<QueryOptions, 'signal' | 'onSettled'> = {},
+): Promise<Answered<MergedFacets>> {
+  const specs = fetchFilterSpecs(client, registries, registryMs)
+  const filters = await allFilters(specs)
+  const failures = new Map<string, SourceError>()
+  const readFacets = createReadFacets({
+    sources: namedSources(
+      registries,
+      registryMs,
+      withFilters(client, query.filters, registryMs, specs),
+      failures,
+      onSettled,
+    ),
+    budgetMs: overallMs,
+    clock: systemClock,
+    tokens,
+  })
+  // Without any filter spec there is no answer either, and every Registry reports why.
+  const fields = filters === null ? [] : by(filters)
+  const question = { ...query, criteria: [], priceLimit: prices.limit, by: fields, per: prices.per }
+  return settle(readFacets(question, { reader: ANONYMOUS, signal }), failures)
+}
 
 export type FoundInRegistry = {
   row: ListingJson
@@ -167,19 +207,16 @@ const withTimeout =
     )
   }
 
-/** All filter specs are fetched at once. A Registry waits for another's only where it lacks a filter. */
+/** A Registry waits for another's filter spec only where it lacks a filter. */
 function withFilters(
   client: RegistryClient,
-  registries: readonly Registry[],
-  { filters }: RegistryQuery,
+  filters: RegistryQuery['filters'],
   registryMs: number,
+  specs: readonly Promise<UpstreamSpec>[],
 ): (registry: Registry, n: number) => Source {
-  const vocabularies = registries.map((registry) => fetchFilterSpec(client, registry, registryMs))
-  // Reported by the source that it belongs to, perhaps later.
-  for (const vocabulary of vocabularies) vocabulary.catch(() => {})
   return (registry, n) => {
     let current: UpstreamSpec | null = null
-    const loaded = vocabularies[n]!.then((spec) => {
+    const loaded = specs[n]!.then((spec) => {
       current = spec
     })
     loaded.catch(() => {})
@@ -191,7 +228,7 @@ function withFilters(
       },
     })
     return async (query, range, signal) => {
-      const criteria = await criteriaFor(await vocabularies[n]!, vocabularies, filters)
+      const criteria = await criteriaFor(await specs[n]!, specs, filters)
       return source({ ...query, criteria }, range, signal)
     }
   }

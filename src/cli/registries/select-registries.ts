@@ -1,3 +1,4 @@
+import type { TokenTable } from '../../domain/price/token.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import { ConfigError } from '../../errors.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
@@ -21,6 +22,12 @@ const MAX_REGISTRIES = 100
 /** For reads, where neither an option nor a file names a Registry. */
 const DEFAULT_URL = 'http://localhost:8080'
 
+export type SelectedRegistries = {
+  registries: readonly Registry[]
+  discoveryTimeoutMs: number
+  tokens: TokenTable
+}
+
 /**
  * For a write, every Registry has to be named, and the configuration free of doubts.
  * @throws ConfigError, or CliError for an invalid URL
@@ -29,7 +36,7 @@ export function selectRegistries(
   terminal: Terminal,
   options: RegistryOptions,
   purpose: 'read' | 'write' = 'read',
-): { registries: readonly Registry[]; discoveryTimeoutMs: number } {
+): SelectedRegistries {
   const { config, urls, origin, discoveryTimeoutMs } = readSelection(terminal, options)
   const doubts = purpose === 'write' ? [] : config.warnings
   const problems = purpose === 'write' ? [...config.problems, ...config.warnings] : config.problems
@@ -53,6 +60,7 @@ export function selectRegistries(
   return {
     registries: urls.map((url) => ({ url, key: config.auth.get(url) ?? null })),
     discoveryTimeoutMs,
+    tokens: config.tokens,
   }
 }
 
@@ -70,14 +78,14 @@ export type Selection = {
 export function readSelection({ env }: Terminal, options: RegistryOptions): Selection {
   const config = readBuyerConfig(env, options.config)
   const discoveryTimeoutMs = (options.discoveryTimeout ?? 0) * 1000 || config.discoveryTimeoutMs
-  const named = splitUrls(options.registries)
+  const named = splitList(options.registries)
   if (named.length > 0) return { config, urls: named, origin: 'option', discoveryTimeoutMs }
   if (config.urls.length > 0) return { config, urls: config.urls, origin: 'file', discoveryTimeoutMs }
   return { config, urls: [DEFAULT_URL], origin: 'default', discoveryTimeoutMs }
 }
 
-/** `-r a,b -r c` → three, without duplicates. */
-export const splitUrls = (values: readonly string[] = []): string[] => [
+/** `a,b` and `c` → three, without duplicates. */
+export const splitList = (values: readonly string[] = []): string[] => [
   ...new Set(
     values
       .flatMap((value) => value.split(','))

@@ -1,10 +1,9 @@
 import { type PriceTexts, parsePriceQuestion } from '../../domain/price/price-parameters.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
-import { EntrepotError } from '../../errors.ts'
 import type { FilterSpec } from '../../filter-spec/filter.ts'
 import { decodeQuery } from '../../filter-spec/parameters.ts'
 import { parseCdnLoop } from '../../gateway/cdn-loop.ts'
-import { type FacetsQuery, MAX_FACETS, REGISTRY_FACET, type ReadFacets } from '../../gateway/facets.ts'
+import { facetFields, MAX_FACETS, REGISTRY_FACET, type ReadFacets } from '../../gateway/facets.ts'
 import { facetsSchema } from '../../wire/facets.ts'
 import {
   filterParameters,
@@ -30,9 +29,10 @@ import { currency, type MergedListings, readVocabulary, requestCaching } from '.
 
 export type MarketFacets = Omit<MergedListings, 'find' | 'readPage' | 'stream' | 'spec' | 'tokens'> & {
   readFacets: ReadFacets
+  tokens: TokenTable
 }
 
-type FacetsOptions = MarketFacets & { spec: FilterSpec; tokens: TokenTable }
+type FacetsOptions = MarketFacets & { spec: FilterSpec }
 
 export const facetRoutes = (options: FacetsOptions): Route[] => [
   {
@@ -92,11 +92,9 @@ const RESERVED: ReadonlySet<string> = new Set([
 async function readMarket(request: RequestContext, options: FacetsOptions): Promise<HandlerResponse> {
   const { queryString, listHeader, reader, signal, trace } = request
   const parameters = readGatewayParameters(queryString, RESERVED)
-  const texts: PriceTexts = Object.fromEntries(decodeQuery(queryString))
-  const names = new Set(readNames(new Map(decodeQuery(queryString)).get(BY.name)))
-  const counted = [...names].flatMap((name): [string, string][] =>
-    name === REGISTRY_FACET ? [] : [[name, '']],
-  )
+  const texts: PriceTexts & { by?: string } = Object.fromEntries(decodeQuery(queryString))
+  const names = readNames(texts.by) ?? []
+  const counted = names.flatMap((name): [string, string][] => (name === REGISTRY_FACET ? [] : [[name, '']]))
   const filters = [...parameters.filters, ...counted]
   const { vocabulary, leftMs } = await readVocabulary(request, options, { ...parameters, filters })
   const { per, limit } = parsePriceQuestion(options.tokens, { ...texts, sort: '' }, { countsPrices: true })
@@ -109,7 +107,7 @@ async function readMarket(request: RequestContext, options: FacetsOptions): Prom
   const found = await options.readFacets(
     {
       ...query,
-      by: fieldsOf(names, vocabulary),
+      by: facetFields(names, vocabulary.filters),
       per,
       priceLimit: limit,
       via,
@@ -134,19 +132,4 @@ async function readMarket(request: RequestContext, options: FacetsOptions): Prom
       options.clock,
     ),
   }
-}
-
-function fieldsOf(names: ReadonlySet<string>, { filters }: Pick<FilterSpec, 'filters'>): FacetsQuery['by'] {
-  if (names.size > MAX_FACETS)
-    throw new EntrepotError('bad_request', `${BY.name}: at most ${MAX_FACETS} names, got ${names.size}`)
-  return Array.from(names, (name) => {
-    if (name === REGISTRY_FACET) return name
-    const filter = filters.get(name)
-    if (filter !== undefined) return filter
-    const known = [REGISTRY_FACET, ...filters.keys()].join(', ')
-    throw new EntrepotError(
-      'bad_request',
-      `${BY.name}: there is no ${JSON.stringify(name)}: known are ${known}`,
-    )
-  })
 }

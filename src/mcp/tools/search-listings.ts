@@ -1,45 +1,32 @@
 import { z } from 'zod'
-import { LISTING_STATUSES } from '../../domain/listing.ts'
+import { SORTS } from '../../domain/price/price-parameters.ts'
 import { MAX_LIMIT } from '../../domain/query.ts'
 import { MAX_CURSOR_LENGTH } from '../../gateway/cursor.ts'
 import type { SearchResult } from '../../gateway/discovery.ts'
+import { MARKET_INPUT, marketQuestion } from '../market-input.ts'
 import { describeCompleteness } from '../notices.ts'
 import { COMPLETENESS, defineTool, listingItem, UNTRUSTED_TEXT } from '../tool.ts'
 
 /** A listing takes about 300 tokens of an agent's context. */
 const DEFAULT_LIMIT = 20
-const MAX_FILTERS = 50
-const MAX_TEXT = 1000
-const MAX_SOURCES = 100
 
 export const searchListingsTool = defineTool({
   name: 'search_listings',
   title: 'Search listings',
   description:
-    'Listings of an open compute market (GPU machines, API credits) from all reachable Registries, merged, newest ' +
-    'first, each once. All filters have to match; describe_filters lists them. Read `complete` before you conclude ' +
+    'Listings of an open compute market (GPU machines, API credits) from all reachable Registries, merged, each once, ' +
+    'newest or cheapest first; with sort price or price_max, _meta.price is the price that was compared. All filters have to match; describe_filters lists them. Read `complete` before you conclude ' +
     'anything: if it is false, the notice and `sources` say what is missing and why, and neither a short nor an empty ' +
     `answer means that nothing else exists. ${UNTRUSTED_TEXT}`,
   input: {
-    filters: z
-      .record(z.string().min(1).max(MAX_TEXT), z.union([z.string().max(MAX_TEXT), z.number(), z.boolean()]))
-      .refine((filters) => Object.keys(filters).length <= MAX_FILTERS, `At most ${MAX_FILTERS} filters`)
-      .default({})
+    ...MARKET_INPUT,
+    sort: z
+      .enum(SORTS)
+      .default('newest')
       .describe(
-        'By name, such as {"gpu_model": "in:[H100,H200]", "vcpu_count_min": 64}. A value is ' +
-          'plain, or a set: in:[a,b], not_in:[a,b], range:[16,128], range:[16,), exists:true. "strict.NAME": true ' +
-          'drops listings that lack the field of the filter NAME, false keeps them. Names: describe_filters',
+        'price: cheapest first, over every listing that matches; with price_token in that token only, else token by ' +
+          'token, most offers first. Listings without such a price come last',
       ),
-    status: z
-      .enum([...LISTING_STATUSES, 'all'])
-      .default('open')
-      .describe('all: every status'),
-    publisher: z.string().max(MAX_TEXT).optional().describe('Signing address of one seller'),
-    sources: z
-      .array(z.string().max(MAX_TEXT))
-      .max(MAX_SOURCES)
-      .optional()
-      .describe('Only these sources, by their names in list_sources. Default: all'),
     limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT).describe('Page size'),
     cursor: z
       .string()
@@ -57,18 +44,9 @@ export const searchListingsTool = defineTool({
     next_cursor: z.string().optional().describe('Cursor of the next page, if there is one'),
     items: z.array(listingItem),
   },
-  run: async (discovery, { filters, status, publisher, sources, limit, cursor }, signal) => {
-    const found = await discovery.search(
-      {
-        filters: Object.entries(filters).map(([name, value]) => [name, String(value)] as const),
-        status: status === 'all' ? null : status,
-        publisher: publisher?.toLowerCase() || null,
-        sources: sources === undefined || sources.length === 0 ? null : sources,
-        limit,
-        cursor: cursor ?? null,
-      },
-      signal,
-    )
+  run: async (discovery, { sort, limit, cursor, ...input }, signal) => {
+    const search = { ...marketQuestion(input, sort), limit, cursor: cursor ?? null }
+    const found = await discovery.search(search, signal)
     return { notice: describe(found), json: render(found) }
   },
 })

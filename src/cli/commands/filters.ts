@@ -1,0 +1,69 @@
+import { safeText } from '../../domain/safe-text.ts'
+import { describeFilter } from '../../filter-spec/parameters.ts'
+import type { KnownFilter } from '../../gateway/discovery.ts'
+import { describeMissing } from '../../wire/describe-missing.ts'
+import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
+import { combineExitCodes, EXIT, exitCodeOfFailedRead } from '../exit-codes.ts'
+import { renderTable } from '../output/table.ts'
+import { printData, printStatus } from '../output/terminal.ts'
+import { knownFilters } from '../registries/discover-registries.ts'
+import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
+
+export const filtersCommand: CommandDefinition<JsonOptions> = {
+  define: (command) => addReading(command).option(...JSON_OPTION),
+  example: 'entrepot filters -r http://127.0.0.1:8080',
+  async run({ terminal, openClient }, options) {
+    const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
+    const { filters, sources } = await knownFilters(await openClient(), registries, discoveryTimeoutMs)
+    for (const source of sources)
+      if (source.state !== 'loaded')
+        printStatus(
+          terminal,
+          `[registry] ${describeMissing(source)}${source.detail ? `: ${source.detail}` : ''}`,
+        )
+    if (sources.some(({ state }) => state === 'loaded'))
+      await printData(terminal, options.json, filters.map(onWire), () =>
+        filterTable(filters, terminal.stdout.columns, registries.length > 1),
+      )
+    const codes = sources.map(({ state, reason }) =>
+      state === 'loaded' ? EXIT.ok : exitCodeOfFailedRead(reason === 'unauthorized'),
+    )
+    return combineExitCodes(codes, EXIT.noAnswer)
+  },
+}
+
+const onWire = (filter: KnownFilter) => ({
+  name: filter.name,
+  op: filter.op,
+  value_type: filter.value_type,
+  meaning: describeFilter(filter),
+  allowed: filter.allowed,
+  registries: filter.registries,
+})
+
+async function filterTable(
+  filters: readonly KnownFilter[],
+  columns: number,
+  hasSeveral: boolean,
+): Promise<string> {
+  const titles = ['FILTER', 'KIND', 'VALUES', ...(hasSeveral ? ['REGISTRIES'] : [])]
+  const rows = filters.map((filter) => {
+    const { name, value_type, allowed = [], registries = [] } = filter
+    const values = allowed.length > 0 ? allowed.join(', ') : syntaxOf(filter)
+    return [name, value_type, values, ...(hasSeveral ? [registries.join(', ')] : [])].map(safeText)
+  })
+  const lines = await renderTable(
+    titles.map((title, n) => ({ title, minWidth: n === 0 ? 20 : 8 })),
+    rows,
+    columns || 80,
+  )
+  return `${lines.join('\n')}\n`
+}
+
+/** An example of `NAME=…` on the command line. */
+function syntaxOf({ name, op, alias_kind }: KnownFilter): string {
+  if (op === 'in') return `${name}=VALUE or ${name}=in:[A,B]`
+  if (op === 'not_in') return `${name}=not_in:[A,B]`
+  if (op === 'exists') return `${name}=exists:true`
+  return alias_kind === null ? `${name}=range:[16,128]` : `${name}=16 or ${name}=range:[16,128]`
+}

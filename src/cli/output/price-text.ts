@@ -1,0 +1,80 @@
+import { type LowestPrice, lowestPrices } from '../../domain/price/lowest-prices.ts'
+import { formatAmount, type PricePer } from '../../domain/price/price-key.ts'
+import type { TokenTable } from '../../domain/price/token.ts'
+import { at, type JsonObject, textAt } from '../../json/value.ts'
+
+type ShownPrice = {
+  amount: string
+  /** `null`: the amount is in base units. */
+  symbol: string | null
+  token: string
+  unit: string
+  per: PricePer
+}
+
+/** Texts of a seller: escape them. */
+export function priceText(price: ShownPrice): string {
+  const { amount, symbol, token, unit, per } = price
+  return `${readableAmount(amount, symbol !== null)} ${symbol ?? `units of ${abbreviateAddress(token)}`}/${unitName(unit, per)}`
+}
+
+/** The price that was compared, or else the first in a token that is known. */
+export function shownPrice(listing: JsonObject, tokens: TokenTable): ShownPrice | null {
+  const compared = at(listing, '_meta', 'price')
+  const amount = textAt(compared, 'amount')
+  if (amount !== null)
+    return {
+      amount,
+      symbol: textAt(compared, 'symbol'),
+      token: textAt(compared, 'token') ?? '',
+      unit: textAt(compared, 'unit') ?? '',
+      per: textAt(compared, 'price_per') === 'offer' ? 'offer' : 'gpu',
+    }
+  const prices = allPrices(listing, tokens)
+  return prices.find(({ symbol }) => symbol !== null) ?? prices[0] ?? null
+}
+
+/** Of one GPU; of the whole offer where the number of GPUs is unknown. */
+export function allPrices(listing: JsonObject, tokens: TokenTable): ShownPrice[] {
+  const shown = (per: PricePer): ShownPrice[] =>
+    [...lowestPrices(listing, per).values()].map((price) => withToken(price, per, tokens))
+  const perGpu = shown('gpu')
+  return perGpu.length > 0 ? perGpu : shown('offer')
+}
+
+function withToken({ key, option }: LowestPrice, per: PricePer, tokens: TokenTable): ShownPrice {
+  const { chain, token, unit } = option
+  const known = tokens.find(chain, token)
+  return {
+    amount: formatAmount(key, known?.decimals ?? null),
+    symbol: known?.symbol ?? null,
+    token,
+    unit,
+    per,
+  }
+}
+
+const MAX_PLACES = 6
+
+/** `2.10` for 2.1 whole tokens. More than `MAX_PLACES` decimal places are rounded up. */
+export function readableAmount(amount: string, isWhole: boolean): string {
+  const [whole = '', fraction = ''] = amount.split('.')
+  const cut = fraction.slice(0, MAX_PLACES)
+  const isRounded = /[1-9]/.test(fraction.slice(MAX_PLACES))
+  const digits = isRounded ? String(BigInt(whole + cut) + 1n).padStart(cut.length + 1, '0') : whole + cut
+  const end = digits.length - cut.length
+  const grouped = digits.slice(0, end).replace(/\B(?=(\d{3})+$)/g, ',')
+  if (!isWhole) return grouped
+  const places = digits.slice(end).replace(/0+$/, '')
+  return `${grouped}.${places.padEnd(2, '0')}`
+}
+
+/** The deployed protocol counts credits in tokens. */
+function unitName(unit: string, per: PricePer): string {
+  if (unit === 'hour') return per === 'gpu' ? 'GPU·h' : 'h'
+  return unit === 'token' ? 'credit' : unit
+}
+
+/** `0x8335…2913`; any other text as it is. */
+export const abbreviateAddress = (text: string): string =>
+  /^0x[0-9a-f]{40}$/i.test(text) ? `${text.slice(0, 6)}…${text.slice(-4)}` : text

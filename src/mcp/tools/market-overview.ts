@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import type { Market } from '../../gateway/discovery.ts'
+import { MAX_FACETS } from '../../gateway/facets.ts'
+import { facetsSchema } from '../../wire/facets.ts'
+import { MARKET_INPUT, MAX_TEXT, marketQuestion } from '../market-input.ts'
+import { describeCompleteness } from '../notices.ts'
+import { COMPLETENESS, defineTool, STRANGERS_TEXT } from '../tool.ts'
+
+/** Per facet: an agent reads few of a hundred. */
+const MAX_VALUES = 25
+const MAX_PRICES = 12
+
+export const marketOverviewTool = defineTool({
+  name: 'market_overview',
+  title: 'Market overview',
+  description:
+    'What there is and what it costs, over every matching listing of all reachable Registries, each once: the number of ' +
+    'listings per value of the named filters, and per token and unit the offers, GPUs, and the least, median and most ' +
+    'price. Call it before search_listings, to choose filters and a ceiling. If `complete` is false, listings are ' +
+    `missing: counts are too low, and cheaper offers may exist. ${STRANGERS_TEXT}`,
+  input: {
+    by: z
+      .array(z.string().min(1).max(MAX_TEXT))
+      .max(MAX_FACETS)
+      .optional()
+      .describe(
+        'Names of filters whose values are counted, or registry. Default: gpu_model, service_name, region, registry',
+      ),
+    ...MARKET_INPUT,
+  },
+  output: { ...COMPLETENESS, ...facetsSchema.pick({ total: true, facets: true, prices: true }).shape },
+  run: async (discovery, { by, ...input }, signal) => {
+    const market = await discovery.market({ ...marketQuestion(input), by: by ?? null }, signal)
+    return { notice: describe(market), json: JSON.stringify(shortened(market)) }
+  },
+})
+
+function describe(market: Market): string {
+  const { total, complete } = market
+  const where = complete ? '' : ' in the sources that answered'
+  const count = total === 0 ? `No listing matches${where}.` : `${total} listings match${where}.`
+  return `${describeCompleteness(market)} ${count}`
+}
+
+/** Completeness comes first, since clients may cut the end. */
+function shortened({ complete, sources, total, facets, prices }: Market): object {
+  const shown = Object.entries(facets).map(([name, { values, other, missing }]) => {
+    const cut = values.slice(MAX_VALUES).reduce((sum, { count }) => sum + count, 0)
+    return [name, { values: values.slice(0, MAX_VALUES), other: other + cut, missing }]
+  })
+  return { complete, sources, total, prices: prices.slice(0, MAX_PRICES), facets: Object.fromEntries(shown) }
+}
