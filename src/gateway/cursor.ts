@@ -8,8 +8,8 @@ import {
 } from 'node:crypto'
 import { toPriceKey } from '../domain/price/price-key.ts'
 import { EntrepotError } from '../errors.ts'
+import type { PricePoint } from './by-price/price-sequence.ts'
 import type { ResumePoint } from './merge.ts'
-import type { PricePoint } from './price-sequence.ts'
 import type { SourceHint } from './source-reader.ts'
 
 export const CURSOR_SECONDS = 3600

@@ -12,7 +12,7 @@ import { parseJson } from '../json/value.ts'
 import type { FacetJson, PriceRangeJson } from '../wire/facets.ts'
 import type { SourceReport } from '../wire/source.ts'
 import { type Copy, groupCopies, qualifiedName } from './merged-item.ts'
-import { type SelectedSource, selectSources, smallerSources, totalOf } from './selected-source.ts'
+import { matchCount, type SelectedSource, selectSources, smallerSources } from './selected-source.ts'
 import { assertAnswerable, reportOutcomes } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, type Outcome, visibleSources, withBudget } from './sources.ts'
 
@@ -82,7 +82,7 @@ export function createReadFacets({
     const fields = by.filter((field) => field !== REGISTRY_FACET)
     const counted = await countAll(selected, fields, per, turns)
     const excess = await countItems(hidden, fields, per, turns)
-    const total = sum(selected, totalOf) - hidden.length
+    const total = sum(selected, matchCount) - hidden.length
     const outcomes = selected.map(({ outcome }) => outcome)
     const reports = reportOutcomes(outcomes, new Map(), clock.now(), query.explain)
     assertAnswerable({ ...reports, outcomes, total }, options)
@@ -113,7 +113,7 @@ type Overlap = {
 async function compareCopies(selected: readonly SelectedSource[], turns: Turns): Promise<Overlap> {
   const hidden: Item[] = []
   const registries = new Map<string, number>()
-  for (const one of selected) if (!one.source.mayRepeat) registries.set(one.source.name, totalOf(one))
+  for (const one of selected) if (!one.source.mayRepeat) registries.set(one.source.name, matchCount(one))
   const ranked = selected.toSorted((a, b) => a.rank - b.rank)
   const ids = smallerSources(selected).flatMap(({ selection }) => [...(selection?.ids() ?? [])])
   for (const id of new Set(ids)) {

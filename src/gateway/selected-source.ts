@@ -122,10 +122,10 @@ function sharedIds(selected: readonly SelectedSource[]): ReadonlySet<string> {
 
 /** All but the largest: what only that one has is hidden by none. A gateway may repeat its own listings. */
 export function smallerSources(selected: readonly SelectedSource[]): SelectedSource[] {
-  const bySize = selected.toSorted((a, b) => totalOf(b) - totalOf(a))
+  const bySize = selected.toSorted((a, b) => matchCount(b) - matchCount(a))
   return bySize.filter(({ source }, n) => n > 0 || source.mayRepeat === true)
 }
 
-export function totalOf({ selection }: SelectedSource): number {
+export function matchCount({ selection }: SelectedSource): number {
   return selection?.total ?? 0
 }

@@ -2,11 +2,11 @@ import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Micros } from '../domain/timestamp.ts'
-import { comparisonIn, comparisonWith, itemPrice } from './item-price.ts'
+import { comparisonIn, comparisonWith, itemPrice } from './by-price/item-price.ts'
+import type { ByPrice } from './by-price/price-order.ts'
+import { type PricePoint, PriceSequence } from './by-price/price-sequence.ts'
 import { MergedSequence, type ResumePoint } from './merge.ts'
 import type { MergedItem } from './merged-item.ts'
-import type { ByPrice } from './price-order.ts'
-import { type PricePoint, PriceSequence } from './price-sequence.ts'
 
 type SequenceOptions = {
   /** `undefined`: newest first. */

@@ -5,7 +5,7 @@ import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Reading, ReadingInfo, Visibility } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { EntrepotError } from '../errors.ts'
-import type { ByPrice } from './price-order.ts'
+import type { ByPrice } from './by-price/price-order.ts'
 
 export type Outcome = { source: NamedSource; elapsedMs: number; result: ReadingInfo | SourceError }
 

@@ -6,8 +6,13 @@ import type { Select } from '../../domain/source/selection.ts'
 import { formatTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { FilterSpec } from '../../filter-spec/filter.ts'
-import { type Comparison, comparisonIn, comparisonWith, itemPrice } from '../../gateway/item-price.ts'
-import { type ByPrice, nameGroups, orderOf } from '../../gateway/price-order.ts'
+import {
+  type Comparison,
+  comparisonIn,
+  comparisonWith,
+  itemPrice,
+} from '../../gateway/by-price/item-price.ts'
+import { type ByPrice, nameGroups, orderOf } from '../../gateway/by-price/price-order.ts'
 import { withMember } from '../../json/members.ts'
 import { queryLocal } from '../../registry/local-source.ts'
 import type { Replica } from '../../registry/replica.ts'
@@ -42,7 +47,7 @@ import {
   type Route,
 } from '../route.ts'
 
-export type LocalListings = { spec: FilterSpec; replica: Replica; select: Select; tokens: TokenTable }
+type LocalListings = { spec: FilterSpec; replica: Replica; select: Select; tokens: TokenTable }
 
 export const localListingRoutes = (local: LocalListings): Route[] => [
   listLocalListings(local),

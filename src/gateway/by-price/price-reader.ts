@@ -1,6 +1,6 @@
-import type { PricedItem, PriceOrder, PricePlace } from '../domain/source/selection.ts'
-import { comparePricePlaces } from '../listing-index/item-selection.ts'
-import type { SelectedSource } from './selected-source.ts'
+import type { PricedItem, PriceOrder, PricePlace } from '../../domain/source/selection.ts'
+import { comparePricePlaces } from '../../listing-index/item-selection.ts'
+import type { SelectedSource } from '../selected-source.ts'
 
 /** Listings of one source that are read at once. */
 const MIN_CHUNK = 32

@@ -1,12 +1,12 @@
-import { basisOf, parseBasis } from '../domain/price/payment-option.ts'
-import type { PricePer } from '../domain/price/price-key.ts'
-import type { Token } from '../domain/price/token.ts'
-import type { PriceOrder } from '../domain/source/selection.ts'
+import { basisOf, parseBasis } from '../../domain/price/payment-option.ts'
+import type { PricePer } from '../../domain/price/price-key.ts'
+import type { Token } from '../../domain/price/token.ts'
+import type { PriceOrder } from '../../domain/source/selection.ts'
 
 /** `sort=price`. `tokens`: `null` for all, which compare per token. */
 export type ByPrice = { tokens: readonly Token[] | null; per: PricePer }
 
-export const MAX_GROUPS = 32
+const MAX_GROUPS = 32
 /** Of all labels: a cursor carries them. */
 const MAX_LABELS_BYTES = 4096
 

@@ -1,10 +1,10 @@
-import type { ListingQuery } from '../domain/query.ts'
-import type { NamedSource } from '../domain/source/named-source.ts'
-import type { Item } from '../domain/source/reading.ts'
-import type { PriceOrder, PricePlace } from '../domain/source/selection.ts'
-import type { Micros } from '../domain/timestamp.ts'
-import { inSpan } from '../domain/trace.ts'
-import { comparePricePlaces } from '../listing-index/item-selection.ts'
+import type { ListingQuery } from '../../domain/query.ts'
+import type { NamedSource } from '../../domain/source/named-source.ts'
+import type { Item } from '../../domain/source/reading.ts'
+import type { PriceOrder, PricePlace } from '../../domain/source/selection.ts'
+import type { Micros } from '../../domain/timestamp.ts'
+import { inSpan } from '../../domain/trace.ts'
+import { comparePricePlaces } from '../../listing-index/item-selection.ts'
 import {
   addCopy,
   belongs,
@@ -15,17 +15,17 @@ import {
   type MergedItem,
   mergeGroup,
   newListing,
-} from './merged-item.ts'
-import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
-import { PriceReader } from './price-reader.ts'
+} from '../merged-item.ts'
 import {
   hiddenCopies,
+  matchCount,
   type SelectedSource,
   selectSources,
   smallerSources,
-  totalOf,
-} from './selected-source.ts'
-import { type Outcome, rankSources } from './sources.ts'
+} from '../selected-source.ts'
+import { type Outcome, rankSources } from '../sources.ts'
+import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
+import { PriceReader } from './price-reader.ts'
 
 /** Where a sequence by price continues. */
 export type PricePoint = {
@@ -218,5 +218,5 @@ function startOf(after: PricePoint['after'] | null, rank: number) {
 }
 
 function sumOf(selected: readonly SelectedSource[]): number {
-  return selected.reduce((sum, one) => sum + totalOf(one), 0)
+  return selected.reduce((sum, one) => sum + matchCount(one), 0)
 }
