@@ -7,6 +7,7 @@ import { gatewayCold } from './gateway-cold.ts'
 import { gatewayDead } from './gateway-dead.ts'
 import { gatewayHot } from './gateway-hot.ts'
 import { index } from './index.ts'
+import { indexPrice } from './index-price.ts'
 import { load } from './load-store.ts'
 import { mixed } from './mixed.ts'
 import { pages } from './pages.ts'
@@ -18,6 +19,7 @@ import { type Bench, renderTable } from './table.ts'
 
 const BENCHES: readonly Bench[] = [
   index,
+  indexPrice,
   load,
   read,
   publishBench,

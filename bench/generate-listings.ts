@@ -64,8 +64,7 @@ function generateListing(n: number, createdAt: Micros, random: SeededRandom): In
     status,
     createdAt,
     updatedAt: createdAt,
-    offerResource: JSON.stringify(offerResource(n, random)),
-    acceptedEscrows: JSON.stringify(escrows(random)),
+    ...offer(n, random),
     demands: JSON.stringify([demand(publisher.address, random)]),
     maxDurationSeconds: String(3600 * Math.ceil(random() * 720)),
     oracleAddress: random() < 0.05 ? JSON.stringify(publisher.address) : 'null',
@@ -74,8 +73,15 @@ function generateListing(n: number, createdAt: Micros, random: SeededRandom): In
   return { listingId: record.listingId, publisherId: publisher.id, status, createdAt, bytes }
 }
 
-function offerResource(n: number, random: SeededRandom): Record<string, unknown> {
+function offer(n: number, random: SeededRandom): { offerResource: string; acceptedEscrows: string } {
   const gpus = favouring(GPU_COUNTS, random)
+  return {
+    offerResource: JSON.stringify(offerResource(n, gpus, random)),
+    acceptedEscrows: JSON.stringify(escrows(gpus, random)),
+  }
+}
+
+function offerResource(n: number, gpus: number, random: SeededRandom): Record<string, unknown> {
   const memory = favouring(MEMORY_GB, random)
   const sometimes = <T>(value: T): T | undefined => (random() < 0.7 ? value : undefined)
   return {
@@ -106,14 +112,23 @@ function offerResource(n: number, random: SeededRandom): Record<string, unknown>
 }
 
 /** One or two; one in ten has no token. */
-function escrows(random: SeededRandom): unknown[] {
+function escrows(gpus: number, random: SeededRandom): unknown[] {
   const named = random() >= 0.1
   return Array.from({ length: random() < 0.3 ? 2 : 1 }, () => ({
     chain_name: favouring(CHAINS, random),
     escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
-    literal_fields: named ? { token: favouring(TOKENS, random) } : {},
-    rates: [{ field: 'amount', per: 'hour', value: String(Math.ceil(random() * 30_000) * 1000) }],
+    ...priced(named ? favouring(TOKENS, random) : null, gpus, random),
   }))
+}
+
+/** Cents per GPU and hour, as 6 decimals, or 18 of every fourth token; one in four also has a rate per day. */
+function priced(token: string | null, gpus: number, random: SeededRandom): Record<string, unknown> {
+  const zeros = TOKENS.indexOf(token ?? '') % 4 === 3 ? '0000000000000000' : '0000'
+  const cents = gpus * Math.ceil(5 + random() ** 2 * 600)
+  const rate = (per: string, value: number) => ({ field: 'amount', per, value: `${value}${zeros}` })
+  const rates = [rate('hour', cents)]
+  if (random() < 0.25) rates.push(rate('day', 20 * cents))
+  return { literal_fields: token === null ? {} : { token }, rates }
 }
 
 const demand = (recipient: string, random: SeededRandom): unknown => ({

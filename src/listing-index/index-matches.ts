@@ -1,9 +1,10 @@
-import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
+import type { PricePer } from '../domain/price/price-key.ts'
 import { facetText } from '../domain/source/facet-counter.ts'
 import type { Facets, PriceCounts, PriceOrder, PricePlace } from '../domain/source/selection.ts'
 import type { Scalar } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { highestBelow } from './bitset.ts'
+import { addPriceCounts, KeyUnion } from './key-union.ts'
 import type { Match } from './newest-first.ts'
 import { byPrice, type FoundByPrice } from './price-walk.ts'
 import type { IndexEntry, Segment } from './segment.ts'
@@ -11,14 +12,24 @@ import type { Tail } from './tail.ts'
 
 export type MatchedRows = Match<Segment | Tail>
 
+type MatchesOptions = {
+  /** As of now; none without a match. */
+  find: () => readonly MatchedRows[]
+  columnOf: (field: Filter) => number
+  /** Of all segments. */
+  unionOf: (per: PricePer) => KeyUnion
+}
+
 /** All matches of one query in an index, which are found again after a change. */
 export class IndexMatches {
-  readonly #find: () => readonly MatchedRows[]
-  readonly #columnOf: (field: Filter) => number
+  readonly #find: MatchesOptions['find']
+  readonly #columnOf: MatchesOptions['columnOf']
+  readonly #unionOf: MatchesOptions['unionOf']
 
-  constructor(find: () => readonly MatchedRows[], columnOf: (field: Filter) => number) {
+  constructor({ find, columnOf, unionOf }: MatchesOptions) {
     this.#find = find
     this.#columnOf = columnOf
+    this.#unionOf = unionOf
   }
 
   get total(): number {
@@ -46,7 +57,7 @@ export class IndexMatches {
     return {
       values: counted.map(({ values }) => values),
       missing: counted.map(({ missing }) => missing),
-      prices: countPrices(matches, per),
+      prices: countPrices(matches, this.#unionOf(per), per),
     }
   }
 
@@ -76,61 +87,18 @@ function countValues(
   return { values, missing }
 }
 
-/** Keys and how many offers have each. */
-type KeyCounts = { keys: PriceKey[]; counts: number[] }
-
-function countPrices(matches: readonly MatchedRows[], per: PricePer): Map<string, PriceCounts> {
-  const found = new Map<string, { gpus: number; parts: KeyCounts[] }>()
-  for (const { rows, slots } of matches)
-    for (const [n, basis] of rows.prices.data.bases.entries()) {
-      const { counts, gpus } = rows.prices.countKeys(slots, per, n)
-      const part = withoutZeros(rows.prices.data[per].columns[n]!.keys, counts)
-      if (part.keys.length === 0) continue
-      const known = found.get(basis) ?? { gpus: 0, parts: [] }
-      known.gpus += gpus
-      known.parts.push(part)
-      found.set(basis, known)
-    }
-  return new Map(
-    Array.from(found, ([basis, { gpus, parts }]) => {
-      const { keys, counts } = sumOf(parts)
-      return [basis, { gpus, keys, counts, offers: counts.reduce((sum, count) => sum + count, 0) }]
-    }),
-  )
-}
-
-function withoutZeros(all: ArrayLike<PriceKey>, allCounts: Uint32Array): KeyCounts {
-  const keys: PriceKey[] = []
-  const counts: number[] = []
-  for (let n = 0; n < allCounts.length; n++) {
-    if (allCounts[n] === 0) continue
-    keys.push(all[n]!)
-    counts.push(allCounts[n]!)
+/** The prices of the tail change with each listing, so they are in no union. */
+function countPrices(
+  matches: readonly MatchedRows[],
+  union: KeyUnion,
+  per: PricePer,
+): Map<string, PriceCounts> {
+  const bySegment = new Map(matches.map((match) => [match.rows.prices, match]))
+  const counts = union.count(bySegment)
+  for (const segment of union.segments) bySegment.delete(segment)
+  for (const [basis, more] of new KeyUnion([...bySegment.keys()], per).count(bySegment)) {
+    const known = counts.get(basis)
+    counts.set(basis, known === undefined ? more : addPriceCounts(known, more))
   }
-  return { keys, counts }
-}
-
-/** Neighbours are added first: sorted lists of similar length. */
-function sumOf(parts: readonly KeyCounts[]): KeyCounts {
-  if (parts.length === 1) return parts[0]!
-  const middle = parts.length >> 1
-  return added(sumOf(parts.slice(0, middle)), sumOf(parts.slice(middle)))
-}
-
-function added(a: KeyCounts, b: KeyCounts): KeyCounts {
-  const keys: PriceKey[] = []
-  const counts: number[] = []
-  let atA = 0
-  let atB = 0
-  while (atA < a.keys.length || atB < b.keys.length) {
-    const one = a.keys[atA]
-    const other = b.keys[atB]
-    const isOne = other === undefined || (one !== undefined && one <= other)
-    const isOther = one === undefined || (other !== undefined && other <= one)
-    keys.push(isOne ? one! : other!)
-    counts.push((isOne ? a.counts[atA]! : 0) + (isOther ? b.counts[atB]! : 0))
-    if (isOne) atA++
-    if (isOther) atB++
-  }
-  return { keys, counts }
+  return counts
 }

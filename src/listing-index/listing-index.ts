@@ -1,8 +1,10 @@
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
+import type { PricePer } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { IndexMatches, type MatchedRows } from './index-matches.ts'
+import { KeyUnion } from './key-union.ts'
 import { type Conditions, matchSegment } from './match.ts'
 import { comparePlaces, type Found, type Match, newestFirst, olderThan, type Place } from './newest-first.ts'
 import { RowReader } from './scan/row-reader.ts'
@@ -54,6 +56,7 @@ export class ListingIndex {
   readonly plan: SegmentPlan
   readonly #vocabulary: Vocabulary
   readonly #segments: Segments
+  readonly #unions = new Map<PricePer, KeyUnion>()
 
   /**
    * @param filters criteria must use their paths
@@ -136,7 +139,22 @@ export class ListingIndex {
       version = this.version
       return found
     }
-    return new IndexMatches(find, (field) => this.#vocabulary.columnOf(field))
+    const columnOf = (field: Filter) => this.#vocabulary.columnOf(field)
+    return new IndexMatches({ find, columnOf, unionOf: (per) => this.#unionOf(per) })
+  }
+
+  /** Made again when a segment was sealed or merged. */
+  #unionOf(per: PricePer): KeyUnion {
+    const { sealed } = this.#segments
+    const known = this.#unions.get(per)
+    const isKnown = ({ prices }: Segment, n: number) => known?.segments[n] === prices
+    if (known?.segments.length === sealed.length && sealed.every(isKnown)) return known
+    const union = new KeyUnion(
+      sealed.map(({ prices }) => prices),
+      per,
+    )
+    this.#unions.set(per, union)
+    return union
   }
 
   /** Newest first. Despite changes, untouched rows come once, and none that keeps its place comes twice. */

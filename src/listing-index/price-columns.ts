@@ -83,24 +83,63 @@ export class PriceColumns {
     return counts
   }
 
-  /** Offers per key of a basis, and their GPUs. */
-  countKeys(matches: Bitset, per: PricePer, basis: number): { counts: Uint32Array; gpus: number } {
-    const { ends, slots } = this.data[per].columns[basis]!
-    const gpusOf = this.data.gpus
-    const counts = new Uint32Array(ends.length)
-    let gpus = 0
-    let at = 0
-    for (let n = 0; n < ends.length; n++) {
-      let count = 0
-      for (const end = ends[n]!; at < end; at++) {
-        const slot = slots[at]!
-        const one = (matches[slot >> 5]! >>> (slot & 31)) & 1
-        count += one
-        gpus += one * gpusOf[slot]!
+  /**
+   * Adds the offers of each key to `counts`; `places` says where, by basis and place in its column. Returns the GPUs of
+   * the offers by basis.
+   */
+  addCounts(
+    { slots: matches, count }: { slots: Bitset; count: number },
+    per: PricePer,
+    places: readonly Uint32Array[],
+    counts: Uint32Array,
+  ): Float64Array {
+    const { bases, basisOf } = this.data
+    const gpus = new Float64Array(bases.length)
+    if (count * FEW < basisOf.length) this.#addRows(matches, per, places, counts, gpus)
+    else for (let n = 0; n < bases.length; n++) gpus[n] = this.#addColumn(matches, per, n, places[n]!, counts)
+    return gpus
+  }
+
+  #addRows(
+    matches: Bitset,
+    per: PricePer,
+    places: readonly Uint32Array[],
+    counts: Uint32Array,
+    gpus: Float64Array,
+  ): void {
+    const { starts, basisOf, gpus: gpusOf } = this.data
+    const { ranks, columns } = this.data[per]
+    forEachBit(matches, (slot) => {
+      const own = gpusOf[slot]!
+      if (own === 0 && per === 'gpu') return
+      for (let at = starts[slot]!; at < starts[slot + 1]!; at++) {
+        const basis = basisOf[at]!
+        counts[places[basis]![endBelow(columns[basis]!.ends, ranks[at]!)]!]!++
+        gpus[basis]! += own
       }
-      counts[n] = count
+    })
+  }
+
+  #addColumn(
+    matches: Bitset,
+    per: PricePer,
+    basis: number,
+    places: Uint32Array,
+    counts: Uint32Array,
+  ): number {
+    const { slots } = this.data[per].columns[basis]!
+    const gpusOf = this.data.gpus
+    const size = slots.length
+    let gpus = 0
+    // Without branches: which rows match is hard to predict.
+    for (let at = 0; at < size; at++) {
+      const slot = slots[at]!
+      const one = (matches[slot >> 5]! >>> (slot & 31)) & 1
+      const place = places[at]!
+      counts[place] = counts[place]! + one
+      gpus += gpusOf[slot]! & -one
     }
-    return { counts, gpus }
+    return gpus
   }
 
   /** Whether the row has no lower price in the group of this basis, and none in an earlier group. */

@@ -1,0 +1,85 @@
+import { fileURLToPath } from 'node:url'
+import type { PriceOrder } from '../src/domain/source/selection.ts'
+import type { Criterion } from '../src/filter-spec/criteria.ts'
+import type { FilterSpec } from '../src/filter-spec/filter.ts'
+import { readFilterSpec } from '../src/filter-spec/load.ts'
+import { parseCriteria } from '../src/filter-spec/parameters.ts'
+import type { ListingIndex } from '../src/listing-index/listing-index.ts'
+import { favouring, randomFrom, TOKENS } from './generate-listings.ts'
+import { build, LISTINGS, memoryRow, percentile, randomFilters, timed } from './index.ts'
+import type { Bench, TableRow } from './table.ts'
+
+const QUERIES = 500
+const FACET_QUERIES = 100
+const WARM_UP = 50
+const PAGE = 50
+const MAX_GROUPS = 32
+const FIELDS = ['gpu_model', 'region', 'gpu_interconnect']
+
+export const indexPrice: Bench = {
+  name: 'index-price',
+  what: `${LISTINGS.toLocaleString('en')} listings in memory; pages of ${PAGE} in the order of price, and facets over three fields with prices`,
+  run: async () => {
+    const spec = readFilterSpec(fileURLToPath(new URL('../config/filter-spec.yaml', import.meta.url)))
+    const built = await build(spec)
+    const random = randomFrom(11)
+    const filters = (count: number) => parseCriteria(spec, [...randomFilters(random, count)])
+    const page = (criteria: readonly Criterion[]) =>
+      firstPage(built.index, criteria, random() < 0.5 ? favouring(TOKENS, random) : null)
+    const facets = (criteria: readonly Criterion[]) => countAll(built.index, criteria, spec)
+    return [
+      ...rowsFor(
+        'page, two filters',
+        2,
+        repeat(QUERIES, () => page(filters(2))),
+      ),
+      ...rowsFor(
+        'page, no filter',
+        null,
+        repeat(FACET_QUERIES, () => page([])),
+      ),
+      ...rowsFor(
+        'facets, no filter',
+        10,
+        repeat(FACET_QUERIES, () => facets([])),
+      ),
+      ...rowsFor(
+        'facets, two filters',
+        10,
+        repeat(FACET_QUERIES, () => facets(filters(2))),
+      ),
+      memoryRow(built, '1.6'),
+    ]
+  },
+}
+
+/** With the counts that order the groups: of one token by unit, or of every basis. */
+function firstPage(index: ListingIndex, criteria: readonly Criterion[], token: string | null): number {
+  const matches = index.matches({ status: 'open', publisherId: null, criteria })
+  const offers = [...matches.offers()].toSorted(([, a], [, b]) => b - a)
+  const bases = offers.map(([basis]) => basis).filter((basis) => token === null || basis.includes(token))
+  const order: PriceOrder = { groups: bases.slice(0, MAX_GROUPS).map((basis) => [basis]), per: 'gpu' }
+  let bytes = 0
+  for (const { rows, slot } of matches.byPrice(order, null).take(PAGE)) bytes += rows.entry(slot).bytes.length
+  return bytes
+}
+
+function countAll(index: ListingIndex, criteria: readonly Criterion[], spec: FilterSpec): number {
+  const matches = index.matches({ status: 'open', publisherId: null, criteria })
+  const fields = FIELDS.map((name) => spec.filters.get(name)!)
+  return matches.facets(fields, 'gpu').prices.size
+}
+
+/** Ascending, without those of the warm-up. */
+function repeat(count: number, run: () => unknown): number[] {
+  const times = Array.from({ length: WARM_UP + count }, () => timed(run))
+  return times.slice(WARM_UP).toSorted((a, b) => a - b)
+}
+
+function rowsFor(what: string, budget: number | null, times: readonly number[]): TableRow[] {
+  const limit = budget === null ? {} : { budget: String(budget) }
+  return [
+    { measure: `${what}, p50`, value: percentile(times, 0.5), unit: 'ms', ...limit },
+    { measure: `${what}, p99`, value: percentile(times, 0.99), unit: 'ms' },
+  ]
+}
