@@ -121,9 +121,9 @@ function escrows(gpus: number, random: SeededRandom): unknown[] {
   }))
 }
 
-/** Cents per GPU and hour, as 6 decimals, or 18 of every fourth token; one in four also has a rate per day. */
+/** Cents per GPU and hour, as 6 decimals, or 18 of one token; one in four also has a rate per day. */
 function priced(token: string | null, gpus: number, random: SeededRandom): Record<string, unknown> {
-  const zeros = TOKENS.indexOf(token ?? '') % 4 === 3 ? '0000000000000000' : '0000'
+  const zeros = token === TOKENS[5] ? '0000000000000000' : '0000'
   const cents = gpus * Math.ceil(5 + random() ** 2 * 600)
   const rate = (per: string, value: number) => ({ field: 'amount', per, value: `${value}${zeros}` })
   const rates = [rate('hour', cents)]

@@ -143,7 +143,7 @@ function addSlots(target: Bitset, { counts, starts, lists, sets }: Postings, n: 
   else for (let at = start; at < start + counts[n]!; at++) setBit(target, lists[at]!)
 }
 
-export function ascending(numbers: readonly Numeric[]): ArrayLike<Numeric> {
+function ascending(numbers: readonly Numeric[]): ArrayLike<Numeric> {
   return numbers.every((number) => typeof number === 'number')
     ? Float64Array.from(numbers).sort()
     : numbers.toSorted((a, b) => (isLess(a, b) ? -1 : 1))

@@ -1,6 +1,4 @@
-import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
-import { countBelow, isLess } from './column.ts'
-import { ascending } from './column-builder.ts'
+import { comparePriceKeys, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
 import type { PriceColumn, PriceData, SortedPrices } from './price-columns.ts'
 import { keyFor, type RowPrices } from './row-prices.ts'
 
@@ -106,24 +104,57 @@ function sortedPrices(
   const ranks = new Uint16Array(keys.length)
   const columns = byBasis.map((all): PriceColumn => {
     const entries = per === 'offer' ? all : all.filter((entry) => gpus[slotOf[entry]!] !== 0)
-    const own = Array.from(entries, (entry) => keyFor(per, keys[entry]!, gpus[slotOf[entry]!]!)!)
-    const distinct = withoutRepeats(ascending(own))
+    const own = keysOf(per, entries, { slotOf, keys }, gpus)
+    const distinct = own instanceof Float64Array ? distinctDoubles(own) : distinctKeys(own)
     const ends = new Uint32Array(distinct.length)
-    for (const [n, entry] of entries.entries()) {
-      const rank = countBelow(distinct, own[n]!, false)
-      ranks[entry] = rank
+    for (let n = 0; n < entries.length; n++) {
+      const rank = rankOf(distinct, own[n]!)
+      ranks[entries[n]!] = rank
       ends[rank]!++
     }
     for (let n = 1; n < ends.length; n++) ends[n]! += ends[n - 1]!
     const slots = new Uint16Array(entries.length)
     const nexts = ends.slice()
-    for (const entry of entries) slots[--nexts[ranks[entry]!]!] = slotOf[entry]!
+    for (let n = 0; n < entries.length; n++) slots[--nexts[ranks[entries[n]!]!]!] = slotOf[entries[n]!]!
     return { keys: distinct, ends, slots }
   })
   return { ranks, columns }
 }
 
-function withoutRepeats(sorted: ArrayLike<PriceKey>): ArrayLike<PriceKey> {
-  const isFirst = (key: PriceKey, n: number): boolean => n === 0 || isLess(sorted[n - 1]!, key)
-  return sorted instanceof Float64Array ? sorted.filter(isFirst) : Array.from(sorted).filter(isFirst)
+function keysOf(
+  per: PricePer,
+  entries: Uint32Array,
+  { slotOf, keys }: Pick<Entries, 'slotOf' | 'keys'>,
+  gpus: Uint16Array,
+): Float64Array | PriceKey[] {
+  const own = new Float64Array(entries.length)
+  for (let n = 0; n < entries.length; n++) {
+    const key = keyFor(per, keys[entries[n]!]!, gpus[slotOf[entries[n]!]!]!)!
+    if (typeof key === 'bigint')
+      return Array.from(entries, (entry) => keyFor(per, keys[entry]!, gpus[slotOf[entry]!]!)!)
+    own[n] = key
+  }
+  return own
+}
+
+function distinctDoubles(keys: Float64Array): Float64Array {
+  const sorted = keys.slice().sort()
+  let size = 0
+  for (let n = 0; n < sorted.length; n++)
+    if (n === 0 || sorted[n] !== sorted[n - 1]) sorted[size++] = sorted[n]!
+  return sorted.slice(0, size)
+}
+
+const distinctKeys = (keys: readonly PriceKey[]): PriceKey[] => [...new Set(keys)].sort(comparePriceKeys)
+
+/** Of a key among the ascending `keys`. */
+function rankOf(keys: Float64Array | readonly PriceKey[], key: PriceKey): number {
+  let low = 0
+  let high = keys.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (keys[middle]! < key) low = middle + 1
+    else high = middle
+  }
+  return low
 }
