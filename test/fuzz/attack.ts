@@ -157,7 +157,7 @@ type Judge = ReturnType<typeof announcedBy>
 function wrongWith(one: FuzzRequest, answer: AnnouncedAnswer | null, judge: Judge): string | null {
   if (answer === null) return null
   const { status, type, text } = answer
-  if (status >= 500) return `${status}: ${text}`
+  if (status >= 500 && status !== 508) return `${status}: ${text}`
   // A tool's fault comes within an answer.
   if (one.kind === 'http' && one.path === '/mcp' && /a fault of this server/.test(text)) return text
   if (one.kind === 'raw' || type === '') return null

@@ -99,6 +99,10 @@ const VALUES = [
   '٣',
   '9'.repeat(500),
   'true',
+  'price',
+  'USDC',
+  'offer',
+  '2.10',
   'a,b',
 ]
 
