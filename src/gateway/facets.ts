@@ -4,15 +4,15 @@ import { comparePriceKeys, formatAmount, type PriceKey, type PricePer } from '..
 import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { FacetCounter } from '../domain/source/facet-counter.ts'
-import type { Item } from '../domain/source/reading.ts'
 import type { Facets, PriceCounts } from '../domain/source/selection.ts'
+import { SourceError } from '../domain/source/source-error.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Filter } from '../filter-spec/filter.ts'
-import { parseJson } from '../json/value.ts'
+import { type JsonValue, parseJson } from '../json/value.ts'
 import type { FacetJson, PriceRangeJson } from '../wire/facets.ts'
 import type { SourceReport } from '../wire/source.ts'
-import { type Copy, groupCopies, qualifiedName } from './merged-item.ts'
-import { matchCount, type SelectedSource, selectSources, smallerSources } from './selected-source.ts'
+import { type Copy, groupCopies, isReadable, qualifiedName } from './merged-item.ts'
+import { type SelectedSource, selectSources, smallerSources } from './selected-source.ts'
 import { assertAnswerable, reportOutcomes } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, type Outcome, visibleSources, withBudget } from './sources.ts'
 
@@ -78,12 +78,12 @@ export function createReadFacets({
       selectSources(visible, query, signal),
     )
     const turns = new Turns(caller)
-    const { hidden, registries } = await compareCopies(selected, turns)
     const fields = by.filter((field) => field !== REGISTRY_FACET)
     const counted = await countAll(selected, fields, per, turns)
-    const excess = await countItems(hidden, fields, per, turns)
-    const total = sum(selected, matchCount) - hidden.length
+    const { hidden, registries } = await compareCopies(selected, turns)
+    const excess = await countHidden(hidden, fields, per, turns)
     const outcomes = selected.map(({ outcome }) => outcome)
+    const total = sum(selected, readableIn) - hidden.length
     const reports = reportOutcomes(outcomes, new Map(), clock.now(), query.explain)
     assertAnswerable({ ...reports, outcomes, total }, options)
     const facets = by.map((field) => {
@@ -102,38 +102,6 @@ export function createReadFacets({
   }
 }
 
-type Overlap = {
-  /** Copies that are not shown. */
-  hidden: readonly Item[]
-  /** Shown listings, by the qualified names of their sources. */
-  registries: ReadonlyMap<string, number>
-}
-
-/** Looks up the ids that several sources may have. */
-async function compareCopies(selected: readonly SelectedSource[], turns: Turns): Promise<Overlap> {
-  const hidden: Item[] = []
-  const registries = new Map<string, number>()
-  for (const one of selected) if (!one.source.mayRepeat) registries.set(one.source.name, matchCount(one))
-  const ranked = selected.toSorted((a, b) => a.rank - b.rank)
-  const ids = smallerSources(selected).flatMap(({ selection }) => [...(selection?.ids() ?? [])])
-  for (const id of new Set(ids)) {
-    if (turns.isOver()) await turns.next()
-    const copies = ranked.flatMap((one) => one.copiesOf(id))
-    for (const [shown, ...others] of groupCopies(copies)) {
-      if (shown!.reader.source.mayRepeat) addTo(registries, nameOf(shown!), 1)
-      for (const copy of others) {
-        hidden.push(copy.item)
-        if (!copy.reader.source.mayRepeat) addTo(registries, nameOf(copy), -1)
-      }
-    }
-  }
-  return { hidden, registries }
-}
-
-function nameOf({ item, reader }: Copy): string {
-  return qualifiedName(reader.source.name, item)
-}
-
 async function countAll(
   selected: readonly SelectedSource[],
   fields: readonly Filter[],
@@ -141,24 +109,85 @@ async function countAll(
   turns: Turns,
 ): Promise<Facets[]> {
   const counted: Facets[] = []
-  for (const { selection } of selected) {
+  for (const one of selected) {
+    const { selection, source } = one
     if (selection === null) continue
-    counted.push(selection.facets(fields, per))
+    counted.push(
+      source.mode === 'live' ? await countOneByOne(one, fields, per, turns) : selection.facets(fields, per),
+    )
     await turns.next()
   }
   return counted
 }
 
-async function countItems(
-  items: readonly Item[],
+/** A live source has no index that counts at once. */
+async function countOneByOne(
+  one: SelectedSource,
   fields: readonly Filter[],
   per: PricePer,
   turns: Turns,
 ): Promise<Facets> {
   const counter = new FacetCounter(fields, per)
-  for (const { bytes } of items) {
+  for (const id of new Set(one.selection!.ids()))
+    for (const copy of one.copiesOf(id)) {
+      if (turns.isOver()) await turns.next()
+      if (isReadable(copy)) counter.add(documentOf(copy))
+      else one.addInvalid()
+    }
+  return counter.facets
+}
+
+function documentOf({ item }: Copy): JsonValue {
+  const { buffer, byteOffset, byteLength } = item.bytes
+  return parseJson(Buffer.from(buffer, byteOffset, byteLength).toString())
+}
+
+type Overlap = {
+  /** Copies that are not shown. */
+  hidden: readonly Copy[]
+  /** Shown listings, by the qualified names of their sources. */
+  registries: ReadonlyMap<string, number>
+}
+
+/** Looks up the ids that several sources may have. */
+async function compareCopies(selected: readonly SelectedSource[], turns: Turns): Promise<Overlap> {
+  const hidden: Copy[] = []
+  const registries = new Map<string, number>()
+  for (const one of selected) if (!one.source.mayRepeat) registries.set(one.source.name, readableIn(one))
+  const ranked = selected.toSorted((a, b) => a.rank - b.rank)
+  const ids = smallerSources(selected).flatMap(({ selection }) => [...(selection?.ids() ?? [])])
+  for (const id of new Set(ids)) {
     if (turns.isOver()) await turns.next()
-    counter.add(parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()))
+    const copies = ranked.flatMap((one) => one.copiesOf(id)).filter(isReadable)
+    for (const [shown, ...others] of groupCopies(copies)) {
+      if (shown!.reader.source.mayRepeat) addTo(registries, nameOf(shown!), 1)
+      for (const copy of others) {
+        hidden.push(copy)
+        if (!copy.reader.source.mayRepeat) addTo(registries, nameOf(copy), -1)
+      }
+    }
+  }
+  return { hidden, registries }
+}
+
+function readableIn({ outcome: { result } }: SelectedSource): number {
+  return result instanceof SourceError ? 0 : result.total
+}
+
+function nameOf({ item, reader }: Copy): string {
+  return qualifiedName(reader.source.name, item)
+}
+
+async function countHidden(
+  copies: readonly Copy[],
+  fields: readonly Filter[],
+  per: PricePer,
+  turns: Turns,
+): Promise<Facets> {
+  const counter = new FacetCounter(fields, per)
+  for (const copy of copies) {
+    if (turns.isOver()) await turns.next()
+    counter.add(documentOf(copy))
   }
   return counter.facets
 }

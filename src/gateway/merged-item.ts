@@ -188,6 +188,14 @@ export function addCopy(listing: KnownListing, { publisher, storefrontUrl }: Lis
   if (!listing.storefronts.includes(storefrontUrl)) listing.storefronts.push(storefrontUrl)
 }
 
+export function isReadable({ item }: Copy): boolean {
+  try {
+    return item.bytes.length > 0
+  } catch {
+    return false
+  }
+}
+
 /** By value, since lookups create new objects. */
 export function isSameCopy(a: Item, b: Item): boolean {
   return (

@@ -219,7 +219,7 @@ export const PRICE_PER: RouteParameter = {
   schema: { enum: PRICE_PERS, default: PRICE_PERS[0] },
 }
 
-/** docs/contract.md#35-further-parameters. */
+/** docs/contract.md#36-further-parameters. */
 export const GATEWAY_ONLY: readonly RouteParameter[] = [REQUIRE, TIMEOUT_MS, SOURCES, EXPLAIN, CURSOR]
 
 /** Empty values are ignored, except for `timeout_ms`, where they are invalid. */

@@ -154,6 +154,23 @@ test('facets: a hundred values at most are named, and a long one never is', asyn
   t.is(other, 21)
 })
 
+test('facets: an unreadable copy counts nowhere, and the next best source counts the listing', async (t) => {
+  const broken: Item = Object.defineProperty({ ...offerItem('a', { model: 'H100' }) }, 'bytes', {
+    get: () => {
+      throw new SyntaxError('too deep')
+    },
+  })
+  const best = fakeSource('best', [broken, offerItem('b')], { priority: 0, isComplete: true, mode: 'live' })
+  const { total, facets, sources } = await facetsOver([best, fakeSource('next', [offerItem('a')])])
+  t.is(total, 2)
+  t.deepEqual(facets.gpu_model, { values: [{ value: 'H200', count: 2 }], other: 0, missing: 0 })
+  t.deepEqual(facets.registry?.values, [
+    { value: 'best', count: 1 },
+    { value: 'next', count: 1 },
+  ])
+  t.like(sources[0], { matched: 1, invalid: 1 })
+})
+
 test('facets: a missing source is reported, and no answer from none is given', async (t) => {
   const good = fakeSource('good', [offerItem('a')])
   const bad = fakeSource('bad', [], { failure: 'timeout' })

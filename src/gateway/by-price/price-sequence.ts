@@ -10,6 +10,7 @@ import {
   belongs,
   type Copy,
   groupCopies,
+  isReadable,
   isSameCopy,
   type KnownListing,
   type MergedItem,
@@ -187,14 +188,6 @@ export class PriceSequence {
     if (known === undefined) this.#emitted.set(item.listingId, [...listings, newListing(item)])
     else addCopy(known, item)
     return known === undefined
-  }
-}
-
-function isReadable({ item }: Copy): boolean {
-  try {
-    return item.bytes.length > 0
-  } catch {
-    return false
   }
 }
 
