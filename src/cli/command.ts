@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Discovery } from '../gateway/discovery.ts'
 import type { Terminal } from './output/terminal.ts'
 import type { RegistryClient } from './registries/registry-client.ts'
@@ -70,7 +70,8 @@ export const addSigning = (command: Command): Command =>
       'time for the whole command, waits for Retry-After included (default: 3600)',
       seconds,
     )
-    .option(...JSON_OPTION)
+    .addOption(new Option(...JSON_OPTION).conflicts(['ndjson']))
+    .option('--ndjson', 'print each result as soon as it is known, one JSON object a line')
 
 export const collect = (value: string, before: readonly string[] = []): string[] => [...before, value]
 

@@ -112,6 +112,7 @@ export async function createProgram(
     )
     .version(services.version)
     .option('--config <file>', 'read the buyer configuration from this file only')
+    .option('--quiet', 'print only errors and warnings on stderr')
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(add --help for usage)')
   const run = createRunner(terminal, services)
@@ -145,8 +146,9 @@ function addDefinition(
 function createRunner(terminal: Terminal, services: Services): RunCommand {
   return async (definition, command) => {
     const clients: RegistryClient[] = []
+    const options = command.optsWithGlobals()
     const context: CommandContext = {
-      terminal,
+      terminal: { ...terminal, isQuiet: options.quiet === true },
       services,
       loadProgram: () => createProgram(terminal, services),
       openClient: async () => {
@@ -156,7 +158,7 @@ function createRunner(terminal: Terminal, services: Services): RunCommand {
       },
     }
     try {
-      services.setExitCode(await definition.run(context, command.optsWithGlobals() as never, command.args))
+      services.setExitCode(await definition.run(context, options as never, command.args))
     } catch (cause) {
       services.setExitCode(reportError(terminal, cause))
     } finally {

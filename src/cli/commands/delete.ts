@@ -1,9 +1,8 @@
 import { addSigning, type CommandDefinition } from '../command.ts'
-import { printWriteResults } from '../output/write-results.ts'
-import { endpointUrl } from '../registries/registry-client.ts'
-import { RegistryWriter, type WriteOptions } from '../registries/registry-writer.ts'
 import { selectRegistries } from '../registries/select-registries.ts'
-import { nowSeconds, openWallet } from '../signing/wallet.ts'
+import { openWallet } from '../signing/wallet.ts'
+import { deleteWrite } from '../writes/owner-writes.ts'
+import { runWrites, type WriteOptions } from '../writes/run-writes.ts'
 
 export const deleteCommand: CommandDefinition<WriteOptions> = {
   define: (command) => addSigning(command).argument('<id>', 'listing_id'),
@@ -11,23 +10,14 @@ export const deleteCommand: CommandDefinition<WriteOptions> = {
   async run({ terminal, openClient }, options, [listingId = '']) {
     const { registries } = selectRegistries(terminal, options, 'write')
     const wallet = await openWallet(terminal, options.keyFile)
-    const client = await openClient()
-    const { deadline } = options
-    const results = registries.map((registry) =>
-      new RegistryWriter({ terminal, client, deadline }, registry, 1).write({
-        listingId,
-        sign: async () => {
-          const timestamp = nowSeconds()
-          const signature = await wallet.sign('delete_listing', listingId, timestamp)
-          const path = `/listings/${encodeURIComponent(listingId)}?signature=${signature}&timestamp=${timestamp}`
-          return { timestamp, request: { method: 'DELETE', url: endpointUrl(registry, path) } }
-        },
-        provesSuccess: ({ status }) => status === 404,
-      }),
-    )
-    return printWriteResults(terminal, await Promise.all(results), {
+    return runWrites({
+      terminal,
+      client: await openClient(),
+      options,
       verb: 'deleted',
-      json: options.json,
+      signer: wallet.address,
+      targets: registries.map((registry) => ({ registry, total: 1 })),
+      write: async (writer, { registry }) => [await writer.write(deleteWrite(registry, wallet, listingId))],
     })
   },
 }

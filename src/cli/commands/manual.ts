@@ -78,9 +78,22 @@ to stderr. A policy gets the environment of the command, without the secrets of 
 
 \`publish\`, \`update\` and \`delete\` sign each request when it is sent. After a response with \`Retry-After\`, all requests to
 that Registry wait for that long; a line on stderr states the reason and the progress. A request without an answer is
-repeated unchanged, at most twice, so the Registry applies it once. A request that \`--deadline\` cuts off is a failed result.
-It is safe to publish the same file again. A wallet has one storefront: listings that name another are sent one after the
-other.
+repeated unchanged, at most twice, so the Registry applies it once. After five failures in a row a Registry is skipped; refused
+listings do not count. It is safe to publish the same file again. A wallet has one storefront: listings that name another are
+sent one after the other.
+
+Each write of each Registry has a result: \`registry\`, \`listing_id\`, \`outcome\`, \`status\` (of HTTP, or null), and \`error\` or
+\`answer\`. In a pipe they are a JSON array at the end; \`--ndjson\` prints each as soon as it is known. SIGINT ends the
+writes and prints all results. \`publish --only-failed RESULTS\` goes on from there.
+
+| outcome | meaning |
+|---|---|
+| \`accepted\` | the Registry answered with its receipt: 201 and the listing_id, 200 and the status, or 204 |
+| \`refused\` | the Registry refused it, and the error says why |
+| \`unknown\` | the answer was lost, so it may have been applied; repeat it, which is safe |
+| \`no_answer\` | no connection was made |
+| \`invalid_answer\` | a success without a receipt: no Registry is at that URL |
+| \`not_sent\` | the Registry was skipped, the deadline had passed, or the command was interrupted |
 
 ## Configuration
 

@@ -10,6 +10,7 @@ import { type DraftListing, readListingFile } from '../listing-file.ts'
 import { printData, printStatus } from '../output/terminal.ts'
 import {
   describeErrorResponse,
+  describeSourceError,
   describeViolation,
   endpointUrl,
   getEndpoint,
@@ -90,7 +91,7 @@ async function judge(
     return { valid: null, failure: describeErrorResponse(response), isUnauthorized: isUnauthorized(response) }
   } catch (cause) {
     if (!(cause instanceof SourceError)) throw cause
-    return { valid: null, failure: `${cause.reason}: ${cause.message}` }
+    return { valid: null, failure: describeSourceError(cause) }
   }
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { type ClaimOperation, signedMessage } from '../../registry/signature/verify-claim.ts'
-import { CliError, EXIT, usageError } from '../exit-codes.ts'
+import { CliError, describeFileError, EXIT, usageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 /** The private key never leaves the closure. */
@@ -56,8 +56,7 @@ function readSmallFile(file: string): { text: string; mode: number } {
     if (size > MAX_KEY_FILE_BYTES) throw new Error(`larger than ${MAX_KEY_FILE_BYTES} bytes`)
     return { text: readFileSync(file, 'utf8').trim(), mode }
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException
-    throw usageError(`cannot read the key file ${file}: ${code ?? message}`)
+    throw usageError(`cannot read the key file ${file}: ${describeFileError(cause)}`)
   }
 }
 
