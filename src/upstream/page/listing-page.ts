@@ -6,7 +6,7 @@ import type { Micros } from '../../domain/timestamp.ts'
 import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../../json/bytes.ts'
 import { withoutMember } from '../../json/members.ts'
 import { JsonScanner } from '../../json/scanner.ts'
-import { isJsonObject, type JsonValue } from '../../json/value.ts'
+import { parseObject } from '../../json/value.ts'
 import type { RowText } from '../../listing-index/scan/row-text.ts'
 import { badEnvelope, type Meta, NO_META, notJson, parseEnvelope, readMeta } from './envelope.ts'
 import type { ItemScanner } from './item-scanner.ts'
@@ -120,12 +120,7 @@ export class ListingPage {
 
   #metaOf(kind: UpstreamKind, start: number, end: number): Meta {
     if (kind !== 'gateway' || end - start > MAX_ITEM_BYTES + MAX_META_BYTES) return NO_META
-    try {
-      const document: JsonValue = JSON.parse(this.bytes.toString('utf8', start, end))
-      return isJsonObject(document) ? readMeta(document._meta) : NO_META
-    } catch {
-      return NO_META
-    }
+    return readMeta(parseObject(this.bytes.toString('utf8', start, end))._meta)
   }
 }
 
