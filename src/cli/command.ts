@@ -38,6 +38,11 @@ export const exampleOf = new WeakMap<Command, string>()
 
 export const JSON_OPTION = ['--json', 'print JSON, on a terminal too'] as const
 
+export const KEY_FILE_OPTION = [
+  '--key-file <file>',
+  'file with a private key in hex or an encrypted keystore (default: ENTREPOT_PRIVATE_KEY)',
+] as const
+
 export const LISTING_FILE = [
   '<file>',
   'one listing or an array of them, in JSON or YAML; - for stdin',
@@ -61,10 +66,7 @@ export const addReading = (command: Command): Command =>
 /** For commands that write. */
 export const addSigning = (command: Command): Command =>
   addRegistries(command)
-    .option(
-      '--key-file <file>',
-      'file with a private key in hex or an encrypted keystore (default: ENTREPOT_PRIVATE_KEY)',
-    )
+    .option(...KEY_FILE_OPTION)
     .option(
       '--deadline <seconds>',
       'time for the whole command, waits for Retry-After included (default: 3600)',

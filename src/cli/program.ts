@@ -64,6 +64,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/validate.ts')).validateCommand,
   },
   {
+    name: 'wallet',
+    summary: 'create the wallet of a seller, or print its address',
+    load: async () => (await import('./commands/wallet.ts')).walletCommand,
+  },
+  {
     name: 'keys',
     summary: 'manage the API keys of a Registry that you operate',
     load: async () => (await import('./commands/keys.ts')).keysCommand,
@@ -85,7 +90,8 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'init',
-    summary: 'write a commented gateway.toml, example.env and filter-spec.yaml into an empty folder',
+    summary:
+      'write a commented gateway.toml, example.env, filter-spec.yaml and listing.example.yaml into an empty folder',
     load: async () => (await import('./commands/init.ts')).initCommand,
   },
   {

@@ -9,7 +9,7 @@ export const deleteCommand: CommandDefinition<WriteOptions> = {
   example: 'entrepot delete 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01 --key-file seller.key',
   async run({ terminal, openClient }, options, [listingId = '']) {
     const { registries } = selectRegistries(terminal, options, 'write')
-    const wallet = await openWallet(terminal, options.keyFile)
+    const wallet = await openWallet(terminal, options)
     return runWrites({
       terminal,
       client: await openClient(),

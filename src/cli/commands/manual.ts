@@ -117,6 +117,8 @@ discovery_timeout = 5.0
 ## Environment
 
 - \`ENTREPOT_PRIVATE_KEY\`: the seller's key, 32 bytes in hex; used without \`--key-file\`.
+- \`ENTREPOT_KEY_PASSPHRASE_FILE\`: a file with the passphrase of the keystore. Without it the passphrase is asked on the
+  terminal, or read from a pipe.
 - \`REGISTRY_ADMIN_API_KEY\`, or a file named by \`REGISTRY_ADMIN_API_KEY_FILE\`: the admin key, for \`entrepot keys\`.
 - \`HOST\`, \`PORT\`: the address of the operator's own service, for \`entrepot keys\` without \`-r\`.
 - \`NO_COLOR\`, \`CI\`: no colour and no progress.

@@ -28,7 +28,7 @@ export const publishCommand: CommandDefinition<PublishOptions> = {
     warnOfStorefronts(terminal, file, drafts)
     const { onlyFailed } = options
     const isDone = onlyFailed === undefined ? () => false : readAcceptedResults(onlyFailed)
-    const wallet = await openWallet(terminal, options.keyFile)
+    const wallet = await openWallet(terminal, { ...options, isStdinTaken: file === '-' })
     const targets = registries.map((registry) => {
       const due = drafts.filter(({ listingId }) => !isDone(registry.url, listingId))
       return { registry, due, total: due.length }

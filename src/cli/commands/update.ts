@@ -22,7 +22,7 @@ export const updateCommand: CommandDefinition<UpdateOptions> = {
   async run({ terminal, openClient }, options, [listingId = '']) {
     const changes = readChanges(options)
     const { registries } = selectRegistries(terminal, options, 'write')
-    const wallet = await openWallet(terminal, options.keyFile)
+    const wallet = await openWallet(terminal, options)
     return runWrites({
       terminal,
       client: await openClient(),
