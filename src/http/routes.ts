@@ -11,6 +11,7 @@ import { type McpHandler, mcpRoutes } from './routes/mcp.ts'
 import { type MergedListings, mergedListingRoutes } from './routes/merged-listings.ts'
 import { type MetricsOptions, metricsRoutes } from './routes/metrics.ts'
 import { publisherRoutes } from './routes/publishers.ts'
+import { type ReadFleet, replicaRoutes } from './routes/replicas.ts'
 import { type SourceList, sourceRoutes } from './routes/sources.ts'
 import { statsRoutes } from './routes/stats.ts'
 import { webRoutes } from './web/routes.ts'
@@ -23,6 +24,7 @@ export type RouteOptions = Omit<MetricsOptions, 'gateway'> &
     /** `null` for a plain Registry. */
     gateway: (Omit<MergedListings, 'spec'> & SourceList) | null
     mcp: McpHandler
+    readFleet: ReadFleet
     store: WriteContext['store']
     isReady: () => boolean
   }
@@ -41,6 +43,7 @@ export function createRoutes(options: RouteOptions): Route[] {
     filterSpecRoutes(gateway?.vocabulary ?? readOwnVocabulary(spec)),
     mcpRoutes(mcp),
     apiKeyRoutes(options),
+    replicaRoutes(options.readFleet),
     healthRoutes(options),
     metricsRoutes(options),
     webRoutes(),

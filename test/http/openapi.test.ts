@@ -120,6 +120,7 @@ test('OpenAPI: every route answers as announced, in success and in refusal', asy
   await call('POST', '/mcp', { body: message, headers: { ...agent, Origin: 'https://page.example' } })
   await call('GET', '/metrics')
   await call('GET', '/metrics', { headers: ADMIN })
+  await call('GET', '/admin/replicas', { headers: ADMIN })
   const keys = '/admin/api-keys'
   await call('POST', keys, { body: { name: 'a' }, headers: ADMIN })
   await call('POST', keys, { body: { name: '' }, headers: ADMIN })
