@@ -1,5 +1,5 @@
 import type { FilterSpec } from '../filter-spec/filter.ts'
-import { readOwnVocabulary } from '../gateway/vocabulary.ts'
+import { createReadVocabulary } from '../gateway/vocabulary.ts'
 import type { WriteContext } from '../registry/write/checked-write.ts'
 import { docsRoutes } from './docs/routes.ts'
 import type { Route } from './route.ts'
@@ -40,7 +40,7 @@ export function createRoutes(options: RouteOptions): Route[] {
     replica && publisherRoutes(replica),
     replica && statsRoutes(replica),
     gateway && sourceRoutes(gateway),
-    filterSpecRoutes(gateway?.vocabulary ?? readOwnVocabulary(spec)),
+    filterSpecRoutes(gateway?.vocabulary ?? createReadVocabulary(spec, [])),
     mcpRoutes(mcp),
     apiKeyRoutes(options),
     replicaRoutes(options.readFleet),
