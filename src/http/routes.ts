@@ -1,7 +1,9 @@
 import type { FilterSpec } from '../filter-spec/filter.ts'
 import { createReadVocabulary } from '../gateway/vocabulary.ts'
 import type { WriteContext } from '../registry/write/checked-write.ts'
+import { DOCS } from './docs/page.ts'
 import { docsRoutes } from './docs/routes.ts'
+import { lazy } from './lazy.ts'
 import type { Route } from './route.ts'
 import { type ApiKeyOptions, apiKeyRoutes } from './routes/api-keys.ts'
 import { filterSpecRoutes } from './routes/filter-spec.ts'
@@ -14,7 +16,9 @@ import { publisherRoutes } from './routes/publishers.ts'
 import { type ReadFleet, replicaRoutes } from './routes/replicas.ts'
 import { type SourceList, sourceRoutes } from './routes/sources.ts'
 import { statsRoutes } from './routes/stats.ts'
+import { PAGES } from './web/pages.ts'
 import { webRoutes } from './web/routes.ts'
+import { loadSite } from './web/site.ts'
 
 export type RouteOptions = Omit<MetricsOptions, 'gateway'> &
   ApiKeyOptions & {
@@ -33,6 +37,7 @@ export type RouteOptions = Omit<MetricsOptions, 'gateway'> &
 export function createRoutes(options: RouteOptions): Route[] {
   const { spec, registry, gateway, mcp } = options
   const replica = registry?.replica
+  const site = lazy(() => loadSite([...PAGES, DOCS]))
   const routes = [
     gateway && mergedListingRoutes({ ...gateway, spec }),
     gateway === null && replica && localListingRoutes(spec, replica),
@@ -46,7 +51,7 @@ export function createRoutes(options: RouteOptions): Route[] {
     replicaRoutes(options.readFleet),
     healthRoutes(options),
     metricsRoutes(options),
-    webRoutes(),
+    webRoutes(site),
   ].flatMap((one) => one || [])
-  return [...routes, ...docsRoutes(routes)]
+  return [...routes, ...docsRoutes(routes, site, spec.listingShape)]
 }
