@@ -43,6 +43,8 @@ export const KEY_FILE_OPTION = [
   'file with a private key in hex or an encrypted keystore (default: ENTREPOT_PRIVATE_KEY)',
 ] as const
 
+export const FORCE_OPTION = ['--force', 'publish listings that do not fit the listing shape, too'] as const
+
 export const LISTING_FILE = [
   '<file>',
   'one listing or an array of them, in JSON or YAML; - for stdin',

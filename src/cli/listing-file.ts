@@ -17,6 +17,10 @@ export type DraftListing = {
   members: ReadonlyMap<string, string>
 }
 
+/** The members that are published, as one JSON object. */
+export const draftJson = ({ members }: DraftListing): string =>
+  `{${[...members].map(([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`
+
 const PUBLISHED = new Set([
   'listing_id',
   'storefront_url',

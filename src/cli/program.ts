@@ -64,6 +64,16 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/validate.ts')).validateCommand,
   },
   {
+    name: 'sync',
+    summary: 'publish the listings of a file that have changed, and close your others',
+    load: async () => (await import('./commands/sync.ts')).syncCommand,
+  },
+  {
+    name: 'mine',
+    summary: 'print the listings of your wallet in every selected Registry, of any status',
+    load: async () => (await import('./commands/mine.ts')).mineCommand,
+  },
+  {
     name: 'wallet',
     summary: 'create the wallet of a seller, or print its address',
     load: async () => (await import('./commands/wallet.ts')).walletCommand,

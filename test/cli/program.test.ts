@@ -19,7 +19,7 @@ const leaves = (command: Command): Command[] =>
 test('program: every command of the contract exists, and its help has an example', (t) => {
   const names = leaves(program).map((command) => command.name())
   const expected =
-    'serve mcp listings listing review publish update delete validate new address mint list revoke sources doctor secret init completion manual'
+    'serve mcp listings listing review publish update delete validate sync mine new address mint list revoke sources doctor secret init completion manual'
   t.deepEqual(names, expected.split(' '))
   for (const command of leaves(program)) {
     let help = ''

@@ -23,6 +23,7 @@ async function startServer(
 ): Promise<{ url: string; requests: Signed[] }> {
   const requests: Signed[] = []
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (request.method === 'GET') return void response.writeHead(404).end() // no filter spec
     const body = await text(request)
     const { searchParams } = new URL(request.url ?? '/', 'http://x')
     const signed: Signed = body === '' ? Object.fromEntries(searchParams) : JSON.parse(body)
@@ -168,7 +169,9 @@ test.serial('publish: a file with more storefronts than seconds ends at the dead
 test.serial('publish: several storefronts are accepted, and the last one remains', async (t) => {
   const { url, get } = await startRegistry(t, { toml: '[limits]\npublish_per_minute = 0\n' })
   const storefrontOf = (n: number): string => `https://${n % 2 === 0 ? 'even' : 'odd'}.example/`
-  const { code } = await runCli(['publish', listingFile(t, 9, storefrontOf), '-r', url], { env: AS_ALICE })
+  const { code } = await runCli(['publish', listingFile(t, 9, storefrontOf), '--force', '-r', url], {
+    env: AS_ALICE,
+  })
   t.is(code, 0)
   const { json } = await get(`/publishers?identifier=${ALICE.address}`)
   const [publisher] = json().items as { storefront_url: string }[]

@@ -14,7 +14,6 @@ export const deleteCommand: CommandDefinition<WriteOptions> = {
       terminal,
       client: await openClient(),
       options,
-      verb: 'deleted',
       signer: wallet.address,
       targets: registries.map((registry) => ({ registry, total: 1 })),
       write: async (writer, { registry }) => [await writer.write(deleteWrite(registry, wallet, listingId))],

@@ -79,10 +79,15 @@ to stderr. A policy gets the environment of the command, without the secrets of 
 \`publish\`, \`update\` and \`delete\` sign each request when it is sent. After a response with \`Retry-After\`, all requests to
 that Registry wait for that long; a line on stderr states the reason and the progress. A request without an answer is
 repeated unchanged, at most twice, so the Registry applies it once. After five failures in a row a Registry is skipped; refused
-listings do not count. It is safe to publish the same file again. A wallet has one storefront: listings that name another are
+listings do not count. It is safe to publish the same file again. \`publish\` and
+\`sync\` send nothing while a listing does not fit the listing shape of a Registry; a listing that leaves out members which its
+Registry has needs \`--force\`. A wallet has one storefront: listings that name another are
 sent one after the other.
 
-Each write of each Registry has a result: \`registry\`, \`listing_id\`, \`outcome\`, \`status\` (of HTTP, or null), and \`error\` or
+\`sync\` makes the open listings of the wallet those of the file: it publishes new and changed ones, opens closed ones, and closes
+those that the file does not have. It writes nothing to a Registry whose listings it could not read in full.
+
+Each write of each Registry has a result: \`registry\`, \`listing_id\`, \`action\`, \`outcome\`, \`status\` (of HTTP, or null), and \`error\` or
 \`answer\`. In a pipe they are a JSON array at the end; \`--ndjson\` prints each as soon as it is known. SIGINT ends the
 writes and prints all results. \`publish --only-failed RESULTS\` goes on from there.
 

@@ -1,15 +1,17 @@
-import { addSigning, type CommandDefinition, LISTING_FILE } from '../command.ts'
+import { addSigning, type CommandDefinition, FORCE_OPTION, LISTING_FILE } from '../command.ts'
 import { type DraftListing, readListingFile } from '../listing-file.ts'
 import { printWarning, type Terminal } from '../output/terminal.ts'
 import { selectRegistries } from '../registries/select-registries.ts'
 import { openWallet } from '../signing/wallet.ts'
 import { publishListings } from '../writes/publish-listings.ts'
+import { requireValid } from '../writes/require-valid.ts'
 import { readAcceptedResults } from '../writes/result-file.ts'
 import { runWrites, type WriteOptions } from '../writes/run-writes.ts'
 
 type PublishOptions = WriteOptions & {
   /** A file of results. */
   onlyFailed?: string
+  force?: boolean
 }
 
 export const publishCommand: CommandDefinition<PublishOptions> = {
@@ -19,11 +21,12 @@ export const publishCommand: CommandDefinition<PublishOptions> = {
       .option(
         '--only-failed <results>',
         'only what this file of results (JSON or NDJSON of an earlier publish) does not have as accepted',
-      ),
+      )
+      .option(...FORCE_OPTION),
   example:
     'entrepot publish listings.yaml --key-file seller.key -r https://open.example,https://curated.example',
   async run({ terminal, openClient }, options, [file = '']) {
-    const { registries } = selectRegistries(terminal, options, 'write')
+    const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options, 'write')
     const drafts = await readListingFile(terminal, file)
     warnOfStorefronts(terminal, file, drafts)
     const { onlyFailed } = options
@@ -33,11 +36,12 @@ export const publishCommand: CommandDefinition<PublishOptions> = {
       const due = drafts.filter(({ listingId }) => !isDone(registry.url, listingId))
       return { registry, due, total: due.length }
     })
+    const client = await openClient()
+    if (!options.force) await requireValid(terminal, client, targets, discoveryTimeoutMs)
     return runWrites({
       terminal,
-      client: await openClient(),
+      client,
       options,
-      verb: 'published',
       signer: wallet.address,
       targets,
       write: (writer, { registry, due }, signal) =>

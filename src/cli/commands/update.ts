@@ -27,7 +27,6 @@ export const updateCommand: CommandDefinition<UpdateOptions> = {
       terminal,
       client: await openClient(),
       options,
-      verb: 'updated',
       signer: wallet.address,
       targets: registries.map((registry) => ({ registry, total: 1 })),
       write: async (writer, { registry }) => [

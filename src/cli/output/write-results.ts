@@ -2,13 +2,13 @@ import { safeText } from '../../domain/safe-text.ts'
 import { isJsonObject, textAt } from '../../json/value.ts'
 import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
 import { describeViolation } from '../registries/registry-client.ts'
-import { exitCodeOfWrite, type WriteResult } from '../writes/write-result.ts'
+import { DONE, exitCodeOfWrite, type WriteResult } from '../writes/write-result.ts'
 import type { Progress } from './progress.ts'
 import { escapeForTerminal, print, printJson, printStatus, type Terminal } from './terminal.ts'
 
 export type ResultOptions = { json?: boolean; ndjson?: boolean }
 
-type PrinterOptions = ResultOptions & { verb: string; progress: Progress }
+type PrinterOptions = ResultOptions & { progress: Progress }
 
 /** On a terminal a line as each write settles, with `--ndjson` an object a line, or else a JSON array at the end. */
 export class WriteResultPrinter {
@@ -24,13 +24,13 @@ export class WriteResultPrinter {
   }
 
   add(result: WriteResult): void {
-    const { verb, ndjson, progress } = this.#options
+    const { ndjson, progress } = this.#options
     const { registry, listing_id, outcome, error } = result
     progress.pause()
     if (ndjson) this.#print(`${escapeForTerminal(this.#terminal, JSON.stringify(result))}\n`)
     // Those that were not sent are counted at the end.
     if (outcome === 'not_sent') return
-    if (this.#isText) this.#print(`${safeText(textOf(result, verb))}\n`)
+    if (this.#isText) this.#print(`${safeText(textOf(result))}\n`)
     else if (error !== undefined)
       printStatus(this.#terminal, `[registry] ${registry}: ${listing_id}: ${error}`)
     for (const note of notesOf(result))
@@ -57,18 +57,18 @@ export class WriteResultPrinter {
 
 const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
-function textOf({ registry, listing_id, outcome, error, answer }: WriteResult, verb: string): string {
-  const status = textAt(answer, 'status')
-  const done = status === null ? verb : `${verb} (${status})`
+function textOf({ registry, listing_id, action, outcome, error, answer }: WriteResult): string {
+  const status = action === 'close' ? null : textAt(answer, 'status')
+  const done = status === null ? DONE[action] : `${DONE[action]} (${status})`
   return `${registry}  ${listing_id}  ${outcome === 'accepted' ? done : `${outcome.replace('_', ' ')}: ${error}`}`
 }
 
-function notesOf({ listing_id, status, answer }: WriteResult): string[] {
+function notesOf({ listing_id, action, answer }: WriteResult): string[] {
   const warnings = answer?.warnings
   const listed = Array.isArray(warnings) ? warnings.filter(isJsonObject).map(describeViolation) : []
   const state = textAt(answer, 'status')
   // Publishing again keeps the status.
-  const isHidden = status === 201 && state !== null && state !== 'open'
+  const isHidden = action === 'publish' && state !== null && state !== 'open'
   return [
     ...listed.map((warning) => `accepted, but ${warning}`),
     ...(isHidden

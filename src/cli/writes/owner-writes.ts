@@ -24,6 +24,7 @@ export const updateWrite = (
     }
   },
   receipt: {
+    action: changes.status === 'closed' ? 'close' : 'update',
     expected: '200 with the status',
     isReceipt: (response) => response.status === 200 && isListingStatus(readJsonObject(response).status),
   },
@@ -38,6 +39,7 @@ export const deleteWrite = (registry: Registry, wallet: Wallet, listingId: strin
     return { timestamp, request: { method: 'DELETE', url: endpointUrl(registry, path) } }
   },
   receipt: {
+    action: 'delete',
     expected: '204',
     isReceipt: ({ status }) => status === 204,
     provesSuccess: ({ status }) => status === 404,

@@ -1,10 +1,10 @@
 import pLimit from 'p-limit'
 import type { DraftListing } from '../listing-file.ts'
-import { type ApiResponse, endpointUrl, readJsonObject } from '../registries/registry-client.ts'
+import { endpointUrl, readJsonObject } from '../registries/registry-client.ts'
 import type { Registry } from '../registries/select-registries.ts'
 import { nowSeconds, type Wallet } from '../signing/wallet.ts'
 import { type RegistryWriter, type Signed, wait } from './registry-writer.ts'
-import type { WriteResult } from './write-result.ts'
+import type { Receipt, WriteResult } from './write-result.ts'
 
 /** Per Registry. */
 const WRITES_IN_FLIGHT = 4
@@ -22,10 +22,10 @@ export async function publishListings(
   const results = new Map<DraftListing, WriteResult>()
   const publishOne = async (draft: DraftListing): Promise<void> => {
     const { listingId } = draft
-    const receipt = {
+    const receipt: Receipt = {
+      action: 'publish',
       expected: '201 with the listing_id',
-      isReceipt: (response: ApiResponse) =>
-        response.status === 201 && readJsonObject(response).listing_id === listingId,
+      isReceipt: (response) => response.status === 201 && readJsonObject(response).listing_id === listingId,
     }
     results.set(draft, await writer.write({ listingId, sign: () => signer.sign(draft, url), receipt }))
   }

@@ -23,8 +23,6 @@ type WriterOptions = {
   registry: Registry
   /** Listings to write. */
   total: number
-  /** Past participle, for messages. */
-  verb: string
   /** Address of the wallet. */
   signer: string
   /** Seconds. */
@@ -84,8 +82,8 @@ export class RegistryWriter {
 
   /** Settles also where nothing is sent. @throws what is not a SourceError: an error of this program */
   async write({ listingId, sign, receipt }: Write): Promise<WriteResult> {
-    const { registry, verb, signer, onResult } = this.#options
-    const result = judgeWrite(await this.#send(sign), { registry, listingId, receipt, verb, signer })
+    const { registry, signer, onResult } = this.#options
+    const result = judgeWrite(await this.#send(sign), { registry, listingId, receipt, signer })
     if (result.outcome !== 'not_sent')
       this.#failuresInARow = isFailureOfRegistry(result) ? this.#failuresInARow + 1 : 0
     onResult(result, ++this.#done)

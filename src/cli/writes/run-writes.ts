@@ -19,8 +19,6 @@ type Writes<T extends Target> = {
   terminal: Terminal
   client: RegistryClient
   options: WriteOptions
-  /** Past participle. */
-  verb: string
   signer: string
   /** Each with the number of its writes. */
   targets: readonly T[]
@@ -32,7 +30,6 @@ export async function runWrites<T extends Target>({
   terminal,
   client,
   options,
-  verb,
   signer,
   targets,
   write,
@@ -46,14 +43,13 @@ export async function runWrites<T extends Target>({
     terminal,
     targets.map(({ registry }) => registry.url),
   )
-  const printer = new WriteResultPrinter(terminal, { ...options, verb, progress })
+  const printer = new WriteResultPrinter(terminal, { ...options, progress })
   const writeTo = (target: T): Promise<WriteResult[]> => {
     const { registry, total } = target
     const writer = new RegistryWriter({
       client,
       registry,
       total,
-      verb,
       signer,
       deadline: options.deadline,
       signal,

@@ -11,9 +11,20 @@ import {
 } from '../registries/registry-client.ts'
 import { keyHint, type Registry } from '../registries/select-registries.ts'
 
+type WriteAction = 'publish' | 'update' | 'close' | 'delete'
+
+/** Past participles. */
+export const DONE: Readonly<Record<WriteAction, string>> = {
+  publish: 'published',
+  update: 'updated',
+  close: 'closed',
+  delete: 'deleted',
+}
+
 export type WriteResult = {
   registry: string
   listing_id: string
+  action: WriteAction
   /**
    * `unknown`: the answer was lost, so the write may have been applied. `invalid_answer`: a success that is not
    * a Registry's. `not_sent`: after the deadline, an interrupt or too many failures.
@@ -26,6 +37,7 @@ export type WriteResult = {
 }
 
 export type Receipt = {
+  action: WriteAction
   /** What a Registry answers a write with, for messages. */
   expected: string
   isReceipt: (response: ApiResponse) => boolean
@@ -45,13 +57,14 @@ export type Attempts = {
   note?: string | undefined
 }
 
-type Judged = { registry: Registry; listingId: string; receipt: Receipt; verb: string; signer: string }
+type Judged = { registry: Registry; listingId: string; receipt: Receipt; signer: string }
 
 export function judgeWrite(
   { outcome, failures, mayBeApplied, note }: Attempts,
-  { registry, listingId, receipt, verb, signer }: Judged,
+  { registry, listingId, receipt, signer }: Judged,
 ): WriteResult {
-  const subject = { registry: registry.url, listing_id: listingId }
+  const { action } = receipt
+  const subject = { registry: registry.url, listing_id: listingId, action }
   const failed = (as: WriteResult['outcome'], status: number | null, error: string): WriteResult => ({
     ...subject,
     outcome: as,
@@ -59,7 +72,11 @@ export function judgeWrite(
     error: [error, note].filter((part) => part !== undefined).join('; '),
   })
   const lost = (status: number | null, error: string): WriteResult =>
-    failed('unknown', status, `${error}; it may have been ${verb}: run the same command again, that is safe`)
+    failed(
+      'unknown',
+      status,
+      `${error}; it may have been ${DONE[action]}: run the same command again, that is safe`,
+    )
   if (outcome === null)
     return mayBeApplied ? lost(null, 'no answer') : { ...failed('not_sent', null, 'not sent') }
   if (outcome instanceof SourceError) {
