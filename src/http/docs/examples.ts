@@ -21,6 +21,8 @@ const SEEN_AT = '2026-11-22T10:15:30.000Z'
 const SIGNATURE = '0x…'
 const TIMESTAMP = 1795341330
 
+const TOKEN = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
+
 const OFFER = {
   listing_id: ID,
   storefront_url: 'https://storefront.example',
@@ -36,7 +38,7 @@ const OFFER = {
     {
       chain_name: 'base_sepolia',
       escrow_address: '0xbb8a3d1c1f70e5bdb8f9e4f0f1d1b1a2c3d4e5f6',
-      literal_fields: { token: '0x036cbd53842c5426634e7929541ec2318f3dcf7e' },
+      literal_fields: { token: TOKEN },
       rates: [{ field: 'amount', per: 'hour', value: '16800000' }],
     },
   ],
@@ -57,6 +59,11 @@ const MERGED = {
   ...LISTING,
   _meta: { registry: 'open-market', also_in: ['local'], stale: false, publisher: SELLER },
 }
+
+const SOURCE_REPORTS = [
+  { registry: 'local', state: 'loaded', matched: 1, returned: 0, elapsed_ms: 0 },
+  { registry: 'open-market', state: 'loaded', matched: 1, returned: 1, age_seconds: 3, elapsed_ms: 0 },
+]
 
 const RECEIPT = {
   listing_id: ID,
@@ -161,11 +168,44 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
       count: 1,
       total_after_filter: 1,
       complete: true,
-      sources: [
-        { registry: 'local', state: 'loaded', matched: 1, returned: 0, elapsed_ms: 0 },
-        { registry: 'open-market', state: 'loaded', matched: 1, returned: 1, age_seconds: 3, elapsed_ms: 0 },
-      ],
+      sources: SOURCE_REPORTS,
     },
+  },
+  'GET /facets': {
+    parameters: { by: 'gpu_model', region: 'Tokyo' },
+    answer: {
+      total: 3,
+      facets: {
+        gpu_model: {
+          values: [
+            { value: 'H200', count: 2 },
+            { value: 'A100', count: 1 },
+          ],
+          other: 0,
+          missing: 0,
+        },
+      },
+      prices: [
+        {
+          chain: 'base_sepolia',
+          token: TOKEN,
+          symbol: 'USDC',
+          decimals: 6,
+          unit: 'hour',
+          price_per: 'gpu',
+          offers: 3,
+          gpus: 17,
+          least: '0.9',
+          median: '2.1',
+          most: '2.4',
+        },
+      ],
+      complete: true,
+      sources: SOURCE_REPORTS,
+    },
+  },
+  'GET /tokens': {
+    answer: { tokens: [{ chain: 'base_sepolia', address: TOKEN, symbol: 'USDC', decimals: 6 }] },
   },
   'GET /listings/:id': { parameters: { id: ID }, answer: { listing: MERGED } },
   'POST /listings': {
