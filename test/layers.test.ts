@@ -17,7 +17,7 @@ const LAYERS: readonly {
   { layer: 'L1', rooms: ['config/', 'log.ts'], mayImport: ['L0', 'L1'] },
   {
     layer: 'L2',
-    rooms: ['store/', 'cache/', 'upstream/', 'limits/', 'tracing/'],
+    rooms: ['store/', 'cache/', 'upstream/', 'limits/', 'tracing/', 'fleet/'],
     mayImport: ['L0', 'L1', 'L2'],
   },
   {
@@ -44,6 +44,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   undici: ['upstream/'],
   ox: ['cli/signing/'],
   ioredis: ['store/redis/', 'cache/redis'],
+  redis: ['fleet/'],
+  'redis-om': ['fleet/'],
   'node:sqlite': ['store/sqlite/'],
   pino: ['log.ts'],
   '@opentelemetry/api': ['tracing/'],

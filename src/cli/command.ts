@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Discovery } from '../gateway/discovery.ts'
 import type { Terminal } from './output/terminal.ts'
 import type { RegistryClient } from './registries/registry-client.ts'
@@ -40,6 +40,13 @@ export const exampleOf = new WeakMap<Command, string>()
 
 export const JSON_OPTION = ['--json', 'print JSON, on a terminal too'] as const
 
+export const KEY_FILE_OPTION = [
+  '--key-file <file>',
+  'file with a private key in hex or an encrypted keystore (default: ENTREPOT_PRIVATE_KEY)',
+] as const
+
+export const FORCE_OPTION = ['--force', 'publish listings that do not fit the listing shape, too'] as const
+
 export const LISTING_FILE = [
   '<file>',
   'one listing or an array of them, in JSON or YAML; - for stdin',
@@ -63,16 +70,14 @@ export const addReading = (command: Command): Command =>
 /** For commands that write. */
 export const addSigning = (command: Command): Command =>
   addRegistries(command)
-    .option(
-      '--key-file <file>',
-      'file with a private key in hex or an encrypted keystore (default: ENTREPOT_PRIVATE_KEY)',
-    )
+    .option(...KEY_FILE_OPTION)
     .option(
       '--deadline <seconds>',
       'time for the whole command, waits for Retry-After included (default: 3600)',
       seconds,
     )
-    .option(...JSON_OPTION)
+    .addOption(new Option(...JSON_OPTION).conflicts(['ndjson']))
+    .option('--ndjson', 'print each result as soon as it is known, one JSON object a line')
 
 export const collect = (value: string, before: readonly string[] = []): string[] => [...before, value]
 

@@ -10,6 +10,7 @@ export const EXIT = {
   badData: 65,
   notAuthorized: 77,
   badConfig: 78,
+  interrupted: 130,
 } as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
@@ -23,6 +24,7 @@ export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
   65: 'invalid input data',
   77: 'not authorized',
   78: 'invalid configuration',
+  130: 'interrupted; what was done until then is printed',
 }
 
 /** The message is printed, so it never holds a secret. */
@@ -50,6 +52,11 @@ export function describeError(cause: unknown): string[] {
   if (cause instanceof ConfigError) return cause.problems.map(({ path, message }) => `${path}: ${message}`)
   const isExpected = [CliError, EntrepotError, SourceError].some((type) => cause instanceof type)
   return [`${isExpected ? '' : 'unexpected: '}${cause instanceof Error ? cause.message : String(cause)}`]
+}
+
+export function describeFileError(cause: unknown): string {
+  const { code, message } = cause as NodeJS.ErrnoException
+  return code === 'ENOENT' ? 'no such file' : message
 }
 
 /** Of a Registry that gave no data. */

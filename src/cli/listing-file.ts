@@ -5,7 +5,7 @@ import { MAX_LISTING_ID_LENGTH } from '../domain/listing.ts'
 import { objectMembers } from '../json/members.ts'
 import { JsonScanner } from '../json/scanner.ts'
 import { isJsonObject, type JsonObject, parseJson, rawJSON } from '../json/value.ts'
-import { CliError, EXIT, usageError } from './exit-codes.ts'
+import { CliError, describeFileError, EXIT, usageError } from './exit-codes.ts'
 import { printStatus, type Terminal } from './output/terminal.ts'
 
 const MAX_LISTING_FILE_BYTES = 32 * 1024 * 1024
@@ -16,6 +16,10 @@ export type DraftListing = {
   /** Name → JSON text. */
   members: ReadonlyMap<string, string>
 }
+
+/** The members that are published, as one JSON object. */
+export const draftJson = ({ members }: DraftListing): string =>
+  `{${[...members].map(([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`
 
 const PUBLISHED = new Set([
   'listing_id',
@@ -64,14 +68,19 @@ function badData(message: string): CliError {
 }
 
 async function readBytes({ stdin }: Terminal, file: string): Promise<Buffer> {
-  if (file === '-') return readStdin(stdin)
+  return file === '-' ? readStdin(stdin) : readFileBytes(file)
+}
+
+/** @throws CliError for a file that is missing or too large */
+export const readTextFile = (file: string): string => decode(readFileBytes(file), file)
+
+function readFileBytes(file: string): Buffer {
   try {
     if (statSync(file).size > MAX_LISTING_FILE_BYTES) throw tooLarge(file)
     return readFileSync(file)
   } catch (cause) {
     if (cause instanceof CliError) throw cause
-    const { code, message } = cause as NodeJS.ErrnoException
-    throw usageError(`cannot read ${file}: ${code === 'ENOENT' ? 'no such file' : message}`)
+    throw usageError(`cannot read ${file}: ${describeFileError(cause)}`)
   }
 }
 
@@ -110,7 +119,8 @@ async function yamlToJson(text: string, name: string): Promise<string> {
     throw badData(`${name}:${lineCounter.linePos(offset).line}: ${message}`)
   }
   // A warning is an unknown tag, whose value would be published as something else.
-  for (const { pos, message } of [...document.errors, ...document.warnings]) refuse(pos[0], message)
+  for (const { code, pos, message } of [...document.errors, ...document.warnings])
+    refuse(pos[0], code === 'MULTIPLE_DOCS' ? SEVERAL_DOCUMENTS : message)
   visit(document, {
     Scalar: (key, node) => {
       if (key !== 'key') node.value = exactScalar(node, refuse)
@@ -118,6 +128,8 @@ async function yamlToJson(text: string, name: string): Promise<string> {
   })
   return jsonOf(document, name)
 }
+
+const SEVERAL_DOCUMENTS = 'a second document begins (---); put all listings into one list'
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
 
@@ -144,8 +156,10 @@ function jsonOf(document: Document, name: string): string {
 function splitListings(bytes: Buffer, json: string, file: string): Buffer[] {
   try {
     const value: unknown = JSON.parse(json)
+    if (value === null) throw badData(`${file} contains no listing`)
     if (!Array.isArray(value)) return [bytes]
   } catch (cause) {
+    if (cause instanceof CliError) throw cause
     throw badData(`${file} is not JSON: ${(cause as Error).message}`)
   }
   const elements = new JsonScanner(bytes).arrayAt(0)?.elements ?? []

@@ -74,6 +74,21 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/validate.ts')).validateCommand,
   },
   {
+    name: 'sync',
+    summary: 'publish the listings of a file that have changed, and close your others',
+    load: async () => (await import('./commands/sync.ts')).syncCommand,
+  },
+  {
+    name: 'mine',
+    summary: 'print the listings of your wallet in every selected Registry, of any status',
+    load: async () => (await import('./commands/mine.ts')).mineCommand,
+  },
+  {
+    name: 'wallet',
+    summary: 'create the wallet of a seller, or print its address',
+    load: async () => (await import('./commands/wallet.ts')).walletCommand,
+  },
+  {
     name: 'keys',
     summary: 'manage the API keys of a Registry that you operate',
     load: async () => (await import('./commands/keys.ts')).keysCommand,
@@ -100,7 +115,8 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'init',
-    summary: 'write a commented gateway.toml, example.env and filter-spec.yaml into an empty folder',
+    summary:
+      'write a commented gateway.toml, example.env, filter-spec.yaml and listing.example.yaml into an empty folder',
     load: async () => (await import('./commands/init.ts')).initCommand,
   },
   {
@@ -127,6 +143,7 @@ export async function createProgram(
     )
     .version(services.version)
     .option('--config <file>', 'read the buyer configuration from this file only')
+    .option('--quiet', 'print only errors and warnings on stderr')
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(add --help for usage)')
   const run = createRunner(terminal, services)
@@ -160,8 +177,9 @@ function addDefinition(
 function createRunner(terminal: Terminal, services: Services): RunCommand {
   return async (definition, command) => {
     const clients: RegistryClient[] = []
+    const options = command.optsWithGlobals()
     const context: CommandContext = {
-      terminal,
+      terminal: { ...terminal, isQuiet: options.quiet === true },
       services,
       loadProgram: () => createProgram(terminal, services),
       openClient: async () => {
@@ -171,7 +189,7 @@ function createRunner(terminal: Terminal, services: Services): RunCommand {
       },
     }
     try {
-      services.setExitCode(await definition.run(context, command.optsWithGlobals() as never, command.args))
+      services.setExitCode(await definition.run(context, options as never, command.args))
     } catch (cause) {
       services.setExitCode(reportError(terminal, cause))
     } finally {

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts'
 import { raceAbort, withDeadline } from '../domain/clock.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
+import { timeOf } from '../gateway/source-report.ts'
 import { registerReloadMetrics } from '../http/metrics/metrics.ts'
 import { registerSourceMetrics } from '../http/metrics/source-metrics.ts'
 import type { Route } from '../http/route.ts'
@@ -53,20 +54,29 @@ export class Context {
   /** Earlier runtimes close one after the other, since each leaves open what its successor uses. */
   #retired: Promise<void> = Promise.resolve()
   readonly #reloads = new SingleFlight((load: () => Config) => this.#reload(load))
-  /** Outcome of the latest reload, and time of the last success; the start counts. */
-  #hasSucceeded = true
+  /** Time of the last success; the start counts. */
   #succeededAt: number
+  #latestReload: { at: number; error: string | null }
 
   constructor(scope: ProcessScope, first: Runtime) {
     const { metrics, traced, clock } = scope
     this.#scope = scope
     this.#current = first
     this.#succeededAt = clock.now()
+    this.#latestReload = { at: this.#succeededAt, error: null }
     const answer: RequestListener = (request, response) => this.#current.listener(request, response)
     this.listener = traced?.listener(answer) ?? answer
     registerSourceMetrics(metrics, () => this.#current.sources)
-    registerReloadMetrics(metrics, () => ({ succeeded: this.#hasSucceeded, at: this.#succeededAt }))
+    registerReloadMetrics(metrics, () => ({
+      succeeded: this.#latestReload.error === null,
+      at: this.#succeededAt,
+    }))
     first.activate()
+    scope.fleet.start(() => ({
+      reload: { at: timeOf(this.#latestReload.at), error: this.#latestReload.error },
+      minutes: scope.requests.minutes.read(Date.now()),
+      statuses: this.#current.sources.map(({ status }) => status()),
+    }))
   }
 
   get config(): Config {
@@ -104,8 +114,8 @@ export class Context {
       const next = await openRuntime({ config, scope: this.#scope, previous: this.#current, signal })
       await this.#untilReady(next)
       this.#switchTo(next)
-      this.#hasSucceeded = true
       this.#succeededAt = clock.now()
+      this.#latestReload = { at: this.#succeededAt, error: null }
       log.info(
         { upstreams: config.upstreams.length, ms: Math.round(performance.now() - started) },
         'reloaded',
@@ -113,7 +123,7 @@ export class Context {
     } catch (cause) {
       if (signal.aborted) return
       this.#current.activate()
-      this.#hasSucceeded = false
+      this.#latestReload = { at: clock.now(), error: textOf(cause) }
       this.#logFailure(cause)
     }
   }
@@ -182,7 +192,13 @@ export class Context {
   #logFailure(cause: unknown): void {
     const { log } = this.#scope
     const message = 'reload failed, the previous configuration stays'
-    if (!(cause instanceof ConfigError || cause instanceof EntrepotError)) log.error({ err: cause }, message)
+    if (!isExplained(cause)) log.error({ err: cause }, message)
     else for (const problem of cause.message.split('\n')) log.error({ problem }, message)
   }
 }
+
+const textOf = (cause: unknown): string =>
+  isExplained(cause) ? cause.message : 'an unexpected error: see the log'
+
+const isExplained = (cause: unknown): cause is Error =>
+  cause instanceof ConfigError || cause instanceof EntrepotError

@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
+import { hostname } from 'node:os'
 import type { Config } from '../config/config.ts'
+import { version } from '../config/version.ts'
 import type { KeyUseStorage } from '../domain/api-key.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
+import { Fleet } from '../fleet/fleet.ts'
 import { lazy } from '../http/lazy.ts'
 import { createMetrics, registerHealthMetrics } from '../http/metrics/metrics.ts'
 import { RequestMetrics } from '../http/metrics/request-metrics.ts'
 import { TracedRequests } from '../http/middleware/tracing.ts'
+import { detailsToJson } from '../http/routes/sources.ts'
 import { createLogger, LogDestination, type Logger, STDERR } from '../log.ts'
 import { KeyUsage } from '../registry/key-usage.ts'
 import { createRecoverPool } from '../registry/signature/recover-pool.ts'
@@ -36,6 +40,7 @@ export type ProcessScope = {
   store: Store
   storeHealth: StoreHealth
   keyUsage: KeyUsage
+  fleet: Fleet
   /** Shared by replicas; `null`: each process counts alone. */
   counters: RedisCounters | null
   recover: RecoverAddress
@@ -66,13 +71,24 @@ export async function openProcess(config: Config, overrides: Overrides): Promise
     const storeHealth = new StoreHealth(opened.store, { log, clock })
     const { store } = storeHealth
     cleanup.add(() => store.close())
-    const keyUsage = new KeyUsage(opened.keyUses, clock)
+    const redisUrl = overrides.store === undefined && !storeUrl.startsWith(SQLITE) ? storeUrl : null
+    const shared = await openFleetStorage(redisUrl)
+    cleanup.add(() => shared?.close())
+    const keyUsage = new KeyUsage(opened.keyUses ?? shared?.keyUses ?? null, clock)
     cleanup.add(() => keyUsage.close())
+    const fleet = new Fleet({
+      id: `${hostname()}-${randomBytes(3).toString('hex')}`,
+      version: version(),
+      startedAt: clock.now(),
+      storage: shared?.reports ?? (redisUrl === null ? NOT_SHARED : NO_CLUSTER),
+      describe: detailsToJson,
+      now: clock.now,
+    })
+    cleanup.add(() => fleet.close())
     const onWorkerFault = (cause: unknown): void =>
       log.warn({ reason: cause instanceof Error ? cause.message : String(cause) }, 'worker unavailable')
     const pool = createRecoverPool({ onFault: onWorkerFault })
     cleanup.add(() => pool.close())
-    const redisUrl = overrides.store === undefined && !storeUrl.startsWith(SQLITE) ? storeUrl : null
     const counters = await openCounters(redisUrl)
     cleanup.add(() => counters?.close())
     const metrics = createMetrics()
@@ -94,6 +110,7 @@ export async function openProcess(config: Config, overrides: Overrides): Promise
       store,
       storeHealth,
       keyUsage,
+      fleet,
       counters,
       recover: overrides.recover ?? pool.recover,
       resolver: new NameResolver(clock, overrides.lookup),
@@ -137,6 +154,23 @@ async function openCounters(redisUrl: string | null): Promise<RedisCounters | nu
   const { openRedisCounters } = await import('../store/redis/open.ts')
   return openRedisCounters(redisUrl)
 }
+
+/** `null` without Redis, and on a Cluster (decision 5). */
+async function openFleetStorage(redisUrl: string | null) {
+  if (redisUrl === null || redisUrl.startsWith(CLUSTER)) return null
+  const [{ redisLink }, { redisReports }, { redisKeyUses }, { KEY_PREFIX }] = await Promise.all([
+    import('../fleet/redis-link.ts'),
+    import('../fleet/redis-reports.ts'),
+    import('../fleet/redis-key-uses.ts'),
+    import('../store/redis/session.ts'),
+  ])
+  const link = redisLink(redisUrl, KEY_PREFIX)
+  return { reports: redisReports(link), keyUses: redisKeyUses(link), close: link.close }
+}
+
+const CLUSTER = 'redis+cluster:'
+const NOT_SHARED = 'Replicas are shown together where the store is Redis.'
+const NO_CLUSTER = 'The store is a Redis Cluster, where replicas are not shown together.'
 
 /** `null`: snapshots are saved in Redis, or not at all. */
 function folderBeside(url: string): string | null {

@@ -214,7 +214,7 @@ type ListenerOptions = Pick<Runtime, 'config' | 'spec' | 'replica' | 'limiter'> 
 
 function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'listener' | 'idle'> {
   const { config, spec, scope, replica, local, gateway, limiter, isReady } = options
-  const { store, log, requests, traced, recover, nowSeconds, metrics, keyUsage, clock } = scope
+  const { store, log, requests, traced, recover, nowSeconds, metrics, keyUsage, clock, fleet } = scope
   const { adminKey, registry, limits, metricsPublic } = config
   const keys = new ApiKeys(store, replica)
   const authorize = createAuthorize({
@@ -249,6 +249,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     metricsPublic,
     isOperator: (authorization) => passes(() => authorize('admin', authorization)),
     store,
+    readFleet: () => fleet.read(),
     isReady,
   })
   requests.addRoutes(routes)

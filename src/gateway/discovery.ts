@@ -44,7 +44,7 @@ type Question = {
 }
 
 /** `by`: names of filters, or `registry`; `null`: the usual ones. */
-export type MarketQuestion = Question & { by: readonly string[] | null }
+type MarketQuestion = Question & { by: readonly string[] | null }
 
 export type Market = Completeness & Pick<MergedFacets, 'total' | 'facets' | 'prices'>
 

@@ -61,7 +61,3 @@ function memoized(own: FilterSpec): (upstreams: readonly SpecSource[]) => Curren
     return made
   }
 }
-
-export function readOwnVocabulary(own: FilterSpec): ReadVocabulary {
-  return createReadVocabulary(own, [])
-}

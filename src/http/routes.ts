@@ -1,9 +1,11 @@
 import type { TokenTable } from '../domain/price/token.ts'
 import type { Select } from '../domain/source/selection.ts'
 import type { FilterSpec } from '../filter-spec/filter.ts'
-import { readOwnVocabulary } from '../gateway/vocabulary.ts'
+import { createReadVocabulary } from '../gateway/vocabulary.ts'
 import type { WriteContext } from '../registry/write/checked-write.ts'
+import { DOCS } from './docs/page.ts'
 import { docsRoutes } from './docs/routes.ts'
+import { lazy } from './lazy.ts'
 import type { Route } from './route.ts'
 import { type ApiKeyOptions, apiKeyRoutes } from './routes/api-keys.ts'
 import { facetRoutes, type MarketFacets } from './routes/facets.ts'
@@ -14,10 +16,13 @@ import { type McpHandler, mcpRoutes } from './routes/mcp.ts'
 import { type MergedListings, mergedListingRoutes } from './routes/merged-listings.ts'
 import { type MetricsOptions, metricsRoutes } from './routes/metrics.ts'
 import { publisherRoutes } from './routes/publishers.ts'
+import { type ReadFleet, replicaRoutes } from './routes/replicas.ts'
 import { type SourceList, sourceRoutes } from './routes/sources.ts'
 import { statsRoutes } from './routes/stats.ts'
 import { tokenRoutes } from './routes/tokens.ts'
+import { PAGES } from './web/pages.ts'
 import { webRoutes } from './web/routes.ts'
+import { loadSite } from './web/site.ts'
 
 export type RouteOptions = Omit<MetricsOptions, 'gateway'> &
   ApiKeyOptions & {
@@ -31,6 +36,7 @@ export type RouteOptions = Omit<MetricsOptions, 'gateway'> &
     gateway: (Omit<MergedListings, 'spec' | 'tokens'> & SourceList) | null
     facets: MarketFacets
     mcp: McpHandler
+    readFleet: ReadFleet
     store: WriteContext['store']
     isReady: () => boolean
   }
@@ -39,6 +45,7 @@ export type RouteOptions = Omit<MetricsOptions, 'gateway'> &
 export function createRoutes(options: RouteOptions): Route[] {
   const { spec, registry, select, tokens, gateway, mcp } = options
   const replica = registry?.replica
+  const site = lazy(() => loadSite([...PAGES, DOCS]))
   const routes = [
     gateway && mergedListingRoutes({ ...gateway, spec, tokens }),
     gateway === null && replica && select && localListingRoutes({ spec, replica, select, tokens }),
@@ -48,12 +55,13 @@ export function createRoutes(options: RouteOptions): Route[] {
     gateway && sourceRoutes(gateway),
     facetRoutes({ ...options.facets, spec }),
     tokenRoutes(tokens),
-    filterSpecRoutes(gateway?.vocabulary ?? readOwnVocabulary(spec)),
+    filterSpecRoutes(gateway?.vocabulary ?? createReadVocabulary(spec, [])),
     mcpRoutes(mcp),
     apiKeyRoutes(options),
+    replicaRoutes(options.readFleet),
     healthRoutes(options),
     metricsRoutes(options),
-    webRoutes(),
+    webRoutes(site),
   ].flatMap((one) => one || [])
-  return [...routes, ...docsRoutes(routes)]
+  return [...routes, ...docsRoutes(routes, site, spec.listingShape)]
 }

@@ -38,6 +38,16 @@ const keepInteger = (_name: string, value: unknown, context: { source: string })
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Empty for a text that is no JSON object. */
+export function parseObject(text: string): JsonObject {
+  try {
+    const value = parseJson(text)
+    return isJsonObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
+
 /** Equality as JSON: members in any order, numbers by value (`99` is `99.0`). */
 export function sameJson(one: JsonValue | undefined, other: JsonValue | undefined): boolean {
   if (one === other) return true

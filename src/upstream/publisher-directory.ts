@@ -3,7 +3,7 @@ import type { Clock } from '../domain/clock.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { nestingDepth } from '../json/limits.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../json/value.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseObject } from '../json/value.ts'
 import type { Get } from './http/get.ts'
 import { asAddress } from './page/envelope.ts'
 import type { PageItem } from './page/listing-page.ts'
@@ -35,21 +35,19 @@ export class PublisherState {
 export class PublisherDirectory {
   readonly #get: Get
   readonly #clock: Clock
-  readonly #publishers: PublisherState['publishers']
-  readonly #storefronts: PublisherState['storefronts']
+  readonly #state: PublisherState
   readonly #searches = new SingleFlight((wanted: Set<number>) => this.#find(wanted))
   #pausedUntil = 0
   #hasFailed = false
 
-  constructor(get: Get, clock: Clock, { publishers, storefronts } = new PublisherState()) {
+  constructor(get: Get, clock: Clock, state = new PublisherState()) {
     this.#get = get
     this.#clock = clock
-    this.#publishers = publishers
-    this.#storefronts = storefronts
+    this.#state = state
   }
 
   storefrontOf(address: string): string | null | undefined {
-    return this.#storefronts.get(address)
+    return this.#state.storefronts.get(address)
   }
 
   /** Sets known publishers, after a search for the others. @returns whether the search ended */
@@ -58,7 +56,7 @@ export class PublisherDirectory {
     const hasEnded = search === null || (await this.#endsInTime(search))
     for (const item of items) {
       if (item.publisherId === null || item.origin !== undefined) continue
-      item.publisher = this.#publishers.get(item.publisherId)?.publisher.address ?? null
+      item.publisher = this.#state.publishers.get(item.publisherId)?.publisher.address ?? null
     }
     return hasEnded
   }
@@ -73,7 +71,7 @@ export class PublisherDirectory {
     let isUnknown = false
     for (const { publisherId } of items) {
       if (publisherId === null) continue
-      const known = this.#publishers.get(publisherId)
+      const known = this.#state.publishers.get(publisherId)
       if (known === undefined) isUnknown = true
       if (isPausing) continue
       if (known === undefined || known.until <= now || known.until > now + PUBLISHER_FRESH_MS)
@@ -125,25 +123,20 @@ export class PublisherDirectory {
 
   #set(publisher: Publisher, freshMs: number): void {
     const { id, address, storefrontUrl } = publisher
-    this.#publishers.delete(id)
-    this.#publishers.set(id, { publisher, until: this.#clock.now() + freshMs })
-    if (address !== null) this.#storefronts.set(address, storefrontUrl)
-    if (this.#publishers.size <= MAX_PUBLISHERS) return
-    const [first, { publisher: oldest }] = this.#publishers.entries().next().value!
-    this.#publishers.delete(first)
-    if (oldest.address !== null) this.#storefronts.delete(oldest.address)
+    const { publishers, storefronts } = this.#state
+    publishers.delete(id)
+    publishers.set(id, { publisher, until: this.#clock.now() + freshMs })
+    if (address !== null) storefronts.set(address, storefrontUrl)
+    if (publishers.size <= MAX_PUBLISHERS) return
+    const [first, { publisher: oldest }] = publishers.entries().next().value!
+    publishers.delete(first)
+    if (oldest.address !== null) storefronts.delete(oldest.address)
   }
 }
 
 function readItems(body: Buffer): readonly JsonValue[] {
-  try {
-    if (isUtf8(body) && nestingDepth(body) <= MAX_DEPTH) {
-      const value = JSON.parse(body.toString())
-      if (isJsonObject(value) && Array.isArray(value.items)) return value.items
-    }
-  } catch {
-    // as for any other answer that is not a list
-  }
+  const { items } = isUtf8(body) && nestingDepth(body) <= MAX_DEPTH ? parseObject(body.toString()) : {}
+  if (Array.isArray(items)) return items
   throw new SourceError('bad_envelope', 'the answer is not a list of publishers')
 }
 

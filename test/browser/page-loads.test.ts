@@ -46,7 +46,9 @@ test.serial('pages: header and text paint before scripts, and the header keeps i
         viewport: { width, height: 800 },
       })
       const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+      const scripts = new Set<string>()
       await page.route(/\.(ts|js)$/, async (route) => {
+        scripts.add(route.request().url())
         await isReleased
         await route.continue()
       })
@@ -55,9 +57,12 @@ test.serial('pages: header and text paint before scripts, and the header keeps i
       await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0)
       const height = () => page.evaluate('document.querySelector("header").offsetHeight')
       const before = await height()
+      const requested = scripts.size
       release()
       await page.locator('.loading').waitFor({ state: 'detached' })
       t.is(await height(), before, `${path} ${width}`)
+      const later = [...scripts].slice(requested).filter((address) => !address.endsWith('uplot.js'))
+      t.deepEqual(later, [], 'no module waits for another')
       t.is(await page.locator('header').count(), 1)
     }
 })

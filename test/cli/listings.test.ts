@@ -245,14 +245,14 @@ test.serial('listing: a possibly better copy or a disputed storefront is a warni
     { name: 'other', url: other.url },
   ])
   await gateway.get('/listings')
-  const better = /Warning: a Registry that may have a better copy of this listing did not answer\./
+  const better = /warning: a Registry that may have a better copy of this listing did not answer\./
   for (const command of ['listing', 'review']) {
     const viaGateway = await runCli([command, 'x', '-r', gateway.url])
     t.is(viaGateway.code, 3, viaGateway.stderr)
     t.regex(viaGateway.stderr, better)
     t.true(
       viaGateway.stderr.includes(
-        `Warning: ${gateway.url}/trusted has this publisher at another storefront. Check the storefront before you pay.`,
+        `warning: ${gateway.url}/trusted has this publisher at another storefront. Check the storefront before you pay.`,
       ),
       viaGateway.stderr,
     )

@@ -66,6 +66,11 @@ test.serial('init: writes files that serve runs with, and overwrites nothing', a
   const config = loadConfig({ ...environment, ENTREPOT_CONFIG: beside('ENTREPOT_CONFIG') })
   t.deepEqual([config.requireReadKey, config.requireWriteKey], [true, true])
   t.true(readFilterSpec(beside('REGISTRY_FILTER_SPEC_PATH')).filters.has('gpu_model'))
+  // The example is valid where the shape is enforced.
+  const spec = beside('REGISTRY_FILTER_SPEC_PATH')
+  const { url } = await startRegistry(t, { environment: { REGISTRY_FILTER_SPEC_PATH: spec } })
+  const example = join(folder, 'listing.example.yaml')
+  t.is((await runCli(['validate', example, '-r', url])).code, 0)
   const before = statSync(beside('ENTREPOT_CONFIG')).mtimeMs
   t.is((await runCli(['init', folder])).code, 1)
   t.is(statSync(beside('ENTREPOT_CONFIG')).mtimeMs, before)

@@ -67,11 +67,11 @@ withTerminal('terminal: JSON keeps its value, with dangerous characters escaped'
 
 withTerminal('terminal: JSON of every command has dangerous characters escaped', async (t) => {
   const text = JSON.stringify(HOSTILE)
-  const listing = `{"listing_id":"x","note":${text},"warnings":[{"path":"p","message":${text}}]}`
+  const receipt = `{"listing_id":"x","status":"open","note":${text},"warnings":[{"path":"p","message":${text}}]}`
   const url = await startServer(t, {
-    'POST /listings': `{"listing_id":"x","note":${text},"warnings":[{"path":"p","message":${text}}]}`,
-    'PUT /listings/x': listing,
-    'DELETE /listings/x': listing,
+    'POST /listings': [201, receipt],
+    'PUT /listings/x': receipt,
+    'DELETE /listings/x': [409, `{"detail":${text}}`],
     'POST /api/v1/listings/validate-publish': `{"valid":false,"errors":[${text}]}`,
     'GET /sources': `{"sources":[{"registry":"a","state":"loaded","note":${text}}]}`,
     'GET /health': '{}',

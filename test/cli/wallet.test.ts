@@ -1,6 +1,18 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import test from 'ava'
 import { decryptKeystore, parseKeystore } from '../../src/cli/signing/keystore.ts'
 import { openWallet } from '../../src/cli/signing/wallet.ts'
+import { startRegistry } from '../helpers/registry.ts'
+import {
+  CLI,
+  hasTerminal,
+  runCli,
+  runInTerminal,
+  runShell,
+  temporaryFile,
+  temporaryFolder,
+} from '../helpers/run-cli.ts'
 
 const terminal = {
   env: { ENTREPOT_PRIVATE_KEY: '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a' },
@@ -10,7 +22,7 @@ const terminal = {
 }
 
 test('wallet: signatures are those of the deployed protocol', async (t) => {
-  const { address, sign } = await openWallet(terminal, undefined)
+  const { address, sign } = await openWallet(terminal, {})
   t.is(address, '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc')
   t.is(
     await sign('create_listing', address, 1767225600),
@@ -122,4 +134,52 @@ test('keystore: another file is refused', (t) => {
     withParameters('pbkdf2', SCRYPT.crypto.kdfparams),
   ])
     t.throws(() => parseKeystore(bad, 'k.json'), { message: /not an Ethereum keystore/ })
+})
+
+test.serial('wallet: a new keystore signs, is private and never replaces a file', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const file = join(temporaryFolder(t), 'seller.json')
+  const env = { ENTREPOT_KEY_PASSPHRASE_FILE: temporaryFile(t, 'passphrase', 'correct horse\n') }
+  const created = await runCli(['wallet', 'new', file], { env })
+  t.is(created.code, 0, created.stderr)
+  const { address } = JSON.parse(created.stdout)
+  t.regex(address, /^0x[0-9a-f]{40}$/)
+  t.is(statSync(file).mode & 0o777, 0o600)
+  const text = readFileSync(file, 'utf8')
+  t.like(JSON.parse(text), { version: 3, address: address.slice(2), crypto: { kdf: 'scrypt' } })
+  // Printing the address needs no passphrase.
+  const shown = await runCli(['wallet', 'address', '--key-file', file])
+  t.deepEqual(JSON.parse(shown.stdout), { address })
+  t.is((await runCli(['wallet', 'new', file], { env })).code, 1)
+  t.is(readFileSync(file, 'utf8'), text)
+  // The listings come from stdin, the passphrase from its file.
+  const listing = readFileSync('config/listing.example.yaml', 'utf8')
+  const piped = await runCli(['publish', '-', '-r', url, '--key-file', file], { env, input: listing })
+  t.is(piped.code, 0, piped.stderr)
+  t.is((await get(`/publishers?identifier=${address}`)).json().count, 1)
+  const bare = await runCli(['wallet', 'address'], { env: terminal.env })
+  t.is(JSON.parse(bare.stdout).address, '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc')
+})
+
+const withTerminal = hasTerminal ? test.serial : test.skip
+
+withTerminal('wallet: with listings on stdin the terminal is asked for the passphrase', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const keystore = temporaryFile(t, 'keystore.json', JSON.stringify(SCRYPT))
+  const listing = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
+  const args = ['publish', '-', '--force', '-r', url, '--key-file', keystore]
+  const { code, stdout } = await runInTerminal(args, {
+    stdin: listing,
+    type: { prompt: 'Passphrase', text: 'testpassword\r' },
+  })
+  t.is(code, 0, stdout)
+  t.false(stdout.includes('testpassword'))
+  t.is((await get('/listings/x')).status, 200)
+  const command = `setsid -w ${CLI} ${args.join(' ')} < ${listing}`
+  const without = await runShell(command)
+  t.is(without.code, 1)
+  t.regex(
+    without.stderr,
+    /^entrepot: no passphrase: stdin holds the listings; .*ENTREPOT_KEY_PASSPHRASE_FILE$/m,
+  )
 })

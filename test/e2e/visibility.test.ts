@@ -363,6 +363,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
     store,
     metrics: createMetrics(),
     metricsPublic: false,
+    readFleet: () => Promise.reject(new Error('not read here')),
     isReady: () => true,
   })
   const rateLimit = () => null

@@ -33,3 +33,14 @@ export function announcedBy(document: OpenApiDocument) {
       : `${method} ${path} ${status}: ${ajv.errorsText(validate.errors)}`
   }
 }
+
+/** Whether a value fits the schema of a route's request body. */
+export function fitsBodyOf(document: OpenApiDocument) {
+  const ajv = new Ajv2020({ strict: false })
+  ajv.addSchema({ $id: 'openapi', ...document })
+  return (path: string, method: string, value: unknown): boolean => {
+    const steps = ['paths', path, method, 'requestBody', 'content', 'application/json', 'schema']
+    const pointer = steps.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1')))
+    return ajv.validate({ $ref: `openapi#/${pointer.join('/')}` }, value)
+  }
+}

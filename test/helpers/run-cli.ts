@@ -33,12 +33,15 @@ export const runShell = (command: string, options: RunOptions = {}): Promise<Run
 /** Runs the executable in a pseudo-terminal; `stdout` is all output of the terminal. */
 export function runInTerminal(args: readonly string[], options: TerminalOptions = {}): Promise<Run> {
   const words = args.map((arg) => `'${arg.replaceAll("'", "'\\''")}'`).join(' ')
-  const command = `stty cols ${options.columns ?? 120}; ${CLI} ${words}`
+  const input = options.stdin === undefined ? '' : ` < '${options.stdin}'`
+  const command = `stty cols ${options.columns ?? 120}; ${CLI} ${words}${input}`
   return run('script', ['-qec', command, '/dev/null'], options)
 }
 
 export type TerminalOptions = RunOptions & {
   columns?: number
+  /** A file, instead of the terminal. */
+  stdin?: string
   /** Typed once the terminal shows `prompt`. */
   type?: { prompt: string; text: string }
 }

@@ -2,7 +2,8 @@ import test from 'ava'
 import { readApiDocs, renderApiDocs } from '../../scripts/api-docs.ts'
 import { PRICE_PARAMETERS } from '../../src/domain/price/price-parameters.ts'
 import type { OpenApiDocument } from '../../src/http/docs/openapi.ts'
-import { announcedBy } from '../helpers/announced.ts'
+import { announcedBy, fitsBodyOf } from '../helpers/announced.ts'
+import { startFake, startGateway } from '../helpers/gateway.ts'
 import { type RunningService, send, startRegistry } from '../helpers/registry.ts'
 import { ALICE, publishBody, sign, unixNow } from '../helpers/seller.ts'
 
@@ -44,16 +45,63 @@ test('OpenAPI: the filters of the filter spec are parameters of GET /listings', 
   )
 })
 
-test('docs page: names every route and loads nothing', async (t) => {
+test('OpenAPI: every operation has its own id, and one tag of the document', async (t) => {
+  const document = await documentOf(await startRegistry(t))
+  const operations = Object.values(document.paths).flatMap((one) => Object.values(one))
+  t.is(new Set(operations.map(({ operationId }) => operationId)).size, operations.length)
+  const tags = document.tags.map(({ name }) => name)
+  t.deepEqual(tags, ['Read', 'Publish', 'Operate'])
+  for (const one of operations) t.true(tags.includes(one.tags[0]) && one.tags.length === 1, one.operationId)
+  t.is(document.paths['/listings']?.get?.operationId, 'getListings')
+  t.is(document.paths['/listings/{id}']?.delete?.tags[0], 'Publish')
+})
+
+test('OpenAPI: every route has an example, which fits its schemas', async (t) => {
+  const fake = await startFake(t)
+  const services = [await startRegistry(t), await startGateway(t, [{ name: 'a', url: fake.url }])]
+  for (const service of services) {
+    const document = await documentOf(service)
+    const judge = announcedBy(document)
+    const fits = fitsBodyOf(document)
+    for (const [path, operations] of Object.entries(document.paths))
+      for (const [method, { responses, requestBody }] of Object.entries(operations)) {
+        const name = `${method} ${path}: src/http/docs/examples.ts`
+        const body = requestBody?.content['application/json']
+        if (body !== undefined) t.true(fits(path, method, body.example), name)
+        const [status = '', { content = {} } = {}] = Object.entries(responses)[0] ?? []
+        const answer = content['application/json']
+        if (answer === undefined || path === '/openapi.json') continue
+        const text = JSON.stringify(answer.example ?? null)
+        const type = 'application/json;'
+        t.is(judge(method, path, { status: Number(status), type, text }), null, name)
+      }
+  }
+})
+
+test('docs page: names every route, with a curl line and its problems', async (t) => {
   const service = await startRegistry(t)
   const page = await service.get('/docs')
   t.is(page.headers.get('content-type'), 'text/html; charset=utf-8')
-  t.regex(page.headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-[^']+';/)
-  t.notRegex(page.text, /<script|https?:|\son\w+=|style="/)
+  t.notRegex(page.text, /\son\w+=|style="|`/)
   const { paths } = await documentOf(service)
   for (const [path, operations] of Object.entries(paths)) {
-    for (const method of Object.keys(operations))
-      t.true(page.text.includes(`${method.toUpperCase()} ${path}`))
+    for (const [method, { operationId, 'x-codeSamples': samples }] of Object.entries(operations)) {
+      t.true(page.text.includes(`<article id="${operationId}">`))
+      t.true(page.text.includes(`</span> ${path}</a></h3>`), path)
+      t.regex(samples[0].source, method === 'get' ? /^curl (-H "[^"]+" )*'?http/ : /^curl -X [A-Z]+ /)
+    }
+  }
+  t.true(page.text.includes('offer_resource.gpu_model'), 'members of the listing shape')
+  t.regex(page.text, /<td role="cell">429<\/td><td role="cell">Too many requests/)
+})
+
+test('docs page: other paths of the deployed protocol lead to it', async (t) => {
+  const { url } = await startRegistry(t)
+  for (const path of ['/docs/', '/docs/oauth2-redirect', '/docs/oauth2-redirect/', '/redoc', '/redoc/']) {
+    const { status, headers, url: end } = await fetch(url + path)
+    t.is(status, 200, path)
+    t.is(headers.get('content-type'), 'text/html; charset=utf-8')
+    t.regex(end, /\/(docs|redoc)$/)
   }
 })
 
@@ -120,6 +168,8 @@ test('OpenAPI: every route answers as announced, in success and in refusal', asy
   await call('GET', '/filter-spec')
   await call('GET', '/filter-spec', { headers: { 'If-None-Match': '*' } })
   for (const path of ['/live', '/health', '/ready', '/openapi.json', '/docs']) await call('GET', path)
+  await call('GET', '/docs', { path: '/docs/' })
+  await call('GET', '/docs', { headers: { 'If-None-Match': '*' } })
   for (const headers of [{}, { Accept: 'text/html' }, { Accept: 'text/html', 'If-None-Match': '*' }])
     for (const path of ['/', '/operator']) await call('GET', path, { headers })
   await call('GET', '/operator', { path: '/operator/', headers: { Accept: 'text/html' } })
@@ -132,6 +182,7 @@ test('OpenAPI: every route answers as announced, in success and in refusal', asy
   await call('POST', '/mcp', { body: message, headers: { ...agent, Origin: 'https://page.example' } })
   await call('GET', '/metrics')
   await call('GET', '/metrics', { headers: ADMIN })
+  await call('GET', '/admin/replicas', { headers: ADMIN })
   const keys = '/admin/api-keys'
   await call('POST', keys, { body: { name: 'a' }, headers: ADMIN })
   await call('POST', keys, { body: { name: '' }, headers: ADMIN })

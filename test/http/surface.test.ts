@@ -88,7 +88,6 @@ const GETS = [
   '/openapi.json',
   '/docs',
   '/redoc',
-  '/docs/oauth2-redirect',
   '/admin/api-keys',
 ]
 

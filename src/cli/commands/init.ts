@@ -6,7 +6,7 @@ import { print } from '../output/terminal.ts'
 
 /** `config` is beside both `src` and `dist`. */
 const TEMPLATES = new URL('../../../config/', import.meta.url)
-const FILES = ['gateway.toml', 'example.env', 'filter-spec.yaml'] as const
+const FILES = ['gateway.toml', 'example.env', 'filter-spec.yaml', 'listing.example.yaml'] as const
 
 export const initCommand: CommandDefinition = {
   define: (command) => command.argument('[folder]', 'created if missing', '.'),
@@ -44,4 +44,5 @@ const nextSteps = (folder: string): string => `${folder} now holds ${FILES.join(
   set -a; . ./.env; set +a
   entrepot serve
   entrepot keys mint alice --scope read     # in another terminal, with the same .env
+  entrepot wallet new seller.json           # a seller's wallet, for listing.example.yaml
 `

@@ -79,9 +79,27 @@ to stderr. A policy gets the environment of the command, without the secrets of 
 
 \`publish\`, \`update\` and \`delete\` sign each request when it is sent. After a response with \`Retry-After\`, all requests to
 that Registry wait for that long; a line on stderr states the reason and the progress. A request without an answer is
-repeated unchanged, at most twice, so the Registry applies it once. A request that \`--deadline\` cuts off is a failed result.
-It is safe to publish the same file again. A wallet has one storefront: listings that name another are sent one after the
-other.
+repeated unchanged, at most twice, so the Registry applies it once. After five failures in a row a Registry is skipped; refused
+listings do not count. It is safe to publish the same file again. \`publish\` and
+\`sync\` send nothing while a listing does not fit the listing shape of a Registry; a listing that leaves out members which its
+Registry has needs \`--force\`. A wallet has one storefront: listings that name another are
+sent one after the other.
+
+\`sync\` makes the open listings of the wallet those of the file: it publishes new and changed ones, opens closed ones, and closes
+those that the file does not have. It writes nothing to a Registry whose listings it could not read in full.
+
+Each write of each Registry has a result: \`registry\`, \`listing_id\`, \`action\`, \`outcome\`, \`status\` (of HTTP, or null), and \`error\` or
+\`answer\`. In a pipe they are a JSON array at the end; \`--ndjson\` prints each as soon as it is known. SIGINT ends the
+writes and prints all results. \`publish --only-failed RESULTS\` goes on from there.
+
+| outcome | meaning |
+|---|---|
+| \`accepted\` | the Registry answered with its receipt: 201 and the listing_id, 200 and the status, or 204 |
+| \`refused\` | the Registry refused it, and the error says why |
+| \`unknown\` | the answer was lost, so it may have been applied; repeat it, which is safe |
+| \`no_answer\` | no connection was made |
+| \`invalid_answer\` | a success without a receipt: no Registry is at that URL |
+| \`not_sent\` | the Registry was skipped, the deadline had passed, or the command was interrupted |
 
 ## Configuration
 
@@ -108,6 +126,8 @@ discovery_timeout = 5.0
 ## Environment
 
 - \`ENTREPOT_PRIVATE_KEY\`: the seller's key, 32 bytes in hex; used without \`--key-file\`.
+- \`ENTREPOT_KEY_PASSPHRASE_FILE\`: a file with the passphrase of the keystore. Without it the passphrase is asked on the
+  terminal, or read from a pipe.
 - \`REGISTRY_ADMIN_API_KEY\`, or a file named by \`REGISTRY_ADMIN_API_KEY_FILE\`: the admin key, for \`entrepot keys\`.
 - \`HOST\`, \`PORT\`: the address of the operator's own service, for \`entrepot keys\` without \`-r\`.
 - \`NO_COLOR\`, \`CI\`: no colour and no progress.

@@ -1,6 +1,6 @@
 import { addReading, type CommandDefinition } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
-import { printStatus } from '../output/terminal.ts'
+import { printReport, printStatus } from '../output/terminal.ts'
 import { discoverRegistries } from '../registries/discover-registries.ts'
 import { type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
@@ -9,7 +9,7 @@ export const mcpCommand: CommandDefinition<RegistryOptions> = {
   example: 'entrepot mcp -r https://registry.example',
   async run({ terminal, openClient, services }, options) {
     const selected = selectRegistries(terminal, options)
-    printStatus(
+    printReport(
       terminal,
       `[mcp] serving ${selected.registries.map(({ url }) => url).join(', ')} on stdin and stdout`,
     )

@@ -1,11 +1,10 @@
 import { isListingStatus, LISTING_STATUSES } from '../../domain/listing.ts'
 import { addSigning, type CommandDefinition } from '../command.ts'
 import { usageError } from '../exit-codes.ts'
-import { printWriteResults } from '../output/write-results.ts'
-import { endpointUrl } from '../registries/registry-client.ts'
-import { RegistryWriter, type WriteOptions } from '../registries/registry-writer.ts'
 import { selectRegistries } from '../registries/select-registries.ts'
-import { nowSeconds, openWallet } from '../signing/wallet.ts'
+import { openWallet } from '../signing/wallet.ts'
+import { updateWrite } from '../writes/owner-writes.ts'
+import { runWrites, type WriteOptions } from '../writes/run-writes.ts'
 
 type UpdateOptions = WriteOptions & {
   status?: string
@@ -23,24 +22,16 @@ export const updateCommand: CommandDefinition<UpdateOptions> = {
   async run({ terminal, openClient }, options, [listingId = '']) {
     const changes = readChanges(options)
     const { registries } = selectRegistries(terminal, options, 'write')
-    const wallet = await openWallet(terminal, options.keyFile)
-    const client = await openClient()
-    const { deadline } = options
-    const results = registries.map((registry) => {
-      const url = endpointUrl(registry, `/listings/${encodeURIComponent(listingId)}`)
-      return new RegistryWriter({ terminal, client, deadline }, registry, 1).write({
-        listingId,
-        sign: async () => {
-          const timestamp = nowSeconds()
-          const signature = await wallet.sign('update_listing', listingId, timestamp)
-          const body = JSON.stringify({ ...changes, signature, timestamp })
-          return { timestamp, request: { method: 'PUT', url, body } }
-        },
-      })
-    })
-    return printWriteResults(terminal, await Promise.all(results), {
-      verb: 'updated',
-      json: options.json,
+    const wallet = await openWallet(terminal, options)
+    return runWrites({
+      terminal,
+      client: await openClient(),
+      options,
+      signer: wallet.address,
+      targets: registries.map((registry) => ({ registry, total: 1 })),
+      write: async (writer, { registry }) => [
+        await writer.write(updateWrite(registry, wallet, listingId, changes)),
+      ],
     })
   },
 }

@@ -1,18 +1,15 @@
 import { safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
-import { EntrepotError } from '../../errors.ts'
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
-import { createShapeCheck, type ShapeCheck } from '../../registry/write/listing-shape.ts'
-import { validateListing } from '../../registry/write/validate.ts'
+import type { JsonValue } from '../../json/value.ts'
 import { addReading, type CommandDefinition, JSON_OPTION, LISTING_FILE } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
-import { type DraftListing, readListingFile } from '../listing-file.ts'
+import { type DraftListing, draftJson, readListingFile } from '../listing-file.ts'
 import { printData, printStatus } from '../output/terminal.ts'
+import { fetchListingCheck } from '../registries/listing-check.ts'
 import {
   describeErrorResponse,
-  describeViolation,
+  describeSourceError,
   endpointUrl,
-  getEndpoint,
   isUnauthorized,
   type RegistryClient,
   readJsonObject,
@@ -72,14 +69,17 @@ const exitCodeOf = ({ valid, isUnauthorized = false }: Verdict): ExitCode =>
 async function judge(
   client: RegistryClient,
   registry: Registry,
-  { members }: DraftListing,
+  draft: DraftListing,
   timeoutMs: number,
 ): Promise<Verdict> {
   const url = endpointUrl(registry, '/api/v1/listings/validate-publish')
-  const body = `{${[...members].map(([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`
+  const body = draftJson(draft)
   try {
     const response = await client.send({ method: 'POST', url, key: registry.key, body, timeoutMs })
-    if (response.status === 404) return await judgeByShape(client, registry, body, timeoutMs)
+    if (response.status === 404) {
+      const errors = (await fetchListingCheck(client, registry, timeoutMs))(draft)
+      return { valid: errors.length === 0, errors }
+    }
     const { valid, errors } = readJsonObject(response)
     if (response.status === 200 && typeof valid === 'boolean')
       return { valid, errors: Array.isArray(errors) ? errors : [] }
@@ -90,37 +90,8 @@ async function judge(
     return { valid: null, failure: describeErrorResponse(response), isUnauthorized: isUnauthorized(response) }
   } catch (cause) {
     if (!(cause instanceof SourceError)) throw cause
-    return { valid: null, failure: `${cause.reason}: ${cause.message}` }
-  }
-}
-
-/** The Registry's own check, for one without the route. */
-async function judgeByShape(
-  client: RegistryClient,
-  registry: Registry,
-  body: string,
-  timeoutMs: number,
-): Promise<Verdict> {
-  const response = await getEndpoint(client, registry, '/filter-spec', timeoutMs)
-  const { listing_shape: shape } = readJsonObject(response)
-  if (response.status !== 200 || !isJsonObject(shape)) {
-    const failure = `no listing shape in its filter spec: ${describeErrorResponse(response)}`
-    return { valid: null, failure, isUnauthorized: isUnauthorized(response) }
-  }
-  try {
-    const { valid, errors } = validateListing(parseJson(body) as JsonObject, compile(shape))
-    return { valid, errors }
-  } catch (cause) {
-    if (!(cause instanceof EntrepotError)) throw cause
-    return { valid: false, errors: cause.errors.map(describeViolation) }
-  }
-}
-
-function compile(shape: JsonObject): ShapeCheck {
-  try {
-    return createShapeCheck(shape)
-  } catch (cause) {
-    throw new SourceError('bad_envelope', 'its listing shape is not a JSON Schema', { cause })
+    const isRefused = cause.reason === 'unauthorized'
+    return { valid: null, failure: describeSourceError(cause), isUnauthorized: isRefused }
   }
 }
 

@@ -57,7 +57,7 @@ function withToken({ key, option }: LowestPrice, per: PricePer, tokens: TokenTab
 const MAX_PLACES = 6
 
 /** `2.10` for 2.1 whole tokens. More than `MAX_PLACES` decimal places are rounded up. */
-export function readableAmount(amount: string, isWhole: boolean): string {
+function readableAmount(amount: string, isWhole: boolean): string {
   const [whole = '', fraction = ''] = amount.split('.')
   const cut = fraction.slice(0, MAX_PLACES)
   const isRounded = /[1-9]/.test(fraction.slice(MAX_PLACES))

@@ -2,7 +2,13 @@ import { safeText } from '../../domain/safe-text.ts'
 import { isInteractive, type Terminal } from './terminal.ts'
 
 /** Only on a terminal. */
-type Progress = { settle: (name: string, outcome: string) => void; stop: () => void }
+export type Progress = {
+  settle: (name: string, outcome: string) => void
+  note: (name: string, text: string) => void
+  /** Before other output. It is drawn again below that. */
+  pause: () => void
+  stop: () => void
+}
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const FRAME_MS = 80
@@ -10,19 +16,22 @@ const CLEAR_LINE = '\u001b[2K\r'
 const LINE_UP = '\u001b[1A'
 
 export function startProgress(terminal: Terminal, names: readonly string[]): Progress {
-  if (!isInteractive(terminal, terminal.stderr)) return { settle: () => {}, stop: () => {} }
+  if (!isInteractive(terminal, terminal.stderr) || terminal.isQuiet) return NO_PROGRESS
   const { stderr } = terminal
   const outcomes = new Map<string, string>()
+  const notes = new Map<string, string>()
   let frame = 0
   let drawn = 0
-  const erase = (): void => void stderr.write(`${CLEAR_LINE}${`${LINE_UP}${CLEAR_LINE}`.repeat(drawn)}`)
+  const erase = (): void => {
+    stderr.write(`${CLEAR_LINE}${`${LINE_UP}${CLEAR_LINE}`.repeat(drawn)}`)
+    drawn = 0
+  }
   const draw = (): void => {
     erase()
     const spinner = FRAMES[frame++ % FRAMES.length]
     const width = (stderr.columns || 80) - 1
     for (const name of names) {
-      const outcome = outcomes.get(name)
-      const line = outcome === undefined ? `${spinner} ${name}` : `${outcome} ${name}`
+      const line = [outcomes.get(name) ?? spinner, name, notes.get(name) ?? ''].join(' ')
       stderr.write(`${safeText(line).slice(0, width)}\n`)
     }
     drawn = names.length
@@ -31,9 +40,13 @@ export function startProgress(terminal: Terminal, names: readonly string[]): Pro
   const timer = setInterval(draw, FRAME_MS)
   return {
     settle: (name, outcome) => void outcomes.set(name, outcome),
+    note: (name, text) => void notes.set(name, text),
+    pause: erase,
     stop: () => {
       clearInterval(timer)
       erase()
     },
   }
 }
+
+const NO_PROGRESS: Progress = { settle: () => {}, note: () => {}, pause: () => {}, stop: () => {} }

@@ -3,8 +3,9 @@ import { describeMissing, hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceReport } from '../../wire/source.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import type { Answered, FoundInRegistry } from '../registries/query-registries.ts'
+import { describeSourceError } from '../registries/registry-client.ts'
 import { keyHint } from '../registries/select-registries.ts'
-import { printStatus, type Terminal } from './terminal.ts'
+import { printReport, printStatus, printWarning, type Terminal } from './terminal.ts'
 
 /** `failures` by the Registry's URL. */
 export function printSourceReports(
@@ -14,8 +15,8 @@ export function printSourceReports(
 ): void {
   for (const report of reports) {
     const problem = describeMissing(report)
-    const outcome = problem === null ? describeAnswer(report) : problem + describeFailure(report, failures)
-    printStatus(terminal, `[registry] ${outcome}`)
+    if (problem === null) printReport(terminal, `[registry] ${describeAnswer(report)}`)
+    else printStatus(terminal, `[registry] ${problem}${describeFailure(report, failures)}`)
   }
 }
 
@@ -28,11 +29,12 @@ export function reportLookup(
   printSourceReports(terminal, reports, failures)
   const exitCode = exitCodeOfReports(reports)
   if (answer !== null) {
-    for (const warning of warningsOf(answer)) printStatus(terminal, `Warning: ${warning}`)
+    for (const warning of warningsOf(answer)) printWarning(terminal, warning)
     return { found: answer, exitCode }
   }
   if (exitCode !== EXIT.ok) return { found: null, exitCode }
-  printStatus(terminal, `Listing '${id}' not found in any of ${reports.length} registries.`)
+  const where = reports.length === 1 ? 'that Registry' : `any of ${reports.length} Registries`
+  printStatus(terminal, `entrepot: listing '${id}' is not in ${where}`)
   return { found: null, exitCode: EXIT.failure }
 }
 
@@ -59,7 +61,10 @@ function describeFailure(
   { registry, reason }: SourceReport,
   failures: ReadonlyMap<string, SourceError>,
 ): string {
-  const failure = failures.get(registry)?.message.replace(`${registry}: `, '')
-  if (failure === undefined) return ''
+  const error = failures.get(registry)
+  if (error === undefined) return ''
+  const failure = describeSourceError(error).replace(`${error.reason}: `, '').replace(`${registry}: `, '')
+  const { retryAfterMs } = error
+  if (retryAfterMs !== null) return `: ${failure}; try again in ${Math.ceil(retryAfterMs / 1000)} s`
   return `: ${failure}${reason === 'unauthorized' ? `; ${keyHint(registry)}` : ''}`
 }

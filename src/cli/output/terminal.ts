@@ -7,6 +7,8 @@ export type Terminal = {
   stdin: NodeJS.ReadStream
   stdout: NodeJS.WriteStream
   stderr: NodeJS.WriteStream
+  /** Only errors and warnings go to stderr. */
+  isQuiet?: boolean
 }
 
 /** no-color.org; CI logs are not terminals. */
@@ -16,6 +18,11 @@ export const isInteractive = ({ env }: Terminal, stream: NodeJS.WriteStream): bo
 /** Escapes control characters. */
 export function printStatus({ stderr }: Terminal, line: string): void {
   stderr.write(`${safeText(line)}\n`)
+}
+
+/** What went well. */
+export function printReport(terminal: Terminal, line: string): void {
+  if (!terminal.isQuiet) printStatus(terminal, line)
 }
 
 export function printWarning(terminal: Terminal, text: string): void {

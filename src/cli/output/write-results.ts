@@ -1,31 +1,78 @@
 import { safeText } from '../../domain/safe-text.ts'
-import { isJsonObject, type JsonObject } from '../../json/value.ts'
-import { combineExitCodes, EXIT, type ExitCode, exitCodeOfStatus } from '../exit-codes.ts'
+import { isJsonObject, textAt } from '../../json/value.ts'
+import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
 import { describeViolation } from '../registries/registry-client.ts'
-import type { WriteResult } from '../registries/registry-writer.ts'
-import { printData, printStatus, type Terminal } from './terminal.ts'
+import { DONE, exitCodeOfWrite, type WriteResult } from '../writes/write-result.ts'
+import type { Progress } from './progress.ts'
+import { escapeForTerminal, print, printJson, printStatus, type Terminal } from './terminal.ts'
 
-export async function printWriteResults(
-  terminal: Terminal,
-  results: readonly WriteResult[],
-  { verb, json }: { verb: string; json: boolean | undefined },
-): Promise<ExitCode> {
-  await printData(terminal, json, results, () => results.map((result) => line(result, verb)).join(''))
-  for (const { registry, listing_id, error } of results)
-    if (error !== undefined) printStatus(terminal, `[registry] ${registry}: ${listing_id}: ${error}`)
-  for (const { registry, listing_id, answer } of results)
-    for (const warning of warningsOf(answer))
-      printStatus(terminal, `[registry] ${registry}: ${listing_id}: accepted, but ${warning}`)
-  return combineExitCodes(results.map(exitCodeOf), EXIT.failure)
+export type ResultOptions = { json?: boolean; ndjson?: boolean }
+
+type PrinterOptions = ResultOptions & { progress: Progress }
+
+/** On a terminal a line as each write settles, with `--ndjson` an object a line, or else a JSON array at the end. */
+export class WriteResultPrinter {
+  readonly #terminal: Terminal
+  readonly #options: PrinterOptions
+  readonly #isText: boolean
+  #printed: Promise<void> = Promise.resolve()
+
+  constructor(terminal: Terminal, options: PrinterOptions) {
+    this.#terminal = terminal
+    this.#options = options
+    this.#isText = terminal.stdout.isTTY === true && !options.json && !options.ndjson
+  }
+
+  add(result: WriteResult): void {
+    const { ndjson, progress } = this.#options
+    const { registry, listing_id, outcome, error } = result
+    progress.pause()
+    if (ndjson) this.#print(`${escapeForTerminal(this.#terminal, JSON.stringify(result))}\n`)
+    // Those that were not sent are counted at the end.
+    if (outcome === 'not_sent') return
+    if (this.#isText) this.#print(`${safeText(textOf(result))}\n`)
+    else if (error !== undefined)
+      printStatus(this.#terminal, `[registry] ${registry}: ${listing_id}: ${error}`)
+    for (const note of notesOf(result))
+      printStatus(this.#terminal, `[registry] ${registry}: ${listing_id}: ${note}`)
+  }
+
+  async finish(results: readonly WriteResult[]): Promise<ExitCode> {
+    const { json, ndjson } = this.#options
+    if (!ndjson && (json || !this.#isText)) await printJson(this.#terminal, results)
+    else await this.#printed
+    const unsent = results.filter(({ outcome }) => outcome === 'not_sent')
+    for (const [registry, group] of Map.groupBy(unsent, (result) => result.registry))
+      printStatus(
+        this.#terminal,
+        `[registry] ${registry}: ${countOf(group.length, 'listing')} not sent: ${group[0]?.error?.replace('not sent; ', '')}`,
+      )
+    return combineExitCodes(results.map(exitCodeOfWrite), EXIT.failure)
+  }
+
+  #print(text: string): void {
+    this.#printed = this.#printed.then(() => print(this.#terminal, text))
+  }
 }
 
-function warningsOf(answer: JsonObject | undefined): string[] {
+const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+function textOf({ registry, listing_id, action, outcome, error, answer }: WriteResult): string {
+  const status = action === 'close' ? null : textAt(answer, 'status')
+  const done = status === null ? DONE[action] : `${DONE[action]} (${status})`
+  return `${registry}  ${listing_id}  ${outcome === 'accepted' ? done : `${outcome.replace('_', ' ')}: ${error}`}`
+}
+
+function notesOf({ listing_id, action, answer }: WriteResult): string[] {
   const warnings = answer?.warnings
-  return Array.isArray(warnings) ? warnings.filter(isJsonObject).map(describeViolation) : []
+  const listed = Array.isArray(warnings) ? warnings.filter(isJsonObject).map(describeViolation) : []
+  const state = textAt(answer, 'status')
+  // Publishing again keeps the status.
+  const isHidden = action === 'publish' && state !== null && state !== 'open'
+  return [
+    ...listed.map((warning) => `accepted, but ${warning}`),
+    ...(isHidden
+      ? [`it is ${state}, so buyers do not see it: entrepot update ${listing_id} --status open`]
+      : []),
+  ]
 }
-
-const line = ({ registry, listing_id, outcome, error }: WriteResult, verb: string): string =>
-  safeText(`${registry}  ${listing_id}  ${outcome === 'accepted' ? verb : `failed: ${error}`}`).concat('\n')
-
-const exitCodeOf = ({ status }: WriteResult): ExitCode =>
-  status === null ? EXIT.noAnswer : exitCodeOfStatus(status)

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonValue, textAt } from '../../json/value.ts'
 import {
   type ApiResponse,
   describeErrorResponse,
+  describeSourceError,
   getEndpoint,
   isUnauthorized,
   type RegistryClient,
@@ -42,7 +43,7 @@ export async function inspectRegistry(
     return { registry: url, kind: 'registry', sources: [{ registry: url, mode: 'local', state }] }
   } catch (cause) {
     if (!(cause instanceof SourceError)) throw cause
-    return { registry: url, error: `${cause.reason}: ${cause.message}` }
+    return { registry: url, error: describeSourceError(cause) }
   }
 }
 

@@ -78,7 +78,7 @@ export async function queryRegistries(
   return settle(readPage(page, cursor, request), failures)
 }
 
-export type CountQuestion = RegistryQuery & {
+type CountQuestion = RegistryQuery & {
   /** What is counted, of the filters that the Registries have. */
   by: (filters: ReadonlyMap<string, Filter>) => FacetsQuery['by']
 }

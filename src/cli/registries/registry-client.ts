@@ -1,4 +1,5 @@
 import type { Source } from '../../domain/source/reading.ts'
+import type { SourceError } from '../../domain/source/source-error.ts'
 import type { KnownSpec } from '../../filter-spec/upstream-spec.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import { CliError, exitCodeOfStatus } from '../exit-codes.ts'
@@ -57,11 +58,31 @@ export function readJsonObject(response: Pick<ApiResponse, 'body'>): JsonObject 
 const MAX_QUOTED_CHARACTERS = 300
 
 export function describeErrorResponse(response: ApiResponse): string {
+  const { location } = response.headers
+  if (response.status >= 300 && response.status < 400 && location)
+    return `HTTP ${response.status}: redirects to ${location.slice(0, MAX_QUOTED_CHARACTERS)}, which is not followed; use that URL`
   const { detail = '' } = readJsonObject(response)
   const listed = violationsIn(response).join('; ')
   const text =
     listed || (typeof detail === 'string' ? detail : JSON.stringify(detail)) || response.body.toString('utf8')
-  return `HTTP ${response.status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`.trim()
+  return `HTTP ${response.status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`.trim().replace(/:$/, '')
+}
+
+const NOT_TLS = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'])
+
+export function describeSourceError({ reason, message, cause }: SourceError): string {
+  const { code = '' } = (cause ?? {}) as NodeJS.ErrnoException
+  return `${reason}: ${NOT_TLS.has(code) ? 'the server does not speak TLS; is it an http:// URL?' : message}`
+}
+
+const MAX_CLOCK_DIFFERENCE_MS = 60_000
+
+/** Begins with a semicolon; empty for clocks that agree. Registries accept signatures of five minutes around theirs. */
+export function describeClockDifference({ headers }: Pick<ApiResponse, 'headers'>): string {
+  const difference = Date.now() - Date.parse(headers.date ?? '')
+  if (!(Math.abs(difference) > MAX_CLOCK_DIFFERENCE_MS)) return ''
+  const minutes = Math.round(Math.abs(difference) / 60_000)
+  return `; your clock is ${minutes} min ${difference < 0 ? 'behind' : 'ahead of'} the Registry's`
 }
 
 /** The `errors` of a problem, `path: message` each. */

@@ -86,6 +86,16 @@ export function decryptKeystore(
   }
 }
 
+/** As geth's wallets do; a second of work and 256 MiB. */
+const SCRYPT = { n: 262_144, r: 8, p: 1 }
+
+/** Text of a keystore file, with the address. */
+export function encryptKeystore(privateKey: `0x${string}`, address: string, passphrase: string): string {
+  const [key, derivation] = Keystore.scrypt({ password: passphrase, ...SCRYPT })
+  const keystore = Keystore.encrypt(privateKey, key, derivation)
+  return `${JSON.stringify({ address: address.slice(2).toLowerCase(), ...keystore })}\n`
+}
+
 function deriveKey(keystore: Keystore.Keystore, passphrase: string, name: string): Keystore.Key {
   try {
     return Keystore.toKey(keystore, { password: passphrase })

@@ -1,25 +1,69 @@
+import { openSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { CliError, EXIT } from '../exit-codes.ts'
+import { ReadStream } from 'node:tty'
+import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
+import { readKeyFile } from './key-file.ts'
 
 const MAX_PASSPHRASE_CHARACTERS = 4096
 
-/** Without echo on a terminal; from a pipe, the first line. @throws CliError */
-export async function readPassphrase(terminal: Terminal, question: string): Promise<string> {
-  const { stdin, stderr } = terminal
-  if (!stdin.isTTY) return firstLine(stdin)
+type PassphraseOptions = {
+  question: string
+  /** Whether stdin holds something else. */
+  isStdinTaken?: boolean
+  /** Asked on a terminal to type it again. */
+  repetition?: string
+}
+
+/**
+ * From the file that `ENTREPOT_KEY_PASSPHRASE_FILE` names, a terminal (without echo), or the first line of a pipe.
+ * @throws CliError
+ */
+export async function readPassphrase(terminal: Terminal, options: PassphraseOptions): Promise<string> {
+  const { stdin, env } = terminal
+  const file = env.ENTREPOT_KEY_PASSPHRASE_FILE
+  if (file) return readKeyFile(file, 'passphrase file', () => true)
+  if (stdin.isTTY) return typed(stdin, (text) => terminal.stderr.write(text), options)
+  if (!options.isStdinTaken) return firstLine(stdin)
+  const tty = openTerminal()
   try {
-    const typing = readHidden(stdin)
-    stderr.write(question)
-    return await typing
+    return await typed(tty.input, tty.write, options)
   } finally {
-    stderr.write('\n')
+    tty.input.destroy()
   }
+}
+
+async function typed(
+  input: ReadStream,
+  write: (text: string) => void,
+  { question, repetition }: PassphraseOptions,
+): Promise<string> {
+  const ask = async (text: string): Promise<string> => {
+    const answer = readHidden(input)
+    write(text)
+    return answer.finally(() => write('\n'))
+  }
+  const passphrase = await ask(question)
+  if (repetition !== undefined && passphrase !== (await ask(repetition)))
+    throw usageError('the two passphrases differ')
+  return passphrase
 }
 
 async function firstLine(stdin: NodeJS.ReadStream): Promise<string> {
   for await (const line of createInterface({ input: stdin })) return line
-  throw new CliError(EXIT.failure, 'no passphrase: run this in a terminal, or pipe the passphrase in')
+  throw usageError(`no passphrase: ${HOW_TO_GIVE}`)
+}
+
+const HOW_TO_GIVE = 'run this in a terminal, or name its file in ENTREPOT_KEY_PASSPHRASE_FILE'
+
+/** The terminal that controls this process, for commands with another stdin. */
+function openTerminal(): { input: ReadStream; write: (text: string) => void } {
+  try {
+    const descriptor = openSync('/dev/tty', 'r+')
+    return { input: new ReadStream(descriptor), write: (text) => void writeSync(descriptor, text) }
+  } catch (cause) {
+    throw new CliError(EXIT.failure, `no passphrase: stdin holds the listings; ${HOW_TO_GIVE}`, { cause })
+  }
 }
 
 const ENTER = /[\r\n\u0004]/
@@ -28,7 +72,7 @@ const ERASE = /[\b\u007f]/
 const ERASE_ALL = '\u0015'
 
 /** Raw mode prevents echo, so editing keys are handled here. */
-const readHidden = (stdin: NodeJS.ReadStream): Promise<string> =>
+const readHidden = (stdin: ReadStream): Promise<string> =>
   new Promise((resolve, reject) => {
     let text = ''
     const finish = (settle: () => void): void => {

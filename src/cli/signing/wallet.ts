@@ -1,7 +1,8 @@
-import { readFileSync, statSync } from 'node:fs'
+import { type JsonValue, textAt } from '../../json/value.ts'
 import { type ClaimOperation, signedMessage } from '../../registry/signature/verify-claim.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
+import { readKeyFile } from './key-file.ts'
 
 /** The private key never leaves the closure. */
 export type Wallet = {
@@ -15,8 +16,15 @@ export function nowSeconds(): number {
   return Math.floor(Date.now() / 1000)
 }
 
-export async function openWallet(terminal: Terminal, keyFile: string | undefined): Promise<Wallet> {
-  const key = await readPrivateKey(terminal, keyFile)
+type WalletOptions = {
+  /** Default: the key of `ENTREPOT_PRIVATE_KEY`. */
+  keyFile?: string | undefined
+  /** Whether stdin holds something else than a passphrase. */
+  isStdinTaken?: boolean
+}
+
+export async function openWallet(terminal: Terminal, options: WalletOptions): Promise<Wallet> {
+  const key = await readPrivateKey(terminal, options)
   const { privateKeyToAccount } = await import('viem/accounts')
   const account = privateKeyToAccount(key)
   return {
@@ -28,37 +36,32 @@ export async function openWallet(terminal: Terminal, keyFile: string | undefined
   }
 }
 
-const MAX_KEY_FILE_BYTES = 64 * 1024
+/** Lower-cased. A keystore that states its address stays closed. */
+export async function readAddress(terminal: Terminal, options: WalletOptions): Promise<string> {
+  const { keyFile } = options
+  const text = keyFile === undefined ? '' : readKeyFile(keyFile, 'key file', isBareKey)
+  const stated = isBareKey(text) ? null : textAt(parseJsonFile(text, keyFile!) as JsonValue, 'address')
+  const digits = /^(?:0x)?([0-9a-f]{40})$/i.exec(stated ?? '')?.[1]
+  return digits === undefined ? (await openWallet(terminal, options)).address : `0x${digits.toLowerCase()}`
+}
+
+const isBareKey = (text: string): boolean => !text.startsWith('{')
 
 /** The order of secp256k1. */
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
-/** From `keyFile`, else `ENTREPOT_PRIVATE_KEY`. @throws CliError; its message never repeats what was read */
-async function readPrivateKey(terminal: Terminal, keyFile: string | undefined): Promise<`0x${string}`> {
-  if (keyFile !== undefined) return readKeyFile(terminal, keyFile)
+/** @throws CliError; its message never repeats what was read */
+async function readPrivateKey(terminal: Terminal, options: WalletOptions): Promise<`0x${string}`> {
+  const { keyFile } = options
+  if (keyFile !== undefined) {
+    const text = readKeyFile(keyFile, 'key file', isBareKey)
+    return isBareKey(text) ? checkKey(text, keyFile) : openKeystore(terminal, text, { ...options, keyFile })
+  }
   const value = terminal.env.ENTREPOT_PRIVATE_KEY?.trim()
   if (value) return checkKey(value, 'ENTREPOT_PRIVATE_KEY')
-  throw usageError('no signing key: set ENTREPOT_PRIVATE_KEY, or name a file with --key-file')
-}
-
-async function readKeyFile(terminal: Terminal, file: string): Promise<`0x${string}`> {
-  const { text, mode } = readSmallFile(file)
-  if (text.startsWith('{')) return openKeystore(terminal, text, file)
-  // A bare key is only protected by its file's mode, which Windows lacks.
-  if ((mode & 0o077) !== 0 && process.platform !== 'win32')
-    throw new CliError(EXIT.badConfig, `${file} can be read by others than its owner: chmod 600 ${file}`)
-  return checkKey(text, file)
-}
-
-function readSmallFile(file: string): { text: string; mode: number } {
-  try {
-    const { size, mode } = statSync(file)
-    if (size > MAX_KEY_FILE_BYTES) throw new Error(`larger than ${MAX_KEY_FILE_BYTES} bytes`)
-    return { text: readFileSync(file, 'utf8').trim(), mode }
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException
-    throw usageError(`cannot read the key file ${file}: ${code ?? message}`)
-  }
+  throw usageError(
+    'no signing key: name its file with --key-file, or set ENTREPOT_PRIVATE_KEY; entrepot wallet new FILE creates one',
+  )
 }
 
 function checkKey(text: string, source: string): `0x${string}` {
@@ -70,12 +73,17 @@ function checkKey(text: string, source: string): `0x${string}` {
 
 const isInRange = (key: bigint): boolean => key > 0n && key < CURVE_ORDER
 
-async function openKeystore(terminal: Terminal, text: string, file: string): Promise<`0x${string}`> {
+async function openKeystore(
+  terminal: Terminal,
+  text: string,
+  { keyFile, isStdinTaken }: WalletOptions & { keyFile: string },
+): Promise<`0x${string}`> {
   const { decryptKeystore, parseKeystore } = await import('./keystore.ts')
-  const keystore = parseKeystore(parseJsonFile(text, file), file)
+  const keystore = parseKeystore(parseJsonFile(text, keyFile), keyFile)
   const { readPassphrase } = await import('./passphrase.ts')
-  const passphrase = await readPassphrase(terminal, `Passphrase of ${file}: `)
-  return checkKey(decryptKeystore(keystore, passphrase, file), file)
+  const question = `Passphrase of ${keyFile}: `
+  const passphrase = await readPassphrase(terminal, { question, isStdinTaken: isStdinTaken === true })
+  return checkKey(decryptKeystore(keystore, passphrase, keyFile), keyFile)
 }
 
 /** Without the parser's message, which would quote the file. */

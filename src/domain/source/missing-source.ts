@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseObject } from '../../json/value.ts'
 import { describeMissing, hasAnswered } from '../../wire/describe-missing.ts'
 import { isPseudonym } from '../names.ts'
 import { isSourceReason, type SourceReason } from './source-reason.ts'
@@ -49,12 +49,7 @@ export function readMissingList(sources: JsonValue | undefined): readonly Missin
 }
 
 export function readMissingInProblem(body: Buffer): readonly MissingSource[] {
-  try {
-    const value = parseJson(body.toString())
-    return isJsonObject(value) ? readMissingList(value.sources) : []
-  } catch {
-    return [] // the status reports the failure; a body that is not JSON adds nothing
-  }
+  return readMissingList(parseObject(body.toString()).sources)
 }
 
 /** The later of two entries with one name wins. */

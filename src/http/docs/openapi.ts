@@ -2,6 +2,8 @@ import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
 import { problemSchema } from '../../wire/problem.ts'
 import type { Gate, ResponseShape, Route } from '../route.ts'
+import { type RouteExample, routeExample } from './examples.ts'
+import { PROBLEMS } from './problems.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
@@ -9,32 +11,69 @@ export type OpenApiDocument = {
   openapi: '3.1.1'
   info: { title: string; version: string; description: string }
   servers: { url: string }[]
+  tags: { name: Tag; description: string }[]
   paths: Record<string, Record<string, OpenApiOperation>>
   components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, JsonSchema> }
 }
 
 export type OpenApiOperation = {
+  operationId: string
+  tags: [Tag]
   summary: string
   description?: string | undefined
   'x-gate': Gate
   security: Record<string, string[]>[]
   parameters?:
-    | { name: string; in: string; description: string; required?: boolean; schema: JsonSchema }[]
+    | {
+        name: string
+        in: string
+        description: string
+        required?: boolean
+        schema: JsonSchema
+        example?: string | undefined
+      }[]
     | undefined
   requestBody?: { required: true; content: Content } | undefined
   responses: Record<string, { description: string; content?: Content | undefined }>
+  /** As several tools show them. */
+  'x-codeSamples': [{ lang: 'Shell'; label: 'curl'; source: string }]
 }
 
-type Content = Record<string, { schema: JsonSchema }>
+type Content = Record<string, { schema: JsonSchema; example?: unknown }>
+
+/** Who uses a route. */
+type Tag = keyof typeof TAGS
+
+const TAGS = {
+  Read: 'For buyers and agents: listings, publishers, sources, and the filters there are.',
+  Publish: 'For sellers: signed listings.',
+  Operate: 'For the operator: keys, upstreams, health and metrics.',
+}
 
 const PROBLEM_TYPE = 'application/problem+json'
 
-export function openApiDocument(routes: readonly Route[], version: string): OpenApiDocument {
+/** In `x-codeSamples`; the page shows its own address in its place. */
+export const EXAMPLE_BASE = 'http://localhost:8080'
+
+/** @param listingShape JSON Schema of a listing, from the filter spec */
+export function openApiDocument(
+  routes: readonly Route[],
+  version: string,
+  listingShape: JsonSchema,
+): OpenApiDocument {
   const { schemaOf, components } = convertSchemas(routes)
+  const isGateway = routes.some(({ path }) => path === '/sources')
   const paths: OpenApiDocument['paths'] = {}
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, schemaOf) }
+    paths[path] = {
+      ...paths[path],
+      [route.method.toLowerCase()]: operation(
+        route,
+        schemaOf,
+        routeExample(route.method, route.path, isGateway),
+      ),
+    }
   }
   return {
     openapi: '3.1.1',
@@ -46,9 +85,10 @@ export function openApiDocument(routes: readonly Route[], version: string): Open
         'its headers may have 64 KiB (else 431), a body 256 KiB (else 413).',
     },
     servers: [{ url: '.' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name: name as Tag, description })),
     paths,
     components: {
-      schemas: components,
+      schemas: { ...components, ...listingShapes(listingShape) },
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'A key of scope read or write' },
         adminKey: { type: 'http', scheme: 'bearer', description: "The operator's key" },
@@ -75,25 +115,102 @@ function convertSchemas(routes: readonly Route[]): {
 const schemasOf = ({ body, responses }: Route): z.ZodType[] =>
   [body, ...Object.values(responses).map(({ schema }) => schema)].filter((schema) => schema !== undefined)
 
-const operation = (route: Route, schemaOf: SchemaOf): OpenApiOperation => ({
+const LISTING_SHAPE = 'ListingShape'
+
+/** The shape and its definitions as components. Published listings may differ from it. */
+function listingShapes({ $defs = {}, $schema, $id, ...shape }: JsonSchema): Record<string, JsonSchema> {
+  const definitions = Object.entries($defs as Record<string, JsonSchema>)
+  const text = JSON.stringify({
+    [LISTING_SHAPE]: { description: 'A listing as this service expects it', ...shape },
+    ...Object.fromEntries(definitions.map(([name, schema]) => [`${LISTING_SHAPE}.${name}`, schema])),
+  })
+  return JSON.parse(
+    text
+      .replaceAll('"$ref":"#/$defs/', `"$ref":"#/components/schemas/${LISTING_SHAPE}.`)
+      .replaceAll(/"\$ref":"#(?!\/components\/)/g, `"$ref":"#/components/schemas/${LISTING_SHAPE}`),
+  )
+}
+
+const operation = (route: Route, schemaOf: SchemaOf, example: RouteExample): OpenApiOperation => ({
+  operationId: operationIdOf(route),
+  tags: [tagOf(route)],
   summary: route.summary,
   description: route.description,
   'x-gate': route.gate,
   security: SECURITY[route.gate],
-  parameters: route.parameters?.map((one) => (one.in === 'path' ? { ...one, required: true } : one)),
+  parameters: route.parameters?.map((one) => ({
+    ...one,
+    ...(one.in === 'path' && { required: true }),
+    example: example.parameters?.[one.name],
+  })),
   requestBody: route.body && {
     required: true,
-    content: { 'application/json': { schema: schemaOf(route.body) } },
+    content: { 'application/json': { schema: schemaOf(route.body), example: example.body } },
   },
   responses: {
     ...Object.fromEntries(
-      Object.entries(route.responses).map(([status, answer]) => [status, response(answer, schemaOf)]),
+      Object.entries(route.responses).map(([status, answer], n) => [
+        status,
+        response(answer, schemaOf, n === 0 ? example.answer : undefined),
+      ]),
     ),
     ...Object.fromEntries(
       problemStatuses(route).map((status) => [status, problemResponse(status, schemaOf(problemSchema))]),
     ),
   },
+  'x-codeSamples': [{ lang: 'Shell', label: 'curl', source: curlOf(route, example) }],
 })
+
+/** `getListingsById` of `GET /listings/:id`. */
+function operationIdOf({ method, path }: Route): string {
+  const words = path
+    .split(/[/._-]/)
+    .flatMap((step) => (step.startsWith(':') ? ['by', step.slice(1)] : [step]))
+  const name = words
+    .flatMap((word) => word.split('_'))
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+  return method.toLowerCase() + (name.join('') || 'Root')
+}
+
+const OPERATED: ReadonlySet<string> = new Set(['/live', '/health', '/ready', '/metrics', '/operator'])
+
+function tagOf({ method, path, gate }: Route): Tag {
+  if (gate === 'admin' || OPERATED.has(path)) return 'Operate'
+  return (method !== 'GET' && path.startsWith('/listings')) || path.endsWith('/validate-publish')
+    ? 'Publish'
+    : 'Read'
+}
+
+function curlOf({ method, path, gate, parameters = [] }: Route, example: RouteExample): string {
+  const values = Object.entries(example.parameters ?? {})
+  const query = values.filter(([name]) => parameters.some((one) => one.name === name && one.in === 'query'))
+  const address = values.reduce(
+    (text, [name, value]) => text.replace(`:${name}`, encodeURIComponent(value)),
+    path,
+  )
+  const headers = {
+    ...example.headers,
+    ...(KEYS[gate] !== undefined && { Authorization: `Bearer ${KEYS[gate]}` }),
+    ...(example.body !== undefined && { 'Content-Type': 'application/json' }),
+  }
+  return [
+    'curl',
+    ...(method === 'GET' ? [] : [`-X ${method}`]),
+    // In double quotes, where the shell inserts a variable.
+    ...Object.entries(headers).map(([name, value]) => `-H "${name}: ${value}"`),
+    quoted(EXAMPLE_BASE + address + (query.length === 0 ? '' : `?${new URLSearchParams(query)}`)),
+    ...(example.body === undefined ? [] : [`-d ${quoted(JSON.stringify(example.body))}`]),
+  ].join(' ')
+}
+
+/** Reads usually need no key. */
+const KEYS: Readonly<Partial<Record<Gate, string>>> = {
+  write: '$ENTREPOT_KEY',
+  admin: '$REGISTRY_ADMIN_API_KEY',
+}
+
+const quoted = (text: string): string =>
+  /^[\w/:.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
 /** Read and write gates are settings, so their key is optional. */
 const SECURITY: Readonly<Record<Gate, Record<string, string[]>[]>> = {
@@ -103,13 +220,17 @@ const SECURITY: Readonly<Record<Gate, Record<string, string[]>[]>> = {
   admin: [{ adminKey: [] }],
 }
 
-const response = ({ description, schema, type = 'application/json' }: ResponseShape, schemaOf: SchemaOf) => ({
+const response = (
+  { description, schema, type = 'application/json' }: ResponseShape,
+  schemaOf: SchemaOf,
+  example: unknown,
+) => ({
   description,
-  content: schema && { [type]: { schema: schemaOf(schema) } },
+  content: schema && { [type]: { schema: schemaOf(schema), example } },
 })
 
 const problemResponse = (status: number, schema: JsonSchema) => ({
-  description: STATUS_CODES[status] ?? String(status),
+  description: PROBLEMS[status] ?? STATUS_CODES[status] ?? String(status),
   content: { [PROBLEM_TYPE]: { schema } },
 })
 

@@ -1,17 +1,23 @@
 import { z } from 'zod'
 import { version } from '../../config/version.ts'
 import { lazy } from '../lazy.ts'
+import { NOT_MODIFIED } from '../parameters.ts'
 import type { Route } from '../route.ts'
-import { type OpenApiDocument, openApiDocument } from './openapi.ts'
-import { DOCS_POLICY, renderHtml } from './render.ts'
+import type { Site } from '../web/site.ts'
+import { type JsonSchema, type OpenApiDocument, openApiDocument } from './openapi.ts'
+import { DOCS, renderDocs } from './page.ts'
 
 /** Paths of the deployed protocol, with the same page as `/docs`. */
 const OTHER_PATHS = ['/docs/oauth2-redirect', '/redoc']
 
-export function docsRoutes(routes: readonly Route[]): Route[] {
-  const document = lazy((): OpenApiDocument => describeRoutes([...routes, openApi, docs]))
+export function docsRoutes(
+  routes: readonly Route[],
+  site: () => Promise<Site>,
+  listingShape: JsonSchema,
+): Route[] {
+  const document = lazy((): OpenApiDocument => describeRoutes([...routes, openApi, docs], listingShape))
   const json = lazy(() => JSON.stringify(document()))
-  const html = lazy(() => renderHtml(document()))
+  const page = lazy(async () => (await site()).render(DOCS, renderDocs(document())))
   const openApi: Route = {
     method: 'GET',
     path: '/openapi.json',
@@ -22,21 +28,32 @@ export function docsRoutes(routes: readonly Route[]): Route[] {
   }
   const docs: Route = {
     method: 'GET',
-    path: '/docs',
+    path: DOCS.path,
     gate: 'none',
-    summary: 'This interface as a page',
-    responses: { 200: { description: 'The page', schema: z.string(), type: 'text/html' } },
-    handle: () => ({
-      body: html(),
-      type: 'text/html; charset=utf-8',
-      headers: { 'Content-Security-Policy': DOCS_POLICY },
-    }),
+    summary: DOCS.summary,
+    responses: {
+      200: { description: 'The page', schema: z.string(), type: 'text/html' },
+      304: NOT_MODIFIED,
+      308: { description: 'The path without the trailing slash' },
+    },
+    handle: async ({ path }) => {
+      // Addresses in the page are relative to the root.
+      const depth = path.split('/').length - 2
+      if (depth > 0) return { status: 308, headers: { Location: `${'../'.repeat(depth)}docs` } }
+      const { etag, ...content } = await page()
+      const { policy } = await site()
+      return {
+        ...content,
+        headers: { ETag: `W/"${etag}"`, 'Cache-Control': 'no-cache', 'Content-Security-Policy': policy },
+      }
+    },
   }
   return [openApi, docs, ...OTHER_PATHS.map((path) => ({ ...docs, path, isUnlisted: true }))]
 }
 
-export const describeRoutes = (routes: readonly Route[]): OpenApiDocument =>
+export const describeRoutes = (routes: readonly Route[], listingShape: JsonSchema): OpenApiDocument =>
   openApiDocument(
     routes.filter(({ isUnlisted }) => isUnlisted !== true),
     version(),
+    listingShape,
   )

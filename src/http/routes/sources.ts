@@ -56,7 +56,7 @@ const listSourceDetails = ({ sources, clock }: SourceList): Route => ({
     },
   },
   handle: () => ({
-    ...json({ sources: sources.map(({ status }) => detailsToJson(status(), clock.now())) }),
+    ...json({ sources: sources.map(({ status }) => withTraffic(status(), clock.now())) }),
     headers: { 'Cache-Control': 'no-store' },
   }),
 })
@@ -96,7 +96,7 @@ const probeSource = (list: SourceList): Route => ({
   handle: async ({ params }) => {
     const { probe, status } = upstreamOf(list, params.name)
     await probe()
-    return { ...json(detailsToJson(status(), list.clock.now())), headers: { 'Cache-Control': 'no-store' } }
+    return { ...json(withTraffic(status(), list.clock.now())), headers: { 'Cache-Control': 'no-store' } }
   },
 })
 
@@ -107,10 +107,15 @@ function upstreamOf({ sources }: SourceList, name: string | undefined) {
   return { refresh, probe, status }
 }
 
-/** @param now ms since the Unix epoch */
-function detailsToJson(status: SourceStatus | SourceDetails, now: number): SourceDetailsJson {
+const withTraffic = (status: SourceStatus | SourceDetails, now: number): SourceDetailsJson => ({
+  ...detailsToJson(status),
+  ...('minutes' in status && { traffic: toTraffic(status.minutes, now) }),
+})
+
+/** Without the counts by the minute. */
+export function detailsToJson(status: SourceStatus | SourceDetails): SourceDetailsJson {
   if (!('calls' in status)) return reportStatus(status)
-  const { breaker, cache, calls, items, failures, minutes, options } = status
+  const { breaker, cache, calls, items, failures, options } = status
   return {
     ...reportStatus(status),
     breaker: {
@@ -134,7 +139,6 @@ function detailsToJson(status: SourceStatus | SourceDetails, now: number): Sourc
     items,
     failures: failures.map(({ reason, at }) => ({ reason, at: timeOf(at) })),
     settings: settingsOf(options),
-    traffic: toTraffic(minutes, now),
   }
 }
 

@@ -31,7 +31,7 @@ const OPERATOR: Page = {
 
 export const PAGES: readonly Page[] = [BOARD, OPERATOR]
 
-/** A shell that loads its script. All texts are our own, so they are not escaped. */
+/** All texts are our own, so they are not escaped. */
 export type Page = {
   /** One segment at most: the page's URLs are relative to it. */
   path: string
@@ -65,7 +65,7 @@ addEventListener('error', ({ target }) => {
 }, true)
 addEventListener('load', () => {
   if (!hasFailed) sessionStorage.removeItem(RELOADED)
-  else if (!isReloading) document.querySelector('.loading').textContent = 'This page could not be loaded. Reload it in a moment.'
+  else if (!isReloading) document.querySelector('.loading, h1').textContent = 'This page could not be loaded. Reload it in a moment.'
 })
 `
 
@@ -86,7 +86,7 @@ export const pagePolicy = (imports: string): string =>
     "trusted-types 'none'",
   ].join('; ')
 
-type ShellFiles = {
+type PageFiles = {
   /** Address of the assets' folder, relative to the page. */
   assets: string
   /** The import map, as JSON. */
@@ -95,11 +95,8 @@ type ShellFiles = {
   scripts: readonly string[]
 }
 
-/**
- * URLs are relative, so that a proxy may serve the pages below a path. Header and body paint before any script is
- * loaded; the script then renders into them.
- */
-export const renderShell = (page: Page, { assets, imports, scripts }: ShellFiles): string =>
+/** URLs are relative, so that a proxy may serve the pages below a path. The body paints before any script is loaded. */
+export const renderPage = (page: Page, body: string, { assets, imports, scripts }: PageFiles): string =>
   `<!doctype html>
 <html lang="en">
 <head>
@@ -115,11 +112,14 @@ ${scripts.map((path) => `<link rel="modulepreload" href="${assets}/${path}">`).j
 <script type="module" src="${assets}/${scripts.at(-1)}"></script>
 </head>
 <body>
-<div id="app">
-<header class="top">${page.header}</header>
-<main><p class="loading">Loading…</p></main>
-</div>
+${body}
 <noscript><p>${page.withoutScript}</p></noscript>
 </body>
 </html>
 `
+
+/** The script of the page renders over it. */
+export const renderShell = ({ header }: Page): string => `<div id="app">
+<header class="top">${header}</header>
+<main><p class="loading">Loading…</p></main>
+</div>`

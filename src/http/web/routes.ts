@@ -5,47 +5,53 @@ import { wantsHtml } from '../middleware/accept.ts'
 import { NOT_MODIFIED } from '../parameters.ts'
 import type { HandlerResponse, Route } from '../route.ts'
 import type { Asset } from './assets.ts'
-import { PAGES, type Page } from './pages.ts'
-import { loadSite, type Site } from './site.ts'
+import { PAGES, type Page, renderShell } from './pages.ts'
+import type { Site } from './site.ts'
 
-export function webRoutes(): Route[] {
-  const site = lazy(() => loadSite(PAGES))
-  return [...PAGES.map((page) => pageRoute(page, site)), assetRoute(site)]
-}
+type ReadSite = () => Promise<Site>
+
+export const webRoutes = (site: ReadSite): Route[] => [
+  ...PAGES.map((page) => pageRoute(page, site)),
+  assetRoute(site),
+]
 
 /** Only for an `Accept` that names HTML (RFC 9110 section 12.1): for programs, `/` stays a 404. */
-const pageRoute = ({ path, summary }: Page, site: () => Promise<Site>): Route => ({
-  method: 'GET',
-  path,
-  gate: 'none',
-  summary,
-  description:
-    'Only if `Accept` prefers `text/html`. The page contains no data: its script requests the other routes.',
-  responses: {
-    200: { description: 'The page', schema: z.string(), type: 'text/html' },
-    304: NOT_MODIFIED,
-    ...(path === '/' ? {} : { 308: { description: 'The path without the trailing slash' } }),
-  },
-  problems: [404],
-  handle: async (request) => {
-    if (!wantsHtml(request.listHeader('accept')))
-      throw new EntrepotError('not_found', 'Not Found', { headers: VARY_ACCEPT })
-    // The page's relative URLs would resolve below it (RFC 3986 section 5.2).
-    if (path !== '/' && request.path.endsWith('/'))
-      return { status: 308, headers: { ...VARY_ACCEPT, Location: `..${path}` } }
-    const { pages, policy } = await site()
-    return send(pages.get(path)!, {
-      ...VARY_ACCEPT,
-      'Content-Security-Policy': policy,
-      // A shell and its files are of one version.
-      'Cache-Control': 'no-cache',
-    })
-  },
-})
+function pageRoute(page: Page, site: ReadSite): Route {
+  const { path, summary } = page
+  const shell = lazy(async () => (await site()).render(page, renderShell(page)))
+  return {
+    method: 'GET',
+    path,
+    gate: 'none',
+    summary,
+    description:
+      'Only if `Accept` prefers `text/html`. The page contains no data: its script requests the other routes.',
+    responses: {
+      200: { description: 'The page', schema: z.string(), type: 'text/html' },
+      304: NOT_MODIFIED,
+      ...(path === '/' ? {} : { 308: { description: 'The path without the trailing slash' } }),
+    },
+    problems: [404],
+    handle: async (request) => {
+      if (!wantsHtml(request.listHeader('accept')))
+        throw new EntrepotError('not_found', 'Not Found', { headers: VARY_ACCEPT })
+      // The page's relative URLs would resolve below it (RFC 3986 section 5.2).
+      if (path !== '/' && request.path.endsWith('/'))
+        return { status: 308, headers: { ...VARY_ACCEPT, Location: `..${path}` } }
+      const { policy } = await site()
+      return send(await shell(), {
+        ...VARY_ACCEPT,
+        'Content-Security-Policy': policy,
+        // A shell and its files are of one version.
+        'Cache-Control': 'no-cache',
+      })
+    },
+  }
+}
 
 const VARY_ACCEPT = { Vary: 'Accept' }
 
-const assetRoute = (site: () => Promise<Site>): Route => ({
+const assetRoute = (site: ReadSite): Route => ({
   method: 'GET',
   path: '/assets/*file',
   gate: 'none',

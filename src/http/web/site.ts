@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { type Asset, createAsset, importMap, readLibraries } from './assets.ts'
 import { moduleGraph, readPlain } from './module-graph.ts'
-import { ICON, type Page, pagePolicy, renderShell } from './pages.ts'
+import { ICON, type Page, pagePolicy, renderPage } from './pages.ts'
 
 export type Site = {
-  /** By path: `/`. */
-  pages: ReadonlyMap<string, Asset>
+  /** `page` has to be one of those that were loaded. */
+  render: (page: Page, body: string) => Promise<Asset>
   /** `Content-Security-Policy` of the pages. */
   policy: string
   /** Folder of the files, relative to the root: `assets/` and the version, a hash of all files. */
@@ -30,10 +30,9 @@ export async function loadSite(pages: readonly Page[]): Promise<Site> {
   }
   const assets = `assets/${versionOf(files)}`
   const imports = importMap(assets)
-  const shells = new Map<string, Asset>()
-  for (const [page, scripts] of scriptsOf)
-    shells.set(page.path, await createAsset('.html', renderShell(page, { assets, imports, scripts })))
-  return { pages: shells, policy: pagePolicy(imports), assets, files }
+  const render = (page: Page, body: string): Promise<Asset> =>
+    createAsset('.html', renderPage(page, body, { assets, imports, scripts: scriptsOf.get(page)! }))
+  return { render, policy: pagePolicy(imports), assets, files }
 }
 
 function versionOf(files: ReadonlyMap<string, Asset>): string {

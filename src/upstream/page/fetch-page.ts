@@ -8,7 +8,7 @@ import type { UpstreamKind, UpstreamOptions } from '../../domain/source/upstream
 import { traceHeaders } from '../../domain/trace.ts'
 import { filterNameOf } from '../../filter-spec/parameters.ts'
 import { objectMembers } from '../../json/members.ts'
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseObject } from '../../json/value.ts'
 import { renderEnvelope } from '../../wire/envelope.ts'
 import type { HttpResponse } from '../http/client.ts'
 import { statusError } from '../http/errors.ts'
@@ -178,18 +178,9 @@ function parse(body: Buffer): JsonValue {
 /** Those that the `detail` of a 400 names, or else all. */
 function refusedFilters(body: Buffer, filters: ListingQuery['filters']): string[] {
   const sent = [...new Set(filters.map(([parameter]) => filterNameOf(parameter)))]
-  const words = detailOf(body).split(/[^\w.-]+/)
+  const { detail } = parseObject(body.toString())
+  const words = typeof detail === 'string' ? detail.split(/[^\w.-]+/) : []
   const named = new Set(words.map((word) => filterNameOf(word.replace(/\.+$/, ''))))
   const refused = sent.filter((name) => named.has(name))
   return refused.length > 0 ? refused : sent
-}
-
-function detailOf(body: Buffer): string {
-  try {
-    const value = parseJson(body.toString())
-    return isJsonObject(value) && typeof value.detail === 'string' ? value.detail : ''
-  } catch {
-    // A refusal in another form names no filter.
-    return ''
-  }
 }

@@ -5,7 +5,7 @@ import { type Criterion, toScalar } from '../../filter-spec/criteria.ts'
 import { passesTest } from '../../filter-spec/evaluate.ts'
 import { unsentFilters } from '../../filter-spec/parameters.ts'
 import { type Path, pathKey } from '../../filter-spec/path.ts'
-import { isJsonObject, type JsonValue, parseJson } from '../../json/value.ts'
+import { type JsonValue, parseObject } from '../../json/value.ts'
 import { type PathTree, pathTree, walkPaths } from '../../listing-index/scan/path-tree.ts'
 import { FoundValues, RowScanner } from '../../listing-index/scan/row-scanner.ts'
 import type { RowText } from '../../listing-index/scan/row-text.ts'
@@ -110,13 +110,8 @@ export class ItemScanner {
     const end = row.valueEnd(at)
     this.#found.count = 0
     this.#found.hasNull = true
-    try {
-      const document = parseJson(row.bytes.toString('utf8', at, end))
-      if (!isJsonObject(document)) return end
-      walkPaths(this.#fields.tree, document, (path, value) => this.#found.add(path, toScalar(value)))
-    } catch {
-      // not JSON, so not a listing
-    }
+    const document = parseObject(row.bytes.toString('utf8', at, end))
+    walkPaths(this.#fields.tree, document, (path, value) => this.#found.add(path, toScalar(value)))
     return end
   }
 

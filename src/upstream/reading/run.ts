@@ -91,7 +91,7 @@ export class Run {
     if (this.#view?.length === items.length && this.#view.isEnded === isEnded) return this.#view.items
     const last = isEnded || items.length === 0 ? Number.NEGATIVE_INFINITY : items.at(-1)!.position
     const certain = items.filter((item) => item.isMatch && item.position > last)
-    if (!isInOrder(certain)) certain.sort(compareSortKeys)
+    certain.sort(compareSortKeys)
     this.#view = { items: certain, length: items.length, isEnded }
     return certain
   }
@@ -202,10 +202,6 @@ export class Run {
 }
 
 const NONE: readonly PageItem[] = []
-function isInOrder(items: readonly PageItem[]): boolean {
-  for (let n = 1; n < items.length; n++) if (compareSortKeys(items[n - 1]!, items[n]!) > 0) return false
-  return true
-}
 
 /** Index in sorted listings. */
 export function firstAfter(listings: readonly PageItem[], after: Range['after']): number {

@@ -4,7 +4,7 @@ import { addReporter, type MissingSource, readMissing } from '../../domain/sourc
 import { FULL_RANGE, type Item } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
-import type { JsonObject } from '../../json/value.ts'
+import { isJsonObject, type JsonObject, parseObject } from '../../json/value.ts'
 import { renderEnvelope } from '../../wire/envelope.ts'
 import { send } from '../http/client.ts'
 import { statusError } from '../http/errors.ts'
@@ -164,12 +164,8 @@ class StreamReader {
   /** @throws SourceError without a last line */
   end(): JsonObject {
     this.#flush()
-    try {
-      const { _meta: meta } = JSON.parse(this.#last?.toString() ?? '')
-      if (typeof meta.complete === 'boolean') return meta
-    } catch {
-      // cut off within the last line
-    }
+    const { _meta: meta } = this.#last === null ? {} : parseObject(this.#last.toString())
+    if (isJsonObject(meta) && typeof meta.complete === 'boolean') return meta
     throw new SourceError('bad_envelope', `${this.#upstream.name}: the stream ended early`)
   }
 

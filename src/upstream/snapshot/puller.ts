@@ -4,6 +4,7 @@ import { SingleFlight } from '../../domain/single-flight.ts'
 import { coversRegistry, describeAllMissing, type MissingSource } from '../../domain/source/missing-source.ts'
 import type { PersistedMissing, SnapshotStorage } from '../../domain/source/saved-snapshot.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
+import { isRefusal } from '../../domain/source/source-reason.ts'
 import type { SourceLog, SourceStatus } from '../../domain/source/source-status.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
@@ -179,6 +180,8 @@ export class SnapshotPuller {
     const message = isKnown ? err.message : `${upstream}: the pull failed`
     this.#state.failure = new SourceError(reason, message, { cause: err })
     this.#state.lastError = { reason, at: clock.now() }
+    // Another object: responses that were made of the snapshot are not current any more.
+    if (isRefusal(reason) && this.#state.current !== null) this.#state.current = { ...this.#state.current }
   }
 
   #giveUp({ listings, message }: TooLargeToHold): void {

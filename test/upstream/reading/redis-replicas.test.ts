@@ -107,7 +107,7 @@ test('a refresh drops what the replicas share', async (t) => {
   const other = await replica()
   // The drop is on its way.
   t.is((await goOn(clock, other.read({ caching: 'no-cache' }))).cache?.outcome, 'miss')
-  t.is(fake.requests.length, 2)
+  t.is(fake.requests.length, 3, 'a refresh also sends a probe')
 })
 
 test('another key shares nothing', async (t) => {

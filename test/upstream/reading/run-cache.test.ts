@@ -314,7 +314,7 @@ test('a refresh drops what is stored, and does not store what is being read', as
   held.resolve()
   await early
   t.is(outcomeOf(await read()), 'hit')
-  t.is(fake.requests.length, 2)
+  t.is(fake.requests.length, 3, 'a refresh also sends a probe')
 })
 
 test('a run of the future has expired: the clock was set back', async (t) => {

@@ -1,0 +1,126 @@
+import { safeText } from '../../domain/safe-text.ts'
+import { addSigning, type CommandDefinition, FORCE_OPTION, LISTING_FILE } from '../command.ts'
+import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
+import { readListingFile } from '../listing-file.ts'
+import { exitCodeOfReports } from '../output/source-reports.ts'
+import { print, printData, printReport, printWarning, type Terminal } from '../output/terminal.ts'
+import { type Registry, selectRegistries } from '../registries/select-registries.ts'
+import { openWallet } from '../signing/wallet.ts'
+import { readOwnListings } from '../writes/own-listings.ts'
+import { updateWrite } from '../writes/owner-writes.ts'
+import { publishListings } from '../writes/publish-listings.ts'
+import { requireValid } from '../writes/require-valid.ts'
+import { runWrites, type WriteOptions } from '../writes/run-writes.ts'
+import { planSync, type SyncPlan } from '../writes/sync-plan.ts'
+
+type SyncOptions = WriteOptions & { dryRun?: boolean; force?: boolean }
+
+export const syncCommand: CommandDefinition<SyncOptions> = {
+  define: (command) =>
+    addSigning(command)
+      .argument(...LISTING_FILE)
+      .option('--dry-run', 'only print what would be written')
+      .option(...FORCE_OPTION),
+  example: 'entrepot sync listings.yaml --key-file seller.json --dry-run',
+  async run({ terminal, openClient }, options, [file = '']) {
+    const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options, 'write')
+    const drafts = await readListingFile(terminal, file)
+    const wallet = await openWallet(terminal, { ...options, isStdinTaken: file === '-' })
+    const client = await openClient()
+    const reads = await Promise.all(
+      registries.map(async (registry) => ({
+        registry,
+        own: await readOwnListings(terminal, client, registry, wallet.address),
+      })),
+    )
+    const targets = reads.flatMap(({ registry, own }) => {
+      // A listing that was not read would be published again, and none must be closed by mistake.
+      if (!own.isComplete) return []
+      const local = own.listings.filter(({ isLocal }) => isLocal)
+      return [targetOf(terminal, registry, planSync(drafts, local))]
+    })
+    const missing = reads.filter(({ own }) => !own.isComplete)
+    for (const { registry } of missing)
+      printWarning(
+        terminal,
+        `${registry.url}: nothing is written, since not all of your listings could be read`,
+      )
+    const failures = missing.map(({ own }) => exitCodeOfReports(own.reports) || EXIT.noAnswer)
+    if (targets.length === 0) return combineExitCodes(failures, EXIT.noAnswer)
+    if (!options.force) await requireValid(terminal, client, targets, discoveryTimeoutMs)
+    const code = options.dryRun
+      ? await printPlans(terminal, targets, options)
+      : await runWrites({
+          terminal,
+          client,
+          options,
+          signer: wallet.address,
+          targets,
+          write: async (writer, { registry, due, plan }, signal) => {
+            const published = await publishListings(due, { registry, writer, wallet, signal })
+            const updates = [
+              ...plan.clearOracle.map((id) => updateWrite(registry, wallet, id, { oracle_address: null })),
+              ...plan.close.map((id) => updateWrite(registry, wallet, id, { status: 'closed' })),
+            ]
+            const updated = []
+            for (const update of updates) updated.push(await writer.write(update))
+            return [...published, ...updated]
+          },
+        })
+    if (missing.length === 0 || code === EXIT.interrupted) return code
+    return combineExitCodes([...failures, code], EXIT.partial)
+  },
+}
+
+function targetOf(terminal: Terminal, registry: Registry, plan: SyncPlan) {
+  const { publish, clearOracle, close, unchanged, keepsDuration } = plan
+  printReport(
+    terminal,
+    `[registry] ${registry.url}: ${publish.length} to publish, ${close.length} to close, ${unchanged} unchanged`,
+  )
+  for (const id of keepsDuration)
+    printWarning(
+      terminal,
+      `${registry.url}: ${id} keeps its max_duration_seconds, which no write can clear: delete and publish it`,
+    )
+  return {
+    registry,
+    plan,
+    due: publish.map(({ draft }) => draft),
+    total: publish.length + clearOracle.length + close.length,
+  }
+}
+
+type Target = ReturnType<typeof targetOf>
+
+async function printPlans(
+  terminal: Terminal,
+  targets: readonly Target[],
+  { json, ndjson }: SyncOptions,
+): Promise<ExitCode> {
+  const rows = targets.flatMap(rowsOf)
+  if (ndjson) await print(terminal, rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+  else await printData(terminal, json, rows, () => rows.map(lineOf).join(''))
+  return EXIT.ok
+}
+
+const rowsOf = ({ registry: { url: registry }, plan }: Target) => [
+  ...plan.publish.map(({ draft, changed }) => ({
+    registry,
+    listing_id: draft.listingId,
+    action: 'publish',
+    changed,
+  })),
+  ...plan.clearOracle.map((id) => ({
+    registry,
+    listing_id: id,
+    action: 'update',
+    changed: ['oracle_address'],
+  })),
+  ...plan.close.map((id) => ({ registry, listing_id: id, action: 'close', changed: ['status'] })),
+]
+
+function lineOf({ registry, listing_id, action, changed }: ReturnType<typeof rowsOf>[number]): string {
+  const what = changed.length === 0 ? 'new' : changed.join(', ')
+  return `${safeText(`${registry}  ${listing_id}  would ${action} (${what})`)}\n`
+}

@@ -1,0 +1,60 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { type CommandDefinition, type CommandGroup, JSON_OPTION, KEY_FILE_OPTION } from '../command.ts'
+import { EXIT, usageError } from '../exit-codes.ts'
+import { printData, printReport } from '../output/terminal.ts'
+import { readAddress } from '../signing/wallet.ts'
+
+type WalletOptions = { json?: boolean; keyFile?: string }
+
+const newCommand: CommandDefinition<WalletOptions> = {
+  define: (command) => command.argument('<file>', 'never overwritten').option(...JSON_OPTION),
+  example: 'entrepot wallet new seller.json',
+  async run({ terminal }, options, [file = '']) {
+    if (existsSync(file)) throw usageError(`${file} exists, and is not overwritten`)
+    const [{ generatePrivateKey, privateKeyToAddress }, { encryptKeystore }, { readPassphrase }] =
+      await Promise.all([
+        import('viem/accounts'),
+        import('../signing/keystore.ts'),
+        import('../signing/passphrase.ts'),
+      ])
+    const passphrase = await readPassphrase(terminal, {
+      question: `New passphrase of ${file}: `,
+      repetition: 'Again: ',
+    })
+    if (passphrase === '') throw usageError('the passphrase is empty')
+    const key = generatePrivateKey()
+    const address = privateKeyToAddress(key).toLowerCase()
+    writeNew(file, encryptKeystore(key, address, passphrase))
+    printReport(
+      terminal,
+      `[wallet] ${file} is a new keystore; without it and its passphrase its listings cannot be changed`,
+    )
+    await printData(terminal, options.json, { file, address }, () => `${address}\n`)
+    return EXIT.ok
+  },
+}
+
+function writeNew(file: string, text: string): void {
+  try {
+    writeFileSync(file, text, { mode: 0o600, flag: 'wx' })
+  } catch (cause) {
+    throw usageError(`cannot write ${file}: ${(cause as Error).message}`)
+  }
+}
+
+const addressCommand: CommandDefinition<WalletOptions> = {
+  define: (command) => command.option(...KEY_FILE_OPTION).option(...JSON_OPTION),
+  example: 'entrepot wallet address --key-file seller.json',
+  async run({ terminal }, options) {
+    const address = await readAddress(terminal, options)
+    await printData(terminal, options.json, { address }, () => `${address}\n`)
+    return EXIT.ok
+  },
+}
+
+export const walletCommand: CommandGroup = {
+  subcommands: {
+    new: { ...newCommand, summary: 'create a wallet: a keystore file with a new key, for its owner only' },
+    address: { ...addressCommand, summary: 'print the address of a wallet' },
+  },
+}

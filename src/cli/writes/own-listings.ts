@@ -1,0 +1,78 @@
+import { parsePriceQuestion } from '../../domain/price/price-parameters.ts'
+import { TokenTable } from '../../domain/price/token.ts'
+import { qualifiedName } from '../../gateway/merged-item.ts'
+import { isJsonObject, type JsonObject, parseJson, textAt } from '../../json/value.ts'
+import type { SourceReport } from '../../wire/source.ts'
+import { printSourceReports } from '../output/source-reports.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { inspectRegistry } from '../registries/inspect-registry.ts'
+import { queryRegistries } from '../registries/query-registries.ts'
+import type { RegistryClient } from '../registries/registry-client.ts'
+import type { Registry } from '../registries/select-registries.ts'
+
+export type OwnListing = {
+  /** As the Registry serves it. */
+  listing: JsonObject
+  listingId: string
+  status: string
+  /** The Registry, or the gateway and its source. */
+  registry: string
+  /** Whether the Registry that was asked keeps it, not one that it fronts. */
+  isLocal: boolean
+}
+
+type OwnListings = {
+  listings: readonly OwnListing[]
+  reports: readonly SourceReport[]
+  /** Without that, listings may be missing. */
+  isComplete: boolean
+}
+
+/** For all pages of one Registry. */
+const READ_MS = 120_000
+
+const NO_TOKENS = new TokenTable([])
+
+/** Of any status, newest first. Prints how the Registry answered. */
+export async function readOwnListings(
+  terminal: Terminal,
+  client: RegistryClient,
+  registry: Registry,
+  address: string,
+): Promise<OwnListings> {
+  const query = {
+    status: null,
+    publisher: address,
+    filters: [],
+    limit: Number.MAX_SAFE_INTEGER,
+    offset: 0,
+    prices: parsePriceQuestion(NO_TOKENS, {}),
+    tokens: NO_TOKENS,
+  }
+  const deadlines = { registryMs: READ_MS, overallMs: READ_MS }
+  const { answer, reports, failures } = await queryRegistries(client, [registry], query, deadlines)
+  printSourceReports(terminal, reports, failures)
+  const items = answer?.items ?? []
+  const isGateway = items.some(({ item }) => item.origin !== undefined)
+  const localName = isGateway ? await nameOfLocalSource(client, registry) : null
+  const listings = items.map(({ item, bytes }) => {
+    const value = parseJson(Buffer.from(bytes).toString('utf8'))
+    const listing = isJsonObject(value) ? value : {}
+    return {
+      listing,
+      listingId: item.listingId,
+      status: textAt(listing, 'status') ?? '',
+      registry: qualifiedName(registry.url, item),
+      isLocal: item.origin === undefined || item.origin.registry === localName,
+    }
+  })
+  return { listings, reports, isComplete: answer?.complete === true }
+}
+
+/** `null` for a gateway without a Registry of its own. */
+async function nameOfLocalSource(client: RegistryClient, registry: Registry): Promise<string | null> {
+  const inspection = await inspectRegistry(client, registry, READ_MS)
+  if ('error' in inspection) return null
+  const local = inspection.sources.find((source) => textAt(source, 'mode') === 'local')
+  return textAt(local, 'registry')
+}

@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { raceAbort } from '../../domain/clock.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
+import type { SourceReason } from '../../domain/source/source-reason.ts'
+import {
+  type ApiRequest,
+  type ApiResponse,
+  describeErrorResponse,
+  type RegistryClient,
+} from '../registries/registry-client.ts'
+import type { Registry } from '../registries/select-registries.ts'
+import {
+  type Attempts,
+  isFailureOfRegistry,
+  judgeWrite,
+  mayHaveArrived,
+  type Receipt,
+  type WriteResult,
+} from './write-result.ts'
+
+type WriterOptions = {
+  client: RegistryClient
+  registry: Registry
+  /** Listings to write. */
+  total: number
+  /** Address of the wallet. */
+  signer: string
+  /** Seconds. */
+  deadline?: number | undefined
+  /** Stops all waits and further requests. */
+  signal: AbortSignal
+  report: (line: string) => void
+  onResult: (result: WriteResult, done: number) => void
+}
+
+/** 10,000 listings take 33 minutes at a limit of 300 a minute. */
+const DEFAULT_DEADLINE_SECONDS = 3600
+
+export type Signed = { timestamp: number; request: Omit<ApiRequest, 'key' | 'timeoutMs'> }
+
+export type Write = {
+  listingId: string
+  /** With the current second. */
+  sign: () => Promise<Signed>
+  receipt: Receipt
+}
+
+/** The Registry recovers a signature and makes the write durable. */
+const ATTEMPT_MS = 10_000
+/** After no answer or a server error. */
+const MAX_REPETITIONS = 2
+const FIRST_WAIT_MS = 250
+const MAX_WAIT_MS = 60_000
+/** Registries accept a signature for five minutes. */
+const MAX_SIGNATURE_AGE_MS = 240_000
+/** Writes without success, refused listings aside. */
+const MAX_FAILURES_IN_A_ROW = 5
+const LONG_WAIT_MS = 10_000
+const REPORT_EVERY_MS = 60_000
+
+/**
+ * Repeats a request byte for byte after a lost answer, and gets the first one's answer. Signs it again after
+ * a 429 or four minutes. `Retry-After` (RFC 9110 10.2.3) delays all writes to the Registry. Five failures in a
+ * row end them.
+ */
+export class RegistryWriter {
+  readonly #options: WriterOptions
+  readonly #deadlineAt: number
+  readonly #deadlineNote: string
+  #resumeAt = 0
+  #isLate = false
+  #failuresInARow = 0
+  #done = 0
+  #reportedAt = Number.NEGATIVE_INFINITY
+
+  constructor(options: WriterOptions) {
+    const { deadline = DEFAULT_DEADLINE_SECONDS } = options
+    this.#options = options
+    this.#deadlineAt = Date.now() + deadline * 1000
+    this.#deadlineNote = `the --deadline of ${deadline} s does not allow a later attempt`
+  }
+
+  /** Settles also where nothing is sent. @throws what is not a SourceError: an error of this program */
+  async write({ listingId, sign, receipt }: Write): Promise<WriteResult> {
+    const { registry, signer, onResult } = this.#options
+    const result = judgeWrite(await this.#send(sign), { registry, listingId, receipt, signer })
+    if (result.outcome !== 'not_sent')
+      this.#failuresInARow = isFailureOfRegistry(result) ? this.#failuresInARow + 1 : 0
+    onResult(result, ++this.#done)
+    return result
+  }
+
+  /** Why nothing more is sent: an interrupt, the deadline, or failures in a row. `null` as long as writes go on. */
+  get end(): string | null {
+    if (this.#options.signal.aborted) return 'interrupted'
+    if (this.#failuresInARow >= MAX_FAILURES_IN_A_ROW)
+      return `skipped after ${MAX_FAILURES_IN_A_ROW} failures in a row`
+    return this.#isLate || Date.now() >= this.#deadlineAt ? this.#deadlineNote : null
+  }
+
+  async #send(sign: Write['sign']): Promise<Attempts> {
+    let signed: Signed | null = null
+    const attempts: Attempts = { outcome: null, failures: 0, mayBeApplied: false }
+    const { signal } = this.#options
+    for (let attempt = 0; ; attempt++) {
+      const end = await this.#turn()
+      if (end !== null) return { ...attempts, note: end }
+      if (signed === null || Date.now() - signed.timestamp * 1000 > MAX_SIGNATURE_AGE_MS)
+        signed = await sign()
+      const outcome = await this.#attempt(signed.request)
+      attempts.outcome = outcome
+      if (outcome === null) return { ...attempts, mayBeApplied: true, note: 'interrupted' }
+      attempts.mayBeApplied ||= mayHaveArrived(outcome)
+      const isLimited = statusIn(outcome) === 429
+      if (!isLimited && (!isTransient(outcome) || attempts.failures === MAX_REPETITIONS)) return attempts
+      const requestedMs = retryAfterMs(outcome)
+      const waitMs = requestedMs ?? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS)
+      if (Date.now() + waitMs > this.#deadlineAt) {
+        this.#isLate = true
+        return { ...attempts, note: this.#deadlineNote }
+      }
+      if (isLimited) signed = null
+      else attempts.failures++
+      if (outcome instanceof SourceError || (requestedMs === null && !isLimited)) await wait(waitMs, signal)
+      else this.#delayWrites(waitMs, outcome)
+    }
+  }
+
+  async #turn(): Promise<string | null> {
+    while (this.end === null && Date.now() < this.#resumeAt)
+      await wait(this.#resumeAt - Date.now(), this.#options.signal)
+    return this.end
+  }
+
+  /** `null` after an interrupt. */
+  async #attempt(request: Signed['request']): Promise<ApiResponse | SourceError | null> {
+    const { client, registry, signal } = this.#options
+    const timeoutMs = Math.max(1, Math.min(ATTEMPT_MS, this.#deadlineAt - Date.now()))
+    const sent = client.send({ ...request, key: registry.key, timeoutMs })
+    return raceAbort(sent, signal).catch((cause: unknown) => {
+      if (signal.aborted) return null
+      if (cause instanceof SourceError) return cause
+      throw cause
+    })
+  }
+
+  #delayWrites(waitMs: number, response: ApiResponse): void {
+    const { registry, total, report } = this.#options
+    const now = Date.now()
+    this.#resumeAt = Math.max(this.#resumeAt, now + waitMs)
+    if (waitMs < LONG_WAIT_MS && now - this.#reportedAt < REPORT_EVERY_MS) return
+    this.#reportedAt = now
+    const progress = `${this.#done} of ${total} done`
+    report(
+      `[registry] ${registry.url}: waiting ${Math.ceil(waitMs / 1000)} s, ${progress}: ${describeErrorResponse(response)}`,
+    )
+  }
+}
+
+/** Ends early at an interrupt. */
+export const wait = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal }).catch(() => {})
+
+function statusIn(outcome: ApiResponse | SourceError): number | null {
+  return outcome instanceof SourceError ? null : outcome.status
+}
+
+const TRANSIENT: ReadonlySet<SourceReason> = new Set([
+  'timeout',
+  'connection_refused',
+  'connection_reset',
+  'dns',
+])
+
+function isTransient(outcome: ApiResponse | SourceError): boolean {
+  return outcome instanceof SourceError ? TRANSIENT.has(outcome.reason) : outcome.status >= 500
+}
+
+function retryAfterMs(outcome: ApiResponse | SourceError): number | null {
+  if (outcome instanceof SourceError) return null
+  const value = outcome.headers['retry-after']?.trim() ?? ''
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
+  return Number.isNaN(ms) ? null : Math.max(ms, FIRST_WAIT_MS)
+}

@@ -1,0 +1,128 @@
+import { SourceError } from '../../domain/source/source-error.ts'
+import { type JsonObject, textAt } from '../../json/value.ts'
+import { EXIT, type ExitCode, exitCodeOfStatus } from '../exit-codes.ts'
+import {
+  type ApiResponse,
+  describeClockDifference,
+  describeErrorResponse,
+  describeSourceError,
+  isUnauthorized,
+  readJsonObject,
+} from '../registries/registry-client.ts'
+import { keyHint, type Registry } from '../registries/select-registries.ts'
+
+type WriteAction = 'publish' | 'update' | 'close' | 'delete'
+
+/** Past participles. */
+export const DONE: Readonly<Record<WriteAction, string>> = {
+  publish: 'published',
+  update: 'updated',
+  close: 'closed',
+  delete: 'deleted',
+}
+
+export type WriteResult = {
+  registry: string
+  listing_id: string
+  action: WriteAction
+  /**
+   * `unknown`: the answer was lost, so the write may have been applied. `invalid_answer`: a success that is not
+   * a Registry's. `not_sent`: after the deadline, an interrupt or too many failures.
+   */
+  outcome: 'accepted' | 'refused' | 'unknown' | 'no_answer' | 'invalid_answer' | 'not_sent'
+  /** `null` without an answer. */
+  status: number | null
+  error?: string
+  answer?: JsonObject
+}
+
+export type Receipt = {
+  action: WriteAction
+  /** What a Registry answers a write with, for messages. */
+  expected: string
+  isReceipt: (response: ApiResponse) => boolean
+  /** Whether a refusal proves that an earlier attempt succeeded. */
+  provesSuccess?: (response: ApiResponse) => boolean
+}
+
+/** The attempts of one write. */
+export type Attempts = {
+  /** Of the last one; `null` if none was sent. */
+  outcome: ApiResponse | SourceError | null
+  /** Of those before. */
+  failures: number
+  /** Whether an attempt without an answer may have been applied. */
+  mayBeApplied: boolean
+  /** Why there is no further attempt. */
+  note?: string | undefined
+}
+
+type Judged = { registry: Registry; listingId: string; receipt: Receipt; signer: string }
+
+export function judgeWrite(
+  { outcome, failures, mayBeApplied, note }: Attempts,
+  { registry, listingId, receipt, signer }: Judged,
+): WriteResult {
+  const { action } = receipt
+  const subject = { registry: registry.url, listing_id: listingId, action }
+  const failed = (as: WriteResult['outcome'], status: number | null, error: string): WriteResult => ({
+    ...subject,
+    outcome: as,
+    status,
+    error: [error, note].filter((part) => part !== undefined).join('; '),
+  })
+  const lost = (status: number | null, error: string): WriteResult =>
+    failed(
+      'unknown',
+      status,
+      `${error}; it may have been ${DONE[action]}: run the same command again, that is safe`,
+    )
+  if (outcome === null)
+    return mayBeApplied ? lost(null, 'no answer') : { ...failed('not_sent', null, 'not sent') }
+  if (outcome instanceof SourceError) {
+    const error = describeSourceError(outcome)
+    return mayBeApplied ? lost(null, error) : failed('no_answer', null, error)
+  }
+  const { status } = outcome
+  if (receipt.isReceipt(outcome))
+    return { ...subject, outcome: 'accepted', status, answer: readJsonObject(outcome) }
+  if (failures > 0 && receipt.provesSuccess?.(outcome))
+    return { ...subject, outcome: 'accepted', status: 204, answer: {} }
+  if (status < 300)
+    return failed(
+      'invalid_answer',
+      status,
+      `HTTP ${status}: not a Registry's answer, which is ${receipt.expected}`,
+    )
+  const error = describeErrorResponse(outcome) + hint(outcome, registry, signer)
+  return mayBeApplied && (status >= 500 || status === 429)
+    ? lost(status, error)
+    : failed('refused', status, error)
+}
+
+function hint(response: ApiResponse, { url, key }: Registry, signer: string): string {
+  const detail = textAt(readJsonObject(response), 'detail') ?? ''
+  if (/timestamp/i.test(detail)) return describeClockDifference(response)
+  if (/signature/i.test(detail) && response.status === 401)
+    return `; it is signed by ${signer}: is that the listing's publisher?`
+  if (!isUnauthorized(response) || !/API key/i.test(detail)) return ''
+  return key === null ? `; ${keyHint(url)}` : '; that is about the key of [registry.auth]'
+}
+
+/** Reasons why the connection was never made. */
+export function mayHaveArrived(outcome: ApiResponse | SourceError): boolean {
+  // A proxy answers 502 and 504 where it lost the Registry's answer (RFC 9110 sections 15.6.3 and 15.6.5).
+  if (!(outcome instanceof SourceError)) return outcome.status === 502 || outcome.status === 504
+  const { code } = (outcome.cause ?? {}) as NodeJS.ErrnoException
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return false
+  return !['connection_refused', 'dns', 'tls', 'private_address'].includes(outcome.reason)
+}
+
+/** Whether a Registry in this state is likely to fail for the next listing, too. */
+export const isFailureOfRegistry = ({ outcome, status }: WriteResult): boolean =>
+  outcome !== 'accepted' && !(status !== null && exitCodeOfStatus(status) === EXIT.badData)
+
+export const exitCodeOfWrite = ({ outcome, status }: WriteResult): ExitCode => {
+  if (outcome === 'accepted') return EXIT.ok
+  return outcome === 'refused' && status !== null ? exitCodeOfStatus(status) : EXIT.noAnswer
+}

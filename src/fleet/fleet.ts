@@ -1,0 +1,97 @@
+import type { SourceDetails, SourceStatus } from '../domain/source/source-status.ts'
+import type { FleetJson } from '../wire/fleet.ts'
+import { mergeReports } from './merge-reports.ts'
+import type { ReportStorage } from './redis-reports.ts'
+import type { ReplicaReport } from './report.ts'
+import { StateLog } from './state-log.ts'
+
+const OBSERVE_EVERY_MS = 1000
+const SAVE_EVERY_MS = 5000
+
+type Status = SourceStatus | SourceDetails
+
+/** Of this process, read whenever it is reported. */
+type OwnState = Pick<ReplicaReport, 'reload' | 'minutes'> & { statuses: readonly Status[] }
+
+type FleetOptions = Pick<ReplicaReport, 'id' | 'version' | 'startedAt'> & {
+  /** A string: only this process is shown, for this reason. */
+  storage: ReportStorage | string
+  describe: (status: Status) => ReplicaReport['sources'][number]['details']
+  now: () => number
+}
+
+/** Saves reports of this process, and shows all replicas as one. No failure of the storage leaves this class. */
+export class Fleet {
+  readonly #options: FleetOptions
+  readonly #storage: ReportStorage | null
+  readonly #log = new StateLog()
+  #own: (() => OwnState) | null = null
+  #timers: NodeJS.Timeout[] = []
+  #saving: Promise<void> | null = null
+
+  constructor(options: FleetOptions) {
+    this.#options = options
+    this.#storage = typeof options.storage === 'string' ? null : options.storage
+  }
+
+  start(own: () => OwnState): void {
+    this.#own = own
+    const every = (ms: number, act: () => unknown) => setInterval(act, ms).unref()
+    this.#timers = [every(OBSERVE_EVERY_MS, () => this.#observe()), every(SAVE_EVERY_MS, () => this.#save())]
+    this.#observe()
+    this.#save()
+  }
+
+  /** Before `start`, without any replica. */
+  async read(): Promise<FleetJson> {
+    const { id, storage, now } = this.#options
+    this.#observe()
+    const own = this.#report()
+    const others = (await this.#storage?.read(id).catch(() => null)) ?? null
+    return {
+      answered_by: id,
+      scope: others === null ? 'this_process' : 'all',
+      note: others !== null ? null : typeof storage === 'string' ? storage : AWAY,
+      ...mergeReports([...(own === null ? [] : [{ report: own, ageSeconds: 0 }]), ...(others ?? [])], now()),
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer)
+    await this.#saving
+    await this.#storage?.remove(this.#options.id).catch(ignore)
+  }
+
+  #observe(): void {
+    if (this.#own !== null) this.#log.observe(this.#own().statuses, this.#options.now())
+  }
+
+  /** One at a time: while Redis hangs, reports do not pile up. */
+  #save(): void {
+    if (this.#storage === null || this.#saving !== null) return
+    const report = this.#report()
+    if (report === null) return
+    this.#saving = this.#storage
+      .save(report)
+      .catch(ignore)
+      .finally(() => {
+        this.#saving = null
+      })
+  }
+
+  #report(): ReplicaReport | null {
+    if (this.#own === null) return null
+    const { id, version, startedAt, describe } = this.#options
+    const { statuses, ...own } = this.#own()
+    const sources = statuses.map((status) => ({
+      details: describe(status),
+      minutes: 'minutes' in status ? status.minutes : [],
+    }))
+    return { id, version, startedAt, ...own, sources, changes: this.#log.changes }
+  }
+}
+
+const AWAY = 'Redis does not answer, so the other replicas are not shown.'
+
+/** The store logs when Redis is away; the next save tries again. */
+function ignore(): void {}

@@ -1,0 +1,35 @@
+import { type Entity, EntityId, Repository, Schema } from 'redis-om'
+import type { KeyUse, KeyUseStorage } from '../domain/api-key.ts'
+import type { RedisLink } from './redis-link.ts'
+
+type KeyUseEntity = Entity & { calls: number }
+
+/**
+ * One entity for each key, and a sorted set of their ids by the latest use. Replicas count together, so calls are
+ * added in place instead of saved: a saved entity would undo what another replica has added meanwhile.
+ */
+export function redisKeyUses(link: RedisLink): KeyUseStorage {
+  const name = `${link.prefix}key-use`
+  const schema = new Schema<KeyUseEntity>(name, { calls: { type: 'number' } }, { dataStructure: 'HASH' })
+  const ids = `${link.prefix}key-uses`
+  return {
+    add: (uses) =>
+      link.run(async (client) => {
+        if (uses.length === 0) return
+        const step = client.multi()
+        for (const { keyId, calls, lastUsedAt } of uses)
+          step
+            .hIncrBy(`${name}:${keyId}`, 'calls', calls)
+            .zAdd(ids, { score: lastUsedAt, value: String(keyId) }, { GT: true })
+        await step.exec()
+      }),
+    read: () =>
+      link.run(async (client) => {
+        const used = await client.zRangeWithScores(ids, 0, -1)
+        const entities = await new Repository(schema, client).fetch(used.map(({ value }) => value))
+        return entities.flatMap((entity, n): KeyUse[] => [
+          { keyId: Number(entity[EntityId]), calls: entity.calls ?? 0, lastUsedAt: used[n]!.score },
+        ])
+      }),
+  }
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import type { Minute } from '../domain/minutes.ts'
+import { type ReloadJson, reloadSchema, type StateChangeJson, stateChangeSchema } from '../wire/fleet.ts'
+import { type SourceDetailsJson, sourceDetailsSchema } from '../wire/source.ts'
+
+const count = z.int().nonnegative()
+
+const minuteSchema = z.object({
+  at: count,
+  requests: count,
+  errors: count,
+  hits: count,
+  lookups: count,
+  latencies: z.record(z.string(), count),
+})
+
+/** The part of a report that is saved as JSON. Another version may have written it. */
+export const savedReportSchema = z.object({
+  reload: reloadSchema,
+  minutes: z.array(minuteSchema),
+  sources: z.array(z.object({ details: sourceDetailsSchema, minutes: z.array(minuteSchema) })),
+  changes: z.array(stateChangeSchema),
+})
+
+/** One replica, as it describes itself. Times in ms since the Unix epoch. */
+export type ReplicaReport = {
+  id: string
+  version: string
+  startedAt: number
+  reload: ReloadJson
+  /** Of the last hour. */
+  minutes: readonly Minute[]
+  /** In configuration order. */
+  sources: readonly { details: SourceDetailsJson; minutes: readonly Minute[] }[]
+  /** Newest first. */
+  changes: readonly StateChangeJson[]
+}

@@ -1,0 +1,298 @@
+/** One request and its answer, for OpenAPI, `/docs` and `docs/api.md`; `test/http/openapi.test.ts` checks each against its schema. */
+export type RouteExample = {
+  /** Values of path and query parameters. */
+  parameters?: Readonly<Record<string, string>>
+  headers?: Readonly<Record<string, string>>
+  body?: unknown
+  /** Of the first success. Absent: no body, or text that is not JSON. */
+  answer?: unknown
+}
+
+/** @param isGateway whether the service answers for several sources */
+export function routeExample(method: string, path: string, isGateway: boolean): RouteExample {
+  const key = `${method} ${path}`
+  return (isGateway ? undefined : REGISTRY_EXAMPLES[key]) ?? EXAMPLES[key] ?? {}
+}
+
+const SELLER = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+const ID = '8x-h200-tokyo'
+const PUBLISHED_AT = '2026-11-20T09:30:00.000000'
+const SEEN_AT = '2026-11-22T10:15:30.000Z'
+const SIGNATURE = '0x…'
+const TIMESTAMP = 1795341330
+
+const TOKEN = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
+
+const OFFER = {
+  listing_id: ID,
+  storefront_url: 'https://storefront.example',
+  offer_resource: {
+    gpu_model: 'H200',
+    gpu_count: 8,
+    region: 'Tokyo',
+    vcpu_count: 192,
+    ram_gb: 1536,
+    sla: 99.5,
+  },
+  accepted_escrows: [
+    {
+      chain_name: 'base_sepolia',
+      escrow_address: '0xbb8a3d1c1f70e5bdb8f9e4f0f1d1b1a2c3d4e5f6',
+      literal_fields: { token: TOKEN },
+      rates: [{ field: 'amount', per: 'hour', value: '16800000' }],
+    },
+  ],
+  demands: [],
+  max_duration_seconds: 604800,
+}
+
+const LISTING = {
+  ...OFFER,
+  publisher_id: 1,
+  oracle_address: null,
+  status: 'open',
+  created_at: PUBLISHED_AT,
+  updated_at: PUBLISHED_AT,
+}
+
+const MERGED = {
+  ...LISTING,
+  _meta: { registry: 'open-market', also_in: ['local'], stale: false, publisher: SELLER },
+}
+
+const SOURCE_REPORTS = [
+  { registry: 'local', state: 'loaded', matched: 1, returned: 0, elapsed_ms: 0 },
+  { registry: 'open-market', state: 'loaded', matched: 1, returned: 1, age_seconds: 3, elapsed_ms: 0 },
+]
+
+const RECEIPT = {
+  listing_id: ID,
+  publisher_id: 1,
+  status: 'open',
+  created_at: PUBLISHED_AT,
+  updated_at: PUBLISHED_AT,
+}
+
+const PUBLISHER = {
+  publisher_id: 1,
+  storefront_url: 'https://storefront.example',
+  identities: [{ scheme: 'eip191', identifier: SELLER }],
+  created_at: PUBLISHED_AT,
+}
+
+const SOURCE = {
+  registry: 'open-market',
+  mode: 'live',
+  visibility: 'public',
+  state: 'loaded',
+  age_seconds: 3,
+  last_error: null,
+  schema_id: 'vms.compute',
+  filters: ['region', 'gpu_model', 'gpu_count_min', 'gpu_count_max'],
+  listings: 128,
+}
+
+const DETAILS = {
+  ...SOURCE,
+  breaker: { state: 'closed', failures_in_a_row: 0, retry_at: null, suspended: null },
+  cache: { fresh: 40, stale: 0, miss: 2, bytes: 183500 },
+  calls: { made: 42, failed: 1, retried: 1, failures_by_reason: { timeout: 1 }, ended: 42, elapsed_ms: 1890 },
+  items: { received: 128, invalid: 0 },
+  failures: [{ reason: 'timeout', at: SEEN_AT }],
+}
+
+/** The first two of sixty minutes. */
+const TRAFFIC = {
+  from: '2026-11-22T09:16:00.000Z',
+  total: { requests: 96, errors: 0, hits: 90, lookups: 96, p50_ms: 2, p95_ms: 12 },
+  minutes: {
+    requests: [42, 54],
+    errors: [0, 0],
+    hits: [40, 50],
+    lookups: [42, 54],
+    p50_ms: [2, 2],
+    p95_ms: [12, 10],
+  },
+}
+
+const REPLICA = 'gateway-1'
+
+const FLEET = {
+  answered_by: REPLICA,
+  scope: 'all',
+  note: null,
+  replicas: [
+    {
+      id: REPLICA,
+      version: '0.2.0',
+      started_at: SEEN_AT,
+      age_seconds: 0,
+      reload: { at: SEEN_AT, error: null },
+      total: TRAFFIC.total,
+      states: { loaded: 1 },
+    },
+  ],
+  traffic: TRAFFIC,
+  sources: [{ ...DETAILS, replicas: { [REPLICA]: 'loaded' } }],
+  changes: [
+    {
+      at: SEEN_AT,
+      registry: 'open-market',
+      part: 'state',
+      from: 'stale',
+      to: 'loaded',
+      reason: null,
+      replica: REPLICA,
+    },
+  ],
+}
+
+const KEY = {
+  id: 2,
+  name: 'alice',
+  scope: 'read',
+  created_at: PUBLISHED_AT,
+  expires_at: null,
+  revoked_at: null,
+  last_used_at: null,
+  calls: 0,
+}
+
+const { revoked_at, last_used_at, calls, ...MINTED } = { ...KEY, key: 'Zk3…' }
+
+const EXAMPLES: Readonly<Record<string, RouteExample>> = {
+  'GET /listings': {
+    parameters: { gpu_model: 'H200', limit: '1' },
+    answer: {
+      items: [MERGED],
+      count: 1,
+      total_after_filter: 1,
+      complete: true,
+      sources: SOURCE_REPORTS,
+    },
+  },
+  'GET /facets': {
+    parameters: { by: 'gpu_model', region: 'Tokyo' },
+    answer: {
+      total: 3,
+      facets: {
+        gpu_model: {
+          values: [
+            { value: 'H200', count: 2 },
+            { value: 'A100', count: 1 },
+          ],
+          other: 0,
+          missing: 0,
+        },
+      },
+      prices: [
+        {
+          chain: 'base_sepolia',
+          token: TOKEN,
+          symbol: 'USDC',
+          decimals: 6,
+          unit: 'hour',
+          price_per: 'gpu',
+          offers: 3,
+          gpus: 17,
+          least: '0.9',
+          median: '2.1',
+          most: '2.4',
+        },
+      ],
+      complete: true,
+      sources: SOURCE_REPORTS,
+    },
+  },
+  'GET /tokens': {
+    answer: { tokens: [{ chain: 'base_sepolia', address: TOKEN, symbol: 'USDC', decimals: 6 }] },
+  },
+  'GET /listings/:id': { parameters: { id: ID }, answer: { listing: MERGED } },
+  'POST /listings': {
+    body: { identifier: SELLER, signature: SIGNATURE, timestamp: TIMESTAMP, ...OFFER },
+    answer: RECEIPT,
+  },
+  'PUT /listings/:id': {
+    parameters: { id: ID },
+    body: { signature: SIGNATURE, timestamp: TIMESTAMP, status: 'closed' },
+    answer: { listing_id: ID, status: 'closed', updated_at: PUBLISHED_AT },
+  },
+  'DELETE /listings/:id': { parameters: { id: ID, signature: SIGNATURE, timestamp: String(TIMESTAMP) } },
+  'POST /api/v1/listings/validate-publish': {
+    body: OFFER,
+    answer: {
+      valid: true,
+      listing_id: ID,
+      offer_resource_type: 'compute',
+      accepted_escrows_count: 1,
+      errors: [],
+    },
+  },
+  'GET /publishers': {
+    parameters: { identifier: SELLER },
+    answer: { items: [PUBLISHER], count: 1 },
+  },
+  'GET /publishers/:publisher_id': { parameters: { publisher_id: '1' }, answer: PUBLISHER },
+  'GET /api/v1/system/stats': {
+    answer: {
+      publisher_count: 1,
+      order_count: 3,
+      orders_by_status: { open: 2, closed: 1, expired: 0 },
+    },
+  },
+  'GET /sources': { answer: { sources: [SOURCE] } },
+  'GET /admin/sources': { answer: { sources: [DETAILS] } },
+  'POST /admin/sources/:name/refresh': { parameters: { name: 'open-market' } },
+  'POST /admin/sources/:name/probe': { parameters: { name: 'open-market' }, answer: DETAILS },
+  'GET /filter-spec': {
+    answer: {
+      version: 4,
+      etag: '874679e27a609c27ff551f179ed09c793c1779c7fda441347336a63e37a42263',
+      listing_shape: { type: 'object', required: ['listing_id', 'offer_resource'] },
+      filters: [
+        {
+          name: 'gpu_model',
+          path: '$.offer_resource.gpu_model',
+          op: 'in',
+          value_type: 'string',
+          alias_kind: null,
+          on_missing: 'fail',
+          indexed: false,
+        },
+      ],
+      schema: { id: 'vms.compute', version: 1 },
+    },
+  },
+  'POST /mcp': {
+    headers: { Accept: 'application/json, text/event-stream' },
+    body: {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'search_listings', arguments: { filters: { gpu_model: 'H200' } } },
+    },
+    answer: {
+      jsonrpc: '2.0',
+      id: 1,
+      result: { content: [{ type: 'text', text: '…' }], structuredContent: { items: [], complete: true } },
+    },
+  },
+  'POST /admin/api-keys': { body: { name: 'alice', scope: 'read' }, answer: MINTED },
+  'GET /admin/api-keys': { answer: [KEY] },
+  'DELETE /admin/api-keys/:key_id': { parameters: { key_id: '2' } },
+  'GET /admin/replicas': { answer: FLEET },
+  'GET /live': { answer: { status: 'live' } },
+  'GET /health': { answer: { status: 'ok', checks: { api: 'ok', database: 'ok' } } },
+  'GET /ready': { answer: { status: 'ready' } },
+  'GET /': { headers: { Accept: 'text/html' } },
+  'GET /operator': { headers: { Accept: 'text/html' } },
+}
+
+/** Of a Registry without upstreams, where they differ. */
+const REGISTRY_EXAMPLES: Readonly<Record<string, RouteExample>> = {
+  'GET /listings': {
+    parameters: { gpu_model: 'H200', limit: '1' },
+    answer: { items: [LISTING], count: 1, total_after_filter: 1 },
+  },
+  'GET /listings/:id': { parameters: { id: ID }, answer: { listing: LISTING } },
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { sourceDetailsSchema } from './source.ts'
+import { wireInstant } from './time.ts'
+import { trafficSchema } from './traffic.ts'
+
+export const stateChangeSchema = z
+  .object({
+    at: wireInstant,
+    registry: z.string(),
+    part: z.enum(['state', 'breaker']),
+    from: z.string(),
+    to: z.string(),
+    reason: z.string().nullable(),
+  })
+  .meta({ id: 'StateChange' })
+
+export const reloadSchema = z
+  .object({
+    at: wireInstant,
+    error: z.string().nullable().describe('null: it succeeded'),
+  })
+  .meta({ id: 'Reload', description: 'The latest load of the configuration; the start counts' })
+
+const replicaSchema = z
+  .object({
+    id: z.string(),
+    version: z.string(),
+    started_at: wireInstant,
+    age_seconds: z.int().describe('Age of its report'),
+    reload: reloadSchema,
+    total: trafficSchema.shape.total.describe('Of the last 60 minutes'),
+    states: z.record(z.string(), z.int()).describe('Number of sources in each state'),
+  })
+  .meta({ id: 'Replica' })
+
+export const fleetSchema = z
+  .object({
+    answered_by: z.string().describe('Id of the replica that answered'),
+    scope: z.enum(['all', 'this_process']).describe('Whether other replicas are included'),
+    note: z.string().nullable().describe('Why they are not'),
+    replicas: z.array(replicaSchema).describe('The one that answered first'),
+    traffic: trafficSchema.describe('Of all replicas: routes with a read or write gate'),
+    sources: z.array(
+      sourceDetailsSchema.extend({
+        replicas: z.record(z.string(), z.string()).describe('Its state by replica'),
+      }),
+    ),
+    changes: z.array(stateChangeSchema.extend({ replica: z.string() })).describe('The latest, newest first'),
+  })
+  .meta({
+    id: 'Fleet',
+    description: 'All replicas as one; of each source the worst state, and the sum of its counts',
+  })
+
+export type StateChangeJson = z.infer<typeof stateChangeSchema>
+export type ReloadJson = z.infer<typeof reloadSchema>
+export type FleetJson = z.infer<typeof fleetSchema>

@@ -1,0 +1,123 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import test from 'ava'
+import { startGateway } from '../helpers/gateway.ts'
+import { startRegistry } from '../helpers/registry.ts'
+import { runCli, temporaryFile } from '../helpers/run-cli.ts'
+import { ALICE, BOB, publish } from '../helpers/seller.ts'
+
+/** The public Anvil account that ALICE is. */
+const env = {
+  ENTREPOT_PRIVATE_KEY: '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
+}
+
+const listing = (id: string, more: object = {}): Record<string, unknown> => ({
+  listing_id: id,
+  storefront_url: 'https://alice.example/',
+  offer_resource: { gpu_model: 'H200', region: 'California, US', gpu_count: 8, sla: 99.5 },
+  accepted_escrows: [{ chain_name: 'base', escrow_address: '0xaa', literal_fields: { token: '0xbb' } }],
+  ...more,
+})
+
+type Row = { registry: string; listing_id: string; action: string; changed?: string[]; outcome?: string }
+const rowsOf = (stdout: string): Row[] => JSON.parse(stdout)
+const short = (stdout: string): string[] =>
+  rowsOf(stdout).map(({ action, listing_id, changed }) => [action, listing_id, ...(changed ?? [])].join(' '))
+
+test.serial('sync: publishes what changed, closes what is gone, and leaves the rest alone', async (t) => {
+  const { url, get } = await startRegistry(t)
+  const demands = [{ arbiter: '0xcc' }]
+  await publish(url, ALICE, listing('same', { max_duration_seconds: 60 }))
+  await publish(url, ALICE, listing('priced', { demands }))
+  await publish(url, ALICE, listing('gone'))
+  await publish(url, ALICE, listing('oracled', { oracle_address: '0xdd' }))
+  await publish(url, ALICE, listing('shut', { status: 'closed' }))
+  await publish(url, ALICE, listing('over', { status: 'closed' }))
+  await publish(url, BOB, listing('of-bob', { storefront_url: 'https://bob.example/' }))
+  const file = temporaryFile(
+    t,
+    'listings.json',
+    JSON.stringify([listing('same'), listing('priced'), listing('oracled'), listing('shut'), listing('new')]),
+  )
+  const plan = await runCli(['sync', file, '-r', url, '--dry-run'], { env })
+  t.is(plan.code, 0, plan.stderr)
+  const expected = [
+    'publish priced demands',
+    'publish shut status',
+    'publish new',
+    'update oracled oracle_address',
+    'close gone status',
+  ]
+  t.deepEqual(short(plan.stdout), expected)
+  t.regex(plan.stderr, /3 to publish, 1 to close, 1 unchanged/)
+  t.regex(plan.stderr, /same keeps its max_duration_seconds/)
+  t.is((await get('/listings/new')).status, 404)
+  const done = await runCli(['sync', file, '-r', url], { env })
+  t.is(done.code, 0, done.stderr)
+  t.deepEqual(
+    rowsOf(done.stdout).map(({ action, listing_id, outcome }) => `${action} ${listing_id} ${outcome}`),
+    expected.map((row) => `${row.split(' ').slice(0, 2).join(' ')} accepted`),
+  )
+  const again = await runCli(['sync', file, '-r', url, '--dry-run'], { env })
+  t.deepEqual(rowsOf(again.stdout), [])
+  t.is(((await get('/listings/of-bob')).json().listing as Row & { status: string }).status, 'open')
+  const mine = await runCli(['mine', '-r', url], { env })
+  t.deepEqual(
+    (JSON.parse(mine.stdout) as { listing_id: string; status: string }[])
+      .map(({ listing_id, status }) => `${listing_id} ${status}`)
+      .toSorted(),
+    ['gone closed', 'new open', 'oracled open', 'over closed', 'priced open', 'same open', 'shut open'],
+  )
+})
+
+test.serial('sync: at a gateway only listings of its own Registry are closed', async (t) => {
+  const upstream = await startRegistry(t)
+  const gateway = await startGateway(t, [{ name: 'eu', url: upstream.url }])
+  await publish(upstream.url, ALICE, listing('elsewhere'))
+  await publish(gateway.url, ALICE, listing('here'))
+  const file = temporaryFile(t, 'listings.json', JSON.stringify(listing('new')))
+  const plan = await runCli(['sync', file, '-r', gateway.url, '--dry-run'], { env })
+  t.deepEqual(short(plan.stdout), ['publish new', 'close here status'], plan.stderr)
+  const mine = await runCli(['mine', '-r', gateway.url], { env })
+  t.deepEqual(
+    rowsOf(mine.stdout)
+      .map(({ registry, listing_id }) => `${registry.slice(gateway.url.length)} ${listing_id}`)
+      .toSorted(),
+    ['/eu elsewhere', '/local here'],
+  )
+})
+
+test.serial('sync: nothing is written where not all of the own listings could be read', async (t) => {
+  const writes: string[] = []
+  const server = createServer(({ method = '' }, response) => {
+    if (method !== 'GET') writes.push(method)
+    response.writeHead(500).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const file = temporaryFile(t, 'listings.json', JSON.stringify(listing('new')))
+  const { code, stderr } = await runCli(['sync', file, '-r', url], { env })
+  t.deepEqual([code, writes], [4, []])
+  t.regex(stderr, /nothing is written, since not all of your listings could be read/)
+})
+
+test.serial(
+  'publish: a listing that does not fit the listing shape is refused without --force',
+  async (t) => {
+    const [one, two] = [await startRegistry(t), await startRegistry(t)]
+    const bad = listing('bad', {
+      offer_resource: { gpu_model: 'H200', region: 'Iowa, US', gpu_count: 'two' },
+    })
+    const file = temporaryFile(t, 'listings.json', JSON.stringify([listing('good'), bad]))
+    const args = ['publish', file, '-r', `${one.url},${two.url}`]
+    const refused = await runCli(args, { env })
+    t.deepEqual([refused.code, refused.stdout], [65, ''])
+    t.regex(refused.stderr, /bad: offer_resource\.gpu_count: 'two' is not of type 'integer'/)
+    t.regex(refused.stderr, /^entrepot: nothing is published: .*--force/m)
+    t.is((await one.get('/listings/good')).status, 404)
+    t.is((await runCli([...args, '--force'], { env })).code, 0)
+    t.is((await two.get('/listings/bad')).status, 200)
+  },
+)

@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import test from 'ava'
+import { Redis } from 'ioredis'
+import type { ApiKeyJson } from '../../src/wire/api-key.ts'
+import type { FleetJson } from '../../src/wire/fleet.ts'
+import { deadUrl } from '../helpers/fake-registry.ts'
+import { gatewayToml } from '../helpers/gateway.ts'
+import { startRedis } from '../helpers/redis.ts'
+import { send } from '../helpers/registry.ts'
+import { type ServiceProcess, startProcess } from './service-process.ts'
+
+const ADMIN = { Authorization: 'Bearer admin' }
+const READER = { Authorization: 'Bearer reader' }
+
+test('fleet: replicas on one Redis are one, without those that ended, and each alone without Redis', async (t) => {
+  const redis = await startRedis()
+  t.teardown(() => redis.dispose())
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-fleet-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'gateway.toml')
+  writeFileSync(file, gatewayToml([{ name: 'gone', url: deadUrl() }]))
+  const environment = {
+    ENTREPOT_CONFIG: file,
+    REGISTRY_ADMIN_API_KEY: 'admin',
+    REGISTRY_BOOTSTRAP_API_KEY: 'reader',
+  }
+  const [a, b] = (await Promise.all([1, 2].map(() => startProcess(redis.url, environment)))) as [
+    ServiceProcess,
+    ServiceProcess,
+  ]
+  for (const { end } of [a, b]) t.teardown(() => end('SIGKILL'))
+  for (const { url } of [a, b, b]) await send(`${url}/listings`, { headers: READER })
+
+  const both = await fleetAt(a, ({ traffic }) => traffic.total.requests === 3)
+  t.is(both.scope, 'all')
+  t.is(both.replicas.length, 2)
+  t.is(both.replicas[0]?.id, both.answered_by)
+  t.deepEqual(both.replicas.map(({ total }) => total.requests).sort(), [1, 2])
+  const gone = both.sources.find(({ registry }) => registry === 'gone')!
+  t.is(gone.state, 'unavailable')
+  t.deepEqual(Object.values(gone.replicas), ['unavailable', 'unavailable'])
+  t.is(gone.calls?.failures_by_reason.connection_refused, gone.calls?.failed)
+  t.is(gone.traffic?.total.errors, gone.calls?.failed)
+  t.true(new Set(both.changes.map(({ replica }) => replica)).size === 2)
+  t.like(both.changes[0], { registry: 'gone', from: 'not_yet_loaded', to: 'unavailable' })
+  const ofB = await fleetAt(b, ({ traffic }) => traffic.total.requests === 3)
+  t.not(ofB.answered_by, both.answered_by)
+  t.deepEqual(ofB.sources.find(({ registry }) => registry === 'gone')?.calls, gone.calls)
+
+  await redis.end('SIGKILL')
+  const alone = await fleetAt(a, ({ scope }) => scope === 'this_process')
+  t.is(alone.note, 'Redis does not answer, so the other replicas are not shown.')
+  t.is(alone.replicas.length, 1)
+  t.is((await send(`${a.url}/publishers`, { headers: READER })).status, 200)
+  await redis.start()
+  const again = await fleetAt(
+    b,
+    ({ replicas, traffic }) => replicas.length === 2 && traffic.total.requests === 4,
+  )
+  t.is(again.scope, 'all')
+
+  const client = new Redis(redis.url)
+  t.teardown(() => client.disconnect())
+  const keys = await client.keys('*replica:*')
+  t.is(keys.length, 2)
+  for (const key of keys) {
+    t.true((await client.ttl(key)) > 0)
+    t.false(JSON.stringify(await client.hgetall(key)).includes('reader'), 'no key in a report')
+  }
+  t.is(await b.end('SIGTERM'), 0)
+  const drained = await fleetAt(a, ({ replicas }) => replicas.length === 1)
+  t.is(drained.scope, 'all')
+  // As a replica that was killed: its report is there, and too old.
+  await client.zadd('{entrepot}:replicas', 1, 'killed')
+  await client.hset('{entrepot}:replica:killed', { version: '0' })
+  while ((await client.exists('{entrepot}:replica:killed')) === 1) await setTimeout(50)
+  t.is((await fleetAt(a, () => true)).replicas.length, 1)
+
+  t.is(await a.end('SIGTERM'), 0)
+  const third = await startProcess(redis.url, environment)
+  t.teardown(() => third.end('SIGKILL'))
+  const [key] = JSON.parse(
+    (await send(`${third.url}/admin/api-keys`, { headers: ADMIN })).text,
+  ) as ApiKeyJson[]
+  t.is(key?.calls, 4, 'of both processes, which have ended')
+})
+
+/** Reports are saved every five seconds. */
+async function fleetAt({ url }: ServiceProcess, holds: (fleet: FleetJson) => boolean): Promise<FleetJson> {
+  for (;;) {
+    const reply = await send(`${url}/admin/replicas`, { headers: ADMIN })
+    const fleet = JSON.parse(reply.text) as FleetJson
+    if (holds(fleet)) return fleet
+    await setTimeout(50)
+  }
+}
