@@ -13,7 +13,7 @@ import {
 } from './newest-first.ts'
 import { endBelow, forEachBit, type GroupNumbers, type PriceColumns } from './price-columns.ts'
 
-export type PricedRows = Rows & { readonly prices: PriceColumns }
+type PricedRows = Rows & { readonly prices: PriceColumns }
 /** A row; valid until the next one is taken. */
 type PricedRow<R extends PricedRows> = { readonly rows: R; readonly slot: number; readonly key: PriceKey }
 export type FoundByPrice<R extends PricedRows> = PricedRow<R> & { group: number }

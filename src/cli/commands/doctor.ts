@@ -21,8 +21,8 @@ import {
   keyHint,
   nearMisses,
   type Registry,
+  type RegistryChoice,
   readSelection,
-  type Selection,
   urlProblem,
 } from '../registries/select-registries.ts'
 
@@ -45,7 +45,7 @@ export const doctorCommand: CommandDefinition<JsonOptions> = {
 
 function checkConfig(
   { env }: Terminal,
-  { config, urls, origin }: Selection,
+  { config, urls, origin }: RegistryChoice,
   explicit: string | undefined,
 ): Check[] {
   const check = (state: Check['state'], subject: string, finding: string): Check => ({
