@@ -66,7 +66,7 @@ export function selectRegistries(
 
 const HOW_TO_NAME = 'use -r URL, or [registry] urls = ["URL"] in buyer.toml'
 
-export type RegistrySelection = {
+export type RegistryChoice = {
   config: BuyerConfig
   urls: readonly string[]
   /** Of `urls`. */
@@ -75,7 +75,7 @@ export type RegistrySelection = {
 }
 
 /** Options override the configuration. Nothing is checked. */
-export function readSelection({ env }: Terminal, options: RegistryOptions): RegistrySelection {
+export function readSelection({ env }: Terminal, options: RegistryOptions): RegistryChoice {
   const config = readBuyerConfig(env, options.config)
   const discoveryTimeoutMs = (options.discoveryTimeout ?? 0) * 1000 || config.discoveryTimeoutMs
   const named = splitList(options.registries)

@@ -47,7 +47,7 @@ export type Matches = {
     skip?: number,
   ) => { listings: readonly PricedItem[]; hasMore: boolean }
   /** A field is the path of a filter. */
-  /** @throws SourceError, `unsupported_filter` for a path without an index in too many listings */
+  /** Where a path has no index, many listings are not read to count it: all of them count as without a value. */
   facets: (fields: readonly Filter[], per: PricePer) => Facets
   /** In no order. */
   ids: () => Iterable<string>
