@@ -29,7 +29,7 @@ export type Deadlines = {
 }
 
 /** `error` is set where no Registry answered. */
-export type Answered<Answer> = ({ answer: Answer; error: null } | { answer: null; error: EntrepotError }) & {
+type Answered<Answer> = ({ answer: Answer; error: null } | { answer: null; error: EntrepotError }) & {
   reports: readonly SourceReport[]
   /** By the Registry's URL. */
   failures: ReadonlyMap<string, SourceError>
