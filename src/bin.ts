@@ -9,16 +9,18 @@ if (major < 22 || (major === 22 && minor < 19)) {
 
 // Compiled code is cached only for modules imported after this call.
 nodeModule.enableCompileCache()
-const [{ createProgram }, { environment }, { version }] = await Promise.all([
+const [{ createProgram }, { EXIT }, { environment }, { version }] = await Promise.all([
   import('./cli/program.ts'),
+  import('./cli/exit-codes.ts'),
   import('./config/environment.ts'),
   import('./config/version.ts'),
 ])
 
 // `entrepot listings | head` closes the pipe early, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-  process.exit()
+  if (error.code === 'EPIPE') process.exit()
+  process.stderr.write(`entrepot: stdout cannot be written: ${error.message}\n`)
+  process.exit(EXIT.outputError)
 })
 
 const program = await createProgram(

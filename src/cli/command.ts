@@ -45,6 +45,17 @@ export const KEY_FILE_OPTION = [
   'file with a private key in hex or an encrypted keystore (default: ENTREPOT_PRIVATE_KEY)',
 ] as const
 
+export const LISTING_ARGUMENT = [
+  '<id>',
+  'listing_id, or its first 8 or more characters if no other begins so',
+] as const
+
+/** Where the seller's own listings decide. */
+export const OWN_LISTING_ARGUMENT = [
+  '<id>',
+  'listing_id; of a UUID the first 8 or more characters, if no other of your listings begins so',
+] as const
+
 export const FORCE_OPTION = ['--force', 'publish listings that do not fit the listing shape, too'] as const
 
 export const LISTING_FILE = [

@@ -50,7 +50,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'review',
-    summary: 'print the presentation record of a listing, built from its Registry and its storefront',
+    summary: 'print the presentation record of a listing as JSON, built from its Registry and its storefront',
     load: async () => (await import('./commands/review.ts')).reviewCommand,
   },
   {
@@ -145,7 +145,8 @@ export async function createProgram(
     .option('--config <file>', 'read the buyer configuration from this file only')
     .option('--quiet', 'print only errors and warnings on stderr')
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError('(add --help for usage)')
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'entrepot: ')) })
+    .showHelpAfterError("See 'entrepot --help'.")
   const run = createRunner(terminal, services)
   for (const { name, summary, load } of COMMANDS) {
     const command = program.command(name).description(summary)
@@ -169,10 +170,14 @@ function addDefinition(
   definition.define?.(command)
   exampleOf.set(command, definition.example)
   command
+    .showHelpAfterError(`See '${pathOf(command)} --help'.`)
     .addHelpText('after', `\nExample:\n  ${definition.example}`)
     // Commander passes the arguments, the options and, last, the command itself.
     .action((...passed) => run(definition, passed.at(-1)))
 }
+
+const pathOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 
 function createRunner(terminal: Terminal, services: Services): RunCommand {
   return async (definition, command) => {

@@ -49,6 +49,7 @@ export class Fleet {
     const own = this.#report()
     const others = (await this.#storage?.read(id).catch(() => null)) ?? null
     return {
+      at: new Date(now()).toISOString(),
       answered_by: id,
       scope: others === null ? 'this_process' : 'all',
       note: others !== null ? null : typeof storage === 'string' ? storage : AWAY,

@@ -35,6 +35,7 @@ const replicaSchema = z
 
 export const fleetSchema = z
   .object({
+    at: wireInstant.describe('Time of this answer'),
     answered_by: z.string().describe('Id of the replica that answered'),
     scope: z.enum(['all', 'this_process']).describe('Whether other replicas are included'),
     note: z.string().nullable().describe('Why they are not'),

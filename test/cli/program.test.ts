@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import test from 'ava'
 import type { Command } from 'commander'
 import { createProgram } from '../../src/cli/program.ts'
-import { runCli, temporaryFile } from '../helpers/run-cli.ts'
+import { CLI, runCli, runShell, temporaryFile } from '../helpers/run-cli.ts'
 
 function unused(): never {
   throw new Error('no command is run here')
@@ -52,10 +52,12 @@ test.serial('completion: scripts are well-formed and know commands and flags', a
     'completion.bash',
     `${bash}
 COMP_WORDS=(entrepot keys m); COMP_CWORD=2; _entrepot; echo "\${COMPREPLY[@]}"
-COMP_WORDS=(entrepot listings --fil); COMP_CWORD=2; _entrepot; echo "\${COMPREPLY[@]}"`,
+COMP_WORDS=(entrepot listings --fil); COMP_CWORD=2; _entrepot; echo "\${COMPREPLY[@]}"
+COMP_WORDS=(entrepot update x --status c); COMP_CWORD=4; _entrepot; echo "\${COMPREPLY[@]}"
+COMP_WORDS=(entrepot completion z); COMP_CWORD=2; _entrepot; echo "\${COMPREPLY[@]}"`,
   )
   const { stdout, stderr } = spawnSync('bash', [script], { encoding: 'utf8' })
-  t.deepEqual([stdout, stderr], ['mint\n--filter\n', ''])
+  t.deepEqual([stdout, stderr], ['mint\n--filter\nclosed\nzsh\n', ''])
   for (const shell of ['zsh', 'fish'])
     t.regex((await runCli(['completion', shell])).stdout, /discovery-timeout/)
   t.is((await runCli(['completion', 'tcsh'])).code, 1)
@@ -65,7 +67,16 @@ test.serial('program: a usage error exits 1 on stderr; help exits 0 on stdout', 
   for (const args of [['listings', '--limit', '0'], ['nonsense'], ['listings', '-r', 'ftp://x']]) {
     const { code, stdout, stderr } = await runCli(args)
     t.deepEqual([code, stdout], [1, ''], args.join(' '))
-    t.not(stderr, '')
+    t.regex(stderr, /^entrepot: /, args.join(' '))
   }
+  t.regex((await runCli(['listings', '--limit', '0'])).stderr, /See 'entrepot listings --help'\.\n$/)
   t.is((await runCli(['--help'])).code, 0)
+})
+
+const withFullDevice = existsSync('/dev/full') ? test.serial : test.skip
+
+withFullDevice('program: output that cannot be written exits 74 with one line', async (t) => {
+  const { code, stderr } = await runShell(`${CLI} manual > /dev/full`)
+  t.is(code, 74)
+  t.regex(stderr, /^entrepot: stdout cannot be written: ENOSPC[^\n]*\n$/)
 })

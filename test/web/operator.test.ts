@@ -2,7 +2,8 @@ import test, { type ExecutionContext } from 'ava'
 import axe, { type AxeResults } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { startChromium } from '../helpers/chromium.ts'
-import { deadUrl, listingTexts } from '../helpers/fake-registry.ts'
+import { eventually } from '../helpers/eventually.ts'
+import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../helpers/registry.ts'
 
@@ -38,20 +39,21 @@ async function unlock(page: Page, key = ADMIN_KEY): Promise<void> {
 async function open(t: ExecutionContext, url: string) {
   const opened = await openPage(t, url)
   await unlock(opened.page)
-  await opened.page.getByRole('heading', { name: 'API keys' }).waitFor()
+  await opened.page.getByRole('heading', { name: 'Replicas' }).waitFor()
   return opened
 }
 
 const readsWith = async ({ get }: RunningService, key: string): Promise<number> =>
   (await get('/listings', { Authorization: `Bearer ${key}` })).status
 
-/** Findings of axe-core that are serious or critical. */
-async function seriousFindings(page: Page): Promise<string[]> {
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+/** Everything that axe-core finds. */
+async function findings(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
-  const { violations } = (await page.evaluate('axe.run(document)')) as AxeResults
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+  const options = { runOnly: { type: 'tag', values: TAGS } }
+  const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
 }
 
 test.serial('operator page: a key is minted, shown once, used, revoked and refused', async (t) => {
@@ -142,6 +144,8 @@ test.serial('operator page: names a wrong key and closed admin routes', async (t
   await page.getByRole('heading', { name: 'API keys' }).waitFor()
   t.is(await page.getByText('Invalid admin token').count(), 0)
 
+  await page.getByText('This is a plain Registry: it has no upstreams.').waitFor()
+
   const closed = await startRegistry(t)
   const other = await openPage(t, closed.url)
   await unlock(other.page)
@@ -176,73 +180,110 @@ test.serial('operator page: its key stays in the tab until it is forgotten', asy
   await page.getByRole('button', { name: 'Use' }).waitFor()
 })
 
-test.serial('operator page: shows state and samples of every source, and refreshes it', async (t) => {
-  const fake = await startFake(t, { items: listingTexts('a', 3) })
+test.serial('operator page: shows what is wrong first, in words, and acts on a source', async (t) => {
+  const fake = await startFake(t, { items: [...listingTexts('a', 3), listingText({ created_at: null })] })
   const gateway = await startGateway(
     t,
     [
       { name: 'well', url: fake.url },
-      { name: 'gone', url: deadUrl(), settings: 'visibility = "private"' },
+      { name: 'gone', url: deadUrl() },
+      { name: 'hidden', url: deadUrl(), settings: 'visibility = "private"' },
     ],
-    { environment },
+    { environment: { REGISTRY_ADMIN_API_KEY: ADMIN_KEY } },
   )
+  for (let n = 0; n < 3; n++) await gateway.get('/listings')
   const { page, faults } = await open(t, gateway.url)
-  const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) })
-  await row('well').waitFor()
-  await page.getByLabel('Name', { exact: true }).fill('reader')
-  await page.getByRole('button', { name: 'Create key' }).click()
-  const raw = await page.getByLabel(/^The raw key/).inputValue()
-  for (const path of ['/listings', '/listings', '/listings?limit=7'])
-    await gateway.get(path, { Authorization: `Bearer ${raw}` })
-  await row('gone').getByText('connection_refused').first().waitFor()
-  await row('well').getByText('loaded').waitFor()
+  const sources = page.getByRole('region', { name: 'Sources' })
+  await sources.getByText('2 of 4 well · 1 down · 1 not contacted yet').waitFor()
+  t.regex(await sources.getByRole('rowheader').first().innerText(), /^▸ gone/)
+  const row = (name: string) => sources.getByRole('row', { name: new RegExp(`^${name} `) })
+  await row('gone').getByText('refused the connection').waitFor()
+  await row('well').getByText('1 of 4 received were invalid').waitFor()
   await row('well')
-    .getByRole('img', { name: /^Latency of calls, last \d+ ms/ })
+    .getByText(/^p50 \d+ ms, p95 \d+ ms$/)
     .waitFor()
   await row('well')
-    .getByRole('img', { name: /^Cache hits, total \d+ % of \d+/ })
+    .getByText(/^\d+ % hits \(\d lookups\)$/)
     .waitFor()
-  t.regex((await row('well').locator('.sparkline path').first().getAttribute('d')) ?? '', /^M[\d.]/)
+  t.is(await row('hidden').locator('.tone').first().getAttribute('data-tone'), 'neutral')
+  await page.getByLabel('Latest changes').getByText('gone: not contacted yet → unavailable').waitFor()
 
+  await sources.getByRole('searchbox').fill('WEL')
+  t.is(await sources.getByRole('rowheader').count(), 1)
+  await sources.getByRole('searchbox').fill('')
   const before = fake.requests.length
-  await row('well')
-    .getByRole('button', { name: /^Refresh/ })
-    .click()
-  await page.getByText('well is fetched again.').waitFor()
-  await gateway.get('/listings', { Authorization: `Bearer ${raw}` })
-  t.true(fake.requests.length > before, 'its pages were dropped')
-  t.deepEqual(faults, [])
+  await row('well').getByRole('button', { name: 'Refresh' }).click()
+  await sources.getByText('well: cache cleared, fetching…').waitFor()
+  await eventually(() => fake.requests.slice(before).some(({ path }) => path === '/listings'))
+  while (
+    (await row('gone')
+      .getByText(/^paused, retries in \d+ s$/)
+      .count()) === 0
+  ) {
+    await row('gone').getByRole('button', { name: 'Probe' }).click()
+    await sources.getByText('gone: unavailable, it refused the connection').waitFor()
+  }
+
+  await row('gone').getByRole('button', { name: 'gone', exact: true }).click()
+  await page.reload()
+  await row('gone').getByRole('button', { name: 'gone', exact: true }).click()
+  await sources.getByRole('img', { name: /^Calls per minute: highest [5-9] at \d\d:\d\d/ }).waitFor()
+  t.is(
+    await sources
+      .locator('dt', { hasText: /^timeout_ms$/ })
+      .locator('+ dd')
+      .innerText(),
+    '2500',
+  )
+  t.true((await sources.getByRole('listitem').count()) >= 5, 'the last failures')
+
+  await page.route('**/admin/replicas', (route) => route.abort())
+  await page.getByText(/^Connection lost: .* Data from \d\d:\d\d:\d\d\.$/).waitFor()
+  t.is(await page.locator('.live').getAttribute('class'), 'live lost')
+  await page.unroute('**/admin/replicas')
+  await page.getByText('Connection lost').waitFor({ state: 'detached' })
+  t.deepEqual(
+    faults.filter((fault) => !fault.includes('ERR_FAILED')),
+    [],
+  )
 })
 
 /** Elements beyond the right edge, except in a frame that scrolls. Runs in the page. */
 const OVERFLOWING = `[...document.querySelectorAll('body *')]
-  .filter((element) => element.getBoundingClientRect().right > innerWidth && element.closest('.scroll') === null)
+  .filter((element) => element.getBoundingClientRect().right > innerWidth && element.closest('.frame') === null)
   .map((element) => element.outerHTML.slice(0, 100))`
 
-test.serial('operator page: axe-core finds nothing serious, light, dark and on a phone', async (t) => {
+test.serial('operator page: axe-core finds nothing, light and dark, wide and on a phone', async (t) => {
   const gateway = await startGateway(t, [{ name: 'gone', url: deadUrl() }], { environment })
   const { page } = await openPage(t, gateway.url)
   await page.getByRole('button', { name: 'Use' }).waitFor()
-  t.deepEqual(await seriousFindings(page), [])
+  t.deepEqual(await findings(page), [])
   await unlock(page, 'wrong')
   await page.getByText(/Wrong key/).waitFor()
-  t.deepEqual(await seriousFindings(page), [])
+  t.deepEqual(await findings(page), [])
   await unlock(page)
   await page.getByLabel('Name', { exact: true }).fill('reader')
   await page.getByRole('button', { name: 'Create key' }).click()
   await page.getByLabel(/^The raw key/).waitFor()
-  await page.getByRole('row', { name: /^gone / }).waitFor()
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    t.deepEqual(await seriousFindings(page), [], colorScheme)
-    await page.screenshot({ path: `test/artifacts/operator-${colorScheme}.png`, fullPage: true })
-  }
-  await page.setViewportSize({ width: 360, height: 740 })
-  t.deepEqual(await page.evaluate(OVERFLOWING), [])
-  t.is(await page.evaluate('document.documentElement.scrollWidth'), 360)
+  await page
+    .getByRole('row', { name: /^gone / })
+    .getByRole('button', { name: 'Probe' })
+    .click()
+  await page.getByText('gone: unavailable').waitFor()
+  await page.getByRole('button', { name: 'gone', exact: true }).click()
+  await page.getByRole('heading', { name: 'Last failures' }).waitFor()
+  for (const width of [1440, 390])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.emulateMedia({ colorScheme })
+      t.deepEqual(await findings(page), [], `${colorScheme} ${width}`)
+      t.deepEqual(await page.evaluate(OVERFLOWING), [])
+      t.is(await page.evaluate('document.documentElement.scrollWidth'), width)
+      await page.screenshot({ path: `test/artifacts/operator-${colorScheme}-${width}.png`, fullPage: true })
+    }
   await page.getByRole('button', { name: /^Revoke key/ }).click()
   await page.getByRole('dialog').waitFor()
-  t.deepEqual(await seriousFindings(page), [])
+  t.deepEqual(await findings(page), [])
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 })

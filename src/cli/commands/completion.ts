@@ -1,12 +1,12 @@
-import type { Command } from 'commander'
+import { Argument, type Command } from 'commander'
 import type { CommandDefinition } from '../command.ts'
-import { EXIT, usageError } from '../exit-codes.ts'
+import { EXIT } from '../exit-codes.ts'
 import { print } from '../output/terminal.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 
 export const completionCommand: CommandDefinition = {
-  define: (command) => command.argument('<shell>', SHELLS.join(', ')),
+  define: (command) => command.addArgument(new Argument('<shell>', 'that runs the script').choices(SHELLS)),
   example: 'eval "$(entrepot completion bash)"',
   run: async ({ terminal, loadProgram }, _options, [shell = '']) => {
     await print(terminal, completionScript(await loadProgram(), shell))
@@ -14,16 +14,14 @@ export const completionCommand: CommandDefinition = {
   },
 }
 
-/** @throws CliError for an unknown shell */
 function completionScript(program: Command, shell: string): string {
   const levels = levelsOf(program)
   if (shell === 'bash') return bash(levels)
-  if (shell === 'zsh') return zsh(levels)
-  if (shell === 'fish') return fish(levels)
-  throw usageError(`no completion for '${shell}': name one of ${SHELLS.join(', ')}`)
+  return shell === 'zsh' ? zsh(levels) : fish(levels)
 }
 
-type Entry = { name: string; description: string }
+/** `values`: those that an option takes. */
+type Entry = { name: string; description: string; values?: readonly string[] | undefined }
 /** What may follow `path`: `''` for the program, `keys`, `keys mint`. */
 type Level = { path: string; commands: Entry[]; options: Entry[] }
 
@@ -31,10 +29,14 @@ function levelsOf(command: Command, path = ''): Level[] {
   const { commands } = command
   const level: Level = {
     path,
-    commands: commands.map((one) => ({ name: one.name(), description: firstSentence(one.description()) })),
+    commands: [
+      ...commands.map((one) => ({ name: one.name(), description: firstSentence(one.description()) })),
+      ...(command.registeredArguments[0]?.argChoices ?? []).map((name) => ({ name, description: name })),
+    ],
     options: [...globalOptions(command), ...command.options, HELP].map((option) => ({
       name: option.long ?? option.short ?? '',
       description: firstSentence(option.description),
+      values: 'argChoices' in option ? option.argChoices : undefined,
     })),
   }
   return [level, ...commands.flatMap((one) => levelsOf(one, `${path} ${one.name()}`.trim()))]
@@ -69,6 +71,9 @@ ${nextLevels(levels)}
   case "$level" in
 ${levels.map(({ path, commands, options }) => `    "${path}") commands="${names(commands)}" options="${names(options)}" ;;`).join('\n')}
   esac
+  case "$level \${COMP_WORDS[COMP_CWORD-1]}" in
+${valueCases(levels, (values) => `mapfile -t COMPREPLY < <(compgen -W "${values}" -- "$current"); return`)}
+  esac
   if [[ "$current" == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
   elif [[ -n "$commands" ]]; then
@@ -87,6 +92,16 @@ const nextLevels = (levels: readonly Level[]): string =>
     .map(({ path }) => `      "${path.includes(' ') ? path : ` ${path}`}") level="${path}" ;;`)
     .join('\n')
 
+/** Branches for the word after an option that takes one of a few values. */
+const valueCases = (levels: readonly Level[], complete: (values: string) => string): string =>
+  levels
+    .flatMap(({ path, options }) =>
+      options.flatMap(({ name, values }) =>
+        values === undefined ? [] : [`    "${path} ${name}") ${complete(values.join(' '))} ;;`],
+      ),
+    )
+    .join('\n')
+
 /** `path`, `commands` and `options` are zsh's own. */
 const zsh = (levels: readonly Level[]): string => `#compdef entrepot
 # entrepot completion for zsh: eval "$(entrepot completion zsh)"
@@ -100,6 +115,9 @@ ${nextLevels(levels)}
   local -a verbs flags
   case "$level" in
 ${levels.map(zshLevel).join('\n')}
+  esac
+  case "$level \${words[CURRENT-1]}" in
+${valueCases(levels, (values) => `compadd ${values}; return`)}
   esac
   if [[ "\${words[CURRENT]}" == -* ]]; then
     _describe option flags
@@ -128,10 +146,10 @@ const fish = (levels: readonly Level[]): string =>
           ({ name, description }) =>
             `complete -c entrepot -f -n '${condition}' -a ${name} -d '${description}'`,
         ),
-        ...options.map(
-          ({ name, description }) =>
-            `complete -c entrepot -n '${condition}' -l ${name.replace(/^--/, '')} -d '${description}'`,
-        ),
+        ...options.map(({ name, description, values }) => {
+          const taken = values === undefined ? '' : ` -x -a '${values.join(' ')}'`
+          return `complete -c entrepot -n '${condition}' -l ${name.replace(/^--/, '')}${taken} -d '${description}'`
+        }),
       ]
     }),
     '',

@@ -1,8 +1,7 @@
-import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
+import { addReading, type CommandDefinition, JSON_OPTION, LISTING_ARGUMENT } from '../command.ts'
 import { isHumanOutput, listingSheet, type OutputOptions } from '../output/print-listings.ts'
-import { reportLookup } from '../output/source-reports.ts'
 import { escapeForTerminal, print } from '../output/terminal.ts'
-import { findInRegistries } from '../registries/query-registries.ts'
+import { lookUpListing } from '../registries/look-up-listing.ts'
 import { type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
 type ListingOptions = RegistryOptions & OutputOptions
@@ -10,14 +9,14 @@ type ListingOptions = RegistryOptions & OutputOptions
 export const fullListingCommand: CommandDefinition<ListingOptions> = {
   define: (command) =>
     addReading(command)
-      .argument('<id>', 'listing_id')
+      .argument(...LISTING_ARGUMENT)
       .option(...JSON_OPTION),
   example: 'entrepot listing 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01',
   async run({ terminal, openClient }, options, [id = '']) {
     const { registries, discoveryTimeoutMs, tokens } = selectRegistries(terminal, options)
     const client = await openClient()
-    const lookup = await findInRegistries(client, registries, id, discoveryTimeoutMs)
-    const { found, exitCode } = reportLookup(terminal, id, lookup)
+    const lookUp = { terminal, client, registries, timeoutMs: discoveryTimeoutMs }
+    const { found, exitCode } = await lookUpListing(id, lookUp)
     if (found === null) return exitCode
     if (isHumanOutput(terminal, options))
       await print(terminal, `${listingSheet(found.row, tokens).join('\n')}\n`)

@@ -57,10 +57,16 @@ function describe(command: Command, parent: string): string[] {
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 
 const argumentList = (list: readonly Argument[]): string[] =>
-  list.map((argument) => `- \`${argument.name()}\`: ${argument.description}`)
+  list.map((argument) => `- \`${argument.name()}\`: ${argument.description}${choices(argument)}`)
 
 const options = (list: readonly Option[]): string[] =>
-  list.map(({ flags, description }) => `- \`${flags}\`: ${description}`)
+  list.map((option) => `- \`${option.flags}\`: ${option.description}${choices(option)}`)
+
+function choices({ argChoices, defaultValue }: Pick<Option, 'argChoices' | 'defaultValue'>): string {
+  if (argChoices === undefined) return ''
+  const ordinary = defaultValue === undefined ? '' : `; default: ${defaultValue}`
+  return ` (${argChoices.join(', ')}${ordinary})`
+}
 
 function example(command: Command): string[] {
   const text = exampleOf.get(command)

@@ -2,28 +2,33 @@ import { SourceError } from '../../domain/source/source-error.ts'
 import { type JsonObject, textAt } from '../../json/value.ts'
 import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
 import { NO_STOREFRONT_ANSWER, type StorefrontView } from '../../presentation/observation.ts'
-import { addReading, type CommandDefinition } from '../command.ts'
+import { addReading, type CommandDefinition, LISTING_ARGUMENT } from '../command.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import { parseListingJson } from '../listing-json.ts'
-import { reportLookup } from '../output/source-reports.ts'
 import { printJson, printStatus, type Terminal } from '../output/terminal.ts'
-import { findInRegistries } from '../registries/query-registries.ts'
+import { lookUpListing } from '../registries/look-up-listing.ts'
 import { describeErrorResponse, type RegistryClient, readJsonObject } from '../registries/registry-client.ts'
 import { type Registry, type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
 export const reviewCommand: CommandDefinition<RegistryOptions> = {
-  define: (command) => addReading(command).argument('<id>', 'listing_id'),
+  define: (command) => addReading(command).argument(...LISTING_ARGUMENT),
   example: 'entrepot review weather-0001 -r http://127.0.0.1:8080',
   async run({ terminal, openClient }, options, [id = '']) {
     const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
     const client = await openClient()
-    const lookup = await findInRegistries(client, registries, id, discoveryTimeoutMs)
-    const { found, exitCode } = reportLookup(terminal, id, lookup)
+    const lookUp = { terminal, client, registries, timeoutMs: discoveryTimeoutMs }
+    const { found, exitCode } = await lookUpListing(id, lookUp)
     if (found === null) return exitCode
     const { row, registry } = found
     const listing = parseListingJson(row)
     const storefront = textAt(listing, 'storefront_url')
-    const view = await visit(terminal, client, { storefront, id, registry, timeoutMs: discoveryTimeoutMs })
+    const listingId = textAt(listing, 'listing_id') ?? id
+    const view = await visit(terminal, client, {
+      storefront,
+      id: listingId,
+      registry,
+      timeoutMs: discoveryTimeoutMs,
+    })
     const publisher = textAt(listing, '_meta', 'publisher')
     try {
       const record = buildRecord({ listing, registry: registry.url, publisher }, view)

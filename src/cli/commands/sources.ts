@@ -1,5 +1,6 @@
 import { safeText } from '../../domain/safe-text.ts'
 import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
+import { formatAge } from '../../wire/describe-missing.ts'
 import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { renderTable } from '../output/table.ts'
@@ -50,10 +51,10 @@ async function sourceTable(
         .map((source) =>
           [
             registry,
-            textAt(source, 'registry') ?? textAt(source, 'name'),
+            nameOf(source, registry),
             textAt(source, 'mode'),
             textAt(source, 'state'),
-            textAt(source, 'age_seconds'),
+            ageOf(source),
             textAt(source, 'last_error', 'reason') ??
               textAt(source, 'last_error') ??
               textAt(source, 'reason'),
@@ -63,6 +64,16 @@ async function sourceTable(
     width || 80,
   )
   return `${lines.join('\n')}\n`
+}
+
+/** `null` for a plain Registry, which is its only source. */
+function nameOf(source: JsonObject, registry: string): string | null {
+  const name = textAt(source, 'registry') ?? textAt(source, 'name')
+  return name === registry ? null : name
+}
+
+function ageOf({ age_seconds: age }: JsonObject): string | null {
+  return typeof age === 'number' ? formatAge(age) : null
 }
 
 const withMissingSources = (source: JsonObject): JsonObject[] => [

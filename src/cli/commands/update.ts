@@ -1,9 +1,11 @@
-import { isListingStatus, LISTING_STATUSES } from '../../domain/listing.ts'
-import { addSigning, type CommandDefinition } from '../command.ts'
+import { Option } from 'commander'
+import { LISTING_STATUSES } from '../../domain/listing.ts'
+import { addSigning, type CommandDefinition, OWN_LISTING_ARGUMENT } from '../command.ts'
 import { usageError } from '../exit-codes.ts'
 import { selectRegistries } from '../registries/select-registries.ts'
 import { openWallet } from '../signing/wallet.ts'
 import { updateWrite } from '../writes/owner-writes.ts'
+import { resolveOwnId } from '../writes/resolve-own-id.ts'
 import { runWrites, type WriteOptions } from '../writes/run-writes.ts'
 
 type UpdateOptions = WriteOptions & {
@@ -15,17 +17,19 @@ type UpdateOptions = WriteOptions & {
 export const updateCommand: CommandDefinition<UpdateOptions> = {
   define: (command) =>
     addSigning(command)
-      .argument('<id>', 'listing_id')
-      .option('--status <status>', 'open, closed or expired')
+      .argument(...OWN_LISTING_ARGUMENT)
+      .addOption(new Option('--status <status>', 'the new status').choices(LISTING_STATUSES))
       .option('--oracle-address <address>', 'the new oracle; none removes it'),
   example: 'entrepot update 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01 --status closed --key-file seller.key',
-  async run({ terminal, openClient }, options, [listingId = '']) {
+  async run({ terminal, openClient }, options, [id = '']) {
     const changes = readChanges(options)
     const { registries } = selectRegistries(terminal, options, 'write')
     const wallet = await openWallet(terminal, options)
+    const client = await openClient()
+    const listingId = await resolveOwnId(terminal, client, registries, wallet.address, id)
     return runWrites({
       terminal,
-      client: await openClient(),
+      client,
       options,
       signer: wallet.address,
       targets: registries.map((registry) => ({ registry, total: 1 })),
@@ -39,7 +43,5 @@ export const updateCommand: CommandDefinition<UpdateOptions> = {
 function readChanges({ status, oracleAddress }: UpdateOptions): Record<string, string | null | undefined> {
   if (status === undefined && oracleAddress === undefined)
     throw usageError('nothing to update: give --status, --oracle-address or both')
-  if (status !== undefined && !isListingStatus(status))
-    throw usageError(`--status must be one of ${LISTING_STATUSES.join(', ')}, not '${status}'`)
   return { status, oracle_address: oracleAddress === 'none' ? null : oracleAddress }
 }

@@ -11,13 +11,15 @@ export type Progress = {
 }
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+const ASCII_FRAMES = ['-', '\\', '|', '/']
 const FRAME_MS = 80
 const CLEAR_LINE = '\u001b[2K\r'
 const LINE_UP = '\u001b[1A'
 
 export function startProgress(terminal: Terminal, names: readonly string[]): Progress {
   if (!isInteractive(terminal, terminal.stderr) || terminal.isQuiet) return NO_PROGRESS
-  const { stderr } = terminal
+  const { stderr, env } = terminal
+  const frames = /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || '') ? FRAMES : ASCII_FRAMES
   const outcomes = new Map<string, string>()
   const notes = new Map<string, string>()
   let frame = 0
@@ -28,7 +30,7 @@ export function startProgress(terminal: Terminal, names: readonly string[]): Pro
   }
   const draw = (): void => {
     erase()
-    const spinner = FRAMES[frame++ % FRAMES.length]
+    const spinner = frames[frame++ % frames.length]
     const width = (stderr.columns || 80) - 1
     for (const name of names) {
       const line = [outcomes.get(name) ?? spinner, name, notes.get(name) ?? ''].join(' ')

@@ -2,10 +2,9 @@ import type { SourceError } from '../../domain/source/source-error.ts'
 import { describeMissing, hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceReport } from '../../wire/source.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
-import type { Answered, FoundInRegistry } from '../registries/query-registries.ts'
 import { describeSourceError } from '../registries/registry-client.ts'
 import { keyHint } from '../registries/select-registries.ts'
-import { printReport, printStatus, printWarning, type Terminal } from './terminal.ts'
+import { printReport, printStatus, type Terminal } from './terminal.ts'
 
 /** `failures` by the Registry's URL. */
 export function printSourceReports(
@@ -19,31 +18,6 @@ export function printSourceReports(
     else printStatus(terminal, `[registry] ${problem}${describeFailure(report, failures)}`)
   }
 }
-
-/** Prints how the Registries answered, warnings included. Without a listing, `exitCode` is not 0. */
-export function reportLookup(
-  terminal: Terminal,
-  id: string,
-  { answer, reports, failures }: Answered<FoundInRegistry | null>,
-): { found: FoundInRegistry | null; exitCode: ExitCode } {
-  printSourceReports(terminal, reports, failures)
-  const exitCode = exitCodeOfReports(reports)
-  if (answer !== null) {
-    for (const warning of warningsOf(answer)) printWarning(terminal, warning)
-    return { found: answer, exitCode }
-  }
-  if (exitCode !== EXIT.ok) return { found: null, exitCode }
-  const where = reports.length === 1 ? 'that Registry' : `any of ${reports.length} Registries`
-  printStatus(terminal, `entrepot: listing '${id}' is not in ${where}`)
-  return { found: null, exitCode: EXIT.failure }
-}
-
-const warningsOf = ({ complete, disputed }: FoundInRegistry): string[] => [
-  ...(complete ? [] : ['a Registry that may have a better copy of this listing did not answer.']),
-  ...disputed.map(
-    (name) => `${name} has this publisher at another storefront. Check the storefront before you pay.`,
-  ),
-]
 
 export function exitCodeOfReports(reports: readonly SourceReport[]): ExitCode {
   const codes = reports.map(({ state, reason }) =>

@@ -1,8 +1,8 @@
 import { ANONYMOUS } from '../../domain/api-key.ts'
 import { raceAbort, systemClock, withDeadline } from '../../domain/clock.ts'
 import type { ListingStatus } from '../../domain/listing.ts'
-import type { PriceQuestion } from '../../domain/price/price-parameters.ts'
-import type { TokenTable } from '../../domain/price/token.ts'
+import { type PriceQuestion, parsePriceQuestion } from '../../domain/price/price-parameters.ts'
+import { TokenTable } from '../../domain/price/token.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
 import type { Source } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
@@ -28,6 +28,14 @@ export type RegistryQuery = {
   tokens: TokenTable
 }
 
+const NO_TOKENS = new TokenTable([])
+
+/** Newest first, without prices. */
+export const NEWEST_FIRST: Pick<RegistryQuery, 'prices' | 'tokens'> = {
+  prices: parsePriceQuestion(NO_TOKENS, {}),
+  tokens: NO_TOKENS,
+}
+
 type PageOfRegistries = RegistryQuery & { limit: number; offset: number }
 
 export type Deadlines = {
@@ -37,7 +45,7 @@ export type Deadlines = {
 }
 
 /** `error` is set where no Registry answered. */
-export type Answered<Answer> = ({ answer: Answer; error: null } | { answer: null; error: EntrepotError }) & {
+type Answered<Answer> = ({ answer: Answer; error: null } | { answer: null; error: EntrepotError }) & {
   reports: readonly SourceReport[]
   /** By the Registry's URL. */
   failures: ReadonlyMap<string, SourceError>

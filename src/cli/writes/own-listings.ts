@@ -1,12 +1,10 @@
-import { parsePriceQuestion } from '../../domain/price/price-parameters.ts'
-import { TokenTable } from '../../domain/price/token.ts'
 import { qualifiedName } from '../../gateway/merged-item.ts'
 import { isJsonObject, type JsonObject, parseJson, textAt } from '../../json/value.ts'
 import type { SourceReport } from '../../wire/source.ts'
 import { printSourceReports } from '../output/source-reports.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { inspectRegistry } from '../registries/inspect-registry.ts'
-import { queryRegistries } from '../registries/query-registries.ts'
+import { NEWEST_FIRST, queryRegistries } from '../registries/query-registries.ts'
 import type { RegistryClient } from '../registries/registry-client.ts'
 import type { Registry } from '../registries/select-registries.ts'
 
@@ -31,8 +29,6 @@ type OwnListings = {
 /** For all pages of one Registry. */
 const READ_MS = 120_000
 
-const NO_TOKENS = new TokenTable([])
-
 /** Of any status, newest first. Prints how the Registry answered. */
 export async function readOwnListings(
   terminal: Terminal,
@@ -46,8 +42,7 @@ export async function readOwnListings(
     filters: [],
     limit: Number.MAX_SAFE_INTEGER,
     offset: 0,
-    prices: parsePriceQuestion(NO_TOKENS, {}),
-    tokens: NO_TOKENS,
+    ...NEWEST_FIRST,
   }
   const deadlines = { registryMs: READ_MS, overallMs: READ_MS }
   const { answer, reports, failures } = await queryRegistries(client, [registry], query, deadlines)

@@ -118,6 +118,7 @@ const TRAFFIC = {
 const REPLICA = 'gateway-1'
 
 const FLEET = {
+  at: SEEN_AT,
   answered_by: REPLICA,
   scope: 'all',
   note: null,

@@ -1,13 +1,14 @@
 import type { ApiKeyJson, MintedKeyJson } from '../../wire/api-key.ts'
+import type { FleetJson } from '../../wire/fleet.ts'
 import type { SourceDetailsJson } from '../../wire/source.ts'
 import { request } from '../common/request.ts'
-import { RequestError } from '../common/request-error.ts'
 import type { KeyRequest } from './keys/new-keys.ts'
 
 export type AdminApi = {
-  /** `null` at a plain Registry. */
-  sources: (signal: AbortSignal) => Promise<readonly SourceDetailsJson[] | null>
+  fleet: (signal: AbortSignal) => Promise<FleetJson>
   refresh: (registry: string, signal: AbortSignal) => Promise<void>
+  /** Its state afterwards. */
+  probe: (registry: string, signal: AbortSignal) => Promise<SourceDetailsJson>
   keys: (signal: AbortSignal) => Promise<readonly ApiKeyJson[]>
   mint: (wanted: KeyRequest, signal: AbortSignal) => Promise<MintedKeyJson>
   revoke: (id: number, signal: AbortSignal) => Promise<void>
@@ -18,14 +19,9 @@ export function createAdminApi(key: string): AdminApi {
   const send = (method: 'GET' | 'POST' | 'DELETE', address: string, signal: AbortSignal, body?: unknown) =>
     request({ address, key, signal, method, body })
   return {
-    sources: async (signal) => {
-      try {
-        return readJson<{ sources: SourceDetailsJson[] }>(await send('GET', 'admin/sources', signal)).sources
-      } catch (error) {
-        if (error instanceof RequestError && error.status === 404) return null
-        throw error
-      }
-    },
+    fleet: async (signal) => readJson(await send('GET', 'admin/replicas', signal)),
+    probe: async (registry, signal) =>
+      readJson(await send('POST', `admin/sources/${encodeURIComponent(registry)}/probe`, signal)),
     refresh: async (registry, signal) => {
       await send('POST', `admin/sources/${encodeURIComponent(registry)}/refresh`, signal)
     },

@@ -4,8 +4,8 @@ import { RequestError } from '../common/request-error.ts'
 import { html } from '../html.ts'
 import { createAdminApi } from './admin-api.ts'
 import { KeysPanel } from './keys/keys-panel.ts'
+import { Overview } from './overview/overview.ts'
 import { useLifetime } from './panel.ts'
-import { SourcesPanel } from './sources-panel.ts'
 
 const OPERATOR_KEY = new SessionKey('entrepot.operator-key')
 
@@ -54,11 +54,23 @@ export function OperatorPage() {
               <${KeyForm} label="Admin key" isSet=${false} onChange=${enter} />
               <p class="fault" role="alert">${problem}</p>
             </section>`
-          : html`<${SourcesPanel} api=${api} onError=${onError} /> <${KeysPanel} api=${api} onError=${onError} />`
+          : html`<nav class="jump" aria-label="Sections">
+                ${SECTIONS.map(([id, title]) => html`<a href=${`#${id}`}>${title}</a>`)}
+              </nav>
+              <${Overview} api=${api} onError=${onError} />
+              <${KeysPanel} api=${api} onError=${onError} />`
       }
     </main>
   `
 }
+
+const SECTIONS = [
+  ['sources', 'Sources'],
+  ['traffic', 'Traffic'],
+  ['replicas', 'Replicas'],
+  ['changes', 'Changes of state'],
+  ['keys', 'API keys'],
+] as const
 
 /** The gateway's detail distinguishes a wrong key from closed admin routes. */
 function messageOf(error: unknown): string {

@@ -1,9 +1,12 @@
+import type { LookupFunction } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
 import type { SourceReason } from '../../../src/domain/source/source-reason.ts'
+import { createAgent } from '../../../src/upstream/http/agent.ts'
+import { createGet } from '../../../src/upstream/http/get.ts'
 import { type Behaviour, deadUrl, listingTexts, startFakeRegistry } from '../../helpers/fake-registry.ts'
 import { startFake } from '../../helpers/gateway.ts'
-import { failureOf, openUpstream, textsOf } from '../../helpers/upstream.ts'
+import { failureOf, openUpstream, textsOf, upstreamOptions } from '../../helpers/upstream.ts'
 
 const BOMB = 50 * 1024 * 1024
 const HTML = '<!doctype html><title>It works!</title>'
@@ -46,6 +49,24 @@ for (const [what, behaviour] of [
     t.is((await failureOf(t, read())).reason, 'too_large')
     t.true(fake.requests.length < 20, String(fake.requests.length))
   })
+
+test('a request whose time is over before it has a connection is not sent', async (t) => {
+  const fake = await startFake(t)
+  const resolved = Promise.withResolvers<void>()
+  const lookup: LookupFunction = (_host, _options, callback) =>
+    void resolved.promise.then(() => callback(null, [{ address: '127.0.0.1', family: 4 }]))
+  const url = `http://localhost:${new URL(fake.url).port}`
+  const options = upstreamOptions({ url, connectTimeoutMs: 10_000, maxInFlight: 1 })
+  const agent = createAgent(options, lookup)
+  t.teardown(() => agent.destroy())
+  const get = (timeoutMs: number) =>
+    createGet({ ...options, timeoutMs }, agent)('/listings', { maxBytes: 2 ** 20 })
+  t.is((await failureOf(t, get(50))).reason, 'timeout')
+  const next = get(10_000)
+  resolved.resolve()
+  t.is((await next).status, 200)
+  t.is(fake.requests.length, 1)
+})
 
 for (const encoding of ['gzip', 'deflate', 'br'] as const)
   test(`an answer in ${encoding} is read`, async (t) => {

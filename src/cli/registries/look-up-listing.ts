@@ -1,0 +1,91 @@
+import { EXIT, type ExitCode, usageError } from '../exit-codes.ts'
+import { exitCodeOfReports, printSourceReports } from '../output/source-reports.ts'
+import { printReport, printStatus, printWarning, type Terminal } from '../output/terminal.ts'
+import { type FoundInRegistry, findInRegistries, NEWEST_FIRST, queryRegistries } from './query-registries.ts'
+import type { RegistryClient } from './registry-client.ts'
+import type { Registry } from './select-registries.ts'
+
+type LookUp = {
+  terminal: Terminal
+  client: RegistryClient
+  registries: readonly Registry[]
+  timeoutMs: number
+}
+
+/**
+ * Finds a listing by its id or the unique beginning of it, and prints how the Registries answered. Without a
+ * listing, `exitCode` is not 0.
+ * @throws CliError where several ids begin so
+ */
+export async function lookUpListing(
+  text: string,
+  context: LookUp,
+): Promise<{ found: FoundInRegistry | null; exitCode: ExitCode }> {
+  const { terminal, client, registries, timeoutMs } = context
+  const exact = await findInRegistries(client, registries, text, timeoutMs)
+  const id = exact.answer === null ? await completeId(text, context) : null
+  const lookup = id === null ? exact : await findInRegistries(client, registries, id, timeoutMs)
+  const { answer, reports, failures } = lookup
+  printSourceReports(terminal, reports, failures)
+  const exitCode = exitCodeOfReports(reports)
+  if (answer !== null) {
+    for (const warning of warningsOf(answer)) printWarning(terminal, warning)
+    return { found: answer, exitCode }
+  }
+  if (exitCode !== EXIT.ok) return { found: null, exitCode }
+  const where = reports.length === 1 ? 'that Registry' : `any of ${reports.length} Registries`
+  printStatus(terminal, `entrepot: listing '${text}' is not in ${where}`)
+  return { found: null, exitCode: EXIT.failure }
+}
+
+/** Characters. */
+const MIN_BEGINNING = 8
+/** The newest of all Registries, of any status. */
+const MAX_SEARCHED = 2000
+const SEARCH_MS = 10_000
+
+async function completeId(text: string, { terminal, client, registries }: LookUp): Promise<string | null> {
+  const beginning = withoutEllipsis(text)
+  if (beginning.length < MIN_BEGINNING) return null
+  const query = {
+    status: null,
+    publisher: null,
+    filters: [],
+    limit: MAX_SEARCHED,
+    offset: 0,
+    ...NEWEST_FIRST,
+  }
+  const deadlines = { registryMs: SEARCH_MS, overallMs: SEARCH_MS }
+  const { answer } = await queryRegistries(client, registries, query, deadlines)
+  const ids = answer?.items.map(({ item }) => item.listingId) ?? []
+  return onlyMatch(
+    terminal,
+    beginning,
+    ids.filter((id) => id.startsWith(beginning)),
+  )
+}
+
+const MAX_SHOWN = 5
+
+/** @throws CliError for several ids */
+export function onlyMatch(terminal: Terminal, beginning: string, ids: readonly string[]): string | null {
+  const matches = [...new Set(ids)]
+  const [match] = matches
+  if (match === undefined) return null
+  if (matches.length > 1) {
+    const shown = matches.slice(0, MAX_SHOWN).join(', ') + (matches.length > MAX_SHOWN ? ', …' : '')
+    throw usageError(`${matches.length} ids begin with '${beginning}': ${shown}`)
+  }
+  printReport(terminal, `[listing] ${beginning} is ${match}`)
+  return match
+}
+
+/** Tables end an id with it that they cut. */
+export const withoutEllipsis = (text: string): string => text.replace(/…$/, '')
+
+const warningsOf = ({ complete, disputed }: FoundInRegistry): string[] => [
+  ...(complete ? [] : ['a Registry that may have a better copy of this listing did not answer.']),
+  ...disputed.map(
+    (name) => `${name} has this publisher at another storefront. Check the storefront before you pay.`,
+  ),
+]

@@ -1,0 +1,89 @@
+import { html } from '../html.ts'
+
+type Values = readonly (number | null)[]
+
+type ChartProps = {
+  title: string
+  /** One for each minute, oldest first; `null` and 0 have no bar. */
+  values: Values
+  /** A part of each value, drawn over it. */
+  part?: Values
+  partTitle?: string
+  /** The style sheet's name of the part. */
+  partName?: 'part' | 'errors'
+  format: (value: number) => string
+  /** The value at the upper edge; the largest by default. */
+  max?: number
+  /** Start of the first minute, ISO 8601. */
+  from: string
+}
+
+/** Bars by the minute, with axes. Minutes show their values to the mouse, and the largest is in the text. */
+export function Chart({ title, values, part, partTitle, partName = 'part', format, max, from }: ChartProps) {
+  const top = topOf(values, max)
+  const timeOf = (minute: number): string => clockTime(Date.parse(from) + minute * 60_000)
+  const largest = Math.max(0, ...known(values))
+  const summary =
+    known(values).length === 0
+      ? 'nothing in 60 minutes'
+      : `highest ${format(largest)} at ${timeOf(values.indexOf(largest))}, latest ${format(known(values).at(-1)!)}`
+  return html`<figure class="chart">
+    <figcaption>${title} <span class="hint">${summary}</span></figcaption>
+    <div class="plot">
+      <span class="axis">${format(top)}</span>
+      <span class="axis">0</span>
+      <svg role="img" aria-label=${`${title}: ${summary}`} viewBox=${`0 0 ${values.length} 100`} preserveAspectRatio="none">
+        <${Bars} values=${values} top=${top} />
+        ${part !== undefined && html`<${Bars} values=${part} top=${top} name=${partName} />`}
+        ${values.map(
+          (value, n) => html`<rect key=${n} class="minute" x=${n} y="0" width="1" height="100">
+            <title>
+              ${timeOf(n)}: ${value === null ? 'none' : format(value)}${
+                part?.[n] == null ? '' : `, ${partTitle} ${format(part[n])}`
+              }
+            </title>
+          </rect>`,
+        )}
+      </svg>
+      <span class="axis">${timeOf(0)}</span>
+      <span class="axis">${timeOf(values.length - 1)}</span>
+    </div>
+  </figure>`
+}
+
+/** A small chart without axes, for tables: its text is beside it. */
+export const Sparkbars = ({ values, max }: { values: Values; max?: number }) =>
+  html`<svg class="sparkbars" aria-hidden="true" viewBox=${`0 0 ${values.length} 100`} preserveAspectRatio="none">
+    <${Bars} values=${values} top=${topOf(values, max)} />
+  </svg>`
+
+function Bars({ values, top, name }: { values: Values; top: number; name?: string }) {
+  const path = values.map((value, n) => {
+    if (!value) return ''
+    const height = Math.max(LEAST_HEIGHT, (Math.min(value, top) / top) * 100)
+    return `M${n + 0.1} 100V${(100 - height).toFixed(1)}h0.8V100Z`
+  })
+  return html`<path class=${`bars ${name ?? ''}`} d=${path.join('')} />`
+}
+
+/** Of the 100 units of the height: a rare event has to be seen. */
+const LEAST_HEIGHT = 3
+
+const known = (values: Values): number[] => values.filter((value) => value !== null)
+
+const topOf = (values: Values, max?: number): number => max ?? Math.max(1, ...known(values))
+
+/** Local. */
+function clockTime(ms: number): string {
+  return new Date(ms).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+}
+
+export const formatCount = (value: number): string => value.toLocaleString('en')
+
+export const formatMs = (value: number): string =>
+  value < 10_000 ? `${formatCount(value)} ms` : `${Math.round(value / 1000)} s`
+
+export const formatShare = (value: number): string => `${Math.round(100 * value)} %`
+
+/** `null` without a total. */
+export const shareOf = (part: number, total: number): number | null => (total === 0 ? null : part / total)

@@ -1,0 +1,52 @@
+import { formatAge } from '../../../wire/describe-missing.ts'
+import type { FleetJson } from '../../../wire/fleet.ts'
+import { html } from '../../html.ts'
+import { formatCount, formatMs, formatShare } from '../chart.ts'
+import { type DataColumn, DataTable } from '../data-table.ts'
+import { Tone } from '../tone.ts'
+
+export const ReplicasPanel = ({ fleet }: { fleet: FleetJson }) =>
+  html`<section id="replicas" aria-labelledby="replicas-title">
+    <h2 id="replicas-title">Replicas</h2>
+    ${fleet.note !== null && html`<p class="hint">Only the process that answered is shown. ${fleet.note}</p>`}
+    <${DataTable}
+      label="Replicas of this gateway"
+      name="replicas"
+      columns=${COLUMNS}
+      rows=${fleet.replicas.map((replica) => ({ key: replica.id, cells: cellsOf(replica, fleet) }))}
+    />
+  </section>`
+
+const COLUMNS: readonly DataColumn[] = [
+  { title: 'Replica', isHeader: true },
+  { title: 'Version' },
+  { title: 'Up for' },
+  { title: 'Report' },
+  { title: 'Configuration' },
+  { title: 'Requests', isNumber: true },
+  { title: 'Errors', isNumber: true },
+  { title: 'p50 / p95', isNumber: true },
+  { title: 'From cache', isNumber: true },
+  { title: 'Sources OK', isNumber: true },
+]
+
+function cellsOf(replica: FleetJson['replicas'][number], { at, answered_by }: FleetJson) {
+  const { id, version, started_at, age_seconds, reload, total, states } = replica
+  const ageOf = (instant: string): string =>
+    formatAge(Math.max(0, (Date.parse(at) - Date.parse(instant)) / 1000))
+  const sources = Object.values(states).reduce((sum, count) => sum + count, 0)
+  return [
+    html`${id} ${id === answered_by && html`<small>answered this request</small>`}`,
+    version,
+    html`<time datetime=${started_at} title=${started_at}>${ageOf(started_at)}</time>`,
+    id === answered_by ? 'now' : `${age_seconds} s ago`,
+    reload.error === null
+      ? html`<${Tone} of="good" text=${`loaded ${ageOf(reload.at)} ago`} />`
+      : html`<${Tone} of="bad" text=${`reload failed ${ageOf(reload.at)} ago`} /> <small>${reload.error}</small>`,
+    formatCount(total.requests),
+    formatCount(total.errors),
+    total.p50_ms === null ? '–' : `${formatMs(total.p50_ms)} / ${formatMs(total.p95_ms!)}`,
+    total.lookups === 0 ? '–' : formatShare(total.hits / total.lookups),
+    sources === 0 ? '–' : `${states.loaded ?? 0} of ${sources}`,
+  ]
+}

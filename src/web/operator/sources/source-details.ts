@@ -1,0 +1,83 @@
+import { describeReason } from '../../../wire/describe-missing.ts'
+import { untrustedText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
+import { Chart, formatCount, formatMs, formatShare, shareOf } from '../chart.ts'
+import { type FleetSource, STATE_WORDS } from './words.ts'
+
+export function SourceDetailsView({ source }: { source: FleetSource }) {
+  const { registry, traffic, settings = {}, failures = [], gaps = [] } = source
+  return html`<div class="drill">
+    ${traffic !== undefined && html`<${Charts} traffic=${traffic} />`}
+    <div class="facts">
+      <div>
+        <h3>Settings in effect</h3>
+        <dl>
+          ${Object.entries(settings).map(
+            ([name, value]) =>
+              html`<dt>${name}</dt><dd>${name === 'api_key' ? (value ? 'set' : 'none') : String(value)}</dd>`,
+          )}
+        </dl>
+      </div>
+      <div>
+        <h3>Counts since the start</h3>
+        <${Counts} source=${source} />
+        <p><a href=${`./?sources=${encodeURIComponent(registry)}`}>Its listings on the board</a></p>
+      </div>
+      <div>
+        <h3>Last failures</h3>
+        ${failures.length === 0 && html`<p>None.</p>`}
+        <ol>
+          ${failures.map(
+            ({ reason, at }, n) => html`<li key=${n}>
+              <time datetime=${at} title=${at}>${new Date(at).toLocaleTimeString([], { hourCycle: 'h23' })}</time>
+              ${` ${describeReason(reason)} `}<code>${reason}</code>
+            </li>`,
+          )}
+        </ol>
+      </div>
+      ${
+        gaps.length > 0 &&
+        html`<div>
+          <h3>Missing behind this gateway</h3>
+          <ul>
+            ${gaps.map(
+              ({ registry: name, reason }) =>
+                html`<li key=${name}>${untrustedText(name)}${reason !== undefined && `: ${describeReason(reason)}`}</li>`,
+            )}
+          </ul>
+        </div>`
+      }
+    </div>
+  </div>`
+}
+
+function Charts({ traffic: { minutes, from } }: { traffic: NonNullable<FleetSource['traffic']> }) {
+  const hitShares = minutes.lookups.map((lookups, n) => shareOf(minutes.hits[n]!, lookups))
+  return html`<div class="charts">
+    <${Chart} title="Calls per minute" values=${minutes.requests} part=${minutes.errors} partTitle="failed" partName="errors" format=${formatCount} from=${from} />
+    <${Chart} title="Latency of calls, p95 over p50" values=${minutes.p95_ms} part=${minutes.p50_ms} partTitle="p50" format=${formatMs} from=${from} />
+    <${Chart} title="Cache hits" values=${hitShares} max=${1} format=${formatShare} from=${from} />
+  </div>`
+}
+
+function Counts({ source: { calls, items, cache, filters, schema_id, replicas } }: { source: FleetSource }) {
+  const reasons = Object.entries(calls?.failures_by_reason ?? {}).map(([reason, n]) => `${reason} ${n}×`)
+  const rows: [string, string][] = [
+    ['calls', `${formatCount(calls?.made ?? 0)}, ${formatCount(calls?.retried ?? 0)} of them retries`],
+    ['failed', reasons.length === 0 ? 'none' : reasons.join(', ')],
+    [
+      'received',
+      `${formatCount(items?.received ?? 0)} listings, ${formatCount(items?.invalid ?? 0)} of them invalid`,
+    ],
+    [
+      'cache',
+      `${formatCount(cache?.fresh ?? 0)} fresh, ${formatCount(cache?.stale ?? 0)} stale, ${formatCount(cache?.miss ?? 0)} missed`,
+    ],
+    ['schema', schema_id === null ? 'not declared' : untrustedText(schema_id)],
+    ['filters', filters === null ? 'not known' : untrustedText(filters.join(', '), MAX_FILTERS_CHARS)],
+    ...Object.entries(replicas).map(([id, state]): [string, string] => [id, STATE_WORDS[state] ?? state]),
+  ]
+  return html`<dl>${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`
+}
+
+const MAX_FILTERS_CHARS = 400

@@ -1,0 +1,95 @@
+import { useEffect, useState } from 'preact/hooks'
+import { describeReason } from '../../../wire/describe-missing.ts'
+import type { FleetJson } from '../../../wire/fleet.ts'
+import { html } from '../../html.ts'
+import { DataTable } from '../data-table.ts'
+import { type PanelProps, useLifetime, useNews } from '../panel.ts'
+import { SOURCE_COLUMNS, sourceCells } from './source-cells.ts'
+import { SourceDetailsView } from './source-details.ts'
+import { byTrouble, type FleetSource, STATE_WORDS, summaryOf } from './words.ts'
+
+type SourcesPanelProps = PanelProps & { fleet: FleetJson; onChange: () => void }
+
+export function SourcesPanel({ fleet, api, onError, onChange }: SourcesPanelProps) {
+  const [wanted, setWanted] = useState('')
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
+  const [news, setNews] = useNews()
+  const lifetime = useLifetime()
+  const now = useServerTime(fleet.at)
+  const act = async (what: string, action: () => Promise<string>): Promise<void> => {
+    try {
+      setNews(await action())
+      onChange()
+    } catch (error) {
+      if (!lifetime.aborted) setNews(`${what} failed: ${onError(error)}`)
+    }
+  }
+  const refresh = ({ registry }: FleetSource) =>
+    act(`Refreshing ${registry}`, async () => {
+      await api.refresh(registry, lifetime)
+      return `${registry}: cache cleared, fetching…`
+    })
+  const probe = ({ registry }: FleetSource) =>
+    act(`Probing ${registry}`, async () => {
+      const { state, last_error } = await api.probe(registry, lifetime)
+      const why = state === 'loaded' || last_error === null ? '' : `, it ${describeReason(last_error.reason)}`
+      return `${registry}: ${STATE_WORDS[state]}${why}`
+    })
+  const toggle = ({ registry }: FleetSource): void =>
+    setOpened((before) => before.symmetricDifference(new Set([registry])))
+  const { sources } = fleet
+  const shown = byTrouble(sources).filter(({ registry }) => registry.includes(wanted.trim().toLowerCase()))
+  return html`<section id="sources" aria-labelledby="sources-title">
+    <h2 id="sources-title">Sources</h2>
+    ${
+      sources.length === 0
+        ? html`<p>This is a plain Registry: it has no upstreams.</p>`
+        : html`<p class="summary">
+              <strong>${summaryOf(sources)}</strong>
+              <label>
+                Filter
+                <input
+                  type="search"
+                  value=${wanted}
+                  onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => setWanted(currentTarget.value)}
+                />
+              </label>
+            </p>
+            <p role="status">${news}</p>
+            ${shown.length === 0 && html`<p>No source has this in its name.</p>`}
+            ${
+              shown.length > 0 &&
+              html`<${DataTable}
+                label="All sources"
+                name="sources"
+                columns=${SOURCE_COLUMNS}
+                rows=${shown.map((source) => ({
+                  key: source.registry,
+                  cells: sourceCells(source, {
+                    now,
+                    isOpen: opened.has(source.registry),
+                    onToggle: () => toggle(source),
+                    onRefresh: () => void refresh(source),
+                    onProbe: () => void probe(source),
+                  }),
+                  details: opened.has(source.registry)
+                    ? html`<${SourceDetailsView} source=${source} />`
+                    : undefined,
+                }))}
+              />`
+            }`
+    }
+  </section>`
+}
+
+/** Ms since the Unix epoch by the gateway's clock, each second. */
+function useServerTime(answeredAt: string): number {
+  const [elapsed, setElapsed] = useState(0)
+  useEffect(() => {
+    setElapsed(0)
+    const started = performance.now()
+    const timer = setInterval(() => setElapsed(performance.now() - started), 1000)
+    return () => clearInterval(timer)
+  }, [answeredAt])
+  return Date.parse(answeredAt) + elapsed
+}
