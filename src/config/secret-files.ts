@@ -41,6 +41,7 @@ function read(file: string): Buffer | string {
   try {
     return readFileSync(file)
   } catch (cause) {
-    return String((cause as NodeJS.ErrnoException).code)
+    const { code } = cause as NodeJS.ErrnoException
+    return code === 'ENOENT' ? 'no such file' : String(code)
   }
 }

@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import test from 'ava'
 import { loadConfig } from '../../src/config/config.ts'
@@ -43,7 +46,7 @@ test.serial('keys: a key is created, listed and revoked', async (t) => {
   })
   t.deepEqual(
     [missing.code, missing.stderr.trim()],
-    [78, 'entrepot: REGISTRY_ADMIN_API_KEY_FILE: cannot read /nowhere/key: ENOENT'],
+    [78, 'entrepot: REGISTRY_ADMIN_API_KEY_FILE: cannot read /nowhere/key: no such file'],
   )
 })
 
@@ -93,6 +96,34 @@ test.serial('doctor: a near-miss key exits 78, otherwise the Registries decide',
   t.is((await runCli(['doctor', '-r', `${fake.url},${deadUrl()}`])).code, 3)
   t.is((await runCli(['doctor', '--config', temporaryFile(t, 'bad.toml', 'urls = [')])).code, 78)
 })
+
+test.serial(
+  'doctor: a wrong scheme, a redirect, another clock and an unused key are explained',
+  async (t) => {
+    const { url } = await startRegistry(t)
+    const moved = createServer((_request, response) =>
+      response.writeHead(301, { location: 'https://new.example/' }).end(),
+    ).listen(0, '127.0.0.1')
+    await once(moved, 'listening')
+    t.teardown(() => moved.close())
+    const elsewhere = `http://127.0.0.1:${(moved.address() as AddressInfo).port}`
+    const config = temporaryFile(
+      t,
+      'buyer.toml',
+      `[registry]\nurls = ["${url}"]\n[registry.auth]\n"${url}" = "key"\n"http://other.example" = "key"`,
+    )
+    const behind = encodeURIComponent('const now = Date.now; Date.now = () => now() - 600000')
+    const { stdout } = await runCli(
+      ['doctor', '--config', config, '-r', `${url.replace('http:', 'https:')},${elsewhere},${url}`],
+      { env: { NODE_OPTIONS: `--import=data:text/javascript,${behind}` } },
+    )
+    t.regex(stdout, /tls: the server does not speak TLS; is it an http:\/\/ URL\?/)
+    t.regex(stdout, /HTTP 301: redirects to https:\/\/new\.example\/, which is not followed; use that URL/)
+    t.regex(stdout, /your clock is 10 min behind the Registry's/)
+    t.regex(stdout, /\[registry\.auth\] http:\/\/other\.example.*no Registry of urls has exactly this URL/s)
+    t.is(stdout.match(/no Registry of urls has/g)?.length, 1)
+  },
+)
 
 test.serial('sources, doctor: a Registry that refuses reads has failed', async (t) => {
   const gated = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'true' } })

@@ -66,7 +66,7 @@ test('secret files: all unusable files are reported at once, with their variable
       STORE_URL_FILE: lines,
     }),
     [
-      `REGISTRY_ADMIN_API_KEY_FILE: cannot read ${missing}: ENOENT`,
+      `REGISTRY_ADMIN_API_KEY_FILE: cannot read ${missing}: no such file`,
       `REGISTRY_BOOTSTRAP_API_KEY_FILE: ${empty} is empty`,
       `STORE_URL_FILE: ${lines} holds more than one line`,
     ].join('\n'),

@@ -6,7 +6,7 @@ import { print } from '../output/terminal.ts'
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 
 export const completionCommand: CommandDefinition = {
-  define: (command) => command.addArgument(new Argument('<shell>', 'that runs the script').choices(SHELLS)),
+  define: (command) => command.addArgument(new Argument('<shell>', 'name of the shell').choices(SHELLS)),
   example: 'eval "$(entrepot completion bash)"',
   run: async ({ terminal, loadProgram }, _options, [shell = '']) => {
     await print(terminal, completionScript(await loadProgram(), shell))

@@ -76,7 +76,8 @@ function example(command: Command): string[] {
 const CONVENTIONS = `## Output
 
 Data goes to stdout, and nothing else does. How each Registry answered goes to stderr. On a terminal, listings are a table
-and results are lines; in a pipe, or with \`--json\`, they are JSON. In tables, prices are of one GPU, in whole tokens where
+and results are lines; in a pipe, or with \`--json\`, they are JSON. \`--quiet\`
+leaves only errors and warnings on stderr. In tables, prices are of one GPU, in whole tokens where
 the token is known, else in units: a listing does not state decimals. With \`--sort price\`, a ceiling and \`facets\`, every
 listing that matches is read. Control characters are escaped in text that others wrote, and in what a policy prints
 to stderr. A policy gets the environment of the command, without the secrets of this program.
@@ -85,11 +86,12 @@ to stderr. A policy gets the environment of the command, without the secrets of 
 
 \`publish\`, \`update\` and \`delete\` sign each request when it is sent. After a response with \`Retry-After\`, all requests to
 that Registry wait for that long; a line on stderr states the reason and the progress. A request without an answer is
-repeated unchanged, at most twice, so the Registry applies it once. After five failures in a row a Registry is skipped; refused
-listings do not count. It is safe to publish the same file again. \`publish\` and
-\`sync\` send nothing while a listing does not fit the listing shape of a Registry; a listing that leaves out members which its
-Registry has needs \`--force\`. A wallet has one storefront: listings that name another are
-sent one after the other.
+repeated unchanged, at most twice, so the Registry applies it once. It is safe to publish the same file again. A wallet has one
+storefront: listings that name another are sent one after the other. After five failures in a row a Registry is skipped; a
+listing that it refuses for its content is no such failure. A Registry with a write gate needs a key under \`[registry.auth]\`.
+
+\`publish\` and \`sync\` send nothing while a listing does not fit the listing shape of a Registry, unless they have \`--force\`. To
+publish only some members of a listing that the Registry has already, \`--force\` is needed, too.
 
 \`sync\` makes the open listings of the wallet those of the file: it publishes new and changed ones, opens closed ones, and closes
 those that the file does not have. It writes nothing to a Registry whose listings it could not read in full.
@@ -113,9 +115,9 @@ The buyer configuration is \`$XDG_CONFIG_HOME/arkhai/buyer.toml\`, merged deeply
 \`XDG_CONFIG_HOME\` defaults to \`~/.config\`. With \`--config FILE\`, only that file is read, and it has to exist.
 
 Where no option and no file names a Registry, reads take \`http://localhost:8080\`, with a warning, and writes are refused. A file
-that is not TOML, or has a value of a wrong type, ends a command before anything is sent, with exit code 78; reads with \`-r\`
-only warn if it is a default file. So does an unknown section or setting of a file named by \`--config\`. The default files may
-have sections of other programs: a name that resembles a known one is a warning there, and an error for writes.
+that is not TOML, or has a value of a wrong type, ends a command before anything is sent, with exit code 78. Only for reads with
+\`-r\` such a default file is a warning. Unknown sections and settings of a file named by \`--config\` are errors, too. The default
+files may have sections of other programs: a name that resembles a known one is a warning there, and an error for writes.
 
 \`\`\`toml
 [registry]

@@ -20,7 +20,7 @@ export const publishCommand: CommandDefinition<PublishOptions> = {
       .argument(...LISTING_FILE)
       .option(
         '--only-failed <results>',
-        'only what this file of results (JSON or NDJSON of an earlier publish) does not have as accepted',
+        'skip what is accepted in this file, the JSON or NDJSON output of an earlier publish',
       )
       .option(...FORCE_OPTION),
   example:

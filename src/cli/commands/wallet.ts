@@ -7,7 +7,10 @@ import { readAddress } from '../signing/wallet.ts'
 type WalletOptions = { json?: boolean; keyFile?: string }
 
 const newCommand: CommandDefinition<WalletOptions> = {
-  define: (command) => command.argument('<file>', 'never overwritten').option(...JSON_OPTION),
+  define: (command) =>
+    command
+      .argument('<file>', 'the keystore to create; an existing file is never overwritten')
+      .option(...JSON_OPTION),
   example: 'entrepot wallet new seller.json',
   async run({ terminal }, options, [file = '']) {
     if (existsSync(file)) throw usageError(`${file} exists, and is not overwritten`)

@@ -24,17 +24,14 @@ export class WriteResultPrinter {
   }
 
   add(result: WriteResult): void {
-    const { ndjson, progress } = this.#options
     const { registry, listing_id, outcome, error } = result
-    progress.pause()
-    if (ndjson) this.#print(`${escapeForTerminal(this.#terminal, JSON.stringify(result))}\n`)
+    if (this.#options.ndjson) this.#print(`${escapeForTerminal(this.#terminal, JSON.stringify(result))}\n`)
     // Those that were not sent are counted at the end.
     if (outcome === 'not_sent') return
     if (this.#isText) this.#print(`${safeText(textOf(result))}\n`)
-    else if (error !== undefined)
-      printStatus(this.#terminal, `[registry] ${registry}: ${listing_id}: ${error}`)
-    for (const note of notesOf(result))
-      printStatus(this.#terminal, `[registry] ${registry}: ${listing_id}: ${note}`)
+    const notes = [...(this.#isText || error === undefined ? [] : [error]), ...notesOf(result)]
+    if (notes.length > 0) this.#options.progress.pause()
+    for (const note of notes) printStatus(this.#terminal, `[registry] ${registry}: ${listing_id}: ${note}`)
   }
 
   async finish(results: readonly WriteResult[]): Promise<ExitCode> {
@@ -51,7 +48,10 @@ export class WriteResultPrinter {
   }
 
   #print(text: string): void {
-    this.#printed = this.#printed.then(() => print(this.#terminal, text))
+    this.#printed = this.#printed.then(() => {
+      this.#options.progress.pause()
+      return print(this.#terminal, text)
+    })
   }
 }
 
