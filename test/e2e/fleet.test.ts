@@ -50,6 +50,9 @@ test('fleet: replicas on one Redis are one, without those that ended, and each a
   t.not(ofB.answered_by, both.answered_by)
   t.deepEqual(ofB.sources.find(({ registry }) => registry === 'gone')?.calls, gone.calls)
 
+  redis.signal('SIGSTOP')
+  t.is((await fleetAt(a, () => true)).scope, 'this_process')
+  redis.signal('SIGCONT')
   await redis.end('SIGKILL')
   const alone = await fleetAt(a, ({ scope }) => scope === 'this_process')
   t.is(alone.note, 'Redis does not answer, so the other replicas are not shown.')

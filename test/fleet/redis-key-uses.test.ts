@@ -2,18 +2,48 @@ import { randomUUID } from 'node:crypto'
 import test from 'ava'
 import { redisKeyUses } from '../../src/fleet/redis-key-uses.ts'
 import { redisLink } from '../../src/fleet/redis-link.ts'
-import { testRedis } from '../helpers/redis.ts'
+import { trustOurAuthority } from '../helpers/certificates.ts'
+import { startRedis, startRedisTls } from '../helpers/redis.ts'
 import { keyUseContract } from '../store/contract/key-uses.ts'
 
-const redis = await testRedis()
-test.after.always(() => redis.dispose())
+trustOurAuthority()
+const [withPassword, withTls] = await Promise.all([
+  startRedis({ requirepass: 'p@ss/word' }),
+  startRedisTls('registry'),
+])
+test.after.always(() => Promise.all([withPassword.dispose(), withTls.dispose()]))
 
-keyUseContract('redis', async (t) => {
-  const prefix = `{entrepot-test-${randomUUID()}}:`
-  const open = () => {
-    const link = redisLink(redis.url, prefix)
-    t.teardown(link.close)
-    return redisKeyUses(link)
-  }
-  return { one: open(), other: open() }
+const urls = {
+  'redis with a password': `${withPassword.url.replace('//', `//:${encodeURIComponent('p@ss/word')}@`)}/3`,
+  'redis over TLS': withTls.url,
+}
+for (const [name, url] of Object.entries(urls))
+  keyUseContract(name, async (t) => {
+    const prefix = `{entrepot-test-${randomUUID()}}:`
+    const open = () => {
+      const link = redisLink(url, prefix)
+      t.teardown(link.close)
+      return redisKeyUses(link)
+    }
+    return { one: open(), other: open() }
+  })
+
+test('redis link: a stalled or stopped Redis rejects within seconds, and the next request reconnects', async (t) => {
+  const redis = await startRedis()
+  t.teardown(() => redis.dispose())
+  const link = redisLink(redis.url, '{entrepot-test}:')
+  t.teardown(link.close)
+  const uses = redisKeyUses(link)
+  const use = { keyId: 1, calls: 1, lastUsedAt: 5 }
+  await uses.add([use])
+  redis.signal('SIGSTOP')
+  await t.throwsAsync(uses.read())
+  redis.signal('SIGCONT')
+  t.deepEqual(await uses.read(), [use])
+  await redis.end('SIGKILL')
+  await t.throwsAsync(uses.read())
+  await redis.start()
+  t.deepEqual(await uses.read(), [use])
+  link.close()
+  await t.throwsAsync(uses.read(), { message: 'closed' })
 })
