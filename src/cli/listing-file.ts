@@ -2,11 +2,12 @@ import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
 import type { Document, Scalar } from 'yaml'
 import { MAX_LISTING_ID_LENGTH } from '../domain/listing.ts'
+import { suggestName } from '../domain/nearest-name.ts'
 import { objectMembers } from '../json/members.ts'
 import { JsonScanner } from '../json/scanner.ts'
 import { isJsonObject, type JsonObject, parseJson, rawJSON } from '../json/value.ts'
 import { CliError, describeFileError, EXIT, usageError } from './exit-codes.ts'
-import { printStatus, type Terminal } from './output/terminal.ts'
+import { printWarning, type Terminal } from './output/terminal.ts'
 
 const MAX_LISTING_FILE_BYTES = 32 * 1024 * 1024
 
@@ -180,7 +181,11 @@ function readDraft(bytes: Buffer, place: string, terminal: Terminal): DraftListi
   for (const name of members.keys()) {
     if (PUBLISHED.has(name)) continue
     members.delete(name)
-    if (!READ_ONLY.has(name)) printStatus(terminal, `${place} (${listingId}): Registries ignore '${name}'`)
+    if (!READ_ONLY.has(name))
+      printWarning(
+        terminal,
+        `${place} (${listingId}): Registries ignore '${name}'${suggestName(name, PUBLISHED)}`,
+      )
   }
   return { listingId, storefrontUrl, members }
 }

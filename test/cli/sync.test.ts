@@ -110,11 +110,18 @@ test.serial(
     const bad = listing('bad', {
       offer_resource: { gpu_model: 'H200', region: 'Iowa, US', gpu_count: 'two' },
     })
-    const file = temporaryFile(t, 'listings.json', JSON.stringify([listing('good'), bad]))
+    const odd = {
+      offer_resuorce: {},
+      offer_resource: { gpu_model: 'H200', region: 'Iowa, US', gpu_cuont: 2 },
+    }
+    const good = listing('good', odd)
+    const file = temporaryFile(t, 'listings.json', JSON.stringify([good, bad]))
     const args = ['publish', file, '-r', `${one.url},${two.url}`]
     const refused = await runCli(args, { env })
     t.deepEqual([refused.code, refused.stdout], [65, ''])
     t.regex(refused.stderr, /bad: offer_resource\.gpu_count: 'two' is not of type 'integer'/)
+    t.regex(refused.stderr, /Registries ignore 'offer_resuorce'; did you mean offer_resource\?/)
+    t.regex(refused.stderr, /offer_resource\.gpu_cuont: not in the listing shape; did you mean gpu_count\?/)
     t.regex(refused.stderr, /^entrepot: nothing is published: .*--force/m)
     t.is((await one.get('/listings/good')).status, 404)
     t.is((await runCli([...args, '--force'], { env })).code, 0)

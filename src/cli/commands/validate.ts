@@ -77,7 +77,7 @@ async function judge(
   try {
     const response = await client.send({ method: 'POST', url, key: registry.key, body, timeoutMs })
     if (response.status === 404) {
-      const errors = (await fetchListingCheck(client, registry, timeoutMs))(draft)
+      const errors = (await fetchListingCheck(client, registry, timeoutMs)).violations(draft)
       return { valid: errors.length === 0, errors }
     }
     const { valid, errors } = readJsonObject(response)

@@ -30,7 +30,7 @@ const newCommand: CommandDefinition<WalletOptions> = {
     writeNew(file, encryptKeystore(key, address, passphrase))
     printReport(
       terminal,
-      `[wallet] ${file} is a new keystore; without it and its passphrase its listings cannot be changed`,
+      `[wallet] ${file} is a new keystore; keep it and its passphrase: no other key can change the listings that it signs`,
     )
     await printData(terminal, options.json, { file, address }, () => `${address}\n`)
     return EXIT.ok
@@ -41,7 +41,8 @@ function writeNew(file: string, text: string): void {
   try {
     writeFileSync(file, text, { mode: 0o600, flag: 'wx' })
   } catch (cause) {
-    throw usageError(`cannot write ${file}: ${(cause as Error).message}`)
+    const { code, message } = cause as NodeJS.ErrnoException
+    throw usageError(`cannot write ${file}: ${code === 'ENOENT' ? 'no such folder' : message}`)
   }
 }
 

@@ -1,6 +1,7 @@
+import { suggestName } from '../../domain/nearest-name.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
-import { isJsonObject, type JsonObject, parseJson } from '../../json/value.ts'
+import { at, isJsonObject, type JsonObject, parseJson } from '../../json/value.ts'
 import { createShapeCheck, type ShapeCheck } from '../../registry/write/listing-shape.ts'
 import { validateListing } from '../../registry/write/validate.ts'
 import { type DraftListing, draftJson } from '../listing-file.ts'
@@ -14,8 +15,12 @@ import {
 } from './registry-client.ts'
 import type { Registry } from './select-registries.ts'
 
-/** Gives the violations, `path: message` each. */
-export type ListingCheck = (draft: DraftListing) => string[]
+/** `path: message` each. */
+export type ListingCheck = {
+  violations: (draft: DraftListing) => string[]
+  /** Members of the offer that the shape does not know, and that resemble one that it does. */
+  misspelt: (draft: DraftListing) => string[]
+}
 
 /**
  * The check that the Registry itself runs, by the listing shape of its filter spec.
@@ -33,13 +38,24 @@ export async function fetchListingCheck(
     throw new SourceError(reason, `no listing shape in its filter spec: ${describeErrorResponse(response)}`)
   }
   const check = compile(shape)
-  return (draft) => {
-    try {
-      return validateListing(parseJson(draftJson(draft)) as JsonObject, check).errors
-    } catch (cause) {
-      if (!(cause instanceof EntrepotError)) throw cause
-      return cause.errors.map(describeViolation)
-    }
+  const known = at(shape, 'properties', 'offer_resource', 'properties')
+  const names = isJsonObject(known) ? Object.keys(known) : []
+  return {
+    violations: (draft) => {
+      try {
+        return validateListing(parseJson(draftJson(draft)) as JsonObject, check).errors
+      } catch (cause) {
+        if (!(cause instanceof EntrepotError)) throw cause
+        return cause.errors.map(describeViolation)
+      }
+    },
+    misspelt: ({ members }) => {
+      const offer = parseJson(members.get('offer_resource') ?? 'null')
+      return Object.keys(isJsonObject(offer) ? offer : {}).flatMap((name) => {
+        const suggestion = names.includes(name) ? '' : suggestName(name, names)
+        return suggestion === '' ? [] : [`offer_resource.${name}: not in the listing shape${suggestion}`]
+      })
+    },
   }
 }
 

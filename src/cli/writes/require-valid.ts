@@ -1,7 +1,7 @@
 import { SourceError } from '../../domain/source/source-error.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import type { DraftListing } from '../listing-file.ts'
-import { printStatus, type Terminal } from '../output/terminal.ts'
+import { printStatus, printWarning, type Terminal } from '../output/terminal.ts'
 import { fetchListingCheck, type ListingCheck } from '../registries/listing-check.ts'
 import type { RegistryClient } from '../registries/registry-client.ts'
 import type { Registry } from '../registries/select-registries.ts'
@@ -24,8 +24,10 @@ export async function requireValid(
     targets.map(async ({ registry, due }) => {
       if (due.length === 0) return []
       const check = await fetchListingCheck(client, registry, timeoutMs).catch(checkNothing)
+      const misspelt = new Set(due.flatMap(check.misspelt))
+      for (const message of misspelt) printWarning(terminal, `${registry.url}: ${message}`)
       return due.flatMap((draft) => {
-        const errors = check(draft)
+        const errors = check.violations(draft)
         return errors.length === 0
           ? []
           : [`[registry] ${registry.url}: ${draft.listingId}: ${errors.join('; ')}`]
@@ -45,6 +47,6 @@ export async function requireValid(
 
 /** A Registry that cannot be asked, or has no shape, decides when it gets the listing. */
 function checkNothing(cause: unknown): ListingCheck {
-  if (cause instanceof SourceError) return () => []
+  if (cause instanceof SourceError) return { violations: () => [], misspelt: () => [] }
   throw cause
 }

@@ -43,7 +43,9 @@ type Compared = SyncPlan['publish'][number] & {
 
 function compare(draft: DraftListing, own: OwnListing | undefined): Compared {
   if (own === undefined) return { draft, changed: [], isNew: true, clearsOracle: false, keepsDuration: false }
-  const given = [...draft.members].filter(([, text]) => text !== 'null')
+  const given = [...draft.members].filter(
+    ([name, text]) => text !== 'null' && !(name === 'storefront_url' && text === '""'),
+  )
   const members = new Map([...Object.entries(EMPTIED), ...given])
   const isNull = (value: JsonValue | undefined): boolean => value === null || value === undefined
   const lacks = (name: string): boolean => !members.has(name) && !isNull(own.listing[name])
