@@ -252,7 +252,7 @@ for (const [what, offsets, openWith] of [
   test(`a listing that ${what} is skipped, and fails nothing else`, async (t) => {
     const items = listingTexts('a', 400)
     for (const at of offsets) {
-      const { read, fake, status } = await openUpstream(t, openWith(items, at))
+      const { read, fake, status } = await openUpstream(t, openWith(items, at), { timeoutMs: 30_000 })
       const reading = await read({}, ALL)
       t.deepEqual(idsOf(reading), items.filter((_, n) => n !== at).map(idOf), String(at))
       t.is(reading.invalid, 1)
