@@ -36,7 +36,4 @@ export function requireEtag(ifMatch: string | undefined, etag: string, ...others
 export const namesEtag = (ifNoneMatch: string, etag: string): boolean =>
   ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((tag) => opaque(tag) === opaque(etag))
 
-/** For a compressed body: a strong etag names one coding (RFC 9110 section 8.8.3.3). */
-export const weakEtag = (etag: string): string => (etag.startsWith('W/') ? etag : `W/${etag}`)
-
 const opaque = (etag: string): string => etag.trim().replace(/^W\//, '')

@@ -1,7 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import type { Reader } from '../domain/api-key.ts'
-import { weakEtag } from './etag.ts'
 import type { CountResponse } from './metrics/request-metrics.ts'
 import { gzipMinimum } from './middleware/accept.ts'
 import { compressBody } from './middleware/compression.ts'
@@ -168,11 +167,8 @@ const represent = (headers: string[], body: Buffer): Representation => ({
   body: detached(body),
 })
 
-function representGzipped({ headers: [, , ...headers] }: Representation, body: Buffer): Representation {
-  const etag = headers.indexOf('etag') + 1
-  if (etag > 0) headers[etag] = weakEtag(headers[etag]!)
-  return represent(['Content-Encoding', 'gzip', ...headers], body)
-}
+const representGzipped = ({ headers: [, , ...headers] }: Representation, body: Buffer): Representation =>
+  represent(['Content-Encoding', 'gzip', ...headers], body)
 
 const headerPairs = (headers: OutgoingHttpHeaders): string[] =>
   Object.entries(headers).flatMap(([name, value]) => [value].flat().flatMap((one) => [name, String(one)]))

@@ -248,7 +248,7 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
   'GET /filter-spec': {
     answer: {
       version: 4,
-      etag: '874679e27a609c27ff551f179ed09c793c1779c7fda441347336a63e37a42263',
+      etag: '874679e2…',
       listing_shape: { type: 'object', required: ['listing_id', 'offer_resource'] },
       filters: [
         {

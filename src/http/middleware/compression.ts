@@ -2,13 +2,13 @@ import { pipeline, Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { constants, createGzip, gzip } from 'node:zlib'
 import type Koa from 'koa'
-import { weakEtag } from '../etag.ts'
 import type { HandlerResponse } from '../route.ts'
 import { gzipMinimum } from './accept.ts'
 
 /**
- * Compresses the body of a read as `Accept-Encoding` asks for it; HEAD has the headers of GET. Answers to writes are sent
- * as they are: one of them holds a new key (docs/security.md).
+ * Compresses the body of a read as `Accept-Encoding` asks for it; HEAD has the headers of GET. Sent as they are: answers to
+ * writes, one of which holds a new key (docs/security.md), and bodies with a strong etag, of which each coding
+ * would need its own (RFC 9110 section 8.8.3.3).
  * @returns the compressed body, unless it is a stream
  */
 export async function compress(
@@ -17,10 +17,11 @@ export async function compress(
 ): Promise<Buffer | null> {
   const { method } = context
   if (body === undefined || (method !== 'GET' && method !== 'HEAD')) return null
+  const etag = context.res.getHeader('ETag')
+  if (etag !== undefined && !String(etag).startsWith('W/')) return null
   context.vary('Accept-Encoding')
   const size = body instanceof Readable ? Number.MAX_VALUE : Buffer.byteLength(body)
   if (size < gzipMinimum(context.req.headers['accept-encoding'])) return null
-  if (context.res.hasHeader('ETag')) context.set('ETag', weakEtag(context.response.get('ETag')))
   if (context.status === 304) return null
   if (body instanceof Readable) {
     // To compress a stream is to read it, which HEAD does not.
