@@ -112,7 +112,7 @@ test.serial(
 )
 
 test.serial('outcomes: refused listings do not end the others', async (t) => {
-  const { url } = await startPublisher(t, (id) => (id === 'l19' ? [201] : [422]))
+  const { url } = await startPublisher(t, (id) => (id === 'l19' ? [201] : [id < 'l5' ? 422 : 403]))
   const { code, stdout } = await runCli(['publish', listings(t, 20), '-r', url], { env: AS_ALICE })
   t.is(code, 3)
   t.is(parse(stdout).at(-1)?.outcome, 'accepted')

@@ -77,8 +77,7 @@ export function judgeWrite(
       status,
       `${error}; it may have been ${DONE[action]}: run the same command again, that is safe`,
     )
-  if (outcome === null)
-    return mayBeApplied ? lost(null, 'no answer') : { ...failed('not_sent', null, 'not sent') }
+  if (outcome === null) return mayBeApplied ? lost(null, 'no answer') : failed('not_sent', null, 'not sent')
   if (outcome instanceof SourceError) {
     const error = describeSourceError(outcome)
     return mayBeApplied ? lost(null, error) : failed('no_answer', null, error)
@@ -100,16 +99,18 @@ export function judgeWrite(
     : failed('refused', status, error)
 }
 
+const ABOUT_KEY = /API key/i
+
 function hint(response: ApiResponse, { url, key }: Registry, signer: string): string {
   const detail = textAt(readJsonObject(response), 'detail') ?? ''
   if (/timestamp/i.test(detail)) return describeClockDifference(response)
   if (/signature/i.test(detail) && response.status === 401)
     return `; it is signed by ${signer}: is that the listing's publisher?`
-  if (!isUnauthorized(response) || !/API key/i.test(detail)) return ''
+  if (!isUnauthorized(response) || !ABOUT_KEY.test(detail)) return ''
   return key === null ? `; ${keyHint(url)}` : '; that is about the key of [registry.auth]'
 }
 
-/** Reasons why the connection was never made. */
+/** Whether the Registry may have the request: its answer was lost, not the connection refused. */
 export function mayHaveArrived(outcome: ApiResponse | SourceError): boolean {
   // A proxy answers 502 and 504 where it lost the Registry's answer (RFC 9110 sections 15.6.3 and 15.6.5).
   if (!(outcome instanceof SourceError)) return outcome.status === 502 || outcome.status === 504
@@ -118,9 +119,13 @@ export function mayHaveArrived(outcome: ApiResponse | SourceError): boolean {
   return !['connection_refused', 'dns', 'tls', 'private_address'].includes(outcome.reason)
 }
 
-/** Whether a Registry in this state is likely to fail for the next listing, too. */
-export const isFailureOfRegistry = ({ outcome, status }: WriteResult): boolean =>
-  outcome !== 'accepted' && !(status !== null && exitCodeOfStatus(status) === EXIT.badData)
+/** Whether the next listing is likely to fail, too: not for a refusal that concerns this listing. */
+export function isFailureOfRegistry({ outcome, status, action, error = '' }: WriteResult): boolean {
+  if (outcome !== 'refused' || status === null) return outcome !== 'accepted'
+  if (status === 403) return ABOUT_KEY.test(error)
+  if (status === 404) return action === 'publish'
+  return exitCodeOfStatus(status) !== EXIT.badData
+}
 
 export const exitCodeOfWrite = ({ outcome, status }: WriteResult): ExitCode => {
   if (outcome === 'accepted') return EXIT.ok
