@@ -4,11 +4,12 @@ import { comparePriceKeys, formatAmount, type PriceKey, type PricePer } from '..
 import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { FacetCounter } from '../domain/source/facet-counter.ts'
-import type { Facets, PriceCounts } from '../domain/source/selection.ts'
+import type { Facets, PriceCounts, Selection } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { type JsonValue, parseJson } from '../json/value.ts'
+import { MEMORY_SCAN_LIMIT } from '../listing-index/index-source.ts'
 import type { FacetJson, PriceRangeJson } from '../wire/facets.ts'
 import type { SourceReport } from '../wire/source.ts'
 import { type Copy, groupCopies, isReadable, qualifiedName } from './merged-item.ts'
@@ -110,17 +111,35 @@ async function countAll(
 ): Promise<Facets[]> {
   const counted: Facets[] = []
   for (const one of selected) {
-    const { selection, source } = one
-    if (selection === null) continue
-    counted.push(
-      source.mode === 'live' ? await countOneByOne(one, fields, per, turns) : selection.facets(fields, per),
-    )
+    if (one.selection === null) continue
+    try {
+      counted.push(await countIn(one, one.selection, fields, per, turns))
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error
+      one.fail(error)
+    }
     await turns.next()
   }
   return counted
 }
 
-/** A live source has no index that counts at once. */
+/** A live source has no index that counts at once, and another one may lack that of a field. */
+async function countIn(
+  one: SelectedSource,
+  selection: Selection,
+  fields: readonly Filter[],
+  per: PricePer,
+  turns: Turns,
+): Promise<Facets> {
+  if (one.source.mode === 'live') return countOneByOne(one, fields, per, turns)
+  try {
+    return selection.facets(fields, per)
+  } catch (error) {
+    if (!(error instanceof SourceError) || selection.total > MEMORY_SCAN_LIMIT) throw error
+    return countOneByOne(one, fields, per, turns)
+  }
+}
+
 async function countOneByOne(
   one: SelectedSource,
   fields: readonly Filter[],

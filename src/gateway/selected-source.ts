@@ -90,6 +90,11 @@ export class SelectedSource {
     this.#end(reason)
   }
 
+  /** After it was selected: nothing of it counts. */
+  fail(reason: SourceError): void {
+    this.#result = reason
+  }
+
   #end(result: Selection | SourceError): void {
     if (this.#result !== null) return
     this.#result = result

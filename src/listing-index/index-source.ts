@@ -22,8 +22,6 @@ import { rowConditions } from './row-conditions.ts'
 
 /** Most listings scanned for a filter without an index. */
 export const MEMORY_SCAN_LIMIT = 10_000
-/** Most listings read to count values of a path without an index: about 10 ms. */
-export const MAX_COUNTED = 1000
 /** Listings per turn of the event loop: about 2 ms. */
 const BATCH = 500
 /** Listings before the estimated start of a range that are checked first. */
@@ -123,16 +121,9 @@ export class IndexSource {
         return { listings: found, hasMore: false }
       },
       facets: (fields, per) => {
-        const indexed = fields.filter((filter) => this.#isIndexed({ filter }))
-        const found = matches.facets(indexed, per)
-        if (indexed.length === fields.length) return found
-        const { items, total } = listings.page(query, { offset: 0, limit: MAX_COUNTED })
-        if (total <= MAX_COUNTED) return selectItems(items).facets(fields, per)
-        const values = fields.map(
-          (field) => found.values[indexed.indexOf(field)] ?? new Map<string, number>(),
-        )
-        const missing = fields.map((field) => found.missing[indexed.indexOf(field)] ?? total)
-        return { ...found, values, missing }
+        const unindexed = fields.filter((filter) => !this.#isIndexed({ filter }))
+        if (unindexed.length > 0) throw this.#withoutIndex(unindexed)
+        return matches.facets(fields, per)
       },
       ids: () => idsOf(matches, itemOf),
       find: findMatching(listings, query),
@@ -171,7 +162,11 @@ export class IndexSource {
   }
 
   #tooMany(criteria: readonly Criterion[]): SourceError {
-    const filters = [...new Set(criteria.map(({ filter }) => filter.name))]
+    return this.#withoutIndex(criteria.map(({ filter }) => filter))
+  }
+
+  #withoutIndex(lacking: readonly Filter[]): SourceError {
+    const filters = [...new Set(lacking.map(({ name }) => name))]
     const message = `${this.#name}: has no filter ${filters.join(', ')}, and more than ${MEMORY_SCAN_LIMIT} listings`
     return new SourceError('unsupported_filter', message, { filters })
   }

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { ANONYMOUS } from '../../src/domain/api-key.ts'
 import { TokenTable } from '../../src/domain/price/token.ts'
 import type { Item } from '../../src/domain/source/reading.ts'
+import { SourceError } from '../../src/domain/source/source-error.ts'
 import {
   createReadFacets,
   type FacetsQuery,
@@ -10,6 +11,7 @@ import {
   REGISTRY_FACET,
 } from '../../src/gateway/facets.ts'
 import { at, parseJson, textAt } from '../../src/json/value.ts'
+import { selectAll } from '../../src/listing-index/item-selection.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { gatewayOver, withoutUndefined } from '../helpers/pages.ts'
@@ -181,4 +183,25 @@ test('facets: a missing source is reported, and no answer from none is given', a
     { registry: 'bad', state: 'unavailable', reason: 'timeout' },
   ])
   await t.throwsAsync(facetsOver([bad]), { code: 'timeout' })
+})
+
+test('facets: a source in memory without an index counts one by one, and is missing where it holds too much', async (t) => {
+  const items = Array.from({ length: 10_001 }, (_, n) => offerItem(`l${n}`))
+  const source = fakeSource('memory', items, { isComplete: true })
+  source.select = async (...asked) => ({
+    ...(await selectAll(source.read)(...asked)),
+    facets: () => {
+      throw new SourceError('unsupported_filter', 'no index', { filters: ['gpu_model'] })
+    },
+  })
+  const other = fakeSource('other', [offerItem('o', { model: 'A100' })])
+  const missing = await facetsOver([source, other])
+  t.false(missing.complete)
+  t.is(missing.total, 1)
+  t.like(missing.sources[0], { registry: 'memory', state: 'skipped', filters: ['gpu_model'] })
+  t.deepEqual(missing.facets.gpu_model?.values, [{ value: 'A100', count: 1 }])
+  source.items.length = 10_000
+  const counted = await facetsOver([source, other])
+  t.true(counted.complete)
+  t.deepEqual(counted.facets.gpu_model?.values[0], { value: 'H200', count: 10_000 })
 })

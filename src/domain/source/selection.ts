@@ -46,8 +46,7 @@ export type Matches = {
     count: number,
     skip?: number,
   ) => { listings: readonly PricedItem[]; hasMore: boolean }
-  /** A field is the path of a filter. */
-  /** Where a path has no index, many listings are not read to count it: all of them count as without a value. */
+  /** A field is the path of a filter. @throws SourceError `unsupported_filter`: a path has no index here */
   facets: (fields: readonly Filter[], per: PricePer) => Facets
   /** In no order. */
   ids: () => Iterable<string>
