@@ -1,6 +1,6 @@
 import test from 'ava'
 import { startRegistry } from '../helpers/registry.ts'
-import { runCli } from '../helpers/run-cli.ts'
+import { hasTerminal, runCli, runInTerminal } from '../helpers/run-cli.ts'
 import { ALICE, BOB, publish } from '../helpers/seller.ts'
 
 /** The public Anvil account that ALICE is. */
@@ -34,4 +34,13 @@ test.serial('ids: the unique beginning of an id finds its listing', async (t) =>
   // Chosen ids are taken as they are, and so are those of other wallets.
   for (const id of ['listing-1', 'c0ffee00']) t.is((await run('delete', id)).code, 1, id)
   t.is((await get('/listings/listing-10')).status, 200)
+})
+
+const withTerminal = hasTerminal ? test.serial : test.skip
+
+withTerminal('mine: ids are never cut, however narrow the terminal is', async (t) => {
+  const { url } = await startRegistry(t)
+  await publish(url, ALICE, { listing_id: ONE, status: 'closed' })
+  const { stdout } = await runInTerminal(['mine', '-r', url], { env, columns: 60 })
+  t.regex(stdout, new RegExp(`${ONE} +closed +\\d+s +127`))
 })

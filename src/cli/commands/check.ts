@@ -1,4 +1,5 @@
 import { type Config, loadConfig } from '../../config/config.ts'
+import { plural } from '../../domain/plural.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
@@ -59,10 +60,6 @@ function checkFiles({ configPath, filterSpecPath, warnings, tokens, upstreams }:
     ),
     ...warnings.map(({ path, message }) => finding('warning', path, message)),
   ]
-}
-
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 async function checkStore(

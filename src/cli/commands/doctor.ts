@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { plural } from '../../domain/plural.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { textAt } from '../../json/value.ts'
@@ -106,7 +107,7 @@ async function visit(client: RegistryClient, registry: Registry, timeoutMs: numb
     }
     if (problem !== null) return { ...about, state: 'wrong', finding: problem }
     const finding = [
-      `${textAt(readJsonObject(read), 'total_after_filter')} open listings`,
+      plural(Number(textAt(readJsonObject(read), 'total_after_filter')), 'open listing'),
       `schema ${textAt(readJsonObject(spec), 'schema', 'id') ?? 'not declared'}`,
       `${key === null ? 'without' : 'with'} a key`,
       `${Math.round(performance.now() - started)} ms`,

@@ -1,3 +1,4 @@
+import { plural } from '../../domain/plural.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { facetFields, MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'
 import type { FacetJson, PriceRangeJson } from '../../wire/facets.ts'
@@ -61,7 +62,7 @@ async function marketTables({ total, facets, prices }: MergedFacets, columns: nu
     ...(prices.length === 0 ? [] : [await priceTable(prices, width)]),
     ...(await Promise.all(Object.entries(facets).map(([name, facet]) => facetTable(name, facet, width)))),
   ]
-  return `${[[`${total} listings`], ...tables].map((lines) => `${lines.join('\n')}\n`).join('\n')}`
+  return `${[[plural(total, 'listing')], ...tables].map((lines) => `${lines.join('\n')}\n`).join('\n')}`
 }
 
 function priceTable(prices: readonly PriceRangeJson[], width: number): Promise<string[]> {

@@ -1,8 +1,9 @@
 import { safeText } from '../../domain/safe-text.ts'
+import { formatAgeSince } from '../../domain/timestamp.ts'
 import { textAt } from '../../json/value.ts'
 import { addReading, type CommandDefinition, JSON_OPTION, KEY_FILE_OPTION } from '../command.ts'
 import { exitCodeOfReports } from '../output/source-reports.ts'
-import { renderTable } from '../output/table.ts'
+import { renderTable, type TableColumn } from '../output/table.ts'
 import { printData } from '../output/terminal.ts'
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
 import { readAddress } from '../signing/wallet.ts'
@@ -36,17 +37,21 @@ const rowOf = ({ registry, listingId, status, listing }: OwnListing) => ({
   updated_at: textAt(listing, 'updated_at'),
 })
 
+const hostOf = (url: string): string => url.replace(/^https?:\/\//, '')
+
 async function table(rows: readonly ReturnType<typeof rowOf>[], width: number): Promise<string> {
   if (rows.length === 0) return 'no listings\n'
   const cells = rows.map((row) =>
-    [row.listing_id, row.status, row.updated_at ?? '-', row.registry].map((cell) => safeText(cell)),
+    [row.listing_id, row.status, formatAgeSince(row.updated_at), hostOf(row.registry)].map((cell) =>
+      safeText(cell ?? '-'),
+    ),
   )
   // Ids are needed in full to go on.
   const idWidth = Math.max(...cells.map(([id = '']) => id.length))
-  const columns = [
+  const columns: TableColumn[] = [
     { title: 'ID', minWidth: idWidth },
     { title: 'STATUS', minWidth: 7 },
-    { title: 'UPDATED (UTC)' },
+    { title: 'CHANGED', align: 'right' },
     { title: 'REGISTRY' },
   ]
   return `${(await renderTable(columns, cells, width || 80)).join('\n')}\n`

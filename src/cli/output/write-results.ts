@@ -1,3 +1,4 @@
+import { plural } from '../../domain/plural.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { isJsonObject, textAt } from '../../json/value.ts'
 import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
@@ -42,7 +43,7 @@ export class WriteResultPrinter {
     for (const [registry, group] of Map.groupBy(unsent, (result) => result.registry))
       printStatus(
         this.#terminal,
-        `[registry] ${registry}: ${countOf(group.length, 'listing')} not sent: ${group[0]?.error?.replace('not sent; ', '')}`,
+        `[registry] ${registry}: ${plural(group.length, 'listing')} not sent: ${group[0]?.error?.replace('not sent; ', '')}`,
       )
     return combineExitCodes(results.map(exitCodeOfWrite), EXIT.failure)
   }
@@ -54,8 +55,6 @@ export class WriteResultPrinter {
     })
   }
 }
-
-const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 function textOf({ registry, listing_id, action, outcome, error, answer }: WriteResult): string {
   const status = action === 'close' ? null : textAt(answer, 'status')

@@ -1,3 +1,4 @@
+import { plural } from '../../domain/plural.ts'
 import { describeCompleteness } from '../notices.ts'
 import { COMPLETENESS, defineTool } from '../tool.ts'
 
@@ -13,7 +14,7 @@ export const listSourcesTool = defineTool({
   run: async (discovery, _input, signal) => {
     const { complete, sources } = await discovery.sources(signal)
     return {
-      notice: `${describeCompleteness({ complete, sources })} ${sources.length} sources.`,
+      notice: `${describeCompleteness({ complete, sources })} ${plural(sources.length, 'source')}.`,
       json: JSON.stringify({ complete, sources }),
     }
   },

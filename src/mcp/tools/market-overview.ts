@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { plural } from '../../domain/plural.ts'
 import type { Market } from '../../gateway/discovery.ts'
 import { MAX_FACETS } from '../../gateway/facets.ts'
 import { facetsSchema } from '../../wire/facets.ts'
@@ -38,7 +39,10 @@ export const marketOverviewTool = defineTool({
 function describe(market: Market): string {
   const { total, complete } = market
   const where = complete ? '' : ' in the sources that answered'
-  const count = total === 0 ? `No listing matches${where}.` : `${total} listings match${where}.`
+  const count =
+    total === 0
+      ? `No listing matches${where}.`
+      : `${plural(total, 'listing matches', 'listings match')}${where}.`
   return `${describeCompleteness(market)} ${count}`
 }
 
