@@ -44,6 +44,8 @@ export async function runCommands(t: ExecutionContext, given: Commands): Promise
   const runs: readonly [args: string[], env: Record<string, string>][] = [
     ...[good, bad, near].flatMap((env): [string[], Record<string, string>][] => [
       [['listings', '--json'], env],
+      [['facets'], env],
+      [['filters'], env],
       [['sources'], env],
       [['doctor'], env],
     ]),
