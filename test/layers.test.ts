@@ -61,7 +61,6 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   preact: ['web/'],
   'preact/hooks': ['web/'],
   htm: ['web/'],
-  uplot: ['web/'],
 }
 
 type Import = { file: string; specifier: string; isType: boolean }

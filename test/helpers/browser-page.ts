@@ -8,6 +8,8 @@ export type WatchedPage = Page & {
   faults: string[]
   /** Milliseconds of the longest task on the page's thread since the start or the last call. */
   longestTask: () => Promise<number>
+  /** Cumulative layout shift since the page was loaded. */
+  layoutShift: () => Promise<number>
 }
 
 /** Generous, because other tests share the machine. */
@@ -20,6 +22,10 @@ const WATCH = `
   window.longTasks = []
   new PerformanceObserver((list) => longTasks.push(...list.getEntries().map(({ duration }) => duration)))
     .observe({ type: 'longtask', buffered: true })
+  window.layoutShift = 0
+  new PerformanceObserver((list) => {
+    for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) layoutShift += value
+  }).observe({ type: 'layout-shift', buffered: true })
 `
 
 /** A status that the page handles; the browser logs it all the same. */
@@ -30,7 +36,7 @@ export async function openWatched(
   t: ExecutionContext,
   browser: Browser,
   url: string,
-  options: BrowserContextOptions = {},
+  { prepare, ...options }: BrowserContextOptions & { prepare?: (page: Page) => Promise<unknown> } = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
   t.teardown(() => context.close())
@@ -50,9 +56,11 @@ export async function openWatched(
       faults.push(`request: ${request.url()}`)
   })
   await page.addInitScript(WATCH)
+  await prepare?.(page)
   await page.goto(url)
   const longestTask = (): Promise<number> => page.evaluate('Math.max(0, ...longTasks.splice(0))')
-  return Object.assign(page, { faults, longestTask })
+  const layoutShift = (): Promise<number> => page.evaluate('layoutShift')
+  return Object.assign(page, { faults, longestTask, layoutShift })
 }
 
 /** A screenshot in `test/artifacts/`, which git ignores. */
@@ -60,17 +68,6 @@ export const shoot = (page: Page, name: string): Promise<unknown> =>
   page.screenshot({ path: `test/artifacts/${name}.png` })
 
 const AXE = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
-
-/** Findings of axe-core that are serious or critical, as text. */
-export async function seriousFindings(page: Page): Promise<string[]> {
-  await page.evaluate(AXE)
-  const { violations } = (await page.evaluate('axe.run(document)')) as {
-    violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[]
-  }
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))
-}
 
 const AXE_OPTIONS = {
   resultTypes: ['violations'],

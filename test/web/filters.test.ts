@@ -6,11 +6,15 @@ import { parseTest } from '../../src/filter-spec/parse-test.ts'
 import { parseJson } from '../../src/json/value.ts'
 import {
   type Control,
+  canChoose,
   canShow,
   controlsOf,
+  faultIn,
+  rangeFault,
   readChoices,
   readExclusions,
   readRange,
+  toggleChoice,
   writeChoices,
   writeExclusions,
   writeRange,
@@ -25,12 +29,17 @@ test('controls: every filter of our vocabulary has one of the right kind', (t) =
     controls.map(({ name }) => name),
     [...spec.filters.keys()],
   )
-  t.like(control('gpu_model'), { kind: 'choice', path: ['offer_resource', 'gpu_model'] })
+  t.like(control('gpu_model'), { kind: 'choice' })
   t.true(control('gpu_model').choices.includes('RTX 4070 Ti Super'))
   t.like(control('region'), { kind: 'text', choices: [] })
   t.like(control('static_ip'), { kind: 'flag' })
-  t.like(control('vcpu_count_min'), { kind: 'range', bound: 'lower_bound', label: 'vcpu count' })
-  t.like(control('token_exclude'), { kind: 'none', keepsMissing: true, path: null })
+  t.like(control('vcpu_count_min'), {
+    kind: 'range',
+    bound: 'lower_bound',
+    label: 'vCPUs',
+    valueType: 'integer',
+  })
+  t.like(control('token_exclude'), { kind: 'none', keepsMissing: true })
   t.like(control('has_oracle'), { kind: 'presence' })
 })
 
@@ -89,4 +98,22 @@ test('controls: recognise values that they cannot show', (t) => {
   t.false(canShow(control('has_oracle'), 'exists:1'))
   t.false(canShow(control('token_exclude'), '0xa'))
   t.true(canShow(control('region'), 'in:[a,b]'))
+})
+
+test('controls: a value that cannot be sent has a reason', (t) => {
+  t.is(faultIn('8', 'integer'), null)
+  for (const text of ['abc', '1,000', '2.5']) t.regex(faultIn(text, 'integer') ?? '', /whole number/)
+  t.regex(faultIn('99.', 'number') ?? '', /number/)
+  t.regex(faultIn('bob', 'address') ?? '', /40 hexadecimal digits/)
+  t.is(rangeFault({ low: '2', high: '8' }, 'low', 'integer'), null)
+  t.is(rangeFault({ low: 'abc', high: '' }, 'high', 'integer'), null, 'the other end is at fault')
+  t.regex(rangeFault({ low: '8', high: '2' }, 'high', 'integer') ?? '', /above the upper end/)
+})
+
+test('controls: choices with a comma replace each other, the others are listed', (t) => {
+  t.is(toggleChoice(['H100'], 'H200'), 'in:[H100,H200]')
+  t.is(toggleChoice(['H100', 'H200'], 'H100'), 'H200')
+  t.is(toggleChoice(['H200'], 'H200'), null)
+  t.is(toggleChoice(['Berlin, DE'], 'Tokyo, JP'), 'Tokyo, JP')
+  t.false(canChoose('exists:true'))
 })

@@ -1,7 +1,7 @@
 import test from 'ava'
-import { readEnvelope } from '../../src/web/board/data/envelope.ts'
-import { decodeUtf8 } from '../../src/web/board/data/listing-row.ts'
-import { type LoaderState, MAX_ROWS, PageLoader } from '../../src/web/board/data/page-loader.ts'
+import { readEnvelope } from '../../src/web/board/state/envelope.ts'
+import { decodeUtf8 } from '../../src/web/board/state/listing-row.ts'
+import { type LoaderState, MAX_ROWS, PageLoader } from '../../src/web/board/state/page-loader.ts'
 import { RequestError } from '../../src/web/common/request-error.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)

@@ -1,8 +1,6 @@
 import test from 'ava'
 import { parseJson } from '../../src/json/value.ts'
-import { readListingRow } from '../../src/web/board/data/listing-row.ts'
-import { joinSources, readStatuses } from '../../src/web/board/data/sources.ts'
-import { suggestionsAt } from '../../src/web/board/filters/controls.ts'
+import { joinSources, readStatuses } from '../../src/web/board/state/sources.ts'
 import { readReports } from '../../src/web/common/source-report.ts'
 
 test('sources: those of the gateway in its order, then others of the answer', (t) => {
@@ -43,12 +41,6 @@ test('sources: a malformed body gives no sources, a malformed entry gets default
     filters: [],
     matched: null,
     age_seconds: undefined,
+    invalid: undefined,
   })
-})
-
-test('suggestions: values of loaded rows, without those that would be escaped or cut', (t) => {
-  const rows = ['Tokyo, JP', 'Berlin', 'Tokyo, JP', 'a\u202eb', 'x'.repeat(500), '', null, { deep: 1 }].map(
-    (region) => readListingRow(new TextEncoder().encode(JSON.stringify({ offer_resource: { region } }))),
-  )
-  t.deepEqual(suggestionsAt(rows, ['offer_resource', 'region']), ['Berlin', 'Tokyo, JP'])
 })

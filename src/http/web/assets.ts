@@ -28,42 +28,29 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** Without the URLs of source maps, which are not served. */
 export async function readLibraries(): Promise<Map<string, Asset>> {
-  const read = async ([path, url]: [string, URL]): Promise<[string, Asset]> => {
-    const text = (await readFile(url, 'utf8')).replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n')
+  const read = async (name: string): Promise<[string, Asset]> => {
+    const path = pathOf(name)
+    const text = (await readFile(new URL(import.meta.resolve(name)), 'utf8')).replace(
+      /\n\/\/# sourceMappingURL=\S+\s*$/,
+      '\n',
+    )
     return [path, await createAsset(path, text)]
   }
-  return new Map(await Promise.all([...LIBRARY_FILES].map(read)))
+  return new Map(await Promise.all(LIBRARIES.map(read)))
 }
 
-const MODULES: Readonly<Record<string, string>> = {
-  preact: 'preact',
-  'preact/hooks': 'preact/hooks',
-  htm: 'htm',
-  // The package names only its CommonJS build.
-  uplot: 'uplot/dist/uPlot.esm.js',
-}
-
-export const UPLOT_STYLE = 'libraries/uplot.css'
-
-const LIBRARY_FILES: ReadonlyMap<string, URL> = new Map([
-  ...Object.entries(MODULES).map(([name, module]) => [pathOf(name), resolve(module)] as const),
-  [UPLOT_STYLE, resolve('uplot/dist/uPlot.min.css')],
-])
+const LIBRARIES = ['preact', 'preact/hooks', 'htm']
 
 /** JSON; addresses are relative to the page (HTML standard, section 8.1.6.2). */
 export const importMap = (assets: string): string =>
   JSON.stringify({
-    imports: Object.fromEntries(Object.keys(MODULES).map((name) => [name, `./${assets}/${pathOf(name)}`])),
+    imports: Object.fromEntries(LIBRARIES.map((name) => [name, `./${assets}/${pathOf(name)}`])),
   })
 
 /** Below `assets/`; `null` for a specifier that is no library of the pages. */
 export const libraryPath = (specifier: string): string | null =>
-  Object.hasOwn(MODULES, specifier) ? pathOf(specifier) : null
+  LIBRARIES.includes(specifier) ? pathOf(specifier) : null
 
 function pathOf(name: string): string {
   return `libraries/${name.replace('/', '-')}.js`
-}
-
-function resolve(module: string): URL {
-  return new URL(import.meta.resolve(module))
 }

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { UPLOT_STYLE } from './assets.ts'
 
 export const ICON = 'web/icon.svg'
 
@@ -9,12 +8,14 @@ const BOARD: Page = {
   title: 'entrepot',
   header:
     '<h1>entrepot</h1><nav aria-label="Other pages"><a href="docs">API docs</a> <a href="operator">Operator</a></nav>' +
-    '<div class="key"><label><span>Reader key</span><input disabled></label><button disabled>Use</button></div>' +
-    '<button disabled>Refresh</button>',
+    '<div class="key"><label><span>API key</span><input disabled></label><button disabled>Use</button></div>' +
+    '<button disabled>Refresh</button>' +
+    '<p class="tagline">Machines and API credits for rent, from independent registries. Sellers are paid through on-chain escrow; ' +
+    'entrepot only lists them.</p>',
   withoutScript:
     'The board needs JavaScript. The same market is at <a href="listings">listings</a>, as JSON.',
   entry: 'web/board',
-  styles: ['web/base.css', UPLOT_STYLE, 'web/board.css', 'web/listings.css', 'web/sheet.css'],
+  styles: ['web/base.css', 'web/board.css', 'web/listings.css', 'web/sheet.css'],
 }
 
 const OPERATOR: Page = {

@@ -1,114 +1,175 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { type Token, TokenTable } from '../../domain/price/token.ts'
+import { type JsonValue, textAt } from '../../json/value.ts'
 import { KeyForm, SessionKey } from '../common/key-form.ts'
-import { untrustedText } from '../common/untrusted-text.ts'
+import { RequestError } from '../common/request-error.ts'
+import { listAt, numberAt } from '../common/source-report.ts'
 import { html } from '../html.ts'
 import { Banner } from './banner.ts'
+import { Chips } from './chips.ts'
 import { CommandList } from './command-list.ts'
-import { curlListing, curlListings, listingCommandLine, listingsCommandLine } from './commands.ts'
-import { useAnswer, useListings, useOpenRow } from './data/hooks.ts'
-import type { Order } from './data/prices.ts'
-import { joinSources, readStatuses } from './data/sources.ts'
-import { controlsOf, suggestionsAt } from './filters/controls.ts'
+import {
+  curlListing,
+  curlListings,
+  listingCommandLine,
+  listingsCommandLine,
+  reviewCommandLine,
+} from './commands.ts'
+import { titleOf } from './filter-words.ts'
+import { type Control, controlsOf } from './filters/controls.ts'
 import { FilterPanel } from './filters/filter-panel.ts'
-import { Plots } from './plots/plots.ts'
+import { Glossary } from './glossary.ts'
+import { type ListingView, viewOfSpec } from './listing-view.ts'
+import { useNavigation } from './navigation.ts'
+import { PricePlot } from './price-plot.ts'
 import { Sheet } from './sheet/sheet.ts'
-import { SourceStrip } from './source-strip.ts'
-import { ListingPages } from './table/listing-pages.ts'
-import { type OpenListing, type QueryParameter, queryString, readView, type View, writeView } from './view.ts'
+import { SourceLine } from './source-line.ts'
+import { useAnswer } from './state/answer.ts'
+import { useFacets } from './state/facets.ts'
+import type { ListingRow } from './state/listing-row.ts'
+import { type Listings, useListings, useOpenRow } from './state/listings.ts'
+import { CompareBar } from './table/compare-bar.ts'
+import { Results } from './table/results.ts'
+import { filtersOf, type Query, queryString } from './view.ts'
 
 const READER_KEY = new SessionKey('entrepot.reader-key')
 
 export function App() {
-  const [view, go] = useView()
+  const navigation = useNavigation()
+  const { view, search } = navigation
   const [key, setKey] = useState(() => READER_KEY.read())
   const [refreshes, setRefreshes] = useState(0)
-  const listings = useListings(queryString(view.query), key, refreshes)
-  const spec = useAnswer('filter-spec', key, refreshes)
-  const reports = listings.sources ?? listings.error?.sources ?? []
-  // A plain Registry has no such route.
-  const statuses = useAnswer(reports.length === 0 ? null : 'sources', key, refreshes)
-  const controls = useMemo(() => controlsOf(spec), [spec])
-  const sources = joinSources(readStatuses(statuses), reports)
+  const [isPanelOpen, openPanel] = useState(false)
+  const [picked, setPicked] = useState<readonly ListingRow[]>([])
+  const options = { key, refreshes }
+  const listings = useListings(queryString(view.query), { ...options, page: view.page })
+  const spec = useAnswer('filter-spec', options)
+  const tokenList = useAnswer('tokens', options)
+  const tokens = useMemo(() => new TokenTable(readTokens(tokenList.value)), [tokenList.value])
+  const controls = useMemo(() => controlsOf(spec.value), [spec.value])
+  const listingView = viewOfSpec(spec.value)
+  const reports = listings.error?.sources.length ? listings.error.sources : listings.sources
+  const isSpecKnown = spec.state !== 'loading' || spec.value !== null
+  const facets = useFacets(view.query, isSpecKnown ? facetNames(listingView, controls) : null, options)
+  // Drawn once: without the tokens, prices would change under the reader.
+  const isReady =
+    (tokenList.state !== 'loading' || tokenList.value !== null) &&
+    (listings.total !== null || listings.error !== null)
   const row = useOpenRow(view.open, listings.rows, key)
+  useEffect(() => {
+    document.title = titleOf(view.query)
+  }, [view.query])
   const changeKey = (next: string | null): void => {
     READER_KEY.write(next)
+    setPicked([])
     setKey(next)
   }
-  const applyQuery = (query: readonly QueryParameter[]): void => go({ ...view, query, open: null })
-  const open = (listing: OpenListing | null): void => go({ ...view, open: listing })
+  const refresh = (): void => setRefreshes(refreshes + 1)
+  const main = useRef<HTMLElement>(null)
   const base = new URL('.', location.href).href
-  const commands = [
+  const searchCommands = [
     { label: 'curl', text: curlListings(base, view.query, key !== null) },
     { label: 'command line', text: listingsCommandLine(base, view.query) },
   ]
-  const main = useRef<HTMLElement>(null)
-  return html`<button type="button" class="skip" onClick=${() => main.current?.focus()}>Skip the filters</button>
+  const table = {
+    listingView,
+    tokens,
+    navigation,
+    picked,
+    onPick: (row: ListingRow) => setPicked(toggled(picked, row)),
+  }
+  return html`<button type="button" class="skip" onClick=${() => main.current?.focus()}>Skip to listings</button>
     <header class="top">
       <h1>entrepot</h1>
       <nav aria-label="Other pages"><a href="docs">API docs</a> <a href="operator">Operator</a></nav>
-      <${KeyForm} label="Reader key" isSet=${key !== null} onChange=${changeKey} />
-      <button type="button" onClick=${() => setRefreshes(refreshes + 1)}>Refresh</button>
+      <${KeyForm} label="API key" isSet=${key !== null} onChange=${changeKey} />
+      <button type="button" onClick=${refresh}>Refresh</button>
+      <p class="tagline">
+        Machines and API credits for rent, from independent registries. Sellers are paid through on-chain escrow; entrepot
+        only lists them.
+      </p>
     </header>
     <div class="board">
-      <details class="side" open=${!isPhone()}>
-        <summary>Filters${view.query.length > 0 ? ` (${view.query.length})` : ''}</summary>
-        ${
-          view.query.length > 0 &&
-          html`<button type="button" class="quiet" onClick=${() => applyQuery([])}>Clear all</button>`
-        }
-        <${FilterPanel}
-          controls=${controls}
-          sources=${sources.map(({ registry }) => registry).filter(isSelectable)}
-          query=${view.query}
-          onChange=${applyQuery}
-          suggest=${(path: readonly string[]) => suggestionsAt(listings.rows, path)}
-        />
-      </details>
+      <aside class=${isPanelOpen ? 'side expanded' : 'side'} aria-label="Filters">
+        <button type="button" class="panel-toggle" aria-expanded=${isPanelOpen} onClick=${() => openPanel(!isPanelOpen)}>
+          Filters${filtersOf(view.query).length > 0 ? ` (${filtersOf(view.query).length})` : ''}
+        </button>
+        <div class="panel">
+          <${FilterPanel}
+            ...${{ spec, controls, listingView, facets, tokens }}
+            onRetry=${refresh}
+            sources=${(listings.sources ?? []).map(({ registry }) => registry).filter(isSelectable)}
+            query=${view.query}
+            error=${listings.error}
+            onChange=${(query: Query, control: string) => search(query, control)}
+          />
+          <button type="button" class="show-results" onClick=${() => openPanel(false)}>${showWords(listings)}</button>
+        </div>
+      </aside>
       <main ref=${main} tabindex="-1">
-        ${sources.length > 0 && html`<${SourceStrip} sources=${sources} isPrevious=${listings.isPrevious} />`}
-        <${Banner} listings=${listings} hasKey=${key !== null} />
-        ${typeof row === 'string' && html`<p class="banner failed" role="alert">The linked listing: ${untrustedText(row, 500)}</p>`}
-        <${Plots} listings=${listings} isOpen=${!isPhone()} />
-        <${ListingPages} key=${`${queryString(view.query)} ${view.order} ${refreshes} ${key}`} listings=${listings} order=${view.order} onOrder=${(order: Order) => go({ ...view, order })} onOpen=${open} />
-        <details class="elsewhere">
-          <summary>This query as a command</summary>
-          <${CommandList} commands=${commands} />
-        </details>
+        <${Chips} navigation=${navigation} apiKey=${key} isEmpty=${listings.total === 0 && !listings.isPrevious} />
+        <${SourceLine} reports=${reports} at=${listings.loadedAt ?? Date.now()} apiKey=${key} refreshes=${refreshes} />
+        ${row instanceof RequestError && html`<p class="banner failed" role="alert">${lostLinkWords(row, key !== null)}</p>`}
+        ${
+          isReady
+            ? html`<${Banner} listings=${listings} hasKey=${key !== null} />
+                <${Results} ...${table} ...${{ listings, facets }} />
+                <${CompareBar} ...${{ picked, tokens, navigation }} onClear=${() => setPicked([])} />
+                <${PricePlot} ...${{ listings, tokens, navigation }} />
+                <details class="elsewhere">
+                  <summary>Run this search in a terminal</summary>
+                  <${CommandList} commands=${searchCommands} />
+                </details>
+                <${Glossary} />`
+            : html`<h2 id="count"><span role="status">Loading…</span></h2>`
+        }
       </main>
     </div>
     ${
+      isReady &&
       row !== null &&
-      typeof row !== 'string' &&
-      view.open !== null &&
+      !(row instanceof RequestError) &&
       html`<${Sheet}
-      key=${`${row.registry} ${row.id}`}
-      row=${row}
-      commands=${[
-        { label: 'curl', text: curlListing(base, row, key !== null) },
-        { label: 'command line', text: listingCommandLine(base, row) },
-        ...commands.map(({ label, text }) => ({ label: `the list, ${label}`, text })),
-      ]}
-      onClose=${() => open(null)}
-    />`
+        key=${`${row.registry} ${row.id}`}
+        ...${{ row, tokens, navigation }}
+        review=${reviewCommandLine(base, row)}
+        commands=${[
+          { label: 'curl', text: curlListing(base, row, key !== null) },
+          { label: 'command line', text: listingCommandLine(base, row) },
+        ]}
+      />`
     }`
 }
 
-function useView(): [view: View, go: (view: View) => void] {
-  const [view, setView] = useState(() => readView(location))
-  useEffect(() => {
-    const read = (): void => setView(readView(location))
-    addEventListener('popstate', read)
-    return () => removeEventListener('popstate', read)
-  }, [])
-  const go = (next: View): void => {
-    history.pushState(null, '', writeView(next))
-    setView(next)
-  }
-  return [view, go]
-}
+const readTokens = (body: JsonValue): Token[] =>
+  listAt(body, 'tokens').map((token) => ({
+    chain: textAt(token, 'chain') ?? '',
+    address: textAt(token, 'address') ?? '',
+    symbol: textAt(token, 'symbol') ?? '',
+    decimals: numberAt(token, 'decimals') ?? 0,
+  }))
 
-/** Panels start folded on a phone, where they would hide the listings. */
-const isPhone = (): boolean => matchMedia('(max-width: 50rem)').matches
+/** Those that the filter spec declares. */
+const facetNames = ({ facets }: ListingView, controls: readonly Control[]): string[] => [
+  ...facets.filter((facet) => controls.some(({ name }) => name === facet)),
+  'registry',
+]
 
 /** A source of another gateway comes with that gateway: `eu/curated` with `eu`. */
 const isSelectable = (registry: string): boolean => !registry.includes('/') && registry !== '*'
+
+const toggled = (picked: readonly ListingRow[], row: ListingRow): readonly ListingRow[] => {
+  const others = picked.filter(({ id, registry }) => id !== row.id || registry !== row.registry)
+  return others.length < picked.length ? others : [...picked, row]
+}
+
+const showWords = ({ total, isPrevious }: Listings): string =>
+  isPrevious || total === null ? 'Show listings' : `Show ${total.toLocaleString('en')} listings`
+
+/** A registry that the reader may not see answers as one that does not exist. */
+function lostLinkWords({ status, message }: RequestError, hasKey: boolean): string {
+  if (status !== 400 && status !== 404) return `The linked listing could not be loaded: ${message}`
+  return hasKey
+    ? 'The linked listing no longer exists, or this key does not open its registry.'
+    : 'The linked listing no longer exists, or is in a registry that you cannot see. If you have an API key, enter it above.'
+}

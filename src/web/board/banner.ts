@@ -2,31 +2,38 @@ import { describeMissing } from '../../wire/describe-missing.ts'
 import type { SourceReport } from '../../wire/source.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
-import type { Listings } from './data/hooks.ts'
+import type { Listings } from './state/listings.ts'
 
-export function Banner({ listings, hasKey }: { listings: Listings; hasKey: boolean }) {
-  const { error, isComplete, rows, total } = listings
-  const reports = [...(error?.sources ?? []), ...(listings.sources ?? [])]
-  if (listings.isPrevious || (error === null && isComplete)) return null
-  return html`<section class=${`banner ${error === null ? 'partial' : 'failed'}`} role="alert">
-    <h2>${error === null ? 'This answer is incomplete.' : headline(rows.length, total)}</h2>
+type BannerProps = { listings: Listings; hasKey: boolean }
+
+export function Banner({ listings, hasKey }: BannerProps) {
+  const { error, isComplete, rows, total, isPrevious, phase } = listings
+  if (error === null && (isComplete || total === null)) return null
+  const reports = error === null ? (listings.sources ?? []) : error.sources
+  return html`<section class=${`banner ${error === null ? 'partial' : 'failed'}${isPrevious && phase !== 'failed' ? ' old' : ''}`} role="alert">
+    <h2>${error === null ? 'Some registries did not answer. Results are incomplete.' : headline(rows.length, total, isPrevious)}</h2>
     ${error !== null && html`<p>${untrustedText(error.message, MAX_DETAIL_CHARS)}</p>`}
     ${error?.status === 401 && html`<p>${hasKey ? KEY_REFUSED : KEY_REQUIRED}</p>`}
+    ${error?.status === 429 && html`<p>The search is sent again ${error.retryAfter === null ? 'shortly' : `in ${error.retryAfter} s`}.</p>`}
     <${MissingSources} reports=${reports} />
-    ${error === null && html`<p>The list below may lack listings that match.</p>`}
-    ${error !== null && html`<button type="button" onClick=${listings.retry}>Try again</button>`}
+    ${error !== null && canRetry(error.status) && html`<button type="button" onClick=${listings.retry}>Try again</button>`}
   </section>`
 }
 
-const KEY_REQUIRED = 'Enter a reader key above. The operator of this gateway issues them.'
-const KEY_REFUSED = 'The gateway refuses the key in use. Forget it above, and enter another.'
+const KEY_REQUIRED = 'This gateway requires an API key. Enter one above, or ask its operator for one.'
+const KEY_REFUSED = 'This key was rejected. Forget it above, and enter another.'
 const MAX_DETAIL_CHARS = 1000
 const MAX_MISSING = 50
 
-const headline = (count: number, total: number | null): string =>
-  count === 0
-    ? 'The listings could not be loaded.'
-    : `The list stops after ${count.toLocaleString('en')} of ${(total ?? count).toLocaleString('en')} listings.`
+/** The same request can only be refused again. */
+const canRetry = (status: number): boolean => status === 0 || status === 429 || status >= 500
+
+function headline(count: number, total: number | null, isPrevious: boolean): string {
+  if (count === 0) return 'Listings could not be loaded.'
+  return isPrevious
+    ? 'This search could not be answered. The previous results are below.'
+    : `Loading stopped after ${count.toLocaleString('en')} of ${(total ?? count).toLocaleString('en')}.`
+}
 
 function MissingSources({ reports }: { reports: readonly SourceReport[] }) {
   const words = [...new Set(reports.map(describeMissing).filter((text) => text !== null))]

@@ -34,10 +34,24 @@ export function listingCommandLine(base: string, { id }: OpenListing): string | 
   return safeText(command) === command ? command : null
 }
 
+export function reviewCommandLine(base: string, { id }: OpenListing): string | null {
+  const command = `entrepot review -r ${shellQuote(registryUrl(base))} -- ${shellQuote(id)}`
+  return safeText(command) === command ? command : null
+}
+
 /** The command line has its own options for these. */
 const GATEWAY_ONLY = new Set(['require', 'timeout_ms', 'sources'])
 
+const PRICE_FLAGS: ReadonlyMap<string, string> = new Map([
+  ['sort', 'sort'],
+  ['price_token', 'token'],
+  ['price_max', 'max-price'],
+  ['price_per', 'per'],
+])
+
 function option(name: string, value: string): string {
+  const flag = PRICE_FLAGS.get(name)
+  if (flag !== undefined) return `--${flag}=${shellQuote(value)}`
   if (name === 'status') return `--status=${shellQuote(value === '' ? 'all' : value)}`
   if (name === 'publisher') return `--publisher=${shellQuote(value)}`
   return `--filter=${shellQuote(`${name}=${value}`)}`

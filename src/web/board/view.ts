@@ -1,13 +1,13 @@
-import { ORDERS, type Order } from './data/prices.ts'
-
 /** The address holds all of it, so that a view can be shared. */
 export type View = {
   /** Decoded parameters of `GET /listings`, without paging. */
-  query: readonly QueryParameter[]
+  query: Query
+  /** From 1. */
+  page: number
   open: OpenListing | null
-  order: Order
 }
 
+export type Query = readonly QueryParameter[]
 export type QueryParameter = readonly [name: string, value: string]
 export type OpenListing = { id: string; registry: string | null }
 
@@ -18,10 +18,11 @@ const PAGING_PARAMETERS = new Set(['limit', 'offset', 'cursor', 'explain'])
 export function readView({ search, hash }: Pick<URL, 'search' | 'hash'>): View {
   const fragment = new URLSearchParams(hash.slice(1))
   const id = fragment.get('listing')
+  const page = Number(fragment.get('page'))
   return {
     query: [...new Map(new URLSearchParams(search))].filter(([name, value]) => belongsToView(name, value)),
+    page: Number.isSafeInteger(page) && page > 0 ? page : 1,
     open: id === null || id === '' ? null : { id, registry: fragment.get('registry') },
-    order: ORDERS.find((order) => order === fragment.get('order')) ?? 'newest',
   }
 }
 
@@ -30,28 +31,42 @@ const belongsToView = (name: string, value: string): boolean =>
   !PAGING_PARAMETERS.has(name) && (value !== '' || name === 'status')
 
 /** Never empty: an empty URL would keep the old search. */
-export function writeView({ query, open, order }: View): string {
+export function writeView({ query, open, page }: View): string {
   const fragment = new URLSearchParams({
-    ...(order === 'newest' ? {} : { order }),
+    ...(page === 1 ? {} : { page: String(page) }),
     ...(open === null ? {} : { listing: open.id }),
     ...(open === null || open.registry === null ? {} : { registry: open.registry }),
   })
   return `?${queryString(query)}${fragment.size === 0 ? '' : `#${fragment}`}`
 }
 
-export const queryString = (query: readonly QueryParameter[]): string =>
-  new URLSearchParams(query.map(([name, value]) => [name, value])).toString()
+export const queryString = (query: Query): string =>
+  new URLSearchParams(query.map(([...pair]) => pair)).toString()
 
-export const parameterOf = (query: readonly QueryParameter[], name: string): string | null =>
+export const parameterOf = (query: Query, name: string): string | null =>
   query.find(([other]) => other === name)?.[1] ?? null
 
-/** Keeps the parameter's place; `null` removes it. */
-export function withValue(
-  query: readonly QueryParameter[],
-  name: string,
-  value: string | null,
-): readonly QueryParameter[] {
-  if (value === null) return query.filter(([other]) => other !== name)
+/** `null` removes the parameter. A filter's `strict.` parameter goes with it. */
+export function withValue(query: Query, name: string, value: string | null): Query {
+  if (value === null)
+    return withPriceRules(query.filter(([other]) => other !== name && other !== `strict.${name}`))
   if (parameterOf(query, name) === null) return [...query, [name, value]]
   return query.map((parameter) => (parameter[0] === name ? [name, value] : parameter))
 }
+
+export const withValues = (query: Query, values: Readonly<Record<string, string | null>>): Query =>
+  withPriceRules(
+    Object.entries(values).reduce<Query>((all, [name, value]) => withValue(all, name, value), query),
+  )
+
+/** The gateway refuses parameters of a price where nothing is ordered or limited by it. */
+const withPriceRules = (query: Query): Query =>
+  parameterOf(query, 'sort') === 'price' || parameterOf(query, 'price_max') !== null
+    ? query
+    : query.filter(([name]) => name !== 'price_token' && name !== 'price_per')
+
+const NOT_FILTERS = new Set(['sort', 'price_token', 'price_per', 'require', 'timeout_ms'])
+
+/** What narrows the answer; a filter's `strict.` parameter belongs to it. */
+export const filtersOf = (query: Query): Query =>
+  query.filter(([name]) => !NOT_FILTERS.has(name) && !name.startsWith('strict.'))

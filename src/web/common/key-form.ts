@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { html } from '../html.ts'
 import { isSendableKey } from './request.ts'
 
@@ -12,24 +12,32 @@ type KeyFormProps = {
 export function KeyForm({ label, isSet, onChange }: KeyFormProps) {
   const [typed, setTyped] = useState('')
   const [error, setError] = useState<string | null>(null)
+  const focus = useRef<HTMLElement>(null)
+  const wasSet = useRef(isSet)
+  useEffect(() => {
+    // The control that had the focus is gone.
+    if (wasSet.current !== isSet) focus.current?.focus()
+    wasSet.current = isSet
+  }, [isSet])
   const submit = (event: Event): void => {
     event.preventDefault()
     const key = typed.trim()
     const isSendable = isSendableKey(key)
-    setError(isSendable ? null : 'A key is printable ASCII without spaces.')
+    setError(isSendable ? null : key === '' ? 'Enter a key.' : 'A key has no spaces or special characters.')
     if (!isSendable) return
     setTyped('')
     onChange(key)
   }
   if (isSet)
     return html`<div class="key">
-      <span>${label} in use in this tab</span>
-      <button type="button" onClick=${() => onChange(null)}>Forget key</button>
+      <span>${label} in use (this tab only)</span>
+      <button type="button" ref=${focus} onClick=${() => onChange(null)}>Forget key</button>
     </div>`
   return html`<form class="key" onSubmit=${submit}>
     <label>
       <span>${label}</span>
       <input
+        ref=${focus}
         type="password"
         autocomplete="off"
         spellcheck=${false}

@@ -8,11 +8,18 @@ export class RequestError extends Error {
   readonly status: number
   /** Empty if the problem is not about sources. */
   readonly sources: readonly SourceReport[]
+  /** Seconds; `null` where the answer names none. */
+  readonly retryAfter: number | null
 
-  constructor(status: number, { detail, sources }: GatewayProblem, options?: ErrorOptions) {
+  constructor(
+    status: number,
+    { detail, sources, retryAfter = Number.NaN }: GatewayProblem & { retryAfter?: number },
+    options?: ErrorOptions,
+  ) {
     super(detail, options)
     this.status = status
     this.sources = sources
+    this.retryAfter = Number.isFinite(retryAfter) ? retryAfter : null
   }
 }
 

@@ -10,6 +10,7 @@ const readReport = (entry: JsonValue): SourceReport => ({
   filters: listAt(entry, 'filters').map(String),
   matched: numberAt(entry, 'matched'),
   age_seconds: numberAt(entry, 'age_seconds') ?? undefined,
+  invalid: numberAt(entry, 'invalid') ?? undefined,
 })
 
 const STATES = ['loaded', 'stale', 'unavailable', 'not_yet_loaded', 'skipped'] as const

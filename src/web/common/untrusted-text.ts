@@ -1,6 +1,6 @@
 import { safeText } from '../../domain/safe-text.ts'
 
-export const MAX_LINE_CHARS = 120
+const MAX_LINE_CHARS = 120
 
 /** For untrusted text: cut, with invisible and direction-changing characters as visible escapes. */
 export function untrustedText(text: string, maxChars = MAX_LINE_CHARS): string {

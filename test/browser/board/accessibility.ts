@@ -1,36 +1,56 @@
-import { openWatched, seriousFindings, shoot } from '../../helpers/browser-page.ts'
+import { axeFindings, openWatched, shoot } from '../../helpers/browser-page.ts'
 import { deadUrl } from '../../helpers/fake-registry.ts'
 import { startGateway } from '../../helpers/gateway.ts'
 import { test } from '../in-chromium.ts'
-import { openFederation } from './federation.ts'
+import { openFederation, rowsOf, waitForCount } from './federation.ts'
 
-test.serial('board: axe finds nothing serious, light, dark, wide and narrow', async (t) => {
+/** Good by web.dev/articles/cls. */
+const MAX_LAYOUT_SHIFT = 0.1
+
+test.serial('board: axe finds nothing and nothing jumps, light, dark, wide and narrow', async (t) => {
   const { east } = await openFederation(t)
   const gateway = await startGateway(t, [
     { name: 'east', url: east.url },
     { name: 'gone', url: deadUrl() },
   ])
   for (const [colorScheme, width] of [
-    ['light', 1280],
-    ['dark', 1280],
+    ['light', 1440],
+    ['dark', 1440],
     ['light', 390],
+    ['dark', 390],
   ] as const) {
     const page = await openWatched(t, t.context.browser, `${gateway.url}/?gpu_model=A100`, {
       colorScheme,
-      viewport: { width, height: 800 },
+      viewport: { width, height: width === 390 ? 844 : 900 },
     })
-    await page.getByText('3 listings match').waitFor()
-    await page.locator('canvas').last().waitFor({ state: 'attached' })
+    const name = `${colorScheme}-${width}`
+    for (const load of ['cold', 'warm']) {
+      await waitForCount(page, '3 listings (1 registry missing)')
+      await page.waitForLoadState('networkidle')
+      t.true(await rowsOf(page).first().isVisible())
+      const shift = await page.layoutShift()
+      t.true(shift < MAX_LAYOUT_SHIFT, `${name}, ${load}: ${shift}`)
+      if (load === 'cold') await page.reload()
+    }
+    if (width === 390) await page.getByRole('button', { name: /^Filters/ }).click()
     for (const summary of await page.locator('details:not([open]) > summary').all())
       if (await summary.isVisible()) await summary.click()
-    t.deepEqual(await seriousFindings(page), [], `${colorScheme} ${width}`)
-    await shoot(page, `board-${colorScheme}-${width}`)
-    await page.locator('.open').first().click()
+    t.deepEqual(await axeFindings(page), [], name)
+    await shoot(page, `board-${name}`)
+    if (width === 390) {
+      await page.getByRole('button', { name: 'Show 3 listings' }).click()
+      t.true(await rowsOf(page).first().isVisible())
+    }
+    for (const n of [0, 1]) await rowsOf(page).nth(n).getByRole('checkbox').check()
+    await page.getByRole('button', { name: 'Compare', exact: true }).click()
+    t.deepEqual(await axeFindings(page), [], `${name}, comparison`)
+    await page.keyboard.press('Escape')
+    await rowsOf(page).first().locator('.open').click()
     await page.getByRole('dialog').waitFor()
-    t.deepEqual(await seriousFindings(page), [], `${colorScheme} ${width}, sheet`)
-    await shoot(page, `sheet-${colorScheme}-${width}`)
+    t.deepEqual(await axeFindings(page), [], `${name}, sheet`)
+    await shoot(page, `sheet-${name}`)
     const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-    t.true(Number(overflow) <= 0, `${width}: nothing lies beyond the edge`)
+    t.true(Number(overflow) <= 0, `${name}: nothing lies beyond the edge`)
     t.deepEqual(page.faults, [])
   }
 })
@@ -38,10 +58,10 @@ test.serial('board: axe finds nothing serious, light, dark, wide and narrow', as
 test.serial('board: the keyboard skips the filters, opens a sheet and returns', async (t) => {
   const { gateway } = await openFederation(t)
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
-  await page.getByText('7 listings match.').waitFor()
+  await waitForCount(page, '7 listings')
   const focused = (): Promise<unknown> => page.evaluate('document.activeElement.textContent')
   await page.keyboard.press('Tab')
-  t.is(await focused(), 'Skip the filters')
+  t.is(await focused(), 'Skip to listings')
   await page.keyboard.press('Enter')
   for (let presses = 0; presses < 20 && !/^\d ×/.test(String(await focused())); presses++)
     await page.keyboard.press('Tab')

@@ -1,52 +1,89 @@
 import { openWatched } from '../../helpers/browser-page.ts'
 import { listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
-import { BOB } from '../../helpers/seller.ts'
+import { ALICE, BOB } from '../../helpers/seller.ts'
 import { test } from '../in-chromium.ts'
-import { openFederation } from './federation.ts'
+import { openFederation, rowsOf, waitForCount } from './federation.ts'
 
-test.serial('board: the address follows filters, order, sheet and the back button', async (t) => {
+test.serial('board: values narrow, steps back are few, Back never reopens a sheet', async (t) => {
   const { gateway } = await openFederation(t)
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
-  await page.getByText('7 listings match.').waitFor()
-  t.is(await page.locator('.listings tbody tr').count(), 7)
-  t.is(await page.locator('.listings tbody tr', { hasText: 'same id' }).count(), 2)
-  const shared = page.locator('.listings tbody tr', { hasText: '4 × H200' })
-  t.regex((await shared.textContent()) ?? '', /differs.*123,456,789,012,345,678,901.*east also in west/s)
-
-  await page.locator('.order select').selectOption('price')
-  t.is(new URL(page.url()).hash, '#order=price')
-  await page.goBack()
-
-  await page.getByText('gpu model', { exact: true }).locator('..').locator('summary').click()
-  await page.getByLabel('A100', { exact: true }).check()
-  await page.getByText('3 listings match.').waitFor()
-  await page.getByLabel('vcpu count, at least').fill('32')
-  await page.keyboard.press('Tab')
-  await page.getByText('2 listings match.').waitFor()
-  t.is(new URL(page.url()).search, '?gpu_model=A100&vcpu_count_min=32')
-  t.deepEqual(
-    await page.locator('.sources li').allTextContents(),
-    (await page.locator('.sources li').allTextContents()).filter((text) => /loaded/.test(text)),
+  await waitForCount(page, '7 listings')
+  t.is(await rowsOf(page).count(), 7)
+  t.is(await rowsOf(page).filter({ hasText: 'duplicate ID' }).count(), 2)
+  const shared = rowsOf(page).filter({ hasText: '4 × H200' })
+  t.regex(
+    (await shared.textContent()) ?? '',
+    /30,864,197,253,086\.4198 USDC\/GPU·h.*4 × H200.*versions differ.*east also in west/s,
   )
 
-  await page.getByRole('button', { name: '8 × A100' }).first().focus()
+  for (const model of ['A100', 'H200'])
+    await page.getByRole('checkbox', { name: new RegExp(`^${model}`) }).check()
+  await page.getByRole('button', { name: /GPU model: A100, H200/ }).waitFor()
+  t.is(await page.title(), 'A100, H200 · entrepot')
+  await page.goBack()
+  await page.locator('.chips').waitFor({ state: 'detached' })
+  t.is(new URL(page.url()).search, '', 'both choices were one step')
+
+  await page.getByRole('checkbox', { name: /^A100/ }).check()
+  await waitForCount(page, '3 listings')
+  await page.getByLabel('vCPUs, at least').fill('32')
+  await page.keyboard.press('Tab')
+  await waitForCount(page, '2 listings')
+  t.is(new URL(page.url()).search, '?gpu_model=A100&vcpu_count_min=32')
+
+  await page.getByRole('link', { name: '8 × A100', exact: true }).first().focus()
   await page.keyboard.press('Enter')
-  await page.getByRole('dialog').waitFor()
+  const sheet = page.getByRole('dialog')
+  await sheet.waitFor()
   t.is(new URL(page.url()).hash, '#listing=east-2&registry=east')
-  t.is(await page.getByRole('list', { name: 'Lifecycle' }).getByRole('listitem').count(), 7)
   await page.keyboard.press('Escape')
   await page.waitForURL(({ hash }) => hash === '')
+  await page.goBack()
+  await waitForCount(page, '3 listings')
+  t.is(await sheet.count(), 0)
+  t.is(await page.getByLabel('vCPUs, at least').inputValue(), '')
 
-  await page.goBack()
-  await page.getByRole('dialog').waitFor()
-  await page.goBack()
-  await page.getByRole('dialog').waitFor({ state: 'detached' })
-  await page.goBack()
-  await page.getByText('3 listings match.').waitFor()
-  t.is(await page.getByLabel('vcpu count, at least').inputValue(), '')
-  await page.goForward()
-  await page.getByText('2 listings match.').waitFor()
+  await page.getByRole('button', { name: /GPU model: A100/ }).click()
+  await waitForCount(page, '7 listings')
+  await page
+    .getByRole('link', { name: new RegExp(`^${ALICE.address.slice(0, 6)}`, 'i') })
+    .first()
+    .click()
+  await page.getByRole('button', { name: /^Seller: 0x/ }).waitFor()
+  t.is(new URL(page.url()).searchParams.get('publisher'), ALICE.address.toLowerCase())
+  t.deepEqual(page.faults, [])
+})
+
+test.serial('board: an offer is a link, its text can be selected, two can be compared', async (t) => {
+  const { gateway } = await openFederation(t)
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+  await waitForCount(page, '7 listings')
+  const offer = page.getByRole('link', { name: '4 × H200', exact: true })
+  t.regex((await offer.getAttribute('href')) ?? '', /#listing=shared&registry=east$/)
+  const opened = page.context().waitForEvent('page')
+  await offer.click({ modifiers: ['ControlOrMeta'] })
+  await (await opened).getByRole('dialog').waitFor()
+  await rowsOf(page).first().locator('time').dblclick()
+  t.is(await page.getByRole('dialog').count(), 0, 'a double click selects a word')
+  t.not(await page.evaluate('String(getSelection())'), '')
+  t.regex(
+    (await rowsOf(page)
+      .first()
+      .getByRole('link', { name: /^Storefront/ })
+      .getAttribute('href')) ?? '',
+    /example/,
+  )
+
+  for (const n of [0, 3]) await rowsOf(page).nth(n).getByRole('checkbox').check()
+  await page.getByRole('button', { name: 'Compare', exact: true }).click()
+  const comparison = page.getByRole('dialog', { name: 'Compare 2 listings' })
+  await comparison.getByRole('row', { name: 'GPU model H200 H200' }).waitFor()
+  await page.keyboard.press('Escape')
+  await comparison.waitFor({ state: 'detached' })
+  const download = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'CSV' }).click()
+  t.is((await download).suggestedFilename(), 'listings.csv')
   t.deepEqual(page.faults, [])
 })
 
@@ -60,7 +97,13 @@ test.serial('board: a shared address opens the same view and sheet', async (t) =
   const sheet = page.getByRole('dialog')
   await sheet.waitFor()
   t.regex((await sheet.textContent()) ?? '', new RegExp(BOB.address, 'i'))
-  t.is(await page.getByText('3 listings match.').count(), 1)
+  await waitForCount(page, '3 listings')
+  await page.keyboard.press('Escape')
+  await page.waitForURL(({ hash }) => hash === '')
+  await page.goto(`${gateway.url}/#listing=x&registry=hidden`)
+  await page
+    .getByText('is in a registry that you cannot see. If you have an API key, enter it above.')
+    .waitFor()
   t.deepEqual(page.faults, [])
 })
 
@@ -70,13 +113,15 @@ test.serial('board: the sheet shows exact JSON, the page the query as commands',
   const fake = await startFake(t, { items: [`${exact}}`] })
   const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
   const page = await openWatched(t, t.context.browser, `${gateway.url}/?region=it%27s%20$(here)`)
-  await page.getByText('No listing matches').waitFor()
-  await page.getByText('This query as a command').click()
+  await waitForCount(page, 'No listing matches.')
+  await page.getByText('without this: 1').waitFor()
+  await page.getByText('Run this search in a terminal').click()
   t.deepEqual(await page.locator('.elsewhere pre').allTextContents(), [
     `curl -g '${gateway.url}/listings?region=it%27s+%24%28here%29'`,
     `entrepot listings -r ${gateway.url} --filter='region=it'\\''s $(here)'`,
   ])
   await page.goto(`${gateway.url}/#listing=exact`)
+  await page.getByText('Raw JSON').click()
   const raw = (await page.getByLabel('JSON of the listing').textContent()) ?? ''
   t.true(raw.startsWith(`${exact},"_meta":`), raw)
   t.deepEqual(page.faults, [])
@@ -95,11 +140,12 @@ test.serial('board: a key opens private sources and stays in its tab', async (t)
   const requested: string[] = []
   page.on('request', (request) => requested.push(request.url()))
   await page.getByRole('alert').getByText('API key required').waitFor()
-  await page.getByLabel('Reader key').fill('a-reader-key')
+  await page.getByLabel('API key').fill('a-reader-key')
   await page.keyboard.press('Enter')
-  await page.getByText('2 listings match.').waitFor()
+  await waitForCount(page, '2 listings')
+  t.is(await page.evaluate('document.activeElement.textContent'), 'Forget key')
   await page.reload()
-  await page.getByText('2 listings match.').waitFor()
+  await waitForCount(page, '2 listings')
   t.true(requested.length > 3)
   t.false([page.url(), ...requested].join().includes('a-reader-key'))
   t.false((await page.content()).includes('a-reader-key'))
@@ -109,7 +155,12 @@ test.serial('board: a key opens private sources and stays in its tab', async (t)
   await other.getByText('API key required').waitFor()
   await page.getByRole('button', { name: 'Forget key' }).click()
   await page.getByText('API key required').waitFor()
-  t.is(await page.locator('.listings').count(), 0, 'the listings of a forgotten key are removed')
+  t.is(await page.evaluate('document.activeElement.type'), 'password')
+  t.is(
+    await page.locator('.listings, .sources, .facts-line strong').count(),
+    0,
+    'what a forgotten key showed is removed',
+  )
   t.is(await page.evaluate('sessionStorage.length'), 0)
   t.deepEqual(page.faults, [])
 })

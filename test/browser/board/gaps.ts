@@ -1,10 +1,11 @@
+import type { Route } from 'playwright-core'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { openWatched } from '../../helpers/browser-page.ts'
 import { deadUrl, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { openMarket } from '../../helpers/market.ts'
 import { test } from '../in-chromium.ts'
-import { machine } from './federation.ts'
+import { machine, rowsOf, waitForCount } from './federation.ts'
 
 test.serial('board: names a lost source and marks the answer as incomplete', async (t) => {
   const near = await openMarket(t)
@@ -19,40 +20,124 @@ test.serial('board: names a lost source and marks the answer as incomplete', asy
     { name: 'far', url: far.url },
   ])
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
-  await page.getByText('5 listings match.').waitFor()
+  await waitForCount(page, '5 listings')
+  await page.getByText('3 of 3 registries answered').waitFor()
   t.is(await page.getByRole('alert').count(), 0)
 
   for (const close of closers) await close()
-  await page.getByLabel('gpu count, at least', { exact: true }).fill('1')
+  await page.getByLabel('GPUs, at least', { exact: true }).fill('1')
   await page.keyboard.press('Tab')
   const banner = page.getByRole('alert')
   await banner.waitFor()
   t.regex(
     (await banner.textContent()) ?? '',
-    /incomplete\..*far is unavailable: it refused the connection \(connection_refused\)\./s,
+    /Results are incomplete\..*far is unavailable: it refused the connection \(connection_refused\)\./s,
   )
-  t.is(await page.getByText('3 listings match at the Registries that answered.').count(), 1)
-  t.is(await page.locator('.source[data-state=unavailable]').count(), 1)
+  await waitForCount(page, '3 listings (1 registry missing)')
+  await page.getByText('2 of 3 registries answered').click()
+  await page.locator('.source[data-state=unavailable]', { hasText: 'far' }).waitFor()
 
-  await page.getByLabel('gpu count, at least', { exact: true }).fill('9')
+  await page.getByLabel('GPUs, at least', { exact: true }).fill('9')
   await page.keyboard.press('Tab')
-  await page.getByText('No listing was found, but not every Registry answered.').waitFor()
+  await waitForCount(page, 'No listing found, but not every registry answered.')
   t.is(await page.locator('.listings').count(), 0)
   t.deepEqual(page.faults, [])
 })
 
-test.serial('board: marks stale listings, and does not report their source as missing', async (t) => {
+test.serial('board: ages are right after a refresh, and go on by themselves', async (t) => {
   let offsetMs = 0
   const clock = { ...systemClock, now: () => systemClock.now() + offsetMs }
   const fake = await startFake(t, { items: listingTexts('kept', 2) })
-  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }], { clock })
-  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
-  await page.getByText('2 listings match.').waitFor()
-  await fake.close()
-  offsetMs = 120_000
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }], {
+    more: '[cache]\nfresh_seconds = 60\n',
+    clock,
+  })
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`, {
+    prepare: (page) => page.clock.install(),
+  })
+  await waitForCount(page, '2 listings')
+  await page.getByText('2 of 2 registries answered').click()
+  await page.locator('.source', { hasText: /farOKjust now/ }).waitFor()
+  offsetMs = 30_000
   await page.getByRole('button', { name: 'Refresh' }).click()
-  await page.locator('.source', { hasText: /stale.*2 min ago/ }).waitFor()
-  t.is(await page.locator('.listings tbody tr', { hasText: 'stale' }).count(), 2)
+  await page.locator('.source', { hasText: /farOK3\d s ago/ }).waitFor()
+  await page.clock.fastForward(150_000)
+  await page.locator('.source', { hasText: /farOK3 min ago/ }).waitFor()
+  await page.getByText('updated 2 min ago').waitFor()
+  await fake.close()
+  offsetMs = 240_000
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await page.locator('.source', { hasText: /cached copy.*4 min ago/ }).waitFor()
+  t.is(await rowsOf(page).filter({ hasText: 'cached copy' }).count(), 2)
+  t.is(await page.getByRole('alert').count(), 0)
+  t.deepEqual(page.faults, [])
+})
+
+test.serial('board: a refused value is marked at its field, and the old answer stays', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('far', 2) })
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
+  await waitForCount(page, '2 listings')
+  const least = page.getByLabel('GPUs, at least', { exact: true })
+  for (const text of ['abc', '1,000', '2.5']) {
+    await least.fill(text)
+    await page.keyboard.press('Tab')
+    await page.getByText('Enter a whole number').waitFor()
+    t.is(await least.getAttribute('aria-invalid'), 'true')
+    t.is(await rowsOf(page).count(), 2)
+  }
+  await least.fill('8')
+  await page.keyboard.press('Tab')
+  await waitForCount(page, 'No listing matches.')
+  await page.getByLabel('GPUs, at most', { exact: true }).fill('2')
+  await page.keyboard.press('Tab')
+  await page.getByText('The lower end is above the upper end.').waitFor()
+  await page.getByLabel('Seller (address)').fill('bob')
+  await page.keyboard.press('Tab')
+  await page.getByText('Enter an address').waitFor()
+  t.is(new URL(page.url()).search, '?gpu_count_min=8')
+
+  await page.goto(`${gateway.url}/?gpu_count_min=x`)
+  await page.getByRole('alert').getByText("gpu_count_min: expected integer, got 'x'").first().waitFor()
+  await page.getByText('Enter a whole number').waitFor()
+  t.is(await page.getByRole('button', { name: 'Try again' }).count(), 0)
+  t.deepEqual(page.faults, [])
+})
+
+test.serial('board: requests that fail alone, hang or come too often say so, and end', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('far', 2) })
+  const gateway = await startGateway(t, [{ name: 'far', url: fake.url }])
+  const busy = (route: Route) => route.fulfill({ status: 503, body: '{"detail":"busy"}' })
+  const page = await openWatched(t, t.context.browser, `${gateway.url}/`, {
+    prepare: async (page) => {
+      await page.clock.install()
+      await page.route('**/filter-spec', busy)
+    },
+  })
+  await waitForCount(page, '2 listings')
+  await page.getByText('Filters could not be loaded.').waitFor()
+  await page.unroute('**/filter-spec')
+  await page.getByRole('button', { name: 'Load the filters again' }).click()
+  await page.getByLabel('GPUs, at least', { exact: true }).waitFor()
+
+  await page.route('**/listings?*', () => {})
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await waitForCount(page, 'Loading…')
+  t.is(await rowsOf(page).count(), 2)
+  await page.clock.fastForward(16_000)
+  await page.getByText('No answer within 15 s.').waitFor()
+  await page.unroute('**/listings?*')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await waitForCount(page, '2 listings')
+
+  await page.route('**/listings?*', (route) =>
+    route.fulfill({ status: 429, headers: { 'Retry-After': '12' }, body: '{"detail":"too many requests"}' }),
+  )
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await page.getByText('The search is sent again in 12 s.').waitFor()
+  await page.unroute('**/listings?*')
+  await page.clock.fastForward(13_000)
+  await waitForCount(page, '2 listings')
   t.is(await page.getByRole('alert').count(), 0)
   t.deepEqual(page.faults, [])
 })
@@ -72,13 +157,13 @@ test.serial('board: the sheet warns of a possible better copy and a disputed sel
     { name: 'other', url: other.url },
   ])
   const page = await openWatched(t, t.context.browser, `${gateway.url}/`)
-  await page.getByText('2 listings match.').waitFor()
+  await waitForCount(page, '2 listings')
   trusted.listingScript = { kind: 'status', status: 503 }
   await page.goto(`${gateway.url}/?gpu_model=H100#listing=odd-0000`)
   const sheet = page.getByRole('dialog')
   await sheet.waitFor()
   const text = (await sheet.textContent()) ?? ''
-  t.regex(text, /Disputed.*trusted has another storefront for this publisher/s)
+  t.regex(text, /Disputed.*trusted has another storefront for this seller/s)
   t.regex(text, /Incomplete.*may have a better copy/s)
   t.deepEqual(page.faults, [])
 })
@@ -97,11 +182,11 @@ test.serial('board: without any source, gives the reasons and a way to try again
   const banner = page.getByRole('alert')
   await banner.waitFor()
   const text = (await banner.textContent()) ?? ''
-  t.regex(text, /The listings could not be loaded/)
+  t.regex(text, /Listings could not be loaded/)
   t.regex(text, /far is unavailable: it (answered with status 503|failed repeatedly)/)
   t.regex(text, /gone is unavailable: it refused the connection/)
   t.is(await page.locator('.listings').count(), 0)
-  t.is(await page.getByText('No listings could be loaded.').count(), 1)
+  await page.getByText('0 of 2 registries answered').waitFor()
   t.is(await page.getByRole('button', { name: 'Try again' }).count(), 1)
   t.deepEqual(page.faults, [])
 })
@@ -122,7 +207,7 @@ test.serial('board: names the sources that an upstream gateway misses', async (t
     (await banner.textContent()) ?? '',
     /eu\/gone is unavailable: it refused the connection \(connection_refused\)\./,
   )
-  t.is(await page.locator('.listings tbody tr', { hasText: 'eu/far' }).count(), 2)
-  t.deepEqual(await page.locator('fieldset.filter label').allTextContents(), ['local', 'eu'])
+  t.is(await rowsOf(page).filter({ hasText: 'eu/far' }).count(), 2)
+  t.is(await page.locator('#filter-sources label', { hasText: '/' }).count(), 0)
   t.deepEqual(page.faults, [])
 })

@@ -1,7 +1,6 @@
 import { at, type JsonValue, textAt } from '../../../json/value.ts'
 import { listAt } from '../../common/source-report.ts'
-import { untrustedText } from '../../common/untrusted-text.ts'
-import { type ListingRow, parseListing } from '../data/listing-row.ts'
+import { labelOf } from '../members.ts'
 
 export type Control = {
   name: string
@@ -9,7 +8,8 @@ export type Control = {
   /** From the listing shape; empty where it leaves them open. */
   choices: readonly string[]
   kind: ControlKind
-  path: readonly string[] | null
+  /** `integer`, `number`, `address` and so on. */
+  valueType: string
   /** The end of the range that a bare value sets. */
   bound: 'lower_bound' | 'upper_bound' | null
   keepsMissing: boolean
@@ -39,7 +39,7 @@ function controlOf(filter: JsonValue, spec: JsonValue): Control {
     label: labelOf(name),
     choices,
     kind: kindOf(textAt(filter, 'op'), { isBoolean, hasChoices: choices.length > 0 }),
-    path: path?.includes('[*]') === false ? path : null,
+    valueType: textAt(filter, 'value_type') ?? '',
     bound: bound === 'lower_bound' || bound === 'upper_bound' ? bound : null,
     keepsMissing: textAt(filter, 'on_missing') === 'pass',
     registries: Array.isArray(at(filter, 'registries')) ? listAt(filter, 'registries').map(String) : null,
@@ -56,9 +56,6 @@ function kindOf(
   if (isBoolean) return 'flag'
   return hasChoices ? 'choice' : 'text'
 }
-
-/** `gpu_count_min` becomes `gpu count`: its control has both ends. */
-const labelOf = (name: string): string => name.replace(/_(min|max)$/, '').replaceAll('_', ' ')
 
 /** `$.offer_resource.gpu_model`, `$.accepted_escrows[*].literal_fields.token`; `null` for other forms. */
 const readPath = (path: string): string[] | null =>
@@ -78,7 +75,7 @@ function choicesAt(shape: JsonValue, path: readonly string[]): string[] {
 /** The set form has no escape for commas and brackets. */
 const isListable = (value: string): boolean => !/[,[\]]/.test(value) && value.trim() === value && value !== ''
 
-type RangeEnds = { low: string; high: string }
+export type RangeEnds = { low: string; high: string }
 
 // Filter values (docs/protocol.md#61-plain-form-and-set-form). `null`: the filter is not applied.
 
@@ -145,16 +142,33 @@ const split = (text: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== '')
 
-const MAX_SUGGESTIONS = 50
-const MAX_SAMPLED_ROWS = 300
-
-/** Sorted values of the loaded rows, without those that `untrustedText` would change. */
-export function suggestionsAt(rows: readonly ListingRow[], path: readonly string[]): string[] {
-  const values = new Set<string>()
-  for (const row of rows.slice(0, MAX_SAMPLED_ROWS)) {
-    const value = textAt(parseListing(row.bytes), ...path)
-    if (value !== null && value !== '' && untrustedText(value) === value) values.add(value)
-    if (values.size >= MAX_SUGGESTIONS) break
-  }
-  return [...values].sort()
+/** Why a value cannot be sent; `null` if it can. */
+export function faultIn(text: string, valueType: string): string | null {
+  const form = FORMS.get(valueType)
+  return form === undefined || text === '' || form.pattern.test(text) ? null : form.fault
 }
+
+/** What is wrong with one end beside the other. */
+export function rangeFault(ends: RangeEnds, edge: keyof RangeEnds, valueType: string): string | null {
+  const [low, high] = [ends.low.trim(), ends.high.trim()]
+  const fault = faultIn(ends[edge].trim(), valueType)
+  const isInverted = fault === null && low !== '' && high !== '' && Number(low) > Number(high)
+  return isInverted ? 'The lower end is above the upper end.' : fault
+}
+
+const FORMS: ReadonlyMap<string, { pattern: RegExp; fault: string }> = new Map([
+  ['integer', { pattern: /^[+-]?\d+$/, fault: 'Enter a whole number, such as 8.' }],
+  ['number', { pattern: /^[+-]?\d+(\.\d+)?$/, fault: 'Enter a number, such as 99.5.' }],
+  ['address', { pattern: /^0x[\da-f]{40}$/i, fault: 'Enter an address: 0x and 40 hexadecimal digits.' }],
+])
+
+/** Toggles a value. Values with a comma cannot be listed together, so one of them replaces the others. */
+export function toggleChoice(chosen: readonly string[], value: string): string | null {
+  if (chosen.includes(value)) return writeChoices(chosen.filter((one) => one !== value))
+  const both = [...chosen, value]
+  return writeChoices(both.every(isListable) ? both : [value])
+}
+
+/** Whether a bare value would be read as a set form (docs/protocol.md#61-plain-form-and-set-form). */
+export const canChoose = (value: string): boolean =>
+  value.trim() !== '' && !/^(not_in|in|range|exists):/.test(value)

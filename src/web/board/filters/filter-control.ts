@@ -1,41 +1,47 @@
-import { useState } from 'preact/hooks'
 import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
-import { parameterOf, type QueryParameter, withValue } from '../view.ts'
+import { inputUnit } from '../members.ts'
+import type { Facet } from '../state/facets.ts'
+import { parameterOf, type Query, withValue } from '../view.ts'
 import {
   type Control,
   canShow,
-  readChoices,
+  faultIn,
+  type RangeEnds,
+  rangeFault,
   readExclusions,
   readRange,
-  writeChoices,
   writeExclusions,
   writeRange,
 } from './controls.ts'
+import { FacetList } from './facet-list.ts'
+import { Field } from './field.ts'
 
 type FilterControlProps = {
   control: Control
-  query: readonly QueryParameter[]
-  onChange: (query: readonly QueryParameter[]) => void
-  suggest: (path: readonly string[]) => readonly string[]
+  query: Query
+  facet: Facet | null
+  /** What the gateway refused about it. */
+  refusal: string | null
+  onChange: (query: Query) => void
 }
 
-export function FilterControl({ control, query, onChange, suggest }: FilterControlProps) {
-  const { name, label, registries } = control
+export function FilterControl({ control, query, facet, refusal, onChange }: FilterControlProps) {
+  const { name, label, registries, kind } = control
   const value = parameterOf(query, name)
-  const set = (next: string | null): void => {
-    const changed = withValue(query, name, next)
-    onChange(next === null ? withValue(changed, `strict.${name}`, null) : changed)
-  }
-  const input = { id: `filter-${name}`, label: untrustedText(label), control, value, set, suggest }
+  const set = (next: string | null): void => onChange(withValue(query, name, next))
+  const unit = inputUnit(name)
+  const title = untrustedText(unit === null || kind === 'choice' ? label : `${label} (${unit})`)
+  const input = { id: `filter-${name}`, label: title, control, facet, refusal, value, set }
+  const Input = value === null || canShow(control, value) ? INPUTS[kind] : PlainInput
   return html`<div class="filter">
     ${
-      value === null || canShow(control, value)
-        ? html`<${INPUTS[control.kind]} ...${input} />`
-        : html`<${PlainInput} ...${input} />`
+      facet !== null && (kind === 'text' || kind === 'choice')
+        ? html`<${ChoiceInput} ...${input} />`
+        : html`<${Input} ...${input} />`
     }
-    ${registries !== null && html`<p class="hint">only ${registries.map((one) => untrustedText(one)).join(', ')}</p>`}
-    ${value !== null && html`<${MissingChoice} ...${{ control, query, onChange }} />`}
+    ${registries !== null && html`<p class="hint">from ${registries.map((one) => untrustedText(one)).join(', ')}</p>`}
+    ${value !== null && facet?.missing !== 0 && html`<${MissingChoice} ...${{ control, query, onChange }} />`}
   </div>`
 }
 
@@ -43,40 +49,53 @@ type InputProps = {
   id: string
   label: string
   control: Control
+  facet: Facet | null
+  refusal: string | null
   value: string | null
   set: (value: string | null) => void
-  suggest: FilterControlProps['suggest']
 }
 
-function PlainInput({ id, label, control, value, set, suggest }: InputProps) {
-  const { path } = control
-  const suggestions = path === null ? undefined : () => suggest(path)
-  return html`<label for=${id}>${label}</label>
-    <${TextInput} ...${{ id, value: value ?? '', suggestions, onChange: (text: string) => set(text || null) }} />`
-}
+const ChoiceInput = ({ label, control, facet, value, set }: InputProps) =>
+  html`<${FacetList} name=${control.name} choices=${control.choices} onChange=${set} ...${{ label, value, facet }} />`
 
-const NoneInput = ({ id, label, value, set }: InputProps) =>
+const PlainInput = ({ id, label, control, refusal, value, set }: InputProps) =>
   html`<label for=${id}>${label}</label>
-    <${TextInput}
+    <${Field}
+      id=${id}
+      value=${value ?? ''}
+      refusal=${refusal}
+      faultOf=${(text: string) => (control.kind === 'text' && !text.includes(':[') ? faultIn(text, control.valueType) : null)}
+      onChange=${(text: string) => set(text || null)}
+    />`
+
+const NoneInput = ({ id, label, refusal, value, set }: InputProps) =>
+  html`<label for=${id}>Exclude ${label}</label>
+    <${Field}
       id=${id}
       value=${value === null ? '' : (readExclusions(value) ?? '')}
-      placeholder="none of a, b"
+      refusal=${refusal}
+      placeholder="a, b"
+      faultOf=${() => null}
       onChange=${(text: string) => set(writeExclusions(text))}
     />`
 
-function RangeInput({ id, label, control, value, set }: InputProps) {
+function RangeInput({ id, label, control, refusal, value, set }: InputProps) {
   const { low, high } = (value === null ? null : readRange(value, control.bound)) ?? { low: '', high: '' }
-  const end = (edge: 'low' | 'high', text: string, placeholder: string) =>
-    html`<${TextInput}
+  const end = (edge: keyof RangeEnds, words: string) => {
+    const endsWith = (text: string): RangeEnds => ({ low, high, [edge]: text })
+    return html`<${Field}
       id=${edge === 'low' ? id : `${id}-high`}
-      label=${`${label}, ${placeholder}`}
-      value=${text}
-      placeholder=${placeholder}
+      label=${`${label}, ${words}`}
+      value=${edge === 'low' ? low : high}
+      placeholder=${words}
+      refusal=${(edge === 'low') === (low !== '') ? refusal : null}
       isNumeric
-      onChange=${(next: string) => set(writeRange({ low, high, [edge]: next }, control.bound))}
+      faultOf=${(text: string) => rangeFault(endsWith(text), edge, control.valueType)}
+      onChange=${(text: string) => set(writeRange(endsWith(text), control.bound))}
     />`
+  }
   return html`<span class="label">${label}</span>
-    <div class="range">${end('low', low, 'at least')} ${end('high', high, 'at most')}</div>`
+    <div class="range">${end('low', 'at least')} ${end('high', 'at most')}</div>`
 }
 
 const selectOf =
@@ -98,8 +117,8 @@ const FLAGS = [
   ['false', 'no'],
 ] as const
 const PRESENCES = [
-  ['exists:true', 'present'],
-  ['exists:false', 'absent'],
+  ['exists:true', 'yes'],
+  ['exists:false', 'no'],
 ] as const
 
 const INPUTS = {
@@ -112,7 +131,11 @@ const INPUTS = {
 }
 
 /** The filter's default, or the reader's `strict.` parameter. */
-function MissingChoice({ control, query, onChange }: Omit<FilterControlProps, 'suggest'>) {
+function MissingChoice({
+  control,
+  query,
+  onChange,
+}: Pick<FilterControlProps, 'control' | 'query' | 'onChange'>) {
   const name = `strict.${control.name}`
   const strict = parameterOf(query, name)
   const keeps = strict === null ? control.keepsMissing : strict === 'false'
@@ -121,55 +144,4 @@ function MissingChoice({ control, query, onChange }: Omit<FilterControlProps, 's
   return html`<label class="choice hint">
     <input type="checkbox" checked=${keeps} onChange=${toggle} /> <span>include listings without this value</span>
   </label>`
-}
-
-function ChoiceInput({ id, label, control, value, set }: InputProps) {
-  const chosen = value === null ? [] : readChoices(value)
-  const toggle = (choice: string): void =>
-    set(writeChoices(control.choices.filter((one) => chosen.includes(one) !== (one === choice))))
-  return html`<span class="label" id=${`${id}-label`}>${label}</span>
-    <details class="choices" id=${id}>
-      <summary aria-labelledby=${`${id}-label ${id}-chosen`}>
-        <span id=${`${id}-chosen`}>${chosen.length === 0 ? 'any' : untrustedText(chosen.join(', '))}</span>
-      </summary>
-      <div role="group" aria-labelledby=${`${id}-label`} tabindex="0">
-        ${control.choices.map(
-          (choice) =>
-            html`<label class="choice" key=${choice}>
-              <input type="checkbox" checked=${chosen.includes(choice)} onChange=${() => toggle(choice)} />
-              <span>${untrustedText(choice)}</span>
-            </label>`,
-        )}
-      </div>
-    </details>`
-}
-
-type TextInputProps = {
-  id: string
-  value: string
-  onChange: (text: string) => void
-  /** Called on focus. */
-  suggestions?: (() => readonly string[]) | undefined
-  label?: string
-  placeholder?: string
-  isNumeric?: boolean
-}
-
-/** Takes effect on blur or Enter. */
-function TextInput(props: TextInputProps) {
-  const { id, value, onChange, suggestions, label, placeholder, isNumeric = false } = props
-  const [shown, show] = useState<readonly string[]>([])
-  const list = shown.length === 0 ? undefined : `${id}-list`
-  return html`<input
-      id=${id}
-      value=${value}
-      list=${list}
-      aria-label=${label}
-      placeholder=${placeholder}
-      inputmode=${isNumeric ? 'decimal' : undefined}
-      autocomplete="off"
-      spellcheck=${false}
-      onFocus=${() => show(suggestions?.() ?? [])}
-      onChange=${({ currentTarget }: { currentTarget: HTMLInputElement }) => onChange(currentTarget.value.trim())}
-    />${list && html`<datalist id=${list}>${shown.map((text) => html`<option value=${text}>${untrustedText(text)}</option>`)}</datalist>`}`
 }

@@ -1,15 +1,28 @@
-import { untrustedText } from '../../common/untrusted-text.ts'
+import type { TokenTable } from '../../../domain/price/token.ts'
+import type { RequestError } from '../../common/request-error.ts'
 import { html } from '../../html.ts'
-import { parameterOf, type QueryParameter, withValue } from '../view.ts'
-import type { Control } from './controls.ts'
+import type { ListingView } from '../listing-view.ts'
+import type { Answer } from '../state/answer.ts'
+import type { Facet, FacetCounts } from '../state/facets.ts'
+import { parameterOf, type Query, withValue } from '../view.ts'
+import { type Control, faultIn } from './controls.ts'
+import { FacetList } from './facet-list.ts'
+import { Field } from './field.ts'
 import { FilterControl } from './filter-control.ts'
+import { PriceFilter } from './price-filter.ts'
 
 type FilterPanelProps = {
+  spec: Answer
+  onRetry: () => void
   controls: readonly Control[]
+  listingView: ListingView
+  facets: FacetCounts
+  tokens: TokenTable
+  /** Names of sources that can be chosen. */
   sources: readonly string[]
-  query: readonly QueryParameter[]
-  onChange: (query: readonly QueryParameter[]) => void
-  suggest: (path: readonly string[]) => readonly string[]
+  query: Query
+  error: RequestError | null
+  onChange: (query: Query, control: string) => void
 }
 
 const STATUSES = [
@@ -19,15 +32,71 @@ const STATUSES = [
   ['', 'any'],
 ]
 
-export function FilterPanel({ controls, sources, query, onChange, suggest }: FilterPanelProps) {
-  const set = (name: string, value: string | null): void => onChange(withValue(query, name, value))
-  const local = controls.filter(({ registries }) => registries === null)
-  const others = controls.filter(({ registries }) => registries !== null)
+export function FilterPanel(props: FilterPanelProps) {
+  const { spec, onRetry, controls, listingView, facets, tokens, sources, query, error, onChange } = props
+  // Drawn once, when the counts are known: nothing in it moves then.
+  const isLoading =
+    (spec.state === 'loading' && spec.value === null) || (facets.state === 'loading' && facets.total === null)
+  if (isLoading) return html`<p class="hint">Loading filters…</p>`
+  const set = (name: string, value: string | null): void => onChange(withValue(query, name, value), name)
   const show = (control: Control) =>
-    html`<${FilterControl} key=${control.name} ...${{ control, query, onChange, suggest }} />`
+    html`<${FilterControl}
+      key=${control.name}
+      ...${{ control, query }}
+      facet=${facets.byName.get(control.name) ?? null}
+      refusal=${refusalOf(error, control.name)}
+      onChange=${(next: Query) => onChange(next, control.name)}
+    />`
+  const named = (names: readonly string[]) =>
+    names.flatMap((name) => controls.filter((control) => control.name === name))
+  const first = named([...listingView.facets, ...listingView.ranges])
+  const others = controls.filter((control) => !first.includes(control))
+  const isOtherSet = others.some(({ name }) => parameterOf(query, name) !== null)
   return html`<form class="filters" aria-label="Filters" onSubmit=${(event: Event) => event.preventDefault()}>
+    <${PriceFilter}
+      ...${{ query, tokens }}
+      prices=${facets.prices}
+      hasGpus=${listingView.pricePer === 'gpu'}
+      refusal=${refusalOf(error, 'price_')}
+      onChange=${(next: Query) => onChange(next, 'price')}
+    />
+    ${
+      spec.state === 'failed' &&
+      html`<p class="fault" role="alert">Filters could not be loaded.</p>
+        <button type="button" onClick=${onRetry}>Load the filters again</button>`
+    }
+    ${first.map(show)}
+    ${
+      sources.length > 1 &&
+      html`<${FacetList}
+        name="sources"
+        label="Registry"
+        value=${sourcesValue(query)}
+        facet=${registryFacet(facets, sources)}
+        choices=${sources}
+        onChange=${(value: string | null) => set('sources', value?.replace(/^in:\[(.*)\]$/, '$1') ?? null)}
+      />`
+    }
+    ${
+      others.length > 0 &&
+      html`<details class="more" open=${isOtherSet}>
+        <summary>More filters</summary>
+        <div class="filters">${others.map(show)}</div>
+      </details>`
+    }
     <div class="filter">
-      <label for="status">status</label>
+      <label for="publisher">Seller (address)</label>
+      <${Field}
+        id="publisher"
+        value=${parameterOf(query, 'publisher') ?? ''}
+        placeholder="0x…"
+        refusal=${refusalOf(error, 'publisher')}
+        faultOf=${(text: string) => faultIn(text, 'address')}
+        onChange=${(text: string) => set('publisher', text || null)}
+      />
+    </div>
+    <div class="filter">
+      <label for="status">Status</label>
       <select
         id="status"
         onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) =>
@@ -39,44 +108,25 @@ export function FilterPanel({ controls, sources, query, onChange, suggest }: Fil
         )}
       </select>
     </div>
-    ${sources.length > 1 && html`<${SourceChoice} ...${{ sources, query, set }} />`}
-    ${local.map(show)}
-    ${others.length > 0 && html`<h3>Filters of some Registries only</h3>`} ${others.map(show)}
-    <div class="filter">
-      <label for="publisher">publisher</label>
-      <input
-        id="publisher"
-        value=${parameterOf(query, 'publisher') ?? ''}
-        placeholder="0x…"
-        spellcheck=${false}
-        onChange=${({ currentTarget }: { currentTarget: HTMLInputElement }) =>
-          set('publisher', currentTarget.value.trim() || null)}
-      />
-    </div>
   </form>`
 }
 
-type SourceChoiceProps = {
-  sources: readonly string[]
-  query: readonly QueryParameter[]
-  set: (name: string, value: string | null) => void
+/** Without the sources of other gateways, which cannot be chosen. */
+function registryFacet({ byName }: FacetCounts, sources: readonly string[]): Facet | null {
+  const facet = byName.get('sources')
+  return facet === undefined
+    ? null
+    : { ...facet, values: facet.values.filter(({ value }) => sources.includes(value)) }
 }
 
-/** Without the parameter, all sources are requested. */
-function SourceChoice({ sources, query, set }: SourceChoiceProps) {
-  const selected = parameterOf(query, 'sources')?.split(',') ?? sources
-  const toggle = (name: string): void => {
-    const next = sources.filter((one) => selected.includes(one) !== (one === name))
-    set('sources', next.length === sources.length || next.length === 0 ? null : next.join(','))
-  }
-  return html`<fieldset class="filter">
-    <legend>Registries</legend>
-    ${sources.map(
-      (name) =>
-        html`<label class="choice" key=${name}>
-          <input type="checkbox" checked=${selected.includes(name)} onChange=${() => toggle(name)} />
-          <span>${untrustedText(name)}</span>
-        </label>`,
-    )}
-  </fieldset>`
+/** `sources` is a plain list, which is read here as the set form. */
+function sourcesValue(query: Query): string | null {
+  const value = parameterOf(query, 'sources')
+  return value === null ? null : `in:[${value}]`
+}
+
+/** The gateway names the parameter that it refuses. */
+function refusalOf(error: RequestError | null, name: string): string | null {
+  const isRefused = error !== null && (error.status === 400 || error.status === 422)
+  return isRefused && error.message.includes(name) ? error.message : null
 }

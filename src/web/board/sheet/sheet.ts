@@ -1,22 +1,29 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { groupDigits } from '../../../domain/price.ts'
+import type { TokenTable } from '../../../domain/price/token.ts'
 import { safeJson } from '../../../domain/safe-text.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../json/value.ts'
+import type { JsonObject } from '../../../json/value.ts'
 import { objectOrEmpty } from '../../../presentation/observation.ts'
 import { CopyButton } from '../../common/copy-button.ts'
-import { linkTarget, MAX_LINE_CHARS, untrustedText } from '../../common/untrusted-text.ts'
+import { TimeAgo } from '../../common/time.ts'
+import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { CommandList, type ShownCommand } from '../command-list.ts'
-import { decodeUtf8, type ListingRow, parseListing } from '../data/listing-row.ts'
-import { RecordTimeline } from './record-timeline.ts'
+import { formatDuration, formatMember, labelOf, MAX_MEMBERS } from '../members.ts'
+import type { Navigation } from '../navigation.ts'
+import { decodeUtf8, type ListingRow, parseListing } from '../state/listing-row.ts'
+import { Narrow, Storefront } from '../table/listing-table.ts'
+import { DealStatus } from './deal-status.ts'
+import { Payments, PriceLines } from './payments.ts'
 
 type SheetProps = {
   row: ListingRow
+  tokens: TokenTable
   commands: readonly ShownCommand[]
-  onClose: () => void
+  review: string | null
+  navigation: Navigation
 }
 
-export function Sheet({ row, commands, onClose }: SheetProps) {
+export function Sheet({ row, tokens, commands, review, navigation }: SheetProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     dialog.current?.showModal()
@@ -30,60 +37,78 @@ export function Sheet({ row, commands, onClose }: SheetProps) {
     ref=${dialog}
     class="sheet"
     aria-labelledby="sheet-title"
-    onClose=${onClose}
+    onClose=${navigation.close}
     onClick=${closeBeside}
   >
     <article>
       <header>
         <h2 id="sheet-title"><bdi>${untrustedText(row.offer)}</bdi></h2>
-        <p class="hint">listing <code>${untrustedText(row.id)}</code></p>
+        <p class="hint"><code>${untrustedText(row.id)}</code> <${CopyButton} text=${row.id} label="the listing's id" /></p>
         <form method="dialog"><button type="submit" aria-label="Close" autofocus>✕</button></form>
       </header>
-      <${Summary} ...${{ row, listing }} />
-      <h3>Deal lifecycle</h3>
-      <${RecordTimeline} ...${{ row, listing }} />
+      <${PriceLines} ...${{ row, tokens }} />
+      <${Storefront} url=${row.storefrontUrl} class="action" />
+      <${Warnings} row=${row} />
+      <details class="rent" open>
+        <summary>How to rent</summary>
+        <ol>
+          <li>Check the offer with its seller${review === null ? '.' : ': '}${review !== null && html`<${CommandList} commands=${[{ label: 'review', text: review }]} />`}</li>
+          <li>Open the storefront and agree on a duration. The price and the escrows below are the seller's terms.</li>
+          <li>Pay into the escrow. It releases the money when the arbiter accepts the delivery.</li>
+        </ol>
+      </details>
+      <h3>Accepted payments</h3>
+      <${Payments} ...${{ row, listing, tokens }} />
+      <h3>Listing</h3>
+      <${Facts} ...${{ row, listing, navigation }} />
       <h3>Offer</h3>
       <${MemberList} value=${objectOrEmpty(listing.offer_resource)} />
-      <h3>JSON from the gateway</h3>
-      <${RawJson} bytes=${row.bytes} />
-      <h3>Commands</h3>
-      <${CommandList} commands=${commands} />
+      <${DealStatus} ...${{ row, listing }} />
+      <details>
+        <summary>Raw JSON</summary>
+        <${RawJson} bytes=${row.bytes} />
+      </details>
+      <details>
+        <summary>Get this listing by API</summary>
+        <${CommandList} commands=${commands} />
+      </details>
     </article>
   </dialog>`
 }
 
-function Summary({ row, listing }: { row: ListingRow; listing: JsonObject }) {
-  const { price, registry, publisher, alsoIn } = row
-  const cost =
-    price === null
-      ? 'not advertised'
-      : `${groupDigits(price.value)} base units of ${price.token ?? 'an unnamed token'} per ${price.per}`
+function Facts({
+  row,
+  listing,
+  navigation,
+}: Pick<SheetProps, 'row' | 'navigation'> & { listing: JsonObject }) {
+  const { registry, publisher, address, alsoIn, storefrontUrl, status, createdAt } = row
+  const { max_duration_seconds: seconds } = listing
+  const narrow = (name: string, value: string | null) =>
+    html`<${Narrow} ...${{ navigation, name, value, query: navigation.view.query }} />`
+  const fact = (label: string, value: unknown) => html`<dt>${label}</dt><dd>${value}</dd>`
   return html`<dl class="facts">
-    <dt>Price</dt>
-    <dd>${untrustedText(cost)}${price?.chain ? html` <span class="hint">on ${untrustedText(price.chain)}</span>` : ''}</dd>
-    <dt>Storefront</dt>
-    <dd><${ListingLink} url=${listing.storefront_url} /></dd>
-    ${
-      registry !== null &&
-      html`<dt>Registry</dt>
-      <dd>${untrustedText(registry)}</dd>`
-    }
-    ${
-      alsoIn.length > 0 &&
-      html`<dt>Also in</dt>
-      <dd>${untrustedText(alsoIn.join(', '))}</dd>`
-    }
-    <dt>Publisher</dt>
-    <dd><code>${untrustedText(publisher ?? 'unknown')}</code></dd>
-    <dt>Status</dt>
-    <dd>${untrustedText(row.status)}, published ${untrustedText(row.createdAt ?? 'at an unknown time')}</dd>
-    ${WARNINGS.filter(([is]) => is(row)).map(
-      ([, title, why]) =>
-        html`<dt class="warning">${title}</dt>
-          <dd>${typeof why === 'string' ? why : untrustedText(why(row))}</dd>`,
+    ${registry !== null && fact('Registry', narrow('sources', registry))}
+    ${alsoIn.length > 0 && fact('Also in', untrustedText(alsoIn.join(', ')))}
+    ${fact(
+      'Seller',
+      address === null
+        ? untrustedText(publisher ?? 'unknown')
+        : html`${narrow('publisher', address)} <${CopyButton} text=${address} label="the seller's address" />`,
     )}
+    ${fact('Storefront', html`<code>${untrustedText(storefrontUrl ?? 'not stated')}</code>`)}
+    ${fact('Longest rent', typeof seconds === 'number' ? `up to ${formatDuration(seconds)}` : 'not limited by the listing')}
+    ${fact('Status', untrustedText(status))}
+    ${fact('Listed', createdAt === null ? 'publication date unknown' : html`<${TimeAgo} at=${createdAt} />`)}
   </dl>`
 }
+
+const Warnings = ({ row }: { row: ListingRow }) =>
+  html`<ul class="warnings">
+    ${WARNINGS.filter(([is]) => is(row)).map(
+      ([, title, why]) =>
+        html`<li><strong>${title}</strong>: ${typeof why === 'string' ? why : untrustedText(why(row))}</li>`,
+    )}
+  </ul>`
 
 type Warning = readonly [
   is: (row: ListingRow) => boolean,
@@ -96,62 +121,35 @@ const WARNINGS: readonly Warning[] = [
     ({ disputed }) => disputed.length > 0,
     'Disputed',
     ({ disputed }) =>
-      `${disputed.join(', ')} has another storefront for this publisher: check it before you pay.`,
+      `${disputed.join(', ')} has another storefront for this seller: check it before you pay.`,
   ],
   [
     ({ isIncomplete }) => isIncomplete,
     'Incomplete',
     'A Registry that may have a better copy of this listing did not answer.',
   ],
-  [({ isStale }) => isStale, 'Stale', 'The Registry did not answer, so this is an older copy.'],
-  [
-    ({ differs }) => differs,
-    'Differs',
-    'Other Registries have this listing with another offer or other escrows.',
-  ],
+  [({ isStale }) => isStale, 'Cached copy', 'The Registry did not answer, so this is an older copy.'],
+  [({ differs }) => differs, 'Versions differ', 'Another Registry lists it with other terms.'],
   [
     ({ conflicts }) => conflicts,
-    'Same id',
-    'Another publisher has a listing with this id: check the publisher.',
+    'Duplicate ID',
+    'Another seller has a listing with this id: check the seller.',
   ],
 ]
 
-/** A link only to the web. The address is always shown. */
-function ListingLink({ url }: { url: JsonValue | undefined }) {
-  if (typeof url !== 'string') return html`<span>not stated</span>`
-  const target = linkTarget(url)
-  const text = untrustedText(url, MAX_LINE_CHARS)
-  return target === null
-    ? html`<span><code>${text}</code> <span class="hint">not a web address</span></span>`
-    : html`<a href=${target} target="_blank" rel="noopener noreferrer nofollow ugc">${text}</a>`
-}
-
-/** A seller may send thousands; the JSON below has them all. */
-const MAX_MEMBERS = 100
 const MAX_VALUE_CHARS = 500
 
 function MemberList({ value }: { value: JsonObject }) {
   const members = Object.entries(value)
-  if (members.length === 0) return html`<p class="hint">The offer is empty.</p>`
+  if (members.length === 0) return html`<p class="hint">No details.</p>`
   return html`<dl class="facts">
       ${members.slice(0, MAX_MEMBERS).map(
         ([name, member]) =>
-          html`<dt>${untrustedText(name.replaceAll('_', ' '))}</dt>
-            <dd><bdi>${untrustedText(plain(member), MAX_VALUE_CHARS)}</bdi></dd>`,
+          html`<dt>${untrustedText(labelOf(name))}</dt>
+            <dd><bdi>${untrustedText(formatMember(name, member), MAX_VALUE_CHARS)}</bdi></dd>`,
       )}
     </dl>
     ${members.length > MAX_MEMBERS && html`<p class="hint">and ${members.length - MAX_MEMBERS} more</p>`}`
-}
-
-function plain(value: JsonValue): string {
-  if (value === null) return '–'
-  if (Array.isArray(value)) return value.slice(0, MAX_MEMBERS).map(plain).join(', ')
-  if (isJsonObject(value))
-    return Object.entries(value)
-      .slice(0, MAX_MEMBERS)
-      .map(([name, member]) => `${name}: ${plain(member)}`)
-      .join(', ')
-  return String(value)
 }
 
 /** More would slow the page down; the `curl` command gives all of it. */

@@ -1,90 +1,194 @@
-import { formatPrice } from '../../../domain/price.ts'
-import { formatAgeSince } from '../../../domain/timestamp.ts'
-import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
+import type { ComponentChildren } from 'preact'
+import type { TokenTable } from '../../../domain/price/token.ts'
+import { isFuture } from '../../common/relative-time.ts'
+import { TimeAgo, useNow } from '../../common/time.ts'
+import { linkTarget, shortAddress, untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
-import type { ListingRow } from '../data/listing-row.ts'
+import { canChoose } from '../filters/controls.ts'
+import type { ListingView } from '../listing-view.ts'
+import { ActionLink, type Navigation } from '../navigation.ts'
+import { amountOf, chainName, shownOption, unitName } from '../prices.ts'
+import type { ListingRow } from '../state/listing-row.ts'
+import { parameterOf, type Query, withValue, withValues } from '../view.ts'
 
-type ListingTableProps = {
+export type ListingTableProps = {
   rows: readonly ListingRow[]
   offset: number
   total: number
   isMerged: boolean
-  onOpen: (row: ListingRow) => void
+  listingView: ListingView
+  tokens: TokenTable
+  navigation: Navigation
+  /** Rows to compare. */
+  picked: readonly ListingRow[]
+  onPick: (row: ListingRow) => void
 }
 
 /** Rows are keyed by index: reuse is far faster. Roles are explicit: the phone style removes the table's. */
-export const ListingTable = ({ rows, offset, total, isMerged, onOpen }: ListingTableProps) =>
-  html`<table role="table" class="listings" aria-rowcount=${total + 1}>
+export function ListingTable(props: ListingTableProps) {
+  const { rows, offset, total, isMerged, listingView } = props
+  const { pricePer, priceTitle, hasRegion } = listingView
+  const now = useNow()
+  return html`<table role="table" class="listings" aria-rowcount=${total + 1}>
     <caption class="unseen">Listings</caption>
     <thead role="rowgroup">
       <tr role="row" aria-rowindex="1">
-        <th role="columnheader" scope="col">Offer</th>
-        <th role="columnheader" scope="col">Region</th>
-        <th role="columnheader" scope="col" class="number" title="Base units of the token that the seller names, for the whole offer">
-          Price per hour
-        </th>
-        <th role="columnheader" scope="col">Token</th>
-        ${isMerged && html`<th role="columnheader" scope="col">Registry</th>`}
-        <th role="columnheader" scope="col">Publisher</th>
-        <th role="columnheader" scope="col" class="number">Age</th>
+        <${Head} name="pick"><span class="unseen">Compare</span><//>
+        <${SortHead} ...${props} name="price" sort="price" per=${pricePer === 'gpu' ? null : 'offer'} title=${priceTitle} />
+        <${Head} name="offer">Offer<//>
+        ${pricePer === 'gpu' && html`<${SortHead} ...${props} name="whole" sort="price" per="offer" title="Whole offer" />`}
+        ${hasRegion && html`<${Head} name="region">Region<//>`}
+        ${isMerged && html`<${Head} name="registry">Registry<//>`}
+        <${Head} name="seller">Seller<//>
+        <${SortHead} ...${props} name="listed" sort=${null} per=${null} title="Listed" />
+        <${Head} name="links"><span class="unseen">Links</span><//>
       </tr>
     </thead>
     <tbody role="rowgroup">
-      ${rows.map(
-        (row, n) => html`<${TableRow} key=${n} ...${{ row, isMerged, onOpen }} index=${offset + n + 2} />`,
-      )}
+      ${rows.map((row, n) => html`<${TableRow} key=${n} ...${props} ...${{ row, now }} index=${offset + n + 2} />`)}
     </tbody>
   </table>`
+}
 
-type TableRowProps = Pick<ListingTableProps, 'isMerged' | 'onOpen'> & { row: ListingRow; index: number }
+const Head = ({ name, children }: { name: string; children?: ComponentChildren }) =>
+  html`<th role="columnheader" scope="col" class=${name}>${children}</th>`
 
-function TableRow({ row, index, isMerged, onOpen }: TableRowProps) {
-  const { price } = row
-  return html`<tr role="row" aria-rowindex=${index} onClick=${() => onOpen(row)}>
-    <th role="rowheader" scope="row">
-      <button type="button" class="open"><bdi>${untrustedText(row.offer)}</bdi></button>
-      <${Flags} row=${row} />
-      <span class="hint details"><bdi>${untrustedText(row.details)}</bdi></span>
-    </th>
-    <td role="cell" data-label="Region"><bdi>${untrustedText(row.region ?? '–')}</bdi></td>
-    <td role="cell" data-label="Per hour" class="number price">${untrustedText(formatPrice(price) ?? 'not advertised')}</td>
-    <td role="cell" data-label="Token" title=${untrustedText(price?.token ?? '')}>
-      ${price?.token ? html`<code>${shortAddress(price.token)}</code>` : '–'}
-      <span class="hint"> ${untrustedText(price?.chain ?? '')}</span>
+type SortHeadProps = Pick<ListingTableProps, 'navigation' | 'listingView'> & {
+  name: string
+  sort: 'price' | null
+  per: 'offer' | null
+  title: string
+}
+
+/** Only the orders that the gateway has: another one would order what is loaded, and not what matches. */
+function SortHead({ navigation, listingView, name, sort, per, title }: SortHeadProps) {
+  const { view, search, urlOf } = navigation
+  const price_per = listingView.pricePer === 'gpu' ? per : null
+  const query = withValues(view.query, { sort, ...(sort !== null && { price_per }) })
+  const isSorted =
+    parameterOf(view.query, 'sort') === sort &&
+    (sort === null || parameterOf(view.query, 'price_per') === price_per)
+  return html`<th role="columnheader" scope="col" class=${name} aria-sort=${isSorted ? (sort === null ? 'descending' : 'ascending') : 'none'}>
+    <${ActionLink} href=${urlOf(query)} onFollow=${() => search(query, 'sort')}>
+      ${title}<span class="arrow" aria-hidden="true">${isSorted ? (sort === null ? ' ▾' : ' ▴') : ''}</span>
+    <//>
+  </th>`
+}
+
+type TableRowProps = ListingTableProps & { row: ListingRow; index: number; now: number }
+
+function TableRow(props: TableRowProps) {
+  const { row, index, now, isMerged, listingView, navigation, picked, onPick } = props
+  const { view, urlOfListing, open } = navigation
+  const { pricePer, hasRegion } = listingView
+  const isPicked = picked.some(({ id, registry }) => id === row.id && registry === row.registry)
+  const offer = untrustedText(row.offer)
+  const details = untrustedText(row.details)
+  return html`<tr role="row" aria-rowindex=${index}>
+    <td role="cell" class="pick">
+      <label class="choice"><input type="checkbox" checked=${isPicked} onChange=${() => onPick(row)} /> <span>Compare<span class="unseen"> ${offer}</span></span></label>
     </td>
+    <td role="cell" class="price" data-label=${listingView.priceTitle}>
+      <${Price} ...${props} per=${pricePer} /> <${PaidIn} ...${props} />
+    </td>
+    <th role="rowheader" scope="row" class="offer">
+      <${ActionLink} class="open" title=${offer} href=${urlOfListing(row)} onFollow=${() => open(row)}><bdi>${offer}</bdi><//>
+      <${Flags} row=${row} isFuture=${row.createdAt !== null && isFuture(row.createdAt, now)} />
+      <span class="hint details" title=${details}><bdi>${details}</bdi></span>
+    </th>
+    ${pricePer === 'gpu' && html`<td role="cell" class="whole" data-label="Whole"><${Price} ...${props} per="offer" /></td>`}
+    ${
+      hasRegion &&
+      html`<td role="cell" class="region" data-label="Region">
+        <${Narrow} ...${{ navigation, name: 'region', value: row.region, query: view.query }} />
+      </td>`
+    }
     ${
       isMerged &&
-      html`<td role="cell" data-label="Registry">
-      ${untrustedText(row.registry ?? '')}
-      ${row.alsoIn.length > 0 && html`<span class="hint"> also in ${untrustedText(row.alsoIn.join(', '))}</span>`}
-    </td>`
+      html`<td role="cell" class="registry" data-label="Registry">
+        <${Narrow} ...${{ navigation, name: 'sources', value: row.registry, query: view.query }} />
+        ${row.alsoIn.length > 0 && html`<span class="hint" title=${`also in ${untrustedText(row.alsoIn.join(', '))}`}> also in ${untrustedText(row.alsoIn.join(', '))}</span>`}
+      </td>`
     }
-    <td role="cell" data-label="Publisher" title=${untrustedText(row.publisher ?? '')}>
-      <code>${row.publisher === null ? '–' : shortAddress(row.publisher)}</code>
+    <td role="cell" class="seller" data-label="Seller">
+      ${
+        row.address === null
+          ? untrustedText(row.publisher ?? '–')
+          : html`<${Narrow} ...${{ navigation, name: 'publisher', value: row.address, query: view.query }} text=${shortAddress(row.address)} />`
+      }
     </td>
-    <td role="cell" data-label="Age" class="number">${formatAgeSince(row.createdAt)}</td>
+    <td role="cell" class="listed" data-label="Listed"><${TimeAgo} at=${row.createdAt} /></td>
+    <td role="cell" class="links">
+      <${Storefront} url=${row.storefrontUrl} />
+      <${ActionLink} href=${urlOfListing(row)} onFollow=${() => open(row)} label=${`How to rent ${offer}`}>How to rent<//>
+    </td>
   </tr>`
 }
 
+type PriceProps = Pick<TableRowProps, 'row' | 'tokens' | 'listingView'> & { per: 'gpu' | 'offer' }
+
+function Price({ row, tokens, listingView, per }: PriceProps) {
+  const option = shownOption(row, tokens)
+  if (option === null)
+    return html`<span class="hint">${per === listingView.pricePer ? 'price on request' : '–'}</span>`
+  const amount = amountOf(option, row.gpus, per, tokens)
+  if (amount === null) return html`<span class="hint">GPU count unknown</span>`
+  const symbol = tokens.find(option.chain, option.token)?.symbol
+  return html`<strong title=${amount}>${amount}</strong> <span class="unit">${symbol ?? 'base units'}/${unitName(option.unit, per)}</span>`
+}
+
+/** What the price is paid in, and how many other options there are. */
+function PaidIn({ row, tokens }: Pick<TableRowProps, 'row' | 'tokens'>) {
+  const option = shownOption(row, tokens)
+  if (option === null) return null
+  const isKnown = tokens.find(option.chain, option.token) !== null
+  const others = row.options.length - 1
+  const text = `${isKnown ? '' : `${shortAddress(option.token)} on `}${chainName(option.chain)}${others > 0 ? `, +${others} more` : ''}`
+  return html`<span class="hint" title=${untrustedText(option.token)}>${text}</span>`
+}
+
+type NarrowProps = {
+  navigation: Navigation
+  /** The parameter. */
+  name: string
+  value: string | null
+  query: Query
+  text?: string
+}
+
+/** A value that narrows the search to it. */
+export function Narrow({ navigation, name, value, query, text }: NarrowProps) {
+  if (value === null) return html`<span>–</span>`
+  const shown = text ?? untrustedText(value)
+  // A source of another gateway comes with that gateway.
+  const isSelectable = canChoose(value) && (name !== 'sources' || !/[/,]/.test(value))
+  if (!isSelectable) return html`<bdi title=${shown}>${shown}</bdi>`
+  const next = withValue(query, name, value)
+  return html`<${ActionLink} class="narrow" title=${untrustedText(value)} href=${navigation.urlOf(next)} onFollow=${() => navigation.search(next)}><bdi>${shown}</bdi><//>`
+}
+
+/** A link only to the web. */
+export function Storefront({ url, class: name }: { url: string | null; class?: string }) {
+  const target = url === null ? null : linkTarget(url)
+  if (target === null) return null
+  return html`<a class=${name} href=${target} title=${untrustedText(target)} target="_blank" rel="noopener noreferrer nofollow ugc">Storefront ↗</a>`
+}
+
 const FLAGS: readonly (readonly [is: (row: ListingRow) => boolean, text: string, why: string])[] = [
-  [({ isStale }) => isStale, 'stale', 'The Registry did not answer, so this is an older copy'],
-  [
-    ({ differs }) => differs,
-    'differs',
-    'Other Registries have this listing with another offer or other escrows',
-  ],
-  [({ conflicts }) => conflicts, 'same id', 'Another publisher has a listing with this id'],
+  [({ isStale }) => isStale, 'cached copy', 'The Registry did not answer, so this is an older copy'],
+  [({ differs }) => differs, 'versions differ', 'Another Registry lists it with other terms'],
+  [({ conflicts }) => conflicts, 'duplicate ID', 'Another seller has a listing with this id'],
   [
     ({ disputed }) => disputed.length > 0,
     'disputed',
-    'A Registry of higher priority has another storefront for this publisher',
+    'A Registry of higher priority has another storefront for this seller',
   ],
 ]
 
-const Flags = ({ row }: { row: ListingRow }) => [
-  ...(row.status === 'open' ? [] : [html`<span class="flag">${untrustedText(row.status)}</span>`]),
-  ...FLAGS.filter(([is]) => is(row)).map(
-    ([, text, why]) =>
-      html`<span class="flag" title=${why}>${text}<span class="unseen">: ${why}</span></span>`,
-  ),
-]
+function Flags({ row, isFuture }: { row: ListingRow; isFuture: boolean }) {
+  const flag = (text: string, why?: string) =>
+    html`<span class="flag" title=${why}>${text}${why !== undefined && html`<span class="unseen">: ${why}</span>`}</span>`
+  return html`${row.status !== 'open' && flag(untrustedText(row.status))}
+    ${isFuture && flag('dated in the future', 'The seller or the Registry gives a time that has not come yet')}
+    ${FLAGS.filter(([is]) => is(row)).map(([, text, why]) => flag(text, why))}`
+}

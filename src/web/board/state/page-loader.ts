@@ -16,10 +16,13 @@ export type LoaderState = {
   /** `null` before the first answer. */
   total: number | null
   isComplete: boolean
+  /** Whether `rows` are all that match. */
+  isWhole: boolean
   /** The worst report of each source; `null` at a plain Registry, and before the first answer. */
   sources: readonly SourceReport[] | null
   error: RequestError | null
-  loadedAt: Date | null
+  /** When the first page arrived, in milliseconds since the Unix epoch. */
+  loadedAt: number | null
 }
 
 export const INITIAL_STATE: LoaderState = {
@@ -27,6 +30,7 @@ export const INITIAL_STATE: LoaderState = {
   rows: [],
   total: null,
   isComplete: true,
+  isWhole: false,
   sources: null,
   error: null,
   loadedAt: null,
@@ -99,7 +103,8 @@ export class PageLoader {
       phase: isMore && rows.length < MAX_ROWS ? 'more' : 'end',
       rows,
       total: this.#state.total ?? total,
-      loadedAt: this.#state.loadedAt ?? new Date(),
+      isWhole: !isMore,
+      loadedAt: this.#state.loadedAt ?? Date.now(),
       isComplete: this.#state.isComplete && isComplete,
       sources: sources === null ? null : worst(this.#state.sources ?? [], sources),
     })

@@ -1,8 +1,10 @@
-import { type Price, priceOf } from '../../../domain/price.ts'
+import { gpuCount, type PaymentOption, paymentOptions } from '../../../domain/price/payment-option.ts'
+import { parseTimestamp } from '../../../domain/timestamp.ts'
 import { JsonScanner } from '../../../json/scanner.ts'
 import { at, type JsonValue, parseJson, textAt } from '../../../json/value.ts'
 import { objectOrEmpty } from '../../../presentation/observation.ts'
 import { listAt } from '../../common/source-report.ts'
+import { formatMember } from '../members.ts'
 
 /** All text is untrusted. */
 export type ListingRow = {
@@ -13,7 +15,11 @@ export type ListingRow = {
   details: string
   model: string | null
   region: string | null
-  price: Price | null
+  options: readonly PaymentOption[]
+  /** `null` where the listing's count is not valid. */
+  gpus: number | null
+  /** The option by which the gateway ordered or limited. */
+  compared: PaymentOption | null
   /** Signing address, else the Registry's number. */
   publisher: string | null
   address: string | null
@@ -26,15 +32,18 @@ export type ListingRow = {
   /** A better copy may be missing. Known only for a listing that was read by its id. */
   isIncomplete: boolean
   status: string
-  createdAt: string | null
+  /** Milliseconds since the Unix epoch. */
+  createdAt: number | null
   bytes: Uint8Array
 }
 
 /** @throws SyntaxError */
 export function readListingRow(bytes: Uint8Array): ListingRow {
-  const listing = parseListing(bytes)
+  const listing = objectOrEmpty(parseListing(bytes))
   const meta = at(listing, '_meta')
   const publisherId = textAt(listing, 'publisher_id')
+  const options = paymentOptions(listing)
+  const created = parseTimestamp(textAt(listing, 'created_at') ?? '')
   return {
     id: textAt(listing, 'listing_id') ?? '',
     registry: textAt(meta, 'registry'),
@@ -42,7 +51,9 @@ export function readListingRow(bytes: Uint8Array): ListingRow {
     details: detailsOf(listing),
     model: textAt(listing, 'offer_resource', 'gpu_model'),
     region: textAt(listing, 'offer_resource', 'region'),
-    price: priceOf(objectOrEmpty(listing)),
+    options,
+    gpus: gpuCount(listing),
+    compared: comparedOption(options, at(meta, 'price')),
     address: textAt(meta, 'publisher'),
     storefrontUrl: textAt(listing, 'storefront_url'),
     publisher: textAt(meta, 'publisher') ?? (publisherId === null ? null : `publisher ${publisherId}`),
@@ -53,9 +64,18 @@ export function readListingRow(bytes: Uint8Array): ListingRow {
     disputed: listAt(meta, 'disputed').map(String),
     isIncomplete: false,
     status: textAt(listing, 'status') ?? '',
-    createdAt: textAt(listing, 'created_at'),
+    createdAt: created === null ? null : Math.floor(created / 1000),
     bytes,
   }
+}
+
+function comparedOption(options: readonly PaymentOption[], price: JsonValue): PaymentOption | null {
+  const [chain, token, value, per] = ['chain', 'token', 'value', 'per'].map((name) => textAt(price, name))
+  return (
+    options.find(
+      (one) => one.chain === chain && one.token === token && String(one.value) === value && one.per === per,
+    ) ?? null
+  )
 }
 
 /** Start of a `GET /listings/{id}` answer; `complete` and `sources` may follow the listing. */
@@ -83,17 +103,18 @@ function offerOf(listing: JsonValue): string {
   return member('service_name') ?? member('resource_id') ?? 'unnamed offer'
 }
 
-const DETAILS: readonly (readonly [member: string, unit: string])[] = [
+const DETAILS: readonly (readonly [member: string, noun: string])[] = [
   ['vcpu_count', ' vCPU'],
-  ['ram_gb', ' GB RAM'],
-  ['disk_gb', ' GB disk'],
+  ['ram_gb', ' RAM'],
+  ['disk_gb', ' disk'],
+  ['sla', ' SLA'],
   ['virtualization_type', ''],
   ['gpu_interconnect', ''],
   ['description', ''],
 ]
 
 const detailsOf = (listing: JsonValue): string =>
-  DETAILS.flatMap(([member, unit]) => {
-    const value = textAt(listing, 'offer_resource', member)
-    return value === null ? [] : [value.replaceAll('_', ' ') + unit]
+  DETAILS.flatMap(([member, noun]) => {
+    const value = at(listing, 'offer_resource', member)
+    return value === null ? [] : [formatMember(member, value) + noun]
   }).join(' · ')

@@ -1,0 +1,88 @@
+import { parseAmount } from '../../../domain/price/price-key.ts'
+import type { TokenTable } from '../../../domain/price/token.ts'
+import { html } from '../../html.ts'
+import { chainName } from '../prices.ts'
+import type { PriceSummary } from '../state/facets.ts'
+import { parameterOf, type Query, withValues } from '../view.ts'
+import { Field } from './field.ts'
+
+type PriceFilterProps = {
+  query: Query
+  tokens: TokenTable
+  prices: readonly PriceSummary[]
+  hasGpus: boolean
+  refusal: string | null
+  onChange: (query: Query) => void
+}
+
+export function PriceFilter({ query, tokens, prices, hasGpus, refusal, onChange }: PriceFilterProps) {
+  const options = tokenOptions(tokens, prices)
+  const token = parameterOf(query, 'price_token')
+  const [first] = options
+  if (first === undefined) return null
+  const set = (values: Readonly<Record<string, string | null>>): void => onChange(withValues(query, values))
+  return html`<fieldset class="filter" id="filter-price">
+    <legend>Price, at most</legend>
+    <div class="ceiling">
+      <${Field}
+        id="price-max"
+        label="Price, at most"
+        value=${parameterOf(query, 'price_max') ?? ''}
+        placeholder="2.10"
+        refusal=${refusal}
+        isNumeric
+        faultOf=${(text: string) => faultInAmount(text, token ?? first.value, tokens)}
+        onChange=${(text: string) => set(text === '' ? { price_max: null } : { price_max: text, price_token: token ?? first.value })}
+      />
+      <select
+        aria-label="Token of prices"
+        onChange=${({ currentTarget: { value } }: { currentTarget: HTMLSelectElement }) =>
+          set(
+            value === ''
+              ? { price_token: null, price_max: null }
+              : { ...(parameterOf(query, 'price_max') === null && { sort: 'price' }), price_token: value },
+          )}
+      >
+        <option value="" selected=${token === null}>any token</option>
+        ${options.map(({ value, text }) => html`<option value=${value} selected=${value === token}>${text}</option>`)}
+      </select>
+    </div>
+    ${
+      hasGpus &&
+      (parameterOf(query, 'sort') !== null || parameterOf(query, 'price_max') !== null) &&
+      html`<select
+        aria-label="Price per"
+        onChange=${({ currentTarget: { value } }: { currentTarget: HTMLSelectElement }) =>
+          set({ price_per: value === 'gpu' ? null : value })}
+      >
+        <option value="gpu" selected=${parameterOf(query, 'price_per') !== 'offer'}>per GPU-hour</option>
+        <option value="offer" selected=${parameterOf(query, 'price_per') === 'offer'}>per hour, whole offer</option>
+      </select>`
+    }
+  </fieldset>`
+}
+
+type TokenOption = { value: string; text: string }
+
+/** Each symbol, and its chains where it has offers on several; those with most offers first. */
+function tokenOptions(tokens: TokenTable, prices: readonly PriceSummary[]): TokenOption[] {
+  const priced = prices.filter(({ symbol }) => symbol !== null)
+  const symbols = new Set([...priced, ...tokens.all].map(({ symbol }) => symbol!))
+  return [...symbols].flatMap((symbol) => {
+    const chains = new Set(priced.filter((one) => one.symbol === symbol).map(({ chain }) => chain))
+    const onChains = [...chains].map((chain) => ({
+      value: `${chain}:${symbol}`,
+      text: `${symbol} on ${chainName(chain)}`,
+    }))
+    return [{ value: symbol, text: symbol }, ...(chains.size > 1 ? onChains : [])]
+  })
+}
+
+function faultInAmount(text: string, token: string, tokens: TokenTable): string | null {
+  if (text === '') return null
+  const symbol = token.slice(token.indexOf(':') + 1)
+  const decimals = tokens.all.find((one) => one.symbol === symbol || one.address === symbol)?.decimals ?? 0
+  return parseAmount(text, decimals) === null
+    ? `Enter an amount, such as 2.10 (at most ${decimals} decimal places).`
+    : null
+}

@@ -1,0 +1,171 @@
+import { useMemo } from 'preact/hooks'
+import type { PaymentOption } from '../../domain/price/payment-option.ts'
+import { comparePriceKeys, formatAmount, type PriceKey, priceKey } from '../../domain/price/price-key.ts'
+import type { TokenTable } from '../../domain/price/token.ts'
+import { untrustedText } from '../common/untrusted-text.ts'
+import { html } from '../html.ts'
+import type { Navigation } from './navigation.ts'
+import { humanAmount, shownOption, tokenName } from './prices.ts'
+import type { ListingRow } from './state/listing-row.ts'
+import type { Listings } from './state/listings.ts'
+import { Narrow } from './table/listing-table.ts'
+
+type PricePlotProps = { listings: Listings; tokens: TokenTable; navigation: Navigation }
+
+/** Price per GPU-hour by model: a table whose last column is drawn on one logarithmic axis. */
+export function PricePlot({ listings, tokens, navigation }: PricePlotProps) {
+  const { rows, total, isWhole, loadUntil } = listings
+  const plot = useMemo(() => plotOf(rows, tokens), [rows, tokens])
+  if (plot === null) return null
+  const { models, unit, positionOf, ticks } = plot
+  return html`<details class="plot" open>
+    <summary><h2>Prices by GPU model</h2></summary>
+    <p class="hint">
+      ${unit} per GPU-hour. ${isWhole ? `All ${rows.length.toLocaleString('en')} listings.` : `Based on ${rows.length.toLocaleString('en')} of ${(total ?? 0).toLocaleString('en')} listings.`}
+      ${!isWhole && html` <button type="button" class="quiet" onClick=${() => loadUntil(Number.MAX_SAFE_INTEGER)}>Load all for the prices</button>`}
+    </p>
+    <table class="prices">
+      <thead>
+        <tr>
+          <th scope="col">GPU model</th>
+          <th scope="col" class="number">Listings</th>
+          <th scope="col" class="number">Least</th>
+          <th scope="col" class="number">Median</th>
+          <th scope="col" class="number">Most</th>
+          <th scope="col" class="drawn">
+            <svg class="axis" width="100%" height="16" role="img" aria-label=${`${unit} per GPU-hour, on a logarithmic scale`}>
+              ${ticks.map(({ text, at }) => html`<text x=${`${at}%`} y="12" text-anchor="middle">${text}</text>`)}
+            </svg>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        ${models.map(
+          ({ model, count, least, low, median, high, most }) =>
+            html`<tr key=${model}>
+              <th scope="row"><${Narrow} ...${{ navigation, name: 'gpu_model', value: model, query: navigation.view.query }} /></th>
+              <td class="number">${count.toLocaleString('en')}</td>
+              <td class="number">${least.text}</td>
+              <td class="number">${median.text}</td>
+              <td class="number">${most.text}</td>
+              <td class="drawn">
+                <svg width="100%" height="18" aria-hidden="true">
+                  <title>${`${untrustedText(model)}: ${least.text} to ${most.text}, half of them from ${low.text} to ${high.text}, median ${median.text}`}</title>
+                  ${ticks.map(({ at }) => html`<line class="grid" x1=${`${at}%`} x2=${`${at}%`} y1="0" y2="18" />`)}
+                  <line class="span" x1=${`${positionOf(least)}%`} x2=${`${positionOf(most)}%`} y1="9" y2="9" />
+                  <line class="half" x1=${`${positionOf(low)}%`} x2=${`${positionOf(high)}%`} y1="9" y2="9" />
+                  <circle class="median" cx=${`${positionOf(median)}%`} cy="9" r="4.5" />
+                </svg>
+              </td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </details>`
+}
+
+const MAX_MODELS = 24
+
+type Amount = { text: string; value: number }
+type ModelPrices = Readonly<
+  Record<'least' | 'low' | 'median' | 'high' | 'most', Amount> & { model: string; count: number }
+>
+type Plot = {
+  models: readonly ModelPrices[]
+  /** Safe text. */
+  unit: string
+  /** In per cent of the width. */
+  positionOf: (amount: Amount) => number
+  ticks: readonly { text: string; at: number }[]
+}
+
+/** Of the token in which most rows have a price per hour; `null` without any. Models with most listings first. */
+function plotOf(rows: readonly ListingRow[], tokens: TokenTable): Plot | null {
+  const groups = new Map<string, { option: PaymentOption; models: Map<string, PriceKey[]>; count: number }>()
+  for (const row of rows) {
+    const option = shownOption(row, tokens)
+    if (row.model === null || option === null || option.unit !== 'hour') continue
+    const key = priceKey(option, row.gpus, 'gpu')
+    if (key === null) continue
+    const name = tokens.find(option.chain, option.token)?.symbol ?? `${option.chain} ${option.token}`
+    const group = groups.get(name) ?? { option, models: new Map(), count: 0 }
+    groups.set(name, group)
+    group.count++
+    const keys = group.models.get(row.model)
+    if (keys === undefined) group.models.set(row.model, [key])
+    else keys.push(key)
+  }
+  const [largest] = [...groups.values()].sort((a, b) => b.count - a.count)
+  if (largest === undefined) return null
+  const decimals = tokens.find(largest.option.chain, largest.option.token)?.decimals ?? null
+  const amountOf = (key: PriceKey): Amount => {
+    const exact = formatAmount(key, decimals)
+    return { text: humanAmount(exact, decimals !== null), value: Number(exact) }
+  }
+  const models = [...largest.models]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .slice(0, MAX_MODELS)
+    .map(([model, keys]) => {
+      const sorted = keys.sort(comparePriceKeys)
+      const part = (share: number): Amount => amountOf(sorted[Math.floor((sorted.length - 1) * share)]!)
+      return {
+        model,
+        count: keys.length,
+        least: part(0),
+        low: part(0.25),
+        median: part(0.5),
+        high: part(0.75),
+        most: part(1),
+      }
+    })
+  const values = models.flatMap(({ least, most }) => [least.value, most.value]).filter((value) => value > 0)
+  if (values.length === 0) return null
+  return {
+    models,
+    unit: tokenName(largest.option, tokens),
+    ...scaleOf(Math.min(...values), Math.max(...values)),
+  }
+}
+
+/** Logarithmic, between round numbers. A free offer is at its left end. */
+function scaleOf(least: number, most: number): Pick<Plot, 'positionOf' | 'ticks'> {
+  const steps = roundNumbers(least, most)
+  const [first = least, last = most] = [steps[0], steps.at(-1)]
+  const [from, to] = [Math.log10(first), Math.log10(last)]
+  const place = (value: number): number => {
+    const share = value <= 0 ? 0 : (Math.log10(value) - from) / (to - from || 1)
+    return MARGIN + share * (100 - 2 * MARGIN)
+  }
+  const shown =
+    steps.length <= MAX_TICKS ? steps : steps.filter((value) => Number.isInteger(Math.log10(value)))
+  const every = Math.ceil(shown.length / MAX_TICKS)
+  return {
+    positionOf: ({ value }) => place(value),
+    ticks: shown
+      .filter((_, n) => n % every === 0)
+      .map((value) => ({ text: tickText(value), at: place(value) })),
+  }
+}
+
+const MARGIN = 6
+const MAX_TICKS = 6
+
+/** Powers of ten, and 2 and 5 times each, from the last below `least` to the first above `most`. */
+function roundNumbers(least: number, most: number): number[] {
+  const [from, to] = [Math.floor(Math.log10(least)), Math.ceil(Math.log10(most))]
+  const all = Array.from({ length: to - from + 1 }, (_, n) =>
+    [1, 2, 5].map((factor) => Number(`${factor}e${from + n}`)),
+  ).flat()
+  const start = all.findLastIndex((value) => value <= least)
+  const end = all.findIndex((value) => value >= most)
+  return all.slice(Math.max(0, start), end === -1 ? all.length : Math.max(end + 1, start + 2))
+}
+
+const tickText = (value: number): string =>
+  value < 1e-4 || value >= 1e15
+    ? value.toExponential(0)
+    : value < 1000
+      ? String(value)
+      : COMPACT.format(value)
+
+const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' })

@@ -1,0 +1,86 @@
+import type { PaymentOption } from '../../domain/price/payment-option.ts'
+import {
+  comparePriceKeys,
+  formatAmount,
+  type PriceKey,
+  type PricePer,
+  priceKey,
+} from '../../domain/price/price-key.ts'
+import type { TokenTable } from '../../domain/price/token.ts'
+import { shortAddress, untrustedText } from '../common/untrusted-text.ts'
+import type { ListingRow } from './state/listing-row.ts'
+
+/** Of the options, the one that the gateway compared; else the lowest in the first token that the gateway knows. */
+export function shownOption(
+  { options, compared, gpus }: ListingRow,
+  tokens: TokenTable,
+): PaymentOption | null {
+  const known = options.filter(({ chain, token }) => tokens.find(chain, token) !== null)
+  const candidates = known.length > 0 ? known : options
+  const [first] = candidates
+  if (compared !== null || first === undefined) return compared
+  const comparable = candidates.filter(
+    (one) => one.unit === first.unit && symbolOf(one, tokens) === symbolOf(first, tokens),
+  )
+  const keyOf = (one: PaymentOption): PriceKey => priceKey(one, gpus ?? 1, 'offer')!
+  return comparable.reduce((best, one) => (comparePriceKeys(keyOf(one), keyOf(best)) < 0 ? one : best))
+}
+
+const symbolOf = ({ chain, token }: PaymentOption, tokens: TokenTable): string =>
+  tokens.find(chain, token)?.symbol ?? `${chain} ${token}`
+
+/** `2.10`, or base units of a token that the gateway does not know. `null` for a count of GPUs that is not valid. */
+export function amountOf(
+  option: PaymentOption,
+  gpus: number | null,
+  per: PricePer,
+  tokens: TokenTable,
+): string | null {
+  const key = priceKey(option, gpus, per)
+  if (key === null) return null
+  const decimals = tokens.find(option.chain, option.token)?.decimals ?? null
+  return humanAmount(formatAmount(key, decimals), decimals !== null)
+}
+
+/** `2.1` tokens are `2.10`; more than 4 decimal places are rounded up, more than 6 below 1. Base units have none. */
+export function humanAmount(amount: string, isWholeTokens: boolean): string {
+  const [whole = '0', fraction = ''] = amount.split('.')
+  if (!isWholeTokens) return groupDigits(BigInt(whole))
+  const places = whole === '0' ? PLACES_BELOW_ONE : PLACES
+  if (fraction.length <= places) return `${groupDigits(BigInt(whole))}.${fraction.padEnd(2, '0')}`
+  const isCut = /[1-9]/.test(fraction.slice(places))
+  const digits = String(BigInt(whole + fraction.slice(0, places)) + (isCut ? 1n : 0n)).padStart(
+    places + 1,
+    '0',
+  )
+  const decimals = digits.slice(-places).replace(/0+$/, '').padEnd(2, '0')
+  return `${groupDigits(BigInt(digits.slice(0, -places)))}.${decimals}`
+}
+
+const PLACES = 4
+const PLACES_BELOW_ONE = 6
+
+const groupDigits = (value: bigint): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
+
+/** `USDC`, or `base units of 0x036c…cf7e`. Safe text. */
+export function tokenName(
+  { chain, token }: Pick<PaymentOption, 'chain' | 'token'>,
+  tokens: TokenTable,
+): string {
+  return tokens.find(chain, token)?.symbol ?? `base units of ${shortAddress(token)}`
+}
+
+/** `Base Sepolia` for `base_sepolia`. Safe text. */
+export const chainName = (chain: string): string =>
+  untrustedText(
+    chain.replaceAll('_', ' ').replace(/(^| )[a-z]/g, (letter) => letter.toUpperCase()),
+    MAX_UNIT_CHARS,
+  )
+
+/** `GPU·h`, `h`, `credit`. Safe text. */
+export function unitName(unit: string, per: PricePer): string {
+  const name = unit === 'hour' ? 'h' : unit === 'token' ? 'credit' : untrustedText(unit, MAX_UNIT_CHARS)
+  return per === 'gpu' && unit === 'hour' ? 'GPU·h' : name
+}
+
+const MAX_UNIT_CHARS = 24

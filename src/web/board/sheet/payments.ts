@@ -1,0 +1,85 @@
+import { type PaymentOption, paymentOptions } from '../../../domain/price/payment-option.ts'
+import type { TokenTable } from '../../../domain/price/token.ts'
+import { at, type JsonObject, textAt } from '../../../json/value.ts'
+import { CopyButton } from '../../common/copy-button.ts'
+import { type ScrollColumn, ScrollTable } from '../../common/scroll-table.ts'
+import { listAt } from '../../common/source-report.ts'
+import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
+import { amountOf, chainName, shownOption, tokenName, unitName } from '../prices.ts'
+import type { ListingRow } from '../state/listing-row.ts'
+
+type PriceLinesProps = { row: ListingRow; tokens: TokenTable }
+
+/** The price per GPU and of the whole offer. Its unit is an element of its own, which no long value can cut off. */
+export function PriceLines({ row, tokens }: PriceLinesProps) {
+  const option = shownOption(row, tokens)
+  if (option === null) return html`<p class="big-price">Price on request</p>`
+  const isPerGpu = option.unit === 'hour' && row.gpus !== null && row.model !== null
+  const line = (per: 'gpu' | 'offer') =>
+    html`<strong>${amountOf(option, row.gpus, per, tokens)}</strong> <span class="unit">${tokenName(option, tokens)} per ${unitName(option.unit, per)}</span>`
+  return html`<p class="big-price">${line(isPerGpu ? 'gpu' : 'offer')}</p>
+    ${isPerGpu && html`<p>${line('offer')} <span class="hint">for the whole offer</span></p>`}`
+}
+
+const MAX_ROWS = 32
+
+type PaymentsProps = { row: ListingRow; listing: JsonObject; tokens: TokenTable }
+
+/** Every rate of every accepted escrow. */
+export function Payments({ row, listing, tokens }: PaymentsProps) {
+  const payments = listAt(listing, 'accepted_escrows').flatMap((escrow) => {
+    const address = textAt(escrow, 'escrow_address')
+    const options: (PaymentOption | null)[] = paymentOptions({ accepted_escrows: [escrow] })
+    const chain = textAt(escrow, 'chain_name') ?? '–'
+    const token = textAt(escrow, 'literal_fields', 'token') ?? '–'
+    return (options.length === 0 ? [null] : options).map((option) => ({ option, address, chain, token }))
+  })
+  if (payments.length === 0) return html`<p class="hint">The listing names no escrow.</p>`
+  return html`<${ScrollTable} label="Accepted payments" columns=${COLUMNS} name="payments">
+      ${payments.slice(0, MAX_ROWS).map(
+        ({ option, address, chain, token }) =>
+          html`<tr>
+            <td class="number">${option === null || option.unit !== 'hour' ? '–' : (amountOf(option, row.gpus, 'gpu', tokens) ?? '–')}</td>
+            <td class="number">${option === null ? 'on request' : `${amountOf(option, row.gpus, 'offer', tokens)} per ${unitName(option.unit, 'offer')}`}</td>
+            <td><${Address} text=${token} shown=${tokenName({ chain, token }, tokens)} label="token" /></td>
+            <td>${chainName(chain)}</td>
+            <td>${address === null ? '–' : html`<${Address} text=${address} shown=${shortAddress(address)} label="escrow" />`}</td>
+          </tr>`,
+      )}
+    <//>
+    ${payments.length > MAX_ROWS && html`<p class="hint">and ${payments.length - MAX_ROWS} more</p>`}
+    <${Arbiters} listing=${listing} />`
+}
+
+const COLUMNS: readonly ScrollColumn[] = [
+  { title: 'Per GPU·h', isNumber: true },
+  { title: 'Whole offer', isNumber: true },
+  { title: 'Token' },
+  { title: 'Chain' },
+  { title: 'Escrow' },
+]
+
+const Address = ({ text, shown, label }: { text: string; shown: string; label: string }) =>
+  html`<code title=${untrustedText(text)}>${shown}</code> <${CopyButton} text=${text} label=${`${label} ${shown}`} />`
+
+/** A buyer picks one. */
+function Arbiters({ listing }: { listing: JsonObject }) {
+  const arbiters = listAt(listing, 'demands').map((demand) => ({
+    arbiter: textAt(demand, 'arbiter') ?? 'without address',
+    chain: textAt(demand, 'chain_name'),
+  }))
+  const oracle = textAt(at(listing, 'oracle_address'))
+  return html`${
+    arbiters.length > 0 &&
+    html`<p>
+      Release is decided by arbiter
+      ${arbiters.slice(0, MAX_ROWS).map(
+        ({ arbiter, chain }, n) =>
+          html`${n === 0 ? ' ' : ' or '}<code title=${untrustedText(arbiter)}>${shortAddress(arbiter)}</code> on
+              ${chain === null ? ' any chain' : ` ${chainName(chain)}`}`,
+      )}.
+    </p>`
+  }
+  ${oracle !== null && html`<p>Oracle: <code title=${untrustedText(oracle)}>${shortAddress(oracle)}</code></p>`}`
+}

@@ -1,0 +1,97 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { request } from '../../common/request.ts'
+import { RequestError } from '../../common/request-error.ts'
+import { sourceOf } from '../commands.ts'
+import type { OpenListing } from '../view.ts'
+import { type ListingRow, readOneListing } from './listing-row.ts'
+import { INITIAL_STATE, type LoaderState, PAGE_ROWS, PageLoader } from './page-loader.ts'
+
+export type Listings = LoaderState & {
+  /** Whether the rows still answer the previous query, until there is an answer, or because this one failed. */
+  isPrevious: boolean
+  loadUntil: (count: number) => Promise<number>
+  retry: () => void
+}
+
+type ListingsOptions = { key: string | null; refreshes: number; page: number }
+
+/** The rows up to the end of `page`, more on demand. Another query, key or `refreshes` starts over. */
+export function useListings(query: string, { key, refreshes, page }: ListingsOptions): Listings {
+  const [state, setState] = useState<Shown>(BLANK)
+  const loader = useRef<PageLoader | null>(null)
+  useEffect(() => {
+    // Another key must not see what the previous one showed.
+    setState((old) => (old.key === key ? { ...old, isPrevious: true, error: null } : { ...BLANK, key }))
+    const current = new PageLoader({
+      fetchPage: (paging, signal) =>
+        request({ address: `listings?${query === '' ? '' : `${query}&`}${paging}`, key, signal }),
+      onChange: (next) => {
+        if (next.total !== null) setState({ ...next, key, isPrevious: false })
+        else if (next.error !== null)
+          setState((old) => ({ ...old, phase: 'failed', error: next.error, isPrevious: true }))
+      },
+    })
+    loader.current = current
+    void current.loadNext().then(() => current.loadUntil(page * PAGE_ROWS))
+    return () => current.stop()
+  }, [query, key, refreshes])
+  useEffect(() => {
+    void loader.current?.loadUntil(page * PAGE_ROWS)
+  }, [page])
+  useRetryAfter(state.error, () => loader.current?.loadNext())
+  return useMemo(
+    () => ({
+      ...state,
+      loadUntil: async (count) => (await loader.current?.loadUntil(count)) ?? 0,
+      retry: () => void loader.current?.loadNext(),
+    }),
+    [state],
+  )
+}
+
+type Shown = LoaderState & { isPrevious: boolean; key: string | null }
+
+const BLANK: Shown = { ...INITIAL_STATE, isPrevious: false, key: null }
+
+const MAX_RETRY_SECONDS = 300
+
+/** A refusal for too many requests ends by itself. */
+function useRetryAfter(error: RequestError | null, retry: () => unknown): void {
+  useEffect(() => {
+    if (error?.status !== 429) return
+    const seconds = Math.min(MAX_RETRY_SECONDS, Math.max(1, error.retryAfter ?? 10))
+    const timer = setTimeout(retry, seconds * 1000)
+    return () => clearTimeout(timer)
+  }, [error])
+}
+
+/** The loaded row, else a fetched one: views can be shared. An error is the failure; `null`: pending, or none open. */
+export function useOpenRow(
+  open: OpenListing | null,
+  rows: readonly ListingRow[],
+  key: string | null,
+): ListingRow | RequestError | null {
+  const [fetched, setFetched] = useState<{ id: string; found: ListingRow | RequestError } | null>(null)
+  const loaded = open === null ? undefined : rows.find((row) => matches(row, open))
+  const isMissing = open !== null && loaded === undefined
+  const { id = '', registry = null } = open ?? {}
+  useEffect(() => {
+    if (!isMissing) return
+    const stopped = new AbortController()
+    const source = registry === null ? '' : `?registry=${encodeURIComponent(sourceOf(registry))}`
+    request({ address: `listings/${encodeURIComponent(id)}${source}`, key, signal: stopped.signal })
+      .then((bytes): ListingRow => readOneListing(bytes))
+      .catch((cause) =>
+        cause instanceof RequestError ? cause : new RequestError(0, NOT_A_LISTING, { cause }),
+      )
+      .then((found) => stopped.signal.aborted || setFetched({ id, found }))
+    return () => stopped.abort()
+  }, [isMissing, id, registry, key])
+  if (open === null) return null
+  return loaded ?? (fetched?.id === open.id ? fetched.found : null)
+}
+
+const NOT_A_LISTING = { detail: 'The answer is not a listing.', sources: [] }
+
+const matches = (row: ListingRow, { id, registry }: OpenListing): boolean =>
+  row.id === id && (registry === null || row.registry === registry)

@@ -1,0 +1,77 @@
+import { useEffect, useRef } from 'preact/hooks'
+import type { TokenTable } from '../../../domain/price/token.ts'
+import type { JsonObject } from '../../../json/value.ts'
+import { objectOrEmpty } from '../../../presentation/observation.ts'
+import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
+import { html } from '../../html.ts'
+import { formatMember, labelOf, MAX_MEMBERS } from '../members.ts'
+import type { Navigation } from '../navigation.ts'
+import { PriceLines } from '../sheet/payments.ts'
+import { type ListingRow, parseListing } from '../state/listing-row.ts'
+
+export const MAX_COMPARED = 4
+
+type CompareDialogProps = {
+  rows: readonly ListingRow[]
+  tokens: TokenTable
+  navigation: Navigation
+  onClose: () => void
+}
+
+/** Listings side by side; what differs is marked. */
+export function CompareDialog({ rows, tokens, navigation, onClose }: CompareDialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  const offers = rows.map(({ bytes }) => offerOf(bytes))
+  const names = [...new Set(offers.flatMap(Object.keys))].slice(0, MAX_MEMBERS)
+  const openSheet = (row: ListingRow): void => {
+    dialog.current?.close()
+    navigation.open(row)
+  }
+  const line = (label: string, cells: readonly string[]) =>
+    html`<tr class=${new Set(cells).size > 1 ? 'differs' : ''}>
+      <th scope="row">${label}</th>
+      ${cells.map((cell) => html`<td><bdi>${cell}</bdi></td>`)}
+    </tr>`
+  return html`<dialog ref=${dialog} class="compare" aria-labelledby="compare-title" onClose=${onClose}>
+    <header>
+      <h2 id="compare-title">Compare ${rows.length} listings</h2>
+      <form method="dialog"><button type="submit" aria-label="Close" autofocus>✕</button></form>
+    </header>
+    <div class="scroll" tabindex="0" role="region" aria-label="Comparison">
+      <table>
+        <thead>
+          <tr>
+            <td></td>
+            ${rows.map((row) => html`<th scope="col"><button type="button" class="quiet" onClick=${() => openSheet(row)}><bdi>${untrustedText(row.offer)}</bdi></button></th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          <tr class="differs">
+            <th scope="row">Price</th>
+            ${rows.map((row) => html`<td><${PriceLines} ...${{ row, tokens }} /></td>`)}
+          </tr>
+          ${line(
+            'Registry',
+            rows.map(({ registry }) => untrustedText(registry ?? '–')),
+          )}
+          ${line(
+            'Seller',
+            rows.map(({ publisher }) => shortAddress(publisher ?? '–')),
+          )}
+          ${names.map((name) =>
+            line(
+              untrustedText(labelOf(name)),
+              offers.map((offer) =>
+                untrustedText(Object.hasOwn(offer, name) ? formatMember(name, offer[name]!) : '–'),
+              ),
+            ),
+          )}
+        </tbody>
+      </table>
+    </div>
+  </dialog>`
+}
+
+const offerOf = (bytes: Uint8Array): JsonObject =>
+  objectOrEmpty(objectOrEmpty(parseListing(bytes)).offer_resource)

@@ -1,0 +1,150 @@
+import { useRef } from 'preact/hooks'
+import { CopyButton } from '../../common/copy-button.ts'
+import { TimeAgo } from '../../common/time.ts'
+import { html } from '../../html.ts'
+import { Facts } from '../facts.ts'
+import type { FacetCounts } from '../state/facets.ts'
+import { decodeUtf8, type ListingRow } from '../state/listing-row.ts'
+import type { Listings } from '../state/listings.ts'
+import { MAX_ROWS, PAGE_ROWS } from '../state/page-loader.ts'
+import { parameterOf, withValues } from '../view.ts'
+import { listingsCsv } from './csv.ts'
+import { ListingTable, type ListingTableProps } from './listing-table.ts'
+
+type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'isMerged'> & {
+  listings: Listings
+  facets: FacetCounts
+}
+
+export function Results(props: ResultsProps) {
+  const { listings, facets, navigation, tokens } = props
+  const { rows, total, phase, sources, loadedAt, isPrevious, loadUntil } = listings
+  const { view, search, turn } = navigation
+  const heading = useRef<HTMLHeadingElement>(null)
+  const lastPage = Math.max(1, Math.ceil(Math.min(total ?? 0, MAX_ROWS) / PAGE_ROWS))
+  const page = Math.min(view.page, lastPage)
+  const start = (page - 1) * PAGE_ROWS
+  const turnTo = (next: number): void => {
+    turn(next)
+    heading.current?.focus()
+    heading.current?.scrollIntoView({ block: 'start' })
+  }
+  const latest = useRef(rows)
+  latest.current = rows
+  /** All rows, up to the most that a page holds. */
+  const save = async (type: string, write: (rows: readonly ListingRow[]) => string): Promise<void> => {
+    await loadUntil(MAX_ROWS)
+    download(type, write(latest.current))
+  }
+  const isLoading = isPrevious ? phase !== 'failed' : phase === 'loading' && rows.length <= start
+  return html`<section class="results" aria-labelledby="count" aria-busy=${isLoading}>
+    <div class="summary">
+      <h2 id="count" tabindex="-1" ref=${heading}>
+        <span role="status">${isLoading ? 'Loading…' : countWords(listings)}</span>
+      </h2>
+      <${Facts} facets=${facets} />
+      <span class="hint updated">${loadedAt !== null && html`updated <${TimeAgo} at=${loadedAt} />`}</span>
+    </div>
+    <div class="tools">
+      <label>
+        <span class="hint">Sort</span>
+        <select
+          class="small"
+          onChange=${({ currentTarget: { value } }: { currentTarget: HTMLSelectElement }) =>
+            search(withValues(view.query, { sort: value || null }), 'sort')}
+        >
+          <option value="" selected=${parameterOf(view.query, 'sort') === null}>newest first</option>
+          <option value="price" selected=${parameterOf(view.query, 'sort') === 'price'}>
+            price, low to high${parameterOf(view.query, 'price_token') === null ? ' (by token)' : ''}
+          </option>
+        </select>
+      </label>
+      <${CopyButton} text=${() => location.href} label="link of this search">Copy link<//>
+      <button type="button" class="quiet save" disabled=${rows.length === 0} onClick=${() => save('csv', (all) => listingsCsv(all, tokens))}>CSV</button>
+      <button type="button" class="quiet save" disabled=${rows.length === 0} onClick=${() => save('json', listingsJson)}>JSON</button>
+    </div>
+    <div class=${isPrevious ? 'rows old' : 'rows'}>
+      ${
+        rows.length > 0 &&
+        html`<${ListingTable}
+          ...${props}
+          rows=${rows.slice(start, start + PAGE_ROWS)}
+          offset=${start}
+          total=${total ?? rows.length}
+          isMerged=${sources !== null}
+        />`
+      }
+    </div>
+    ${rows.length > 0 && html`<${Pager} ...${{ listings, page, lastPage, onTurn: turnTo }} />`}
+  </section>`
+}
+
+/** That none matches is certain only if every source answered. */
+function countWords({ rows, total, isComplete, error, sources, isPrevious }: Listings): string {
+  if (total === null) return error === null ? 'Loading…' : 'No listings could be loaded.'
+  if (isPrevious) return 'Results of the previous search'
+  if (rows.length === 0)
+    return isComplete && error === null
+      ? 'No listing matches.'
+      : 'No listing found, but not every registry answered.'
+  const count = total === 1 ? 'One listing' : `${number(total)} listings`
+  if (isComplete) return count
+  const missing = sources?.filter(({ state }) => state !== 'loaded' && state !== 'stale').length ?? 0
+  return missing === 0
+    ? `${count} (incomplete)`
+    : `${count} (${missing} ${missing === 1 ? 'registry' : 'registries'} missing)`
+}
+
+type PagerProps = {
+  listings: Listings
+  page: number
+  lastPage: number
+  onTurn: (page: number) => void
+}
+
+/** A button that has nothing to do keeps the focus. */
+function Pager({ listings, page, lastPage, onTurn }: PagerProps) {
+  const { rows, total, phase, isWhole, loadUntil } = listings
+  const start = (page - 1) * PAGE_ROWS
+  const end = Math.min(rows.length, start + PAGE_ROWS)
+  const isLast = page >= lastPage || (isWhole && rows.length <= start + PAGE_ROWS)
+  const step = (words: string, to: number, isOff: boolean) =>
+    html`<button type="button" aria-disabled=${isOff ? 'true' : undefined} onClick=${() => isOff || onTurn(to)}>${words}</button>`
+  return html`<nav class="pager" aria-label="Pages">
+    ${step('Previous', page - 1, page === 1)}
+    <span>${rows.length <= start ? 'Loading…' : `${number(start + 1)} to ${number(end)}`} of ${number(total ?? 0)}</span>
+    ${step('Next', page + 1, isLast)}
+    ${
+      !isWhole &&
+      rows.length < MAX_ROWS &&
+      html`<button type="button" class="quiet" aria-disabled=${phase === 'loading' ? 'true' : undefined} onClick=${() => phase === 'loading' || loadUntil(MAX_ROWS)}>
+        ${
+          phase === 'loading'
+            ? `Loading ${number(rows.length)} of ${number(Math.min(total ?? 0, MAX_ROWS))}…`
+            : `Load all${(total ?? 0) > MAX_ROWS ? ` (up to ${number(MAX_ROWS)})` : ''}`
+        }
+      </button>`
+    }
+    ${
+      !isWhole &&
+      rows.length >= MAX_ROWS &&
+      html`<span class="hint">Showing the first ${number(MAX_ROWS)}. Narrow the filters to see others.</span>`
+    }
+  </nav>`
+}
+
+const number = (value: number): string => value.toLocaleString('en')
+
+/** The bytes of each listing as they came. */
+const listingsJson = (rows: readonly ListingRow[]): string =>
+  `[\n${rows.map(({ bytes }) => decodeUtf8(bytes)).join(',\n')}\n]\n`
+
+function download(type: string, text: string): void {
+  const url = URL.createObjectURL(
+    new Blob([text], { type: type === 'csv' ? 'text/csv' : 'application/json' }),
+  )
+  Object.assign(document.createElement('a'), { href: url, download: `listings.${type}` }).click()
+  setTimeout(() => URL.revokeObjectURL(url), REVOKE_MS)
+}
+
+const REVOKE_MS = 60_000
