@@ -24,7 +24,3 @@ export function numberAt(value: JsonValue, ...path: readonly string[]): number |
   const found = at(value, ...path)
   return typeof found === 'number' ? found : null
 }
-
-const STATE_WORDS: Readonly<Record<string, string>> = { not_yet_loaded: 'not loaded yet' }
-
-export const stateWords = (state: string): string => STATE_WORDS[state] ?? state

@@ -124,6 +124,7 @@ test.serial('board: the sheet shows every payment option, and what was not check
   t.is(await sheet.getByText('no capacity').count(), 0)
 
   await page.keyboard.press('Escape')
+  await page.waitForURL(({ hash }) => hash === '')
   await page.goto(`${gateway.url}/#listing=odd`)
   t.regex(
     (await sheet.locator('.big-price').textContent()) ?? '',
