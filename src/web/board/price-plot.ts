@@ -1,4 +1,4 @@
-import { useMemo } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
 import type { PaymentOption } from '../../domain/price/payment-option.ts'
 import { comparePriceKeys, formatAmount, type PriceKey, priceKey } from '../../domain/price/price-key.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
@@ -14,7 +14,11 @@ type PricePlotProps = { listings: Listings; tokens: TokenTable; navigation: Navi
 
 /** Price per GPU-hour by model: a table whose last column is drawn on one logarithmic axis. */
 export function PricePlot({ listings, tokens, navigation }: PricePlotProps) {
-  const { rows, total, isWhole, loadUntil } = listings
+  const { total, isWhole, phase, loadUntil } = listings
+  // Not drawn for each of the pages that arrive.
+  const settled = useRef(listings.rows)
+  if (phase !== 'loading') settled.current = listings.rows
+  const rows = settled.current
   const plot = useMemo(() => plotOf(rows, tokens), [rows, tokens])
   if (plot === null) return null
   const { models, unit, positionOf, ticks } = plot

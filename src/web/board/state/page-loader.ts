@@ -49,6 +49,7 @@ export class PageLoader {
   readonly #loads = new SingleFlight((limit: number) => this.#load(limit))
   #state = INITIAL_STATE
   #received = 0
+  #wanted = 0
   #cursor: string | null = null
 
   constructor(options: LoaderOptions) {
@@ -63,11 +64,18 @@ export class PageLoader {
   /** Loads until there are `count` rows, the end or a failure. Resolves to the number of rows. */
   async loadUntil(count: number): Promise<number> {
     await this.#loads.current
-    while (this.#state.phase === 'more' && this.#state.rows.length < Math.min(count, MAX_ROWS)) {
+    this.#wanted = Math.min(count, MAX_ROWS)
+    while (this.#isWanted()) {
       await this.loadNext(Math.min(MAX_LIMIT, Math.max(PAGE_ROWS, count - this.#state.rows.length)))
       await yieldToBrowser()
     }
     return this.#state.rows.length
+  }
+
+  /** Until then the phase is `loading`, between pages as well. */
+  #isWanted(): boolean {
+    const { phase, isWhole, rows } = this.#state
+    return phase !== 'failed' && !isWhole && rows.length < this.#wanted
   }
 
   stop(): void {
@@ -87,6 +95,7 @@ export class PageLoader {
     } catch (cause) {
       if (signal.aborted) return // the query has changed
       const error = cause instanceof RequestError ? cause : new RequestError(0, NOT_A_LIST, { cause })
+      this.#wanted = 0
       this.#change({ phase: 'failed', error })
     }
   }
@@ -100,7 +109,7 @@ export class PageLoader {
     const isMore = sources === null ? items.length > 0 && this.#received < total : nextCursor !== null
     const rows = [...this.#state.rows, ...added]
     this.#change({
-      phase: isMore && rows.length < MAX_ROWS ? 'more' : 'end',
+      phase: !isMore || rows.length >= MAX_ROWS ? 'end' : rows.length < this.#wanted ? 'loading' : 'more',
       rows,
       total: this.#state.total ?? total,
       isWhole: !isMore,
