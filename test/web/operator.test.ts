@@ -175,6 +175,7 @@ test.serial('operator page: its key stays in the tab until it is forgotten', asy
 
   await page.getByRole('button', { name: 'Forget key' }).click()
   await page.getByRole('button', { name: 'Use' }).waitFor()
+  t.is(await page.evaluate('document.activeElement.tagName'), 'MAIN')
   t.false(await holds(page, ADMIN_KEY))
   await page.reload()
   await page.getByRole('button', { name: 'Use' }).waitFor()

@@ -1,4 +1,4 @@
-import { useCallback, useMemo, useState } from 'preact/hooks'
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { KeyForm, SessionKey } from '../common/key-form.ts'
 import { RequestError } from '../common/request-error.ts'
 import { html } from '../html.ts'
@@ -20,6 +20,13 @@ export function OperatorPage() {
     setProblem(why)
     setKey(next)
   }, [])
+  const main = useRef<HTMLElement>(null)
+  const shownKey = useRef(key)
+  // The form that had the focus is gone.
+  useLayoutEffect(() => {
+    if (shownKey.current !== key) main.current?.focus()
+    shownKey.current = key
+  }, [key])
   /** Tries the key first: a mistyped one fails at once. */
   const enter = async (entered: string): Promise<void> => {
     try {
@@ -43,7 +50,7 @@ export function OperatorPage() {
       <nav aria-label="Other pages"><a href="./">Board</a> <a href="docs">API docs</a></nav>
       ${api !== null && html`<${KeyForm} label="Admin key" isSet onChange=${() => change(null)} />`}
     </header>
-    <main class="operator">
+    <main class="operator" tabindex="-1" ref=${main}>
       ${
         api === null
           ? html`<section class="locked" aria-labelledby="locked-title">

@@ -5,7 +5,7 @@ import { gatewayToml, startFake, startGateway } from '../../helpers/gateway.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
 
-test('replicas: one process alone is shown with its traffic, and with why its reload failed', async (t) => {
+test('replicas: one process alone shows its traffic and why its reload failed', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
   const upstreams = [{ name: 'a', url: fake.url }]
   const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }

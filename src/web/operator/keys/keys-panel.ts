@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ApiKeyJson, MintedKeyJson } from '../../../wire/api-key.ts'
+import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { type PanelProps, useLifetime, useNews } from '../panel.ts'
 import { ActiveKeys, ConfirmRevoke, InactiveKeys, isActive } from './key-table.ts'
@@ -45,10 +46,10 @@ export function KeysPanel({ api, onError }: PanelProps) {
         await api.revoke(key.id, lifetime)
         done.push(key)
       }
-      setNews(`Revoked: ${done.map(({ id, name }) => `key ${id} (${name})`).join(', ')}.`)
+      setNews(`Revoked: ${done.map(({ id, name }) => `key ${id} (${untrustedText(name)})`).join(', ')}.`)
     } catch (error) {
       const next = revoking[done.length]!
-      fail(`Key ${next.id} (${next.name}) could not be revoked; ${done.length} were`)(error)
+      fail(`Key ${next.id} (${untrustedText(next.name)}) could not be revoked; ${done.length} were`)(error)
     }
     setSelected(new Set())
     forget(done.map(({ id }) => id))

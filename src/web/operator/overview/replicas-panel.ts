@@ -30,6 +30,9 @@ const COLUMNS: readonly DataColumn[] = [
   { title: 'Sources OK', isNumber: true },
 ]
 
+/** Two reports are missing. */
+const LATE_SECONDS = 10
+
 function cellsOf(replica: FleetJson['replicas'][number], { at, answered_by }: FleetJson) {
   const { id, version, started_at, age_seconds, reload, total, states } = replica
   const ageOf = (instant: string): string =>
@@ -39,7 +42,9 @@ function cellsOf(replica: FleetJson['replicas'][number], { at, answered_by }: Fl
     html`${id} ${id === answered_by && html`<small>answered this request</small>`}`,
     version,
     html`<time datetime=${started_at} title=${started_at}>${ageOf(started_at)}</time>`,
-    id === answered_by ? 'now' : `${age_seconds} s ago`,
+    id === answered_by
+      ? 'now'
+      : html`<${Tone} of=${age_seconds > LATE_SECONDS ? 'warn' : 'good'} text=${`${age_seconds} s ago`} />`,
     reload.error === null
       ? html`<${Tone} of="good" text=${`loaded ${ageOf(reload.at)} ago`} />`
       : html`<${Tone} of="bad" text=${`reload failed ${ageOf(reload.at)} ago`} /> <small>${reload.error}</small>`,
