@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { ListingQuery } from '../domain/query.ts'
+import type { ListingQuery, PriceLimit } from '../domain/query.ts'
 import {
   type Exclusion,
   type Explanation,
@@ -234,14 +234,19 @@ function findMatching(
 
 /** By counting what each criterion alone excludes. */
 function explain(listings: IndexedListings, query: ListingQuery): Exclusion[] {
-  const count = (criteria: readonly Criterion[]): number =>
-    listings.page({ ...query, criteria }, { offset: 0, limit: 1 }).total
+  const { priceLimit } = query
+  const count = (criteria: readonly Criterion[], limit?: PriceLimit): number =>
+    listings.page({ ...query, criteria, priceLimit: limit }, { offset: 0, limit: 1 }).total
   const all = count([])
-  return query.criteria.map((criterion) => {
+  const excluded = query.criteria.map((criterion) => {
     const failing = all - count([criterion])
     const missing = criterion.onMissing === 'pass' ? 0 : all - count([presence(criterion)])
     return { filter: criterion.filter.name, byValue: failing - missing, missing }
   })
+  if (priceLimit === undefined) return excluded
+  const priced = count([], { ...priceLimit, max: Number.POSITIVE_INFINITY })
+  const byValue = priced - count([], priceLimit)
+  return [...excluded, { filter: 'price_max', byValue, missing: all - priced }]
 }
 
 /** Matches every listing that has the field. */

@@ -1,4 +1,4 @@
-import test from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import { type FakeRegistry, listingText } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import type { RunningService } from '../helpers/registry.ts'
@@ -210,6 +210,7 @@ test('the cheapest H200 of two live upstreams and a snapshot is what a plain scr
   t.deepEqual(keysOf(cheap), cheapest([a, b, c], { max: 250_000n }))
   const newest = await read(gateway, '/listings?gpu_model=H200&price_max=0.25&price_token=USDC&limit=200')
   t.deepEqual(keysOf(newest).sort(), keysOf(cheap).sort())
+  await explainsCeiling(t, gateway, c, 'c')
   for (const { _meta } of newest.items) t.true(Number(_meta.price?.amount) <= 0.25)
   for (const fake of [a, b, c])
     for (const { parameters } of fake.requests)
@@ -238,13 +239,21 @@ test('by price, an upstream that fails or is too large makes the answer incomple
   const all = await read(gateway, '/listings?sort=price&sources=a,large')
   t.like(all.sources[1], { registry: 'large', state: 'skipped', reason: 'scan_limit' })
   t.false(all.complete)
-  const explained = await gateway.get('/listings?price_max=0.25&price_token=USDC&sources=a&explain=true')
-  const [report] = explained.json().sources as {
-    explain: { excluded: Record<string, Record<string, number>> }
-  }[]
-  const listings = a.items.map((item) => JSON.parse(item) as Listing)
+  await explainsCeiling(t, gateway, a, 'a')
+})
+
+/** Counts the listings above the ceiling, and those without such a price. */
+async function explainsCeiling(
+  t: ExecutionContext,
+  { get }: RunningService,
+  { items }: FakeRegistry,
+  name: string,
+): Promise<void> {
+  const path = `/listings?price_max=0.25&price_token=USDC&sources=${name}&explain=true`
+  const [report] = (await get(path)).json().sources as { explain: { excluded: Record<string, object> } }[]
+  const listings = items.map((item) => JSON.parse(item) as Listing)
   t.deepEqual(report?.explain.excluded.price_max, {
     by_value: listings.filter((one) => priceOf(one) !== null && !isWithin(one, 250_000n)).length,
     missing: listings.filter((one) => priceOf(one) === null).length,
   })
-})
+}
