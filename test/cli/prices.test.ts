@@ -197,7 +197,7 @@ withTerminal('terminal: 80 columns have whole ids, prices and their tokens', asy
     table,
   )
   const facets = await run('facets', '--by', 'gpu_model')
-  t.regex(facets, /^base +1 +8 +2\.10 USDC\/GPU·h/m)
+  t.regex(facets, /^USDC\/GPU·h +base +1 +8 +2\.10 +2\.10 +2\.10\r?$/m)
   t.regex(facets, /^H200 +1\r?$/m)
   t.regex(await run('filters'), /^gpu_model +string +B200, B100/m)
   t.regex(await run('listing', UUID), new RegExp(`^${UUID}  2\\.10 USDC/GPU·h  published`, 'm'))

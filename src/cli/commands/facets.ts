@@ -3,7 +3,7 @@ import { safeText } from '../../domain/safe-text.ts'
 import { facetFields, MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'
 import type { FacetJson, PriceRangeJson } from '../../wire/facets.ts'
 import { type CommandDefinition, collect, JSON_OPTION } from '../command.ts'
-import { priceText } from '../output/price-text.ts'
+import { priceBasis, readableAmount } from '../output/price-text.ts'
 import { startProgress } from '../output/progress.ts'
 import { exitCodeOfReports, printSourceReports } from '../output/source-reports.ts'
 import { renderTable } from '../output/table.ts'
@@ -66,14 +66,15 @@ async function marketTables({ total, facets, prices }: MergedFacets, columns: nu
 }
 
 function priceTable(prices: readonly PriceRangeJson[], width: number): Promise<string[]> {
-  const titles = ['PRICES ON', 'OFFERS', 'GPUS', 'LEAST', 'MEDIAN', 'MOST']
+  const titles = ['PRICES IN', 'ON', 'OFFERS', 'GPUS', 'LEAST', 'MEDIAN', 'MOST']
   const rows = prices.map(({ chain, token, symbol = null, unit, price_per: per, ...range }) => {
     const { offers, gpus, least, median, most } = range
-    const amounts = [least, median, most].map((amount) => priceText({ amount, symbol, token, unit, per }))
-    return [chain, String(offers), String(gpus), ...amounts].map(safeText)
+    const amounts = [least, median, most].map((amount) => readableAmount(amount, symbol !== null))
+    const basis = priceBasis({ symbol, token, unit, per })
+    return [basis, chain, String(offers), String(gpus), ...amounts].map(safeText)
   })
   return renderTable(
-    titles.map((title, n) => ({ title, align: n === 0 ? 'left' : 'right', minWidth: n < 3 ? 4 : 8 })),
+    titles.map((title, n) => ({ title, align: n < 2 ? 'left' : 'right', minWidth: n < 2 ? 4 : 10 })),
     rows,
     width,
   )

@@ -60,10 +60,10 @@ async function filterTable(
   return `${lines.join('\n')}\n`
 }
 
-/** An example of `NAME=…` on the command line. */
-function syntaxOf({ name, op, alias_kind }: KnownFilter): string {
-  if (op === 'in') return `${name}=VALUE or ${name}=in:[A,B]`
-  if (op === 'not_in') return `${name}=not_in:[A,B]`
-  if (op === 'exists') return `${name}=exists:true`
-  return alias_kind === null ? `${name}=range:[16,128]` : `${name}=16 or ${name}=range:[16,128]`
+/** What may follow `NAME=`. */
+function syntaxOf({ op, alias_kind, value_type }: KnownFilter): string {
+  if (op === 'exists') return 'exists:true or exists:false'
+  if (op === 'not_in') return 'not_in:[A,B]'
+  if (op === 'in') return value_type === 'boolean' ? 'true or false' : 'A or in:[A,B]'
+  return alias_kind === null ? 'range:[16,128]' : '16 or range:[16,128]'
 }

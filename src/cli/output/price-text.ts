@@ -14,9 +14,12 @@ type ShownPrice = {
 
 /** Texts of a seller: escape them. */
 export function priceText(price: ShownPrice): string {
-  const { amount, symbol, token, unit, per } = price
-  return `${readableAmount(amount, symbol !== null)} ${symbol ?? `units of ${abbreviateAddress(token)}`}/${unitName(unit, per)}`
+  return `${readableAmount(price.amount, price.symbol !== null)} ${priceBasis(price)}`
 }
+
+/** `USDC/GPU·h`. */
+export const priceBasis = ({ symbol, token, unit, per }: Omit<ShownPrice, 'amount'>): string =>
+  `${symbol ?? `units of ${abbreviateAddress(token)}`}/${unitName(unit, per)}`
 
 /** The price that was compared, or else the first in a token that is known. */
 export function shownPrice(listing: JsonObject, tokens: TokenTable): ShownPrice | null {
@@ -57,7 +60,7 @@ function withToken({ key, option }: LowestPrice, per: PricePer, tokens: TokenTab
 const MAX_PLACES = 6
 
 /** `2.10` for 2.1 whole tokens. More than `MAX_PLACES` decimal places are rounded up. */
-function readableAmount(amount: string, isWhole: boolean): string {
+export function readableAmount(amount: string, isWhole: boolean): string {
   const [whole = '', fraction = ''] = amount.split('.')
   const cut = fraction.slice(0, MAX_PLACES)
   const isRounded = /[1-9]/.test(fraction.slice(MAX_PLACES))
