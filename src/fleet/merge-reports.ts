@@ -49,7 +49,7 @@ type Copy = ReplicaReport['sources'][number] & { replica: string }
 function mergeSource(copies: readonly Copy[], now: number): FleetJson['sources'][number] {
   const worst = copies.reduce((one, other) => (severity(other) > severity(one) ? other : one)).details
   const all = copies.map(({ details }) => details)
-  const { breaker } = all.toSorted((one, other) => waiting(other) - waiting(one))[0]!
+  const { breaker } = all.toSorted((one, other) => restraint(other) - restraint(one))[0]!
   const failures = all
     .flatMap((details) => details.failures ?? [])
     .sort((one, other) => other.at.localeCompare(one.at))
@@ -75,11 +75,12 @@ const SEVERITY = { not_yet_loaded: 0, loaded: 1, stale: 2, unavailable: 3 } as c
 
 const severity = ({ details }: Copy): number => SEVERITY[details.state]
 
-/** How long the breaker keeps calls away, roughly. */
-function waiting({ breaker }: SourceDetailsJson): number {
+/** The more, the longer calls are kept away. */
+function restraint({ breaker }: SourceDetailsJson): number {
   if (breaker === undefined) return 0
-  if (breaker.state !== 'closed') return breaker.state === 'open' ? 3 : 2
-  return breaker.suspended ? 2 : Math.min(1, breaker.failures_in_a_row / 10)
+  if (breaker.state === 'open') return 3
+  if (breaker.state === 'half_open' || breaker.suspended !== null) return 2
+  return breaker.failures_in_a_row > 0 ? 1 : 0
 }
 
 function sumOf<Name extends string>(

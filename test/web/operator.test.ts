@@ -188,14 +188,18 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
     [
       { name: 'well', url: fake.url },
       { name: 'gone', url: deadUrl() },
-      { name: 'hidden', url: deadUrl(), settings: 'visibility = "private"' },
+      ...Array.from({ length: 11 }, (_, n) => ({
+        name: n === 0 ? 'hidden' : `idle-${n}`,
+        url: deadUrl(),
+        settings: 'visibility = "private"',
+      })),
     ],
     { environment: { REGISTRY_ADMIN_API_KEY: ADMIN_KEY } },
   )
   for (let n = 0; n < 3; n++) await gateway.get('/listings')
   const { page, faults } = await open(t, gateway.url)
   const sources = page.getByRole('region', { name: 'Sources' })
-  await sources.getByText('2 of 4 well · 1 down · 1 not contacted yet').waitFor()
+  await sources.getByText('2 of 14 well · 1 down · 11 not contacted yet').waitFor()
   t.regex(await sources.getByRole('rowheader').first().innerText(), /^▸ gone/)
   const row = (name: string) => sources.getByRole('row', { name: new RegExp(`^${name} `) })
   await row('gone').getByText('refused the connection').waitFor()
@@ -209,6 +213,9 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
   t.is(await row('hidden').locator('.tone').first().getAttribute('data-tone'), 'neutral')
   await page.getByLabel('Latest changes').getByText('gone: not contacted yet → unavailable').waitFor()
 
+  t.is(await sources.getByRole('rowheader').count(), 12)
+  await sources.getByRole('button', { name: 'Show all 14' }).click()
+  t.is(await sources.getByRole('rowheader').count(), 14)
   await sources.getByRole('searchbox').fill('WEL')
   t.is(await sources.getByRole('rowheader').count(), 1)
   await sources.getByRole('searchbox').fill('')

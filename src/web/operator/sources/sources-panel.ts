@@ -12,6 +12,7 @@ type SourcesPanelProps = PanelProps & { fleet: FleetJson; onChange: () => void }
 
 export function SourcesPanel({ fleet, api, onError, onChange }: SourcesPanelProps) {
   const [wanted, setWanted] = useState('')
+  const [isWhole, setWhole] = useState(false)
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
   const [news, setNews] = useNews()
   const lifetime = useLifetime()
@@ -38,7 +39,8 @@ export function SourcesPanel({ fleet, api, onError, onChange }: SourcesPanelProp
   const toggle = ({ registry }: FleetSource): void =>
     setOpened((before) => before.symmetricDifference(new Set([registry])))
   const { sources } = fleet
-  const shown = byTrouble(sources).filter(({ registry }) => registry.includes(wanted.trim().toLowerCase()))
+  const found = byTrouble(sources).filter(({ registry }) => registry.includes(wanted.trim().toLowerCase()))
+  const shown = isWhole ? found : found.slice(0, SHOWN_AT_FIRST)
   return html`<section id="sources" aria-labelledby="sources-title">
     <h2 id="sources-title">Sources</h2>
     ${
@@ -77,10 +79,18 @@ export function SourcesPanel({ fleet, api, onError, onChange }: SourcesPanelProp
                     : undefined,
                 }))}
               />`
+            }
+            ${
+              found.length > shown.length &&
+              html`<p>
+                <button type="button" onClick=${() => setWhole(true)}>Show all ${found.length}</button>
+              </p>`
             }`
     }
   </section>`
 }
+
+const SHOWN_AT_FIRST = 12
 
 /** Ms since the Unix epoch by the gateway's clock, each second. */
 function useServerTime(answeredAt: string): number {
