@@ -10,7 +10,9 @@ import type { Terminal } from '../output/terminal.ts'
 import { defaultFiles } from '../registries/buyer-config.ts'
 import { READ_PROBE, readProbeProblem } from '../registries/inspect-registry.ts'
 import {
+  describeClockDifference,
   describeErrorResponse,
+  describeSourceError,
   getEndpoint,
   isUnauthorized,
   type RegistryClient,
@@ -112,7 +114,9 @@ async function visit(client: RegistryClient, registry: Registry, timeoutMs: numb
       `${key === null ? 'without' : 'with'} a key`,
       `${Math.round(performance.now() - started)} ms`,
     ].join(', ')
+    const clock = describeClockDifference(read).replace('; ', '')
     const doubts = [
+      ...(clock === '' ? [] : [`${clock}: writes would be refused beyond 5 min`]),
       ...(health.status === 200 ? [] : [`GET /health: ${describeErrorResponse(health)}`]),
       ...(spec.status === 200 ? [] : [`GET /filter-spec: ${describeErrorResponse(spec)}`]),
     ]
@@ -123,7 +127,7 @@ async function visit(client: RegistryClient, registry: Registry, timeoutMs: numb
     }
   } catch (cause) {
     if (!(cause instanceof SourceError)) throw cause
-    return { ...about, state: 'wrong', finding: `${cause.reason}: ${cause.message}` }
+    return { ...about, state: 'wrong', finding: describeSourceError(cause) }
   }
 }
 

@@ -9,7 +9,7 @@ import { suggestName } from '../../domain/nearest-name.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import type { Violation } from '../../errors.ts'
-import { isJsonObject } from '../../json/value.ts'
+import { isJsonObject, type JsonObject } from '../../json/value.ts'
 
 /** As buyers of the deployed protocol have it. */
 export type BuyerConfig = {
@@ -39,13 +39,13 @@ const MAX_CONFIG_BYTES = 1024 * 1024
 export function readBuyerConfig(env: Environment, explicit?: string): BuyerConfig {
   const problems: Violation[] = []
   const warnings: Violation[] = []
-  const files: string[] = []
+  const files: ConfigFile[] = []
   const keyFiles: string[] = []
   let merged: Table = {}
   for (const name of explicit === undefined ? defaultFiles(env) : [explicit]) {
     const file = readTable(name, explicit !== undefined, problems)
     if (file === null) continue
-    files.push(name)
+    files.push(file)
     checkNames(file, explicit === undefined ? warnings : problems, explicit !== undefined)
     const { registry } = file.table
     if (registry !== undefined && !isJsonObject(registry))
@@ -59,8 +59,8 @@ export function readBuyerConfig(env: Environment, explicit?: string): BuyerConfi
     urls: registry.urls ?? [],
     auth: new Map(Object.entries(registry.auth ?? {})),
     discoveryTimeoutMs: (registry.discovery_timeout ?? DEFAULT_DISCOVERY_TIMEOUT_SECONDS) * 1000,
-    tokens: readTokenNames(merged.tokens, problems),
-    files,
+    tokens: readTokenNames(merged.tokens, files, problems),
+    files: files.map(({ name }) => name),
     keyFiles,
     problems,
     warnings,
@@ -180,18 +180,28 @@ function mergeDeeply(base: Table, over: Table): Table {
   return Object.fromEntries(merged)
 }
 
-/** `"base:0x8335…" = { symbol = "USDC", decimals = 6 }`. */
-function readTokenNames(tokens: unknown, problems: Violation[]): TokenTable {
+/** `"base:0x8335…" = { symbol = "USDC", decimals = 6 }`. Later files win. */
+function readTokenNames(tokens: unknown, files: readonly ConfigFile[], problems: Violation[]): TokenTable {
   if (tokens === undefined) return defaultTokens(problems)
-  if (!isJsonObject(tokens)) {
-    const message = 'is ignored: it must be a table of "chain:address" = { symbol = "…", decimals = … }'
-    problems.push({ path: 'tokens', message })
-    return defaultTokens(problems)
+  const found: Violation[] = []
+  const table = isJsonObject(tokens) ? readTokens(tokenEntries(tokens), found) : defaultTokens(problems)
+  if (!isJsonObject(tokens))
+    found.push({
+      path: 'tokens',
+      message: 'must be a table of "chain:address" = { symbol = "…", decimals = … }',
+    })
+  for (const { path, message } of found) {
+    const entry = path.replaceAll('"', '').replace(/\.\w+$/, '')
+    const file = files.findLast(({ text }) => lineOf(text, entry) !== null)
+    const place = file === undefined ? '' : `${file.name}:${lineOf(file.text, entry)}: `
+    problems.push({ path: `${place}${path}`, message })
   }
-  const entries = Object.entries(tokens).map(([name, token]) => {
+  return table
+}
+
+const tokenEntries = (tokens: JsonObject) =>
+  Object.entries(tokens).map(([name, token]) => {
     const { symbol, decimals } = isJsonObject(token) ? token : {}
     const [chain, address] = name.split(':')
     return { path: `tokens."${name}"`, chain, address, symbol, decimals }
   })
-  return readTokens(entries, problems)
-}
