@@ -27,7 +27,7 @@ export type Discovery = {
   /** Any status. `source` as in an item's `_meta.registry`; `null`: all. */
   find: (listingId: string, source: string | null, signal: AbortSignal) => Promise<LookupResult>
   market: (question: MarketQuestion, signal: AbortSignal) => Promise<Market>
-  filters: (signal: AbortSignal) => Promise<FoundFilters>
+  filters: (signal: AbortSignal) => Promise<FoundFilters & { counted: Counted }>
   sources: (signal: AbortSignal) => Promise<Completeness>
 }
 
@@ -79,6 +79,14 @@ export type KnownFilter = FilterDefinition & {
 
 export type FoundFilters = Completeness & { filters: readonly KnownFilter[] }
 
+/** Which sources' listings the counts are of. */
+type Counted = 'all' | 'some' | 'none'
+
+export function countedOf(market: Pick<Completeness, 'complete'> | null | undefined): Counted {
+  if (!market) return 'none'
+  return market.complete ? 'all' : 'some'
+}
+
 export type Federation = {
   gatewayId: string
   vocabulary: ReadVocabulary
@@ -128,14 +136,20 @@ export function createDiscovery(gateway: Federation, reader: Reader, trace?: Tra
       const vocabulary = await gateway.vocabulary(reader, within(signal))
       const { filters: known, listing_shape: shape } = JSON.parse(vocabulary.body)
       const query = { ...ALL_OPEN, by: countedFilters(vocabulary.filters), per: 'gpu', ...path } as const
-      const counts = await unlessRefused(gateway.readFacets(query, { reader, signal }))
+      const options = { budgetMs: COUNT_MS }
+      const counts = await unlessRefused(gateway.readFacets(query, { reader, signal, options }))
       const filters = (known as KnownFilter[]).map((filter) => ({
         ...filter,
         allowed: filter.registries === undefined ? allowedOf(shape, filter.path) : undefined,
         counts: counts?.facets[filter.name],
       }))
       const sources = visible().map(noteOnFilters)
-      return { filters, sources, complete: sources.every(({ state }) => state === 'loaded') }
+      return {
+        filters,
+        sources,
+        counted: countedOf(counts),
+        complete: sources.every(({ state }) => state === 'loaded'),
+      }
     },
     sources: async () => {
       const sources = visible().flatMap(notesOnHealth)
@@ -145,6 +159,8 @@ export function createDiscovery(gateway: Federation, reader: Reader, trace?: Tra
 }
 
 const MAX_COUNTED = 32
+/** The filters do not wait long for their counts. */
+const COUNT_MS = 2000
 
 /** Filters by value, whose values are counted. */
 export function countedFilters(filters: ReadonlyMap<string, Filter>): Filter[] {

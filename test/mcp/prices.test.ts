@@ -96,14 +96,20 @@ test('agents: cheapest first, a ceiling, an overview and counts, over every sour
   t.true((await agent.call('market_overview', { sources: ['gone'] })).isError)
 })
 
-test('describe_filters: filters are described where no listing can be counted', async (t) => {
-  const registry = await startRegistry(t, { toml: '[registry]\nenabled = true\n' })
-  const gone = await startGateway(t, [{ name: 'gone', url: deadUrl() }], {
-    more: '[registry]\nenabled = false\n',
-  })
-  for (const { url } of [registry, gone]) {
-    const { value, isError } = await (await agentAt(t, url)).call('describe_filters')
-    t.false(isError)
-    t.true(value.filters.length > 20)
+test('describe_filters: the notice says whose listings were counted', async (t) => {
+  const upstreams = [{ name: 'gone', url: deadUrl() }]
+  const registry = await startRegistry(t)
+  const half = await startGateway(t, upstreams)
+  await publish(half.url, ALICE, { listing_id: 'own', ...machine('L4', 42) })
+  const none = await startGateway(t, upstreams, { more: '[registry]\nenabled = false\n' })
+  for (const [{ url }, notice] of [
+    [registry, /^Complete: .* \d+ filters\.$/],
+    [half, /filters\. Counts are too low: a source could not be counted, and more values may exist there\.$/],
+    [none, /filters\. Values were not counted\.$/],
+  ] as const) {
+    const reply = await (await agentAt(t, url)).call('describe_filters')
+    t.false(reply.isError)
+    t.true(reply.value.filters.length > 20)
+    t.regex(reply.notice, notice)
   }
 })

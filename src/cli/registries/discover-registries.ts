@@ -10,6 +10,7 @@ import type { Filter, FilterSpec } from '../../filter-spec/filter.ts'
 import { Cursors } from '../../gateway/cursor.ts'
 import {
   countedFilters,
+  countedOf,
   type Discovery,
   type FoundFilters,
   type KnownFilter,
@@ -82,7 +83,11 @@ export function discoverRegistries(
         unlessRefused(countInRegistries(client, registries, question, deadlines(true), { signal })),
       ])
       const facets = counted?.answer?.facets
-      return { ...known, filters: known.filters.map((one) => ({ ...one, counts: facets?.[one.name] })) }
+      return {
+        ...known,
+        counted: countedOf(counted?.answer),
+        filters: known.filters.map((one) => ({ ...one, counts: facets?.[one.name] })),
+      }
     },
     sources: async () => {
       const inspections = registries.map((registry) => inspectRegistry(client, registry, registryMs))

@@ -32,13 +32,19 @@ export const describeFiltersTool = defineTool({
     ),
   },
   run: async (discovery, _input, signal) => {
-    const { filters, ...completeness } = await discovery.filters(signal)
+    const { filters, counted, ...completeness } = await discovery.filters(signal)
     return {
-      notice: `${describeCompleteness(completeness)} ${filters.length} filters.`,
+      notice: `${describeCompleteness(completeness)} ${filters.length} filters.${COUNT_NOTES[counted]}`,
       json: JSON.stringify({ ...completeness, filters: filters.map(onWire) }),
     }
   },
 })
+
+const COUNT_NOTES = {
+  all: '',
+  some: ' Counts are too low: a source could not be counted, and more values may exist there.',
+  none: ' Values were not counted.',
+} as const
 
 const MAX_ALLOWED = 100
 /** Per filter. */
