@@ -33,6 +33,12 @@ test.serial('keys: a key is created, listed and revoked', async (t) => {
   t.is(JSON.parse(listed.stdout)[0].name, 'alice')
   t.is((await runCli(['keys', 'revoke', String(id), '-r', url], { env: ADMIN })).code, 0)
   t.is((await get('/listings', bearer)).status, 401)
+  for (const days of ['soon', '0', '1.5'])
+    t.is(
+      (await runCli(['keys', 'mint', 'bob', '--expires-in-days', days, '-r', url], { env: ADMIN })).code,
+      1,
+      days,
+    )
   t.is((await runCli(['keys', 'revoke', '99', '-r', url], { env: ADMIN })).code, 1)
   t.is((await runCli(['keys', 'list', '-r', url], { env: { REGISTRY_ADMIN_API_KEY: 'other' } })).code, 77)
   t.is((await runCli(['keys', 'list', '-r', url])).code, 77)

@@ -4,7 +4,7 @@ import { readSecretFile } from '../../config/secret-files.ts'
 import { redactCredentials, safeText } from '../../domain/safe-text.ts'
 import { ConfigError, type Violation } from '../../errors.ts'
 import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
-import { type CommandDefinition, type CommandGroup, collect, JSON_OPTION } from '../command.ts'
+import { type CommandDefinition, type CommandGroup, collect, count, JSON_OPTION } from '../command.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { renderTable } from '../output/table.ts'
 import { print, printData, printJson, printStatus, type Terminal } from '../output/terminal.ts'
@@ -33,7 +33,7 @@ const mintCommand: CommandDefinition<MintOptions> = {
       .addOption(
         new Option('--scope <scope>', 'rights of the key').choices(['read', 'write']).default('read'),
       )
-      .option('--expires-in-days <days>', 'the key is refused from then on (default: never)', Number),
+      .option('--expires-in-days <days>', 'the key is refused from then on (default: never)', count(1)),
   example: 'REGISTRY_ADMIN_API_KEY=… entrepot keys mint alice --scope write',
   /** The raw key is only shown here. */
   async run({ terminal, openClient }, options, [name = '']) {
