@@ -77,10 +77,11 @@ test.serial('publish: waits for Retry-After, then signs again', async (t) => {
   t.regex(stderr, /waiting 60 s.*HTTP 429: scripted/)
 })
 
-test.serial('publish: Retry-After may be a date', async (t) => {
+test.serial('publish: Retry-After may be a date, and --quiet waits without a word', async (t) => {
   const date = new Date(Date.now() + 100_000).toUTCString()
   const { url, requests } = await startServer(t, (_signed, n) => (n < 1 ? [429, date] : [201]))
-  t.is((await hurried('publish', listingFile(t, 1), '-r', url)).code, 0)
+  const { code, stderr } = await hurried('publish', listingFile(t, 1), '-r', url, '--quiet')
+  t.deepEqual([code, stderr], [0, ''])
   t.true(requests[1]!.timestamp * 1000 >= Date.parse(date))
 })
 

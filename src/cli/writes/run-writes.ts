@@ -1,6 +1,6 @@
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { startProgress } from '../output/progress.ts'
-import { printReport, printStatus, type Terminal } from '../output/terminal.ts'
+import { printReport, type Terminal } from '../output/terminal.ts'
 import { type ResultOptions, WriteResultPrinter } from '../output/write-results.ts'
 import type { RegistryClient } from '../registries/registry-client.ts'
 import type { Registry, RegistryOptions } from '../registries/select-registries.ts'
@@ -55,7 +55,7 @@ export async function runWrites<T extends Target>({
       signal,
       report: (line) => {
         progress.pause()
-        printStatus(terminal, line)
+        printReport(terminal, line)
       },
       onResult: (result, done) => {
         printer.add(result)
