@@ -56,7 +56,10 @@ export function comparePricePlaces(a: PricePlace, b: PricePlace): number {
   )
 }
 
-function inOrder(items: readonly Item[], { groups, per }: PriceOrder): PricedItem[] {
+function inOrder(
+  items: readonly Item[],
+  { groups, per, max = Number.POSITIVE_INFINITY }: PriceOrder,
+): PricedItem[] {
   const groupOf = groupsOf(groups)
   const priced = items.map((item): PricedItem => {
     const { position, listingId } = item
@@ -65,7 +68,7 @@ function inOrder(items: readonly Item[], { groups, per }: PriceOrder): PricedIte
     for (const [n, basis] of bases.entries()) {
       const group = groupOf.get(basis)
       const key = keyFor(per, keys[n]!, gpus)
-      if (group === undefined || key === null) continue
+      if (group === undefined || key === null || key > max) continue
       if (group < best.group || (group === best.group && key < best.key)) best = { group, key }
     }
     return { item, place: { ...best, position, listingId } }

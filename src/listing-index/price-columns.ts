@@ -33,8 +33,13 @@ export type PriceColumn = {
   slots: Uint16Array
 }
 
-/** The group of each basis of a segment; -1 for none. */
-export type GroupNumbers = Int16Array
+export type AskedPrices = {
+  per: PricePer
+  /** The group of each basis of a segment; -1 for none. */
+  numbers: Int16Array
+  /** Higher prices do not compare. */
+  max: PriceKey
+}
 
 export class PriceColumns {
   readonly data: PriceData
@@ -53,14 +58,16 @@ export class PriceColumns {
     })
   }
 
-  groupNumbers(groupOf: ReadonlyMap<string, number>): GroupNumbers {
+  groupNumbers(groupOf: ReadonlyMap<string, number>): Int16Array {
     return Int16Array.from(this.data.bases, (basis) => groupOf.get(basis) ?? -1)
   }
 
   /** Removes rows with a price in some group. */
-  clearPriced(target: Bitset, per: PricePer, groups: GroupNumbers): void {
-    for (const [n, { slots }] of this.data[per].columns.entries())
-      if (groups[n] !== -1) for (let at = 0; at < slots.length; at++) clearBit(target, slots[at]!)
+  clearPriced(target: Bitset, { per, numbers, max }: AskedPrices): void {
+    for (const [n, { keys, ends, slots }] of this.data[per].columns.entries()) {
+      const end = numbers[n] === -1 ? 0 : endBelow(ends, countBelow(keys, max, true))
+      for (let at = 0; at < end; at++) clearBit(target, slots[at]!)
+    }
   }
 
   /** Offers per basis. */
@@ -143,32 +150,34 @@ export class PriceColumns {
   }
 
   /** Whether the row has no lower price in the group of this basis, and none in an earlier group. */
-  isBest(slot: number, per: PricePer, basis: number, key: PriceKey, groups: GroupNumbers): boolean {
+  isBest(slot: number, basis: number, key: PriceKey, { per, numbers, max }: AskedPrices): boolean {
     const { starts, basisOf } = this.data
     const { ranks, columns } = this.data[per]
     const end = starts[slot + 1]!
     for (let at = starts[slot]!; at < end; at++) {
       const other = basisOf[at]!
-      if (other === basis || groups[other]! === -1 || groups[other]! > groups[basis]!) continue
-      if (groups[other]! < groups[basis]!) return false
+      if (other === basis || numbers[other]! === -1 || numbers[other]! > numbers[basis]!) continue
       const otherKey = columns[other]!.keys[ranks[at]!]!
+      if (otherKey > max) continue
+      if (numbers[other]! < numbers[basis]!) return false
       if (otherKey < key || (otherKey === key && other < basis)) return false
     }
     return true
   }
 
   /** The row's lowest key in the group, if that is its first group; else `null`. */
-  keyIn(slot: number, per: PricePer, group: number, groups: GroupNumbers): PriceKey | null {
+  keyIn(slot: number, group: number, { per, numbers, max }: AskedPrices): PriceKey | null {
     const { starts, basisOf, gpus } = this.data
     const { ranks, columns } = this.data[per]
     if (per === 'gpu' && gpus[slot] === 0) return null
     let lowest: PriceKey | null = null
     const end = starts[slot + 1]!
     for (let at = starts[slot]!; at < end; at++) {
-      const own = groups[basisOf[at]!]!
+      const own = numbers[basisOf[at]!]!
       if (own === -1 || own > group) continue
-      if (own < group) return null
       const key = columns[basisOf[at]!]!.keys[ranks[at]!]!
+      if (key > max) continue
+      if (own < group) return null
       if (lowest === null || key < lowest) lowest = key
     }
     return lowest

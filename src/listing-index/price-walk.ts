@@ -1,4 +1,4 @@
-import { comparePriceKeys, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
+import { comparePriceKeys, type PriceKey } from '../domain/price/price-key.ts'
 import type { PriceOrder, PricePlace } from '../domain/source/selection.ts'
 import { hasBit } from './bitset.ts'
 import { countBelow } from './column.ts'
@@ -11,7 +11,7 @@ import {
   type Place,
   type Rows,
 } from './newest-first.ts'
-import { endBelow, forEachBit, type GroupNumbers, type PriceColumns } from './price-columns.ts'
+import { type AskedPrices, endBelow, forEachBit, type PriceColumns } from './price-columns.ts'
 
 type PricedRows = Rows & { readonly prices: PriceColumns }
 /** A row; valid until the next one is taken. */
@@ -21,12 +21,12 @@ export type FoundByPrice<R extends PricedRows> = PricedRow<R> & { group: number 
 /** Rows of all matches behind `after`, in the order of an answer by price. */
 export function* byPrice<R extends PricedRows>(
   matches: readonly Match<R>[],
-  { groups, per }: PriceOrder,
+  { groups, per, max = Number.POSITIVE_INFINITY }: PriceOrder,
   after: PricePlace | null,
 ): Generator<FoundByPrice<R>, void> {
   const groupOf = groupsOf(groups)
   const asked = matches.map((match): Asked<R> => {
-    return { match, per, numbers: match.rows.prices.groupNumbers(groupOf) }
+    return { match, per, max, numbers: match.rows.prices.groupNumbers(groupOf) }
   })
   for (let group = after?.group ?? 0; group < groups.length; group++) {
     const start = after?.group === group ? after : null
@@ -39,7 +39,7 @@ export function* byPrice<R extends PricedRows>(
   for (const { rows, slot } of found) yield { rows, slot, key: 0, group: groups.length }
 }
 
-type Asked<R extends PricedRows> = { match: Match<R>; per: PricePer; numbers: GroupNumbers }
+type Asked<R extends PricedRows> = AskedPrices & { match: Match<R> }
 
 /** The first of several groups of a basis counts. */
 export function groupsOf(groups: PriceOrder['groups']): Map<string, number> {
@@ -51,13 +51,10 @@ export function groupsOf(groups: PriceOrder['groups']): Map<string, number> {
 
 const placeOf = ({ position, listingId }: PricePlace): Place => ({ createdAt: position, listingId })
 
-function withoutPrice<R extends PricedRows>({
-  match: { rows, slots, count },
-  per,
-  numbers,
-}: Asked<R>): Match<R> {
+function withoutPrice<R extends PricedRows>(asked: Asked<R>): Match<R> {
+  const { rows, slots, count } = asked.match
   const left = slots.slice()
-  rows.prices.clearPriced(left, per, numbers)
+  rows.prices.clearPriced(left, asked)
   return { rows, slots: left, count }
 }
 
@@ -127,7 +124,7 @@ class ColumnRows<R extends PricedRows> implements Cursor<R> {
   }
 
   advance(): boolean {
-    const { match, per, numbers } = this.#asked
+    const { match, per, max } = this.#asked
     const { prices } = this.rows
     const { keys, ends, slots } = prices.data[per].columns[this.#basis]!
     for (; this.#at < slots.length; this.#at++) {
@@ -135,7 +132,8 @@ class ColumnRows<R extends PricedRows> implements Cursor<R> {
       if (!hasBit(match.slots, slot)) continue
       while (ends[this.#rank]! <= this.#at) this.#rank++
       const key = keys[this.#rank]!
-      if (!prices.isBest(slot, per, this.#basis, key, numbers)) continue
+      if (key > max) return false
+      if (!prices.isBest(slot, this.#basis, key, this.#asked)) continue
       this.slot = slot
       this.key = key
       this.#at++
@@ -153,11 +151,12 @@ class SortedRows<R extends PricedRows> implements Cursor<R> {
   readonly #found: PricedRow<R>[] = []
   #at = 0
 
-  constructor({ match: { rows, slots }, per, numbers }: Asked<R>, group: number, start: PricePlace | null) {
+  constructor(asked: Asked<R>, group: number, start: PricePlace | null) {
+    const { rows, slots } = asked.match
     this.rows = rows
     const older = start === null ? 0 : firstNotOlder(rows, placeOf(start), 0, rows.size)
     forEachBit(slots, (slot) => {
-      const key = rows.prices.keyIn(slot, per, group, numbers)
+      const key = rows.prices.keyIn(slot, group, asked)
       if (key === null) return
       if (start !== null && (key < start.key || (key === start.key && slot >= older))) return
       this.#found.push({ rows, slot, key })

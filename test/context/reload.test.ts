@@ -178,8 +178,11 @@ test('reload: a gateway becomes a plain Registry, and a gateway again', async (t
   t.notRegex((await get('/metrics')).text, /registry="one"/)
 })
 
+const OLD_KEY = 'a'.repeat(64)
+const NEW_KEY = 'b'.repeat(64)
+
 test('reload: secrets are read again, STORE_URL is not', async (t) => {
-  const keyFile = temporaryFile(t, 'admin-key', 'old-key')
+  const keyFile = temporaryFile(t, 'admin-key', OLD_KEY)
   const storeFile = temporaryFile(t, 'store-url', 'sqlite::memory:')
   const warned: string[] = []
   const log = createLogger('silent')
@@ -194,10 +197,10 @@ test('reload: secrets are read again, STORE_URL is not', async (t) => {
   })
   const statusWith = async (key: string) =>
     (await get('/admin/api-keys', { Authorization: `Bearer ${key}` })).status
-  writeFileSync(keyFile, 'new-key\n')
+  writeFileSync(keyFile, `${NEW_KEY}\n`)
   writeFileSync(storeFile, 'redis://:the-password@nowhere.example')
   await reload('')
-  t.deepEqual([await statusWith('old-key'), await statusWith('new-key')], [401, 200])
+  t.deepEqual([await statusWith(OLD_KEY), await statusWith(NEW_KEY)], [401, 200])
   t.deepEqual(warned, ['{"variable":"STORE_URL"} changed setting takes effect after a restart'])
 })
 

@@ -88,6 +88,9 @@ export const pricedText: fc.Arbitrary<string> = fc
   )
   .map((members) => `{${Object.entries(members).map(([name, text]) => `"${name}":${text}`)}}`)
 
+const KEY = 100 * 168 * 2 ** 20
+const maxKey = fc.constantFrom<PriceKey>(0, KEY / 8, KEY, 10n ** 26n, 2n ** 300n)
+
 export const priceLimit: fc.Arbitrary<PriceLimit> = fc.record({
   tokens: fc.subarray(
     ['base:0xaa', 'base:0xbb', 'ethereum:0xaa'].map((text) => {
@@ -97,7 +100,7 @@ export const priceLimit: fc.Arbitrary<PriceLimit> = fc.record({
     { minLength: 1 },
   ),
   per: fc.constantFrom('gpu', 'offer'),
-  max: fc.constantFrom<PriceKey>(0, (100 * 168 * 2 ** 20) / 8, 100 * 168 * 2 ** 20, 10n ** 26n, 2n ** 300n),
+  max: maxKey,
 })
 
 const basis = fc
@@ -111,6 +114,7 @@ const basis = fc
 export const priceOrder: fc.Arbitrary<PriceOrder> = fc.record({
   groups: fc.array(fc.uniqueArray(basis, { minLength: 1, maxLength: 3 }), { maxLength: 3 }),
   per: fc.constantFrom('gpu', 'offer'),
+  max: fc.option(maxKey, { nil: undefined }),
 })
 
 const parsed = ({ bytes }: IndexEntry): JsonValue => parseJson(Buffer.from(bytes).toString())
@@ -136,11 +140,14 @@ export function isBelow(entry: IndexEntry, { tokens, per, max }: PriceLimit): bo
 }
 
 /** Newest-first entries in the order of an answer by price. */
-export function inOrder(entries: readonly IndexEntry[], { groups, per }: PriceOrder): PricePlace[] {
+export function inOrder(entries: readonly IndexEntry[], { groups, per, max }: PriceOrder): PricePlace[] {
   const places = entries.map((entry): PricePlace => {
     const keys = keysOf(entry, per)
     const priced = groups.map((bases) =>
-      bases.flatMap((basis) => keys.get(basis) ?? []).toSorted(comparePriceKeys),
+      bases
+        .flatMap((basis) => keys.get(basis) ?? [])
+        .filter((key) => max === undefined || key <= max)
+        .toSorted(comparePriceKeys),
     )
     const found = priced.findIndex(({ length }) => length > 0)
     const group = found === -1 ? groups.length : found

@@ -8,7 +8,12 @@ import type { Item, ReadingInfo } from './reading.ts'
  * Groups of bases (`basisOf`) whose prices compare, in the order of the answer. A listing belongs to the first group
  * in which it has a price, at its lowest price there; listings without one come last, newest first.
  */
-export type PriceOrder = { groups: readonly (readonly string[])[]; per: PricePer }
+export type PriceOrder = {
+  groups: readonly (readonly string[])[]
+  per: PricePer
+  /** Higher prices do not compare; `undefined`: all do. */
+  max?: PriceKey | undefined
+}
 
 /** Ascending by `group` (their number for a listing without a price) and `key` (0 then); then newest first, then by id. */
 export type PricePlace = { group: number; key: PriceKey; position: Micros; listingId: string }

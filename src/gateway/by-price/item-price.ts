@@ -1,6 +1,6 @@
 import { type LowestPrice, lowestPrices } from '../../domain/price/lowest-prices.ts'
 import { basisOf, type PaymentOption } from '../../domain/price/payment-option.ts'
-import { comparePriceKeys, formatAmount, type PricePer } from '../../domain/price/price-key.ts'
+import { comparePriceKeys, formatAmount, type PriceKey, type PricePer } from '../../domain/price/price-key.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import type { PriceLimit } from '../../domain/query.ts'
 import type { PriceOrder } from '../../domain/source/selection.ts'
@@ -8,21 +8,29 @@ import { parseJson } from '../../json/value.ts'
 import type { ItemPrice } from '../../wire/price.ts'
 
 /** Which prices of a listing compare: the lowest of its first group counts. `null`: not this one. */
-export type Comparison = { per: PricePer; groupOf: (option: PaymentOption) => number | null }
+export type Comparison = {
+  per: PricePer
+  groupOf: (option: PaymentOption) => number | null
+  /** Higher prices do not compare. */
+  max?: PriceKey | undefined
+}
 
-export function comparisonIn({ groups, per }: PriceOrder): Comparison {
+export function comparisonIn({ groups, per, max }: PriceOrder): Comparison {
   const groupOf = (option: PaymentOption): number | null => {
     const basis = basisOf(option)
     const group = groups.findIndex((bases) => bases.includes(basis))
     return group === -1 ? null : group
   }
-  return { per, groupOf }
+  return { per, groupOf, max }
 }
 
-export function comparisonWith({ tokens, per }: PriceLimit): Comparison {
+/** Prices of other units count where a listing has none by the hour. */
+export function comparisonWith({ tokens, per, max }: PriceLimit): Comparison {
   const isCompared = ({ chain, token }: PaymentOption): boolean =>
     tokens.some((one) => one.chain === chain && one.address === token)
-  return { per, groupOf: (option) => (isCompared(option) ? 0 : null) }
+  const groupOf = (option: PaymentOption): number | null =>
+    isCompared(option) ? (option.unit === 'hour' ? 0 : 1) : null
+  return { per, groupOf, max }
 }
 
 /** The price of a listing that was compared; `undefined` without one. */
@@ -49,11 +57,14 @@ export function itemPrice(
   }
 }
 
-function comparedPrice(prices: readonly LowestPrice[], { groupOf }: Comparison): LowestPrice | null {
+function comparedPrice(
+  prices: readonly LowestPrice[],
+  { groupOf, max = Number.POSITIVE_INFINITY }: Comparison,
+): LowestPrice | null {
   let best: (LowestPrice & { group: number }) | null = null
   for (const price of prices) {
     const group = groupOf(price.option)
-    if (group === null) continue
+    if (group === null || price.key > max) continue
     const isBetter =
       best === null ||
       group < best.group ||

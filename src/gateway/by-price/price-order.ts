@@ -1,10 +1,16 @@
 import { basisOf, parseBasis } from '../../domain/price/payment-option.ts'
 import type { PricePer } from '../../domain/price/price-key.ts'
 import type { Token } from '../../domain/price/token.ts'
+import type { PriceLimit } from '../../domain/query.ts'
 import type { PriceOrder } from '../../domain/source/selection.ts'
 
 /** `sort=price`. `tokens`: `null` for all, which compare per token. */
-export type ByPrice = { tokens: readonly Token[] | null; per: PricePer }
+export type ByPrice = {
+  tokens: readonly Token[] | null
+  per: PricePer
+  /** Of the same tokens: a higher price does not compare. */
+  limit?: PriceLimit | undefined
+}
 
 const MAX_GROUPS = 32
 /** Of all labels: a cursor carries them. */
@@ -32,13 +38,13 @@ export function nameGroups(offers: readonly ReadonlyMap<string, number>[], { tok
   return kept
 }
 
-export function orderOf(labels: readonly string[], { tokens, per }: ByPrice): PriceOrder {
+export function orderOf(labels: readonly string[], { tokens, per, limit }: ByPrice): PriceOrder {
   const groups = labels.map((label) =>
     tokens === null
       ? [label]
       : tokens.map(({ chain, address }) => basisOf({ chain, token: address, unit: label })),
   )
-  return { groups, per }
+  return { groups, per, max: limit?.max }
 }
 
 function labelOf(basis: string, tokens: readonly Token[] | null): string | null {

@@ -94,7 +94,7 @@ async function readPage(request: RequestContext, gateway: MergedListings): Promi
     trace,
   }
   const { named, requireAll } = parameters
-  const byPrice = price.sort === 'price' ? { tokens: price.tokens, per: price.per } : undefined
+  const byPrice = price.sort === 'price' ? price : undefined
   const options = { named, requireAll, budgetMs: leftMs, isLoop, byPrice }
   if (wantsNdjson(listHeader('accept'))) {
     if (parameters.cursor !== null)

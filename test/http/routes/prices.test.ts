@@ -95,6 +95,38 @@ test('prices: a gateway and a plain Registry order by price and apply a ceiling'
   )
 })
 
+test('prices: under a ceiling, a listing counts with a price that is within it', async (t) => {
+  const rate = (value: string, per: string) => ({ field: 'amount', per, value })
+  const offer = (...rates: object[]) => ({
+    offer_resource: { gpu_model: 'H200', gpu_count: 1 },
+    accepted_escrows: [{ chain_name: 'base', literal_fields: { token: USDC }, rates }],
+  })
+  const offers = {
+    dear: offer(rate('5000000', 'hour'), rate('10000', 'request')),
+    cheap: offer(rate('2000000', 'hour'), rate('3000000', 'request')),
+    tooDear: offer(rate('5000000', 'hour')),
+  }
+  const market = await openMarket(t)
+  for (const [listing_id, one] of Object.entries(offers)) await market.publish({ listing_id, ...one })
+  const items = Object.entries(offers).map(([listing_id, one]) => listingText({ listing_id, ...one }))
+  const fake = await startFake(t, { items: items.sort() })
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url }])
+  for (const service of [market, gateway])
+    for (const order of ['sort=price&', '']) {
+      const rows = await rowsOf(service, `${order}price_token=USDC&price_max=2.10`)
+      const prices = rows.map(({ listing_id, _meta }) => [
+        listing_id,
+        _meta?.price?.amount,
+        _meta?.price?.unit,
+      ])
+      const expected = [
+        ['cheap', '2', 'hour'],
+        ['dear', '0.01', 'request'],
+      ]
+      t.deepEqual(order === '' ? prices.sort() : prices, expected)
+    }
+})
+
 test('prices: a parameter that is wrong or would have no effect is 400 with what there is', async (t) => {
   const { market, gateway } = await openBoth(t)
   for (const { get } of [market, gateway])
