@@ -3,36 +3,27 @@ import type { AddressInfo } from 'node:net'
 import { type Config, loadConfig } from './config/config.ts'
 import { type Context, createContext } from './context/context.ts'
 import { redactCredentials } from './domain/safe-text.ts'
-import { ConfigError, EntrepotError } from './errors.ts'
+import { ConfigError, type Violation } from './errors.ts'
 import { Connections, MAX_HEADER_BYTES } from './http/connections.ts'
 
-/** EX_CONFIG of sysexits.h. */
-const EXIT_CONFIG = 78
-const EXIT_FAILURE = 1
 /** Idle time of kept-alive connections during a drain, in ms: longer than a client pauses. */
 const IDLE_MS = 1000
 
-/** Runs until SIGINT or SIGTERM; SIGHUP reloads. Resolves with the exit code. */
+/** Runs until SIGINT or SIGTERM; SIGHUP reloads. Resolves with the exit code. @throws ConfigError, EntrepotError */
 export async function serve(): Promise<number> {
   const started = Promise.withResolvers<Context>()
   // Handled from the start: without a listener, SIGHUP would end the process.
   process.on('SIGHUP', () => void started.promise.then((context) => context.reload(loadConfig)))
-  try {
-    const context = await createContext(loadConfig())
-    const service = await startService(context)
-    context.log.info({ url: service.url, ...summaryOf(context.config) }, 'listening')
-    started.resolve(context)
-    const signal = await stopSignal()
-    context.log.info({ signal }, 'draining')
-    const began = performance.now()
-    const cut = await service.close(IDLE_MS)
-    context.log.info({ ms: Math.round(performance.now() - began), cut_connections: cut }, 'stopped')
-    return 0
-  } catch (cause) {
-    if (!(cause instanceof ConfigError || cause instanceof EntrepotError)) throw cause
-    process.stderr.write(`${cause.message}\n`)
-    return cause instanceof ConfigError ? EXIT_CONFIG : EXIT_FAILURE
-  }
+  const context = await createContext(loadConfig())
+  const service = await startService(context)
+  context.log.info({ url: service.url, ...summaryOf(context.config) }, 'listening')
+  started.resolve(context)
+  const signal = await stopSignal()
+  context.log.info({ signal }, 'draining')
+  const began = performance.now()
+  const cut = await service.close(IDLE_MS)
+  context.log.info({ ms: Math.round(performance.now() - began), cut_connections: cut }, 'stopped')
+  return 0
 }
 
 /** What an operator has to know of a process: who may read, write and operate, and which files and store it uses. */
@@ -91,7 +82,7 @@ export async function startService(
     await listen(server, host, port)
   } catch (cause) {
     await context.close()
-    throw new ConfigError([{ path: 'PORT', message: cannotListen(cause, host, port) }])
+    throw new ConfigError([cannotListen(cause, host, port)])
   }
   const address = server.address() as AddressInfo
   return {
@@ -113,9 +104,16 @@ const listen = (server: Server, host: string, port: number): Promise<void> =>
     })
   })
 
-function cannotListen(cause: unknown, host: string, port: number): string {
+function cannotListen(cause: unknown, host: string, port: number): Violation {
   const { code, message } = cause as NodeJS.ErrnoException
   if (code === 'EADDRINUSE')
-    return `port ${port} on ${host} is in use; set PORT to another one, or stop the process that uses it`
-  return `cannot listen on ${host}:${port}: ${message}`
+    return {
+      path: 'PORT',
+      message: `port ${port} on ${host} is in use; set PORT to another one, or stop the process that uses it`,
+    }
+  const isAboutHost = code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL' || code === 'EAI_AGAIN'
+  return {
+    path: isAboutHost ? 'HOST' : 'PORT',
+    message: `cannot listen on ${host}:${port}: ${isAboutHost ? 'the host is no address of this machine' : message}`,
+  }
 }

@@ -28,8 +28,8 @@ test('process: an invalid configuration ends the start with 78, one line a probl
   t.is(code, 78)
   t.is(stdout, '')
   t.deepEqual(stderr.trim().split('\n'), [
-    "PORT: expected a port number from 0 to 65535, got 'http'",
-    `${file}:2: gateway.budget: unknown setting; did you mean budget_ms?`,
+    "entrepot: PORT: expected a port number from 0 to 65535, got 'http'",
+    `entrepot: ${file}:2: gateway.budget: unknown setting; did you mean budget_ms?`,
   ])
 })
 
@@ -76,7 +76,12 @@ test('process: a port in use is named, with what to do', async (t) => {
   t.is(code, 78)
   t.is(
     stderr.trim(),
-    `PORT: port ${port} on 127.0.0.1 is in use; set PORT to another one, or stop the process that uses it`,
+    `entrepot: PORT: port ${port} on 127.0.0.1 is in use; set PORT to another one, or stop the process that uses it`,
+  )
+  const elsewhere = await entrepot(SERVE, { HOST: '192.0.2.1', PORT: '0', STORE_URL: 'sqlite::memory:' })
+  t.is(
+    elsewhere.stderr.trim().split('\n').at(-1),
+    'entrepot: HOST: cannot listen on 192.0.2.1:0: the host is no address of this machine',
   )
   const demo = await entrepot(['demo/demo.ts'], { PORT: String(port) })
   t.is(demo.code, 78)
