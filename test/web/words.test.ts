@@ -2,7 +2,7 @@ import test from 'ava'
 import { TokenTable } from '../../src/domain/price/token.ts'
 import { filterWords, titleOf } from '../../src/web/board/filter-words.ts'
 import { formatDuration, formatMember, labelOf } from '../../src/web/board/members.ts'
-import { amountOf, humanAmount, shownOption, unitName } from '../../src/web/board/prices.ts'
+import { amountOf, humanAmount, shortAmount, shownOption, unitName } from '../../src/web/board/prices.ts'
 import { decodeUtf8, readListingRow, readOneListing } from '../../src/web/board/state/listing-row.ts'
 import { listingsCsv } from '../../src/web/board/table/csv.ts'
 import { filtersOf, readView, withValue, withValues, writeView } from '../../src/web/board/view.ts'
@@ -118,6 +118,8 @@ test('prices: amounts have two decimal places at least, and are rounded up', (t)
   }
   for (const [amount, shown] of Object.entries(amounts)) t.is(humanAmount(amount, true), shown, amount)
   t.is(humanAmount('350000', false), '350,000')
+  t.is(shortAmount('9'.repeat(40)), '≈ 1.00e+40')
+  t.is(shortAmount('1,234.50'), '1,234.50')
 })
 
 test('words: members of listings have labels and units for people', (t) => {

@@ -32,6 +32,7 @@ import { CompareBar } from './table/compare-bar.ts'
 import { Results } from './table/results.ts'
 import { filtersOf, type Query, queryString } from './view.ts'
 
+const AUTOMATIC_MS = 60_000
 const READER_KEY = new SessionKey('entrepot.reader-key')
 
 export function App() {
@@ -64,7 +65,12 @@ export function App() {
     setPicked([])
     setKey(next)
   }
-  const refresh = (): void => setRefreshes(refreshes + 1)
+  const refresh = (): void => setRefreshes((count) => count + 1)
+  const [isAutomatic, setAutomatic] = useState(false)
+  useEffect(() => {
+    const timer = isAutomatic && setInterval(() => document.hidden || refresh(), AUTOMATIC_MS)
+    return () => timer !== false && clearInterval(timer)
+  }, [isAutomatic])
   const main = useRef<HTMLElement>(null)
   const base = new URL('.', location.href).href
   const searchCommands = [
@@ -108,12 +114,12 @@ export function App() {
       </aside>
       <main ref=${main} tabindex="-1">
         <${Chips} navigation=${navigation} apiKey=${key} isEmpty=${listings.total === 0 && !listings.isPrevious} />
-        <${SourceLine} reports=${reports} at=${listings.loadedAt ?? Date.now()} apiKey=${key} refreshes=${refreshes} />
+        <${SourceLine} reports=${reports} isPlain=${reports === null && listings.total !== null} at=${listings.loadedAt ?? Date.now()} apiKey=${key} refreshes=${refreshes} />
         ${row instanceof RequestError && html`<p class="banner failed" role="alert">${lostLinkWords(row, key !== null)}</p>`}
         ${
           isReady
             ? html`<${Banner} listings=${listings} hasKey=${key !== null} />
-                <${Results} ...${table} ...${{ listings, facets }} />
+                <${Results} ...${table} ...${{ listings, facets, isAutomatic, setAutomatic }} />
                 <${CompareBar} ...${{ picked, tokens, navigation }} onClear=${() => setPicked([])} />
                 <${PricePlot} ...${{ listings, tokens, navigation }} />
                 <details class="elsewhere">

@@ -57,6 +57,12 @@ export function humanAmount(amount: string, isWholeTokens: boolean): string {
   return `${groupDigits(BigInt(digits.slice(0, -places)))}.${decimals}`
 }
 
+/** For a place where a hostile amount of 78 digits would push all else away; its title has the digits. */
+export const shortAmount = (amount: string): string =>
+  amount.length <= MAX_AMOUNT_CHARS ? amount : `≈ ${Number(amount.replaceAll(',', '')).toExponential(2)}`
+
+const MAX_AMOUNT_CHARS = 24
+
 const PLACES = 4
 const PLACES_BELOW_ONE = 6
 

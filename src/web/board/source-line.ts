@@ -10,6 +10,7 @@ import { joinSources, type KnownSource, readStatuses } from './state/sources.ts'
 type SourceLineProps = {
   /** `null` at a plain Registry, and before the first answer. */
   reports: readonly SourceReport[] | null
+  isPlain: boolean
   /** When the reports were made, in milliseconds since the Unix epoch. */
   at: number
   apiKey: string | null
@@ -17,10 +18,11 @@ type SourceLineProps = {
 }
 
 /** `28 of 31 registries answered`, which opens the list of all. */
-export function SourceLine({ reports, at, apiKey, refreshes }: SourceLineProps) {
+export function SourceLine({ reports, isPlain, at, apiKey, refreshes }: SourceLineProps) {
   const [isOpen, setOpen] = useState(false)
   const statuses = useAnswer(isOpen ? 'sources' : null, { key: apiKey, refreshes })
-  if (reports === null) return html`<div class="source-line"></div>`
+  if (reports === null)
+    return html`<p class="source-line hint">${isPlain ? 'Listings of this registry.' : ''}</p>`
   const own = reports.filter(({ registry }) => !registry.includes('/'))
   const answered = own.filter(({ state }) => hasAnswered(state)).length
   const sources = joinSources(readStatuses(statuses.value), reports)

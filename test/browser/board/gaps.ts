@@ -64,11 +64,18 @@ test.serial('board: ages are right after a refresh, and go on by themselves', as
   await page.clock.fastForward(150_000)
   await page.locator('.source', { hasText: /farOK3 min ago/ }).waitFor()
   await page.getByText('updated 2 min ago').waitFor()
+  const [item = ''] = listingTexts('later', 1, { created_at: '2026-11-21T00:00:00' })
+  fake.items.unshift(item)
+  offsetMs = 200_000
+  await page.getByLabel('refresh every minute').check()
+  await page.clock.fastForward(61_000)
+  await waitForCount(page, '3 listings')
+  await page.getByText('1 new').waitFor()
   await fake.close()
-  offsetMs = 240_000
+  offsetMs = 500_000
   await page.getByRole('button', { name: 'Refresh' }).click()
-  await page.locator('.source', { hasText: /cached copy.*4 min ago/ }).waitFor()
-  t.is(await rowsOf(page).filter({ hasText: 'cached copy' }).count(), 2)
+  await page.locator('.source', { hasText: /cached copy.*[45] min ago/ }).waitFor()
+  t.is(await rowsOf(page).filter({ hasText: 'cached copy' }).count(), 3)
   t.is(await page.getByRole('alert').count(), 0)
   t.deepEqual(page.faults, [])
 })

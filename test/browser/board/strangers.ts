@@ -89,7 +89,7 @@ test.serial('board: text of a hostile upstream stays text, wherever it is shown'
       [],
     )
     await page.keyboard.press('Escape')
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.waitForURL(({ hash }) => hash === '')
   }
   const everywhere = PAYLOADS.slice(0, -1).flatMap((payload) => [
     [payload, payload],

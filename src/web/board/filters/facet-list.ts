@@ -19,6 +19,7 @@ type FacetListProps = {
 
 const SHORT_LENGTH = 6
 const LONG_LENGTH = 100
+const MAX_VALUE_CHARS = 40
 
 /** The most frequent values with their counts; none chosen means all. */
 export function FacetList({ name, label, value, facet, choices, onChange }: FacetListProps) {
@@ -40,7 +41,7 @@ export function FacetList({ name, label, value, facet, choices, onChange }: Face
         ({ value, count }) =>
           html`<label class="choice" key=${value}>
             <input type="checkbox" checked=${chosen.includes(value)} onChange=${() => onChange(toggleChoice(chosen, value))} />
-            <span>${untrustedText(formatMember(name, asNumber(value)))}</span>
+            <span title=${untrustedText(value)}>${untrustedText(formatMember(name, asNumber(value)), MAX_VALUE_CHARS)}</span>
             ${count !== null && html`<span class="hint number">${count.toLocaleString('en')}</span>`}
           </label>`,
       )}

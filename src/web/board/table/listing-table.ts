@@ -7,7 +7,7 @@ import { html } from '../../html.ts'
 import { canChoose } from '../filters/controls.ts'
 import type { ListingView } from '../listing-view.ts'
 import { ActionLink, type Navigation } from '../navigation.ts'
-import { amountOf, chainName, shownOption, unitName } from '../prices.ts'
+import { amountOf, chainName, shortAmount, shownOption, unitName } from '../prices.ts'
 import type { ListingRow } from '../state/listing-row.ts'
 import { parameterOf, type Query, withValue, withValues } from '../view.ts'
 
@@ -134,7 +134,7 @@ function Price({ row, tokens, listingView, per }: PriceProps) {
   const amount = amountOf(option, row.gpus, per, tokens)
   if (amount === null) return html`<span class="hint">GPU count unknown</span>`
   const symbol = tokens.find(option.chain, option.token)?.symbol
-  return html`<strong title=${amount}>${amount}</strong> <span class="unit">${symbol ?? 'base units'}/${unitName(option.unit, per)}</span>`
+  return html`<strong title=${amount}>${shortAmount(amount)}</strong> <span class="unit">${symbol ?? 'base units'}/${unitName(option.unit, per)}</span>`
 }
 
 /** What the price is paid in, and how many other options there are. */

@@ -7,18 +7,21 @@ import type { FacetCounts } from '../state/facets.ts'
 import { decodeUtf8, type ListingRow } from '../state/listing-row.ts'
 import type { Listings } from '../state/listings.ts'
 import { MAX_ROWS, PAGE_ROWS } from '../state/page-loader.ts'
-import { parameterOf, withValues } from '../view.ts'
+import { parameterOf, queryString, withValues } from '../view.ts'
 import { listingsCsv } from './csv.ts'
 import { ListingTable, type ListingTableProps } from './listing-table.ts'
 
 type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'isMerged'> & {
   listings: Listings
   facets: FacetCounts
+  /** Whether the search is repeated every minute. */
+  isAutomatic: boolean
+  setAutomatic: (isAutomatic: boolean) => void
 }
 
 export function Results(props: ResultsProps) {
-  const { listings, facets, navigation, tokens } = props
-  const { rows, total, phase, sources, loadedAt, isPrevious, loadUntil } = listings
+  const { listings, facets, isAutomatic, setAutomatic, navigation, tokens } = props
+  const { rows, total, phase, sources, loadedAt, isComplete, isPrevious, loadUntil } = listings
   const { view, search, turn } = navigation
   const heading = useRef<HTMLHeadingElement>(null)
   const lastPage = Math.max(1, Math.ceil(Math.min(total ?? 0, MAX_ROWS) / PAGE_ROWS))
@@ -29,6 +32,7 @@ export function Results(props: ResultsProps) {
     heading.current?.focus()
     heading.current?.scrollIntoView({ block: 'start' })
   }
+  const newCount = useNewCount(listings, queryString(view.query))
   const latest = useRef(rows)
   latest.current = rows
   /** All rows, up to the most that a page holds. */
@@ -42,8 +46,9 @@ export function Results(props: ResultsProps) {
       <h2 id="count" tabindex="-1" ref=${heading}>
         <span role="status">${isLoading ? 'Loading…' : countWords(listings)}</span>
       </h2>
-      <${Facts} facets=${facets} />
-      <span class="hint updated">${loadedAt !== null && html`updated <${TimeAgo} at=${loadedAt} />`}</span>
+      <${Facts} ...${{ facets, isComplete }} />
+      <span class="hint updated">
+        ${newCount > 0 && html`<strong>${number(newCount)} new</strong> · `}${loadedAt !== null && html`updated <${TimeAgo} at=${loadedAt} />`}</span>
     </div>
     <div class="tools">
       <label>
@@ -62,6 +67,7 @@ export function Results(props: ResultsProps) {
       <${CopyButton} text=${() => location.href} label="link of this search">Copy link<//>
       <button type="button" class="quiet save" disabled=${rows.length === 0} onClick=${() => save('csv', (all) => listingsCsv(all, tokens))}>CSV</button>
       <button type="button" class="quiet save" disabled=${rows.length === 0} onClick=${() => save('json', listingsJson)}>JSON</button>
+      <label class="choice"><input type="checkbox" checked=${isAutomatic} onChange=${() => setAutomatic(!isAutomatic)} /> refresh every minute</label>
     </div>
     <div class=${isPrevious ? 'rows old' : 'rows'}>
       ${
@@ -77,6 +83,18 @@ export function Results(props: ResultsProps) {
     </div>
     ${rows.length > 0 && html`<${Pager} ...${{ listings, page, lastPage, onTurn: turnTo }} />`}
   </section>`
+}
+
+/** How many loaded listings are newer than those of the answer before, to the same query. */
+function useNewCount({ rows, loadedAt, isPrevious }: Listings, query: string): number {
+  const last = useRef({ query, loadedAt: 0, newest: 0, count: 0 })
+  if (loadedAt !== null && !isPrevious && loadedAt !== last.current.loadedAt) {
+    const times = rows.map(({ createdAt }) => createdAt ?? 0).filter((at) => at <= loadedAt)
+    const { query: before, newest } = last.current
+    const count = before === query && newest > 0 ? times.filter((at) => at > newest).length : 0
+    last.current = { query, loadedAt, newest: times.reduce((a, b) => Math.max(a, b), 0), count }
+  }
+  return last.current.count
 }
 
 /** That none matches is certain only if every source answered. */
