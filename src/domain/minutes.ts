@@ -7,8 +7,8 @@ export type Minute = {
   /** Answers from a cache, among `lookups`. */
   hits: number
   lookups: number
-  /** Requests by the step of their latency: see `latencyStep`. */
-  latencies: Record<number, number>
+  /** Requests by the step of their latency (see `latencyStep`), up to the highest that has any. */
+  latencies: number[]
 }
 
 export const KEPT_MINUTES = 60
@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000
 /** Steps per doubling: a percentile is at most 19 % too high. */
 const STEPS = 4
 /** 65 s. Longer latencies count as this one. */
-const MAX_STEP = 64
+export const MAX_STEP = 64
 
 /** The counts of the last hour. */
 export class MinuteCounts {
@@ -28,7 +28,7 @@ export class MinuteCounts {
     const step = latencyStep(ms)
     minute.requests++
     if (isError) minute.errors++
-    minute.latencies[step] = (minute.latencies[step] ?? 0) + 1
+    addAt(minute.latencies, step, 1)
   }
 
   addLookup(now: number, isHit: boolean): void {
@@ -62,7 +62,7 @@ const emptyMinute = (at: number): Minute => ({
   errors: 0,
   hits: 0,
   lookups: 0,
-  latencies: {},
+  latencies: [],
 })
 
 const latencyStep = (ms: number): number =>
@@ -85,23 +85,24 @@ function sumAs(at: number, parts: readonly Minute[]): Minute {
     sum.errors += errors
     sum.hits += hits
     sum.lookups += lookups
-    for (const [step, count] of Object.entries(latencies))
-      sum.latencies[Number(step)] = (sum.latencies[Number(step)] ?? 0) + count
+    for (let step = 0; step < latencies.length; step++) addAt(sum.latencies, step, latencies[step]!)
   }
   return sum
+}
+
+function addAt(counts: number[], index: number, count: number): void {
+  while (counts.length <= index) counts.push(0)
+  counts[index]! += count
 }
 
 /** The latency that this share of the requests did not exceed, in ms, rounded up; `null` without requests. */
 export function percentile({ requests, latencies }: Minute, share: number): number | null {
   if (requests === 0) return null
-  const wanted = Math.ceil(requests * share)
-  let count = 0
-  const steps = Object.keys(latencies)
-    .map(Number)
-    .sort((one, other) => one - other)
-  const step = steps.find((candidate) => {
-    count += latencies[candidate]!
-    return count >= wanted
-  })
-  return Math.ceil(2 ** ((step ?? MAX_STEP) / STEPS))
+  let left = Math.ceil(requests * share)
+  let step = 0
+  while (step < latencies.length - 1 && left > latencies[step]!) {
+    left -= latencies[step]!
+    step++
+  }
+  return Math.ceil(2 ** (step / STEPS))
 }

@@ -69,15 +69,18 @@ export class Fleet {
 
   /** One at a time: while Redis hangs, reports do not pile up. */
   #save(): void {
-    if (this.#storage === null || this.#saving !== null) return
-    const report = this.#report()
-    if (report === null) return
-    this.#saving = this.#storage
-      .save(report)
+    const storage = this.#storage
+    if (storage === null || this.#own === null || this.#saving !== null) return
+    this.#saving = this.#saveTo(storage)
       .catch(ignore)
       .finally(() => {
         this.#saving = null
       })
+  }
+
+  async #saveTo(storage: ReportStorage): Promise<void> {
+    const report = this.#report()
+    if (report !== null) await storage.save(report)
   }
 
   #report(): ReplicaReport | null {

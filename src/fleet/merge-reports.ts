@@ -56,6 +56,7 @@ function mergeSource(copies: readonly Copy[], now: number): FleetJson['sources']
     .slice(0, MAX_FAILURES)
   return {
     ...worst,
+    filters: all.find(({ filters }) => filters !== null)?.filters ?? null,
     ...(breaker && { breaker }),
     ...(worst.cache && { cache: sumOf(all, ({ cache }) => cache) }),
     ...(worst.items && { items: sumOf(all, ({ items }) => items) }),

@@ -61,7 +61,7 @@ export function redisReports(link: RedisLink): ReportStorage {
           savedAt,
           reload: JSON.stringify(reload),
           minutes: JSON.stringify(minutes),
-          sources: JSON.stringify(sources),
+          sources: JSON.stringify(sources.map(withoutFilters)),
           changes: JSON.stringify(changes),
         })
         await reports.expire(id, REPORT_TTL_SECONDS)
@@ -82,6 +82,12 @@ export function redisReports(link: RedisLink): ReportStorage {
       }),
   }
 }
+
+/** An upstream chooses their names, so their length has no limit. The replica that answers has its own. */
+const withoutFilters = ({ details, minutes }: ReplicaReport['sources'][number]) => ({
+  details: { ...details, filters: null },
+  minutes,
+})
 
 const LATEST = { offset: 0, count: MAX_REPLICAS }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Minute } from '../domain/minutes.ts'
+import { MAX_STEP, type Minute } from '../domain/minutes.ts'
 import { type ReloadJson, reloadSchema, type StateChangeJson, stateChangeSchema } from '../wire/fleet.ts'
 import { type SourceDetailsJson, sourceDetailsSchema } from '../wire/source.ts'
 
@@ -11,7 +11,7 @@ const minuteSchema = z.object({
   errors: count,
   hits: count,
   lookups: count,
-  latencies: z.record(z.string(), count),
+  latencies: z.array(count).max(MAX_STEP + 1),
 })
 
 /** The part of a report that is saved as JSON. Another version may have written it. */

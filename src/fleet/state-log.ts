@@ -23,6 +23,8 @@ export class StateLog {
         ? []
         : changesBetween(before, source).map((change) => ({ at, registry, ...change }))
     })
+    // Failures first.
+    found.sort((one, other) => Number(other.reason !== null) - Number(one.reason !== null))
     this.#before = after
     if (found.length > 0) this.#changes = [...found, ...this.#changes].slice(0, MAX_CHANGES)
   }

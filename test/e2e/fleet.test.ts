@@ -44,6 +44,7 @@ test('fleet: replicas on one Redis are shown as one, and alone without Redis', a
   t.deepEqual(Object.values(gone.replicas), ['unavailable', 'unavailable'])
   t.is(gone.calls?.failures_by_reason.connection_refused, gone.calls?.failed)
   t.is(gone.traffic?.total.errors, gone.calls?.failed)
+  t.true((both.sources[0]?.filters?.length ?? 0) > 0)
   t.true(new Set(both.changes.map(({ replica }) => replica)).size === 2)
   t.like(both.changes[0], { registry: 'gone', from: 'not_yet_loaded', to: 'unavailable' })
   const ofB = await fleetAt(b, ({ traffic }) => traffic.total.requests === 3)

@@ -25,3 +25,13 @@ test('state log: holds the latest changes, newest first, with the reason of a fa
   t.like(newest, { at: '1970-01-01T00:05:00.000Z', registry: 'a', from: 'stale', to: 'loaded', reason: null })
   t.like(before, { registry: 'a', part: 'state', from: 'loaded', to: 'stale', reason: 'timeout' })
 })
+
+test('state log: failures of one moment come before recoveries', (t) => {
+  const log = new StateLog()
+  log.observe([status('a', 'stale'), status('b', 'loaded')], 0)
+  log.observe([status('a', 'loaded'), status('b', 'unavailable')], 1000)
+  t.deepEqual(
+    log.changes.map(({ registry }) => registry),
+    ['b', 'a'],
+  )
+})
