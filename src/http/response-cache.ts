@@ -113,7 +113,8 @@ export class ResponseCache {
         cached.count(started, true)
       }
       const limits = rateLimit(request, 'read', reader)
-      const chosen = this.#choose(request, reader, cached)
+      const accepted = request.headers['accept-encoding']
+      const chosen = accepted === undefined ? cached.plain : this.#choose(request, accepted, reader, cached)
       if (limits === null && !(chosen instanceof Promise)) return send(chosen, null)
       return Promise.all([chosen, limits]).then(
         ([representation, headers]) => send(representation, headers),
@@ -128,13 +129,13 @@ export class ResponseCache {
 
   /** Never rejects. */
   #choose(
-    { url, headers }: IncomingMessage,
+    { url }: IncomingMessage,
+    accepted: string,
     reader: Reader,
     cached: CachedResponse,
   ): Representation | Promise<Representation> {
     const { plain } = cached
-    const accepted = headers['accept-encoding']
-    if (accepted === undefined || plain.body.length < gzipMinimum(accepted)) return plain
+    if (plain.body.length < gzipMinimum(accepted)) return plain
     cached.gzipped ??= compressBody(plain.body).then((body) => {
       cached.gzipped = body && representGzipped(plain, body)
       const responses = this.#responses[reader.kind]
