@@ -28,15 +28,15 @@ export const stream: Bench = {
     const gateway = await startEntrepot({ STORE_URL: stores[1], ENTREPOT_CONFIG: config })
     try {
       while ((await fetch(`${gateway.url}/ready`)).status !== 200) await delay(200)
-      await read(gateway.url)
+      await read(gateway.url, 'identity')
       const before = residentMegabytes(gateway.pid)
-      const started = performance.now()
-      const items = await read(gateway.url)
-      const seconds = (performance.now() - started) / 1000
+      const [items, seconds] = await timedRead(gateway.url, 'identity')
       const growth = residentMegabytes(gateway.pid) - before
+      const [, gzipSeconds] = await timedRead(gateway.url, 'gzip')
       return [
         { measure: 'items', value: items, unit: '' },
         { measure: 'speed', value: items / seconds, unit: 'items/s', budget: '150,000' },
+        { measure: 'speed, compressed', value: items / gzipSeconds, unit: 'items/s' },
         { measure: 'growth of resident memory', value: growth, unit: 'MB', budget: '100' },
       ]
     } finally {
@@ -47,9 +47,16 @@ export const stream: Bench = {
   },
 }
 
+async function timedRead(url: string, encoding: string): Promise<[items: number, seconds: number]> {
+  const started = performance.now()
+  const items = await read(url, encoding)
+  return [items, (performance.now() - started) / 1000]
+}
+
 /** Reads the stream chunk by chunk; the number of items, without the last line. */
-async function read(url: string): Promise<number> {
-  const response = await fetch(`${url}/listings?status=open`, { headers: { Accept: 'application/x-ndjson' } })
+async function read(url: string, encoding: string): Promise<number> {
+  const headers = { Accept: 'application/x-ndjson', 'Accept-Encoding': encoding }
+  const response = await fetch(`${url}/listings?status=open`, { headers })
   let lines = 0
   let last = ''
   for await (const chunk of response.body!) {

@@ -61,11 +61,14 @@ export async function compressBody(body: Buffer): Promise<Buffer | null> {
 
 const gzipped = promisify<Buffer, Buffer>(gzip)
 
-/** Each chunk is flushed, so that a line is not delayed by the compressor's buffer. */
+/**
+ * Each chunk is flushed, so that a line is not delayed by the compressor's buffer. The fastest level, since a stream may
+ * be the whole market (`npm run bench -- stream`).
+ */
 function compressStream(source: Readable): Readable | null {
   const release = reserve(STREAM_BYTES)
   if (release === null) return null
-  const compressed = createGzip({ flush: constants.Z_SYNC_FLUSH })
+  const compressed = createGzip({ flush: constants.Z_SYNC_FLUSH, level: constants.Z_BEST_SPEED })
   // A fault of either stream destroys the other.
   pipeline(source, compressed, release)
   return compressed
