@@ -18,6 +18,7 @@ import {
 import { titleOf } from './filter-words.ts'
 import { type Control, controlsOf } from './filters/controls.ts'
 import { FilterPanel } from './filters/filter-panel.ts'
+import { defaultToken } from './filters/price-filter.ts'
 import { Glossary } from './glossary.ts'
 import { type ListingView, viewOfSpec } from './listing-view.ts'
 import { useNavigation } from './navigation.ts'
@@ -81,6 +82,7 @@ export function App() {
     listingView,
     tokens,
     navigation,
+    priceToken: defaultToken(tokens, facets.prices),
     picked,
     onPick: (row: ListingRow) => setPicked(toggled(picked, row)),
   }
@@ -127,7 +129,8 @@ export function App() {
                   <${CommandList} commands=${searchCommands} />
                 </details>
                 <${Glossary} />`
-            : html`<h2 id="count"><span role="status">Loading…</span></h2>`
+            : html`<h2 id="count"><span role="status">Loading…</span></h2>
+                <p class="hint slow">Waiting for slow registries…</p>`
         }
       </main>
     </div>

@@ -20,7 +20,7 @@ const MACHINES: ListingView = {
   pricePer: 'gpu',
   priceTitle: 'Price per GPU-hour',
   hasRegion: true,
-  facets: ['gpu_model', 'region', 'sla', 'virtualization_type', 'gpu_interconnect'],
+  facets: ['gpu_model', 'region', 'sla', 'virtualization_type', 'gpu_interconnect', 'token'],
   ranges: ['gpu_count_min', 'vcpu_count_min', 'ram_gb_min', 'disk_gb_min'],
 }
 
@@ -29,7 +29,7 @@ const OFFERS: ListingView = {
   pricePer: 'offer',
   priceTitle: 'Price',
   hasRegion: false,
-  facets: ['service_name'],
+  facets: ['service_name', 'token'],
   ranges: [],
 }
 

@@ -29,6 +29,7 @@ test.serial('board: price order is that of all matches, per GPU, with disjoint p
     .waitFor()
   const prices = async () => (await rowsOf(page).locator('.price strong').allTextContents()).map(Number)
   await rowsOf(page).first().getByText('1.71').waitFor()
+  t.is(new URL(page.url()).search, '?sort=price&price_token=USDC')
   const first = await prices()
   t.is(await rowsOf(page).first().locator('.whole').textContent(), '3.42 USDC/h')
   await page.getByRole('button', { name: 'Next' }).click()

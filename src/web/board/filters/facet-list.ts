@@ -14,6 +14,8 @@ type FacetListProps = {
   facet: Facet | null
   /** Shown where there are no counts. */
   choices: readonly string[]
+  /** Of a value, for people. */
+  wordsOf?: (value: string) => string
   onChange: (value: string | null) => void
 }
 
@@ -22,7 +24,8 @@ const LONG_LENGTH = 100
 const MAX_VALUE_CHARS = 40
 
 /** The most frequent values with their counts; none chosen means all. */
-export function FacetList({ name, label, value, facet, choices, onChange }: FacetListProps) {
+export function FacetList({ name, label, value, facet, choices, wordsOf, onChange }: FacetListProps) {
+  const words = wordsOf ?? ((one: string) => formatMember(name, asNumber(one)))
   const [isLong, setLong] = useState(false)
   const chosen = value === null ? [] : readChoices(value)
   const known = facet?.values ?? choices.map((choice) => ({ value: choice, count: null }))
@@ -41,7 +44,7 @@ export function FacetList({ name, label, value, facet, choices, onChange }: Face
         ({ value, count }) =>
           html`<label class="choice" key=${value}>
             <input type="checkbox" checked=${chosen.includes(value)} onChange=${() => onChange(toggleChoice(chosen, value))} />
-            <span title=${untrustedText(value)}>${untrustedText(formatMember(name, asNumber(value)), MAX_VALUE_CHARS)}</span>
+            <span title=${untrustedText(value)}>${untrustedText(words(value), MAX_VALUE_CHARS)}</span>
             ${count !== null && html`<span class="hint number">${count.toLocaleString('en')}</span>`}
           </label>`,
       )}

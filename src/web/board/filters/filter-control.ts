@@ -23,16 +23,20 @@ type FilterControlProps = {
   facet: Facet | null
   /** What the gateway refused about it. */
   refusal: string | null
+  /** Of a value, for people. */
+  wordsOf?: ((value: string) => string) | undefined
   onChange: (query: Query) => void
 }
 
-export function FilterControl({ control, query, facet, refusal, onChange }: FilterControlProps) {
+export function FilterControl({ control, query, facet, refusal, wordsOf, onChange }: FilterControlProps) {
   const { name, label, registries, kind } = control
   const value = parameterOf(query, name)
   const set = (next: string | null): void => onChange(withValue(query, name, next))
   const unit = inputUnit(name)
-  const title = untrustedText(unit === null || kind === 'choice' ? label : `${label} (${unit})`)
-  const input = { id: `filter-${name}`, label: title, control, facet, refusal, value, set }
+  const title = untrustedText(
+    unit === null || facet !== null || kind === 'choice' ? label : `${label} (${unit})`,
+  )
+  const input = { id: `filter-${name}`, label: title, control, facet, refusal, wordsOf, value, set }
   const Input = value === null || canShow(control, value) ? INPUTS[kind] : PlainInput
   return html`<div class="filter">
     ${
@@ -51,12 +55,13 @@ type InputProps = {
   control: Control
   facet: Facet | null
   refusal: string | null
+  wordsOf: ((value: string) => string) | undefined
   value: string | null
   set: (value: string | null) => void
 }
 
-const ChoiceInput = ({ label, control, facet, value, set }: InputProps) =>
-  html`<${FacetList} name=${control.name} choices=${control.choices} onChange=${set} ...${{ label, value, facet }} />`
+const ChoiceInput = ({ label, control, facet, wordsOf, value, set }: InputProps) =>
+  html`<${FacetList} name=${control.name} choices=${control.choices} onChange=${set} ...${{ label, value, facet, wordsOf }} />`
 
 const PlainInput = ({ id, label, control, refusal, value, set }: InputProps) =>
   html`<label for=${id}>${label}</label>

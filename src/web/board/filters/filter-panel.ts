@@ -1,7 +1,9 @@
 import type { TokenTable } from '../../../domain/price/token.ts'
 import type { RequestError } from '../../common/request-error.ts'
+import { shortAddress } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import type { ListingView } from '../listing-view.ts'
+import { chainName } from '../prices.ts'
 import type { Answer } from '../state/answer.ts'
 import type { Facet, FacetCounts } from '../state/facets.ts'
 import { parameterOf, type Query, withValue } from '../view.ts'
@@ -44,6 +46,7 @@ export function FilterPanel(props: FilterPanelProps) {
       key=${control.name}
       ...${{ control, query }}
       facet=${facets.byName.get(control.name) ?? null}
+      wordsOf=${control.name === 'token' ? (address: string) => tokenWords(address, tokens) : undefined}
       refusal=${refusalOf(error, control.name)}
       onChange=${(next: Query) => onChange(next, control.name)}
     />`
@@ -109,6 +112,12 @@ export function FilterPanel(props: FilterPanelProps) {
       </select>
     </div>
   </form>`
+}
+
+/** `USDC on Base`; the filter has no chain, so it is that of the first token with the address. */
+function tokenWords(address: string, tokens: TokenTable): string {
+  const token = tokens.all.find((one) => one.address === address.toLowerCase())
+  return token === undefined ? shortAddress(address) : `${token.symbol} on ${chainName(token.chain)}`
 }
 
 /** Without the sources of other gateways, which cannot be chosen. */

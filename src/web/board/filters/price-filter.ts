@@ -62,6 +62,10 @@ export function PriceFilter({ query, tokens, prices, hasGpus, refusal, onChange 
   </fieldset>`
 }
 
+/** The symbol with most offers, in which prices of several chains are one order. */
+export const defaultToken = (tokens: TokenTable, prices: readonly PriceSummary[]): string | null =>
+  tokenOptions(tokens, prices)[0]?.value ?? null
+
 type TokenOption = { value: string; text: string }
 
 /** Each symbol, and its chains where it has offers on several; those with most offers first. */

@@ -19,6 +19,8 @@ export type ListingTableProps = {
   listingView: ListingView
   tokens: TokenTable
   navigation: Navigation
+  /** For an order by price where no token is chosen. */
+  priceToken: string | null
   /** Rows to compare. */
   picked: readonly ListingRow[]
   onPick: (row: ListingRow) => void
@@ -53,7 +55,7 @@ export function ListingTable(props: ListingTableProps) {
 const Head = ({ name, children }: { name: string; children?: ComponentChildren }) =>
   html`<th role="columnheader" scope="col" class=${name}>${children}</th>`
 
-type SortHeadProps = Pick<ListingTableProps, 'navigation' | 'listingView'> & {
+type SortHeadProps = Pick<ListingTableProps, 'navigation' | 'listingView' | 'priceToken'> & {
   name: string
   sort: 'price' | null
   per: 'offer' | null
@@ -61,10 +63,10 @@ type SortHeadProps = Pick<ListingTableProps, 'navigation' | 'listingView'> & {
 }
 
 /** Only the orders that the gateway has: another one would order what is loaded, and not what matches. */
-function SortHead({ navigation, listingView, name, sort, per, title }: SortHeadProps) {
+function SortHead({ navigation, listingView, priceToken, name, sort, per, title }: SortHeadProps) {
   const { view, search, urlOf } = navigation
   const price_per = listingView.pricePer === 'gpu' ? per : null
-  const query = withValues(view.query, { sort, ...(sort !== null && { price_per }) })
+  const query = orderedBy(view.query, sort, price_per, priceToken)
   const isSorted =
     parameterOf(view.query, 'sort') === sort &&
     (sort === null || parameterOf(view.query, 'price_per') === price_per)
@@ -73,6 +75,18 @@ function SortHead({ navigation, listingView, name, sort, per, title }: SortHeadP
       ${title}<span class="arrow" aria-hidden="true">${isSorted ? (sort === null ? ' ▾' : ' ▴') : ''}</span>
     <//>
   </th>`
+}
+
+/** Within one token, unless the reader has chosen another or all. */
+export function orderedBy(
+  query: Query,
+  sort: 'price' | null,
+  price_per: 'offer' | null,
+  priceToken: string | null,
+): Query {
+  const isOrdered = parameterOf(query, 'sort') !== null
+  const token = parameterOf(query, 'price_token') ?? (isOrdered ? null : priceToken)
+  return withValues(query, { sort, ...(sort !== null && { price_per, price_token: token }) })
 }
 
 type TableRowProps = ListingTableProps & { row: ListingRow; index: number; now: number }

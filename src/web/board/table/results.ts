@@ -7,9 +7,9 @@ import type { FacetCounts } from '../state/facets.ts'
 import { decodeUtf8, type ListingRow } from '../state/listing-row.ts'
 import type { Listings } from '../state/listings.ts'
 import { MAX_ROWS, PAGE_ROWS } from '../state/page-loader.ts'
-import { parameterOf, queryString, withValues } from '../view.ts'
+import { parameterOf, queryString } from '../view.ts'
 import { listingsCsv } from './csv.ts'
-import { ListingTable, type ListingTableProps } from './listing-table.ts'
+import { ListingTable, type ListingTableProps, orderedBy } from './listing-table.ts'
 
 type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'isMerged'> & {
   listings: Listings
@@ -20,7 +20,7 @@ type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'isMer
 }
 
 export function Results(props: ResultsProps) {
-  const { listings, facets, isAutomatic, setAutomatic, navigation, tokens } = props
+  const { listings, facets, isAutomatic, setAutomatic, navigation, priceToken, tokens } = props
   const { rows, total, phase, sources, loadedAt, isComplete, isPrevious, loadUntil } = listings
   const { view, search, turn } = navigation
   const heading = useRef<HTMLHeadingElement>(null)
@@ -56,7 +56,7 @@ export function Results(props: ResultsProps) {
         <select
           class="small"
           onChange=${({ currentTarget: { value } }: { currentTarget: HTMLSelectElement }) =>
-            search(withValues(view.query, { sort: value || null }), 'sort')}
+            search(orderedBy(view.query, value === '' ? null : 'price', null, priceToken), 'sort')}
         >
           <option value="" selected=${parameterOf(view.query, 'sort') === null}>newest first</option>
           <option value="price" selected=${parameterOf(view.query, 'sort') === 'price'}>
