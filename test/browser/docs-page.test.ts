@@ -66,7 +66,11 @@ test.serial(
     await publish(url, ALICE, { listing_id: 'one', offer_resource: { region: HOSTILE } }, { headers })
     const page = await openWatched(t, t.context.browser, `${url}/docs`)
     const route = page.locator('#getListings')
-    t.true((await route.locator('.curl').textContent())?.includes(`${url}/listings?gpu_model=H200&limit=1`))
+    t.true(
+      (await route.locator('.curl').textContent())?.includes(
+        `${url}/listings?gpu_model=H200&sort=price&limit=1`,
+      ),
+    )
     await route.getByLabel('GET').fill('listings')
     const tryIt = route.getByRole('button', { name: 'Try it' })
     await tryIt.click()

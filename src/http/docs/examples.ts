@@ -60,6 +60,22 @@ const MERGED = {
   _meta: { registry: 'open-market', also_in: ['local'], stale: false, publisher: SELLER },
 }
 
+/** The cheapest H200 now. */
+const CHEAPEST = { gpu_model: 'H200', sort: 'price', limit: '1' }
+
+const PRICE = {
+  chain: 'base_sepolia',
+  token: TOKEN,
+  symbol: 'USDC',
+  decimals: 6,
+  value: '16800000',
+  per: 'hour',
+  unit: 'hour',
+  gpus: 8,
+  price_per: 'gpu',
+  amount: '2.1',
+}
+
 const SOURCE_REPORTS = [
   { registry: 'local', state: 'loaded', matched: 1, returned: 0, elapsed_ms: 0 },
   { registry: 'open-market', state: 'loaded', matched: 1, returned: 1, age_seconds: 3, elapsed_ms: 0 },
@@ -163,9 +179,9 @@ const { revoked_at, last_used_at, calls, ...MINTED } = { ...KEY, key: 'Zk3…' }
 
 const EXAMPLES: Readonly<Record<string, RouteExample>> = {
   'GET /listings': {
-    parameters: { gpu_model: 'H200', limit: '1' },
+    parameters: CHEAPEST,
     answer: {
-      items: [MERGED],
+      items: [{ ...MERGED, _meta: { ...MERGED._meta, price: PRICE } }],
       count: 1,
       total_after_filter: 1,
       complete: true,
@@ -292,8 +308,8 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
 /** Of a Registry without upstreams, where they differ. */
 const REGISTRY_EXAMPLES: Readonly<Record<string, RouteExample>> = {
   'GET /listings': {
-    parameters: { gpu_model: 'H200', limit: '1' },
-    answer: { items: [LISTING], count: 1, total_after_filter: 1 },
+    parameters: CHEAPEST,
+    answer: { items: [{ ...LISTING, _meta: { price: PRICE } }], count: 1, total_after_filter: 1 },
   },
   'GET /listings/:id': { parameters: { id: ID }, answer: { listing: LISTING } },
 }
