@@ -1,9 +1,9 @@
-import { createClient } from 'redis'
+import { createClient, type RedisClientType } from 'redis'
 import { raceAbort } from '../domain/clock.ts'
 
 const TIMEOUT_MS = 1000
 
-type NodeRedis = ReturnType<typeof openClient>
+type NodeRedis = RedisClientType
 type Connection = { client: NodeRedis; ready: Promise<unknown> }
 
 /** Requests to Redis that may fail. */
@@ -55,7 +55,7 @@ function connect(url: string): Connection {
   return { client, ready: client.connect() }
 }
 
-function openClient(url: string) {
+function openClient(url: string): NodeRedis {
   const { protocol, hostname, port, username, password, pathname } = new URL(url)
   const host = hostname.replace(/^\[|\]$/g, '')
   const common = {

@@ -78,7 +78,7 @@ test('image: its tree serves API and pages without a home or writable folder', a
   t.is(page.status, 200)
   const html = await page.text()
   const loaded = [...html.matchAll(/(?:src|href)="(assets\/[^"]+)"/g)].map(([, path]) => path!)
-  const libraries = [...html.matchAll(/"\.\/(assets\/libraries\/[^"]+)"/g)].map(([, path]) => path!)
+  const libraries = [...html.matchAll(/"\.\/(assets\/[^"/]+\/libraries\/[^"]+)"/g)].map(([, path]) => path!)
   t.true(loaded.length > 3 && libraries.length > 2)
   for (const path of [...loaded, ...libraries]) t.is((await fetch(`${url}/${path}`)).status, 200, path)
 

@@ -80,9 +80,9 @@ function cheapest(fakes: readonly FakeRegistry[], { max = null as bigint | null 
   for (const { items } of fakes)
     for (const item of items) {
       const listing = JSON.parse(item) as Listing
-      const price = priceOf(listing)
+      const price = priceOf(listing, max)
       const key = `${listing.publisher_id} ${listing.listing_id}`
-      const isMatch = listing.offer_resource.gpu_model === 'H200' && (max === null || isWithin(listing, max))
+      const isMatch = listing.offer_resource.gpu_model === 'H200' && (max === null || price !== null)
       if (isMatch && !shown.has(key)) shown.set(key, { listing, price })
     }
   return [...shown.values()]
@@ -129,13 +129,10 @@ function pricesOf({ offer_resource: { gpu_count }, accepted_escrows: escrows }: 
     )
 }
 
-function priceOf(listing: Listing): Price | null {
-  const prices = pricesOf(listing)
+/** The lowest within the ceiling. */
+function priceOf(listing: Listing, max: bigint | null): Price | null {
+  const prices = pricesOf(listing).filter(({ over, under }) => max === null || over <= max * under)
   return prices.sort((a, b) => a.unit - b.unit || Number(a.over * b.under - b.over * a.under))[0] ?? null
-}
-
-function isWithin(listing: Listing, max: bigint): boolean {
-  return pricesOf(listing).some(({ over, under }) => over <= max * under)
 }
 
 type Page = {
@@ -253,7 +250,7 @@ async function explainsCeiling(
   const [report] = (await get(path)).json().sources as { explain: { excluded: Record<string, object> } }[]
   const listings = items.map((item) => JSON.parse(item) as Listing)
   t.deepEqual(report?.explain.excluded.price_max, {
-    by_value: listings.filter((one) => priceOf(one) !== null && !isWithin(one, 250_000n)).length,
-    missing: listings.filter((one) => priceOf(one) === null).length,
+    by_value: listings.filter((one) => priceOf(one, null) !== null && priceOf(one, 250_000n) === null).length,
+    missing: listings.filter((one) => priceOf(one, null) === null).length,
   })
 }

@@ -4,6 +4,9 @@ import { startFake, startGateway } from '../helpers/gateway.ts'
 
 type Answer = { items: { listing_id: string }[]; complete: boolean; sources: Record<string, unknown>[] }
 
+/** So that a busy machine does not make a source late. */
+const PATIENT = { settings: 'timeout_ms = 30000\n', more: '[gateway]\nbudget_ms = 60000\n' }
+
 /** The newest of all. */
 const odd = (fields: object = {}): string =>
   listingText({ listing_id: 'odd', created_at: '2026-11-20T00:00:01', ...fields })
@@ -12,7 +15,8 @@ test('poison rows: a listing that answers 500 costs a bounded number of requests
   for (const at of [0, 1, 7, 49, 120, 229]) {
     const items = listingTexts('a', 230)
     const fake = await startFake(t, { items, failing: new Set([idOf(items[at]!)]) })
-    const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+    const { settings, more } = PATIENT
+    const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { more })
     const { sources } = (await get('/listings?limit=200&offset=30')).json() as Answer
     t.like(sources[1], { state: 'loaded', invalid: 1, matched: 229, returned: 199 }, `at ${at}`)
     t.true(fake.requests.length < 80, `${fake.requests.length} requests for a listing at ${at}`)
@@ -22,7 +26,8 @@ test('poison rows: a listing that answers 500 costs a bounded number of requests
 test('poison rows: an upstream whose newest listings answer 500 is read after them', async (t) => {
   const items = listingTexts('a', 60)
   const fake = await startFake(t, { items, failing: new Set(items.slice(0, 20).map(idOf)) })
-  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const { settings, more } = PATIENT
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { more })
   const { items: shown, sources } = (await get('/listings')).json() as Answer
   t.like(sources[1], { state: 'loaded', invalid: 20 })
   t.is(shown.length, 40)
@@ -60,9 +65,8 @@ for (const mode of ['live', 'snapshot'])
     test(`poison rows: ${mode}, a listing that ${what} hides no other`, async (t) => {
       const items = [item, ...listingTexts('a', 230)]
       const fake = await startFake(t, { items, ...options })
-      const settings = `mode = "${mode}"\ntimeout_ms = 30000\n`
-      const more = '[gateway]\nbudget_ms = 60000\n'
-      const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { more })
+      const settings = `mode = "${mode}"\n${PATIENT.settings}`
+      const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { more: PATIENT.more })
       while ((await get('/ready')).status !== 200) await fake.requested()
       for (let round = 0; round < 2; round++)
         for (const path of PATHS) {

@@ -137,9 +137,9 @@ test('reload: an invalid gateway file changes nothing; log and metrics report it
   setGateway([{ name: 'One', url: 'ftp://nowhere' }], '[gateway]\nbudget = 5\n')
   const lines = await reload(REFUSED, 3)
   t.deepEqual(
-    lines.map(({ level, problem }) => [level, String(problem).replace(/^.*gateway\.toml: /, '')]).sort(),
+    lines.map(({ level, problem }) => [level, String(problem).replace(/^.*gateway\.toml:\d+: /, '')]).sort(),
     [
-      [50, 'gateway.budget: unknown setting; remove it, or correct its name'],
+      [50, 'gateway.budget: unknown setting; did you mean budget_ms?'],
       [50, 'upstreams[0].name: expected 1 to 64 characters of a-z, 0-9 and -'],
       [50, 'upstreams[0].url: expected an http or https URL'],
     ],
