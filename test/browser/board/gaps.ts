@@ -68,7 +68,7 @@ test.serial('board: ages are right after a refresh, and go on by themselves', as
   fake.items.unshift(item)
   offsetMs = 200_000
   await page.getByLabel('refresh every minute').check()
-  await page.clock.fastForward(61_000)
+  await page.clock.runFor(62_000)
   await waitForCount(page, '3 listings')
   await page.getByText('1 new').waitFor()
   await fake.close()
