@@ -20,7 +20,7 @@ test.serial('board: values narrow, steps back are few, Back never reopens a shee
   for (const model of ['A100', 'H200'])
     await page.getByRole('checkbox', { name: new RegExp(`^${model}`) }).check()
   await page.getByRole('button', { name: /GPU model: A100, H200/ }).waitFor()
-  t.is(await page.title(), 'A100, H200 · entrepot')
+  await page.waitForFunction("document.title === 'A100, H200 · entrepot'")
   await page.goBack()
   await page.locator('.chips').waitFor({ state: 'detached' })
   t.is(new URL(page.url()).search, '', 'both choices were one step')
