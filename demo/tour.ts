@@ -14,7 +14,7 @@ and a gateway over ${names.length} of them:
   ${'gateway'.padEnd(12)} ${gateway}
 
 In a browser:
-  the board            ${gateway}/           reader key, for the private Registry: ${readerKey}
+  the board            ${gateway}/           API key, for the private Registry: ${readerKey}
   the operator's page  ${gateway}/operator   operator's key: ${operatorKey}
   the documentation    ${gateway}/docs
 

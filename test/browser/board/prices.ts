@@ -116,6 +116,8 @@ test.serial('board: the sheet shows every payment option, and what was not check
   t.regex((await payments.nth(1).textContent()) ?? '', /2\.10.*16\.80 per h.*USDC.*Base/s)
   t.regex((await payments.nth(2).textContent()) ?? '', /2\.1875.*17\.50 per h.*USDC.*Ethereum/s)
   t.is(await sheet.locator('.big-price').textContent(), '2.10 USDC per GPU·h')
+  await sheet.getByLabel('hours').fill('168')
+  await sheet.getByText('2,822.40 USDC').waitFor()
   await sheet.getByText('up to 7 days').waitFor()
   t.is(await sheet.getByRole('link', { name: /^Storefront/ }).getAttribute('href'), 'https://alice.example/')
   await sheet.getByText('How to rent').waitFor()

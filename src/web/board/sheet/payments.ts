@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import { type PaymentOption, paymentOptions } from '../../../domain/price/payment-option.ts'
 import type { TokenTable } from '../../../domain/price/token.ts'
 import { at, type JsonObject, textAt } from '../../../json/value.ts'
@@ -20,6 +21,23 @@ export function PriceLines({ row, tokens }: PriceLinesProps) {
     html`<strong>${amountOf(option, row.gpus, per, tokens)}</strong> <span class="unit">${tokenName(option, tokens)} per ${unitName(option.unit, per)}</span>`
   return html`<p class="big-price">${line(isPerGpu ? 'gpu' : 'offer')}</p>
     ${isPerGpu && html`<p>${line('offer')} <span class="hint">for the whole offer</span></p>`}`
+}
+
+/** Of the whole offer, for as many hours as the reader likes. */
+export function Total({ row, tokens }: PriceLinesProps) {
+  const [hours, setHours] = useState('24')
+  const option = shownOption(row, tokens)
+  if (option === null || option.unit !== 'hour') return null
+  const isCount = /^[1-9]\d{0,5}$/.test(hours)
+  const total = isCount
+    ? amountOf({ ...option, value: option.value * BigInt(hours) }, row.gpus, 'offer', tokens)
+    : '–'
+  return html`<p class="total">
+    <label>
+      For <input inputmode="numeric" autocomplete="off" value=${hours} aria-invalid=${isCount ? undefined : 'true'} onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => setHours(currentTarget.value.trim())} /> hours:
+    </label>
+    ${' '}<output>${total} ${tokenName(option, tokens)}</output>
+  </p>`
 }
 
 const MAX_ROWS = 32

@@ -13,7 +13,7 @@ import type { Navigation } from '../navigation.ts'
 import { decodeUtf8, type ListingRow, parseListing } from '../state/listing-row.ts'
 import { Narrow, Storefront } from '../table/listing-table.ts'
 import { DealStatus } from './deal-status.ts'
-import { Payments, PriceLines } from './payments.ts'
+import { Payments, PriceLines, Total } from './payments.ts'
 
 type SheetProps = {
   row: ListingRow
@@ -47,6 +47,7 @@ export function Sheet({ row, tokens, commands, review, navigation }: SheetProps)
         <form method="dialog"><button type="submit" aria-label="Close" autofocus>✕</button></form>
       </header>
       <${PriceLines} ...${{ row, tokens }} />
+      <${Total} ...${{ row, tokens }} />
       <${Storefront} url=${row.storefrontUrl} class="action" />
       <${Warnings} row=${row} />
       <details class="rent" open>
