@@ -2,8 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 import { type JsonValue, parseJson } from '../../../json/value.ts'
 import { request } from '../../common/request.ts'
 
-/** While another answer is loading, `value` is the previous one of this key. */
-export type Answer = { state: 'loading' | 'ready' | 'failed'; value: JsonValue; message: string | null }
+/** While another answer is loading, and after a failure, `value` is the previous one of this key. */
+export type Answer = { state: 'loading' | 'ready' | 'failed'; value: JsonValue }
 
 type AnswerOptions = {
   key: string | null
@@ -19,17 +19,15 @@ export function useAnswer(address: string | null, { key, refreshes }: AnswerOpti
     const stopped = new AbortController()
     setAnswer((old) => (old.key === key ? { ...old, state: 'loading' } : { ...LOADING, key }))
     requestJson(address, key, stopped.signal).then(
-      (value) => setAnswer({ state: 'ready', value, message: null, key }),
-      (error) =>
-        stopped.signal.aborted ||
-        setAnswer({ state: 'failed', value: null, message: String(error.message), key }),
+      (value) => setAnswer({ state: 'ready', value, key }),
+      () => stopped.signal.aborted || setAnswer((old) => ({ ...old, state: 'failed' })),
     )
     return () => stopped.abort()
   }, [address, key, refreshes])
   return answer
 }
 
-const LOADING: Answer = { state: 'loading', value: null, message: null }
+const LOADING: Answer = { state: 'loading', value: null }
 
 /** Rejects as `request` does, and with a SyntaxError. */
 export const requestJson = async (
