@@ -59,6 +59,10 @@ test('command line: has the same filters, without parameters of the gateway', (t
     ['strict.region', 'true'],
     ['sources', 'a,b'],
     ['require', 'all'],
+    ['sort', 'price'],
+    ['price_token', 'base:USDC'],
+    ['price_max', '2.10'],
+    ['price_per', 'offer'],
   ] as const
   t.deepEqual(wordsOf(listingsCommandLine(BASE, query)!), [
     'entrepot',
@@ -69,6 +73,10 @@ test('command line: has the same filters, without parameters of the gateway', (t
     '--status=all',
     '--publisher=0xabc',
     '--filter=strict.region=true',
+    '--sort=price',
+    '--token=base:USDC',
+    '--max-price=2.10',
+    '--per=offer',
   ])
 })
 
