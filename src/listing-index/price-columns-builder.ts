@@ -2,8 +2,8 @@ import { comparePriceKeys, type PriceKey, type PricePer } from '../domain/price/
 import type { PriceColumn, PriceData, SortedPrices } from './price-columns.ts'
 import { keyFor, type RowPrices } from './row-prices.ts'
 
-/** Of a segment, those of most rows: sellers choose the names in a basis. A basis has 8 bits. */
-const MAX_BASES = 256
+/** Of a segment: sellers choose the names in a basis, and each takes about 1 KiB. */
+const MAX_BASES = 4096
 
 /** Collects the prices of rows in order of their slots. */
 export class PriceColumnsBuilder {
@@ -11,6 +11,8 @@ export class PriceColumnsBuilder {
   readonly #starts: Uint32Array
   readonly #numberOf = new Map<string, number>()
   readonly #counts: number[] = []
+  /** Each row has one vote for its bases, so that few rows with many names displace no other basis. */
+  readonly #votes: number[] = []
   /** The prices. */
   readonly #numbers: number[] = []
   readonly #keys: PriceKey[] = []
@@ -29,6 +31,7 @@ export class PriceColumnsBuilder {
     for (let n = 0; n < keys.length; n++) {
       const number = this.#numberFor(bases[n]!)
       this.#counts[number]!++
+      this.#votes[number]! += 1 / keys.length
       this.#numbers.push(number)
       this.#keys.push(keys[n]!)
     }
@@ -38,7 +41,7 @@ export class PriceColumnsBuilder {
   finish(rows: number): PriceData {
     const known = [...this.#numberOf.keys()]
     const kept = Array.from(known, (_, n) => n)
-      .sort((a, b) => this.#counts[b]! - this.#counts[a]!)
+      .sort((a, b) => this.#votes[b]! - this.#votes[a]!)
       .slice(0, MAX_BASES)
     const entries = this.#entries(rows, kept)
     const gpus = this.#gpus.slice(0, rows)
@@ -57,16 +60,17 @@ export class PriceColumnsBuilder {
     const known = this.#numberOf.get(basis)
     if (known !== undefined) return known
     this.#numberOf.set(basis, this.#counts.length)
+    this.#votes.push(0)
     return this.#counts.push(0) - 1
   }
 
   /** The prices in one of the kept bases, which get new numbers. */
   #entries(rows: number, kept: readonly number[]): Entries {
-    const newNumber = new Int16Array(this.#counts.length).fill(-1)
+    const newNumber = new Int32Array(this.#counts.length).fill(-1)
     for (const [n, number] of kept.entries()) newNumber[number] = n
     const size = kept.reduce((sum, number) => sum + this.#counts[number]!, 0)
     const starts = new Uint32Array(rows + 1)
-    const basisOf = new Uint8Array(size)
+    const basisOf = new Uint16Array(size)
     const slotOf = new Uint16Array(size)
     const keys: PriceKey[] = []
     for (let slot = 0; slot < rows; slot++) {
@@ -86,7 +90,7 @@ export class PriceColumnsBuilder {
 type Entries = Pick<PriceData, 'starts' | 'basisOf'> & { slotOf: Uint16Array; keys: readonly PriceKey[] }
 
 /** Numbers of the prices of each basis, in order of their slots. */
-function groupByBasis(basisOf: Uint8Array, bases: number): Uint32Array[] {
+function groupByBasis(basisOf: Uint16Array, bases: number): Uint32Array[] {
   const counts = new Uint32Array(bases)
   for (let n = 0; n < basisOf.length; n++) counts[basisOf[n]!]!++
   const groups = Array.from(counts, (count) => new Uint32Array(count))

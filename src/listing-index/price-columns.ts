@@ -13,7 +13,7 @@ export type PriceData = {
   /** Per slot, its first price; one more at the end. */
   starts: Uint32Array
   /** Per price, its basis. */
-  basisOf: Uint8Array
+  basisOf: Uint16Array
 } & Record<PricePer, SortedPrices>
 
 export type SortedPrices = {

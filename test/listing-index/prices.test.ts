@@ -103,6 +103,32 @@ test('prices: values of a path without an index are not counted', async (t) => {
   t.deepEqual(error?.filters, [zone.name])
 })
 
+test('prices: rows with very many names of tokens displace no other token', async (t) => {
+  const index = new ListingIndex(FILTERS)
+  const rateIn = (token: string) => ({
+    chain_name: 'base',
+    literal_fields: { token },
+    rates: [{ value: '5', per: 'hour' }],
+  })
+  const entry = (n: number, tokens: readonly string[]): IndexEntry => ({
+    listingId: `l${n}`,
+    publisherId: 1,
+    status: 'open',
+    createdAt: n,
+    bytes: Buffer.from(JSON.stringify({ accepted_escrows: tokens.map(rateIn) })),
+  })
+  const names = (n: number): string[] => Array.from({ length: 32 }, (_, m) => `0x${n % 150}-${m}`)
+  const hostile = Array.from({ length: 300 }, (_, n) => entry(n + 1, names(n)))
+  for (const _step of index.load([entry(0, ['0xa']), ...hostile]));
+  const tokens = [{ chain: 'base', address: '0xa', symbol: 'A', decimals: 0 }]
+  const priceLimit = { tokens, per: 'gpu', max: Number.POSITIVE_INFINITY } as const
+  const query = { status: 'open', publisher: null, criteria: [], filters: [] } as const
+  t.is((await select(index, { ...query, priceLimit })).total, 1)
+  const order: PriceOrder = { groups: [['base\n0xa\nhour']], per: 'gpu' }
+  const { listings } = (await select(index, query)).byPrice(order, null, 1)
+  t.is(listings[0]?.item.listingId, 'l0')
+})
+
 test('prices: an index orders and counts as a plain evaluation does, after any changes', async (t) => {
   await fc.assert(
     fc.asyncProperty(priced, fc.array(asked, { minLength: 4, maxLength: 4 }), async (steps, questions) => {
