@@ -6,7 +6,7 @@ import type { ByPrice } from '../../src/gateway/by-price/price-order.ts'
 import type { MergedPage } from '../../src/gateway/pages.ts'
 import { selectItems } from '../../src/listing-index/item-selection.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
-import { gatewayOver, metaOf, TOKENS } from '../helpers/pages.ts'
+import { gatewayOver, idsOfPage, metaOf, TOKENS } from '../helpers/pages.ts'
 
 type Rate = { chain: string; token: string; value: string; per: string }
 type Offer = { id: number; at: number; publisher: string; gpus: number; rates: readonly Rate[] }
@@ -261,6 +261,28 @@ test('by price: a stream shows no listing twice whose price rises meanwhile', as
   const ids = streamed.slice(0, -1).map(({ listing_id }) => listing_id)
   t.is(new Set(ids).size, 500)
   t.is(ids.length, 500)
+})
+
+test('by price: other work is done while very many hidden copies are passed', async (t) => {
+  const cheap = Array.from({ length: 12_000 }, (_, id) => itemOf(offerAt(id, '1')))
+  const dear = Array.from({ length: 12_000 }, (_, id) => itemOf(offerAt(id, '2')))
+  const better = fakeSource('better', dear, { priority: 1, isComplete: true })
+  const worse = fakeSource('worse', cheap, { priority: 2, isComplete: true })
+  let turns = 0
+  let isDone = false
+  const count = (): void => {
+    turns++
+    if (!isDone) setImmediate(count)
+  }
+  setImmediate(count)
+  const byPrice = { tokens: null, per: 'gpu' } as const
+  const first = await gatewayOver([better, worse]).page({ limit: 2 }, { byPrice })
+  isDone = true
+  t.true(turns >= 3)
+  t.deepEqual(idsOfPage(first), ['l0', 'l1'])
+  t.deepEqual([first.total, metaOf(first.items[0])?.registry], [12_000, 'better'])
+  const next = await gatewayOver([better, worse]).page({ limit: 2 }, { byPrice, cursor: first.nextCursor! })
+  t.deepEqual(idsOfPage(next), ['l10', 'l100'])
 })
 
 test('by price: hostile names of tokens neither fill a cursor nor take all groups', async (t) => {

@@ -1,7 +1,9 @@
+import { setImmediate } from 'node:timers/promises'
 import type { ListingQuery } from '../../domain/query.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
 import type { Item } from '../../domain/source/reading.ts'
 import type { PriceOrder, PricePlace } from '../../domain/source/selection.ts'
+import { SourceError } from '../../domain/source/source-error.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import { inSpan } from '../../domain/trace.ts'
 import { comparePricePlaces } from '../../listing-index/item-selection.ts'
@@ -38,12 +40,14 @@ export type PricePoint = {
 
 /** Listings of one round of a stream. */
 const ROUND = 200
+/** Copies that are visited in one turn of the event loop: about 20 ms. Most copies may be hidden by better sources. */
+const MAX_VISITED = 4000
 /** Most ids that are looked up to count duplicates: about 20 ms. Beyond, only those that were visited count. */
 const MAX_COUNTED = 20_000
 
 /**
  * By price, each listing once: as the copy of the best source that has it, at that copy's price. All sources are selected
- * first. Each call merges within one turn of the event loop, so what it gives is of one moment.
+ * first. Up to `MAX_VISITED` copies are merged within one turn of the event loop, so what they give is of one moment.
  */
 export class PriceSequence {
   readonly #sources: readonly NamedSource[]
@@ -59,6 +63,7 @@ export class PriceSequence {
   #order: PriceOrder
   #after: PricePoint['after'] | null
   #hidden = 0
+  #isEnded = false
   /** By id, in a stream: a listing whose price rises meanwhile would come again. */
   readonly #emitted = new Map<string, KnownListing[]>()
 
@@ -101,7 +106,12 @@ export class PriceSequence {
   /** Fewer than `count` only at the end. An abort with a `SourceError` fails the pending sources only. */
   async take(count: number, signal: AbortSignal): Promise<MergedItem[]> {
     await this.#select(signal)
-    return this.#merge(count)
+    const taken = this.#merge(count)
+    while (taken.length < count && !this.#isEnded) {
+      await nextTurn(signal)
+      taken.push(...this.#merge(count - taken.length))
+    }
+    return taken
   }
 
   /** Empty only at the end. */
@@ -110,13 +120,14 @@ export class PriceSequence {
     for (;;) {
       const taken = this.#merge(ROUND)
       const fresh = taken.filter(({ item }) => this.#isNew(item))
-      if (fresh.length > 0 || taken.length === 0) return fresh
+      if (fresh.length > 0 || this.#isEnded) return fresh
+      await nextTurn(signal)
     }
   }
 
-  /** It may consume the next listing, so call it last. */
+  /** As far as one turn shows. It may consume the next listing, so call it last. */
   hasMore(): boolean {
-    return this.#merge(1).length > 0
+    return this.#merge(1).length > 0 || !this.#isEnded
   }
 
   async #select(signal: AbortSignal): Promise<void> {
@@ -141,9 +152,13 @@ export class PriceSequence {
       (source) => new PriceReader(source, this.#order, startOf(this.#after, source.rank)),
     )
     const merged: MergedItem[] = []
-    while (merged.length < count) {
+    this.#isEnded = false
+    for (let visited = 0; merged.length < count && visited < MAX_VISITED; visited++) {
       const reader = foremost(readers, count - merged.length)
-      if (reader === null) break
+      if (reader === null) {
+        this.#isEnded = true
+        break
+      }
       const { item, place } = reader.take()
       this.#after = { ...place, rank: reader.source.rank, nth: reader.passed }
       const shown = this.#show({ item, reader: reader.source })
@@ -189,6 +204,12 @@ export class PriceSequence {
     else addCopy(known, item)
     return known === undefined
   }
+}
+
+/** Rejects once the caller has left. A time limit is that of the sources, which have answered. */
+async function nextTurn(signal: AbortSignal): Promise<void> {
+  await setImmediate()
+  if (!(signal.reason instanceof SourceError)) signal.throwIfAborted()
 }
 
 function foremost(readers: readonly PriceReader[], wanted: number): PriceReader | null {
