@@ -56,6 +56,24 @@ test.serial('keys: a key is created, listed and revoked', async (t) => {
   )
 })
 
+test.serial('keys: the page of another server is no success', async (t) => {
+  const page = '<html>login</html>'
+  const url = await startServer(t, {
+    'POST /admin/api-keys': page,
+    'GET /admin/api-keys': page,
+    'DELETE /admin/api-keys/3': page,
+  })
+  for (const [args, expected] of [
+    [['mint', 'alice'], '201 with the key'],
+    [['list'], '200 with the keys'],
+    [['revoke', '3'], '204'],
+  ] as const) {
+    const { code, stdout, stderr } = await runCli(['keys', ...args, '-r', url], { env: ADMIN })
+    const error = `entrepot: HTTP 200: not a Registry's answer, which is ${expected}\n`
+    t.deepEqual([code, stdout, stderr], [4, '', error])
+  }
+})
+
 test.serial('secret: prints 32 random bytes in hex', async (t) => {
   const [one, other] = [await runCli(['secret']), await runCli(['secret'])]
   t.regex(one.stdout, /^[0-9a-f]{64}\n$/)

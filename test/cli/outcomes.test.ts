@@ -58,7 +58,11 @@ test.serial('outcomes: a success counts only with the receipt of a Registry', as
     'PUT /listings/l0': login,
     'DELETE /listings/l0': login,
   })
-  const other = await startServer(t, { 'POST /listings': [201, '{"listing_id":"l1","publisher_id":1}'] })
+  const other = await startServer(t, {
+    'POST /listings': [201, '{"listing_id":"l1","publisher_id":1}'],
+    'PUT /listings/l0': '{"listing_id":"l0","status":"open"}',
+    'PUT /listings/l1': '{"listing_id":"l0","status":"closed"}',
+  })
   const moved = (await startPublisher(t, () => [302, { location: 'https://new.example/' }])).url
   const file = listings(t, 1)
   const published = await runCli(['publish', file, '-r', `${portal},${other},${moved}`], { env: AS_ALICE })
@@ -74,10 +78,12 @@ test.serial('outcomes: a success counts only with the receipt of a Registry', as
   t.regex(published.stderr, /HTTP 200: not a Registry's answer, which is 201 with the listing_id/)
   t.regex(published.stderr, /HTTP 302: redirects to https:\/\/new\.example\/, which is not followed/)
   for (const args of [
-    ['update', 'l0', '--status', 'closed'],
-    ['delete', 'l0'],
+    ['update', 'l0', '--status', 'closed', '-r', portal],
+    ['update', 'l0', '--status', 'closed', '-r', other],
+    ['update', 'l1', '--status', 'closed', '-r', other],
+    ['delete', 'l0', '-r', portal],
   ]) {
-    const { code, stdout } = await runCli([...args, '-r', portal], { env: AS_ALICE })
+    const { code, stdout } = await runCli(args, { env: AS_ALICE })
     t.is(code, 4)
     t.is(parse(stdout)[0]?.outcome, 'invalid_answer')
   }
@@ -144,6 +150,11 @@ test.serial('outcomes: results stream, SIGINT prints what is done, and --only-fa
   asked.length = 0
   t.is((await runCli(['publish', file, '-r', url, '--only-failed', all], { env: AS_ALICE })).code, 0)
   t.deepEqual(asked, ['l0'])
+  const closed = JSON.stringify({ registry: url, listing_id: 'l0', action: 'close', outcome: 'accepted' })
+  const others = temporaryFile(t, 'closed.json', `${resumed.stdout.slice(0, -3)},${closed}]`)
+  asked.length = 0
+  t.is((await runCli(['publish', file, '-r', url, '--only-failed', others], { env: AS_ALICE })).code, 0)
+  t.deepEqual(asked, ['l0'], 'a listing that was closed since is published')
   const bad = await runCli(['publish', file, '-r', url, '--only-failed', file], { env: AS_ALICE })
   t.is(bad.code, 65)
 })

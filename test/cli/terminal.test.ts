@@ -70,14 +70,14 @@ withTerminal('terminal: JSON of every command has dangerous characters escaped',
   const receipt = `{"listing_id":"x","status":"open","note":${text},"warnings":[{"path":"p","message":${text}}]}`
   const url = await startServer(t, {
     'POST /listings': [201, receipt],
-    'PUT /listings/x': receipt,
+    'PUT /listings/x': receipt.replace('open', 'closed'),
     'DELETE /listings/x': [409, `{"detail":${text}}`],
     'POST /api/v1/listings/validate-publish': `{"valid":false,"errors":[${text}]}`,
     'GET /sources': `{"sources":[{"registry":"a","state":"loaded","note":${text}}]}`,
     'GET /health': '{}',
     'GET /filter-spec': `{"schema":{"id":${text}}}`,
     'GET /listings?status=open&limit=1': '{"items":[],"count":0,"total_after_filter":0}',
-    'POST /admin/api-keys': `{"id":1,"key":${text}}`,
+    'POST /admin/api-keys': [201, `{"id":1,"key":${text}}`],
     'GET /admin/api-keys': `[{"id":1,"name":${text}}]`,
   })
   const file = temporaryFile(t, 'l.json', '{"listing_id":"x"}')

@@ -8,7 +8,13 @@ import { type CommandDefinition, type CommandGroup, collect, count, JSON_OPTION 
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { renderTable } from '../output/table.ts'
 import { print, printData, printJson, printStatus, type Terminal } from '../output/terminal.ts'
-import { type ApiRequest, readJson, readJsonObject, sendOrFail } from '../registries/registry-client.ts'
+import {
+  type ApiRequest,
+  type Receipt,
+  readJson,
+  readJsonObject,
+  sendOrFail,
+} from '../registries/registry-client.ts'
 import { splitList, urlProblem } from '../registries/select-registries.ts'
 
 type AdminOptions = {
@@ -39,7 +45,7 @@ const mintCommand: CommandDefinition<MintOptions> = {
   async run({ terminal, openClient }, options, [name = '']) {
     const body = JSON.stringify({ name, scope: options.scope, expires_in_days: options.expiresInDays })
     const request = { ...adminRequest(terminal, options), method: 'POST', body } as const
-    const minted = readJsonObject(await sendOrFail(await openClient(), request))
+    const minted = readJsonObject(await sendOrFail(await openClient(), request, KEY))
     if (options.json || !terminal.stdout.isTTY) {
       await printJson(terminal, minted)
       return EXIT.ok
@@ -55,7 +61,7 @@ const listCommand: CommandDefinition<AdminOptions> = {
   example: 'entrepot keys list -r http://127.0.0.1:8080',
   async run({ terminal, openClient }, options) {
     const request = { ...adminRequest(terminal, options), method: 'GET' } as const
-    const value = readJson(await sendOrFail(await openClient(), request))
+    const value = readJson(await sendOrFail(await openClient(), request, KEYS))
     const keys = Array.isArray(value) ? value.filter(isJsonObject) : []
     await printData(terminal, options.json, keys, () => keyTable(keys, terminal.stdout.columns))
     return EXIT.ok
@@ -68,7 +74,8 @@ const revokeCommand: CommandDefinition<AdminOptions> = {
   async run({ terminal, openClient }, options, [id = '']) {
     if (!/^\d{1,15}$/.test(id)) throw usageError(`ID must be the number of a key, not '${id}'`)
     const request = adminRequest(terminal, options)
-    await sendOrFail(await openClient(), { ...request, url: `${request.url}/${id}`, method: 'DELETE' })
+    const url = `${request.url}/${id}`
+    await sendOrFail(await openClient(), { ...request, url, method: 'DELETE' }, REVOKED)
     printStatus(terminal, `key ${id} is revoked`)
     return EXIT.ok
   },
@@ -81,6 +88,18 @@ export const keysCommand: CommandGroup = {
     revoke: { ...revokeCommand, summary: 'revoke a key permanently' },
   },
 }
+
+const KEY: Receipt = {
+  expected: '201 with the key',
+  isReceipt: (response) => response.status === 201 && textAt(readJsonObject(response), 'key') !== null,
+}
+
+const KEYS: Receipt = {
+  expected: '200 with the keys',
+  isReceipt: (response) => response.status === 200 && Array.isArray(readJson(response)),
+}
+
+const REVOKED: Receipt = { expected: '204', isReceipt: ({ status }) => status === 204 }
 
 /** The admin key goes to one Registry, and never to those that a buyer has configured. */
 function adminRequest({ env }: Terminal, { registries }: AdminOptions): Omit<ApiRequest, 'method'> {

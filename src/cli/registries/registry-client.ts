@@ -2,7 +2,7 @@ import type { Source } from '../../domain/source/reading.ts'
 import type { SourceError } from '../../domain/source/source-error.ts'
 import type { KnownSpec } from '../../filter-spec/upstream-spec.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../json/value.ts'
-import { CliError, exitCodeOfStatus } from '../exit-codes.ts'
+import { CliError, EXIT, exitCodeOfStatus } from '../exit-codes.ts'
 import type { Registry } from './select-registries.ts'
 
 export type ApiRequest = {
@@ -17,6 +17,13 @@ export type ApiRequest = {
 }
 
 export type ApiResponse = { status: number; headers: Readonly<Record<string, string>>; body: Buffer }
+
+/** The success that only a Registry answers with. */
+export type Receipt = {
+  /** What a Registry answers, for messages. */
+  expected: string
+  isReceipt: (response: ApiResponse) => boolean
+}
 
 /** Does not follow redirects, bounds the size of answers, and rejects with `SourceError`s. */
 export type RegistryClient = {
@@ -94,9 +101,18 @@ export function violationsIn(response: Pick<ApiResponse, 'body'>): string[] {
 export const describeViolation = ({ path, message }: { path?: unknown; message?: unknown }): string =>
   `${String(path)}: ${String(message)}`
 
-/** @throws SourceError, or CliError for a status that is not a success */
-export async function sendOrFail(client: RegistryClient, request: ApiRequest): Promise<ApiResponse> {
+/** @throws SourceError, or CliError for a status that is not a success, or a success that is not a Registry's */
+export async function sendOrFail(
+  client: RegistryClient,
+  request: ApiRequest,
+  { expected, isReceipt }: Receipt,
+): Promise<ApiResponse> {
   const response = await client.send(request)
-  if (response.status < 300) return response
-  throw new CliError(exitCodeOfStatus(response.status), describeErrorResponse(response))
+  const { status } = response
+  if (isReceipt(response)) return response
+  if (status >= 300) throw new CliError(exitCodeOfStatus(status), describeErrorResponse(response))
+  throw new CliError(EXIT.noAnswer, notReceipt(response, expected))
 }
+
+export const notReceipt = ({ status }: ApiResponse, expected: string): string =>
+  `HTTP ${status}: not a Registry's answer, which is ${expected}`

@@ -25,8 +25,12 @@ export const updateWrite = (
   },
   receipt: {
     action: changes.status === 'closed' ? 'close' : 'update',
-    expected: '200 with the status',
-    isReceipt: (response) => response.status === 200 && isListingStatus(readJsonObject(response).status),
+    expected: '200 with the listing_id and the status',
+    isReceipt: (response) => {
+      const { listing_id, status } = readJsonObject(response)
+      const hasStatus = changes.status === undefined ? isListingStatus(status) : status === changes.status
+      return response.status === 200 && listing_id === listingId && hasStatus
+    },
   },
 })
 

@@ -4,7 +4,7 @@ import { endpointUrl, readJsonObject } from '../registries/registry-client.ts'
 import type { Registry } from '../registries/select-registries.ts'
 import { nowSeconds, type Wallet } from '../signing/wallet.ts'
 import { type RegistryWriter, type Signed, wait } from './registry-writer.ts'
-import type { Receipt, WriteResult } from './write-result.ts'
+import type { WriteReceipt, WriteResult } from './write-result.ts'
 
 /** Per Registry. */
 const WRITES_IN_FLIGHT = 4
@@ -22,7 +22,7 @@ export async function publishListings(
   const results = new Map<DraftListing, WriteResult>()
   const publishOne = async (draft: DraftListing): Promise<void> => {
     const { listingId } = draft
-    const receipt: Receipt = {
+    const receipt: WriteReceipt = {
       action: 'publish',
       expected: '201 with the listing_id',
       isReceipt: (response) => response.status === 201 && readJsonObject(response).listing_id === listingId,

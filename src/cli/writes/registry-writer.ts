@@ -14,7 +14,7 @@ import {
   isFailureOfRegistry,
   judgeWrite,
   mayHaveArrived,
-  type Receipt,
+  type WriteReceipt,
   type WriteResult,
 } from './write-result.ts'
 
@@ -42,7 +42,7 @@ export type Write = {
   listingId: string
   /** With the current second. */
   sign: () => Promise<Signed>
-  receipt: Receipt
+  receipt: WriteReceipt
 }
 
 /** The Registry recovers a signature and makes the write durable. */

@@ -12,7 +12,7 @@ export function readAcceptedResults(file: string): (registry: string, listingId:
     throw new CliError(EXIT.badData, `${file} has no results of a publish`)
   const accepted = new Set(
     results
-      .filter(({ outcome }) => outcome === 'accepted')
+      .filter(({ action, outcome }) => action === 'publish' && outcome === 'accepted')
       .map(({ registry, listing_id }) => `${registry}\n${listing_id}`),
   )
   return (registry, listingId) => accepted.has(`${registry}\n${listingId}`)

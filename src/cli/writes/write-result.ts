@@ -7,6 +7,8 @@ import {
   describeErrorResponse,
   describeSourceError,
   isUnauthorized,
+  notReceipt,
+  type Receipt,
   readJsonObject,
 } from '../registries/registry-client.ts'
 import { keyHint, type Registry } from '../registries/select-registries.ts'
@@ -36,11 +38,8 @@ export type WriteResult = {
   answer?: JsonObject
 }
 
-export type Receipt = {
+export type WriteReceipt = Receipt & {
   action: WriteAction
-  /** What a Registry answers a write with, for messages. */
-  expected: string
-  isReceipt: (response: ApiResponse) => boolean
   /** Whether a refusal proves that an earlier attempt succeeded. */
   provesSuccess?: (response: ApiResponse) => boolean
 }
@@ -57,7 +56,7 @@ export type Attempts = {
   note?: string | undefined
 }
 
-type Judged = { registry: Registry; listingId: string; receipt: Receipt; signer: string }
+type Judged = { registry: Registry; listingId: string; receipt: WriteReceipt; signer: string }
 
 export function judgeWrite(
   { outcome, failures, mayBeApplied, note }: Attempts,
@@ -87,12 +86,7 @@ export function judgeWrite(
     return { ...subject, outcome: 'accepted', status, answer: readJsonObject(outcome) }
   if (failures > 0 && receipt.provesSuccess?.(outcome))
     return { ...subject, outcome: 'accepted', status: 204, answer: {} }
-  if (status < 300)
-    return failed(
-      'invalid_answer',
-      status,
-      `HTTP ${status}: not a Registry's answer, which is ${receipt.expected}`,
-    )
+  if (status < 300) return failed('invalid_answer', status, notReceipt(outcome, receipt.expected))
   const error = describeErrorResponse(outcome) + hint(outcome, registry, signer)
   return mayBeApplied && (status >= 500 || status === 429)
     ? lost(status, error)
