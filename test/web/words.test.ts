@@ -1,8 +1,9 @@
 import test from 'ava'
+import { readableAmount } from '../../src/domain/price/readable-amount.ts'
 import { TokenTable } from '../../src/domain/price/token.ts'
 import { filterWords, titleOf } from '../../src/web/board/filter-words.ts'
 import { formatDuration, formatMember, labelOf } from '../../src/web/board/members.ts'
-import { amountOf, humanAmount, shortAmount, shownOption, unitName } from '../../src/web/board/prices.ts'
+import { amountOf, shortAmount, shownOption, unitName } from '../../src/web/board/prices.ts'
 import { decodeUtf8, readListingRow, readOneListing } from '../../src/web/board/state/listing-row.ts'
 import { listingsCsv } from '../../src/web/board/table/csv.ts'
 import { filtersOf, readView, withValue, withValues, writeView } from '../../src/web/board/view.ts'
@@ -116,8 +117,8 @@ test('prices: amounts have two decimal places at least, and are rounded up', (t)
     '0.0000001': '0.000001',
     '1.99999': '2.00',
   }
-  for (const [amount, shown] of Object.entries(amounts)) t.is(humanAmount(amount, true), shown, amount)
-  t.is(humanAmount('350000', false), '350,000')
+  for (const [amount, shown] of Object.entries(amounts)) t.is(readableAmount(amount, true), shown, amount)
+  t.is(readableAmount('350000', false), '350,000')
   t.is(shortAmount('9'.repeat(40)), '≈ 1.00e+40')
   t.is(shortAmount('1,234.50'), '1,234.50')
 })

@@ -1,5 +1,6 @@
 import { type LowestPrice, lowestPrices } from '../../domain/price/lowest-prices.ts'
 import { formatAmount, type PricePer } from '../../domain/price/price-key.ts'
+import { readableAmount } from '../../domain/price/readable-amount.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { at, type JsonObject, textAt } from '../../json/value.ts'
 
@@ -55,21 +56,6 @@ function withToken({ key, option }: LowestPrice, per: PricePer, tokens: TokenTab
     unit,
     per,
   }
-}
-
-const MAX_PLACES = 6
-
-/** `2.10` for 2.1 whole tokens. More than `MAX_PLACES` decimal places are rounded up. */
-export function readableAmount(amount: string, isWhole: boolean): string {
-  const [whole = '', fraction = ''] = amount.split('.')
-  const cut = fraction.slice(0, MAX_PLACES)
-  const isRounded = /[1-9]/.test(fraction.slice(MAX_PLACES))
-  const digits = isRounded ? String(BigInt(whole + cut) + 1n).padStart(cut.length + 1, '0') : whole + cut
-  const end = digits.length - cut.length
-  const grouped = digits.slice(0, end).replace(/\B(?=(\d{3})+$)/g, ',')
-  if (!isWhole) return grouped
-  const places = digits.slice(end).replace(/0+$/, '')
-  return `${grouped}.${places.padEnd(2, '0')}`
 }
 
 /** The deployed protocol counts credits in tokens. */

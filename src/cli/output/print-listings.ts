@@ -54,7 +54,7 @@ const offer =
 const ID_WIDTH = 36
 
 const COLUMNS: readonly Cell[] = [
-  { title: 'ID', minWidth: 8, show: (listing) => textAt(listing, 'listing_id') },
+  { title: 'ID', minWidth: 9, show: (listing) => textAt(listing, 'listing_id') },
   // Wide enough for every price, except those that are meant to break the table.
   { title: 'PRICE', align: 'right', minWidth: 22, show: (listing, tokens) => shownText(listing, tokens) },
   { title: 'GPU/SERVICE', minWidth: 7, show: offer('gpu_model', 'service_name') },

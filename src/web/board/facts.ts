@@ -1,6 +1,7 @@
+import { readableAmount } from '../../domain/price/readable-amount.ts'
 import { shortAddress } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
-import { chainName, humanAmount, shortAmount, unitName } from './prices.ts'
+import { chainName, shortAmount, unitName } from './prices.ts'
 import type { FacetCounts, PriceSummary } from './state/facets.ts'
 
 /** `412 GPUs · from 0.01, median 0.43, up to 2.10 USDC per GPU·h`: of the token with most offers. */
@@ -16,7 +17,7 @@ export function Facts({ facets: { prices, isComplete: isCounted }, isComplete }:
 }
 
 function words({ chain, token, symbol, unit, per, gpus, offers, least, median, most }: PriceSummary) {
-  const shown = (amount: string): string => shortAmount(humanAmount(amount, symbol !== null))
+  const shown = (amount: string): string => shortAmount(readableAmount(amount, symbol !== null))
   const name = symbol ?? `base units of ${shortAddress(token)}`
   return html`${unit === 'hour' && gpus > 0 ? `${gpus.toLocaleString('en')} GPUs · ` : ''}from
     ${' '}<strong>${shown(least)}</strong>, median <strong>${shown(median)}</strong>, up to ${shown(most)}${' '}

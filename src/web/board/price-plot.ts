@@ -1,11 +1,12 @@
 import { useMemo, useRef } from 'preact/hooks'
 import type { PaymentOption } from '../../domain/price/payment-option.ts'
 import { comparePriceKeys, formatAmount, type PriceKey, priceKey } from '../../domain/price/price-key.ts'
+import { readableAmount } from '../../domain/price/readable-amount.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import type { Navigation } from './navigation.ts'
-import { humanAmount, shortAmount, shownOption, tokenName } from './prices.ts'
+import { shortAmount, shownOption, tokenName } from './prices.ts'
 import type { ListingRow } from './state/listing-row.ts'
 import type { Listings } from './state/listings.ts'
 import { Narrow } from './table/listing-table.ts'
@@ -104,7 +105,7 @@ function plotOf(rows: readonly ListingRow[], tokens: TokenTable): Plot | null {
   const decimals = tokens.find(largest.option.chain, largest.option.token)?.decimals ?? null
   const amountOf = (key: PriceKey): Amount => {
     const exact = formatAmount(key, decimals)
-    return { text: shortAmount(humanAmount(exact, decimals !== null)), value: Number(exact) }
+    return { text: shortAmount(readableAmount(exact, decimals !== null)), value: Number(exact) }
   }
   const models = [...largest.models]
     .sort(([, a], [, b]) => b.length - a.length)

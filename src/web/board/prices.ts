@@ -6,6 +6,7 @@ import {
   type PricePer,
   priceKey,
 } from '../../domain/price/price-key.ts'
+import { readableAmount } from '../../domain/price/readable-amount.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { shortAddress, untrustedText } from '../common/untrusted-text.ts'
 import type { ListingRow } from './state/listing-row.ts'
@@ -39,22 +40,7 @@ export function amountOf(
   const key = priceKey(option, gpus, per)
   if (key === null) return null
   const decimals = tokens.find(option.chain, option.token)?.decimals ?? null
-  return humanAmount(formatAmount(key, decimals), decimals !== null)
-}
-
-/** `2.1` tokens are `2.10`; more than 4 decimal places are rounded up, more than 6 below 1. Base units have none. */
-export function humanAmount(amount: string, isWholeTokens: boolean): string {
-  const [whole = '0', fraction = ''] = amount.split('.')
-  if (!isWholeTokens) return groupDigits(BigInt(whole))
-  const places = whole === '0' ? PLACES_BELOW_ONE : PLACES
-  if (fraction.length <= places) return `${groupDigits(BigInt(whole))}.${fraction.padEnd(2, '0')}`
-  const isCut = /[1-9]/.test(fraction.slice(places))
-  const digits = String(BigInt(whole + fraction.slice(0, places)) + (isCut ? 1n : 0n)).padStart(
-    places + 1,
-    '0',
-  )
-  const decimals = digits.slice(-places).replace(/0+$/, '').padEnd(2, '0')
-  return `${groupDigits(BigInt(digits.slice(0, -places)))}.${decimals}`
+  return readableAmount(formatAmount(key, decimals), decimals !== null)
 }
 
 /** For a place where a hostile amount of 78 digits would push all else away; its title has the digits. */
@@ -62,11 +48,6 @@ export const shortAmount = (amount: string): string =>
   amount.length <= MAX_AMOUNT_CHARS ? amount : `≈ ${Number(amount.replaceAll(',', '')).toExponential(2)}`
 
 const MAX_AMOUNT_CHARS = 24
-
-const PLACES = 4
-const PLACES_BELOW_ONE = 6
-
-const groupDigits = (value: bigint): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
 
 /** `USDC`, or `base units of 0x036c…cf7e`. Safe text. */
 export function tokenName(

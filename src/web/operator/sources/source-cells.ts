@@ -79,7 +79,9 @@ function Cache({ source: { cache } }: { source: FleetSource }) {
   const hits = cache.fresh + cache.stale
   const lookups = hits + cache.miss
   return html`${
-    lookups === 0 ? 'not used yet' : `${formatShare(hits / lookups)} hits (${formatCount(lookups)} lookups)`
+    lookups === 0
+      ? 'not used yet'
+      : `${formatShare(hits / lookups)} hits (${formatCount(lookups)} ${lookups === 1 ? 'lookup' : 'lookups'})`
   }`
 }
 
