@@ -50,6 +50,14 @@ export class IndexMatches {
     return byPrice(this.#find(), order, after)
   }
 
+  /** Values of these fields, matching or not; those of several segments count in each. */
+  countDistinct(fields: readonly Filter[]): number {
+    let count = 0
+    for (const { rows } of this.#find())
+      for (const field of fields) count += rows.distinctIn(this.#columnOf(field))
+    return count
+  }
+
   /** @throws Error for a path that the index lacks */
   facets(fields: readonly Filter[], per: PricePer): Facets {
     const matches = this.#find()

@@ -138,6 +138,10 @@ export class Segment implements Rows {
     return this.columns[column]!.countValues(matches, add)
   }
 
+  distinctIn(column: number): number {
+    return this.columns[column]!.size
+  }
+
   #statusOf(slot: number): ListingStatus {
     return LISTING_STATUSES[this.#data.statuses[slot]!]!
   }

@@ -101,6 +101,11 @@ export class Tail implements Rows {
     return present
   }
 
+  /** At most. */
+  distinctIn(_column: number): number {
+    return this.values
+  }
+
   #countOlder(place: Place): number {
     let at = this.size
     while (at > 0 && comparePlaces(this.rows[at - 1]!, place) >= 0) at--

@@ -14,15 +14,16 @@ export function localSource(
   filters: Iterable<Filter>,
 ): { read: Source; select: Select } {
   const index = new IndexSource(name, filters)
+  /** Of the moment when a read begins: a scan takes several turns of the event loop. */
   const info = () => ({ asOf: now(), stale: false, isCurrent: currency(replica) })
   return {
     read: async (query, range) => {
-      const { projection } = replica
-      return { ...(await index.read(indexed(projection), query, range)), ...info() }
+      const about = info()
+      return { ...(await index.read(indexed(replica.projection), query, range)), ...about }
     },
     select: async (query) => {
-      const { projection } = replica
-      return { ...(await index.select(indexed(projection), query)), ...info() }
+      const about = info()
+      return { ...(await index.select(indexed(replica.projection), query)), ...about }
     },
   }
 }

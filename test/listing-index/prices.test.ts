@@ -103,6 +103,21 @@ test('prices: values of a path without an index are not counted', async (t) => {
   t.deepEqual(error?.filters, [zone.name])
 })
 
+test('prices: a field with very many values is not counted at once', async (t) => {
+  const list = FILTERS[4]!
+  const index = new ListingIndex(FILTERS)
+  const listing = (n: number): IndexEntry => {
+    const values = Array.from({ length: 2000 }, (_, m) => n * 2000 + m)
+    const bytes = Buffer.from(JSON.stringify({ a: 'x', list: values }))
+    return { listingId: `l${n}`, publisherId: 1, status: 'open', createdAt: n, bytes }
+  }
+  for (const _step of index.load(Array.from({ length: 60 }, (_, n) => listing(n))));
+  const selection = await select(index, { status: 'open', publisher: null, criteria: [], filters: [] })
+  const error = t.throws(() => selection.facets([list], 'gpu'), { instanceOf: SourceError })
+  t.deepEqual([error?.reason, error?.filters], ['unsupported_filter', [list.name]])
+  t.is(selection.facets([FILTERS[0]!], 'gpu').values[0]?.get('x'), 60)
+})
+
 test('prices: rows with very many names of tokens displace no other token', async (t) => {
   const index = new ListingIndex(FILTERS)
   const rateIn = (token: string) => ({

@@ -44,14 +44,15 @@ export type Facets = {
 export type Matches = {
   /** Matches with a price in each basis. */
   offers: () => ReadonlyMap<string, number>
-  /** The first `count` after `after`; with `null`, after the first `skip`. */
+  /** The first `count` after `after`; with `null`, of all. */
   byPrice: (
     order: PriceOrder,
     after: PricePlace | null,
     count: number,
-    skip?: number,
   ) => { listings: readonly PricedItem[]; hasMore: boolean }
-  /** A field is the path of a filter. @throws SourceError `unsupported_filter`: a path has no index here */
+  /**
+   * A field is the path of a filter. @throws SourceError `unsupported_filter`: a path has no index here, or too many values
+   */
   facets: (fields: readonly Filter[], per: PricePer) => Facets
   /** In no order. */
   ids: () => Iterable<string>

@@ -1,8 +1,9 @@
+import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import type { PublishReceipt } from '../../domain/listing.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import type { PageQuery } from '../../domain/query.ts'
-import type { Select } from '../../domain/source/selection.ts'
+import type { PriceOrder, PricePlace, Select, Selection } from '../../domain/source/selection.ts'
 import { formatTimestamp } from '../../domain/timestamp.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { FilterSpec } from '../../filter-spec/filter.ts'
@@ -104,11 +105,33 @@ async function readByPrice(
 ): Promise<HandlerResponse> {
   const selection = await select(query, signal)
   const order = orderOf(nameGroups([selection.offers()], by), by)
-  const { listings } = selection.byPrice(order, null, limit, offset)
+  const after = await nthPlace(selection, order, offset, signal)
+  const { listings } = after === undefined ? { listings: [] } : selection.byPrice(order, after, limit)
   const items = listings.map(({ item }) => item)
   const body = renderEnvelope(items.map(withPrice(comparisonIn(order), tokens)), selection.total)
   return { body, isCurrent: selection.isCurrent }
 }
+
+/** Of the last of the first `count`; `null` for none, `undefined` beyond the end. */
+async function nthPlace(
+  selection: Selection,
+  order: PriceOrder,
+  count: number,
+  signal: AbortSignal,
+): Promise<PricePlace | null | undefined> {
+  let place: PricePlace | null = null
+  if (count >= selection.total) return count === 0 ? place : undefined
+  for (let left = count; left > 0; left -= PASSED_PER_TURN) {
+    const { listings } = selection.byPrice(order, place, Math.min(left, PASSED_PER_TURN))
+    place = listings.at(-1)?.place ?? place
+    await setImmediate()
+    signal.throwIfAborted()
+  }
+  return place
+}
+
+/** Listings that are passed in one turn of the event loop: some ms. */
+const PASSED_PER_TURN = 5000
 
 function bytesOf({ bytes }: { bytes: Uint8Array }): Uint8Array {
   return bytes
