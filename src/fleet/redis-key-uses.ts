@@ -27,9 +27,11 @@ export function redisKeyUses(link: RedisLink): KeyUseStorage {
       link.run(async (client) => {
         const used = await client.zRangeWithScores(ids, 0, -1)
         const entities = await new Repository(schema, client).fetch(used.map(({ value }) => value))
-        return entities.flatMap((entity, n): KeyUse[] => [
-          { keyId: Number(entity[EntityId]), calls: entity.calls ?? 0, lastUsedAt: used[n]!.score },
-        ])
+        const uses = entities.map((entity, n): KeyUse => {
+          return { keyId: Number(entity[EntityId]), calls: entity.calls ?? 0, lastUsedAt: used[n]!.score }
+        })
+        // Other programs can write to this Redis, too: a time must be one.
+        return uses.filter(({ lastUsedAt }) => Number.isSafeInteger(lastUsedAt))
       }),
   }
 }

@@ -14,8 +14,16 @@ const minuteSchema = z.object({
   latencies: z.array(count).max(MAX_STEP + 1),
 })
 
-/** The part of a report that is saved as JSON. Another version may have written it. */
+/** Of a `Date`. */
+const MAX_TIME = 8.64e15
+
+const time = count.max(MAX_TIME)
+
+/** A report without its id. Another version, or another program, may have written it. */
 export const savedReportSchema = z.object({
+  version: z.string(),
+  startedAt: time,
+  savedAt: time,
   reload: reloadSchema,
   minutes: z.array(minuteSchema),
   sources: z.array(z.object({ details: sourceDetailsSchema, minutes: z.array(minuteSchema) })),

@@ -74,6 +74,19 @@ test('fleet: replicas on one Redis are shown as one, and alone without Redis', a
     t.true((await client.ttl(key)) > 0)
     t.false(JSON.stringify(await client.hgetall(key)).includes('reader'), 'no key in a report')
   }
+  const now = Date.now()
+  const foreign = ['{entrepot}:replica:foreign', '{entrepot}:replica:future']
+  await client.hset(foreign[0]!, { report: '[]', startedAt: 'yesterday' })
+  await client.hset(foreign[1]!, {
+    report: (await client.hget(keys[0]!, 'report'))?.replace(/\d{13}/, '1e30'),
+  })
+  await client.zadd('{entrepot}:replicas', now, 'foreign', now, 'future')
+  const ended = Array.from({ length: 100 }, (_, n) => `ended-${n}`)
+  await client.zadd('{entrepot}:replicas', ...ended.flatMap((id) => [now - 20_000, id]))
+  const among = await fleetAt(a, () => true)
+  t.is(among.replicas.length, 2, 'neither other entities nor many replicas that ended hide a replica')
+  await client.del(foreign)
+  await client.zrem('{entrepot}:replicas', 'foreign', 'future', ...ended)
   await b.end('SIGKILL')
   const killed = (await fleetAt(a, () => true)).replicas.find(({ id }) => id !== both.answered_by)
   t.is(killed?.id, ofB.answered_by, 'shown until its report is too old')

@@ -36,6 +36,8 @@ test('redis link: a stalled Redis rejects within seconds, the next request recon
   const uses = redisKeyUses(link)
   const use = { keyId: 1, calls: 1, lastUsedAt: 5 }
   await uses.add([use])
+  await link.run((client) => client.zAdd('{entrepot-test}:key-uses', { score: Infinity, value: '2' }))
+  t.deepEqual(await uses.read(), [use], 'without a time that is no time')
   redis.signal('SIGSTOP')
   await t.throwsAsync(uses.read())
   redis.signal('SIGCONT')
