@@ -1,5 +1,6 @@
 import type { Clock } from '../../domain/clock.ts'
 import { ALL_OPEN, type ListingQuery } from '../../domain/query.ts'
+import { SingleFlight } from '../../domain/single-flight.ts'
 import {
   afterEvent,
   type Breaker,
@@ -49,7 +50,7 @@ export class CircuitBreaker {
   #suspended: { reason: SourceReason; until: number } | null = null
   #peersOpenUntil: number | null = null
   #isListening = false
-  #isProbing = false
+  readonly #probes = new SingleFlight(() => this.#probe())
   #cancelProbe: () => void = () => {}
   #cancelResume: () => void = () => {}
   readonly #logged = { opened: false, rejected: false }
@@ -147,19 +148,21 @@ export class CircuitBreaker {
     this.#cancelProbe = this.#options.clock.after(Math.max(0, ms), () => void this.probe())
   }
 
-  /** One at a time. Not while the upstream asked us to wait. Never rejects. */
-  async probe(): Promise<void> {
-    if (this.#isProbing || this.#closing.signal.aborted) return
+  /** Joins a running probe. None starts while the upstream asked us to wait. Never rejects. */
+  probe(): Promise<void> {
+    return this.#probes.join()
+  }
+
+  async #probe(): Promise<void> {
+    if (this.#closing.signal.aborted) return
     const { clock } = this.#options
     const isAskedToWait = this.#suspended !== null && this.#suspended.reason !== 'unauthorized'
     if (isAskedToWait) {
       if (this.#breaker.state !== 'closed') this.#scheduleProbe(this.#suspended!.until - clock.now())
       return
     }
-    this.#isProbing = true
     this.#step('probe')
     const error = await this.#requestProbe()
-    this.#isProbing = false
     if (this.#closing.signal.aborted) return
     const hasFailed = error !== null && isFailure(error)
     if (this.#suspended?.reason === 'unauthorized') this.#suspended = null

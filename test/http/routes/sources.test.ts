@@ -86,6 +86,15 @@ test('sources: a probe reaches an upstream whose circuit breaker is open', async
   const probe = async () =>
     (await postJson(`${gateway.url}/admin/sources/a/probe`, '', ADMIN)).json() as SourceDetailsJson
   await gateway.get('/listings')
+  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+  fake.script = [{ kind: 'hold', until: isReleased }]
+  const first = probe()
+  await eventually(() => fake.requests.filter(({ path }) => path === '/listings').length === 2)
+  const second = probe()
+  await gateway.get('/sources')
+  release()
+  for (const { calls } of await Promise.all([first, second]))
+    t.is(calls?.ended, 2, 'both wait for one answer')
   await fake.close()
   let broken = await probe()
   while (broken.breaker?.state !== 'open') broken = await probe()
@@ -93,8 +102,8 @@ test('sources: a probe reaches an upstream whose circuit breaker is open', async
   t.is(broken.failures?.length, 5)
   t.like(broken.failures?.[0], { reason: 'connection_refused' })
   t.is(typeof broken.breaker?.retry_at, 'string')
-  t.like(broken.traffic?.total, { requests: 6, errors: 5, lookups: 1, hits: 0 })
-  t.is(broken.traffic?.minutes.requests.at(-1), 6)
+  t.like(broken.traffic?.total, { requests: 7, errors: 5, lookups: 1, hits: 0 })
+  t.is(broken.traffic?.minutes.requests.at(-1), 7)
   t.like(broken.settings, { kind: 'registry', mode: 'live', api_key: true, timeout_ms: 2500 })
   t.false(JSON.stringify(broken).includes('upstream-key'))
 })
