@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { parseBasis } from '../domain/price/payment-option.ts'
-import { comparePriceKeys, formatAmount, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
+import { formatAmount, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { FacetCounter } from '../domain/source/facet-counter.ts'
@@ -10,6 +10,7 @@ import { EntrepotError } from '../errors.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { type JsonValue, parseJson } from '../json/value.ts'
 import { MEMORY_SCAN_LIMIT } from '../listing-index/index-source.ts'
+import { addPriceCounts } from '../listing-index/key-union.ts'
 import type { FacetJson, PriceRangeJson } from '../wire/facets.ts'
 import type { SourceReport } from '../wire/source.ts'
 import { type Copy, groupCopies, isReadable, qualifiedName } from './merged-item.ts'
@@ -250,23 +251,10 @@ function mergePrices(counted: readonly Facets[], excess: Facets): [basis: string
   const bases = new Set(counted.flatMap(({ prices }) => [...prices.keys()]))
   return Array.from(bases, (basis) => {
     const all = counted.flatMap(({ prices }) => prices.get(basis) ?? [])
-    return [basis, difference(all, excess.prices.get(basis))]
+    const sum = all.reduce((one, other) => addPriceCounts(one, other))
+    const less = excess.prices.get(basis)
+    return [basis, less === undefined ? sum : addPriceCounts(sum, less, -1)]
   })
-}
-
-function difference(all: readonly PriceCounts[], less: PriceCounts | undefined): PriceCounts {
-  if (all.length === 1 && less === undefined) return all[0]!
-  const byKey = new Map<PriceKey, number>()
-  for (const { keys, counts } of all) for (const [n, key] of keys.entries()) addTo(byKey, key, counts[n]!)
-  for (const [n, key] of less?.keys.entries() ?? []) addTo(byKey, key, -less!.counts[n]!)
-  const keys = [...byKey.keys()].filter((key) => byKey.get(key)! > 0).sort(comparePriceKeys)
-  const counts = keys.map((key) => byKey.get(key)!)
-  return {
-    offers: sum(counts, (count) => count),
-    gpus: Math.max(0, sum(all, ({ gpus }) => gpus) - (less?.gpus ?? 0)),
-    keys,
-    counts,
-  }
 }
 
 function priceRanges(

@@ -16,20 +16,20 @@ type MatchesOptions = {
   /** As of now; none without a match. */
   find: () => readonly MatchedRows[]
   columnOf: (field: Filter) => number
-  /** Of all segments. */
-  unionOf: (per: PricePer) => KeyUnion
+  /** Together of all segments; those with the most keys last. */
+  unionsOf: (per: PricePer) => readonly KeyUnion[]
 }
 
 /** All matches of one query in an index, which are found again after a change. */
 export class IndexMatches {
   readonly #find: MatchesOptions['find']
   readonly #columnOf: MatchesOptions['columnOf']
-  readonly #unionOf: MatchesOptions['unionOf']
+  readonly #unionsOf: MatchesOptions['unionsOf']
 
-  constructor({ find, columnOf, unionOf }: MatchesOptions) {
+  constructor({ find, columnOf, unionsOf }: MatchesOptions) {
     this.#find = find
     this.#columnOf = columnOf
-    this.#unionOf = unionOf
+    this.#unionsOf = unionsOf
   }
 
   get total(): number {
@@ -65,7 +65,7 @@ export class IndexMatches {
     return {
       values: counted.map(({ values }) => values),
       missing: counted.map(({ missing }) => missing),
-      prices: countPrices(matches, this.#unionOf(per), per),
+      prices: countPrices(matches, this.#unionsOf(per), per),
     }
   }
 
@@ -98,15 +98,20 @@ function countValues(
 /** The prices of the tail change with each listing, so they are in no union. */
 function countPrices(
   matches: readonly MatchedRows[],
-  union: KeyUnion,
+  unions: readonly KeyUnion[],
   per: PricePer,
 ): Map<string, PriceCounts> {
-  const bySegment = new Map(matches.map((match) => [match.rows.prices, match]))
-  const counts = union.count(bySegment)
-  for (const segment of union.segments) bySegment.delete(segment)
-  for (const [basis, more] of new KeyUnion([...bySegment.keys()], per).count(bySegment)) {
-    const known = counts.get(basis)
-    counts.set(basis, known === undefined ? more : addPriceCounts(known, more))
-  }
+  const byRows = new Map(matches.map((match) => [match.rows.prices, match]))
+  const sealed = new Set(unions.flatMap(({ segments }) => segments))
+  const tail = new KeyUnion(
+    [...byRows.keys()].filter((prices) => !sealed.has(prices)),
+    per,
+  )
+  const counts = new Map<string, PriceCounts>()
+  for (const union of [tail, ...unions])
+    for (const [basis, more] of union.count(byRows)) {
+      const known = counts.get(basis)
+      counts.set(basis, known === undefined ? more : addPriceCounts(known, more))
+    }
   return counts
 }

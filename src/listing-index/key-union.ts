@@ -107,14 +107,25 @@ function withoutZeros(all: Keys, allCounts: Uint32Array, start: number): Omit<Pr
   return { offers, keys, counts }
 }
 
-/** Of two parts of the same listings. */
-export function addPriceCounts(a: PriceCounts, b: PriceCounts): PriceCounts {
-  const keys = Array.from(merged(a.keys, b.keys))
-  const countOf = (all: PriceCounts) => {
-    let at = 0
-    return (key: PriceKey) => (all.keys[at] === key ? all.counts[at++]! : 0)
+/** With `sign` -1, those of `a` without those of `b`. Keys without an offer are left out. */
+export function addPriceCounts(a: PriceCounts, b: PriceCounts, sign: 1 | -1 = 1): PriceCounts {
+  const keys: PriceKey[] = []
+  const counts: number[] = []
+  let offers = 0
+  let atA = 0
+  let atB = 0
+  while (atA < a.keys.length || atB < b.keys.length) {
+    const key = lower(a.keys[atA], b.keys[atB])
+    let count = a.keys[atA] === key ? a.counts[atA++]! : 0
+    if (b.keys[atB] === key) count += sign * b.counts[atB++]!
+    if (count <= 0) continue
+    keys.push(key)
+    counts.push(count)
+    offers += count
   }
-  const [one, other] = [countOf(a), countOf(b)]
-  const counts = keys.map((key) => one(key) + other(key))
-  return { offers: a.offers + b.offers, gpus: a.gpus + b.gpus, keys, counts }
+  return { offers, gpus: Math.max(0, a.gpus + sign * b.gpus), keys, counts }
+}
+
+function lower(one: PriceKey | undefined, other: PriceKey | undefined): PriceKey {
+  return other === undefined || (one !== undefined && one < other) ? one! : other
 }

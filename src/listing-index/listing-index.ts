@@ -56,7 +56,7 @@ export class ListingIndex {
   readonly plan: SegmentPlan
   readonly #vocabulary: Vocabulary
   readonly #segments: Segments
-  readonly #unions = new Map<PricePer, KeyUnion>()
+  readonly #unions = new Map<PricePer, readonly KeyUnion[]>()
 
   /**
    * @param filters criteria must use their paths
@@ -140,21 +140,24 @@ export class ListingIndex {
       return found
     }
     const columnOf = (field: Filter) => this.#vocabulary.columnOf(field)
-    return new IndexMatches({ find, columnOf, unionOf: (per) => this.#unionOf(per) })
+    return new IndexMatches({ find, columnOf, unionsOf: (per) => this.#unionsOf(per) })
   }
 
-  /** Made again when a segment was sealed or merged. */
-  #unionOf(per: PricePer): KeyUnion {
-    const { sealed } = this.#segments
+  /** One of the small segments, and one of the large ones, which seldom change; made again when theirs were sealed or merged. */
+  #unionsOf(per: PricePer): readonly KeyUnion[] {
     const known = this.#unions.get(per)
-    const isKnown = ({ prices }: Segment, n: number) => known?.segments[n] === prices
-    if (known?.segments.length === sealed.length && sealed.every(isKnown)) return known
-    const union = new KeyUnion(
-      sealed.map(({ prices }) => prices),
-      per,
+    const { large = [], small = [] } = Object.groupBy(this.#segments.sealed, ({ size }) =>
+      size * 2 >= this.plan.rows ? 'large' : 'small',
     )
-    this.#unions.set(per, union)
-    return union
+    const unions = [small, large].map((segments, n) => {
+      const prices = segments.map((segment) => segment.prices)
+      const union = known?.[n]
+      const isSame =
+        union?.segments.length === prices.length && prices.every((one, at) => union.segments[at] === one)
+      return isSame ? union : new KeyUnion(prices, per)
+    })
+    this.#unions.set(per, unions)
+    return unions
   }
 
   /** Newest first. Despite changes, untouched rows come once, and none that keeps its place comes twice. */
