@@ -1,23 +1,19 @@
 import { setImmediate } from 'node:timers/promises'
+import { SeenListings } from '../../domain/listing-identity.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
-import type { Item } from '../../domain/source/reading.ts'
 import type { PriceOrder, PricePlace } from '../../domain/source/selection.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import { inSpan } from '../../domain/trace.ts'
 import { comparePricePlaces } from '../../listing-index/item-selection.ts'
 import {
-  addCopy,
-  belongs,
   type Copy,
   groupCopies,
   isReadable,
   isSameCopy,
-  type KnownListing,
   type MergedItem,
   mergeGroup,
-  newListing,
 } from '../merged-item.ts'
 import {
   hiddenCopies,
@@ -64,8 +60,8 @@ export class PriceSequence {
   #after: PricePoint['after'] | null
   #hidden = 0
   #isEnded = false
-  /** By id, in a stream: a listing whose price rises meanwhile would come again. */
-  readonly #emitted = new Map<string, KnownListing[]>()
+  /** In a stream: a listing whose price rises meanwhile would come again. */
+  readonly #seen = new SeenListings()
 
   constructor(
     sources: readonly NamedSource[],
@@ -119,7 +115,7 @@ export class PriceSequence {
     await this.#select(signal)
     for (;;) {
       const taken = this.#merge(ROUND)
-      const fresh = taken.filter(({ item }) => this.#isNew(item))
+      const fresh = taken.filter(({ item }) => this.#seen.add(item.listingId, item))
       if (fresh.length > 0 || this.#isEnded) return fresh
       await nextTurn(signal)
     }
@@ -195,14 +191,6 @@ export class PriceSequence {
       const own = same ?? copies.find(({ item }) => isSameCopy(item, copy.item))
       return [...copies.map((other) => (other === own ? copy : other)), ...(own === undefined ? [copy] : [])]
     })
-  }
-
-  #isNew(item: Item): boolean {
-    const listings = this.#emitted.get(item.listingId) ?? []
-    const known = listings.find((listing) => belongs(item, listing))
-    if (known === undefined) this.#emitted.set(item.listingId, [...listings, newListing(item)])
-    else addCopy(known, item)
-    return known === undefined
   }
 }
 
