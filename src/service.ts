@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Config, loadConfig } from './config/config.ts'
+import { serviceUrl } from './config/settings.ts'
 import { type Context, createContext } from './context/context.ts'
 import { redactCredentials } from './domain/safe-text.ts'
 import { ConfigError, type Violation } from './errors.ts'
@@ -86,7 +87,7 @@ export async function startService(
   }
   const address = server.address() as AddressInfo
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    url: serviceUrl(host, address.port),
     close: async (idleMs = 0) => {
       const cut = await connections.drain(server, { idleMs, maxMs: DRAIN_MS })
       await context.close()
@@ -111,7 +112,7 @@ function cannotListen(cause: unknown, host: string, port: number): Violation {
       path: 'PORT',
       message: `port ${port} on ${host} is in use; set PORT to another one, or stop the process that uses it`,
     }
-  const isAboutHost = code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL' || code === 'EAI_AGAIN'
+  const isAboutHost = ['ENOTFOUND', 'EADDRNOTAVAIL', 'EAI_AGAIN', 'EINVAL'].includes(code ?? '')
   return {
     path: isAboutHost ? 'HOST' : 'PORT',
     message: `cannot listen on ${host}:${port}: ${isAboutHost ? 'the host is no address of this machine' : message}`,

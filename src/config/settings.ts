@@ -24,6 +24,10 @@ export type Settings = {
   tracing: TracingSettings | null
 }
 
+/** An IPv6 address is in brackets (RFC 3986 section 3.2.2). */
+export const serviceUrl = (host: string, port: number | string): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+
 const STORE_URL = /^(sqlite:.+|rediss?:\/\/.+|redis\+cluster:\/\/.+)$/
 const BOOLEANS: Readonly<Record<string, boolean>> = {
   true: true,

@@ -1,5 +1,5 @@
 import { suggestName } from '../domain/nearest-name.ts'
-import { isLocalUrl } from '../domain/private-address.ts'
+import { isLocalHost, isLocalUrl } from '../domain/private-address.ts'
 import type { Violation } from '../errors.ts'
 import type { Environment } from './environment.ts'
 import type { GatewayFile } from './gateway-file.ts'
@@ -54,14 +54,10 @@ function weakKeys({ adminKey, bootstrapKey }: Settings): Violation[] {
 }
 
 function openGates({ host, requireWriteKey, registry }: Settings & GatewayFile): Violation[] {
-  const isReachable = host === '0.0.0.0' || host === '::' || !isLocalUrl(`http://${inUrl(host)}`)
+  const isReachable = host === '0.0.0.0' || host === '::' || !isLocalHost(host)
   if (requireWriteKey || !registry.enabled || !isReachable) return []
   const message = `false, and ${host} can be reached from other machines, so any wallet can publish; set it to true if that is not intended`
   return [{ path: 'REGISTRY_REQUIRE_WRITE_API_KEY', message }]
-}
-
-function inUrl(host: string): string {
-  return host.includes(':') ? `[${host}]` : host
 }
 
 function doubtfulUpstreams({ gateway, upstreams }: GatewayFile): Violation[] {

@@ -1,8 +1,10 @@
 import { BlockList, isIP } from 'node:net'
 
 /** Whether a URL names an address or a host of the own machine or network. */
-export function isLocalUrl(url: string): boolean {
-  const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
+export const isLocalUrl = (url: string): boolean => isLocalHost(new URL(url).hostname.replace(/^\[|\]$/g, ''))
+
+/** @param host a name, or an address without brackets */
+export function isLocalHost(host: string): boolean {
   return isPrivateAddress(host) || !/[.:]/.test(host) || /\.(localhost|local|internal)$/.test(host)
 }
 

@@ -31,6 +31,8 @@ test.serial('keys: a key is created, listed and revoked', async (t) => {
   const { hostname, port } = new URL(url)
   const listed = await runCli(['keys', 'list'], { env: { ...ADMIN, HOST: hostname, PORT: port } })
   t.is(JSON.parse(listed.stdout)[0].name, 'alice')
+  const byIPv6 = await runCli(['keys', 'list'], { env: { ...ADMIN, HOST: '::1', PORT: '1' } })
+  t.regex(byIPv6.stderr, /^entrepot: http:\/\/\[::1\]:1: /)
   t.is((await runCli(['keys', 'revoke', String(id), '-r', url], { env: ADMIN })).code, 0)
   t.is((await get('/listings', bearer)).status, 401)
   for (const days of ['soon', '0', '1.5'])

@@ -78,11 +78,13 @@ test('process: a port in use is named, with what to do', async (t) => {
     stderr.trim(),
     `entrepot: PORT: port ${port} on 127.0.0.1 is in use; set PORT to another one, or stop the process that uses it`,
   )
-  const elsewhere = await entrepot(SERVE, { HOST: '192.0.2.1', PORT: '0', STORE_URL: 'sqlite::memory:' })
-  t.is(
-    elsewhere.stderr.trim().split('\n').at(-1),
-    'entrepot: HOST: cannot listen on 192.0.2.1:0: the host is no address of this machine',
-  )
+  for (const host of ['192.0.2.1', 'fe80::1%nowhere', 'a b']) {
+    const elsewhere = await entrepot(SERVE, { HOST: host, PORT: '0', STORE_URL: 'sqlite::memory:' })
+    t.is(
+      elsewhere.stderr.trim().split('\n').at(-1),
+      `entrepot: HOST: cannot listen on ${host}:0: the host is no address of this machine`,
+    )
+  }
   const demo = await entrepot(['demo/demo.ts'], { PORT: String(port) })
   t.is(demo.code, 78)
   t.regex(demo.stderr, /^demo: port \d+ on 127.0.0.1 is in use; .*PORT=9090 npm run demo/)

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { Environment } from '../../config/environment.ts'
 import { readSecretFile } from '../../config/secret-files.ts'
+import { serviceUrl } from '../../config/settings.ts'
 import { redactCredentials, safeText } from '../../domain/safe-text.ts'
 import { ConfigError, type Violation } from '../../errors.ts'
 import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
@@ -107,7 +108,7 @@ function adminRequest({ env }: Terminal, { registries }: AdminOptions): Omit<Api
   if (urls.length > 1) throw usageError('name one Registry: the admin key belongs to one')
   if (urls.length === 0 && !env.HOST && !env.PORT)
     throw new CliError(EXIT.badConfig, 'no Registry is named: use -r URL, or set HOST and PORT')
-  const url = urls[0] ?? `http://${env.HOST || '127.0.0.1'}:${env.PORT || '8080'}`
+  const url = urls[0] ?? serviceUrl(env.HOST || '127.0.0.1', env.PORT || '8080')
   const problem = urlProblem(url)
   if (problem !== null) throw usageError(`${redactCredentials(url)} ${problem}`)
   const key = adminKey(env)
