@@ -38,7 +38,8 @@ export class PriceColumnsBuilder {
     this.#starts[slot + 1] = this.#keys.length
   }
 
-  finish(rows: number): PriceData {
+  /** In steps. `isDue`: whether a step ends with so many more prices. */
+  *finish(rows: number, isDue: (prices: number) => boolean): Generator<void, PriceData> {
     const known = [...this.#numberOf.keys()]
     const kept = Array.from(known, (_, n) => n)
       .sort((a, b) => this.#votes[b]! - this.#votes[a]!)
@@ -46,13 +47,14 @@ export class PriceColumnsBuilder {
     const entries = this.#entries(rows, kept)
     const gpus = this.#gpus.slice(0, rows)
     const byBasis = groupByBasis(entries.basisOf, kept.length)
+    if (isDue(this.size)) yield
     return {
       bases: kept.map((n) => known[n]!),
       gpus,
       starts: entries.starts,
       basisOf: entries.basisOf,
-      gpu: sortedPrices('gpu', entries, byBasis, gpus),
-      offer: sortedPrices('offer', entries, byBasis, gpus),
+      gpu: yield* sortedPrices('gpu', entries, byBasis, gpus, isDue),
+      offer: yield* sortedPrices('offer', entries, byBasis, gpus, isDue),
     }
   }
 
@@ -99,14 +101,16 @@ function groupByBasis(basisOf: Uint16Array, bases: number): Uint32Array[] {
   return groups
 }
 
-function sortedPrices(
+function* sortedPrices(
   per: PricePer,
   { slotOf, keys }: Entries,
   byBasis: readonly Uint32Array[],
   gpus: Uint16Array,
-): SortedPrices {
+  isDue: (prices: number) => boolean,
+): Generator<void, SortedPrices> {
   const ranks = new Uint16Array(keys.length)
-  const columns = byBasis.map((all): PriceColumn => {
+  const columns: PriceColumn[] = []
+  for (const all of byBasis) {
     const entries = per === 'offer' ? all : all.filter((entry) => gpus[slotOf[entry]!] !== 0)
     const own = keysOf(per, entries, { slotOf, keys }, gpus)
     const distinct = own instanceof Float64Array ? distinctDoubles(own) : distinctKeys(own)
@@ -120,8 +124,9 @@ function sortedPrices(
     const slots = new Uint16Array(entries.length)
     const nexts = ends.slice()
     for (let n = 0; n < entries.length; n++) slots[--nexts[ranks[entries[n]!]!]!] = slotOf[entries[n]!]!
-    return { keys: distinct, ends, slots }
-  })
+    columns.push({ keys: distinct, ends, slots })
+    if (isDue(entries.length)) yield
+  }
   return { ranks, columns }
 }
 

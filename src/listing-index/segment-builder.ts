@@ -113,8 +113,7 @@ export class SegmentBuilder {
       columns.push(column.finish(size, { withRanges: true }))
       if (pace.isDue(size + column.pairs)) yield
     }
-    const prices = this.#prices.finish(size)
-    if (pace.isDue(size + this.#prices.size)) yield
+    const prices = yield* this.#prices.finish(size, (count) => pace.isDue(count))
     return {
       listingIds: this.#listingIds,
       createdAt: this.#createdAt.slice(0, size),

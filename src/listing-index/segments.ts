@@ -2,7 +2,7 @@ import { hasBit } from './bitset.ts'
 import type { RowReader } from './scan/row-reader.ts'
 import { type IndexEntry, MAX_SEGMENT_ROWS, Segment, type SegmentData } from './segment.ts'
 import { MAX_VALUES, mergeSegments, SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
-import { Tail } from './tail.ts'
+import { lastOf, Tail } from './tail.ts'
 import { TextStore } from './text-store.ts'
 
 export type SegmentSizes = {
@@ -221,12 +221,4 @@ function fitCount(segments: readonly Segment[], most: number): number {
     return n === FAN_IN || rows > most || total > MAX_VALUES
   })
   return tooMany === -1 ? segments.length : tooMany
-}
-
-/** Takes all steps at once. */
-function lastOf<T>(steps: Generator<void, T>): T {
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
-  }
 }

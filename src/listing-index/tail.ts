@@ -84,7 +84,7 @@ export class Tail implements Rows {
     if (this.#prices !== null) return this.#prices
     const builder = new PriceColumnsBuilder(this.size)
     for (const [slot, { found }] of this.rows.entries()) builder.add(slot, found.prices)
-    this.#prices = new PriceColumns(builder.finish(this.size))
+    this.#prices = new PriceColumns(lastOf(builder.finish(this.size, () => false)))
     return this.#prices
   }
 
@@ -120,3 +120,11 @@ const entryOf = ({ listingId, publisherId, createdAt, status, text }: TailRow): 
   bytes: viewOf(text),
   status,
 })
+
+/** Takes all steps at once. */
+export function lastOf<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}

@@ -120,21 +120,9 @@ test('prices: a field with very many values is not counted at once', async (t) =
 
 test('prices: rows with very many names of tokens displace no other token', async (t) => {
   const index = new ListingIndex(FILTERS)
-  const rateIn = (token: string) => ({
-    chain_name: 'base',
-    literal_fields: { token },
-    rates: [{ value: '5', per: 'hour' }],
-  })
-  const entry = (n: number, tokens: readonly string[]): IndexEntry => ({
-    listingId: `l${n}`,
-    publisherId: 1,
-    status: 'open',
-    createdAt: n,
-    bytes: Buffer.from(JSON.stringify({ accepted_escrows: tokens.map(rateIn) })),
-  })
   const names = (n: number): string[] => Array.from({ length: 32 }, (_, m) => `0x${n % 150}-${m}`)
-  const hostile = Array.from({ length: 300 }, (_, n) => entry(n + 1, names(n)))
-  for (const _step of index.load([entry(0, ['0xa']), ...hostile]));
+  const hostile = Array.from({ length: 300 }, (_, n) => accepting(n + 1, names(n)))
+  for (const _step of index.load([accepting(0, ['0xa']), ...hostile]));
   const tokens = [{ chain: 'base', address: '0xa', symbol: 'A', decimals: 0 }]
   const priceLimit = { tokens, per: 'gpu', max: Number.POSITIVE_INFINITY } as const
   const query = { status: 'open', publisher: null, criteria: [], filters: [] } as const
@@ -143,6 +131,24 @@ test('prices: rows with very many names of tokens displace no other token', asyn
   const { listings } = (await select(index, query)).byPrice(order, null, 1)
   t.is(listings[0]?.item.listingId, 'l0')
 })
+
+test('prices: columns of very many prices are built in steps', (t) => {
+  const index = new ListingIndex([])
+  const tokens = Array.from({ length: 32 }, (_, m) => `0x${m}`)
+  const entries = Array.from({ length: 2000 }, (_, n) => accepting(n, tokens))
+  t.true(Array.from(index.load(entries)).length > 20)
+})
+
+/** A listing with a price in each of these tokens. */
+function accepting(n: number, tokens: readonly string[]): IndexEntry {
+  const escrows = tokens.map((token) => ({
+    chain_name: 'base',
+    literal_fields: { token },
+    rates: [{ value: '5', per: 'hour' }],
+  }))
+  const bytes = Buffer.from(JSON.stringify({ accepted_escrows: escrows }))
+  return { listingId: `l${n}`, publisherId: 1, status: 'open', createdAt: n, bytes }
+}
 
 test('prices: an index orders and counts as a plain evaluation does, after any changes', async (t) => {
   await fc.assert(
