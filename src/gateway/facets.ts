@@ -3,7 +3,7 @@ import { parseBasis } from '../domain/price/payment-option.ts'
 import { formatAmount, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
-import { FacetCounter } from '../domain/source/facet-counter.ts'
+import { addTo, FacetCounter } from '../domain/source/facet-counter.ts'
 import type { Facets, PriceCounts, Selection } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { EntrepotError } from '../errors.ts'
@@ -298,10 +298,6 @@ function medianOf(keys: readonly PriceKey[], counts: readonly number[], offers: 
 
 function sum<T>(all: readonly T[], of: (one: T) => number): number {
   return all.reduce((total, one) => total + of(one), 0)
-}
-
-function addTo<Key>(counts: Map<Key, number>, key: Key, count: number): void {
-  counts.set(key, (counts.get(key) ?? 0) + count)
 }
 
 /** Milliseconds of one turn of the event loop. */

@@ -1,5 +1,5 @@
 import type { PricePer } from '../domain/price/price-key.ts'
-import { facetText } from '../domain/source/facet-counter.ts'
+import { addTo, facetText } from '../domain/source/facet-counter.ts'
 import type { Facets, PriceCounts, PriceOrder, PricePlace } from '../domain/source/selection.ts'
 import type { Scalar } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
@@ -77,21 +77,15 @@ export class IndexMatches {
   }
 }
 
-function addTo<Key>(counts: Map<Key, number>, key: Key, count: number): void {
-  counts.set(key, (counts.get(key) ?? 0) + count)
-}
-
 function countValues(
   matches: readonly MatchedRows[],
   field: Filter,
   column: number,
 ): { values: Map<string, number>; missing: number } {
-  const byValue = new Map<Scalar, number>()
-  let missing = 0
-  for (const { rows, slots, count } of matches)
-    missing += count - rows.countValues(column, slots, (value, listings) => addTo(byValue, value, listings))
   const values = new Map<string, number>()
-  for (const [value, listings] of byValue) addTo(values, facetText(field, value), listings)
+  const add = (value: Scalar, listings: number): void => addTo(values, facetText(field, value), listings)
+  let missing = 0
+  for (const { rows, slots, count } of matches) missing += count - rows.countValues(column, slots, add)
   return { values, missing }
 }
 

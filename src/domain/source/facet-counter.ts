@@ -62,6 +62,6 @@ function inOrder(gpus: number, counts: ReadonlyMap<PriceKey, number>): PriceCoun
   }
 }
 
-function addTo<Key>(counts: Map<Key, number>, key: Key): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1)
+export function addTo<Key>(counts: Map<Key, number>, key: Key, count = 1): void {
+  counts.set(key, (counts.get(key) ?? 0) + count)
 }
