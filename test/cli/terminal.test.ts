@@ -96,6 +96,12 @@ withTerminal('terminal: JSON of every command has dangerous characters escaped',
     t.deepEqual(dangerous(stdout), [], args.join(' '))
     t.true(stdout.includes('\\u202egpj\\u009b31m'), args.join(' '))
   }
+  const registry = await startRegistry(t)
+  const named = temporaryFile(t, 'named.json', `{"listing_id":${text}}`)
+  const planning = ['sync', named, '-r', registry.url, '--dry-run', '--ndjson', '--force']
+  const plan = await runInTerminal(planning, { env })
+  t.deepEqual(dangerous(plan.stdout), [])
+  t.regex(plan.stdout, /\\u202egpj\\u009b31m","action"/)
 })
 
 withTerminal('terminal: one listing is a full sheet', async (t) => {

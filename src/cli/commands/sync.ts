@@ -3,7 +3,14 @@ import { addSigning, type CommandDefinition, FORCE_OPTION, LISTING_FILE } from '
 import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
 import { readListingFile } from '../listing-file.ts'
 import { exitCodeOfReports } from '../output/source-reports.ts'
-import { print, printData, printReport, printWarning, type Terminal } from '../output/terminal.ts'
+import {
+  escapeForTerminal,
+  print,
+  printData,
+  printReport,
+  printWarning,
+  type Terminal,
+} from '../output/terminal.ts'
 import { type Registry, selectRegistries } from '../registries/select-registries.ts'
 import { openWallet } from '../signing/wallet.ts'
 import { readOwnListings } from '../writes/own-listings.ts'
@@ -99,7 +106,8 @@ async function printPlans(
   { json, ndjson }: SyncOptions,
 ): Promise<ExitCode> {
   const rows = targets.flatMap(rowsOf)
-  if (ndjson) await print(terminal, rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+  if (ndjson)
+    await print(terminal, rows.map((row) => `${escapeForTerminal(terminal, JSON.stringify(row))}\n`).join(''))
   else await printData(terminal, json, rows, () => rows.map(lineOf).join(''))
   return EXIT.ok
 }
