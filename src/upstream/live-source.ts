@@ -42,7 +42,9 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
   return async (query, range, signal) => {
     const unsent = unsentFilters(query)
     if (unsent.length > 0 || query.priceLimit !== undefined) return readFiltered(unsent, query, range, signal)
-    const served = await runs.read(query, range, signal).catch(refuseScan([]))
+    const served = await (Number.isFinite(range.count)
+      ? runs.read(query, range, signal)
+      : readWhole(query, signal, []))
     const { run } = served
     const { listings, hasMore } = run.select(range)
     const info = describeRun(served, await publishers.attribute(listings))
@@ -66,7 +68,7 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     const isForPrice = unsent.length === 0 && query.priceLimit !== undefined
     const names = unsent.length > 0 || isForPrice ? unsent : ['publisher']
     if (upstream.scanLimit === 0) throw tooMany(names)
-    const served = await runs.read(query, FULL_RANGE, signal).catch(refuseScan(names))
+    const served = await readWhole(query, signal, names)
     const { run } = served
     const info = describeRun(served, await publishers.attribute(run.listings))
     const criteria = query.criteria.filter(({ filter }) => unsent.includes(filter.name))
@@ -86,8 +88,13 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     }
   }
 
-  function refuseScan(filters: readonly string[]): (error: unknown) => never {
-    return (error) => {
+  /** A cached run may be longer than one that is read whole. */
+  async function readWhole(query: ListingQuery, signal: AbortSignal, filters: readonly string[]) {
+    try {
+      const served = await runs.read(query, FULL_RANGE, signal)
+      refuseLongScan(upstream)(served.run)
+      return served
+    } catch (error) {
       throw error instanceof TooManyToScan ? tooMany(filters) : error
     }
   }

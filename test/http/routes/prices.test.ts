@@ -1,5 +1,5 @@
 import test from 'ava'
-import { listingText } from '../../helpers/fake-registry.ts'
+import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { openMarket } from '../../helpers/market.ts'
 import { type RunningService, send } from '../../helpers/registry.ts'
@@ -180,5 +180,16 @@ test('prices: a cursor is bound to the order, the tokens and the ceiling', async
   ]) {
     const { status, json } = await gateway.get(`/listings?${other}&cursor=${cursor}`)
     t.deepEqual([status, /cursor/.test(String(json().detail))], [400, true], other)
+  }
+})
+
+test('prices: scan_limit holds also where a longer run is cached', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('l', 60) })
+  const gateway = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'scan_limit = 50' }])
+  for (const offset of [0, 40]) t.is((await gateway.get(`/listings?limit=50&offset=${offset}`)).status, 200)
+  const requests = fake.requests.length
+  for (const query of ['sort=price', 'price_max=1&price_token=USDC']) {
+    const { sources } = (await gateway.get(`/listings?${query}`)).json() as { sources: { reason?: string }[] }
+    t.deepEqual([sources[1]?.reason, requests], ['scan_limit', fake.requests.length], query)
   }
 })
