@@ -31,7 +31,7 @@ export const apiKeyRoutes = (options: ApiKeyOptions): Route[] => [
 
 const MS_PER_DAY = 86_400_000
 
-/** Responses with a raw key must not be cached. */
+/** Neither raw keys nor their list may be cached. */
 const NO_STORE = { 'Cache-Control': 'no-store' }
 
 const mintKey = ({ keys, clock }: ApiKeyOptions): Route => ({
@@ -63,7 +63,7 @@ const listKeys = ({ keys, keyUsage }: ApiKeyOptions): Route => ({
   responses: { 200: { description: 'The keys without their raw texts', schema: z.array(apiKeySchema) } },
   handle: async () => {
     const useOf = await keyUsage.read()
-    return json(keys.list().map((key) => toJson(key, useOf(key.id))))
+    return { ...json(keys.list().map((key) => toJson(key, useOf(key.id)))), headers: NO_STORE }
   },
 })
 

@@ -29,6 +29,7 @@ test('API keys: the raw key is only in the minting response, and revoking is fin
   await mint(url, { name: 'bob', scope: 'write' })
 
   const listed = await get('/admin/api-keys', ADMIN)
+  t.is(listed.headers.get('cache-control'), 'no-store')
   t.false(listed.text.includes(String(key)))
   const keys = JSON.parse(listed.text) as Record<string, unknown>[]
   t.deepEqual(
