@@ -42,9 +42,7 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
   return async (query, range, signal) => {
     const unsent = unsentFilters(query)
     if (unsent.length > 0 || query.priceLimit !== undefined) return readFiltered(unsent, query, range, signal)
-    const served = await (Number.isFinite(range.count)
-      ? runs.read(query, range, signal)
-      : readWhole(query, signal, []))
+    const served = await runs.read(query, range, signal).catch(refuseScan([]))
     const { run } = served
     const { listings, hasMore } = run.select(range)
     const info = describeRun(served, await publishers.attribute(listings))
@@ -68,7 +66,7 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     const isForPrice = unsent.length === 0 && query.priceLimit !== undefined
     const names = unsent.length > 0 || isForPrice ? unsent : ['publisher']
     if (upstream.scanLimit === 0) throw tooMany(names)
-    const served = await readWhole(query, signal, names)
+    const served = await runs.read(query, FULL_RANGE, signal).catch(refuseScan(names))
     const { run } = served
     const info = describeRun(served, await publishers.attribute(run.listings))
     const criteria = query.criteria.filter(({ filter }) => unsent.includes(filter.name))
@@ -88,13 +86,8 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     }
   }
 
-  /** A cached run may be longer than one that is read whole. */
-  async function readWhole(query: ListingQuery, signal: AbortSignal, filters: readonly string[]) {
-    try {
-      const served = await runs.read(query, FULL_RANGE, signal)
-      refuseLongScan(upstream)(served.run)
-      return served
-    } catch (error) {
+  function refuseScan(filters: readonly string[]): (error: unknown) => never {
+    return (error) => {
       throw error instanceof TooManyToScan ? tooMany(filters) : error
     }
   }

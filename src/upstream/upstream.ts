@@ -109,7 +109,18 @@ export function createUpstream(parts: UpstreamParts): Upstream {
   const onServe = (isHit: boolean) => stats.minutes.addLookup(clock.now(), isHit)
   const maxReadMs = ATTEMPTS_AND_QUEUE * timeoutMs
   const runs = new RunCache({ ...parts, state: state.runs, read, maxReadMs, onServe })
-  const live = pushDownFilters({ name, spec, schema }, liveSource({ upstream, runs, publishers }))
+  // Pages newest first may leave a longer run in the cache than one that is read whole.
+  const limitedRuns: Pick<RunCache, 'read'> = {
+    read: async (query, range, signal) => {
+      const served = await runs.read(query, range, signal)
+      if (!Number.isFinite(range.count)) check(served.run)
+      return served
+    },
+  }
+  const live = pushDownFilters(
+    { name, spec, schema },
+    liveSource({ upstream, runs: limitedRuns, publishers }),
+  )
   const checkSchema = () => requireSchema(name, spec.current, schema)
   const pullAll = async () => {
     await spec.loaded
