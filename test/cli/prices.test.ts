@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import test from 'ava'
-import { type FakeRegistry, listingText, startFakeRegistry } from '../helpers/fake-registry.ts'
+import { type FakeRegistry, listingText, listingTexts, startFakeRegistry } from '../helpers/fake-registry.ts'
 import { type RunningService, startRegistry } from '../helpers/registry.ts'
 import { hasTerminal, runCli, runInTerminal, temporaryFile } from '../helpers/run-cli.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
@@ -69,6 +69,14 @@ test.serial('prices: the cheapest of everything come first, whatever the limit',
   const ceiling = ['--token', 'base:USDC', '--max-price', '1.01']
   t.deepEqual((await listings(...ceiling)).ids, ['k-01', 'k-00'])
   t.deepEqual((await listings(...ceiling, '--per', 'offer')).ids, [])
+})
+
+test.serial('prices: a large Registry is read whole', async (t) => {
+  const large = await startFakeRegistry({ items: listingTexts('l', 2100, machine(100)) })
+  t.teardown(() => large.close())
+  const { code, stdout, stderr } = await runCli(['facets', '-r', large.url, '--json'])
+  t.is(code, 0, stderr)
+  t.like(JSON.parse(stdout), { total: 2100, complete: true })
 })
 
 test.serial(
