@@ -11,7 +11,13 @@ const AS_ALICE = {
   ENTREPOT_PRIVATE_KEY: '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
 }
 
-type Signed = { listing_id: string; signature: string; timestamp: number; storefront_url?: string }
+type Signed = {
+  listing_id: string
+  signature: string
+  timestamp: number
+  storefront_url?: string
+  status?: string
+}
 type Result = { listing_id: string; outcome: string; status: number | null; error?: string }
 
 type Answer = [status: number, retryAfter?: string] | 'reset'
@@ -25,7 +31,7 @@ async function startServer(
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.method === 'GET') return void response.writeHead(404).end() // no filter spec
     const body = await text(request)
-    const { searchParams } = new URL(request.url ?? '/', 'http://x')
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://x')
     const signed: Signed = body === '' ? Object.fromEntries(searchParams) : JSON.parse(body)
     const outcome = await answer(signed, requests.push(signed) - 1)
     if (outcome === 'reset') return void request.socket.resetAndDestroy()
@@ -38,7 +44,12 @@ async function startServer(
       status === 204
         ? ''
         : JSON.stringify(
-            status < 300 ? { listing_id: signed.listing_id, status: 'open' } : { detail: 'scripted' },
+            status < 300
+              ? {
+                  listing_id: signed.listing_id ?? pathname.split('/').at(-1),
+                  status: signed.status ?? 'open',
+                }
+              : { detail: 'scripted' },
           ),
     )
   }

@@ -41,7 +41,8 @@ test('poison rows: an upstream that never repeats a listing is not read for ever
   fake.beforePage = (request) => {
     fake.items = pages[request % pages.length]!
   }
-  const { get } = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const { settings, more } = PATIENT
+  const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { more })
   const { status, json } = await get('/listings?gpu_model=H100')
   t.is(status, 503)
   t.not((json() as Answer).sources[1]?.state, 'loaded')

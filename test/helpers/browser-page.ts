@@ -67,6 +67,12 @@ export async function openWatched(
 export const shoot = (page: Page, name: string): Promise<unknown> =>
   page.screenshot({ path: `test/artifacts/${name}.png` })
 
+/** Each scheme and each width once: axe takes long, and the other two pairs have neither other colours nor other sizes. */
+export const LOOKS = [
+  ['light', 1440],
+  ['dark', 390],
+] as const
+
 const AXE = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
 const AXE_OPTIONS = {

@@ -1,4 +1,4 @@
-import { axeFindings, openWatched, shoot } from '../../helpers/browser-page.ts'
+import { axeFindings, LOOKS, openWatched, shoot } from '../../helpers/browser-page.ts'
 import { deadUrl } from '../../helpers/fake-registry.ts'
 import { startGateway } from '../../helpers/gateway.ts'
 import { test } from '../in-chromium.ts'
@@ -7,18 +7,13 @@ import { openFederation, rowsOf, waitForCount } from './federation.ts'
 /** Good by web.dev/articles/cls. */
 const MAX_LAYOUT_SHIFT = 0.1
 
-test.serial('board: axe finds nothing and nothing jumps, light, dark, wide and narrow', async (t) => {
+test.serial('board: axe finds nothing and nothing jumps, light and wide, dark and narrow', async (t) => {
   const { east } = await openFederation(t)
   const gateway = await startGateway(t, [
     { name: 'east', url: east.url },
     { name: 'gone', url: deadUrl() },
   ])
-  for (const [colorScheme, width] of [
-    ['light', 1440],
-    ['dark', 1440],
-    ['light', 390],
-    ['dark', 390],
-  ] as const) {
+  for (const [colorScheme, width] of LOOKS) {
     const page = await openWatched(t, t.context.browser, `${gateway.url}/?gpu_model=A100`, {
       colorScheme,
       viewport: { width, height: width === 390 ? 844 : 900 },
