@@ -20,6 +20,9 @@ const listing = (id: string, more: object = {}): Record<string, unknown> => ({
   ...more,
 })
 
+/** A signature of the same second would be a repetition. */
+const BEFORE = { timestamp: Math.floor(Date.now() / 1000) - 60 }
+
 type Row = { registry: string; listing_id: string; action: string; changed?: string[]; outcome?: string }
 const rowsOf = (stdout: string): Row[] => JSON.parse(stdout)
 const short = (stdout: string): string[] =>
@@ -28,13 +31,13 @@ const short = (stdout: string): string[] =>
 test.serial('sync: publishes what changed, closes what is gone, and leaves the rest alone', async (t) => {
   const { url, get } = await startRegistry(t)
   const demands = [{ arbiter: '0xcc' }]
-  await publish(url, ALICE, listing('same', { max_duration_seconds: 60 }))
-  await publish(url, ALICE, listing('priced', { demands }))
-  await publish(url, ALICE, listing('gone'))
-  await publish(url, ALICE, listing('oracled', { oracle_address: '0xdd' }))
-  await publish(url, ALICE, listing('shut', { status: 'closed' }))
-  await publish(url, ALICE, listing('over', { status: 'closed' }))
-  await publish(url, BOB, listing('of-bob', { storefront_url: 'https://bob.example/' }))
+  await publish(url, ALICE, listing('same', { max_duration_seconds: 60 }), BEFORE)
+  await publish(url, ALICE, listing('priced', { demands }), BEFORE)
+  await publish(url, ALICE, listing('gone'), BEFORE)
+  await publish(url, ALICE, listing('oracled', { oracle_address: '0xdd' }), BEFORE)
+  await publish(url, ALICE, listing('shut', { status: 'closed' }), BEFORE)
+  await publish(url, ALICE, listing('over', { status: 'closed' }), BEFORE)
+  await publish(url, BOB, listing('of-bob', { storefront_url: 'https://bob.example/' }), BEFORE)
   const file = temporaryFile(
     t,
     'listings.json',
