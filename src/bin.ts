@@ -9,11 +9,10 @@ if (major < 22 || (major === 22 && minor < 19)) {
 
 // Compiled code is cached only for modules imported after this call.
 nodeModule.enableCompileCache()
-const [{ createProgram }, { EXIT }, { environment }, { version }] = await Promise.all([
-  import('./cli/program.ts'),
+const [{ runCommandLine }, { EXIT }, { environment }] = await Promise.all([
+  import('./command-line.ts'),
   import('./cli/exit-codes.ts'),
   import('./config/environment.ts'),
-  import('./config/version.ts'),
 ])
 
 // `entrepot listings | head` closes the pipe early, which is not an error.
@@ -23,19 +22,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(EXIT.outputError)
 })
 
-const program = await createProgram(
-  { env: environment, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
-  {
-    openRegistryClient: async () => (await import('./context/buyer.ts')).openRegistryClient(),
-    serveAgents: async (discovery, terminal, onError) =>
-      (await import('./mcp/stdio.ts')).serveStdio(discovery, terminal, { version: version(), onError }),
-    serve: async () => (await import('./service.ts')).serve(),
-    checkStore: async (url) => (await import('./context/check-store.ts')).checkStore(url),
-    setExitCode: (code) => {
-      process.exitCode = code
-    },
-    version: version(),
-  },
-  process.argv.slice(2),
-)
-await program.parseAsync()
+const { stdin, stdout, stderr } = process
+process.exitCode = await runCommandLine({ env: environment, stdin, stdout, stderr }, process.argv.slice(2))

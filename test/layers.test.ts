@@ -29,7 +29,7 @@ const LAYERS: readonly {
   { layer: 'L4', rooms: ['http/', 'cli/', 'web/', 'mcp/'], mayImport: ['L0', 'L1', 'L3', 'L4'] },
   {
     layer: 'L5',
-    rooms: ['context/', 'service.ts', 'bin.ts'],
+    rooms: ['context/', 'service.ts', 'command-line.ts', 'bin.ts'],
     mayImport: ['L0', 'L1', 'L2', 'L3', 'L4', 'L5'],
   },
 ]
@@ -56,7 +56,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'rate-limiter-flexible': ['limits/'],
   'smol-toml': ['config/', 'cli/'],
   yaml: ['filter-spec/', 'cli/'],
-  commander: ['bin.ts', 'cli/'],
+  commander: ['command-line.ts', 'cli/'],
   '@modelcontextprotocol/sdk': ['mcp/'],
   preact: ['web/'],
   'preact/hooks': ['web/'],

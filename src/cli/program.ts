@@ -145,7 +145,12 @@ export async function createProgram(
     .option('--config <file>', 'read the buyer configuration from this file only')
     .option('--quiet', 'print only errors and warnings on stderr')
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'entrepot: ')) })
+    .configureOutput({
+      writeOut: (text) => terminal.stdout.write(text),
+      writeErr: (text) => terminal.stderr.write(text),
+      outputError: (text, write) => write(text.replace(/^error: /, 'entrepot: ')),
+    })
+    .exitOverride()
     .showHelpAfterError("See 'entrepot --help'.")
   const run = createRunner(terminal, services)
   for (const { name, summary, load } of COMMANDS) {

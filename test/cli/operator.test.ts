@@ -9,7 +9,7 @@ import { readFilterSpec } from '../../src/filter-spec/load.ts'
 import { deadUrl, startFakeRegistry } from '../helpers/fake-registry.ts'
 import { startServer } from '../helpers/fixed-answers.ts'
 import { startRegistry } from '../helpers/registry.ts'
-import { runCli, temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
+import { runCli, runProcess, temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
 
 const ADMIN = { REGISTRY_ADMIN_API_KEY: 'admin-secret' }
 
@@ -139,7 +139,7 @@ test.serial(
       `[registry]\nurls = ["${url}"]\n[registry.auth]\n"${url}" = "key"\n"http://other.example" = "key"`,
     )
     const behind = encodeURIComponent('const now = Date.now; Date.now = () => now() - 600000')
-    const { stdout } = await runCli(
+    const { stdout } = await runProcess(
       ['doctor', '--config', config, '-r', `${url.replace('http:', 'https:')},${elsewhere},${url}`],
       { env: { NODE_OPTIONS: `--import=data:text/javascript,${behind}` } },
     )

@@ -7,7 +7,15 @@ import test, { type ExecutionContext } from 'ava'
 import { deadUrl } from '../helpers/fake-registry.ts'
 import { startServer } from '../helpers/fixed-answers.ts'
 import { startRegistry } from '../helpers/registry.ts'
-import { BIN, hasTerminal, runCli, runInTerminal, TIME_LAPSE, temporaryFile } from '../helpers/run-cli.ts'
+import {
+  BIN,
+  hasTerminal,
+  runCli,
+  runInTerminal,
+  runProcess,
+  TIME_LAPSE,
+  temporaryFile,
+} from '../helpers/run-cli.ts'
 import { ALICE } from '../helpers/seller.ts'
 
 /** The public Anvil accounts that ALICE and BOB are. */
@@ -105,7 +113,7 @@ test.serial(
   'outcomes: after five failures in a row a Registry is skipped, the rest is counted',
   async (t) => {
     const { url, asked } = await startPublisher(t, (id) => (id === 'l0' || id === 'l9' ? [201] : [500]))
-    const { code, stdout, stderr } = await runCli(['publish', listings(t, 100), '-r', url], {
+    const { code, stdout, stderr } = await runProcess(['publish', listings(t, 100), '-r', url], {
       env: { ...AS_ALICE, ...TIME_LAPSE },
     })
     t.is(code, 3)
@@ -166,7 +174,7 @@ test.serial('outcomes: a refusal says what to do about keys, wallets and clocks'
   const open = await startRegistry(t)
   const file = listings(t, 1)
   const publish = (url: string, env = {}) =>
-    runCli(['publish', file, '--force', '-r', url], { env: { ...AS_ALICE, ...env } })
+    runProcess(['publish', file, '--force', '-r', url], { env: { ...AS_ALICE, ...env } })
   t.regex(
     (await publish(gated.url)).stderr,
     /API key required; write \[registry\.auth\] "http:.*" = "KEY" in buyer\.secrets\.toml/,

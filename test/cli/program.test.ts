@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import test from 'ava'
 import type { Command } from 'commander'
 import { createProgram } from '../../src/cli/program.ts'
-import { CLI, runCli, runShell, temporaryFile } from '../helpers/run-cli.ts'
+import { CLI, runCli, runProcess, runShell, temporaryFile } from '../helpers/run-cli.ts'
 
 function unused(): never {
   throw new Error('no command is run here')
@@ -65,12 +65,14 @@ COMP_WORDS=(entrepot completion z); COMP_CWORD=2; _entrepot; echo "\${COMPREPLY[
 
 test.serial('program: a usage error exits 1 on stderr; help exits 0 on stdout', async (t) => {
   for (const args of [['listings', '--limit', '0'], ['nonsense'], ['listings', '-r', 'ftp://x']]) {
-    const { code, stdout, stderr } = await runCli(args)
+    const { code, stdout, stderr } = await runProcess(args)
     t.deepEqual([code, stdout], [1, ''], args.join(' '))
     t.regex(stderr, /^entrepot: /, args.join(' '))
   }
   t.regex((await runCli(['listings', '--limit', '0'])).stderr, /See 'entrepot listings --help'\.\n$/)
-  t.is((await runCli(['--help'])).code, 0)
+  const help = await runProcess(['--help'])
+  t.is(help.code, 0)
+  t.regex(help.stdout, /^Usage: entrepot /)
 })
 
 const withFullDevice = existsSync('/dev/full') ? test.serial : test.skip

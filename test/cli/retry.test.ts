@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import test, { type ExecutionContext } from 'ava'
 import { startRegistry } from '../helpers/registry.ts'
-import { runCli, TIME_LAPSE, temporaryFile } from '../helpers/run-cli.ts'
+import { runCli, runProcess, TIME_LAPSE, temporaryFile } from '../helpers/run-cli.ts'
 import { ALICE } from '../helpers/seller.ts'
 
 /** The public Anvil account that ALICE is. */
@@ -74,7 +74,7 @@ const listingFile = (t: ExecutionContext, count: number, storefrontOf?: (n: numb
     ),
   )
 
-const hurried = (...args: string[]) => runCli(args, { env: { ...AS_ALICE, ...TIME_LAPSE } })
+const hurried = (...args: string[]) => runProcess(args, { env: { ...AS_ALICE, ...TIME_LAPSE } })
 
 test.serial('publish: waits for Retry-After, then signs again', async (t) => {
   const { url, requests } = await startServer(t, (_signed, n) => (n < 5 ? [429, '60'] : [201]))

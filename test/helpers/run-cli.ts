@@ -2,7 +2,11 @@ import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import type { ExecutionContext } from 'ava'
+import type { Terminal } from '../../src/cli/output/terminal.ts'
+import { runCommandLine } from '../../src/command-line.ts'
 
 export const BIN = new URL('../../src/bin.ts', import.meta.url).pathname
 
@@ -13,8 +17,24 @@ export type RunOptions = {
   input?: string | Uint8Array
 }
 
-/** Runs the real executable as a child process, with the configuration of the test only. */
-export const runCli = (args: readonly string[], options: RunOptions = {}): Promise<Run> =>
+/** Runs a command in this process, with the configuration of the test only. */
+export async function runCli(
+  args: readonly string[],
+  { env = {}, input = '' }: RunOptions = {},
+): Promise<Run> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+  stdin.end(input)
+  const terminal = { env: { ...BARE, ...env }, stdin, stdout, stderr } as unknown as Terminal
+  const running = runCommandLine(terminal, args).finally(() => {
+    stdout.end()
+    stderr.end()
+  })
+  const [code, out, err] = await Promise.all([running, text(stdout), text(stderr)])
+  return { code, stdout: out, stderr: err }
+}
+
+/** Runs the executable as a child process. */
+export const runProcess = (args: readonly string[], options: RunOptions = {}): Promise<Run> =>
   runNode([BIN, ...args], options)
 
 /** Runs a program of JavaScript or TypeScript likewise. */
@@ -56,7 +76,7 @@ const run = (
 ): Promise<Run> =>
   new Promise((resolve, reject) => {
     const child = spawn(command, args, {
-      env: { PATH: process.env.PATH, HOME: EMPTY_HOME, TERM: 'xterm', LANG: 'C.UTF-8', ...env },
+      env: { ...BARE, ...env },
       stdio: 'pipe',
     })
     const shown = { stdout: '', stderr: '' }
@@ -76,7 +96,12 @@ const run = (
     if (type === undefined) child.stdin.end(input)
   })
 
-const EMPTY_HOME = join(tmpdir(), 'entrepot-no-home')
+const BARE = {
+  PATH: process.env.PATH,
+  HOME: join(tmpdir(), 'entrepot-no-home'),
+  TERM: 'xterm',
+  LANG: 'C.UTF-8',
+}
 
 /** A folder that is deleted after the test. */
 export function temporaryFolder(t: ExecutionContext): string {

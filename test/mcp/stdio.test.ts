@@ -3,7 +3,7 @@ import { deadUrl, idOf, listingText, listingTexts } from '../helpers/fake-regist
 import { startFarCopies } from '../helpers/far-copies.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { startRegistry } from '../helpers/registry.ts'
-import { runCli } from '../helpers/run-cli.ts'
+import { runProcess } from '../helpers/run-cli.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
 import { agentOver } from './agent.ts'
 
@@ -123,7 +123,7 @@ const HELLO = message({
 test.serial('stdio: stdout is protocol only, and requests before the end are answered', async (t) => {
   const fake = await startFake(t, { items: [listingText()], script: [{ kind: 'delay', ms: 300 }] })
   const call = message({ id: 7, method: 'tools/call', params: { name: 'search_listings', arguments: {} } })
-  const { code, stdout, stderr } = await runCli(['mcp', '-r', fake.url], { input: HELLO + call })
+  const { code, stdout, stderr } = await runProcess(['mcp', '-r', fake.url], { input: HELLO + call })
   t.is(code, 0)
   t.deepEqual(
     stdout
@@ -136,7 +136,7 @@ test.serial('stdio: stdout is protocol only, and requests before the end are ans
 })
 
 test.serial('stdio: an endless message ends the process within its memory limit', async (t) => {
-  const { code, stdout } = await runCli(['mcp', '-r', 'http://127.0.0.1:1'], {
+  const { code, stdout } = await runProcess(['mcp', '-r', 'http://127.0.0.1:1'], {
     input: 'x'.repeat(3 * 1024 * 1024),
   })
   t.is(code, 0)

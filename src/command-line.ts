@@ -1,0 +1,30 @@
+import { CommanderError } from 'commander'
+import type { Services } from './cli/command.ts'
+import type { Terminal } from './cli/output/terminal.ts'
+import { createProgram } from './cli/program.ts'
+import { version } from './config/version.ts'
+
+/** Runs one command of `entrepot`; its further modules are loaded when it needs them. Gives the exit code. */
+export async function runCommandLine(terminal: Terminal, args: readonly string[]): Promise<number> {
+  let exitCode = 0
+  const services: Services = {
+    openRegistryClient: async () => (await import('./context/buyer.ts')).openRegistryClient(),
+    serveAgents: async (discovery, agents, onError) =>
+      (await import('./mcp/stdio.ts')).serveStdio(discovery, agents, { version: version(), onError }),
+    serve: async () => (await import('./service.ts')).serve(),
+    checkStore: async (url) => (await import('./context/check-store.ts')).checkStore(url),
+    setExitCode: (code) => {
+      exitCode = code
+    },
+    version: version(),
+  }
+  const program = await createProgram(terminal, services, args)
+  try {
+    await program.parseAsync(args, { from: 'user' })
+  } catch (cause) {
+    // Commander has printed help or the usage error.
+    if (cause instanceof CommanderError) return cause.exitCode
+    throw cause
+  }
+  return exitCode
+}
