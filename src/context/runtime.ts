@@ -222,7 +222,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     requireWriteKey: config.requireWriteKey,
     keysRevealMore: config.upstreams.some(({ visibility }) => visibility === 'private'),
     isAdminKey: adminKey === null ? null : (token) => sameSecret(token, adminKey),
-    recognise: (token) => keys.recognise(token),
+    recognise: (token, options) => keys.recognise(token, options),
     now: () => clock.now() * 1000,
   })
   const routes = createRoutes({
@@ -247,7 +247,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     mcp: createMcpHandler(gateway, log),
     metrics,
     metricsPublic,
-    isOperator: (authorization) => passes(() => authorize('admin', authorization)),
+    mayReadMetrics: (authorization) => passes(() => authorize('metrics', authorization)),
     store,
     readFleet: () => fleet.read(),
     isReady,

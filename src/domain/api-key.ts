@@ -1,6 +1,9 @@
 import type { Micros } from './timestamp.ts'
 
-export type KeyScope = 'read' | 'write'
+/** `metrics`: for `GET /metrics` and nothing else. */
+export const KEY_SCOPES = ['read', 'write', 'metrics'] as const
+
+export type KeyScope = (typeof KEY_SCOPES)[number]
 
 export type ApiKey = {
   id: number

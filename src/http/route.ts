@@ -40,7 +40,7 @@ export type IntegerParameter = RouteParameter & {
 }
 
 /** The required credential: docs/protocol.md#2-api-keys. */
-export type Gate = 'none' | 'read' | 'write' | 'admin'
+export type Gate = 'none' | 'read' | 'write' | 'metrics' | 'admin'
 
 export type Authorize = (gate: Gate, authorization: string | undefined) => Reader
 

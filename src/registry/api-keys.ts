@@ -23,10 +23,11 @@ export class ApiKeys {
 
   /**
    * Also a key that has expired. Looks keys up by hash (a `Map` seeds its own in each process), so timing reveals no key.
+   * @param options `mayBeRevoked`: a key that may have been revoked since the store went away is recognised, too
    * @throws EntrepotError `unavailable` while keys are not verifiable
    */
-  recognise(raw: string): ApiKey | null {
-    if (!this.#replica.isCurrent()) throw unverifiable()
+  recognise(raw: string, { mayBeRevoked } = { mayBeRevoked: false }): ApiKey | null {
+    if (!mayBeRevoked && !this.#replica.isCurrent()) throw unverifiable()
     const remembered = this.#hashes.get(raw)
     const hash = remembered ?? hashKey(raw)
     const key = this.#replica.projection.keyByHash(hash)

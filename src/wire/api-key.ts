@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { KEY_SCOPES } from '../domain/api-key.ts'
 import { wireTimestamp } from './time.ts'
 
 const MAX_NAME_LENGTH = 128
@@ -6,7 +7,7 @@ const MAX_NAME_LENGTH = 128
 const MAX_EXPIRY_DAYS = 3650
 const NOT_DAYS = `Input should be a number of days, 1 to ${MAX_EXPIRY_DAYS}`
 
-const scope = z.enum(['read', 'write'], "Input should be 'read' or 'write'")
+const scope = z.enum(KEY_SCOPES, "Input should be 'read', 'write' or 'metrics'")
 
 /** The length of `name` is counted in code points, before trimming. Further members are ignored. */
 export const mintRequestSchema = z

@@ -9,7 +9,14 @@ import { readFilterSpec } from '../../src/filter-spec/load.ts'
 import { deadUrl, startFakeRegistry } from '../helpers/fake-registry.ts'
 import { startServer } from '../helpers/fixed-answers.ts'
 import { startRegistry } from '../helpers/registry.ts'
-import { runCli, runProcess, temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
+import {
+  hasTerminal,
+  runCli,
+  runInTerminal,
+  runProcess,
+  temporaryFile,
+  temporaryFolder,
+} from '../helpers/run-cli.ts'
 
 const ADMIN = { REGISTRY_ADMIN_API_KEY: 'admin-secret' }
 
@@ -31,6 +38,9 @@ test.serial('keys: a key is created, listed and revoked', async (t) => {
   const { hostname, port } = new URL(url)
   const listed = await runCli(['keys', 'list'], { env: { ...ADMIN, HOST: hostname, PORT: port } })
   t.is(JSON.parse(listed.stdout)[0].name, 'alice')
+  const table = await runInTerminal(['keys', 'list', '-r', url], { env: ADMIN })
+  if (hasTerminal)
+    t.true(table.stdout.includes(`${created_at.slice(0, 16).replace('T', ' ')}Z`), table.stdout)
   const byIPv6 = await runCli(['keys', 'list'], { env: { ...ADMIN, HOST: '::1', PORT: '1' } })
   t.regex(byIPv6.stderr, /^entrepot: http:\/\/\[::1\]:1: /)
   t.is((await runCli(['keys', 'revoke', String(id), '-r', url], { env: ADMIN })).code, 0)

@@ -2,11 +2,12 @@ import test from 'ava'
 import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { startRegistry } from '../helpers/registry.ts'
+import { postJson } from '../helpers/seller.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
 const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
 
-test('metrics: need the admin key unless they are public', async (t) => {
+test('metrics: need a key unless they are public', async (t) => {
   const closed = await startRegistry(t, { environment })
   t.is((await closed.get('/metrics')).status, 401)
   const open = await startRegistry(t, { environment: { METRICS_PUBLIC: 'true' } })
@@ -17,7 +18,7 @@ test('metrics: need the admin key unless they are public', async (t) => {
 
 test('metrics: public ones omit private sources unless the operator reads them', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 3) })
-  const { get } = await startGateway(
+  const { url, get } = await startGateway(
     t,
     [
       { name: 'open', url: fake.url },
@@ -32,7 +33,10 @@ test('metrics: public ones omit private sources unless the operator reads them',
     t.true(text.includes('entrepot_source_state{registry="open"}'))
     t.true(text.endsWith('\n'))
   }
-  t.true((await get('/metrics', ADMIN)).text.includes('entrepot_source_state{registry="secret-club"}'))
+  const body = '{"name":"prometheus","scope":"metrics"}'
+  const { key } = (await postJson(`${url}/admin/api-keys`, body, ADMIN)).json()
+  for (const headers of [ADMIN, { Authorization: `Bearer ${key}` }])
+    t.true((await get('/metrics', headers)).text.includes('entrepot_source_state{registry="secret-club"}'))
 })
 
 test('metrics: count requests by route, method and status, and time them by route', async (t) => {

@@ -37,8 +37,8 @@ async function start(t: ExecutionContext, { storeUrl, environment, ...options }:
   return { ...service, storeEvents }
 }
 
-async function mint(url: string): Promise<{ bearer: { Authorization: string }; id: number }> {
-  const minted = await postJson(`${url}/admin/api-keys`, '{"name":"reader"}', ADMIN)
+async function mint(url: string, scope = 'read'): Promise<{ bearer: { Authorization: string }; id: number }> {
+  const minted = await postJson(`${url}/admin/api-keys`, JSON.stringify({ name: 'a', scope }), ADMIN)
   const { key, id } = minted.json() as { key: string; id: number }
   return { bearer: { Authorization: `Bearer ${key}` }, id }
 }
@@ -80,6 +80,7 @@ async function startReplicas(t: ExecutionContext, environment: Record<string, st
 test('store outage: without Redis for a minute keys are refused, then accepted again', async (t) => {
   const { near, far, proxy, clock } = await startReplicas(t, { REGISTRY_REQUIRE_READ_API_KEY: 'true' })
   const [kept, revoked] = await Promise.all([mint(near.url), mint(near.url)])
+  const scraper = await mint(near.url, 'metrics')
   const read = ({ bearer }: typeof kept) => far.get('/listings', bearer)
   await until(async () => (await read(kept)).status === 200 && (await read(revoked)).status === 200)
 
@@ -98,6 +99,7 @@ test('store outage: without Redis for a minute keys are refused, then accepted a
     unverified(t, await read(one))
   t.is((await far.get('/ready')).status, 503)
   t.is((await far.get('/live')).status, 200)
+  t.regex((await far.get('/metrics', scraper.bearer)).text, /^entrepot_store_available 0$/m)
   t.is((await far.get('/listings')).status, 401, 'the read gate answers 401')
   t.is((await near.get('/listings', kept.bearer)).status, 200)
   t.is((await near.get('/ready')).status, 200)

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import type { Environment } from '../../config/environment.ts'
 import { readSecretFile } from '../../config/secret-files.ts'
 import { serviceUrl } from '../../config/settings.ts'
+import { KEY_SCOPES } from '../../domain/api-key.ts'
 import { redactCredentials, safeText } from '../../domain/safe-text.ts'
 import { ConfigError, type Violation } from '../../errors.ts'
 import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
@@ -37,9 +38,7 @@ const mintCommand: CommandDefinition<MintOptions> = {
   define: (command) =>
     addAdmin(command)
       .argument('<name>', 'holder of the key')
-      .addOption(
-        new Option('--scope <scope>', 'rights of the key').choices(['read', 'write']).default('read'),
-      )
+      .addOption(new Option('--scope <scope>', 'rights of the key').choices(KEY_SCOPES).default('read'))
       .option('--expires-in-days <days>', 'the key is refused from then on (default: never)', count(1)),
   example: 'REGISTRY_ADMIN_API_KEY=… entrepot keys mint alice --scope write',
   /** The raw key is only shown here. */
@@ -124,6 +123,9 @@ function adminKey(env: Environment): string {
   return key
 }
 
+/** Times are UTC without a suffix; tables show minutes and the `Z`. */
+const SECONDS = /:\d\d\.\d{6}$/
+
 const COLUMNS = [
   { title: 'ID', align: 'right' },
   { title: 'NAME' },
@@ -138,9 +140,10 @@ async function keyTable(keys: readonly JsonObject[], width: number): Promise<str
   const lines = await renderTable(
     COLUMNS,
     keys.map((key) =>
-      ['id', 'name', 'scope', 'created_at', 'expires_at', 'last_used_at', 'revoked_at'].map((name) =>
-        safeText(textAt(key, name) ?? '-'),
-      ),
+      ['id', 'name', 'scope', 'created_at', 'expires_at', 'last_used_at', 'revoked_at'].map((name) => {
+        const text = safeText(textAt(key, name) ?? '-')
+        return name.endsWith('_at') ? text.replace(SECONDS, 'Z').replace('T', ' ') : text
+      }),
     ),
     width || 80,
   )

@@ -91,6 +91,7 @@ export function openApiDocument(
       schemas: { ...components, ...listingShapes(listingShape) },
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'A key of scope read or write' },
+        metricsKey: { type: 'http', scheme: 'bearer', description: 'A key of scope metrics' },
         adminKey: { type: 'http', scheme: 'bearer', description: "The operator's key" },
       },
     },
@@ -206,6 +207,7 @@ function curlOf({ method, path, gate, parameters = [] }: Route, example: RouteEx
 /** Reads usually need no key. */
 const KEYS: Readonly<Partial<Record<Gate, string>>> = {
   write: '$ENTREPOT_KEY',
+  metrics: '$METRICS_KEY',
   admin: '$REGISTRY_ADMIN_API_KEY',
 }
 
@@ -217,6 +219,7 @@ const SECURITY: Readonly<Record<Gate, Record<string, string[]>[]>> = {
   none: [],
   read: [{ apiKey: [] }, {}],
   write: [{ apiKey: [] }, {}],
+  metrics: [{ metricsKey: [] }, { adminKey: [] }],
   admin: [{ adminKey: [] }],
 }
 
@@ -236,8 +239,9 @@ const problemResponse = (status: number, schema: JsonSchema) => ({
 
 const GATE_REFUSALS: Readonly<Record<Gate, readonly number[]>> = {
   none: [],
-  read: [401, 429, 503],
+  read: [401, 403, 429, 503],
   write: [401, 403, 429, 503],
+  metrics: [401, 403],
   admin: [401],
 }
 const BODY_REFUSALS = [400, 413, 415, 422]

@@ -113,6 +113,7 @@ const ACCESS: Readonly<Record<OpenApiOperation['x-gate'], string>> = {
   none: 'open',
   read: 'read key, where the operator requires one',
   write: 'write key, where the operator requires one',
+  metrics: 'admin key, or a key of scope metrics',
   admin: 'admin key',
 }
 

@@ -9,8 +9,8 @@ type Gates = {
   keysRevealMore: boolean
   /** `null` closes the admin routes. */
   isAdminKey: ((token: string) => boolean) | null
-  /** Also a key that has expired. */
-  recognise: (token: string) => ApiKey | null
+  /** Also a key that has expired; `mayBeRevoked`: also while the store is away. */
+  recognise: (token: string, options?: { mayBeRevoked: boolean }) => ApiKey | null
   now: () => Micros
 }
 
@@ -21,16 +21,17 @@ export const createAuthorize =
     if (gate === 'none') return ANONYMOUS
     const token = bearerToken(authorization)
     if (gate === 'admin') return authorizeAdmin(token, gates)
+    if (gate === 'metrics') return authorizeMetrics(token, gates)
     const required = gate === 'read' ? gates.requireReadKey : gates.requireWriteKey
-    const known = token === null ? null : gates.recognise(token)
-    const expiredAt =
-      known !== null && known.expiresAt !== null && known.expiresAt <= gates.now() ? known.expiresAt : null
-    const key = expiredAt === null ? known : null
-    if (required && token === null) throw unauthorized('API key required')
-    if (token !== null && key === null && (required || gates.keysRevealMore))
-      throw unauthorized(expiredAt === null ? 'Invalid or revoked API key' : expired(expiredAt))
+    const key = token === null ? null : activeKey(gates.recognise(token), gates)
+    if (required && key === null) throw unauthorized('API key required')
+    if (typeof key === 'string') {
+      if (required || gates.keysRevealMore) throw unauthorized(gates.isAdminKey?.(token!) ? NO_API_KEY : key)
+      return ANONYMOUS
+    }
+    if (key?.scope === 'metrics') throw forbidden('A metrics-scoped API key opens GET /metrics only')
     if (required && gate === 'write' && key?.scope !== 'write')
-      throw new EntrepotError('forbidden', 'Write access requires a write-scoped API key')
+      throw forbidden('Write access requires a write-scoped API key')
     return key === null ? ANONYMOUS : { kind: 'key', key }
   }
 
@@ -39,6 +40,22 @@ function authorizeAdmin(token: string | null, { isAdminKey }: Gates): Reader {
   if (token === null) throw unauthorized('Admin bearer token required')
   if (!isAdminKey(token)) throw unauthorized('Invalid admin token')
   return ANONYMOUS
+}
+
+/** Alerts on the store need metrics while the store is away, and the key of a scraper reveals no listing. */
+function authorizeMetrics(token: string | null, gates: Gates): Reader {
+  if (token === null) throw unauthorized('Admin key or metrics-scoped API key required')
+  if (gates.isAdminKey?.(token)) return ANONYMOUS
+  const key = activeKey(gates.recognise(token, { mayBeRevoked: true }), gates)
+  if (typeof key === 'string') throw unauthorized(key)
+  if (key.scope !== 'metrics') throw forbidden('Metrics require the admin key or a metrics-scoped API key')
+  return { kind: 'key', key }
+}
+
+/** A text: why it is refused. */
+function activeKey(key: ApiKey | null, { now }: Gates): ApiKey | string {
+  if (key === null) return 'Invalid or revoked API key'
+  return key.expiresAt === null || key.expiresAt > now() ? key : expired(key.expiresAt)
 }
 
 /** Exactly `Bearer `, then the token, trimmed. */
@@ -50,4 +67,8 @@ const expired = (at: Micros): string =>
 
 const DATE_LENGTH = '2026-11-20'.length
 
+const NO_API_KEY = 'The admin key opens /admin and /metrics only: mint an API key, or read GET /admin/sources'
+
 const unauthorized = (detail: string): EntrepotError => new EntrepotError('unauthorized', detail)
+
+const forbidden = (detail: string): EntrepotError => new EntrepotError('forbidden', detail)

@@ -40,7 +40,8 @@ const mintKey = ({ keys, clock }: ApiKeyOptions): Route => ({
   gate: 'admin',
   summary: 'Mint an API key',
   description:
-    'A read key opens the read routes, a write key the write routes as well. Only this response has the raw key.',
+    'A read key opens the read routes, a write key the write routes as well, and a metrics key only `GET /metrics`. ' +
+    'Only this response has the raw key.',
   body: mintRequestSchema,
   responses: { 201: { description: 'The key', schema: mintedKeySchema } },
   handle: async (request) => {

@@ -7,25 +7,26 @@ export type MetricsOptions = {
   metrics: MetricsRegistry
   /** Readable without a key, except for the series of private sources. */
   metricsPublic: boolean
-  isOperator?: (authorization: string | undefined) => boolean
+  /** Whether the key opens the series of private sources. */
+  mayReadMetrics?: (authorization: string | undefined) => boolean
   gateway: SourceList | null
 }
 
 export const metricsRoutes = ({
   metrics,
   metricsPublic,
-  isOperator = () => false,
+  mayReadMetrics = () => false,
   gateway,
 }: MetricsOptions): Route[] => [
   {
     method: 'GET',
     path: '/metrics',
-    gate: metricsPublic ? 'none' : 'admin',
+    gate: metricsPublic ? 'none' : 'metrics',
     summary: 'Prometheus metrics',
     responses: { 200: { description: 'Prometheus text format', schema: z.string(), type: 'text/plain' } },
     handle: async ({ header }) => {
       const text = await metrics.metrics()
-      const seesAll = !metricsPublic || isOperator(header('authorization'))
+      const seesAll = !metricsPublic || mayReadMetrics(header('authorization'))
       return {
         type: metrics.contentType,
         body: seesAll ? text : omitPrivateSeries(text, gateway?.sources ?? []),

@@ -91,8 +91,8 @@ const REFUSED: [name: string, body: unknown, message: RegExp][] = [
   ['a name of 129 characters', { name: 'x'.repeat(129) }, /at most 128 characters/],
   ['a name of spaces', { name: ' \t ' }, /body.name: .* a character that is not a space/],
   ['a numeric name', { name: 5 }, /valid string/],
-  ['another scope', { name: 'a', scope: 'admin' }, /Input should be 'read' or 'write'/],
-  ['a null scope', { name: 'a', scope: null }, /Input should be 'read' or 'write'/],
+  ['another scope', { name: 'a', scope: 'admin' }, /Input should be 'read', 'write' or 'metrics'/],
+  ['a null scope', { name: 'a', scope: null }, /Input should be 'read', 'write' or 'metrics'/],
   ['no days', { name: 'a', expires_in_days: 0 }, /body.expires_in_days: .* 1 to 3650/],
   ['half a day', { name: 'a', expires_in_days: 0.5 }, /number of days/],
   ['too many days', { name: 'a', expires_in_days: 3651 }, /number of days/],
@@ -182,7 +182,9 @@ test('gates: a missing, wrong, revoked and read-only key get different details',
   t.is(readOnly.status, 403)
   t.is(readOnly.json().detail, 'Write access requires a write-scoped API key')
   t.is((await publish(url, ALICE, offer, { headers: bearer(write.key) })).status, 201)
-  t.is((await get('/listings', ADMIN)).status, 401, 'the admin key opens no data route')
+  const admin = await get('/listings', ADMIN)
+  t.is(admin.status, 401, 'the admin key opens no data route')
+  t.regex(String(admin.json().detail), /^The admin key opens \/admin and \/metrics only/)
 
   await fetch(`${url}/admin/api-keys/${write.id}`, { method: 'DELETE', headers: ADMIN })
   t.is(
@@ -195,6 +197,27 @@ test('gates: a missing, wrong, revoked and read-only key get different details',
 test('gates: an invalid key is ignored while no gate is on', async (t) => {
   const { get } = await startRegistry(t)
   t.is((await get('/listings', bearer('nope'))).status, 200)
+})
+
+test('gates: a metrics key opens /metrics and nothing else, also while reads are open', async (t) => {
+  const clock = manualClock()
+  const { url, get } = await startRegistry(t, { environment, clock })
+  const { key } = (await mint(url, { name: 'prometheus', scope: 'metrics', expires_in_days: 1 })).json()
+  const { key: reader } = (await mint(url, { name: 'buyer' })).json()
+  t.is((await get('/metrics', bearer(key))).status, 200)
+  for (const path of ['/listings', '/filter-spec', '/listings/x', '/api/v1/system/stats'])
+    t.like((await get(path, bearer(key))).json(), {
+      status: 403,
+      detail: 'A metrics-scoped API key opens GET /metrics only',
+    })
+  t.is((await publish(url, ALICE, { listing_id: 'one' }, { headers: bearer(key) })).status, 403)
+  t.is((await get('/admin/api-keys', bearer(key))).status, 401)
+  t.is((await get('/metrics', bearer(reader))).status, 403)
+  t.is((await get('/metrics', bearer('nope'))).json().detail, 'Invalid or revoked API key')
+  clock.advance(86_400_000)
+  t.regex(String((await get('/metrics', bearer(key))).json().detail), /^The API key expired on/)
+  const keys = JSON.parse((await get('/admin/api-keys', ADMIN)).text) as { calls: number }[]
+  t.is(keys[1]?.calls, 1)
 })
 
 test('bootstrap key: may write, and is added only to a store without keys', async (t) => {

@@ -60,10 +60,12 @@ const COLUMNS: readonly DataColumn[] = [
   { title: 'Calls', isNumber: true },
 ]
 
+export const SCOPE_NAMES = { read: 'read', write: 'read and write', metrics: 'metrics only' } as const
+
 const commonCells = ({ id, name, scope, created_at, expires_at, last_used_at, calls }: ApiKeyJson) => [
   untrustedText(name),
   id,
-  scope === 'write' ? 'read and write' : 'read',
+  SCOPE_NAMES[scope],
   html`<${Day} of=${created_at} />`,
   html`<${Day} of=${expires_at} none="never" />`,
   last_used_at === null

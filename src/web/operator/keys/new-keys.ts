@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { KeyScope } from '../../../domain/api-key.ts'
+import { KEY_SCOPES, type KeyScope } from '../../../domain/api-key.ts'
 import type { MintedKeyJson } from '../../../wire/api-key.ts'
 import { CopyButton } from '../../common/copy-button.ts'
 import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
+import { SCOPE_NAMES } from './key-table.ts'
 
 export type KeyRequest = { name: string; scope: KeyScope; expiresInDays: number | null }
 
@@ -27,7 +28,7 @@ export function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
     setBusy(true)
     const isCreated = await onSubmit({
       name: name.trim(),
-      scope: data.get('scope') === 'write' ? 'write' : 'read',
+      scope: data.get('scope') as KeyScope,
       expiresInDays: days === 0 ? null : days,
     })
     setBusy(false)
@@ -48,8 +49,7 @@ export function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
     />
     <label for="key-scope">Access</label>
     <select id="key-scope" name="scope">
-      <option value="read">read</option>
-      <option value="write">read and write</option>
+      ${KEY_SCOPES.map((scope) => html`<option value=${scope}>${SCOPE_NAMES[scope]}</option>`)}
     </select>
     <label for="key-days">Expires</label>
     <select id="key-days" name="days">
