@@ -77,7 +77,10 @@ export async function startService(
     maxHeaderSize: MAX_HEADER_BYTES,
   })
   const connections = new Connections()
-  connections.watch(server, context.listener, stalledMs)
+  connections.watch(server, context.listener, {
+    stalledMs,
+    onRefused: (error) => context.onAnswered({ status: error.status }, error),
+  })
   const { host, port } = context.config
   try {
     await listen(server, host, port)

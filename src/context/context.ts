@@ -6,6 +6,7 @@ import { ConfigError, EntrepotError } from '../errors.ts'
 import { timeOf } from '../gateway/source-report.ts'
 import { registerReloadMetrics } from '../http/metrics/metrics.ts'
 import { registerSourceMetrics } from '../http/metrics/source-metrics.ts'
+import type { OnAnswered } from '../http/middleware/request-log.ts'
 import type { Route } from '../http/route.ts'
 import type { Logger } from '../log.ts'
 import { ApiKeys } from '../registry/api-keys.ts'
@@ -89,6 +90,10 @@ export class Context {
 
   get log(): Logger {
     return this.#scope.log
+  }
+
+  get onAnswered(): OnAnswered {
+    return this.#scope.onAnswered
   }
 
   /** Never rejects: a failed reload is logged and changes nothing. Calls during a reload share one more. */

@@ -9,6 +9,7 @@ import { Fleet } from '../fleet/fleet.ts'
 import { lazy } from '../http/lazy.ts'
 import { createMetrics, registerHealthMetrics } from '../http/metrics/metrics.ts'
 import { RequestMetrics } from '../http/metrics/request-metrics.ts'
+import { type OnAnswered, RequestLog } from '../http/middleware/request-log.ts'
 import { TracedRequests } from '../http/middleware/tracing.ts'
 import { detailsToJson } from '../http/routes/sources.ts'
 import { createLogger, LogDestination, type Logger, STDERR } from '../log.ts'
@@ -48,6 +49,7 @@ export type ProcessScope = {
   onWorkerFault: (cause: unknown) => void
   metrics: ReturnType<typeof createMetrics>
   requests: RequestMetrics
+  onAnswered: OnAnswered
   traced: TracedRequests | null
   /** Seals cursors where there is no admin key. */
   cursorSecret: string
@@ -94,6 +96,8 @@ export async function openProcess(config: Config, overrides: Overrides): Promise
     const metrics = createMetrics()
     registerHealthMetrics(metrics, { store, droppedLogLines: () => destination.dropped })
     const requests = new RequestMetrics(metrics)
+    const requestLog = new RequestLog(log, clock)
+    cleanup.add(() => requestLog.close())
     const tracing = await openTracing(config, log)
     cleanup.add(() => tracing?.close())
     const upstreamCaches = lazy(async () => {
@@ -117,6 +121,7 @@ export async function openProcess(config: Config, overrides: Overrides): Promise
       onWorkerFault,
       metrics,
       requests,
+      onAnswered: requestLog.write,
       traced: tracing && new TracedRequests({ tracer: tracing.tracer, routeOf: requests.routeOf }),
       cursorSecret: randomBytes(32).toString('hex'),
       upstreamCaches,

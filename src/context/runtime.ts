@@ -214,7 +214,8 @@ type ListenerOptions = Pick<Runtime, 'config' | 'spec' | 'replica' | 'limiter'> 
 
 function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'listener' | 'idle'> {
   const { config, spec, scope, replica, local, gateway, limiter, isReady } = options
-  const { store, log, requests, traced, recover, nowSeconds, metrics, keyUsage, clock, fleet } = scope
+  const { store, log, requests, onAnswered, traced, recover, nowSeconds, metrics, keyUsage, clock, fleet } =
+    scope
   const { adminKey, registry, limits, metricsPublic } = config
   const keys = new ApiKeys(store, replica)
   const authorize = createAuthorize({
@@ -264,6 +265,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     routes,
     authorize,
     log,
+    onAnswered,
     responseCache,
     rateLimit,
     traceOf: traced?.traceOf ?? traceOf,

@@ -9,7 +9,7 @@ import { compress } from './middleware/compression.ts'
 import { answerErrors, CLIENT_CLOSED } from './middleware/errors.ts'
 import { setCommonHeaders } from './middleware/headers.ts'
 import type { RateLimit } from './middleware/rate-limit.ts'
-import { logRequests } from './middleware/request-log.ts'
+import { type OnAnswered, observeRequests } from './middleware/request-log.ts'
 import { traceOf as traceOfHeaders } from './middleware/tracing.ts'
 import type { ResponseCache } from './response-cache.ts'
 import type { Authorize, HandlerResponse, RequestContext, Route } from './route.ts'
@@ -18,20 +18,21 @@ type AppOptions = {
   routes: readonly Route[]
   authorize: Authorize
   log: Logger
+  onAnswered?: OnAnswered
   responseCache: ResponseCache
   rateLimit: RateLimit
   traceOf?: typeof traceOfHeaders
 }
 
-export function createApp({ traceOf = traceOfHeaders, ...options }: AppOptions): Koa {
+export function createApp({ traceOf = traceOfHeaders, onAnswered = () => {}, ...options }: AppOptions): Koa {
   const { routes, log } = options
   const app = new Koa()
   const router = new Router({ sensitive: true })
   for (const route of routes)
     router.register(route.path, [route.method.toLowerCase()], createHandler(route, { ...options, traceOf }))
   app.use(setCommonHeaders)
-  app.use(logRequests(log, traceOf))
-  app.use(answerErrors(log))
+  app.use(observeRequests(onAnswered, traceOf))
+  app.use(answerErrors)
   app.use(requireUrl)
   app.use(router.routes())
   app.use(answerUnrouted)
@@ -39,8 +40,10 @@ export function createApp({ traceOf = traceOfHeaders, ...options }: AppOptions):
   return app
 }
 
+type HandlerOptions = Omit<Required<AppOptions>, 'routes' | 'log' | 'onAnswered'>
+
 const createHandler =
-  (route: Route, { authorize, rateLimit, responseCache, traceOf }: Required<AppOptions>): RouterMiddleware =>
+  (route: Route, { authorize, rateLimit, responseCache, traceOf }: HandlerOptions): RouterMiddleware =>
   async (context) => {
     const { req } = context
     if (route.path.includes(':')) requireDecodable(context.path)

@@ -1,11 +1,16 @@
 import { type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import { type Socket, Server as SocketServer } from 'node:net'
 import { EntrepotError } from '../errors.ts'
-import { PROBLEM_TYPE, toProblem } from './middleware/errors.ts'
+import { PROBLEM_TYPE, renderProblem } from './middleware/errors.ts'
 import { COMMON_HEADERS } from './middleware/headers.ts'
 
 /** In ms. */
 const SWEEP_INTERVAL = 50
+
+type WatchOptions = {
+  stalledMs?: number | undefined
+  onRefused?: (error: EntrepotError) => void
+}
 
 /** Tracks a server's connections, so that it can stop without cutting a request. */
 export class Connections {
@@ -13,8 +18,15 @@ export class Connections {
   readonly #newest = new Map<Socket, ServerResponse | null>()
   #draining = false
 
-  /** Call before the server listens. A connection closes after `stalledMs` without progress; default 30 s. */
-  watch(server: Server, listener: RequestListener, stalledMs?: number): void {
+  /**
+   * Call before the server listens. A connection closes after `stalledMs` without progress; default 30 s.
+   * `onRefused`: of input that is not a request.
+   */
+  watch(
+    server: Server,
+    listener: RequestListener,
+    { stalledMs, onRefused = () => {} }: WatchOptions = {},
+  ): void {
     closeStalled(server, () => this.#newest.keys(), stalledMs)
     server.on('connection', (socket: Socket) => {
       this.#newest.set(socket, null)
@@ -28,7 +40,11 @@ export class Connections {
     server.on('clientError', (cause: NodeJS.ErrnoException, socket: Socket) => {
       if (socket.writableEnded) return
       if (cause.code === 'ECONNRESET' || !this.#canAnswer(socket)) socket.destroy(cause)
-      else answerInvalidRequest(cause, socket)
+      else {
+        const error = toError(cause)
+        answerInvalidRequest(error, socket)
+        onRefused(error)
+      }
     })
   }
 
@@ -124,8 +140,8 @@ export const MAX_HEADER_BYTES = 64 * 1024
 /** The rest of a refused request is read and dropped: a reset could overtake the response. */
 const LINGER_MS = 2000
 
-function answerInvalidRequest(cause: NodeJS.ErrnoException, socket: Socket): void {
-  const { status, headers, body } = toProblem(toError(cause))
+function answerInvalidRequest(error: EntrepotError, socket: Socket): void {
+  const { status, headers, body } = renderProblem(error)
   const lines = [
     ...COMMON_HEADERS,
     ...Object.entries(headers),

@@ -294,7 +294,8 @@ test('response cache: a filtered response is dropped with the filter of the upst
   const fake = await startFake(t, { filterSpec: { etag: 'one', filters: [filter] } })
   const { get } = await startGateway(t, [{ name: 'a', url: fake.url }], { clock })
   const path = '/listings?sources=local&flavour=sweet'
-  for (let n = 0; n < 3; n++) t.is((await get(path)).status, 200)
+  while ((await get(path)).status !== 200); // the upstream's filter spec is read in the background
+  for (let n = 0; n < 2; n++) t.is((await get(path)).status, 200)
   fake.filterSpec = { etag: 'two', filters: [] }
   clock.advance(120_000)
   // The filter spec is fetched again in the background.

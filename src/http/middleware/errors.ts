@@ -1,45 +1,50 @@
 import { STATUS_CODES } from 'node:http'
 import type Koa from 'koa'
 import { EntrepotError } from '../../errors.ts'
-import type { Logger } from '../../log.ts'
-import { pathOf } from './request-log.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
 /** Why a request's signal is aborted when its connection closes; nothing is answered then. */
 export const CLIENT_CLOSED = new Error('the client closed the connection')
 
-/** Every error becomes a problem; internal details go only to the log. */
-export const answerErrors =
-  (log: Logger): Koa.Middleware =>
-  async (context, next) => {
-    try {
-      await next()
-    } catch (cause) {
-      if (cause === CLIENT_CLOSED) return
-      const problem = toProblem(cause)
-      if (problem.status >= 500 && !(cause instanceof EntrepotError))
-        log.error({ err: cause, method: context.method, path: pathOf(context.req) }, 'unhandled fault')
-      context.status = problem.status
-      context.set(problem.headers)
-      context.type = PROBLEM_TYPE
-      context.body = problem.body
-    }
+/** Every error becomes a problem. Resolves with it, and with `null` for other answers. */
+export const answerErrors: Koa.Middleware = async (context, next): Promise<EntrepotError | null> => {
+  try {
+    await next()
+    return null
+  } catch (cause) {
+    if (cause === CLIENT_CLOSED) return null
+    const error = toError(cause)
+    const problem = renderProblem(error)
+    context.status = problem.status
+    context.set(problem.headers)
+    context.type = PROBLEM_TYPE
+    context.body = problem.body
+    return error
   }
+}
 
 /** RFC 9457; `detail` is always a string. */
 type ProblemResponse = { status: number; headers: Record<string, string>; body: string }
 
-export function toProblem(cause: unknown): ProblemResponse {
-  if (cause instanceof EntrepotError) return render(cause)
+/** Internal details are only in the cause. */
+function toError(cause: unknown): EntrepotError {
+  if (cause instanceof EntrepotError) return cause
   // Koa and Node refuse some requests with a 4xx, such as those with a broken percent-encoding.
   const status = (cause as { status?: unknown }).status
   if (typeof status === 'number' && status >= 400 && status < 500)
-    return render(new EntrepotError('bad_request', 'The request could not be understood'))
-  return render(new EntrepotError('internal', 'Internal Server Error'))
+    return new EntrepotError('bad_request', 'The request could not be understood', { cause })
+  return new EntrepotError('internal', 'Internal Server Error', { cause })
 }
 
-const render = ({ code, status, message, errors, members, headers }: EntrepotError): ProblemResponse => ({
+export const renderProblem = ({
+  code,
+  status,
+  message,
+  errors,
+  members,
+  headers,
+}: EntrepotError): ProblemResponse => ({
   status,
   // Errors may be temporary, and caches would keep some of them (RFC 9110 section 15.1).
   headers: {

@@ -1,32 +1,106 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type Koa from 'koa'
+import type { Clock } from '../../domain/clock.ts'
+import { safeText } from '../../domain/safe-text.ts'
+import type { EntrepotError } from '../../errors.ts'
 import type { Logger } from '../../log.ts'
 import { recordedStatus, type traceOf as traceOfHeaders } from './tracing.ts'
 
-/** Sets `X-Request-Id` and logs every request: failures of the server as warnings, reads at `debug`. */
-export const logRequests =
-  (log: Logger, traceOf: typeof traceOfHeaders): Koa.Middleware =>
+/** Only with a status: the HTTP parser refused it. */
+type AnsweredRequest = {
+  requestId?: string
+  traceId?: string | undefined
+  method?: string
+  path?: string
+  status: number
+  ms?: number
+}
+
+/** `error`: why it was refused, where its answer is a problem. */
+export type OnAnswered = (request: AnsweredRequest, error: EntrepotError | null) => void
+
+/** Sets `X-Request-Id`, and reports every request. The inner middleware resolves with the error that it answered. */
+export const observeRequests =
+  (onAnswered: OnAnswered, traceOf: typeof traceOfHeaders): Koa.Middleware =>
   async (context, next) => {
     const requestId = requestIdOf(context.req)
     context.set('X-Request-Id', requestId)
-    if (!log.isLevelEnabled('info')) return next()
     const startedAt = performance.now()
-    await next()
+    const error: EntrepotError | null = await next()
     const { method, req, res } = context
-    const status = recordedStatus(res)
     const ms = Math.round(performance.now() - startedAt)
     const traceId = traceOf(req)?.traceId
-    log[levelOf(method, status)]({ requestId, traceId, method, path: pathOf(req), status, ms }, 'request')
+    onAnswered({ requestId, traceId, method, path: pathOf(req), status: recordedStatus(res), ms }, error)
   }
 
-function levelOf(method: string, status: number): 'debug' | 'info' | 'warn' {
-  if (status >= 500) return 'warn'
+/** Of each reason in each window. */
+const MAX_LINES = 60
+const WINDOW_MS = 60_000
+/** Longest text of a client in a line, in characters. */
+const MAX_CLIENT_TEXT = 500
+
+/** A line for each request: reads at `debug`, refusals with their reason, and within a budget. */
+export class RequestLog {
+  readonly #log: Logger
+  readonly #clock: Clock
+  readonly #windows = new Map<string, { lines: number; level: Level }>()
+
+  constructor(log: Logger, clock: Clock) {
+    this.#log = log
+    this.#clock = clock
+  }
+
+  readonly write: OnAnswered = (request, error) => {
+    const level = levelOf(request)
+    const { status, path } = request
+    const line = path === undefined ? request : { ...request, path: path.slice(0, MAX_CLIENT_TEXT) }
+    if (status < 400) return this.#log[level](line, 'request')
+    const reason = error?.code ?? NO_PROBLEM[status] ?? String(status)
+    if (!this.#hasRoom(reason, level)) return
+    const detail = error === null ? undefined : withoutQuotes(error.message).slice(0, MAX_CLIENT_TEXT)
+    // Of a fault of this service, the stack.
+    const err = status === 500 ? error?.cause : undefined
+    this.#log[level]({ ...line, reason, detail, err }, 'request')
+  }
+
+  /** Counts what was left out until now. */
+  close(): void {
+    for (const reason of [...this.#windows.keys()]) this.#endWindow(reason)
+  }
+
+  #hasRoom(reason: string, level: Level): boolean {
+    const window = this.#windows.get(reason) ?? { lines: 0, level }
+    if (window.lines === 0) {
+      this.#windows.set(reason, window)
+      this.#clock.after(WINDOW_MS, () => this.#endWindow(reason))
+    }
+    window.lines++
+    return window.lines <= MAX_LINES
+  }
+
+  #endWindow(reason: string): void {
+    const { lines, level } = this.#windows.get(reason) ?? { lines: 0, level: 'info' }
+    this.#windows.delete(reason)
+    if (lines > MAX_LINES) this.#log[level]({ reason, count: lines - MAX_LINES }, 'request lines left out')
+  }
+}
+
+type Level = 'debug' | 'info' | 'warn' | 'error'
+
+function levelOf({ method, status }: AnsweredRequest): Level {
+  if (status >= 500) return status === 500 ? 'error' : 'warn'
   return (method === 'GET' || method === 'HEAD') && status < 400 ? 'debug' : 'info'
 }
 
+/** Answers that are no problem. The log has the reason of the store. */
+const NO_PROBLEM: Readonly<Record<number, string>> = { 499: 'client_closed', 503: 'unavailable' }
+
+/** Details quote what the client sent, which may be private. Keys and signatures are long words. */
+const withoutQuotes = (detail: string): string => safeText(detail.replace(/["'].*|\S{32,}/gs, '…'))
+
 /** Without the query, which may be private. Koa's `path` throws for an invalid URL. */
-export const pathOf = ({ url }: IncomingMessage): string => url!.split('?', 1)[0]!
+const pathOf = ({ url }: IncomingMessage): string => url!.split('?', 1)[0]!
 
 /** The caller's `X-Request-Id` if harmless, so that calls can be followed across services. */
 export function requestIdOf({ headers }: IncomingMessage): string {
