@@ -30,13 +30,26 @@ function tick(): void {
   for (const listener of listeners) listener(now)
 }
 
-/** `3 min ago`, with the exact time as its title. @param at milliseconds since the Unix epoch; `null` where unknown */
-export function TimeAgo({ at }: { at: number | null }) {
+type TimeAgoProps = {
+  /** Milliseconds since the Unix epoch; `null` where unknown. */
+  at: number | null
+  /** The browser's clock by default. */
+  now?: number
+}
+
+/** `3 min ago`, with the exact time as its title. */
+export function TimeAgo({ at, now }: TimeAgoProps) {
   useNow()
   if (at === null) return html`<span>unknown</span>`
   const iso = new Date(at).toISOString()
   const title = `${new Date(at).toLocaleString('en', EXACT)} (${iso.slice(0, 19).replace('T', ' ')} UTC)`
-  return html`<time datetime=${iso} title=${title}>${timeAgo(at, Date.now())}</time>`
+  return html`<time datetime=${iso} title=${title}>${timeAgo(at, now ?? Date.now())}</time>`
 }
+
+/** `15:04:05`, local. @param at ISO 8601 */
+export const ClockTime = ({ at }: { at: string }) =>
+  html`<time datetime=${at} title=${at}>${clockTime(new Date(at))}</time>`
+
+export const clockTime = (at: Date): string => at.toLocaleTimeString([], { hourCycle: 'h23' })
 
 const EXACT = { dateStyle: 'medium', timeStyle: 'medium', hour12: false } as const

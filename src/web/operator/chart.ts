@@ -1,6 +1,20 @@
+import type { FleetJson } from '../../wire/fleet.ts'
 import { html } from '../html.ts'
 
 type Values = readonly (number | null)[]
+
+/** @param words of what is counted, and of its cache */
+export function TrafficCharts({ traffic, words }: { traffic: FleetJson['traffic']; words: ChartWords }) {
+  const { minutes, from } = traffic
+  const hitShares = minutes.lookups.map((lookups, n) => (lookups === 0 ? null : minutes.hits[n]! / lookups))
+  return html`<div class="columns">
+    <${Chart} title=${words.count} values=${minutes.requests} part=${minutes.errors} partName="errors" format=${formatCount} from=${from} />
+    <${Chart} title=${words.latency} values=${minutes.p95_ms} part=${minutes.p50_ms} partName="p50" format=${formatMs} from=${from} />
+    <${Chart} title=${words.hits} values=${hitShares} max=${1} format=${formatShare} from=${from} />
+  </div>`
+}
+
+type ChartWords = Readonly<Record<'count' | 'latency' | 'hits', string>>
 
 type ChartProps = {
   title: string
@@ -8,9 +22,7 @@ type ChartProps = {
   values: Values
   /** A part of each value, drawn over it. */
   part?: Values
-  partTitle?: string
-  /** The style sheet's name of the part. */
-  partName?: 'part' | 'errors'
+  partName?: 'p50' | 'errors'
   format: (value: number) => string
   /** The value at the upper edge; the largest by default. */
   max?: number
@@ -19,7 +31,7 @@ type ChartProps = {
 }
 
 /** Bars by the minute, with axes. Minutes show their values to the mouse, and the largest is in the text. */
-export function Chart({ title, values, part, partTitle, partName = 'part', format, max, from }: ChartProps) {
+function Chart({ title, values, part, partName, format, max, from }: ChartProps) {
   const top = topOf(values, max)
   const timeOf = (minute: number): string => clockTime(Date.parse(from) + minute * 60_000)
   const largest = Math.max(0, ...known(values))
@@ -39,7 +51,7 @@ export function Chart({ title, values, part, partTitle, partName = 'part', forma
           (value, n) => html`<rect key=${n} class="minute" x=${n} y="0" width="1" height="100">
             <title>
               ${timeOf(n)}: ${value === null ? 'none' : format(value)}${
-                part?.[n] == null ? '' : `, ${partTitle} ${format(part[n])}`
+                part?.[n] == null ? '' : `, ${partName} ${format(part[n])}`
               }
             </title>
           </rect>`,
@@ -84,6 +96,3 @@ export const formatMs = (value: number): string =>
   value < 10_000 ? `${formatCount(value)} ms` : `${Math.round(value / 1000)} s`
 
 export const formatShare = (value: number): string => `${Math.round(100 * value)} %`
-
-/** `null` without a total. */
-export const shareOf = (part: number, total: number): number | null => (total === 0 ? null : part / total)

@@ -3,8 +3,7 @@ import { KeyForm, SessionKey } from '../common/key-form.ts'
 import { RequestError } from '../common/request-error.ts'
 import { html } from '../html.ts'
 import { createAdminApi } from './admin-api.ts'
-import { KeysPanel } from './keys/keys-panel.ts'
-import { Overview } from './overview/overview.ts'
+import { Overview } from './overview.ts'
 import { useLifetime } from './panel.ts'
 
 const OPERATOR_KEY = new SessionKey('entrepot.operator-key')
@@ -64,8 +63,7 @@ export function OperatorPage() {
           : html`<nav class="jump" aria-label="Sections">
                 ${SECTIONS.map(([id, title]) => html`<a href=${`#${id}`}>${title}</a>`)}
               </nav>
-              <${Overview} api=${api} onError=${onError} />
-              <${KeysPanel} api=${api} onError=${onError} />`
+              <${Overview} api=${api} onError=${onError} />`
       }
     </main>
   `

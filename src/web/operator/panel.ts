@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { html } from '../html.ts'
 import type { AdminApi } from './admin-api.ts'
 
 export type PanelProps = { api: AdminApi; onError: (error: unknown) => string }
@@ -21,3 +22,8 @@ export function useNews(): [news: string, setNews: (news: string) => void] {
   }, [news])
   return [news, setNews]
 }
+
+export type ToneName = 'good' | 'warn' | 'bad' | 'neutral'
+
+export const Tone = ({ of, text }: { of: ToneName; text: string }) =>
+  html`<span class="tone" data-tone=${of}>${text}</span>`

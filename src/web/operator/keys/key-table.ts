@@ -1,24 +1,26 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { formatAgeSince, parseTimestamp } from '../../../domain/timestamp.ts'
+import { parseTimestamp } from '../../../domain/timestamp.ts'
 import type { ApiKeyJson } from '../../../wire/api-key.ts'
+import { type DataColumn, DataTable } from '../../common/data-table.ts'
+import { TimeAgo } from '../../common/time.ts'
 import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
-import { type DataColumn, DataTable } from '../data-table.ts'
 
-export const isActive = ({ revoked_at, expires_at }: ApiKeyJson): boolean =>
-  revoked_at === null && !hasPassed(expires_at)
+/** @param now milliseconds since the Unix epoch; NaN where unknown */
+export const isActive = ({ revoked_at, expires_at }: ApiKeyJson, now: number): boolean =>
+  revoked_at === null && !(expires_at !== null && millisOf(expires_at) <= now)
 
-const hasPassed = (timestamp: string | null): boolean =>
-  timestamp !== null && (parseTimestamp(timestamp) ?? 0) <= Date.now() * 1000
+const millisOf = (timestamp: string): number => (parseTimestamp(timestamp) ?? 0) / 1000
 
-type ActiveKeysProps = {
-  keys: readonly ApiKeyJson[]
+type KeysProps = { keys: readonly ApiKeyJson[]; now: number }
+
+type ActiveKeysProps = KeysProps & {
   selected: ReadonlySet<number>
   onSelect: (id: number, isSelected: boolean) => void
   onRevoke: (keys: readonly ApiKeyJson[]) => void
 }
 
-export const ActiveKeys = ({ keys, selected, onSelect, onRevoke }: ActiveKeysProps) =>
+export const ActiveKeys = ({ keys, now, selected, onSelect, onRevoke }: ActiveKeysProps) =>
   html`<${DataTable}
     label="Active keys"
     name="keys"
@@ -31,7 +33,7 @@ export const ActiveKeys = ({ keys, selected, onSelect, onRevoke }: ActiveKeysPro
             checked=${selected.has(key.id)}
             onChange=${({ currentTarget }: { currentTarget: HTMLInputElement }) => onSelect(key.id, currentTarget.checked)}
           /><span class="unseen">Select key ${key.id}, ${untrustedText(key.name)}</span></label>`,
-        ...commonCells(key),
+        ...commonCells(key, now),
         html`<button type="button" onClick=${() => onRevoke([key])}>
           Revoke <span class="unseen">key ${key.id}, ${untrustedText(key.name)}</span>
         </button>`,
@@ -39,14 +41,14 @@ export const ActiveKeys = ({ keys, selected, onSelect, onRevoke }: ActiveKeysPro
     }))}
   />`
 
-export const InactiveKeys = ({ keys }: { keys: readonly ApiKeyJson[] }) =>
+export const InactiveKeys = ({ keys, now }: KeysProps) =>
   html`<${DataTable}
     label="Revoked and expired keys"
     name="keys"
     columns=${[...COLUMNS, { title: 'Revoked' }]}
     rows=${keys.map((key) => ({
       key: key.id,
-      cells: [...commonCells(key), html`<${Day} of=${key.revoked_at} none="no, expired" />`],
+      cells: [...commonCells(key, now), html`<${Day} of=${key.revoked_at} none="no, expired" />`],
     }))}
   />`
 
@@ -62,17 +64,16 @@ const COLUMNS: readonly DataColumn[] = [
 
 export const SCOPE_NAMES = { read: 'read', write: 'read and write', metrics: 'metrics only' } as const
 
-const commonCells = ({ id, name, scope, created_at, expires_at, last_used_at, calls }: ApiKeyJson) => [
+const commonCells = (
+  { id, name, scope, created_at, expires_at, last_used_at, calls }: ApiKeyJson,
+  now: number,
+) => [
   untrustedText(name),
   id,
   SCOPE_NAMES[scope],
   html`<${Day} of=${created_at} />`,
   html`<${Day} of=${expires_at} none="never" />`,
-  last_used_at === null
-    ? 'never'
-    : html`<time datetime=${`${last_used_at}Z`} title=${`${last_used_at.slice(0, 16).replace('T', ' ')} UTC`}>
-        ${formatAgeSince(last_used_at)} ago
-      </time>`,
+  last_used_at === null ? 'never' : html`<${TimeAgo} at=${millisOf(last_used_at)} now=${now} />`,
   calls,
 ]
 

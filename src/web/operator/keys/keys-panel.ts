@@ -6,7 +6,12 @@ import { type PanelProps, useLifetime, useNews } from '../panel.ts'
 import { ActiveKeys, ConfirmRevoke, InactiveKeys, isActive } from './key-table.ts'
 import { type KeyRequest, KeyRequestForm, NewKeys } from './new-keys.ts'
 
-export function KeysPanel({ api, onError }: PanelProps) {
+type KeysPanelProps = PanelProps & {
+  /** By the gateway's clock, in milliseconds since the Unix epoch; NaN before its first answer. */
+  now: number
+}
+
+export function KeysPanel({ api, onError, now }: KeysPanelProps) {
   const [keys, setKeys] = useState<readonly ApiKeyJson[]>([])
   const [created, setCreated] = useState<readonly MintedKeyJson[]>([])
   const [selected, setSelected] = useState<ReadonlySet<number>>(new Set())
@@ -58,8 +63,9 @@ export function KeysPanel({ api, onError }: PanelProps) {
   const select = (id: number, isSelected: boolean): void =>
     setSelected((before) => (isSelected ? before.union(new Set([id])) : before.difference(new Set([id]))))
 
-  const active = keys.filter(isActive)
-  const inactive = keys.filter((key) => !isActive(key))
+  const { active = [], inactive = [] } = Object.groupBy(keys, (key) =>
+    isActive(key, now) ? 'active' : 'inactive',
+  )
   const picked = active.filter(({ id }) => selected.has(id))
   return html`<section id="keys" aria-labelledby="keys-title">
     <h2 id="keys-title" ref=${heading} tabindex="-1">API keys</h2>
@@ -69,7 +75,7 @@ export function KeysPanel({ api, onError }: PanelProps) {
     ${
       active.length === 0
         ? html`<p>No active keys.</p>`
-        : html`<${ActiveKeys} keys=${active} selected=${selected} onSelect=${select} onRevoke=${setRevoking} />
+        : html`<${ActiveKeys} keys=${active} ...${{ now, selected }} onSelect=${select} onRevoke=${setRevoking} />
             <p>
               <button type="button" disabled=${picked.length === 0} onClick=${() => setRevoking(picked)}>
                 Revoke selected (${picked.length})
@@ -80,7 +86,7 @@ export function KeysPanel({ api, onError }: PanelProps) {
       inactive.length > 0 &&
       html`<details>
         <summary>${inactive.length} revoked or expired</summary>
-        <${InactiveKeys} keys=${inactive} />
+        <${InactiveKeys} keys=${inactive} now=${now} />
       </details>`
     }
     ${

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact'
-import { describeReason, formatAge } from '../../../wire/describe-missing.ts'
+import { describeReason } from '../../../wire/describe-missing.ts'
+import type { DataColumn } from '../../common/data-table.ts'
+import { TimeAgo } from '../../common/time.ts'
 import { html } from '../../html.ts'
 import { formatCount, formatMs, formatShare, Sparkbars } from '../chart.ts'
-import type { DataColumn } from '../data-table.ts'
-import { Tone } from '../tone.ts'
+import { Tone } from '../panel.ts'
 import { describeCalls, type FleetSource, STATE_TONES, STATE_WORDS, toneOfCalls } from './words.ts'
 
 export const SOURCE_COLUMNS: readonly DataColumn[] = [
@@ -39,7 +40,9 @@ export function sourceCells(source: FleetSource, options: RowOptions): Component
       ? '–'
       : html`<${Tone} of=${toneOfCalls(breaker)} text=${describeCalls(breaker, options.now)} />
           ${breaker.failures_in_a_row > 0 && html`<small>${breaker.failures_in_a_row} failures in a row</small>`}`,
-    html`<span class="short">${mode === 'local' || age === null ? '–' : `${formatAge(age)} ago`}</span>`,
+    mode === 'local' || age === null
+      ? '–'
+      : html`<${TimeAgo} at=${options.now - age * 1000} now=${options.now} />`,
     html`${listings === null ? '–' : formatCount(listings)}
       ${
         items !== undefined &&
@@ -88,8 +91,7 @@ function Cache({ source: { cache } }: { source: FleetSource }) {
 function Failures({ source: { last_error: last, traffic }, now }: { source: FleetSource; now: number }) {
   if (last === null) return html`none`
   const { errors = 0, requests = 0 } = traffic?.total ?? {}
-  const seconds = Math.max(0, (now - Date.parse(last.at)) / 1000)
-  return html`<span>${describeReason(last.reason)}, <time datetime=${last.at} title=${last.at}>${formatAge(seconds)}</time> ago</span>
+  return html`<span>${describeReason(last.reason)}, <${TimeAgo} at=${Date.parse(last.at)} now=${now} /></span>
     <small>${errors === 0 ? 'none in 60 min' : `${formatCount(errors)} of ${formatCount(requests)} calls in 60 min`}</small>`
 }
 

@@ -1,13 +1,14 @@
 import { describeReason } from '../../../wire/describe-missing.ts'
+import { ClockTime } from '../../common/time.ts'
 import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
-import { Chart, formatCount, formatMs, formatShare, shareOf } from '../chart.ts'
+import { formatCount, TrafficCharts } from '../chart.ts'
 import { type FleetSource, STATE_WORDS } from './words.ts'
 
 export function SourceDetailsView({ source }: { source: FleetSource }) {
   const { registry, traffic, settings = {}, failures = [], gaps = [] } = source
   return html`<div class="drill">
-    ${traffic !== undefined && html`<${Charts} traffic=${traffic} />`}
+    ${traffic !== undefined && html`<${TrafficCharts} traffic=${traffic} words=${CHART_WORDS} />`}
     <div class="facts">
       <div>
         <h3>Settings in effect</h3>
@@ -29,7 +30,7 @@ export function SourceDetailsView({ source }: { source: FleetSource }) {
         <ol>
           ${failures.map(
             ({ reason, at }, n) => html`<li key=${n}>
-              <time datetime=${at} title=${at}>${new Date(at).toLocaleTimeString([], { hourCycle: 'h23' })}</time>
+              <${ClockTime} at=${at} />
               ${` ${describeReason(reason)} `}<code>${reason}</code>
             </li>`,
           )}
@@ -51,13 +52,10 @@ export function SourceDetailsView({ source }: { source: FleetSource }) {
   </div>`
 }
 
-function Charts({ traffic: { minutes, from } }: { traffic: NonNullable<FleetSource['traffic']> }) {
-  const hitShares = minutes.lookups.map((lookups, n) => shareOf(minutes.hits[n]!, lookups))
-  return html`<div class="charts">
-    <${Chart} title="Calls per minute" values=${minutes.requests} part=${minutes.errors} partTitle="failed" partName="errors" format=${formatCount} from=${from} />
-    <${Chart} title="Latency of calls, p95 over p50" values=${minutes.p95_ms} part=${minutes.p50_ms} partTitle="p50" format=${formatMs} from=${from} />
-    <${Chart} title="Cache hits" values=${hitShares} max=${1} format=${formatShare} from=${from} />
-  </div>`
+const CHART_WORDS = {
+  count: 'Calls per minute',
+  latency: 'Latency of calls, p95 over p50',
+  hits: 'Cache hits',
 }
 
 function Counts({ source: { calls, items, cache, filters, schema_id, replicas } }: { source: FleetSource }) {

@@ -1,8 +1,8 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { describeReason } from '../../../wire/describe-missing.ts'
 import type { FleetJson } from '../../../wire/fleet.ts'
+import { DataTable } from '../../common/data-table.ts'
 import { html } from '../../html.ts'
-import { DataTable } from '../data-table.ts'
 import { type PanelProps, useLifetime, useNews } from '../panel.ts'
 import { SOURCE_COLUMNS, sourceCells } from './source-cells.ts'
 import { SourceDetailsView } from './source-details.ts'
@@ -16,7 +16,7 @@ export function SourcesPanel({ fleet, api, onError, onChange }: SourcesPanelProp
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
   const [news, setNews] = useNews()
   const lifetime = useLifetime()
-  const now = useServerTime(fleet.at)
+  const now = Date.parse(fleet.at)
   const act = async (what: string, action: () => Promise<string>): Promise<void> => {
     try {
       setNews(await action())
@@ -91,15 +91,3 @@ export function SourcesPanel({ fleet, api, onError, onChange }: SourcesPanelProp
 }
 
 const SHOWN_AT_FIRST = 12
-
-/** Ms since the Unix epoch by the gateway's clock, each second. */
-function useServerTime(answeredAt: string): number {
-  const [elapsed, setElapsed] = useState(0)
-  useEffect(() => {
-    setElapsed(0)
-    const started = performance.now()
-    const timer = setInterval(() => setElapsed(performance.now() - started), 1000)
-    return () => clearInterval(timer)
-  }, [answeredAt])
-  return Date.parse(answeredAt) + elapsed
-}

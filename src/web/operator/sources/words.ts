@@ -1,5 +1,5 @@
 import type { FleetJson } from '../../../wire/fleet.ts'
-import type { ToneName } from '../tone.ts'
+import type { ToneName } from '../panel.ts'
 
 export type FleetSource = FleetJson['sources'][number]
 

@@ -1,9 +1,10 @@
-import { formatAge } from '../../../wire/describe-missing.ts'
-import type { FleetJson } from '../../../wire/fleet.ts'
-import { html } from '../../html.ts'
-import { formatCount, formatMs, formatShare } from '../chart.ts'
-import { type DataColumn, DataTable } from '../data-table.ts'
-import { Tone } from '../tone.ts'
+import type { FleetJson } from '../../wire/fleet.ts'
+import { type DataColumn, DataTable } from '../common/data-table.ts'
+import { timeAgo } from '../common/relative-time.ts'
+import { TimeAgo } from '../common/time.ts'
+import { html } from '../html.ts'
+import { formatCount, formatMs, formatShare } from './chart.ts'
+import { Tone } from './panel.ts'
 
 export const ReplicasPanel = ({ fleet }: { fleet: FleetJson }) =>
   html`<section id="replicas" aria-labelledby="replicas-title">
@@ -20,7 +21,7 @@ export const ReplicasPanel = ({ fleet }: { fleet: FleetJson }) =>
 const COLUMNS: readonly DataColumn[] = [
   { title: 'Replica', isHeader: true },
   { title: 'Version' },
-  { title: 'Up for' },
+  { title: 'Started' },
   { title: 'Report' },
   { title: 'Configuration' },
   { title: 'Requests', isNumber: true },
@@ -35,19 +36,19 @@ const LATE_SECONDS = 10
 
 function cellsOf(replica: FleetJson['replicas'][number], { at, answered_by }: FleetJson) {
   const { id, version, started_at, age_seconds, reload, total, states } = replica
-  const ageOf = (instant: string): string =>
-    formatAge(Math.max(0, (Date.parse(at) - Date.parse(instant)) / 1000))
+  const now = Date.parse(at)
+  const loadedAgo = timeAgo(Date.parse(reload.at), now)
   const sources = Object.values(states).reduce((sum, count) => sum + count, 0)
   return [
     html`${id} ${id === answered_by && html`<small>answered this request</small>`}`,
     version,
-    html`<time datetime=${started_at} title=${started_at}>${ageOf(started_at)}</time>`,
+    html`<${TimeAgo} at=${Date.parse(started_at)} now=${now} />`,
     id === answered_by
       ? 'now'
       : html`<${Tone} of=${age_seconds > LATE_SECONDS ? 'warn' : 'good'} text=${`${age_seconds} s ago`} />`,
     reload.error === null
-      ? html`<${Tone} of="good" text=${`loaded ${ageOf(reload.at)} ago`} />`
-      : html`<${Tone} of="bad" text=${`reload failed ${ageOf(reload.at)} ago`} /> <small>${reload.error}</small>`,
+      ? html`<${Tone} of="good" text=${`loaded ${loadedAgo}`} />`
+      : html`<${Tone} of="bad" text=${`reload failed ${loadedAgo}`} /> <small>${reload.error}</small>`,
     formatCount(total.requests),
     formatCount(total.errors),
     total.p50_ms === null ? '–' : `${formatMs(total.p50_ms)} / ${formatMs(total.p95_ms!)}`,

@@ -1,0 +1,123 @@
+import { useCallback, useEffect, useState } from 'preact/hooks'
+import { describeReason } from '../../wire/describe-missing.ts'
+import type { FleetJson } from '../../wire/fleet.ts'
+import { ClockTime, clockTime } from '../common/time.ts'
+import { html } from '../html.ts'
+import { formatCount, formatMs, formatShare, TrafficCharts } from './chart.ts'
+import { KeysPanel } from './keys/keys-panel.ts'
+import type { PanelProps } from './panel.ts'
+import { ReplicasPanel } from './replicas-panel.ts'
+import { SourcesPanel } from './sources/sources-panel.ts'
+import { BREAKER_WORDS, STATE_WORDS } from './sources/words.ts'
+
+const POLL_MS = 3000
+
+/** Everything that is polled, and the keys, which are judged by the gateway's clock. */
+export function Overview({ api, onError }: PanelProps) {
+  const [fleet, setFleet] = useState<FleetJson | null>(null)
+  const [answeredAt, setAnsweredAt] = useState('')
+  const [problem, setProblem] = useState('')
+  const poll = useCallback(
+    async (signal: AbortSignal): Promise<void> => {
+      try {
+        const answer = await api.fleet(signal)
+        if (signal.aborted) return
+        setFleet(answer)
+        setAnsweredAt(clockTime(new Date()))
+        setProblem('')
+      } catch (error) {
+        if (!signal.aborted) setProblem(onError(error))
+      }
+    },
+    [api, onError],
+  )
+  const pollNow = usePolling(poll)
+  const isLost = problem !== ''
+  return html`
+    ${
+      isLost &&
+      html`<p class="banner failed" role="alert">
+        Connection lost: ${problem} ${answeredAt !== '' && `Data from ${answeredAt}.`}
+      </p>`
+    }
+    ${
+      fleet === null
+        ? !isLost && html`<p class="loading">Loading…</p>`
+        : html`<div class=${isLost ? 'stack live lost' : 'stack live'}>
+            <${SourcesPanel} ...${{ fleet, api, onError }} onChange=${pollNow} />
+            <${TrafficPanel} fleet=${fleet} />
+            <${ReplicasPanel} fleet=${fleet} />
+            <${ChangesPanel} fleet=${fleet} />
+          </div>`
+    }
+    <${KeysPanel} ...${{ api, onError }} now=${Date.parse(fleet?.at ?? '')} />
+  `
+}
+
+/** Polls while the page is visible; a new `poll` restarts it. Returns a function that polls at once. */
+function usePolling(poll: (signal: AbortSignal) => Promise<void>): () => void {
+  const [starts, setStarts] = useState(0)
+  useEffect(() => {
+    const controller = new AbortController()
+    const { signal } = controller
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const tick = async (): Promise<void> => {
+      clearTimeout(timer)
+      if (document.visibilityState === 'visible') await poll(signal)
+      if (!signal.aborted) timer = setTimeout(tick, POLL_MS)
+    }
+    void tick()
+    document.addEventListener('visibilitychange', tick, { signal })
+    return () => {
+      controller.abort()
+      clearTimeout(timer)
+    }
+  }, [poll, starts])
+  return () => setStarts((before) => before + 1)
+}
+
+function TrafficPanel({ fleet: { traffic } }: { fleet: FleetJson }) {
+  const { requests, errors, hits, lookups, p50_ms, p95_ms } = traffic.total
+  return html`<section id="traffic" aria-labelledby="traffic-title">
+    <h2 id="traffic-title">Traffic of the last 60 minutes</h2>
+    <p>
+      ${formatCount(requests)} requests · ${formatCount(errors)} errors
+      ${p50_ms !== null && ` · p50 ${formatMs(p50_ms)} · p95 ${formatMs(p95_ms!)}`}
+      ${lookups > 0 && ` · ${formatShare(hits / lookups)} from the response cache`}
+    </p>
+    <${TrafficCharts} traffic=${traffic} words=${CHART_WORDS} />
+    <p class="hint">
+      Routes with a read or write gate, of all replicas shown below. Errors are status 500 and above. Latencies are rounded
+      up by at most a fifth.
+    </p>
+  </section>`
+}
+
+const CHART_WORDS = {
+  count: 'Requests per minute',
+  latency: 'Latency, p95 over p50',
+  hits: 'From the response cache',
+}
+
+const MAX_CHANGES = 30
+
+function ChangesPanel({ fleet: { changes, replicas } }: { fleet: FleetJson }) {
+  return html`<section id="changes" aria-labelledby="changes-title">
+    <h2 id="changes-title">Changes of state</h2>
+    <div class="changes" role="log" aria-live="polite" aria-label="Latest changes" tabindex="0"><ol>
+      ${changes.slice(0, MAX_CHANGES).map((change) => {
+        const { at, replica, registry, part, from, to, reason } = change
+        return html`<li key=${[at, replica, registry, part].join(' ')}>
+          <${ClockTime} at=${at} /> <b>${registry}</b>: ${wordsOf(part, from)} → ${wordsOf(part, to)}${
+            reason !== null && `, it ${describeReason(reason)}`
+          }
+          ${replicas.length > 1 && html` <span class="hint">seen by ${replica}</span>`}
+        </li>`
+      })}
+    </ol></div>
+    ${changes.length === 0 && html`<p class="hint">None since the start.</p>`}
+  </section>`
+}
+
+const wordsOf = (part: 'state' | 'breaker', value: string): string =>
+  part === 'state' ? (STATE_WORDS[value] ?? value) : `calls ${BREAKER_WORDS[value] ?? value}`
