@@ -42,3 +42,4 @@ export const facetsSchema = z
 
 export type FacetJson = z.infer<typeof facet>
 export type PriceRangeJson = z.infer<typeof priceRange>
+export type FacetsJson = z.infer<typeof facetsSchema>

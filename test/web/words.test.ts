@@ -2,10 +2,12 @@ import test from 'ava'
 import { readableAmount } from '../../src/domain/price/readable-amount.ts'
 import { TokenTable } from '../../src/domain/price/token.ts'
 import { filterWords, titleOf } from '../../src/web/board/filter-words.ts'
+import { viewOfSpec } from '../../src/web/board/listing-view.ts'
 import { formatDuration, formatMember, labelOf } from '../../src/web/board/members.ts'
 import { amountOf, shortAmount, shownOption, unitName } from '../../src/web/board/prices.ts'
 import { decodeUtf8, readListingRow, readOneListing } from '../../src/web/board/state/listing-row.ts'
 import { listingsCsv } from '../../src/web/board/table/csv.ts'
+import { inOrder, sortOf } from '../../src/web/board/table/row-order.ts'
 import { filtersOf, readView, withValue, withValues, writeView } from '../../src/web/board/view.ts'
 import { timeAgo } from '../../src/web/common/relative-time.ts'
 import { linkTarget, untrustedText } from '../../src/web/common/untrusted-text.ts'
@@ -51,13 +53,19 @@ test('view: the address holds all of it', (t) => {
       ['status', ''],
     ],
     page: 3,
+    order: { by: 'ram', isDescending: true },
     open: { id: 'x/#?é', registry: 'eu/b' },
+    compared: [
+      { id: 'a:b&é', registry: 'eu/b' },
+      { id: 'x', registry: null },
+    ],
   } as const
   const url = new URL(writeView(view), 'http://gateway.example/hub/?old=1')
   t.deepEqual(readView(url), view)
   t.is(url.pathname, '/hub/')
   const paged = new URL('http://g/?limit=5&cursor=x&region=&region=b#page=-1')
-  t.deepEqual(readView(paged), { query: [['region', 'b']], page: 1, open: null })
+  const nothingOpen = { order: null, open: null, compared: [] }
+  t.deepEqual(readView(paged), { query: [['region', 'b']], page: 1, ...nothingOpen })
   t.deepEqual(withValue([...view.query, ['strict.region', 'true']], 'region', null), [['status', '']])
   t.deepEqual(withValue(view.query, 'region', 'c')[0], ['region', 'c'])
 })
@@ -121,6 +129,33 @@ test('prices: amounts have two decimal places at least, and are rounded up', (t)
   t.is(readableAmount('350000', false), '350,000')
   t.is(shortAmount('9'.repeat(40)), '≈ 1.00e+40')
   t.is(shortAmount('1,234.50'), '1,234.50')
+})
+
+test('order: a click orders a whole page by any column, the next one turns it', (t) => {
+  const rows = [8, 'x', 4, 8].map((gpu_count, n) =>
+    rowOf({ listing_id: String(n), offer_resource: { gpu_model: 'H200', gpu_count } }),
+  )
+  const view = readView({ search: '', hash: '#order=gpus' })
+  const listingView = viewOfSpec(null)
+  const sorting = { view, listingView, isMerged: false, priceToken: 'USDC', isWhole: true }
+  const idsIn = (hash: string, isWhole = true) =>
+    inOrder(rows, { ...sorting, isWhole, view: readView({ search: '', hash }) })
+      .map(({ id }) => id)
+      .join('')
+  t.is(idsIn('#order=gpus'), '2031', 'a listing without a value is last')
+  t.is(idsIn('#order=-gpus'), '0321')
+  t.is(idsIn('#order=-served'), '3210')
+  t.is(idsIn('#order=-gpus', false), '0123')
+  for (const name of ['constructor', '__proto__']) t.is(idsIn(`#order=${name}`), '0123')
+  const turned = { order: { by: 'gpus', isDescending: true } }
+  t.deepEqual(sortOf('gpus', sorting), { direction: 'ascending', change: turned })
+  t.is(sortOf('gpus', { ...sorting, isWhole: false }).change, null)
+  t.deepEqual(sortOf('listed', sorting), { direction: 'none', change: { query: [], order: null } })
+  const served = readView({ search: '?sort=price&price_token=USDC', hash: '' })
+  t.deepEqual(sortOf('price', { ...sorting, view: served }), {
+    direction: 'ascending',
+    change: { order: { by: 'served', isDescending: true } },
+  })
 })
 
 test('words: members of listings have labels and units for people', (t) => {

@@ -1,20 +1,13 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { type Token, TokenTable } from '../../domain/price/token.ts'
-import { type JsonValue, textAt } from '../../json/value.ts'
+import type { JsonValue } from '../../json/value.ts'
 import { KeyForm, SessionKey } from '../common/key-form.ts'
 import { RequestError } from '../common/request-error.ts'
-import { listAt, numberAt } from '../common/source-report.ts'
 import { html } from '../html.ts'
 import { Banner } from './banner.ts'
 import { Chips } from './chips.ts'
 import { CommandList } from './command-list.ts'
-import {
-  curlListing,
-  curlListings,
-  listingCommandLine,
-  listingsCommandLine,
-  reviewCommandLine,
-} from './commands.ts'
+import { curlListing, curlListings, listingCommandLine, listingsCommandLine } from './commands.ts'
 import { titleOf } from './filter-words.ts'
 import { type Control, controlsOf } from './filters/controls.ts'
 import { FilterPanel } from './filters/filter-panel.ts'
@@ -24,12 +17,12 @@ import { type ListingView, viewOfSpec } from './listing-view.ts'
 import { useNavigation } from './navigation.ts'
 import { PricePlot } from './price-plot.ts'
 import { Sheet } from './sheet/sheet.ts'
-import { SourceLine } from './source-line.ts'
-import { useAnswer } from './state/answer.ts'
+import { SourceLine, Waiting } from './source-line.ts'
+import { isError, useAnswer } from './state/answer.ts'
 import { useFacets } from './state/facets.ts'
 import type { ListingRow } from './state/listing-row.ts'
-import { type Listings, useListings, useOpenRow } from './state/listings.ts'
-import { CompareBar } from './table/compare-bar.ts'
+import { type Listings, useListings, useOpenRows } from './state/listings.ts'
+import { CompareBar, CompareDialog } from './table/compare.ts'
 import { Results } from './table/results.ts'
 import { filtersOf, type Query, queryString } from './view.ts'
 
@@ -38,16 +31,16 @@ const READER_KEY = new SessionKey('entrepot.reader-key')
 
 export function App() {
   const navigation = useNavigation()
-  const { view, search } = navigation
+  const { view } = navigation
   const [key, setKey] = useState(() => READER_KEY.read())
   const [refreshes, setRefreshes] = useState(0)
   const [isPanelOpen, openPanel] = useState(false)
   const [picked, setPicked] = useState<readonly ListingRow[]>([])
   const options = { key, refreshes }
   const listings = useListings(queryString(view.query), { ...options, page: view.page })
-  const spec = useAnswer('filter-spec', options)
-  const tokenList = useAnswer('tokens', options)
-  const tokens = useMemo(() => new TokenTable(readTokens(tokenList.value)), [tokenList.value])
+  const spec = useAnswer<JsonValue>('filter-spec', options)
+  const tokenList = useAnswer<{ tokens: Token[] }>('tokens', options)
+  const tokens = useMemo(() => new TokenTable(tokenList.value?.tokens ?? []), [tokenList.value])
   const controls = useMemo(() => controlsOf(spec.value), [spec.value])
   const listingView = viewOfSpec(spec.value)
   const reports = listings.error?.sources.length ? listings.error.sources : listings.sources
@@ -57,7 +50,10 @@ export function App() {
   const isReady =
     (tokenList.state !== 'loading' || tokenList.value !== null) &&
     (listings.total !== null || listings.error !== null)
-  const row = useOpenRow(view.open, listings.rows, key)
+  const wanted = view.open === null ? view.compared : [view.open]
+  const found = useOpenRows(wanted, [...listings.rows, ...picked], key)
+  const [row = null] = view.open === null ? [] : found
+  const compared = found.filter((one) => one !== null && !isError(one))
   useEffect(() => {
     document.title = titleOf(view.query)
   }, [view.query])
@@ -109,7 +105,7 @@ export function App() {
             sources=${(listings.sources ?? []).map(({ registry }) => registry).filter(isSelectable)}
             query=${view.query}
             error=${listings.error}
-            onChange=${(query: Query, control: string) => search(query, control)}
+            onChange=${(query: Query, control: string) => navigation.go({ query }, control)}
           />
           <button type="button" class="show-results" onClick=${() => openPanel(false)}>${showWords(listings)}</button>
         </div>
@@ -121,8 +117,8 @@ export function App() {
         ${
           isReady
             ? html`<${Banner} listings=${listings} hasKey=${key !== null} />
-                <${Results} ...${table} ...${{ listings, facets, isAutomatic, setAutomatic }} />
-                <${CompareBar} ...${{ picked, tokens, navigation }} onClear=${() => setPicked([])} />
+                <${Results} ...${table} ...${{ listings, facets, isAutomatic, setAutomatic }} apiKey=${key} />
+                <${CompareBar} ...${{ picked, navigation }} onClear=${() => setPicked([])} />
                 <${PricePlot} ...${{ listings, tokens, navigation }} />
                 <details class="elsewhere">
                   <summary>Run this search in a terminal</summary>
@@ -130,7 +126,7 @@ export function App() {
                 </details>
                 <${Glossary} />`
             : html`<h2 id="count"><span role="status">Loading…</span></h2>
-                <p class="hint slow">Waiting for slow registries…</p>`
+                <${Waiting} isWaiting ...${{ query: view.query, apiKey: key }} />`
         }
       </main>
     </div>
@@ -141,22 +137,20 @@ export function App() {
       html`<${Sheet}
         key=${`${row.registry} ${row.id}`}
         ...${{ row, tokens, navigation }}
-        review=${reviewCommandLine(base, row)}
+        review=${listingCommandLine(base, row, 'review')}
         commands=${[
           { label: 'curl', text: curlListing(base, row, key !== null) },
           { label: 'command line', text: listingCommandLine(base, row) },
         ]}
       />`
+    }
+    ${
+      isReady &&
+      view.compared.length > 0 &&
+      !found.includes(null) &&
+      html`<${CompareDialog} rows=${compared} lost=${found.length - compared.length} ...${{ tokens, navigation }} />`
     }`
 }
-
-const readTokens = (body: JsonValue): Token[] =>
-  listAt(body, 'tokens').map((token) => ({
-    chain: textAt(token, 'chain') ?? '',
-    address: textAt(token, 'address') ?? '',
-    symbol: textAt(token, 'symbol') ?? '',
-    decimals: numberAt(token, 'decimals') ?? 0,
-  }))
 
 /** Those that the filter spec declares. */
 const facetNames = ({ facets }: ListingView, controls: readonly Control[]): string[] => [

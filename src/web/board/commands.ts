@@ -8,36 +8,33 @@ const KEY = '"Authorization: Bearer $ENTREPOT_KEY"'
 export const curlListings = (base: string, query: readonly QueryParameter[], hasKey: boolean): string =>
   curl(`${base}listings${query.length === 0 ? '' : `?${queryString(query)}`}`, hasKey)
 
-export const curlListing = (base: string, { id, registry }: OpenListing, hasKey: boolean): string =>
-  curl(
-    `${base}listings/${encodeURIComponent(id)}${registry === null ? '' : `?${queryString([['registry', sourceOf(registry)]])}`}`,
-    hasKey,
-  )
+export const curlListing = (base: string, listing: OpenListing, hasKey: boolean): string =>
+  curl(base + listingAddress(listing), hasKey)
+
+export const listingAddress = ({ id, registry }: OpenListing): string =>
+  `listings/${encodeURIComponent(id)}${registry === null ? '' : `?${queryString([['registry', sourceOf(registry)]])}`}`
 
 const curl = (url: string, hasKey: boolean): string =>
   `curl -g ${hasKey ? `-H ${KEY} ` : ''}${shellQuote(url)}`
 
 /** The gateway's own source: `eu` for `eu/curated`. */
-export const sourceOf = (registry: string): string => registry.split('/', 1)[0]!
+const sourceOf = (registry: string): string => registry.split('/', 1)[0]!
 
 /** `null` if a value holds characters that act on a terminal when pasted; `curl` has them encoded. */
 export function listingsCommandLine(base: string, query: readonly QueryParameter[]): string | null {
   const options = query
     .filter(([name]) => !GATEWAY_ONLY.has(name))
     .map(([name, value]) => option(name, value))
-  const command = ['entrepot listings', `-r ${shellQuote(registryUrl(base))}`, ...options].join(' ')
-  return safeText(command) === command ? command : null
+  return pasteable(['entrepot listings', `-r ${shellQuote(registryUrl(base))}`, ...options].join(' '))
 }
 
-export function listingCommandLine(base: string, { id }: OpenListing): string | null {
-  const command = `entrepot listing -r ${shellQuote(registryUrl(base))} -- ${shellQuote(id)}`
-  return safeText(command) === command ? command : null
-}
+export const listingCommandLine = (
+  base: string,
+  { id }: OpenListing,
+  name: 'listing' | 'review' = 'listing',
+): string | null => pasteable(`entrepot ${name} -r ${shellQuote(registryUrl(base))} -- ${shellQuote(id)}`)
 
-export function reviewCommandLine(base: string, { id }: OpenListing): string | null {
-  const command = `entrepot review -r ${shellQuote(registryUrl(base))} -- ${shellQuote(id)}`
-  return safeText(command) === command ? command : null
-}
+const pasteable = (command: string): string | null => (safeText(command) === command ? command : null)
 
 /** The command line has its own options for these. */
 const GATEWAY_ONLY = new Set(['require', 'timeout_ms', 'sources'])

@@ -1,8 +1,9 @@
 import { readableAmount } from '../../domain/price/readable-amount.ts'
+import type { PriceRangeJson } from '../../wire/facets.ts'
 import { shortAddress } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import { chainName, shortAmount, unitName } from './prices.ts'
-import type { FacetCounts, PriceSummary } from './state/facets.ts'
+import type { FacetCounts } from './state/facets.ts'
 
 /** `412 GPUs · from 0.01, median 0.43, up to 2.10 USDC per GPU·h`: of the token with most offers. */
 type FactsProps = {
@@ -12,15 +13,15 @@ type FactsProps = {
 }
 
 export function Facts({ facets: { prices, isComplete: isCounted }, isComplete }: FactsProps) {
-  const price = prices.find(({ symbol }) => symbol !== null) ?? prices[0]
+  const price = prices.find(({ symbol }) => symbol !== undefined) ?? prices[0]
   return html`<p class="facts-line">${price !== undefined && words(price)}${isComplete && !isCounted && html` <span class="hint">Some registries are too large to count.</span>`}</p>`
 }
 
-function words({ chain, token, symbol, unit, per, gpus, offers, least, median, most }: PriceSummary) {
-  const shown = (amount: string): string => shortAmount(readableAmount(amount, symbol !== null))
+function words({ chain, token, symbol, unit, price_per, gpus, offers, least, median, most }: PriceRangeJson) {
+  const shown = (amount: string): string => shortAmount(readableAmount(amount, symbol !== undefined))
   const name = symbol ?? `base units of ${shortAddress(token)}`
   return html`${unit === 'hour' && gpus > 0 ? `${gpus.toLocaleString('en')} GPUs · ` : ''}from
     ${' '}<strong>${shown(least)}</strong>, median <strong>${shown(median)}</strong>, up to ${shown(most)}${' '}
-    ${name} per ${unitName(unit, per)}
+    ${name} per ${unitName(unit, price_per)}
     ${' '}<span class="hint">(${offers.toLocaleString('en')} ${offers === 1 ? 'offer' : 'offers'} on ${chainName(chain)})</span>`
 }

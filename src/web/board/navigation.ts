@@ -1,22 +1,21 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { html } from '../html.ts'
-import { type OpenListing, type Query, readView, type View, writeView } from './view.ts'
+import { readView, type View, writeView } from './view.ts'
 
 export type Navigation = {
   view: View
-  /** The address of the first page of a query. */
-  urlOf: (query: Query) => string
+  /** The address of a changed view. Another query begins on its first page. */
+  urlOf: (change: Partial<View>) => string
   /** Successive changes by one control are one step of the history. */
-  search: (query: Query, control?: string) => void
-  turn: (page: number) => void
-  urlOfListing: (listing: OpenListing) => string
-  open: (listing: OpenListing) => void
-  /** Goes back if the sheet was opened here, so that Back does not open it again. */
+  go: (change: Partial<View>, control?: string) => void
+  /** Goes back if the dialog was opened here, so that Back does not open it again. */
   close: () => void
 }
 
-type HistoryState = { control?: string; isOpened?: boolean } | null
+type HistoryState = { control?: string | undefined; isOpened?: boolean } | null
+
+const NOTHING_OPEN = { open: null, compared: [] }
 
 export function useNavigation(): Navigation {
   const [view, setView] = useState(() => readView(location))
@@ -26,48 +25,51 @@ export function useNavigation(): Navigation {
     return () => removeEventListener('popstate', read)
   }, [])
   return useMemo(() => {
-    const go = (next: View, state: HistoryState, isReplaced = false): void => {
+    const changed = (change: Partial<View>): View => ({
+      ...view,
+      ...NOTHING_OPEN,
+      ...(change.query !== undefined && { page: 1 }),
+      ...change,
+    })
+    const show = (next: View, state: HistoryState, isReplaced: boolean): void => {
       history[isReplaced ? 'replaceState' : 'pushState'](state, '', writeView(next))
       setView(next)
     }
     const current = (): HistoryState => history.state
-    const ofQuery = (query: Query): View => ({ query, page: 1, open: null })
     return {
       view,
-      urlOf: (query) => writeView(ofQuery(query)),
-      search: (query, control) =>
-        go(
-          ofQuery(query),
-          control === undefined ? null : { control },
+      urlOf: (change) => writeView(changed(change)),
+      go: (change, control) =>
+        show(
+          changed(change),
+          { control, isOpened: change.open != null || change.compared !== undefined },
           control !== undefined && current()?.control === control,
         ),
-      turn: (page) => go({ ...view, page }, null),
-      urlOfListing: (open) => writeView({ ...view, open }),
-      open: (open) => go({ ...view, open }, { isOpened: true }),
-      close: () => (current()?.isOpened ? history.back() : go({ ...view, open: null }, null, true)),
+      close: () => (current()?.isOpened ? history.back() : show(changed({}), null, true)),
     }
   }, [view])
 }
 
-type ActionLinkProps = {
-  href: string
-  onFollow: () => void
+type ViewLinkProps = {
+  navigation: Navigation
+  change: Partial<View>
+  control?: string
   class?: string
   title?: string
   label?: string
   children?: ComponentChildren
 }
 
-/** A link within the page: a plain click follows it here, any other as the browser does. */
-export const ActionLink = ({ href, onFollow, label, children, ...more }: ActionLinkProps) =>
+/** A plain click changes the view here, any other follows the link as the browser does. */
+export const ViewLink = ({ navigation, change, control, label, children, ...more }: ViewLinkProps) =>
   html`<a
-    href=${href}
+    href=${navigation.urlOf(change)}
     aria-label=${label}
     ...${more}
     onClick=${(event: MouseEvent) => {
       if (!isPlainClick(event)) return
       event.preventDefault()
-      onFollow()
+      navigation.go(change, control)
     }}
   >${children}</a>`
 

@@ -48,7 +48,7 @@ export function PricePlot({ listings, tokens, navigation }: PricePlotProps) {
         ${models.map(
           ({ model, count, least, low, median, high, most }) =>
             html`<tr key=${model}>
-              <th scope="row"><${Narrow} ...${{ navigation, name: 'gpu_model', value: model, query: navigation.view.query }} /></th>
+              <th scope="row"><${Narrow} ...${{ navigation, name: 'gpu_model', value: model }} /></th>
               <td class="number">${count.toLocaleString('en')}</td>
               <td class="number">${least.text}</td>
               <td class="number">${median.text}</td>

@@ -1,11 +1,14 @@
-import { useState } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { plural } from '../../domain/plural.ts'
 import { describeReason, hasAnswered } from '../../wire/describe-missing.ts'
-import type { SourceReport } from '../../wire/source.ts'
+import type { SourceReport, SourceStatusJson } from '../../wire/source.ts'
 import { TimeAgo } from '../common/time.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import { useAnswer } from './state/answer.ts'
-import { joinSources, type KnownSource, readStatuses } from './state/sources.ts'
+import { joinSources, type KnownSource } from './state/sources.ts'
+import { parameterOf, type Query } from './view.ts'
 
 type SourceLineProps = {
   /** `null` at a plain Registry, and before the first answer. */
@@ -17,15 +20,20 @@ type SourceLineProps = {
   refreshes: number
 }
 
+type Statuses = { sources: readonly SourceStatusJson[] }
+
 /** `28 of 31 registries answered`, which opens the list of all. */
 export function SourceLine({ reports, isPlain, at, apiKey, refreshes }: SourceLineProps) {
   const [isOpen, setOpen] = useState(false)
-  const statuses = useAnswer(isOpen ? 'sources' : null, { key: apiKey, refreshes })
+  const statuses = useAnswer<Statuses>(isOpen ? 'sources' : null, {
+    key: apiKey,
+    refreshes,
+  })
   if (reports === null)
     return html`<p class="source-line hint">${isPlain ? 'Listings of this registry.' : ''}</p>`
   const own = reports.filter(({ registry }) => !registry.includes('/'))
   const answered = own.filter(({ state }) => hasAnswered(state)).length
-  const sources = joinSources(readStatuses(statuses.value), reports)
+  const sources = joinSources(statuses.value?.sources ?? [], reports)
   return html`<details
     class=${answered === own.length ? 'source-line' : 'source-line partial'}
     onToggle=${({ currentTarget }: { currentTarget: HTMLDetailsElement }) => setOpen(currentTarget.open)}
@@ -38,13 +46,13 @@ export function SourceLine({ reports, isPlain, at, apiKey, refreshes }: SourceLi
   </details>`
 }
 
-const rank = ({ report, state }: KnownSource): number => (report === null ? 1 : hasAnswered(state) ? 2 : 0)
+const rank = ({ report }: KnownSource): number => (report === null ? 1 : hasAnswered(report.state) ? 2 : 0)
 
 function SourceEntry({ source, at }: { source: KnownSource; at: number }) {
-  const { registry, mode, visibility, report, lastError } = source
-  const state = report?.state ?? source.state
-  const reason = report?.reason ?? (hasAnswered(state) ? null : lastError)
-  const age = report?.age_seconds ?? source.ageSeconds
+  const { registry, mode, visibility, report, last_error } = source
+  const state = report?.state ?? source.state ?? ''
+  const reason = report?.reason ?? (hasAnswered(state) ? null : (last_error?.reason ?? null))
+  const age = report?.age_seconds ?? source.age_seconds ?? null
   const kind = [visibility === 'private' ? 'private' : '', mode === 'snapshot' ? 'snapshot' : '']
     .filter(Boolean)
     .join(', ')
@@ -67,3 +75,25 @@ const STATES: ReadonlyMap<string, string> = new Map([
   ['stale', 'cached copy'],
   ['not_yet_loaded', 'not contacted yet'],
 ])
+
+type WaitingProps = { isWaiting: boolean; query: Query; apiKey: string | null; children?: ComponentChildren }
+
+/** After a second names the registries that have not answered since; until then shows its children. */
+export function Waiting({ isWaiting, query, apiKey, children }: WaitingProps) {
+  const [seconds, setSeconds] = useState(0)
+  useEffect(() => {
+    setSeconds(0)
+    const timer = isWaiting && setInterval(() => setSeconds((before) => before + 1), 1000)
+    return () => timer !== false && clearInterval(timer)
+  }, [isWaiting, query])
+  const isSlow = isWaiting && seconds > 0
+  const { value } = useAnswer<Statuses>(isSlow ? 'sources' : null, { key: apiKey, refreshes: seconds })
+  const chosen = parameterOf(query, 'sources')?.split(',')
+  const silent = (value?.sources ?? []).filter(
+    ({ registry, mode, age_seconds: age }) =>
+      mode === 'live' && (age === null || age > seconds) && (chosen?.includes(registry) ?? true),
+  )
+  if (!isSlow || silent.length === 0) return html`${children}`
+  const names = silent.map(({ registry }) => registry).join(', ')
+  return html`<p class="hint">Waiting for ${plural(silent.length, 'registry', 'registries')}: ${untrustedText(names)}</p>`
+}

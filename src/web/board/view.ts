@@ -4,12 +4,19 @@ export type View = {
   query: Query
   /** From 1. */
   page: number
+  /** Of the loaded rows, where they are all that match; `null`: the query's. */
+  order: RowOrder | null
   open: OpenListing | null
+  /** In the open comparison. */
+  compared: readonly OpenListing[]
 }
 
 export type Query = readonly QueryParameter[]
 export type QueryParameter = readonly [name: string, value: string]
+export type RowOrder = { by: string; isDescending: boolean }
 export type OpenListing = { id: string; registry: string | null }
+
+export const MAX_COMPARED = 4
 
 /** The board pages by itself. */
 const PAGING_PARAMETERS = new Set(['limit', 'offset', 'cursor', 'explain'])
@@ -19,10 +26,13 @@ export function readView({ search, hash }: Pick<URL, 'search' | 'hash'>): View {
   const fragment = new URLSearchParams(hash.slice(1))
   const id = fragment.get('listing')
   const page = Number(fragment.get('page'))
+  const order = fragment.get('order')
   return {
     query: [...new Map(new URLSearchParams(search))].filter(([name, value]) => belongsToView(name, value)),
     page: Number.isSafeInteger(page) && page > 0 ? page : 1,
+    order: order ? { by: order.replace(/^-/, ''), isDescending: order.startsWith('-') } : null,
     open: id === null || id === '' ? null : { id, registry: fragment.get('registry') },
+    compared: fragment.getAll('compare').slice(0, MAX_COMPARED).map(readCompared),
   }
 }
 
@@ -30,13 +40,21 @@ export function readView({ search, hash }: Pick<URL, 'search' | 'hash'>): View {
 const belongsToView = (name: string, value: string): boolean =>
   !PAGING_PARAMETERS.has(name) && (value !== '' || name === 'status')
 
+/** `east:1`, and `:1` at a plain Registry. */
+function readCompared(text: string): OpenListing {
+  const [registry = ''] = text.split(':', 1)
+  return { id: text.slice(registry.length + 1), registry: registry || null }
+}
+
 /** Never empty: an empty URL would keep the old search. */
-export function writeView({ query, open, page }: View): string {
-  const fragment = new URLSearchParams({
-    ...(page === 1 ? {} : { page: String(page) }),
-    ...(open === null ? {} : { listing: open.id }),
-    ...(open === null || open.registry === null ? {} : { registry: open.registry }),
-  })
+export function writeView({ query, page, order, open, compared }: View): string {
+  const fragment = new URLSearchParams([
+    ...(page === 1 ? [] : [['page', String(page)]]),
+    ...(order === null ? [] : [['order', `${order.isDescending ? '-' : ''}${order.by}`]]),
+    ...(open === null ? [] : [['listing', open.id]]),
+    ...(open === null || open.registry === null ? [] : [['registry', open.registry]]),
+    ...compared.map(({ id, registry }) => ['compare', `${registry ?? ''}:${id}`]),
+  ])
   return `?${queryString(query)}${fragment.size === 0 ? '' : `#${fragment}`}`
 }
 

@@ -59,7 +59,16 @@ test.serial('board: ages are right after a refresh, and go on by themselves', as
   await page.getByText('2 of 2 registries answered').click()
   await page.locator('.source', { hasText: /farOKjust now/ }).waitFor()
   offsetMs = 30_000
+  let release = (): void => {}
+  await page.route('**/listings?*', (route) => {
+    release = () => void route.continue()
+  })
   await page.getByRole('button', { name: 'Refresh' }).click()
+  await waitForCount(page, 'Loading…')
+  await page.clock.runFor(1100)
+  await page.getByText('Waiting for 1 registry: far').waitFor()
+  release()
+  await page.unroute('**/listings?*')
   await page.locator('.source', { hasText: /farOK3\d s ago/ }).waitFor()
   await page.clock.fastForward(150_000)
   await page.locator('.source', { hasText: /farOK3 min ago/ }).waitFor()

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
+import type { FacetJson } from '../../../wire/facets.ts'
 import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { formatMember } from '../members.ts'
-import type { Facet } from '../state/facets.ts'
 import { canChoose, readChoices, toggleChoice } from './controls.ts'
 
 type FacetListProps = {
@@ -11,7 +11,7 @@ type FacetListProps = {
   label: string
   value: string | null
   /** `null` without counts. */
-  facet: Facet | null
+  facet: FacetJson | null
   /** Shown where there are no counts. */
   choices: readonly string[]
   /** Of a value, for people. */

@@ -1,7 +1,7 @@
+import type { FacetJson } from '../../../wire/facets.ts'
 import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { inputUnit } from '../members.ts'
-import type { Facet } from '../state/facets.ts'
 import { parameterOf, type Query, withValue } from '../view.ts'
 import {
   type Control,
@@ -20,7 +20,7 @@ import { Field } from './field.ts'
 type FilterControlProps = {
   control: Control
   query: Query
-  facet: Facet | null
+  facet: FacetJson | null
   /** What the gateway refused about it. */
   refusal: string | null
   /** Of a value, for people. */
@@ -53,7 +53,7 @@ type InputProps = {
   id: string
   label: string
   control: Control
-  facet: Facet | null
+  facet: FacetJson | null
   refusal: string | null
   wordsOf: ((value: string) => string) | undefined
   value: string | null

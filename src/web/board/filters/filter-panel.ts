@@ -1,11 +1,13 @@
 import type { TokenTable } from '../../../domain/price/token.ts'
+import type { JsonValue } from '../../../json/value.ts'
+import type { FacetJson } from '../../../wire/facets.ts'
 import type { RequestError } from '../../common/request-error.ts'
 import { shortAddress } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import type { ListingView } from '../listing-view.ts'
 import { chainName } from '../prices.ts'
 import type { Answer } from '../state/answer.ts'
-import type { Facet, FacetCounts } from '../state/facets.ts'
+import type { FacetCounts } from '../state/facets.ts'
 import { parameterOf, type Query, withValue } from '../view.ts'
 import { type Control, faultIn } from './controls.ts'
 import { FacetList } from './facet-list.ts'
@@ -14,7 +16,7 @@ import { FilterControl } from './filter-control.ts'
 import { PriceFilter } from './price-filter.ts'
 
 type FilterPanelProps = {
-  spec: Answer
+  spec: Answer<JsonValue>
   onRetry: () => void
   controls: readonly Control[]
   listingView: ListingView
@@ -121,7 +123,7 @@ function tokenWords(address: string, tokens: TokenTable): string {
 }
 
 /** Without the sources of other gateways, which cannot be chosen. */
-function registryFacet({ byName }: FacetCounts, sources: readonly string[]): Facet | null {
+function registryFacet({ byName }: FacetCounts, sources: readonly string[]): FacetJson | null {
   const facet = byName.get('sources')
   return facet === undefined
     ? null

@@ -84,8 +84,7 @@ function Facts({
 }: Pick<SheetProps, 'row' | 'navigation'> & { listing: JsonObject }) {
   const { registry, publisher, address, alsoIn, storefrontUrl, status, createdAt } = row
   const { max_duration_seconds: seconds } = listing
-  const narrow = (name: string, value: string | null) =>
-    html`<${Narrow} ...${{ navigation, name, value, query: navigation.view.query }} />`
+  const narrow = (name: string, value: string | null) => html`<${Narrow} ...${{ navigation, name, value }} />`
   const fact = (label: string, value: unknown) => html`<dt>${label}</dt><dd>${value}</dd>`
   return html`<dl class="facts">
     ${registry !== null && fact('Registry', narrow('sources', registry))}

@@ -1,37 +1,62 @@
 import { useEffect, useState } from 'preact/hooks'
-import { type JsonValue, parseJson } from '../../../json/value.ts'
 import { request } from '../../common/request.ts'
+import { RequestError } from '../../common/request-error.ts'
 
-/** While another answer is loading, and after a failure, `value` is the previous one of this key. */
-export type Answer = { state: 'loading' | 'ready' | 'failed'; value: JsonValue }
+export type Answers<T> = {
+  state: 'loading' | 'ready' | 'failed'
+  /** While others are loading, those to the previous addresses with this key. A failure leaves the previous answer. */
+  byAddress: ReadonlyMap<string, T | RequestError>
+}
 
 type AnswerOptions = {
   key: string | null
-  /** Another number requests it again. */
-  refreshes: number
+  /** Another number requests all again. */
+  refreshes?: number
 }
 
-/** `null` addresses are not requested. */
-export function useAnswer(address: string | null, { key, refreshes }: AnswerOptions): Answer {
-  const [answer, setAnswer] = useState<Answer & { key: string | null }>({ ...LOADING, key })
+/** What `read` makes of the answer to each address. */
+export function useAnswers<T>(
+  addresses: readonly string[],
+  read: (bytes: Uint8Array) => T,
+  { key, refreshes }: AnswerOptions,
+): Answers<T> {
+  const [answers, setAnswers] = useState<Answers<T> & { key: string | null }>({ ...LOADING, key })
   useEffect(() => {
-    if (address === null) return
+    if (addresses.length === 0) return
     const stopped = new AbortController()
-    setAnswer((old) => (old.key === key ? { ...old, state: 'loading' } : { ...LOADING, key }))
-    requestJson(address, key, stopped.signal).then(
-      (value) => setAnswer({ state: 'ready', value, key }),
-      () => stopped.signal.aborted || setAnswer((old) => ({ ...old, state: 'failed' })),
-    )
+    setAnswers((old) => (old.key === key ? { ...old, state: 'loading' } : { ...LOADING, key }))
+    const answerTo = (address: string): Promise<T | RequestError> =>
+      request({ address, key, signal: stopped.signal }).then(read).catch(toRequestError)
+    Promise.all(addresses.map(answerTo)).then((found) => {
+      if (stopped.signal.aborted) return
+      const state = found.some(isError) ? 'failed' : 'ready'
+      setAnswers(({ byAddress: before }) => {
+        const kept = (one: T | RequestError, n: number) =>
+          isError(one) ? (before.get(addresses[n]!) ?? one) : one
+        return { state, key, byAddress: new Map(found.map((one, n) => [addresses[n]!, kept(one, n)])) }
+      })
+    })
     return () => stopped.abort()
-  }, [address, key, refreshes])
-  return answer
+  }, [addresses.join('\n'), key, refreshes])
+  return answers
 }
 
-const LOADING: Answer = { state: 'loading', value: null }
+const LOADING: Answers<never> = { state: 'loading', byAddress: new Map() }
 
-/** Rejects as `request` does, and with a SyntaxError. */
-export const requestJson = async (
-  address: string,
-  key: string | null,
-  signal: AbortSignal,
-): Promise<JsonValue> => parseJson(new TextDecoder().decode(await request({ address, key, signal })))
+export const isError = (one: unknown): one is RequestError => one instanceof RequestError
+
+const toRequestError = (cause: unknown): RequestError =>
+  isError(cause)
+    ? cause
+    : new RequestError(0, { detail: 'The answer cannot be read.', sources: [] }, { cause })
+
+export type Answer<T> = { state: Answers<T>['state']; value: T | null }
+
+/** The answer to one address. `null` is not requested. Unchecked: the gateway's own. */
+export function useAnswer<T>(address: string | null, options: AnswerOptions): Answer<T> {
+  const { state, byAddress } = useAnswers<T>(address === null ? [] : [address], parseAnswer, options)
+  const value = byAddress.get(address ?? '')
+  return { state, value: value === undefined || isError(value) ? null : value }
+}
+
+export const parseAnswer = (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes))

@@ -1,36 +1,14 @@
-import { useEffect, useState } from 'preact/hooks'
-import { at, type JsonValue, textAt } from '../../../json/value.ts'
-import { listAt, numberAt } from '../../common/source-report.ts'
+import { useMemo } from 'preact/hooks'
+import type { FacetJson, FacetsJson, PriceRangeJson } from '../../../wire/facets.ts'
 import { filtersOf, parameterOf, type Query, queryString, withValue } from '../view.ts'
-import { requestJson } from './answer.ts'
-
-export type Facet = {
-  values: readonly { value: string; count: number }[]
-  /** Listings with a value that is not among `values`, and without one. */
-  other: number
-  missing: number
-}
-
-/** Amounts are in whole tokens, or base units without a symbol. */
-export type PriceSummary = {
-  chain: string
-  token: string
-  symbol: string | null
-  unit: string
-  per: 'gpu' | 'offer'
-  offers: number
-  gpus: number
-  least: string
-  median: string
-  most: string
-}
+import { type Answers, isError, parseAnswer, useAnswers } from './answer.ts'
 
 export type FacetCounts = {
-  state: 'loading' | 'ready' | 'failed'
+  state: Answers<never>['state']
   total: number | null
   /** By the parameter that chooses its values. */
-  byName: ReadonlyMap<string, Facet>
-  prices: readonly PriceSummary[]
+  byName: ReadonlyMap<string, FacetJson>
+  prices: readonly PriceRangeJson[]
   isComplete: boolean
 }
 
@@ -40,44 +18,25 @@ type FacetsOptions = { key: string | null; refreshes: number }
 export function useFacets(
   query: Query,
   names: readonly string[] | null,
-  { key, refreshes }: FacetsOptions,
+  options: FacetsOptions,
 ): FacetCounts {
-  const [shown, setShown] = useState<FacetCounts & { key: string | null }>({ ...NONE, key })
-  const requests = names === null ? [] : requestsFor(query, names)
-  const address = requests.map(({ address }) => address).join('\n')
-  useEffect(() => {
-    if (requests.length === 0) return
-    const stopped = new AbortController()
-    setShown((old) => (old.key === key ? { ...old, state: 'loading' } : { ...NONE, key }))
-    Promise.all(requests.map(({ address }) => requestJson(address, key, stopped.signal))).then(
-      (bodies) => setShown({ ...readFacets(requests, bodies), key }),
-      () => stopped.signal.aborted || setShown({ ...NONE, state: 'failed', key }),
-    )
-    return () => stopped.abort()
-  }, [address, key, refreshes])
-  return shown
+  const addresses = names === null ? [] : addressesFor(query, names)
+  const answers = useAnswers<FacetsJson>(addresses, parseAnswer, options)
+  return useMemo(() => readFacets(answers), [answers])
 }
 
-const NONE: FacetCounts = { state: 'loading', total: null, byName: new Map(), prices: [], isComplete: true }
-
-type FacetRequest = { names: readonly string[]; address: string }
-
 /** The first covers the whole query; the others have one filter less. */
-function requestsFor(query: Query, names: readonly string[]): FacetRequest[] {
+function addressesFor(query: Query, names: readonly string[]): string[] {
   const asked = query.filter(([name]) => name !== 'sort' && name !== 'require')
-  const isActive = (name: string): boolean => parameterOf(filtersOf(query), parameterFor(name)) !== null
-  const requestOf = (group: readonly string[], narrowed: Query): FacetRequest => ({
-    names: group,
-    address: `facets?${queryString([['by', group.join(',')], ...narrowed])}`,
-  })
+  const active = names.filter((name) => parameterOf(filtersOf(query), parameterFor(name)) !== null)
+  const addressOf = (by: readonly string[], narrowed: Query): string =>
+    `facets?${queryString([['by', by.join(',')], ...withoutTokenOnly(narrowed)])}`
   return [
-    requestOf(
-      names.filter((name) => !isActive(name)),
-      withoutTokenOnly(asked),
+    addressOf(
+      names.filter((name) => !active.includes(name)),
+      asked,
     ),
-    ...names
-      .filter(isActive)
-      .map((name) => requestOf([name], withoutTokenOnly(withValue(asked, parameterFor(name), null)))),
+    ...active.map((name) => addressOf([name], withValue(asked, parameterFor(name), null))),
   ]
 }
 
@@ -87,40 +46,17 @@ const withoutTokenOnly = (query: Query): Query =>
 
 const parameterFor = (name: string): string => (name === 'registry' ? 'sources' : name)
 
-function readFacets(requests: readonly FacetRequest[], bodies: readonly JsonValue[]): FacetCounts {
-  const [whole = null] = bodies
+function readFacets({ state, byAddress }: Answers<FacetsJson>): FacetCounts {
+  const bodies = [...byAddress.values()].flatMap((body) => (isError(body) ? [] : [body]))
+  const [whole] = bodies
+  if (whole === undefined || bodies.length < byAddress.size)
+    return { state, total: null, byName: new Map(), prices: [], isComplete: true }
+  const facets = bodies.flatMap((body) => Object.entries(body.facets))
   return {
-    state: 'ready',
-    total: numberAt(whole, 'total'),
-    isComplete: at(whole, 'complete') !== false,
-    byName: new Map(
-      requests.flatMap(({ names }, n) =>
-        names.map((name) => [parameterFor(name), readFacet(bodies[n], name)] as const),
-      ),
-    ),
-    prices: listAt(whole, 'prices').map((price) => ({
-      chain: textAt(price, 'chain') ?? '',
-      token: textAt(price, 'token') ?? '',
-      symbol: textAt(price, 'symbol'),
-      unit: textAt(price, 'unit') ?? '',
-      per: textAt(price, 'price_per') === 'offer' ? 'offer' : 'gpu',
-      offers: numberAt(price, 'offers') ?? 0,
-      gpus: numberAt(price, 'gpus') ?? 0,
-      least: textAt(price, 'least') ?? '',
-      median: textAt(price, 'median') ?? '',
-      most: textAt(price, 'most') ?? '',
-    })),
-  }
-}
-
-function readFacet(body: JsonValue | undefined, name: string): Facet {
-  const facet = at(body, 'facets', name)
-  return {
-    values: listAt(facet, 'values').map((entry) => ({
-      value: textAt(entry, 'value') ?? '',
-      count: numberAt(entry, 'count') ?? 0,
-    })),
-    other: numberAt(facet, 'other') ?? 0,
-    missing: numberAt(facet, 'missing') ?? 0,
+    state,
+    total: whole.total,
+    isComplete: whole.complete,
+    byName: new Map(facets.map(([name, facet]) => [parameterFor(name), facet])),
+    prices: whole.prices,
   }
 }

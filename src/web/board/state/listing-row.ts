@@ -3,7 +3,7 @@ import { parseTimestamp } from '../../../domain/timestamp.ts'
 import { JsonScanner } from '../../../json/scanner.ts'
 import { at, type JsonValue, parseJson, textAt } from '../../../json/value.ts'
 import { objectOrEmpty } from '../../../presentation/observation.ts'
-import { listAt } from '../../common/source-report.ts'
+import { listAt, numberAt } from '../../common/source-report.ts'
 import { formatMember } from '../members.ts'
 
 /** All text is untrusted. */
@@ -18,6 +18,10 @@ export type ListingRow = {
   options: readonly PaymentOption[]
   /** `null` where the listing's count is not valid. */
   gpus: number | null
+  /** In GB. */
+  ram: number | null
+  /** In per cent. */
+  sla: number | null
   /** The option by which the gateway ordered or limited. */
   compared: PaymentOption | null
   /** Signing address, else the Registry's number. */
@@ -53,6 +57,8 @@ export function readListingRow(bytes: Uint8Array): ListingRow {
     region: textAt(listing, 'offer_resource', 'region'),
     options,
     gpus: gpuCount(listing),
+    ram: numberAt(listing, 'offer_resource', 'ram_gb'),
+    sla: numberAt(listing, 'offer_resource', 'sla'),
     compared: comparedOption(options, at(meta, 'price')),
     address: textAt(meta, 'publisher'),
     storefrontUrl: textAt(listing, 'storefront_url'),

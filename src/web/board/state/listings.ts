@@ -1,8 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { request } from '../../common/request.ts'
-import { RequestError } from '../../common/request-error.ts'
-import { sourceOf } from '../commands.ts'
+import type { RequestError } from '../../common/request-error.ts'
+import { listingAddress } from '../commands.ts'
 import type { OpenListing } from '../view.ts'
+import { useAnswers } from './answer.ts'
 import { type ListingRow, readOneListing } from './listing-row.ts'
 import { INITIAL_STATE, type LoaderState, PAGE_ROWS, PageLoader } from './page-loader.ts'
 
@@ -65,33 +66,17 @@ function useRetryAfter(error: RequestError | null, retry: () => unknown): void {
   }, [error])
 }
 
-/** The loaded row, else a fetched one: views can be shared. An error is the failure; `null`: pending, or none open. */
-export function useOpenRow(
-  open: OpenListing | null,
+/** Each wanted listing: loaded, else fetched, since views can be shared. An error is the failure; `null` is pending. */
+export function useOpenRows(
+  wanted: readonly OpenListing[],
   rows: readonly ListingRow[],
   key: string | null,
-): ListingRow | RequestError | null {
-  const [fetched, setFetched] = useState<{ id: string; found: ListingRow | RequestError } | null>(null)
-  const loaded = open === null ? undefined : rows.find((row) => matches(row, open))
-  const isMissing = open !== null && loaded === undefined
-  const { id = '', registry = null } = open ?? {}
-  useEffect(() => {
-    if (!isMissing) return
-    const stopped = new AbortController()
-    const source = registry === null ? '' : `?registry=${encodeURIComponent(sourceOf(registry))}`
-    request({ address: `listings/${encodeURIComponent(id)}${source}`, key, signal: stopped.signal })
-      .then((bytes): ListingRow => readOneListing(bytes))
-      .catch((cause) =>
-        cause instanceof RequestError ? cause : new RequestError(0, NOT_A_LISTING, { cause }),
-      )
-      .then((found) => stopped.signal.aborted || setFetched({ id, found }))
-    return () => stopped.abort()
-  }, [isMissing, id, registry, key])
-  if (open === null) return null
-  return loaded ?? (fetched?.id === open.id ? fetched.found : null)
+): (ListingRow | RequestError | null)[] {
+  const loaded = wanted.map((one) => rows.find((row) => matches(row, one)))
+  const missing = wanted.filter((_, n) => loaded[n] === undefined)
+  const { byAddress } = useAnswers(missing.map(listingAddress), readOneListing, { key })
+  return wanted.map((one, n) => loaded[n] ?? byAddress.get(listingAddress(one)) ?? null)
 }
-
-const NOT_A_LISTING = { detail: 'The answer is not a listing.', sources: [] }
 
 const matches = (row: ListingRow, { id, registry }: OpenListing): boolean =>
   row.id === id && (registry === null || row.registry === registry)

@@ -1,49 +1,57 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { plural } from '../../../domain/plural.ts'
 import type { TokenTable } from '../../../domain/price/token.ts'
 import type { JsonObject } from '../../../json/value.ts'
 import { objectOrEmpty } from '../../../presentation/observation.ts'
 import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { formatMember, labelOf, MAX_MEMBERS } from '../members.ts'
-import type { Navigation } from '../navigation.ts'
+import { type Navigation, ViewLink } from '../navigation.ts'
 import { PriceLines } from '../sheet/payments.ts'
 import { type ListingRow, parseListing } from '../state/listing-row.ts'
+import { MAX_COMPARED } from '../view.ts'
 
-export const MAX_COMPARED = 4
+type CompareBarProps = { picked: readonly ListingRow[]; navigation: Navigation; onClear: () => void }
+
+export const CompareBar = ({ picked, navigation, onClear }: CompareBarProps) =>
+  picked.length > 0 &&
+  html`<section class="compare-bar" aria-label="Comparison">
+    <span role="status">${picked.length} of ${MAX_COMPARED} chosen</span>
+    <button type="button" disabled=${picked.length < 2} onClick=${() => navigation.go({ compared: picked })}>Compare</button>
+    <button type="button" class="quiet" onClick=${onClear}>Clear</button>
+  </section>`
 
 type CompareDialogProps = {
   rows: readonly ListingRow[]
+  /** Listings of the address that could not be loaded. */
+  lost: number
   tokens: TokenTable
   navigation: Navigation
-  onClose: () => void
 }
 
 /** Listings side by side; what differs is marked. */
-export function CompareDialog({ rows, tokens, navigation, onClose }: CompareDialogProps) {
+export function CompareDialog({ rows, lost, tokens, navigation }: CompareDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => dialog.current?.showModal(), [])
   const offers = rows.map(({ bytes }) => offerOf(bytes))
   const names = [...new Set(offers.flatMap(Object.keys))].slice(0, MAX_MEMBERS)
-  const openSheet = (row: ListingRow): void => {
-    dialog.current?.close()
-    navigation.open(row)
-  }
   const line = (label: string, cells: readonly string[]) =>
     html`<tr class=${new Set(cells).size > 1 ? 'differs' : ''}>
       <th scope="row">${label}</th>
       ${cells.map((cell) => html`<td><bdi>${cell}</bdi></td>`)}
     </tr>`
-  return html`<dialog ref=${dialog} class="compare" aria-labelledby="compare-title" onClose=${onClose}>
+  return html`<dialog ref=${dialog} class="compare" aria-labelledby="compare-title" onClose=${navigation.close}>
     <header>
       <h2 id="compare-title">Compare ${rows.length} listings</h2>
       <form method="dialog"><button type="submit" aria-label="Close" autofocus>✕</button></form>
     </header>
+    ${lost > 0 && html`<p class="fault">${plural(lost, 'listing')} of this address left out: no longer listed, or in a registry that you cannot see.</p>`}
     <div class="scroll" tabindex="0" role="region" aria-label="Comparison">
       <table>
         <thead>
           <tr>
             <td></td>
-            ${rows.map((row) => html`<th scope="col"><button type="button" class="quiet" onClick=${() => openSheet(row)}><bdi>${untrustedText(row.offer)}</bdi></button></th>`)}
+            ${rows.map((row) => html`<th scope="col"><${ViewLink} ...${{ navigation, change: { open: row } }}><bdi>${untrustedText(row.offer)}</bdi><//></th>`)}
           </tr>
         </thead>
         <tbody>

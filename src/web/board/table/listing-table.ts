@@ -1,26 +1,23 @@
-import type { ComponentChildren } from 'preact'
 import type { TokenTable } from '../../../domain/price/token.ts'
 import { isFuture } from '../../common/relative-time.ts'
 import { TimeAgo, useNow } from '../../common/time.ts'
 import { linkTarget, shortAddress, untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { canChoose } from '../filters/controls.ts'
-import type { ListingView } from '../listing-view.ts'
-import { ActionLink, type Navigation } from '../navigation.ts'
+import { type Navigation, ViewLink } from '../navigation.ts'
 import { amountOf, chainName, shortAmount, shownOption, unitName } from '../prices.ts'
 import type { ListingRow } from '../state/listing-row.ts'
-import { parameterOf, type Query, withValue, withValues } from '../view.ts'
+import { PAGE_ROWS } from '../state/page-loader.ts'
+import { MAX_COMPARED, withValue } from '../view.ts'
+import { ordersOf, type Sorting, sortOf, titleOfOrder } from './row-order.ts'
 
 export type ListingTableProps = {
   rows: readonly ListingRow[]
   offset: number
   total: number
-  isMerged: boolean
-  listingView: ListingView
+  sorting: Sorting
   tokens: TokenTable
   navigation: Navigation
-  /** For an order by price where no token is chosen. */
-  priceToken: string | null
   /** Rows to compare. */
   picked: readonly ListingRow[]
   onPick: (row: ListingRow) => void
@@ -28,22 +25,17 @@ export type ListingTableProps = {
 
 /** Rows are keyed by index: reuse is far faster. Roles are explicit: the phone style removes the table's. */
 export function ListingTable(props: ListingTableProps) {
-  const { rows, offset, total, isMerged, listingView } = props
-  const { pricePer, priceTitle, hasRegion } = listingView
+  const { rows, offset, total, sorting } = props
   const now = useNow()
-  return html`<table role="table" class="listings" aria-rowcount=${total + 1}>
+  return html`<table role="table" class="listings cards" aria-rowcount=${total + 1}>
     <caption class="unseen">Listings</caption>
     <thead role="rowgroup">
       <tr role="row" aria-rowindex="1">
-        <${Head} name="pick"><span class="unseen">Compare</span><//>
-        <${SortHead} ...${props} name="price" sort="price" per=${pricePer === 'gpu' ? null : 'offer'} title=${priceTitle} />
-        <${Head} name="offer">Offer<//>
-        ${pricePer === 'gpu' && html`<${SortHead} ...${props} name="whole" sort="price" per="offer" title="Whole offer" />`}
-        ${hasRegion && html`<${Head} name="region">Region<//>`}
-        ${isMerged && html`<${Head} name="registry">Registry<//>`}
-        <${Head} name="seller">Seller<//>
-        <${SortHead} ...${props} name="listed" sort=${null} per=${null} title="Listed" />
-        <${Head} name="links"><span class="unseen">Links</span><//>
+        <th role="columnheader" scope="col" class="pick"><span class="unseen">Compare</span></th>
+        ${ordersOf(sorting)
+          .filter((name) => !WITHOUT_COLUMN.has(name))
+          .map((name) => html`<${SortHead} ...${props} name=${name} />`)}
+        <th role="columnheader" scope="col" class="links"><span class="unseen">Links</span></th>
       </tr>
     </thead>
     <tbody role="rowgroup">
@@ -52,61 +44,46 @@ export function ListingTable(props: ListingTableProps) {
   </table>`
 }
 
-const Head = ({ name, children }: { name: string; children?: ComponentChildren }) =>
-  html`<th role="columnheader" scope="col" class=${name}>${children}</th>`
+/** These are among the details of the offer. */
+const WITHOUT_COLUMN = new Set(['gpus', 'ram', 'sla'])
 
-type SortHeadProps = Pick<ListingTableProps, 'navigation' | 'listingView' | 'priceToken'> & {
-  name: string
-  sort: 'price' | null
-  per: 'offer' | null
-  title: string
-}
+type SortHeadProps = Pick<ListingTableProps, 'navigation' | 'sorting'> & { name: string }
 
-/** Only the orders that the gateway has: another one would order what is loaded, and not what matches. */
-function SortHead({ navigation, listingView, priceToken, name, sort, per, title }: SortHeadProps) {
-  const { view, search, urlOf } = navigation
-  const price_per = listingView.pricePer === 'gpu' ? per : null
-  const query = orderedBy(view.query, sort, price_per, priceToken)
-  const isSorted =
-    parameterOf(view.query, 'sort') === sort &&
-    (sort === null || parameterOf(view.query, 'price_per') === price_per)
-  return html`<th role="columnheader" scope="col" class=${name} aria-sort=${isSorted ? (sort === null ? 'descending' : 'ascending') : 'none'}>
-    <${ActionLink} href=${urlOf(query)} onFollow=${() => search(query, 'sort')}>
-      ${title}<span class="arrow" aria-hidden="true">${isSorted ? (sort === null ? ' ▾' : ' ▴') : ''}</span>
-    <//>
+function SortHead({ navigation, sorting, name }: SortHeadProps) {
+  const { direction, change } = sortOf(name, sorting)
+  const title = titleOfOrder(name, sorting.listingView)
+  return html`<th role="columnheader" scope="col" class=${name} aria-sort=${direction} title=${change === null ? NARROW_TO_SORT : undefined}>
+    ${
+      change === null
+        ? title
+        : html`<${ViewLink} ...${{ navigation, change }} control="sort">
+            ${title}<span class="arrow" aria-hidden="true">${ARROWS[direction]}</span>
+          <//>`
+    }
   </th>`
 }
 
-/** Within one token, unless the reader has chosen another or all. */
-export function orderedBy(
-  query: Query,
-  sort: 'price' | null,
-  price_per: 'offer' | null,
-  priceToken: string | null,
-): Query {
-  const isOrdered = parameterOf(query, 'sort') !== null
-  const token = parameterOf(query, 'price_token') ?? (isOrdered ? null : priceToken)
-  return withValues(query, { sort, ...(sort !== null && { price_per, price_token: token }) })
-}
+export const ARROWS = { ascending: ' ▴', descending: ' ▾', none: '' }
+export const NARROW_TO_SORT = `Narrow to ${PAGE_ROWS} or fewer listings to sort by other columns.`
 
 type TableRowProps = ListingTableProps & { row: ListingRow; index: number; now: number }
 
 function TableRow(props: TableRowProps) {
-  const { row, index, now, isMerged, listingView, navigation, picked, onPick } = props
-  const { view, urlOfListing, open } = navigation
-  const { pricePer, hasRegion } = listingView
+  const { row, index, now, sorting, navigation, picked, onPick } = props
+  const { isMerged, listingView } = sorting
+  const { pricePer, hasRegion, priceTitle } = listingView
   const isPicked = picked.some(({ id, registry }) => id === row.id && registry === row.registry)
   const offer = untrustedText(row.offer)
   const details = untrustedText(row.details)
   return html`<tr role="row" aria-rowindex=${index}>
     <td role="cell" class="pick">
-      <label class="choice"><input type="checkbox" checked=${isPicked} onChange=${() => onPick(row)} /> <span>Compare<span class="unseen"> ${offer}</span></span></label>
+      <label class="choice"><input type="checkbox" checked=${isPicked} disabled=${!isPicked && picked.length === MAX_COMPARED} onChange=${() => onPick(row)} /> <span>Compare<span class="unseen"> ${offer}</span></span></label>
     </td>
-    <td role="cell" class="price" data-label=${listingView.priceTitle}>
+    <td role="cell" class="price" data-label=${priceTitle}>
       <${Price} ...${props} per=${pricePer} /> <${PaidIn} ...${props} />
     </td>
     <th role="rowheader" scope="row" class="offer">
-      <${ActionLink} class="open" title=${offer} href=${urlOfListing(row)} onFollow=${() => open(row)}><bdi>${offer}</bdi><//>
+      <${ViewLink} ...${{ navigation, change: { open: row } }} class="open" title=${offer}><bdi>${offer}</bdi><//>
       <${Flags} row=${row} isFuture=${row.createdAt !== null && isFuture(row.createdAt, now)} />
       <span class="hint details" title=${details}><bdi>${details}</bdi></span>
     </th>
@@ -114,13 +91,13 @@ function TableRow(props: TableRowProps) {
     ${
       hasRegion &&
       html`<td role="cell" class="region" data-label="Region">
-        <${Narrow} ...${{ navigation, name: 'region', value: row.region, query: view.query }} />
+        <${Narrow} ...${{ navigation, name: 'region', value: row.region }} />
       </td>`
     }
     ${
       isMerged &&
       html`<td role="cell" class="registry" data-label="Registry">
-        <${Narrow} ...${{ navigation, name: 'sources', value: row.registry, query: view.query }} />
+        <${Narrow} ...${{ navigation, name: 'sources', value: row.registry }} />
         ${row.alsoIn.length > 0 && html`<span class="hint" title=${`also in ${untrustedText(row.alsoIn.join(', '))}`}> also in ${untrustedText(row.alsoIn.join(', '))}</span>`}
       </td>`
     }
@@ -128,23 +105,23 @@ function TableRow(props: TableRowProps) {
       ${
         row.address === null
           ? untrustedText(row.publisher ?? '–')
-          : html`<${Narrow} ...${{ navigation, name: 'publisher', value: row.address, query: view.query }} text=${shortAddress(row.address)} />`
+          : html`<${Narrow} ...${{ navigation, name: 'publisher', value: row.address }} text=${shortAddress(row.address)} />`
       }
     </td>
     <td role="cell" class="listed" data-label="Listed"><${TimeAgo} at=${row.createdAt} /></td>
     <td role="cell" class="links">
       <${Storefront} url=${row.storefrontUrl} />
-      <${ActionLink} href=${urlOfListing(row)} onFollow=${() => open(row)} label=${`How to rent ${offer}`}>How to rent<//>
+      <${ViewLink} ...${{ navigation, change: { open: row } }} label=${`How to rent ${offer}`}>How to rent<//>
     </td>
   </tr>`
 }
 
-type PriceProps = Pick<TableRowProps, 'row' | 'tokens' | 'listingView'> & { per: 'gpu' | 'offer' }
+type PriceProps = Pick<TableRowProps, 'row' | 'tokens' | 'sorting'> & { per: 'gpu' | 'offer' }
 
-function Price({ row, tokens, listingView, per }: PriceProps) {
+function Price({ row, tokens, sorting, per }: PriceProps) {
   const option = shownOption(row, tokens)
   if (option === null)
-    return html`<span class="hint">${per === listingView.pricePer ? 'price on request' : '–'}</span>`
+    return html`<span class="hint">${per === sorting.listingView.pricePer ? 'price on request' : '–'}</span>`
   const amount = amountOf(option, row.gpus, per, tokens)
   if (amount === null) return html`<span class="hint">GPU count unknown</span>`
   const symbol = tokens.find(option.chain, option.token)?.symbol
@@ -166,19 +143,18 @@ type NarrowProps = {
   /** The parameter. */
   name: string
   value: string | null
-  query: Query
   text?: string
 }
 
 /** A value that narrows the search to it. */
-export function Narrow({ navigation, name, value, query, text }: NarrowProps) {
+export function Narrow({ navigation, name, value, text }: NarrowProps) {
   if (value === null) return html`<span>–</span>`
   const shown = text ?? untrustedText(value)
   // A source of another gateway comes with that gateway.
   const isSelectable = canChoose(value) && (name !== 'sources' || !/[/,]/.test(value))
   if (!isSelectable) return html`<bdi title=${shown}>${shown}</bdi>`
-  const next = withValue(query, name, value)
-  return html`<${ActionLink} class="narrow" title=${untrustedText(value)} href=${navigation.urlOf(next)} onFollow=${() => navigation.search(next)}><bdi>${shown}</bdi><//>`
+  const change = { query: withValue(navigation.view.query, name, value) }
+  return html`<${ViewLink} ...${{ navigation, change }} class="narrow" title=${untrustedText(value)}><bdi>${shown}</bdi><//>`
 }
 
 /** A link only to the web. */

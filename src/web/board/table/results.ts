@@ -3,16 +3,24 @@ import { CopyButton } from '../../common/copy-button.ts'
 import { TimeAgo } from '../../common/time.ts'
 import { html } from '../../html.ts'
 import { Facts } from '../facts.ts'
+import type { ListingView } from '../listing-view.ts'
+import type { Navigation } from '../navigation.ts'
+import { Waiting } from '../source-line.ts'
 import type { FacetCounts } from '../state/facets.ts'
 import { decodeUtf8, type ListingRow } from '../state/listing-row.ts'
 import type { Listings } from '../state/listings.ts'
 import { MAX_ROWS, PAGE_ROWS } from '../state/page-loader.ts'
 import { parameterOf, queryString } from '../view.ts'
 import { listingsCsv } from './csv.ts'
-import { ListingTable, type ListingTableProps, orderedBy } from './listing-table.ts'
+import { ARROWS, ListingTable, type ListingTableProps, NARROW_TO_SORT } from './listing-table.ts'
+import { inOrder, ordersOf, type Sorting, sortOf, titleOfOrder } from './row-order.ts'
 
-type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'isMerged'> & {
+type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'sorting'> & {
   listings: Listings
+  apiKey: string | null
+  listingView: ListingView
+  /** For an order by price where no token is chosen. */
+  priceToken: string | null
   facets: FacetCounts
   /** Whether the search is repeated every minute. */
   isAutomatic: boolean
@@ -20,15 +28,19 @@ type ResultsProps = Omit<ListingTableProps, 'rows' | 'offset' | 'total' | 'isMer
 }
 
 export function Results(props: ResultsProps) {
-  const { listings, facets, isAutomatic, setAutomatic, navigation, priceToken, tokens } = props
-  const { rows, total, phase, sources, loadedAt, isComplete, isPrevious, loadUntil } = listings
-  const { view, search, turn } = navigation
+  const { listings, apiKey, facets, isAutomatic, setAutomatic, navigation, listingView, priceToken, tokens } =
+    props
+  const { total, phase, sources, loadedAt, isComplete, isPrevious, loadUntil } = listings
+  const { view, go } = navigation
+  const isWhole = listings.isWhole && listings.rows.length <= PAGE_ROWS
+  const sorting = { view, listingView, isMerged: sources !== null, priceToken, isWhole }
+  const rows = inOrder(listings.rows, sorting)
   const heading = useRef<HTMLHeadingElement>(null)
   const lastPage = Math.max(1, Math.ceil(Math.min(total ?? 0, MAX_ROWS) / PAGE_ROWS))
   const page = Math.min(view.page, lastPage)
   const start = (page - 1) * PAGE_ROWS
   const turnTo = (next: number): void => {
-    turn(next)
+    go({ page: next })
     heading.current?.focus()
     heading.current?.scrollIntoView({ block: 'start' })
   }
@@ -46,24 +58,12 @@ export function Results(props: ResultsProps) {
       <h2 id="count" tabindex="-1" ref=${heading}>
         <span role="status">${isLoading ? 'Loading…' : countWords(listings)}</span>
       </h2>
-      <${Facts} ...${{ facets, isComplete }} />
+      <${Waiting} isWaiting=${isLoading} query=${view.query} apiKey=${apiKey}><${Facts} ...${{ facets, isComplete }} /><//>
       <span class="hint updated">
         ${newCount > 0 && html`<strong>${number(newCount)} new</strong> · `}${loadedAt !== null && html`updated <${TimeAgo} at=${loadedAt} />`}</span>
     </div>
     <div class="tools">
-      <label>
-        <span class="hint">Sort</span>
-        <select
-          class="small"
-          onChange=${({ currentTarget: { value } }: { currentTarget: HTMLSelectElement }) =>
-            search(orderedBy(view.query, value === '' ? null : 'price', null, priceToken), 'sort')}
-        >
-          <option value="" selected=${parameterOf(view.query, 'sort') === null}>newest first</option>
-          <option value="price" selected=${parameterOf(view.query, 'sort') === 'price'}>
-            price, low to high${parameterOf(view.query, 'price_token') === null ? ' (by token)' : ''}
-          </option>
-        </select>
-      </label>
+      <${SortChoice} ...${{ navigation, sorting }} />
       <${CopyButton} text=${() => location.href} label="link of this search">Copy link<//>
       <button type="button" class="quiet save" disabled=${rows.length === 0} onClick=${() => save('csv', (all) => listingsCsv(all, tokens))}>CSV</button>
       <button type="button" class="quiet save" disabled=${rows.length === 0} onClick=${() => save('json', listingsJson)}>JSON</button>
@@ -77,12 +77,42 @@ export function Results(props: ResultsProps) {
           rows=${rows.slice(start, start + PAGE_ROWS)}
           offset=${start}
           total=${total ?? rows.length}
-          isMerged=${sources !== null}
+          sorting=${sorting}
         />`
       }
     </div>
     ${rows.length > 0 && html`<${Pager} ...${{ listings, page, lastPage, onTurn: turnTo }} />`}
   </section>`
+}
+
+/** All orders: a phone shows no columns. */
+function SortChoice({ navigation: { go, view }, sorting }: { navigation: Navigation; sorting: Sorting }) {
+  const names = ordersOf(sorting).toSorted((a, b) => Number(b === 'listed') - Number(a === 'listed'))
+  const sortable = names.filter((name) => sortOf(name, sorting).change !== null)
+  const current = names.find((name) => sortOf(name, sorting).direction !== 'none') ?? 'listed'
+  const { direction, change } = sortOf(current, sorting)
+  const wordsOf = (name: string): string => {
+    if (name === 'listed') return 'newest first'
+    const isByToken = name === 'price' && parameterOf(view.query, 'price_token') === null
+    return `${titleOfOrder(name, sorting.listingView)}${isByToken ? ' (by token)' : ''}`
+  }
+  return html`<label>
+      <span class="hint">Sort</span>
+      <select
+        class="small"
+        onChange=${({ currentTarget: { value } }: { currentTarget: HTMLSelectElement }) =>
+          go(sortOf(value, sorting).change ?? {}, 'sort')}
+      >
+        ${sortable.map((name) => html`<option value=${name} selected=${name === current}>${wordsOf(name)}</option>`)}
+      </select>
+    </label>
+    ${
+      sorting.isWhole
+        ? html`<button type="button" class="quiet" aria-label=${`Reverse the order, now ${direction}`} onClick=${() => go(change ?? {}, 'sort')}>
+            ${ARROWS[direction]}
+          </button>`
+        : html`<span class="hint">${NARROW_TO_SORT}</span>`
+    }`
 }
 
 /** How many loaded listings are newer than those of the answer before, to the same query. */

@@ -1,0 +1,98 @@
+import type { ListingView } from '../listing-view.ts'
+import type { ListingRow } from '../state/listing-row.ts'
+import { parameterOf, type Query, type RowOrder, type View, withValues } from '../view.ts'
+
+export type Sorting = {
+  view: View
+  listingView: ListingView
+  isMerged: boolean
+  /** For an order by price where no token is chosen. */
+  priceToken: string | null
+  /** Whether the page has all that match. Otherwise only the gateway orders: what is shown first has to be first. */
+  isWhole: boolean
+}
+
+type ReadKey = (row: ListingRow) => string | number | null
+
+/** What the gateway does not order by. */
+const PAGE_ORDERS: ReadonlyMap<string, { title: string; isNumber?: true; keyOf: ReadKey }> = new Map([
+  ['offer', { title: 'Offer', keyOf: ({ model, offer }) => model ?? offer }],
+  ['gpus', { title: 'GPUs', isNumber: true, keyOf: ({ gpus }) => gpus }],
+  ['ram', { title: 'RAM', isNumber: true, keyOf: ({ ram }) => ram }],
+  ['sla', { title: 'SLA', isNumber: true, keyOf: ({ sla }) => sla }],
+  ['region', { title: 'Region', keyOf: ({ region }) => region }],
+  ['registry', { title: 'Registry', keyOf: ({ registry }) => registry }],
+  ['seller', { title: 'Seller', keyOf: ({ publisher }) => publisher }],
+])
+
+/** The gateway's order from its end. */
+const REVERSED: RowOrder = { by: 'served', isDescending: true }
+
+/** In the order of the columns. */
+const ORDERS = ['price', 'offer', 'gpus', 'ram', 'sla', 'whole', 'region', 'registry', 'seller', 'listed']
+const OF_GPUS = ['gpus', 'ram', 'sla', 'whole']
+
+export const ordersOf = ({ listingView: { pricePer, hasRegion }, isMerged }: Sorting): string[] =>
+  ORDERS.filter(
+    (name) =>
+      (pricePer === 'gpu' || !OF_GPUS.includes(name)) &&
+      (hasRegion || name !== 'region') &&
+      (isMerged || name !== 'registry'),
+  )
+
+export function titleOfOrder(name: string, { priceTitle }: ListingView): string {
+  if (name === 'price') return priceTitle
+  return name === 'whole' ? 'Whole offer' : (PAGE_ORDERS.get(name)?.title ?? 'Listed')
+}
+
+type Sort = {
+  direction: 'ascending' | 'descending' | 'none'
+  /** What a click changes: the first one the order, the next its direction. `null` where it cannot be ordered. */
+  change: Partial<View> | null
+}
+
+export function sortOf(name: string, sorting: Sorting): Sort {
+  const { view, isWhole } = sorting
+  const order = isWhole ? view.order : null
+  const own = PAGE_ORDERS.get(name)
+  if (own !== undefined) {
+    const isSorted = order?.by === name
+    const isDescending = isSorted ? !order.isDescending : own.isNumber === true
+    return {
+      direction: !isSorted ? 'none' : order.isDescending ? 'descending' : 'ascending',
+      change: isWhole ? { order: { by: name, isDescending } } : null,
+    }
+  }
+  const isReversed = order?.by === REVERSED.by
+  const query = gatewayOrder(name, sorting)
+  const isSorted = (order === null || isReversed) && isSameOrder(query, view.query)
+  return {
+    direction: !isSorted ? 'none' : (name === 'listed') === isReversed ? 'ascending' : 'descending',
+    change: isSorted && isWhole ? { order: isReversed ? null : REVERSED } : { query, order: null },
+  }
+}
+
+/** Within one token, unless the reader has chosen another or all. */
+function gatewayOrder(name: string, { view: { query }, listingView, priceToken }: Sorting): Query {
+  if (name === 'listed') return withValues(query, { sort: null })
+  const price_token = parameterOf(query, 'price_token') ?? (parameterOf(query, 'sort') ? null : priceToken)
+  const price_per = name === 'whole' && listingView.pricePer === 'gpu' ? 'offer' : null
+  return withValues(query, { sort: 'price', price_per, price_token })
+}
+
+const isSameOrder = (one: Query, other: Query): boolean =>
+  ['sort', 'price_per'].every((name) => parameterOf(one, name) === parameterOf(other, name))
+
+/** The whole of the rows. Those without a value are last in both directions. */
+export function inOrder(rows: readonly ListingRow[], { view, isWhole }: Sorting): readonly ListingRow[] {
+  const { order, query } = view
+  if (!isWhole || order === null) return rows
+  const isByPrice = parameterOf(query, 'sort') === 'price'
+  const places = new Map(rows.map((row, n) => [row, isByPrice && row.compared === null ? null : n]))
+  const keyOf = PAGE_ORDERS.get(order.by)?.keyOf ?? ((row: ListingRow) => places.get(row) ?? null)
+  return rows.toSorted((a, b) => {
+    const [one, other] = order.isDescending ? [keyOf(b), keyOf(a)] : [keyOf(a), keyOf(b)]
+    if (one === null || other === null) return Number(keyOf(a) === null) - Number(keyOf(b) === null)
+    return typeof one === 'string' ? one.localeCompare(String(other), 'en') : one - Number(other)
+  })
+}
