@@ -26,7 +26,24 @@ const STATUS = {
 
 export type ErrorCode = keyof typeof STATUS
 
+/** Rates, numbers, sizes and queues. Metrics count what exceeds them. */
+export const LIMITS = [
+  'anonymous',
+  'read_key',
+  'publish',
+  'publisher',
+  'listings_per_publisher',
+  'listing_bytes',
+  'body_bytes',
+  'header_bytes',
+  'pending_signatures',
+] as const
+
+export type LimitName = (typeof LIMITS)[number]
+
 type ErrorExtras = {
+  /** Which one is exceeded. */
+  limit?: LimitName | undefined
   cause?: unknown
   errors?: readonly Violation[]
   /** Further members of the problem body (RFC 9457 section 3.2). */
@@ -41,6 +58,7 @@ export class EntrepotError extends Error {
   readonly errors: readonly Violation[]
   readonly members: Readonly<Record<string, unknown>>
   readonly headers: Readonly<Record<string, string>>
+  readonly limit: LimitName | undefined
 
   constructor(code: ErrorCode, detail: string, extras: ErrorExtras = {}) {
     super(detail, extras.cause === undefined ? undefined : { cause: extras.cause })
@@ -50,6 +68,7 @@ export class EntrepotError extends Error {
     this.errors = extras.errors ?? []
     this.members = extras.members ?? {}
     this.headers = extras.headers ?? {}
+    this.limit = extras.limit
   }
 }
 

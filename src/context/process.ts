@@ -7,7 +7,13 @@ import type { KeyUseStorage } from '../domain/api-key.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { Fleet } from '../fleet/fleet.ts'
 import { lazy } from '../http/lazy.ts'
-import { createMetrics, registerHealthMetrics } from '../http/metrics/metrics.ts'
+import {
+  createMetrics,
+  createStoreMetrics,
+  registerEventLoopMetrics,
+  registerHealthMetrics,
+} from '../http/metrics/metrics.ts'
+import { createOutcomeMetrics } from '../http/metrics/outcome-metrics.ts'
 import { RequestMetrics } from '../http/metrics/request-metrics.ts'
 import { type OnAnswered, RequestLog } from '../http/middleware/request-log.ts'
 import { TracedRequests } from '../http/middleware/tracing.ts'
@@ -18,7 +24,7 @@ import { createRecoverPool } from '../registry/signature/recover-pool.ts'
 import type { RecoverAddress } from '../registry/signature/verify-claim.ts'
 import type { RedisCounters } from '../store/redis/open.ts'
 import type { Store } from '../store/store.ts'
-import { StoreHealth } from '../store/store-health.ts'
+import { STORE_OPERATIONS, StoreHealth } from '../store/store-health.ts'
 import { NameResolver } from '../upstream/http/lookup.ts'
 import type { UpstreamCaches } from './upstream-caches.ts'
 
@@ -70,7 +76,10 @@ export async function openProcess(config: Config, overrides: Overrides): Promise
       overrides.store === undefined
         ? await openStore(storeUrl, log)
         : { store: overrides.store, keyUses: null }
-    const storeHealth = new StoreHealth(opened.store, { log, clock })
+    const metrics = createMetrics(version())
+    cleanup.add(registerEventLoopMetrics(metrics))
+    const onCall = createStoreMetrics(metrics, STORE_OPERATIONS)
+    const storeHealth = new StoreHealth(opened.store, { log, clock, onCall })
     const { store } = storeHealth
     cleanup.add(() => store.close())
     const redisUrl = overrides.store === undefined && !storeUrl.startsWith(SQLITE) ? storeUrl : null
@@ -93,11 +102,11 @@ export async function openProcess(config: Config, overrides: Overrides): Promise
     cleanup.add(() => pool.close())
     const counters = await openCounters(redisUrl)
     cleanup.add(() => counters?.close())
-    const metrics = createMetrics()
     registerHealthMetrics(metrics, { store, droppedLogLines: () => destination.dropped })
     const requests = new RequestMetrics(metrics)
     const requestLog = new RequestLog(log, clock)
     cleanup.add(() => requestLog.close())
+    const countOutcome = createOutcomeMetrics(metrics, requests.routeOf)
     const tracing = await openTracing(config, log)
     cleanup.add(() => tracing?.close())
     const upstreamCaches = lazy(async () => {
@@ -121,7 +130,10 @@ export async function openProcess(config: Config, overrides: Overrides): Promise
       onWorkerFault,
       metrics,
       requests,
-      onAnswered: requestLog.write,
+      onAnswered: (request, error) => {
+        requestLog.write(request, error)
+        countOutcome(request, error)
+      },
       traced: tracing && new TracedRequests({ tracer: tracing.tracer, routeOf: requests.routeOf }),
       cursorSecret: randomBytes(32).toString('hex'),
       upstreamCaches,

@@ -160,6 +160,7 @@ function toError({ code }: NodeJS.ErrnoException): EntrepotError {
       return new EntrepotError(
         'headers_too_large',
         `The request line and headers are larger than ${MAX_HEADER_BYTES} bytes`,
+        { limit: 'header_bytes' },
       )
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new EntrepotError('too_large', 'The chunk extensions are too large')

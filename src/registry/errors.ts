@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { LimitState } from '../domain/limiter.ts'
 import { MAX_LISTING_BYTES } from '../domain/listing.ts'
-import { EntrepotError, type Violation } from '../errors.ts'
+import { EntrepotError, type LimitName, type Violation } from '../errors.ts'
 
 export const notFound = (): EntrepotError => new EntrepotError('not_found', 'Listing not found')
 
@@ -24,31 +24,36 @@ export const tooManyListings = (maxListings: number): EntrepotError =>
     'quota_exceeded',
     `A publisher may have at most ${maxListings} listings here (listings_per_publisher), closed ones included; ` +
       'delete one to publish another',
+    { limit: 'listings_per_publisher' },
   )
 
-export const listingTooLarge = (): EntrepotError =>
-  invalid([
-    { path: 'body', message: `The listing would be larger than ${MAX_LISTING_BYTES} bytes as it is served` },
-  ])
+export const listingTooLarge = (): EntrepotError => {
+  const message = `The listing would be larger than ${MAX_LISTING_BYTES} bytes as it is served`
+  return invalid([{ path: 'body', message }], { limit: 'listing_bytes' })
+}
 
 const MAX_LISTED = 5
 
-export function invalid(violations: readonly Violation[], prefix = ''): EntrepotError {
+export function invalid(
+  violations: readonly Violation[],
+  { prefix = '', limit }: { prefix?: string; limit?: LimitName } = {},
+): EntrepotError {
   const listed = violations.slice(0, MAX_LISTED).map(({ path, message }) => `${path}: ${message}`)
   const rest = violations.length - listed.length
   const detail = `${prefix}${listed.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`
-  return new EntrepotError('invalid', detail, { errors: violations })
+  return new EntrepotError('invalid', detail, { errors: violations, limit })
 }
 
 export const invalidBody = ({ issues }: z.ZodError): EntrepotError =>
   invalid(issues.map(({ path, message }) => ({ path: ['body', ...path].map(String).join('.'), message })))
 
 export const rateLimited = (
-  { limit, resetSeconds }: LimitState,
+  limit: LimitName,
+  { limit: perMinute, resetSeconds }: LimitState,
   headers: Readonly<Record<string, string>> = {},
 ): EntrepotError =>
   new EntrepotError(
     'rate_limited',
-    `More than ${limit} requests in a minute; try again in ${resetSeconds} s`,
-    { headers: { ...headers, 'Retry-After': String(resetSeconds) } },
+    `More than ${perMinute} requests in a minute; try again in ${resetSeconds} s`,
+    { headers: { ...headers, 'Retry-After': String(resetSeconds) }, limit },
   )

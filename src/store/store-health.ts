@@ -7,19 +7,32 @@ const PING_INTERVAL_MS = 1000
 
 const WRITES = 'writes'
 
+/** As metrics name them; `read` is all reads of the changelog and the replay guard. */
+export const STORE_OPERATIONS = ['publish', 'update', 'delete', 'key', 'ping', 'read'] as const
+
+type Operation = (typeof STORE_OPERATIONS)[number]
+
+type StoreHealthOptions = {
+  log: Logger
+  clock: Clock
+  onCall?: (operation: Operation, seconds: number, isFailure: boolean) => void
+}
+
 /** A part is all writes together, or one replica. While writes fail, a ping every second tests them. */
 export class StoreHealth {
   readonly store: Store
   readonly #log: Logger
   readonly #clock: Clock
+  readonly #onCall: NonNullable<StoreHealthOptions['onCall']>
   readonly #failing = new Set<unknown>()
   #latestPing: { at: number; result: Promise<void> } | null = null
   #cancelProbe: (() => void) | null = null
   #closed = false
 
-  constructor(store: Store, { log, clock }: { log: Logger; clock: Clock }) {
+  constructor(store: Store, { log, clock, onCall = () => {} }: StoreHealthOptions) {
     this.#log = log
     this.#clock = clock
+    this.#onCall = onCall
     this.store = this.#watched(store)
   }
 
@@ -39,24 +52,18 @@ export class StoreHealth {
   }
 
   #watched(store: Store): Store {
-    const watch = async <T>(written: Promise<T>): Promise<T> => {
-      try {
-        return await written
-      } catch (cause) {
-        if (isUnavailable(cause)) this.#writeFailed(store, cause)
-        throw cause
-      }
-    }
+    const call = <T>(operation: Operation, work: () => Promise<T>): Promise<T> =>
+      this.#call(store, operation, work)
     return {
-      hasUse: (use) => store.hasUse(use),
-      publish: (command) => watch(store.publish(command)),
-      update: (command) => watch(store.update(command)),
-      remove: (command) => watch(store.remove(command)),
-      addKey: (key) => watch(store.addKey(key)),
-      seedKey: (key) => watch(store.seedKey(key)),
-      revokeKey: (id) => watch(store.revokeKey(id)),
+      hasUse: (use) => call('read', () => store.hasUse(use)),
+      publish: (command) => call('publish', () => store.publish(command)),
+      update: (command) => call('update', () => store.update(command)),
+      remove: (command) => call('delete', () => store.remove(command)),
+      addKey: (key) => call('key', () => store.addKey(key)),
+      seedKey: (key) => call('key', () => store.seedKey(key)),
+      revokeKey: (id) => call('key', () => store.revokeKey(id)),
       load: (visitor) => store.load(visitor),
-      changesAfter: (position, limit) => store.changesAfter(position, limit),
+      changesAfter: (position, limit) => call('read', () => store.changesAfter(position, limit)),
       onChange: (notify) => store.onChange(notify),
       ping: () => this.#sharedPing(store),
       close: () => {
@@ -76,12 +83,21 @@ export class StoreHealth {
   }
 
   async #ping(store: Store): Promise<void> {
+    await this.#call(store, 'ping', () => store.ping())
+    this.recovered(WRITES)
+  }
+
+  async #call<T>(store: Store, operation: Operation, work: () => Promise<T>): Promise<T> {
+    const started = performance.now()
+    let isFailure = false
     try {
-      await store.ping()
-      this.recovered(WRITES)
+      return await work()
     } catch (cause) {
-      this.#writeFailed(store, cause)
+      isFailure = operation === 'ping' || isUnavailable(cause)
+      if (isFailure && operation !== 'read') this.#writeFailed(store, cause)
       throw cause
+    } finally {
+      this.#onCall(operation, (performance.now() - started) / 1000, isFailure)
     }
   }
 

@@ -361,7 +361,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
     gateway,
     mcp: createMcpHandler(gateway, log),
     store,
-    metrics: createMetrics(),
+    metrics: createMetrics('0.0.0'),
     metricsPublic: false,
     readFleet: () => Promise.reject(new Error('not read here')),
     isReady: () => true,

@@ -1,8 +1,9 @@
 import test from 'ava'
+import { version } from '../../src/config/version.ts'
 import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
-import { startRegistry } from '../helpers/registry.ts'
-import { postJson } from '../helpers/seller.ts'
+import { send, startRegistry } from '../helpers/registry.ts'
+import { ALICE, postJson, publish } from '../helpers/seller.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
 const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
@@ -62,6 +63,41 @@ test('metrics: count requests by route, method and status, and time them by rout
     'entrepot_request_duration_seconds_bucket{le="+Inf",route="/listings"} 4',
   ])
     t.true(text.includes(`${line}\n`), `${line}\n\n${text}`)
+})
+
+test('metrics: writes by outcome, refusals by limit, calls of the store, version and event loop', async (t) => {
+  const { url, get } = await startRegistry(t, {
+    environment,
+    toml: '[limits]\nanonymous_per_minute = 2\npublish_per_minute = 2\nlistings_per_publisher = 1\n',
+  })
+  await publish(url, ALICE, { listing_id: 'one' })
+  await publish(url, ALICE, { listing_id: 'two' })
+  await publish(url, ALICE, { listing_id: 'one' })
+  for (let n = 0; n < 3; n++) await get('/listings/one')
+  await send(`${url}/listings/none`, { method: 'DELETE' })
+  const { text } = await get('/metrics', ADMIN)
+  for (const line of [
+    'entrepot_writes_total{operation="publish",outcome="accepted"} 1',
+    'entrepot_writes_total{operation="publish",outcome="quota_exceeded"} 1',
+    'entrepot_writes_total{operation="publish",outcome="rate_limited"} 1',
+    'entrepot_writes_total{operation="update",outcome="accepted"} 0',
+    'entrepot_writes_total{operation="delete",outcome="rate_limited"} 1',
+    'entrepot_limit_refusals_total{limit="publish"} 2',
+    'entrepot_limit_refusals_total{limit="listings_per_publisher"} 1',
+    'entrepot_limit_refusals_total{limit="anonymous"} 1',
+    'entrepot_limit_refusals_total{limit="body_bytes"} 0',
+    'entrepot_store_duration_seconds_count{operation="publish"} 2',
+    'entrepot_store_failures_total{operation="publish"} 0',
+    `entrepot_build_info{version="${version()}"} 1`,
+  ])
+    t.true(text.includes(`${line}\n`), `${line}\n\n${text}`)
+  t.regex(text, /^entrepot_event_loop_delay_seconds\{quantile="0.99"\} [\d.e-]+$/m)
+  const bounds = [
+    ...text.matchAll(/^entrepot_request_duration_seconds_bucket\{le="([\d.]+)",route="\/listings"\}/gm),
+  ]
+  const seconds = bounds.map(([, le]) => Number(le))
+  t.true(seconds.length > 8)
+  for (const [n, le] of seconds.slice(1).entries()) t.true(le / seconds[n]! < 2.6, `${seconds[n]} to ${le}`)
 })
 
 test('metrics: calls, failures, retries, breaker, cache, age and items of each upstream', async (t) => {

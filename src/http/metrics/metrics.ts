@@ -1,7 +1,17 @@
-import { Counter, Gauge, Registry as MetricsRegistry } from 'prom-client'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { Counter, Gauge, Histogram, Registry as MetricsRegistry } from 'prom-client'
 
-export function createMetrics(): MetricsRegistry {
+/** Of histograms, in seconds. */
+export const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+export function createMetrics(version: string): MetricsRegistry {
   const registry = new MetricsRegistry()
+  new Gauge({
+    name: 'entrepot_build_info',
+    help: '1, with the version of this process',
+    labelNames: ['version'],
+    registers: [registry],
+  }).set({ version }, 1)
   gauge(registry, 'process_resident_memory_bytes', 'Resident memory size in bytes', () =>
     process.memoryUsage.rss(),
   )
@@ -16,6 +26,58 @@ export function createMetrics(): MetricsRegistry {
     () => performance.timeOrigin / 1000,
   )
   return registry
+}
+
+const DELAY_RESOLUTION_MS = 20
+const DELAY_QUANTILES = [0.5, 0.99, 1]
+
+/** Measures from scrape to scrape. Returns how to stop. */
+export function registerEventLoopMetrics(registry: MetricsRegistry): () => void {
+  const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS })
+  delay.enable()
+  new Gauge({
+    name: 'entrepot_event_loop_delay_seconds',
+    help: 'How late timers ran since the previous scrape, by quantile',
+    labelNames: ['quantile'],
+    registers: [registry],
+    collect() {
+      // Node records the whole time between two runs of its timer.
+      for (const quantile of DELAY_QUANTILES)
+        this.set(
+          { quantile },
+          Math.max(0, delay.percentile(quantile * 100) / 1e9 - DELAY_RESOLUTION_MS / 1000),
+        )
+      delay.reset()
+    },
+  })
+  return () => delay.disable()
+}
+
+/** Returns the function that counts a call of the store. */
+export function createStoreMetrics(
+  registry: MetricsRegistry,
+  operations: readonly string[],
+): (operation: string, seconds: number, isFailure: boolean) => void {
+  const common = { labelNames: ['operation' as const], registers: [registry] }
+  const durations = new Histogram({
+    ...common,
+    name: 'entrepot_store_duration_seconds',
+    help: 'Time of calls of the store, by operation',
+    buckets: BUCKETS,
+  })
+  const failures = new Counter({
+    ...common,
+    name: 'entrepot_store_failures_total',
+    help: 'Calls of the store that failed because it was unavailable, by operation',
+  })
+  for (const operation of operations) {
+    durations.zero({ operation })
+    failures.inc({ operation }, 0)
+  }
+  return (operation, seconds, isFailure) => {
+    durations.observe({ operation }, seconds)
+    if (isFailure) failures.inc({ operation })
+  }
 }
 
 export function registerHealthMetrics(

@@ -3,8 +3,7 @@ import { Counter, Histogram, type Registry as MetricsRegistry } from 'prom-clien
 import { MinuteCounts } from '../../domain/minutes.ts'
 import { recordedStatus } from '../middleware/tracing.ts'
 import type { Route } from '../route.ts'
-
-const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10]
+import { BUCKETS } from './metrics.ts'
 
 /** Plain numbers: counting a request is part of answering it from memory. */
 type Tally = {

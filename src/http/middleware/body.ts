@@ -62,6 +62,7 @@ async function readBytes(context: Koa.Context): Promise<Buffer> {
 const tooLarge = (): EntrepotError =>
   new EntrepotError('too_large', `The body is larger than ${MAX_BODY_BYTES} bytes`, {
     headers: { Connection: 'close' },
+    limit: 'body_bytes',
   })
 
 function decode(bytes: Buffer): JsonValue {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import proxyAddr from 'proxy-addr'
 import type { Reader } from '../../domain/api-key.ts'
-import type { Limiter, LimitState } from '../../domain/limiter.ts'
+import type { Limiter, LimitKind, LimitState } from '../../domain/limiter.ts'
 import { rateLimited } from '../../registry/errors.ts'
 import type { Gate } from '../route.ts'
 
@@ -25,13 +25,13 @@ export const createRateLimit =
   }
 
 /** `draft-ietf-httpapi-ratelimit-headers`: policy, remaining requests, seconds until the reset. */
-function rateLimitHeaders(policy: string, state: LimitState): Record<string, string> {
+function rateLimitHeaders(policy: LimitKind, state: LimitState): Record<string, string> {
   const headers = {
     'RateLimit-Policy': `"${policy}";q=${state.limit};w=60`,
     RateLimit: `"${policy}";r=${state.remaining};t=${state.resetSeconds}`,
   }
   if (!state.exceeded) return headers
-  throw rateLimited(state, headers)
+  throw rateLimited(policy, state, headers)
 }
 
 /**

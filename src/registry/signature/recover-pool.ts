@@ -39,4 +39,5 @@ export function createRecoverPool({
 const tooBusy = (): EntrepotError =>
   new EntrepotError('unavailable', 'Too many signatures are waiting to be checked; try again shortly', {
     headers: { 'Retry-After': '1' },
+    limit: 'pending_signatures',
   })

@@ -70,7 +70,7 @@ export async function verifyClaim(
  */
 export async function countMutation({ identity }: Verified, { limiter }: Verifier): Promise<void> {
   const state = await limiter('publish', `publisher:${identity.identifier}`)
-  if (state?.exceeded) throw rateLimited(state)
+  if (state?.exceeded) throw rateLimited('publisher', state)
 }
 
 const MICROS_PER_SECOND = 1_000_000

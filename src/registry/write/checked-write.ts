@@ -52,7 +52,7 @@ export async function writeChecked<T>(
     if (isEnforced && violations.length > 0)
       throw isOwnedByAnother
         ? notOwner()
-        : invalid(violations, 'The listing does not fit the listing shape: ')
+        : invalid(violations, { prefix: 'The listing does not fit the listing shape: ' })
     if (tries === 1) await admit()
     const result = await write(isEnforced ? expected : undefined)
     if (!isChanged(result)) return { result, warnings: shape.mode === 'warn' ? violations : [] }

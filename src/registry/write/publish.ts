@@ -104,7 +104,7 @@ async function requireRoomForUrl(
   for await (const row of interruptible(projection.listings.entriesOf(publisher.publisherId))) {
     if (row.listingId === listingId || row.bytes.length + growth <= MAX_LISTING_BYTES) continue
     const message = `the listing ${JSON.stringify(row.listingId)} would be larger than ${MAX_LISTING_BYTES} bytes with it`
-    throw invalid([{ path: 'body.storefront_url', message }])
+    throw invalid([{ path: 'body.storefront_url', message }], { limit: 'listing_bytes' })
   }
 }
 

@@ -1,0 +1,39 @@
+import { Counter, type Registry as MetricsRegistry } from 'prom-client'
+import { LIMITS } from '../../errors.ts'
+import type { OnAnswered } from '../middleware/request-log.ts'
+
+const OPERATIONS: Readonly<Record<string, string>> = {
+  'POST /listings': 'publish',
+  'PUT /listings/:id': 'update',
+  'DELETE /listings/:id': 'delete',
+}
+
+const ACCEPTED = 'accepted'
+
+/** Counts writes of listings by outcome, and refusals by the limit that was exceeded. */
+export function createOutcomeMetrics(
+  registry: MetricsRegistry,
+  routeOf: (path: string) => string | null,
+): OnAnswered {
+  const writes = new Counter({
+    name: 'entrepot_writes_total',
+    help: 'Publishes, updates and deletes, by outcome: accepted, or the code of the problem',
+    labelNames: ['operation', 'outcome'],
+    registers: [registry],
+  })
+  const refusals = new Counter({
+    name: 'entrepot_limit_refusals_total',
+    help: 'Requests refused because they exceed a limit',
+    labelNames: ['limit'],
+    registers: [registry],
+  })
+  for (const operation of Object.values(OPERATIONS)) writes.inc({ operation, outcome: ACCEPTED }, 0)
+  for (const limit of LIMITS) refusals.inc({ limit }, 0)
+  return ({ method, path, status }, error) => {
+    if (error?.limit !== undefined) refusals.inc({ limit: error.limit })
+    if (method === 'GET' || path === undefined) return
+    const operation = OPERATIONS[`${method} ${routeOf(path)}`]
+    const outcome = error?.code ?? (status < 400 ? ACCEPTED : undefined)
+    if (operation !== undefined && outcome !== undefined) writes.inc({ operation, outcome })
+  }
+}
