@@ -10,7 +10,6 @@ import { toPriceKey } from '../domain/price/price-key.ts'
 import { EntrepotError } from '../errors.ts'
 import type { PricePoint } from './by-price/price-sequence.ts'
 import type { ResumePoint } from './merge.ts'
-import type { SourceHint } from './source-reader.ts'
 
 export const CURSOR_SECONDS = 3600
 export const MAX_CURSOR_LENGTH = 16_384
@@ -31,31 +30,33 @@ export class Cursors {
   readonly #nowSeconds: () => number
 
   constructor(secret: string, nowSeconds: () => number) {
-    this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'entrepot cursor 2', 32)))
+    this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'entrepot cursor 3', 32)))
     this.#nowSeconds = nowSeconds
   }
 
   seal(content: CursorContent, question: string): string {
-    const expiresAt = this.#nowSeconds() + CURSOR_SECONDS
-    const parts = 'groups' in content ? packPrice(content, expiresAt) : packNewest(content, expiresAt)
+    const text = JSON.stringify({ ...content, expiresAt: this.#nowSeconds() + CURSOR_SECONDS }, packed)
     const nonce = randomNonce()
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(question))
-    const sealed = [nonce, cipher.update(JSON.stringify(parts)), cipher.final(), cipher.getAuthTag()]
+    const sealed = [nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]
     return Buffer.concat(sealed).toString('base64url')
   }
 
   /** @throws EntrepotError `bad_request` for a cursor that was changed, is of another question, or expired */
   open(cursor: string, question: string): CursorContent {
-    const parts = this.#decipher(cursor, question)
-    if (parts === null)
+    const opened = this.#decipher(cursor, question)
+    if (opened === null)
       throw invalidCursor(
         'is not valid for this question, its filters and sources included; begin again without it',
       )
-    if (this.#nowSeconds() > parts[0]) throw invalidCursor('has expired; begin again without it')
-    return Array.isArray(parts[1]) ? unpackPrice(parts as PriceParts) : unpackNewest(parts as NewestParts)
+    const { expiresAt, ...content } = opened
+    if (this.#nowSeconds() > expiresAt) throw invalidCursor('has expired; begin again without it')
+    if (!('groups' in content)) return content
+    const { after } = content
+    return { ...content, after: { ...after, key: toPriceKey(BigInt(after.key)) } }
   }
 
-  #decipher(cursor: string, question: string): NewestParts | PriceParts | null {
+  #decipher(cursor: string, question: string): (CursorContent & { expiresAt: number }) | null {
     const bytes = Buffer.from(cursor.slice(0, MAX_CURSOR_LENGTH), 'base64url')
     // Decoding ignores invalid characters.
     if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== cursor) return null
@@ -69,6 +70,11 @@ export class Cursors {
       return null // not authentic
     }
   }
+}
+
+function packed(name: string, value: unknown): unknown {
+  if (name === 'resume' && String(value).length > MAX_CARRIED_LENGTH) return undefined
+  return typeof value === 'bigint' ? String(value) : value
 }
 
 export function invalidCursor(what: string): EntrepotError {
@@ -87,71 +93,4 @@ function randomNonce(): Buffer {
   const nonce = unused.subarray(0, NONCE_BYTES)
   unused = unused.subarray(NONCE_BYTES)
   return nonce
-}
-
-type PriceParts = [
-  expiresAt: number,
-  groups: readonly string[],
-  group: number,
-  key: string,
-  position: number,
-  listingId: string,
-  rank: number,
-  nth: number,
-  total: number,
-]
-
-function packPrice({ groups, after, total }: PricePoint & { total: number }, expiresAt: number): PriceParts {
-  const { group, key, position, listingId, rank, nth } = after
-  return [expiresAt, groups, group, String(key), position, listingId, rank, nth, total]
-}
-
-function unpackPrice([
-  ,
-  groups,
-  group,
-  key,
-  position,
-  listingId,
-  rank,
-  nth,
-  total,
-]: PriceParts): CursorContent {
-  return { groups, after: { group, key: toPriceKey(BigInt(key)), position, listingId, rank, nth }, total }
-}
-
-type NewestParts = [
-  expiresAt: number,
-  position: number,
-  rank: number,
-  listingId: string,
-  cap: number,
-  total: number,
-  sources: PackedHint[],
-]
-
-function packNewest(
-  { after, cap, hints, total }: ResumePoint & { total: number },
-  expiresAt: number,
-): NewestParts {
-  const sources = Object.entries(hints).map(([name, hint]) => packHint(name, hint))
-  return [expiresAt, after.position, after.rank, after.listingId, cap, total, sources]
-}
-
-function unpackNewest([, position, rank, listingId, cap, total, sources]: NewestParts): CursorContent {
-  const hints = Object.fromEntries(sources.map(unpackHint))
-  return { after: { position, rank, listingId }, cap, hints, total }
-}
-
-/** `resume`: a gateway's cursor; `from` and `to`: as `SourceHint.data`. */
-type PackedHint = [name: string, offset: number, ...more: [] | [resume: string] | [from: number, to: number]]
-
-function packHint(name: string, { offset, resume, data }: SourceHint): PackedHint {
-  if (data !== undefined) return [name, offset, data.from, data.to]
-  return resume === undefined || resume.length > MAX_CARRIED_LENGTH ? [name, offset] : [name, offset, resume]
-}
-
-function unpackHint([name, offset, more, to]: PackedHint): [name: string, hint: SourceHint] {
-  if (typeof more === 'number') return [name, { offset, data: { from: more, to: to! } }]
-  return [name, { offset, resume: more }]
 }
