@@ -4,7 +4,7 @@ import {
   createSecretKey,
   hkdfSync,
   type KeyObject,
-  randomFillSync,
+  randomBytes,
 } from 'node:crypto'
 import { toPriceKey } from '../domain/price/price-key.ts'
 import { EntrepotError } from '../errors.ts'
@@ -36,7 +36,7 @@ export class Cursors {
 
   seal(content: CursorContent, question: string): string {
     const text = JSON.stringify({ ...content, expiresAt: this.#nowSeconds() + CURSOR_SECONDS }, packed)
-    const nonce = randomNonce()
+    const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(question))
     const sealed = [nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]
     return Buffer.concat(sealed).toString('base64url')
@@ -83,14 +83,3 @@ export function invalidCursor(what: string): EntrepotError {
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-
-/** Unused random bytes, each of which is in one nonce. */
-let unused: Buffer = Buffer.alloc(0)
-
-/** One call for many nonces costs little more than for one. */
-function randomNonce(): Buffer {
-  if (unused.length === 0) unused = randomFillSync(Buffer.allocUnsafeSlow(256 * NONCE_BYTES))
-  const nonce = unused.subarray(0, NONCE_BYTES)
-  unused = unused.subarray(NONCE_BYTES)
-  return nonce
-}
