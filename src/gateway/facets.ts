@@ -13,8 +13,8 @@ import { MEMORY_SCAN_LIMIT } from '../listing-index/index-source.ts'
 import { addPriceCounts } from '../listing-index/key-union.ts'
 import type { FacetJson, PriceRangeJson } from '../wire/facets.ts'
 import type { SourceReport } from '../wire/source.ts'
-import { type Copy, groupCopies, isReadable, qualifiedName } from './merged-item.ts'
-import { type SelectedSource, selectSources, smallerSources } from './selected-source.ts'
+import { type Copy, isReadable, qualifiedName } from './merged-item.ts'
+import { copiesById, type SelectedSource, selectSources } from './selected-source.ts'
 import { assertAnswerable, reportOutcomes } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, type Outcome, visibleSources, withBudget } from './sources.ts'
 
@@ -82,10 +82,9 @@ export function createReadFacets({
     const turns = new Turns(caller)
     const fields = by.filter((field) => field !== REGISTRY_FACET)
     const counted = await countAll(selected, fields, per, turns)
-    const { hidden, registries } = await compareCopies(selected, turns)
-    const excess = await countHidden(hidden, fields, per, turns)
+    const { hidden, excess, registries } = await compareCopies(selected, fields, per, turns)
     const outcomes = selected.map(({ outcome }) => outcome)
-    const total = sum(selected, readableIn) - hidden.length
+    const total = sum(selected, (one) => one.total) - hidden
     const reports = reportOutcomes(outcomes, new Map(), clock.now(), query.explain)
     assertAnswerable({ ...reports, outcomes, total }, options)
     const facets = by.map((field) => {
@@ -164,52 +163,40 @@ function documentOf({ item }: Copy): JsonValue {
 
 type Overlap = {
   /** Copies that are not shown. */
-  hidden: readonly Copy[]
+  hidden: number
+  /** What the sources counted of them. */
+  excess: Facets
   /** Shown listings, by the qualified names of their sources. */
   registries: ReadonlyMap<string, number>
 }
 
 /** Looks up the ids that several sources may have. */
-async function compareCopies(selected: readonly SelectedSource[], turns: Turns): Promise<Overlap> {
-  const hidden: Copy[] = []
+async function compareCopies(
+  selected: readonly SelectedSource[],
+  fields: readonly Filter[],
+  per: PricePer,
+  turns: Turns,
+): Promise<Overlap> {
+  let hidden = 0
+  const excess = new FacetCounter(fields, per)
   const registries = new Map<string, number>()
-  for (const one of selected) if (!one.source.mayRepeat) registries.set(one.source.name, readableIn(one))
-  const ranked = selected.toSorted((a, b) => a.rank - b.rank)
-  const ids = smallerSources(selected).flatMap(({ selection }) => [...(selection?.ids() ?? [])])
-  for (const id of new Set(ids)) {
+  for (const { source, total } of selected) if (!source.mayRepeat) registries.set(source.name, total)
+  for (const groups of copiesById(selected)) {
     if (turns.isOver()) await turns.next()
-    const copies = ranked.flatMap((one) => one.copiesOf(id)).filter(isReadable)
-    for (const [shown, ...others] of groupCopies(copies)) {
-      if (shown!.reader.source.mayRepeat) addTo(registries, nameOf(shown!), 1)
+    for (const [shown, ...others] of groups) {
+      if (shown!.reader.source.mayRepeat && isReadable(shown!)) addTo(registries, nameOf(shown!), 1)
       for (const copy of others) {
-        hidden.push(copy)
+        hidden++
+        excess.add(documentOf(copy))
         if (!copy.reader.source.mayRepeat) addTo(registries, nameOf(copy), -1)
       }
     }
   }
-  return { hidden, registries }
-}
-
-function readableIn({ outcome: { result } }: SelectedSource): number {
-  return result instanceof SourceError ? 0 : result.total
+  return { hidden, excess: excess.facets, registries }
 }
 
 function nameOf({ item, reader }: Copy): string {
   return qualifiedName(reader.source.name, item)
-}
-
-async function countHidden(
-  copies: readonly Copy[],
-  fields: readonly Filter[],
-  per: PricePer,
-  turns: Turns,
-): Promise<Facets> {
-  const counter = new FacetCounter(fields, per)
-  for (const copy of copies) {
-    if (turns.isOver()) await turns.next()
-    counter.add(documentOf(copy))
-  }
-  return counter.facets
 }
 
 function mergeValues(counted: readonly Facets[], excess: Facets, n: number): ReadonlyMap<string, number> {

@@ -1,4 +1,3 @@
-import { raceAbortAfterTick } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item, Range } from '../domain/source/reading.ts'
@@ -8,6 +7,7 @@ import type { SourceReport } from '../wire/source.ts'
 import { type MergedItem, mergeCopies } from './merged-item.ts'
 import { countReturned, incompleteError, isComplete, noSourceError, reportOutcomes } from './source-report.ts'
 import {
+  askSource,
   type MergeRequest,
   type MergeSettings,
   type Outcome,
@@ -77,20 +77,12 @@ async function readUntilFound(
   return [...settled].sort(([a], [b]) => a - b).map(([, answer]) => answer)
 }
 
-/** Anything but a `SourceError` is a fault of ours and ends the request. */
 async function readSource(source: NamedSource, query: ListingQuery, signal: AbortSignal): Promise<Answer> {
-  const started = performance.now()
-  let items: readonly Item[] = []
-  let result: Outcome['result']
-  try {
-    const { listings, ...info } = await raceAbortAfterTick(source.read(query, ONE, signal), signal)
-    items = listings
-    result = info
-  } catch (error) {
-    if (!(error instanceof SourceError)) throw error
-    result = error
+  const { result, elapsedMs } = await askSource(() => source.read(query, ONE, signal), signal)
+  return {
+    outcome: { source, elapsedMs, result },
+    items: result instanceof SourceError ? [] : result.listings,
   }
-  return { outcome: { source, elapsedMs: performance.now() - started, result }, items }
 }
 
 function rejectUnknown(outcomes: readonly Outcome[], sources: readonly SourceReport[]): void {

@@ -1,4 +1,3 @@
-import { raceAbortAfterTick } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import { SourceError } from '../domain/source/source-error.ts'
@@ -9,13 +8,13 @@ import {
   belongs,
   type Copy,
   copyKey,
+  groupCopies,
   groupOf,
   isSameCopy,
   type KnownListing,
   type MergedItem,
   mergeGroup,
   newListing,
-  newListingOf,
 } from './merged-item.ts'
 import { type SourceHint, SourceReader } from './source-reader.ts'
 import { type Outcome, rankSources } from './sources.ts'
@@ -48,7 +47,7 @@ export class MergedSequence {
   readonly #start: ResumePoint | null
   readonly #cap: Micros
   /** Copies that were read and not visited, by id. */
-  readonly #lookahead = new Map<string, Copy | Copy[]>()
+  readonly #lookahead = new Map<string, Copy[]>()
   /** Ids that had several of them. */
   readonly #repeated = new Set<string>()
   /** Emitted listings by id, while another copy may still come. */
@@ -128,13 +127,7 @@ export class MergedSequence {
     const count = this.#hasRead ? NEXT_ROUND : wanted
     this.#hasRead = true
     const pending = this.#readers.filter(({ needsReading }) => needsReading)
-    try {
-      const reads = pending.map((reader) => reader.read(this.#query, count, signal))
-      await raceAbortAfterTick(Promise.all(reads), signal)
-    } catch (error) {
-      if (!(error instanceof SourceError)) throw error
-      for (const reader of pending) reader.giveUp(error)
-    }
+    await Promise.all(pending.map((reader) => reader.read(this.#query, count, signal)))
     const filled = this.#readers.filter(({ isEmpty }) => !isEmpty)
     this.#hasNoCopies = filled.length <= 1 && filled[0]?.source.mayRepeat !== true
     if (!this.#hasNoCopies) for (const reader of pending) this.#index(reader)
@@ -144,13 +137,11 @@ export class MergedSequence {
     for (const item of reader.lookahead) {
       const copy = { item, reader }
       const known = this.#lookahead.get(item.listingId)
-      if (known === undefined) {
-        this.#lookahead.set(item.listingId, copy)
-        continue
+      if (known === undefined) this.#lookahead.set(item.listingId, [copy])
+      else {
+        known.push(copy)
+        this.#repeated.add(item.listingId)
       }
-      this.#repeated.add(item.listingId)
-      if (Array.isArray(known)) known.push(copy)
-      else this.#lookahead.set(item.listingId, [known, copy])
     }
   }
 
@@ -182,7 +173,7 @@ export class MergedSequence {
         if (reader.isEnded) continue
         return null
       }
-      const own = reader.positionOf(head)
+      const own = Math.min(head.position, this.#cap)
       if (own <= position) continue
       position = own
       foremost = reader
@@ -193,16 +184,17 @@ export class MergedSequence {
   #visit(copy: Copy & { reader: SourceReader }): MergedItem | null {
     const { item, reader } = copy
     const { listingId } = item
-    this.#after = { position: reader.positionOf(item), rank: reader.rank, listingId }
-    if (this.#hasNoCopies) return this.#emit(copy, [], NO_LISTINGS)
+    this.#after = this.#placeOf(copy)
+    if (this.#hasNoCopies) return this.#emit(copy, { group: [copy], isConflict: false })
     const others = this.#othersOf(copy)
-    const listings = this.#emitted.get(listingId) ?? this.#listingsBefore([copy, ...others])
-    const known = listings.find((listing) => belongs(item, listing))
+    const before = this.#emitted.get(listingId) ?? this.#listingsBefore([copy, ...others])
+    const known = before.find((listing) => belongs(item, listing))
     if (known !== undefined) addCopy(known, item)
-    const all = known === undefined ? [...listings, newListingOf(copy, others, listings)] : listings
-    if (others.length > 0 || this.#mayCome(reader)) this.#emitted.set(listingId, all)
+    const found = known === undefined ? groupOf(copy, others, before) : null
+    const listings = found === null ? before : [...before, newListing(copy, found.group)]
+    if (others.length > 0 || this.#mayCome(reader)) this.#emitted.set(listingId, listings)
     else this.#emitted.delete(listingId)
-    if (known === undefined) return this.#emit(copy, others, listings)
+    if (found !== null) return this.#emit(copy, found)
     this.#duplicates.add(copyKey(copy))
     return null
   }
@@ -210,10 +202,9 @@ export class MergedSequence {
   /** Copies that were not visited, as far as they were read or can be looked up. */
   #othersOf({ item, reader }: Copy & { reader: SourceReader }): Copy[] {
     const { listingId } = item
-    const read = this.#lookahead.get(listingId)
-    this.#lookahead.delete(listingId)
-    const others = Array.isArray(read) ? read.filter((copy) => copy.item !== item) : []
-    if (others.length > 0) this.#lookahead.set(listingId, others.length === 1 ? others[0]! : [...others])
+    const others = this.#lookahead.get(listingId)?.filter((copy) => copy.item !== item) ?? []
+    if (others.length > 0) this.#lookahead.set(listingId, [...others])
+    else this.#lookahead.delete(listingId)
     for (const other of this.#readers) {
       if (other === reader) continue
       for (const found of other.find(listingId))
@@ -230,13 +221,13 @@ export class MergedSequence {
     const start = this.#start
     if (start === null || copies.length === 1) return NO_LISTINGS
     const before = copies
-      .filter((copy) => comparePlaces(placeOf(copy), start.after) <= 0)
+      .filter((copy) => comparePlaces(this.#placeOf(copy), start.after) <= 0)
       .filter(({ item, reader: { rank } }) => this.#ranked[rank]!.provesVisit(item))
-      .sort(byPlace)
+      .sort((a, b) => comparePlaces(this.#placeOf(a), this.#placeOf(b)))
     const listings: KnownListing[] = []
     for (const copy of before) {
       const known = listings.find((listing) => belongs(copy.item, listing))
-      if (known === undefined) listings.push(newListingOf(copy, copies, listings))
+      if (known === undefined) listings.push(newListing(copy, groupOf(copy, copies, listings).group))
       else addCopy(known, copy.item)
     }
     return listings
@@ -248,18 +239,14 @@ export class MergedSequence {
     return this.#readers.some((reader) => canBring(reader) && !reader.isEnded)
   }
 
-  #emit(copy: Copy, others: readonly Copy[], listings: readonly KnownListing[]): MergedItem | null {
-    const isAlone = others.length === 0 && listings.length === 0
-    const { group, isConflict } = isAlone
-      ? { group: [copy], isConflict: false }
-      : groupOf(copy, others, listings)
-    const position = copy.reader.positionOf(copy.item)
+  #emit(copy: Copy, { group, isConflict }: ReturnType<typeof groupOf>): MergedItem | null {
+    const { position } = this.#placeOf(copy)
     const merged = mergeGroup(group, { ranked: this.#sources, conflict: isConflict, position })
     if (merged === null) return null
     const start = this.#start?.after
     // Copies before the start were visited on earlier pages.
     for (const other of group)
-      if (other !== copy && (start === undefined || comparePlaces(placeOf(other), start) > 0))
+      if (other !== copy && (start === undefined || comparePlaces(this.#placeOf(other), start) > 0))
         this.#duplicates.add(copyKey(other))
     return merged
   }
@@ -267,17 +254,17 @@ export class MergedSequence {
   #duplicatesInLookahead(): number {
     let count = 0
     for (const listingId of new Set([...this.#repeated, ...this.#emitted.keys()])) {
-      const copies = [this.#lookahead.get(listingId) ?? []].flat()
-      const emitted = this.#emitted.get(listingId) ?? NO_LISTINGS
-      const listings = emitted.map((listing) => ({ ...listing, storefronts: [...listing.storefronts] }))
-      for (const copy of copies.sort(byPlace)) {
-        const known = listings.find((listing) => belongs(copy.item, listing))
-        if (known === undefined) listings.push(newListing(copy.item))
-        else if (!this.#duplicates.has(copyKey(copy))) count++
-        if (known !== undefined) addCopy(known, copy.item)
-      }
+      const listings = this.#emitted.get(listingId) ?? NO_LISTINGS
+      const unread = this.#lookahead.get(listingId) ?? []
+      const copies = unread.filter((copy) => !this.#duplicates.has(copyKey(copy)))
+      const fresh = copies.filter(({ item }) => !listings.some((listing) => belongs(item, listing)))
+      count += copies.length - groupCopies(fresh).length
     }
     return count
+  }
+
+  #placeOf({ item: { position, listingId }, reader: { rank } }: Copy): Place {
+    return { position: Math.min(position, this.#cap), rank, listingId }
   }
 }
 
@@ -285,18 +272,10 @@ const NO_LISTINGS: readonly KnownListing[] = []
 
 type Place = ResumePoint['after']
 
-function placeOf({ item, reader }: Copy): Place {
-  return { position: reader.positionOf(item), rank: reader.rank, listingId: item.listingId }
-}
-
 function comparePlaces(a: Place, b: Place): number {
   if (a.position !== b.position) return b.position - a.position
   if (a.rank !== b.rank) return a.rank - b.rank
   return a.listingId < b.listingId ? -1 : a.listingId > b.listingId ? 1 : 0
-}
-
-function byPlace(a: Copy, b: Copy): number {
-  return comparePlaces(placeOf(a), placeOf(b))
 }
 
 /** Ties of better sources precede the resume point; ties of worse sources follow it. */

@@ -30,7 +30,7 @@ export type MergedItem = {
 
 export type Copy = {
   item: Item
-  reader: Pick<SourceReader, 'source' | 'rank' | 'isStale' | 'positionOf' | 'addInvalid'>
+  reader: Pick<SourceReader, 'source' | 'rank' | 'isStale' | 'addInvalid'>
 }
 
 /** Of answers to one id, by rank: the first copy decides which listing is shown. */
@@ -42,7 +42,6 @@ export function mergeCopies(
       source,
       rank,
       isStale: !(result instanceof SourceError) && result.stale,
-      positionOf: ({ position }: Item) => position,
       addInvalid: () => {},
     }
     return items.map((item) => ({ item, reader }))
@@ -128,19 +127,11 @@ export function qualifiedName(source: string, { origin }: Pick<Item, 'origin'>):
 /** An emitted listing. */
 export type KnownListing = { publisher: string | null; storefronts: (string | null)[] }
 
-export function newListing({ publisher, storefrontUrl }: ListingIdentity): KnownListing {
-  return { publisher, storefronts: [storefrontUrl] }
-}
-
-/** The listing of `copy` with what its other copies add. */
-export function newListingOf(
-  copy: Copy,
-  others: readonly Copy[],
-  listings: readonly KnownListing[],
-): KnownListing {
-  const listing = newListing(copy.item)
-  if (others.length === 0) return listing
-  for (const other of groupOf(copy, others, listings).group) addCopy(listing, other.item)
+/** With what the copies of its group know. */
+export function newListing(first: Copy, group: readonly Copy[]): KnownListing {
+  const { publisher, storefrontUrl } = first.item
+  const listing = { publisher, storefronts: [storefrontUrl] }
+  for (const { item } of group) addCopy(listing, item)
   return listing
 }
 
@@ -150,8 +141,8 @@ export function groupOf(
   others: readonly Copy[],
   listings: readonly KnownListing[],
 ): { group: readonly Copy[]; isConflict: boolean } {
-  const all = [copy, ...others.filter((other) => other !== copy)]
-  const groups = groupCopies(all.sort(byRank))
+  if (others.length === 0) return { group: [copy], isConflict: listings.length > 0 }
+  const groups = groupCopies([copy, ...others.filter((other) => other !== copy)])
   const own = groups.find((group) => group.includes(copy))!
   const isFree = (other: Copy): boolean =>
     other === copy || !listings.some((listing) => belongs(other.item, listing))
@@ -159,13 +150,14 @@ export function groupOf(
 }
 
 /**
- * One group per listing, from copies of one id by rank. Known publishers go first, so that a copy without one never joins
- * the listings of two publishers.
+ * One group per listing, from copies of one id; each by rank. Known publishers go first, so that a copy without one never
+ * joins the listings of two publishers.
  */
 export function groupCopies(copies: readonly Copy[]): Copy[][] {
   const groups: Copy[][] = []
-  const known = copies.filter(({ item }) => item.publisher !== null)
-  const unknown = copies.filter(({ item }) => item.publisher === null)
+  const ranked = copies.toSorted(byRank)
+  const known = ranked.filter(({ item }) => item.publisher !== null)
+  const unknown = ranked.filter(({ item }) => item.publisher === null)
   for (const copy of [...known, ...unknown]) {
     const group = groups.find((others) => others.some((other) => isSameListing(other.item, copy.item)))
     if (group === undefined) groups.push([copy])
@@ -204,6 +196,7 @@ export function isSameCopy(a: Item, b: Item): boolean {
   )
 }
 
+/** By value, since lookups create new objects. */
 export function copyKey({ item, reader }: Copy): string {
   return `${reader.rank}\n${item.listingId}\n${item.publisher}\n${item.storefrontUrl}`
 }

@@ -1,13 +1,10 @@
-import { raceAbortAfterTick } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
-import type { Item } from '../domain/source/reading.ts'
 import type { Selection } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
-import type { Micros } from '../domain/timestamp.ts'
 import { selectAll } from '../listing-index/item-selection.ts'
-import { type Copy, groupCopies } from './merged-item.ts'
-import { type Outcome, rankSources } from './sources.ts'
+import { type Copy, groupCopies, isReadable } from './merged-item.ts'
+import { askSource, type Outcome, rankSources } from './sources.ts'
 
 /**
  * All matches of every source, in the order of the configuration. A source that fails, or has not answered when the
@@ -19,51 +16,53 @@ export async function selectSources(
   signal: AbortSignal,
 ): Promise<SelectedSource[]> {
   const ranked = rankSources(sources)
-  const selected = sources.map((source) => new SelectedSource(source, ranked.indexOf(source)))
-  try {
-    await raceAbortAfterTick(Promise.all(selected.map((one) => one.select(query, signal))), signal)
-  } catch (error) {
-    if (!(error instanceof SourceError)) throw error
-    for (const one of selected) one.giveUp(error)
-  }
-  return selected
+  return Promise.all(
+    sources.map(async (source) => {
+      const { select = selectAll(source.read) } = source
+      const answer = await askSource(() => select(query, signal), signal)
+      return new SelectedSource(source, ranked.indexOf(source), answer)
+    }),
+  )
 }
 
 export class SelectedSource {
   readonly source: NamedSource
   readonly rank: number
-  readonly #started = performance.now()
-  #result: Selection | SourceError | null = null
-  #elapsedMs = 0
+  readonly #elapsedMs: number
+  #result: Selection | SourceError
   /** Unreadable copies that were visited. */
   #invalid = 0
 
-  constructor(source: NamedSource, rank: number) {
+  constructor(
+    source: NamedSource,
+    rank: number,
+    { result, elapsedMs }: { result: Selection | SourceError; elapsedMs: number },
+  ) {
     this.source = source
     this.rank = rank
+    this.#result = result
+    this.#elapsedMs = elapsedMs
   }
 
   get selection(): Selection | null {
     return this.#result instanceof SourceError ? null : this.#result
   }
 
-  get outcome(): Outcome {
-    const result = this.#result ?? new SourceError('budget_spent', 'was not read')
-    return { source: this.source, elapsedMs: this.#elapsedMs, result: this.#withInvalid(result) }
+  /** Without unreadable copies that were visited. */
+  get total(): number {
+    return (this.selection?.total ?? 0) - this.#invalid
   }
 
-  #withInvalid(result: Selection | SourceError): Outcome['result'] {
-    if (this.#invalid === 0 || result instanceof SourceError) return result
-    const { total, invalid = 0 } = result
-    return { ...result, total: total - this.#invalid, invalid: invalid + this.#invalid }
+  get outcome(): Outcome {
+    const { source, total } = this
+    const result = this.#result
+    const elapsedMs = this.#elapsedMs
+    if (this.#invalid === 0 || result instanceof SourceError) return { source, elapsedMs, result }
+    return { source, elapsedMs, result: { ...result, total, invalid: (result.invalid ?? 0) + this.#invalid } }
   }
 
   get isStale(): boolean {
     return this.selection?.stale === true
-  }
-
-  positionOf({ position }: Item): Micros {
-    return position
   }
 
   addInvalid(): void {
@@ -75,62 +74,32 @@ export class SelectedSource {
     return found.map((item) => ({ item, reader: this }))
   }
 
-  async select(query: ListingQuery, signal: AbortSignal): Promise<void> {
-    const { select = selectAll(this.source.read) } = this.source
-    try {
-      this.#end(await select(query, signal))
-    } catch (error) {
-      if (!(error instanceof SourceError)) throw error
-      this.#end(error)
-    }
-  }
-
-  /** A selection that comes later is dropped. */
-  giveUp(reason: SourceError): void {
-    this.#end(reason)
-  }
-
-  /** After it was selected: nothing of it counts. */
+  /** Nothing of it counts. */
   fail(reason: SourceError): void {
     this.#result = reason
-  }
-
-  #end(result: Selection | SourceError): void {
-    if (this.#result !== null) return
-    this.#result = result
-    this.#elapsedMs = performance.now() - this.#started
+    this.#invalid = 0
   }
 }
 
-/** Copies that are not shown, since a better one of their listing is. Visits every id of `smallerSources`. */
-export function* hiddenCopies(selected: readonly SelectedSource[]): Generator<Copy> {
-  const ranked = selected.toSorted((a, b) => a.rank - b.rank)
-  for (const id of sharedIds(selected)) {
-    const copies = ranked.flatMap((one) => one.copiesOf(id))
-    for (const [, ...hidden] of groupCopies(copies)) yield* hidden
-  }
-}
-
-/** Those with several copies. */
-function sharedIds(selected: readonly SelectedSource[]): ReadonlySet<string> {
+/** The readable copies of each id of `smallerSources`, grouped by listing and ordered by rank: the first of a group is shown. */
+export function* copiesById(selected: readonly SelectedSource[]): Generator<Copy[][]> {
   const smaller = smallerSources(selected)
-  const largest = selected.find((one) => !smaller.includes(one))
-  const known = new Set<string>()
-  const shared = new Set<string>()
-  for (const { selection } of smaller)
-    for (const id of selection?.ids() ?? []) {
-      if (known.has(id) || (largest?.selection?.find(id).length ?? 0) > 0) shared.add(id)
-      known.add(id)
+  const largest = selected.filter((one) => !smaller.includes(one))
+  const holders = new Map<string, SelectedSource[]>()
+  for (const one of smaller)
+    for (const id of new Set(one.selection?.ids())) {
+      const known = holders.get(id)
+      if (known === undefined) holders.set(id, [one, ...largest])
+      else known.push(one)
     }
-  return shared
+  for (const [id, sources] of holders) {
+    const copies = sources.flatMap((one) => one.copiesOf(id))
+    yield groupCopies(copies.length === 1 ? copies : copies.filter(isReadable))
+  }
 }
 
 /** All but the largest: what only that one has is hidden by none. A gateway may repeat its own listings. */
 export function smallerSources(selected: readonly SelectedSource[]): SelectedSource[] {
-  const bySize = selected.toSorted((a, b) => matchCount(b) - matchCount(a))
+  const bySize = selected.toSorted((a, b) => b.total - a.total)
   return bySize.filter(({ source }, n) => n > 0 || source.mayRepeat === true)
-}
-
-export function matchCount({ selection }: SelectedSource): number {
-  return selection?.total ?? 0
 }

@@ -11,7 +11,7 @@ import {
 } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { type Micros, parseTimestamp } from '../domain/timestamp.ts'
-import type { Outcome } from './sources.ts'
+import { askSource, type Outcome } from './sources.ts'
 
 /** `offset` is approximate. */
 export type SourceHint = {
@@ -42,7 +42,6 @@ export class SourceReader {
   readonly #hintAtStart: SourceHint
   #elapsedMs = 0
   readonly #cap: Micros
-  #isPending = false
 
   constructor(
     source: NamedSource,
@@ -76,10 +75,6 @@ export class SourceReader {
   /** Read, and not taken. */
   get lookahead(): readonly Item[] {
     return this.#listings.slice(this.#next)
-  }
-
-  positionOf({ position }: Item): Micros {
-    return Math.min(position, this.#cap)
   }
 
   take(): Item {
@@ -143,25 +138,10 @@ export class SourceReader {
 
   /** A `SourceError` is kept and ends the source; anything else rejects. */
   async read(query: ListingQuery, count: number, signal: AbortSignal): Promise<void> {
-    const started = performance.now()
-    this.#isPending = true
-    try {
-      const reading = await this.#readAll(query, count, signal)
-      if (this.#isPending) this.#add(reading)
-    } catch (error) {
-      if (!(error instanceof SourceError)) throw error
-      this.giveUp(error)
-    } finally {
-      this.#elapsedMs += performance.now() - started
-      this.#isPending = false
-    }
-  }
-
-  /** Ends a pending read, whose result is dropped. */
-  giveUp(reason: SourceError): void {
-    if (!this.#isPending) return
-    this.#isPending = false
-    this.#failure = reason
+    const { result, elapsedMs } = await askSource(() => this.#readAll(query, count, signal), signal)
+    this.#elapsedMs += elapsedMs
+    if (!(result instanceof SourceError)) return this.#add(result)
+    this.#failure = result
     this.isEnded = true
   }
 
@@ -197,7 +177,7 @@ export class SourceReader {
   #inOrder(listings: readonly Item[]): readonly Item[] {
     const cap = this.#cap
     if (this.#start === null && (listings[0]?.position ?? cap) <= cap) return listings
-    const key = (item: Item) => ({ position: this.positionOf(item), listingId: item.listingId })
+    const key = ({ position, listingId }: Item) => ({ position: Math.min(position, this.#cap), listingId })
     const sorted = listings.toSorted((a, b) => compareSortKeys(key(a), key(b)))
     return sorted.filter((item) => isAfter(key(item), this.#start))
   }

@@ -1,5 +1,5 @@
 import type { Reader } from '../domain/api-key.ts'
-import { type Clock, withDeadline } from '../domain/clock.ts'
+import { type Clock, raceAbortAfterTick, withDeadline } from '../domain/clock.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Reading, ReadingInfo, Visibility } from '../domain/source/reading.ts'
@@ -7,7 +7,9 @@ import { SourceError } from '../domain/source/source-error.ts'
 import { EntrepotError } from '../errors.ts'
 import type { ByPrice } from './by-price/price-order.ts'
 
-export type Outcome = { source: NamedSource; elapsedMs: number; result: ReadingInfo | SourceError }
+export type Outcome = Answer<ReadingInfo> & { source: NamedSource }
+
+type Answer<Result> = { elapsedMs: number; result: Result | SourceError }
 
 /** What every kind of merge is made of. */
 export type MergeSettings = { sources: readonly NamedSource[]; budgetMs: number; clock: Clock }
@@ -70,6 +72,19 @@ export function withBudget<T>(
 ): Promise<T> {
   const timeoutError = () => new SourceError('timeout', `no answer within the budget of ${ms} ms`)
   return withDeadline({ ms, timeoutError, caller }, work)
+}
+
+/** What a source answers, or why there is no answer: a `SourceError` of the source, or of the signal when it aborts. */
+export async function askSource<Result>(
+  ask: () => Promise<Result>,
+  signal: AbortSignal,
+): Promise<Answer<Result>> {
+  const started = performance.now()
+  const result = await raceAbortAfterTick(ask(), signal).catch((error: unknown) => {
+    if (error instanceof SourceError) return error
+    throw error
+  })
+  return { result, elapsedMs: performance.now() - started }
 }
 
 export function traceSource(source: NamedSource): NamedSource {

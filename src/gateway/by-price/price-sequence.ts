@@ -15,13 +15,7 @@ import {
   type MergedItem,
   mergeGroup,
 } from '../merged-item.ts'
-import {
-  hiddenCopies,
-  matchCount,
-  type SelectedSource,
-  selectSources,
-  smallerSources,
-} from '../selected-source.ts'
+import { copiesById, type SelectedSource, selectSources, smallerSources } from '../selected-source.ts'
 import { type Outcome, rankSources } from '../sources.ts'
 import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
 import { PriceReader } from './price-reader.ts'
@@ -94,9 +88,10 @@ export class PriceSequence {
   get total(): number {
     const selected = this.#selected ?? []
     const isCountable = sumOf(smallerSources(selected)) <= MAX_COUNTED
+    if (!isCountable) return sumOf(selected) - this.#hidden
     let hidden = 0
-    if (isCountable) for (const _ of hiddenCopies(selected)) hidden++
-    return sumOf(selected) - (isCountable ? hidden : this.#hidden)
+    for (const groups of copiesById(selected)) for (const group of groups) hidden += group.length - 1
+    return sumOf(selected) - hidden
   }
 
   /** Fewer than `count` only at the end. An abort with a `SourceError` fails the pending sources only. */
@@ -220,5 +215,5 @@ function startOf(after: PricePoint['after'] | null, rank: number) {
 }
 
 function sumOf(selected: readonly SelectedSource[]): number {
-  return selected.reduce((sum, one) => sum + matchCount(one), 0)
+  return selected.reduce((sum, one) => sum + one.total, 0)
 }
