@@ -75,8 +75,7 @@ function planFor(query: ListingQuery, spec: UpstreamSpec | null, refused: Readon
   }
   const isSent = ([parameter, value]: readonly [string, string]): boolean =>
     value !== '' && sent.has(filterNameOf(parameter))
-  // The same array where all are sent, which is encoded once.
-  const filters = query.filters.every(isSent) ? query.filters : query.filters.filter(isSent)
+  const filters = query.filters.filter(isSent)
   const ifMatch = filters.length > 0 ? spec?.etag : null
   return { ...query, filters, ...(ifMatch ? { ifMatch } : {}) }
 }

@@ -64,17 +64,8 @@ export function createFetchPage(upstream: UpstreamOptions, agent: Dispatcher): F
 /** An empty `status` selects every status. */
 export function queryParameters({ status, publisher, filters }: ListingQuery): string {
   const whose = publisher === null ? '' : `&publisher=${encodeURIComponent(publisher)}`
-  return `status=${status ?? ''}${whose}${filterParameters(filters)}`
-}
-
-let latest: { filters: ListingQuery['filters']; encoded: string } = { filters: [], encoded: '' }
-
-/** Most upstreams are sent the same filters. */
-function filterParameters(filters: ListingQuery['filters']): string {
-  if (filters.length === 0) return ''
-  if (latest.filters !== filters)
-    latest = { filters, encoded: `&${new URLSearchParams(filters.map(([name, value]) => [name, value]))}` }
-  return latest.encoded
+  const sent = filters.length === 0 ? '' : `&${new URLSearchParams(filters.map((filter) => [...filter]))}`
+  return `status=${status ?? ''}${whose}${sent}`
 }
 
 function idPath(listingId: string): string | null {

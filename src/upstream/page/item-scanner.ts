@@ -156,17 +156,8 @@ function isListingId(id: unknown): id is string {
 
 /** Checks what the upstream should have applied: the status and the sent filters. */
 export function scannerOf(query: ListingQuery): ItemScanner {
-  const { criteria, filters, status, listingId } = query
-  if (listingId !== undefined) return LOOKUP_SCANNER
-  if (latest?.criteria !== criteria || latest.filters !== filters || latest.status !== status) {
-    const unsent = new Set(unsentFilters(query))
-    const sent = criteria.filter(({ filter }) => !unsent.has(filter.name))
-    latest = { criteria, filters, status, scanner: new ItemScanner(sent, status) }
-  }
-  return latest.scanner
+  if (query.listingId !== undefined) return new ItemScanner([], null)
+  const unsent = new Set(unsentFilters(query))
+  const sent = query.criteria.filter(({ filter }) => !unsent.has(filter.name))
+  return new ItemScanner(sent, query.status)
 }
-
-const LOOKUP_SCANNER = new ItemScanner([], null)
-
-/** Upstreams are read for one query after the other. */
-let latest: (Pick<ListingQuery, 'criteria' | 'filters' | 'status'> & { scanner: ItemScanner }) | null = null

@@ -45,10 +45,6 @@ export class ListingPage {
   readonly resume: string | undefined
   readonly directives: Directives
   readonly gatewayId: string | undefined
-  /** Start and end of each item. */
-  readonly #bounds: Int32Array
-  /** `created_at` and position of each item. */
-  readonly #times: Float64Array
   #scanner: JsonScanner | null = null
 
   /** @throws SourceError `not_json` | `bad_envelope`, the latter also where all items are unreadable */
@@ -60,8 +56,6 @@ export class ListingPage {
     this.gatewayId = options.gatewayId
     const envelope = parseEnvelope(bytes, (row, start) => this.#scanItems(row, start, kind, scanner))
     const { members } = envelope
-    this.#bounds = BOUNDS.slice(0, 2 * this.received)
-    this.#times = TIMES.slice(0, 2 * this.received)
     this.total = Math.max(envelope.total, this.received)
     this.missing = readMissing(members, missing) ?? undefined
     this.isGateway = kind === 'gateway' && typeof members.complete === 'boolean'
@@ -69,21 +63,12 @@ export class ListingPage {
     if (this.items.length === 0 && this.received > 0) throw badEnvelope('none of its items is readable')
   }
 
-  createdAt(index: number): Micros {
-    return this.#times[2 * index]!
-  }
-
-  position(index: number): Micros {
-    return this.#times[2 * index + 1]!
-  }
-
   /** @throws SyntaxError for an item that is too long, nested too deep, or not JSON */
-  bytesOf(index: number, item: ScannedItem): Buffer {
-    const start = this.#bounds[2 * index]!
-    const end = this.#bounds[2 * index + 1]!
+  bytesOf(item: ScannedItem, start: number): Buffer {
+    const end = start + item.length
     if (!item.isChecked) {
       this.#scanner ??= new JsonScanner(this.bytes)
-      if (end - start > MAX_ITEM_BYTES || this.#scanner.validValueEnd(start, MAX_ITEM_DEPTH) !== end)
+      if (item.length > MAX_ITEM_BYTES || this.#scanner.validValueEnd(start, MAX_ITEM_DEPTH) !== end)
         throw new SyntaxError('the listing is too long, nested too deep, or not JSON')
       item.isChecked = true
     }
@@ -97,16 +82,14 @@ export class ListingPage {
     for (;;) {
       if (this.received === MAX_PAGE_ITEMS) throw badEnvelope(`it holds more than ${MAX_PAGE_ITEMS} items`)
       const item = scanner.scan(row, at)
-      const { listingId, createdAt, hasMeta } = item
       const end = at + item.length
       if (end === at || end >= row.length) throw notJson()
-      const meta = hasMeta && listingId !== null ? this.#metaOf(kind, at, end) : null
-      if (listingId !== null) this.items.push(new PageItem(this, this.received, item, scanner.isMatch, meta))
-      const slot = 2 * this.received++
-      BOUNDS[slot] = at
-      BOUNDS[slot + 1] = end
-      TIMES[slot] = createdAt
-      TIMES[slot + 1] = meta?.position ?? createdAt
+      if (item.listingId !== null) {
+        const meta = item.hasMeta ? this.#metaOf(kind, at, end) : null
+        const place = { start: at, offset: this.offset + this.received }
+        this.items.push(new PageItem(this, item, place, scanner.isMatch, meta))
+      }
+      this.received++
       at = row.skipSpace(end)
       if (row.bytes[at] === CLOSE_BRACKET) return at + 1
       if (row.bytes[at] !== COMMA) throw notJson()
@@ -120,30 +103,36 @@ export class ListingPage {
   }
 }
 
-/** Of the page that is being read. */
-const BOUNDS = new Int32Array(2 * MAX_PAGE_ITEMS)
-const TIMES = new Float64Array(2 * MAX_PAGE_ITEMS)
-
 /** Checks its bytes on access: most listings are never shown. */
 export class PageItem implements Item {
   readonly listingId: string
+  readonly position: Micros
   publisher: string | null
   readonly origin?: Origin
   readonly isMatch: boolean
+  readonly offset: number
   readonly #page: ListingPage
-  readonly #index: number
   readonly #item: ScannedItem
+  readonly #start: number
   readonly #hasMeta: boolean
 
-  constructor(page: ListingPage, index: number, item: ScannedItem, isMatch: boolean, meta: Meta | null) {
-    this.#page = page
-    this.#index = index
-    this.#item = item
+  constructor(
+    page: ListingPage,
+    item: ScannedItem,
+    { start, offset }: { start: number; offset: number },
+    isMatch: boolean,
+    meta: Meta | null,
+  ) {
     this.listingId = item.listingId!
-    this.isMatch = isMatch
+    this.position = meta?.position ?? item.createdAt
     this.publisher = meta?.publisher ?? null
-    this.#hasMeta = meta !== null
     if (meta?.origin !== undefined) this.origin = meta.origin
+    this.isMatch = isMatch
+    this.offset = offset
+    this.#page = page
+    this.#item = item
+    this.#start = start
+    this.#hasMeta = meta !== null
   }
 
   get storefrontUrl(): string | null {
@@ -155,21 +144,13 @@ export class PageItem implements Item {
   }
 
   get createdAt(): Micros {
-    return this.#page.createdAt(this.#index)
-  }
-
-  get position(): Micros {
-    return this.#page.position(this.#index)
+    return this.#item.createdAt
   }
 
   /** @throws SyntaxError as `ListingPage.bytesOf` */
   get bytes(): Uint8Array {
-    const bytes = this.#page.bytesOf(this.#index, this.#item)
+    const bytes = this.#page.bytesOf(this.#item, this.#start)
     return this.#hasMeta ? withoutMember(bytes, '_meta') : bytes
-  }
-
-  get offset(): number {
-    return this.#page.offset + this.#index
   }
 
   get resume(): string | undefined {
