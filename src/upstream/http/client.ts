@@ -39,13 +39,13 @@ export async function send(
   return decompress(response, maxBytes, name)
 }
 
-/** Passes a 200 body on without line feeds; `timeoutMs` then bounds each silence. */
-type LinesOptions = {
+/** Takes the lines of a 200 NDJSON body, without their ends; `timeoutMs` then bounds each silence. */
+export type LinesOptions = {
   maxLineBytes: number
   /** Of the whole response. */
   maxStreamMs: number
   /** Throws to end the response with that error. */
-  onLine: (line: Buffer, isNdjson: boolean) => void
+  onLine: (line: Buffer) => void
 }
 
 type CollectorOptions = {
@@ -93,7 +93,8 @@ class Collector implements Dispatcher.DispatchHandler {
     if (status < 200) return
     this.#status = status
     this.#headers = headers
-    if (this.#splitter !== null) this.#splitter.isNdjson = /ndjson/i.test(headers['content-type'] ?? '')
+    const hasLines = /ndjson/i.test(headers['content-type'] ?? '')
+    if (status === 200 && this.#splitter !== null && !hasLines) this.#succeed()
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -102,70 +103,63 @@ class Collector implements Dispatcher.DispatchHandler {
     const { maxBytes } = request
     const isOk = this.#status === 200
     this.#size += chunk.length
-    if (isOk && this.#size > maxBytes) {
+    if (isOk && this.#size > maxBytes)
       this.#fail(new SourceError('too_large', `${name}: the answer is longer than ${maxBytes} bytes`))
-      return
-    }
-    if (!isOk || this.#splitter === null) this.#chunks.push(chunk)
-    else this.#pass(this.#splitter, chunk)
-    if (!isOk && this.#size > MAX_ERROR_BYTES) this.#succeed(true)
+    else if (isOk && this.#splitter !== null) this.#split(this.#splitter, chunk)
+    else this.#chunks.push(chunk)
+    if (!isOk && this.#size > MAX_ERROR_BYTES) this.#succeed()
   }
 
   onResponseEnd(): void {
-    if (this.#isDone) return
-    if (this.#status === 200) this.#guard(() => this.#splitter?.end())
-    this.#succeed(false)
+    this.#controller = null
+    try {
+      if (this.#status === 200 && !this.#isDone) this.#splitter?.end()
+      if (!this.#isDone) this.#succeed()
+    } catch (error) {
+      this.#fail(error)
+    }
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#fail(error)
   }
 
-  #pass(splitter: LineSplitter, chunk: Buffer): void {
+  #split(splitter: LineSplitter, chunk: Buffer): void {
     const { lines, name } = this.#options
     const { maxStreamMs } = lines!
-    this.#guard(() => splitter.push(chunk))
-    if (performance.now() - this.#startedAt < maxStreamMs) this.#timer.refresh()
-    else this.#fail(new SourceError('timeout', `${name}: the stream took longer than ${maxStreamMs} ms`))
-  }
-
-  #guard(work: () => void): void {
     try {
-      work()
+      splitter.push(chunk)
+      if (performance.now() - this.#startedAt >= maxStreamMs)
+        throw new SourceError('timeout', `${name}: the stream took longer than ${maxStreamMs} ms`)
+      this.#timer.refresh()
     } catch (error) {
       this.#fail(error)
     }
   }
 
-  #succeed(isCutOff: boolean): void {
-    if (this.#isDone) return
-    const body = join(this.#chunks, this.#size)
+  /** With what was received. */
+  #succeed(): void {
+    this.#options.resolve({ status: this.#status, headers: this.#headers, body: join(this.#chunks) })
     this.#finish()
-    if (isCutOff) this.#abort(new Error('the rest of the body is not needed'))
-    this.#options.resolve({ status: this.#status, headers: this.#headers, body })
   }
 
   #fail(error: unknown): void {
-    if (this.#isDone) return
-    this.#finish()
-    this.#abort(error)
     this.#options.reject(toSourceError(error, this.#options.name))
+    this.#finish()
   }
 
+  /** Ends the response, if it has not ended. */
   #finish(): void {
     this.#isDone = true
     this.#chunks = []
     clearTimeout(this.#timer)
-  }
-
-  #abort(reason: unknown): void {
-    if (this.#controller?.aborted === false)
-      this.#controller.abort(reason instanceof Error ? reason : new Error('failed'))
+    if (this.#controller?.aborted === false) this.#controller.abort(new Error('the rest is not needed'))
   }
 }
 
 /** Not pooled: a cached page would keep the whole slab alive. */
-function join(chunks: readonly Buffer[], size: number): Buffer {
+function join(chunks: readonly Buffer[]): Buffer {
+  const size = chunks.reduce((sum, { length }) => sum + length, 0)
   const whole = Buffer.allocUnsafeSlow(size)
   let end = 0
   for (const chunk of chunks) end += chunk.copy(whole, end)
@@ -175,7 +169,6 @@ function join(chunks: readonly Buffer[], size: number): Buffer {
 class LineSplitter {
   readonly #name: string
   readonly #options: LinesOptions
-  isNdjson = false
   #rest: Buffer[] = []
   #restSize = 0
 
@@ -195,7 +188,7 @@ class LineSplitter {
   }
 
   end(): void {
-    if (this.#restSize > 0) this.#options.onLine(join(this.#rest, this.#restSize), this.isNdjson)
+    if (this.#restSize > 0) this.#options.onLine(join(this.#rest))
     this.#rest = []
     this.#restSize = 0
   }

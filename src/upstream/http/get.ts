@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici'
 import { type Directives, NO_DIRECTIVES } from '../../domain/source/freshness.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
-import { ACCEPT_ENCODING, type HttpResponse, send } from './client.ts'
+import { ACCEPT_ENCODING, type HttpResponse, type LinesOptions, send } from './client.ts'
 import { statusError } from './errors.ts'
 
 type GetOptions = {
@@ -25,34 +25,33 @@ export function createGet(upstream: UpstreamOptions, agent: Dispatcher, via: rea
 }
 
 /** Resolves with any status. */
+type Request = (
+  path: string,
+  maxBytes: number,
+  headers?: Readonly<Record<string, string>>,
+  lines?: LinesOptions,
+) => Promise<HttpResponse>
+
 export function createRequest(
   upstream: UpstreamOptions,
   agent: Dispatcher,
   via: readonly string[] = [],
-): (path: string, maxBytes: number, headers?: Readonly<Record<string, string>>) => Promise<HttpResponse> {
+): Request {
   const { name, timeoutMs, key } = upstream
-  const { origin, path: base } = locate(upstream)
-  const common = { ...requestHeaders(upstream), ...loopHeaders(via) }
-  return async (path, maxBytes, headers) => {
-    const request = { origin, path: base + path, headers: { ...common, ...headers }, maxBytes, timeoutMs }
-    const response = await send(agent, request, name)
-    rejectKeyEcho(response.body, key)
-    return response
-  }
-}
-
-export function locate({ url }: Pick<UpstreamOptions, 'url'>): { origin: string; path: string } {
-  const { origin, pathname } = new URL(url)
-  return { origin, path: pathname.replace(/\/+$/, '') }
-}
-
-/** May hold the upstream's key: only for its own origin. */
-export function requestHeaders({ key }: Pick<UpstreamOptions, 'key'>): Record<string, string> {
-  return {
+  const { origin, pathname } = new URL(upstream.url)
+  const base = pathname.replace(/\/+$/, '')
+  const common = {
     accept: 'application/json',
     'accept-encoding': ACCEPT_ENCODING,
     'user-agent': 'entrepot',
     ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+    ...loopHeaders(via),
+  }
+  return async (path, maxBytes, headers, lines) => {
+    const request = { origin, path: base + path, headers: { ...common, ...headers }, maxBytes, timeoutMs }
+    const response = await send(agent, request, name, lines)
+    rejectKeyEcho(response.body, key)
+    return response
   }
 }
 

@@ -6,9 +6,8 @@ import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { isJsonObject, type JsonObject, parseObject } from '../../json/value.ts'
 import { renderEnvelope } from '../../wire/envelope.ts'
-import { send } from '../http/client.ts'
 import { statusError } from '../http/errors.ts'
-import { locate, loopHeaders, rejectKeyEcho, requestHeaders } from '../http/get.ts'
+import { createRequest, rejectKeyEcho } from '../http/get.ts'
 import { queryParameters, readVia } from '../page/fetch-page.ts'
 import { scannerOf } from '../page/item-scanner.ts'
 import {
@@ -105,27 +104,14 @@ async function pullStream(
   { upstream, agent, maxBytes }: PullOptions,
   query: ListingQuery & { via: readonly string[] },
 ): Promise<Pull | null> {
-  const { name, kind, timeoutMs } = upstream
-  const { origin, path } = locate(upstream)
+  const { name, kind } = upstream
   const stream = new StreamReader(upstream, query, maxBytes())
-  const request = {
-    origin,
-    path: `${path}/listings?${queryParameters(query)}`,
-    headers: {
-      ...requestHeaders(upstream),
-      ...loopHeaders(query.via),
-      accept: 'application/x-ndjson',
-      'accept-encoding': 'identity',
-    },
-    maxBytes: MAX_STREAM_BYTES,
-    timeoutMs,
-  }
-  const response = await send(agent, request, name, {
+  const request = createRequest(upstream, agent, query.via)
+  const headers = { accept: 'application/x-ndjson', 'accept-encoding': 'identity' }
+  const response = await request(`/listings?${queryParameters(query)}`, MAX_STREAM_BYTES, headers, {
     maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES,
     maxStreamMs: MAX_STREAM_MS,
-    onLine: (line, isNdjson) => {
-      if (isNdjson) stream.add(line)
-    },
+    onLine: (line) => stream.add(line),
   })
   if (response.status !== 200) throw statusError(`${name}:`, response)
   if (!/ndjson/i.test(response.headers['content-type'] ?? '')) return null
