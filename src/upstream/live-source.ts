@@ -25,12 +25,11 @@ type LiveSourceOptions = {
   publishers: PublisherDirectory
 }
 
-class TooManyToScan extends Error {}
-
-/** For runs that are read whole to be filtered here. */
-export function refuseLongScan({ scanLimit }: Pick<UpstreamOptions, 'scanLimit'>): (run: Run) => void {
-  return ({ expected }) => {
-    if (expected > scanLimit) throw new TooManyToScan()
+/** For runs that are read whole. @throws SourceError `scan_limit` */
+export function refuseLongScan({ name, scanLimit }: Pick<UpstreamOptions, 'name' | 'scanLimit'>) {
+  return ({ expected }: Pick<Run, 'expected'>): void => {
+    if (expected <= scanLimit) return
+    throw new SourceError('scan_limit', `${name}: has more than ${scanLimit} listings, too many to read all`)
   }
 }
 
@@ -42,11 +41,12 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
   return async (query, range, signal) => {
     const unsent = unsentFilters(query)
     if (unsent.length > 0 || query.priceLimit !== undefined) return readFiltered(unsent, query, range, signal)
-    const served = await runs.read(query, range, signal).catch(refuseScan([]))
+    const served = await runs.read(query, range, signal)
     const { run } = served
     const { listings, hasMore } = run.select(range)
     const info = describeRun(served, await publishers.attribute(listings))
-    if (listings.some((item) => !isPublishers(item, query))) return readFiltered([], query, range, signal)
+    if (listings.some((item) => !isPublishers(item, query)))
+      return readFiltered(['publisher'], query, range, signal)
     return {
       ...info,
       listings,
@@ -57,19 +57,17 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     }
   }
 
+  /** @param lacking what the upstream does not apply */
   async function readFiltered(
-    unsent: readonly string[],
+    lacking: readonly string[],
     query: ListingQuery,
     range: Range,
     signal: AbortSignal,
   ): Promise<Reading> {
-    const isForPrice = unsent.length === 0 && query.priceLimit !== undefined
-    const names = unsent.length > 0 || isForPrice ? unsent : ['publisher']
-    if (upstream.scanLimit === 0) throw tooMany(names)
-    const served = await runs.read(query, FULL_RANGE, signal).catch(refuseScan(names))
+    const served = await readAll(lacking, query, signal)
     const { run } = served
     const info = describeRun(served, await publishers.attribute(run.listings))
-    const criteria = query.criteria.filter(({ filter }) => unsent.includes(filter.name))
+    const criteria = query.criteria.filter(({ filter }) => lacking.includes(filter.name))
     const { passing, hasUnknown, exclusions } = scan(run, criteria, query)
     // An unknown publisher might be the requested one.
     if (hasUnknown) throw unsupported(upstream.name, ['publisher'])
@@ -86,18 +84,14 @@ export function liveSource({ upstream, runs, publishers }: LiveSourceOptions): S
     }
   }
 
-  function refuseScan(filters: readonly string[]): (error: unknown) => never {
-    return (error) => {
-      throw error instanceof TooManyToScan ? tooMany(filters) : error
+  async function readAll(lacking: readonly string[], query: ListingQuery, signal: AbortSignal) {
+    try {
+      if (upstream.scanLimit === 0) refuseLongScan(upstream)({ expected: 1 })
+      return await runs.read(query, FULL_RANGE, signal)
+    } catch (error) {
+      const isTooLong = error instanceof SourceError && error.reason === 'scan_limit'
+      throw isTooLong && lacking.length > 0 ? unsupported(upstream.name, lacking) : error
     }
-  }
-
-  /** @param filters those that the upstream does not apply */
-  function tooMany(filters: readonly string[]): SourceError {
-    const { name, scanLimit } = upstream
-    return filters.length > 0
-      ? unsupported(name, filters)
-      : new SourceError('scan_limit', `${name}: has more than ${scanLimit} listings, too many to read all`)
   }
 }
 
