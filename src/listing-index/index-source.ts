@@ -8,7 +8,7 @@ import {
   type Range,
   type Reading,
 } from '../domain/source/reading.ts'
-import type { Matches, PricedItem } from '../domain/source/selection.ts'
+import type { Matches } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import { Exclusions } from '../filter-spec/evaluate.ts'
@@ -107,18 +107,14 @@ export class IndexSource {
     return {
       total: matches.total,
       offers: () => matches.offers(),
-      byPrice: (order, after, count) => {
-        const found: PricedItem[] = []
+      byPrice: function* (order, after) {
         for (const { rows, slot, group, key } of matches.byPrice(order, after)) {
           const item = itemOf(rows.entry(slot))
           const { position, listingId } = item
           const place = { group, key, position, listingId }
           // Several copies of a snapshot have the same place.
-          if (after !== null && comparePricePlaces(place, after) <= 0) continue
-          if (found.length === count) return { listings: found, hasMore: true }
-          found.push({ item, place })
+          if (after === null || comparePricePlaces(place, after) > 0) yield { item, place }
         }
-        return { listings: found, hasMore: false }
       },
       facets: (fields, per) => {
         const unindexed = fields.filter((filter) => !this.#isIndexed({ filter }))

@@ -26,12 +26,11 @@ export function selectItems(items: readonly Item[]): Matches {
         for (const basis of pricesOf(item).bases) counts.set(basis, (counts.get(basis) ?? 0) + 1)
       return counts
     },
-    byPrice: (order, after, count) => {
+    byPrice: (order, after) => {
       const all = sorted.get(order) ?? inOrder(items, order)
       sorted.set(order, all)
       const behind = after === null ? 0 : all.findIndex(({ place }) => comparePricePlaces(place, after) > 0)
-      const start = behind === -1 ? all.length : behind
-      return { listings: all.slice(start, start + count), hasMore: all.length > start + count }
+      return all.values().drop(behind === -1 ? all.length : behind)
     },
     facets: (fields, per) => {
       const counter = new FacetCounter(fields, per)

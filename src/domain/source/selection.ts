@@ -44,12 +44,8 @@ export type Facets = {
 export type Matches = {
   /** Matches with a price in each basis. */
   offers: () => ReadonlyMap<string, number>
-  /** The first `count` after `after`; with `null`, of all. */
-  byPrice: (
-    order: PriceOrder,
-    after: PricePlace | null,
-    count: number,
-  ) => { listings: readonly PricedItem[]; hasMore: boolean }
+  /** Those behind `after`; with `null`, all. To be read within one turn of the event loop. */
+  byPrice: (order: PriceOrder, after: PricePlace | null) => IteratorObject<PricedItem, void>
   /**
    * A field is the path of a filter. @throws SourceError `unsupported_filter`: a path has no index here, or too many values
    */

@@ -2,68 +2,42 @@ import type { PricedItem, PriceOrder, PricePlace } from '../../domain/source/sel
 import { comparePricePlaces } from '../../listing-index/item-selection.ts'
 import type { SelectedSource } from '../selected-source.ts'
 
-/** Listings of one source that are read at once. */
-const MIN_CHUNK = 32
-const MAX_CHUNK = 500
-
 /** One source by price, from a place on. A gateway may have several listings at one place. */
 export class PriceReader {
   readonly source: SelectedSource
-  readonly #order: PriceOrder
+  readonly #listings: IteratorObject<PricedItem, void>
+  head: PricedItem | undefined
   /** Of the listing that was taken last. */
-  #at: PricePlace | null
+  #at: PricePlace | null = null
   /** Listings at that place that were taken. */
-  #passed: number
-  #listings: readonly PricedItem[] = []
-  #next = 0
-  #hasMore = true
+  passed = 0
 
+  /** @param start where to continue, behind `passed` listings at that place */
   constructor(source: SelectedSource, order: PriceOrder, start: { at: PricePlace; passed: number } | null) {
+    const { at = null, passed = 0 } = start ?? {}
+    const isBehind = at === null || passed === Number.POSITIVE_INFINITY
     this.source = source
-    this.#order = order
-    this.#at = start?.at ?? null
-    this.#passed = start?.passed ?? 0
-  }
-
-  get passed(): number {
-    return this.#passed
-  }
-
-  /** @param wanted how many more are likely to be read */
-  head(wanted: number): PricedItem | undefined {
-    if (this.#next >= this.#listings.length && this.#hasMore) this.#read(wanted)
-    return this.#listings[this.#next]
+    this.#listings = source.selection!.byPrice(order, isBehind ? at : justBefore(at))
+    this.#advance()
+    while (at !== null && this.head !== undefined) {
+      const order = comparePricePlaces(this.head.place, at)
+      if (order > 0 || (order === 0 && this.passed >= passed)) break
+      if (order === 0) this.take()
+      else this.#advance()
+    }
   }
 
   take(): PricedItem {
-    const taken = this.#listings[this.#next++]!
+    const taken = this.head!
     const isSamePlace = this.#at !== null && comparePricePlaces(taken.place, this.#at) === 0
-    this.#passed = isSamePlace ? this.#passed + 1 : 1
+    this.passed = isSamePlace ? this.passed + 1 : 1
     this.#at = taken.place
+    this.#advance()
     return taken
   }
 
-  #read(wanted: number): void {
-    const { selection } = this.source
-    const at = this.#at
-    let count = Math.min(Math.max(wanted, MIN_CHUNK), MAX_CHUNK)
-    do {
-      const after = at === null || this.#passed === Number.POSITIVE_INFINITY ? at : justBefore(at)
-      const { listings, hasMore } = selection!.byPrice(this.#order, after, count)
-      this.#listings = at === null ? listings : this.#behind(listings, at)
-      this.#next = 0
-      this.#hasMore = hasMore
-      count *= 2
-    } while (this.#listings.length === 0 && this.#hasMore)
-  }
-
-  /** Without the listings at `at` that were taken. */
-  #behind(listings: readonly PricedItem[], at: PricePlace): readonly PricedItem[] {
-    let skipped = 0
-    return listings.filter(({ place }) => {
-      const order = comparePricePlaces(place, at)
-      return order > 0 || (order === 0 && ++skipped > this.#passed)
-    })
+  #advance(): void {
+    this.head = this.#listings.next().value ?? undefined
   }
 }
 

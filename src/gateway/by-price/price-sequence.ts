@@ -145,7 +145,7 @@ export class PriceSequence {
     const merged: MergedItem[] = []
     this.#isEnded = false
     for (let visited = 0; merged.length < count && visited < MAX_VISITED; visited++) {
-      const reader = foremost(readers, count - merged.length)
+      const reader = foremost(readers)
       if (reader === null) {
         this.#isEnded = true
         break
@@ -195,11 +195,11 @@ async function nextTurn(signal: AbortSignal): Promise<void> {
   if (!(signal.reason instanceof SourceError)) signal.throwIfAborted()
 }
 
-function foremost(readers: readonly PriceReader[], wanted: number): PriceReader | null {
+function foremost(readers: readonly PriceReader[]): PriceReader | null {
   let best: PriceReader | null = null
   let place: PricePlace | undefined
   for (const reader of readers) {
-    const head = reader.head(wanted)
+    const { head } = reader
     if (head === undefined || (place !== undefined && comparePricePlaces(head.place, place) >= 0)) continue
     best = reader
     place = head.place

@@ -106,8 +106,8 @@ async function readByPrice(
   const selection = await select(query, signal)
   const order = orderOf(nameGroups([selection.offers()], by), by)
   const after = await nthPlace(selection, order, offset, signal)
-  const { listings } = after === undefined ? { listings: [] } : selection.byPrice(order, after, limit)
-  const items = listings.map(({ item }) => item)
+  const priced = after === undefined ? [] : [...selection.byPrice(order, after).take(limit)]
+  const items = priced.map(({ item }) => item)
   const body = renderEnvelope(items.map(withPrice(comparisonIn(order), tokens)), selection.total)
   return { body, isCurrent: selection.isCurrent }
 }
@@ -122,8 +122,8 @@ async function nthPlace(
   let place: PricePlace | null = null
   if (count >= selection.total) return count === 0 ? place : undefined
   for (let left = count; left > 0; left -= PASSED_PER_TURN) {
-    const { listings } = selection.byPrice(order, place, Math.min(left, PASSED_PER_TURN))
-    place = listings.at(-1)?.place ?? place
+    for (const priced of selection.byPrice(order, place).take(Math.min(left, PASSED_PER_TURN)))
+      place = priced.place
     await setImmediate()
     signal.throwIfAborted()
   }
