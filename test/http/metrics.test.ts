@@ -91,7 +91,7 @@ test('metrics: writes by outcome, refusals by limit, calls of the store, version
     `entrepot_build_info{version="${version()}"} 1`,
   ])
     t.true(text.includes(`${line}\n`), `${line}\n\n${text}`)
-  t.regex(text, /^entrepot_event_loop_delay_seconds\{quantile="0.99"\} [\d.e-]+$/m)
+  t.regex(text, /^entrepot_event_loop_delay_seconds\{percentile="99"\} [\d.e-]+$/m)
   const bounds = [
     ...text.matchAll(/^entrepot_request_duration_seconds_bucket\{le="([\d.]+)",route="\/listings"\}/gm),
   ]

@@ -29,7 +29,7 @@ export function createMetrics(version: string): MetricsRegistry {
 }
 
 const DELAY_RESOLUTION_MS = 20
-const DELAY_QUANTILES = [0.5, 0.99, 1]
+const DELAY_PERCENTILES = [50, 99, 100]
 
 /** Measures from scrape to scrape. Returns how to stop. */
 export function registerEventLoopMetrics(registry: MetricsRegistry): () => void {
@@ -37,16 +37,13 @@ export function registerEventLoopMetrics(registry: MetricsRegistry): () => void 
   delay.enable()
   new Gauge({
     name: 'entrepot_event_loop_delay_seconds',
-    help: 'How late timers ran since the previous scrape, by quantile',
-    labelNames: ['quantile'],
+    help: 'How late timers ran since the previous scrape, by percentile',
+    labelNames: ['percentile'],
     registers: [registry],
     collect() {
       // Node records the whole time between two runs of its timer.
-      for (const quantile of DELAY_QUANTILES)
-        this.set(
-          { quantile },
-          Math.max(0, delay.percentile(quantile * 100) / 1e9 - DELAY_RESOLUTION_MS / 1000),
-        )
+      for (const percentile of DELAY_PERCENTILES)
+        this.set({ percentile }, Math.max(0, delay.percentile(percentile) / 1e9 - DELAY_RESOLUTION_MS / 1000))
       delay.reset()
     },
   })
