@@ -53,7 +53,9 @@ export function exitCodeOfError(cause: unknown): ExitCode {
 export function describeError(cause: unknown): string[] {
   if (cause instanceof ConfigError) return cause.problems.map(({ path, message }) => `${path}: ${message}`)
   const isExpected = [CliError, EntrepotError, SourceError].some((type) => cause instanceof type)
-  return [`${isExpected ? '' : 'unexpected: '}${cause instanceof Error ? cause.message : String(cause)}`]
+  const message = cause instanceof Error ? cause.message : String(cause)
+  const notes = cause instanceof EntrepotError ? cause.errors.map((error) => `; ${error.message}`) : []
+  return [`${isExpected ? '' : 'unexpected: '}${message}${notes.join('')}`]
 }
 
 export function describeFileError(cause: unknown): string {

@@ -1,4 +1,7 @@
+import { suggestName } from '../domain/nearest-name.ts'
 import { at, type JsonValue } from '../json/value.ts'
+import type { FilterDefinition } from './filter.ts'
+import { listNames, parseTest, quote } from './parse-test.ts'
 import type { Path } from './path.ts'
 
 const MAX_VALUES = 200
@@ -11,4 +14,27 @@ export function allowedValues(shape: JsonValue, path: Path): readonly string[] {
   if (!Array.isArray(values) || values.length > MAX_VALUES) return []
   const texts = values.filter((value) => typeof value === 'string' && value.length <= MAX_LENGTH)
   return texts.length === values.length ? (texts as string[]) : []
+}
+
+type WithValues = FilterDefinition & { allowed?: readonly string[] | undefined }
+
+/** Explains an answer without a match: the values of valid filters that the listing shapes do not name. */
+export function describeUnknownValues(
+  known: readonly WithValues[],
+  pairs: readonly (readonly [name: string, value: string])[],
+): string[] {
+  return pairs.flatMap(([name, text]) => {
+    const filter = known.find((one) => one.name === name)
+    if (!filter?.allowed?.length) return []
+    const { allowed } = filter
+    const test = parseTest(filter, text)
+    const values = test.op === 'in' ? [...test.values].map(String) : []
+    return values
+      .filter((value) => !allowed.includes(value))
+      .map((value) =>
+        value.includes(',')
+          ? `${name}: ${quote(value)} is one value; for any of several, write in:[${value}]`
+          : `${name}: no listing shape has ${quote(value)}${suggestName(value, allowed) || `; it has ${listNames(allowed)}`}`,
+      )
+  })
 }

@@ -1,8 +1,9 @@
+import { suggestName } from '../domain/nearest-name.ts'
 import { PRICE_PARAMETERS } from '../domain/price/price-parameters.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Criterion } from './criteria.ts'
 import type { Filter, FilterSpec, OnMissing } from './filter.ts'
-import { parseTest, quote, readBoolean, refuseParameter } from './parse-test.ts'
+import { listNames, parseTest, quote, readBoolean, refuseParameter } from './parse-test.ts'
 
 /**
  * docs/protocol.md#6-filters. `pairs` are decoded, without reserved parameters. The last value of a name
@@ -19,11 +20,19 @@ export function parseCriteria(
   for (const [name, value] of parameters) {
     if (value === '' || name.startsWith(OVERRIDE_PREFIX)) continue
     const filter = spec.filters.get(name)
-    if (filter === undefined) throw new EntrepotError('bad_request', `unknown filter: ${quote(name)}`)
+    if (filter === undefined) return refuseUnknownFilter(name, [...spec.filters.keys()])
     const onMissing = overrides.get(name) ?? filter.on_missing
     criteria.push({ filter, onMissing, test: parseTest(filter, value) })
   }
   return criteria
+}
+
+/** `detail` has the deployed protocol's words, so `errors` has the suggestion. @throws EntrepotError `bad_request` */
+export function refuseUnknownFilter(name: string, known: readonly string[]): never {
+  const message = suggestName(name, known).slice(2) || `known are ${listNames(known)}`
+  throw new EntrepotError('bad_request', `unknown filter: ${quote(name)}`, {
+    errors: known.length === 0 ? [] : [{ path: name, message }],
+  })
 }
 
 /** `strict.NAME=true` drops listings without the field; `false` keeps them. */

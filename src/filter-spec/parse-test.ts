@@ -207,3 +207,8 @@ export function refuseParameter(parameter: string, sentence: string): never {
 
 export const quote = (text: string): string =>
   `'${text.length > MAX_QUOTED_CHARACTERS ? `${text.slice(0, MAX_QUOTED_CHARACTERS)}…` : text}'`
+
+const MAX_NAMED = 40
+
+export const listNames = (names: readonly string[]): string =>
+  names.slice(0, MAX_NAMED).join(', ') + (names.length > MAX_NAMED ? ', …' : '')

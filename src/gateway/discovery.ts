@@ -27,11 +27,11 @@ export type Discovery = {
   /** Any status. `source` as in an item's `_meta.registry`; `null`: all. */
   find: (listingId: string, source: string | null, signal: AbortSignal) => Promise<LookupResult>
   market: (question: MarketQuestion, signal: AbortSignal) => Promise<Market>
-  filters: (signal: AbortSignal) => Promise<FoundFilters & { counted: Counted }>
+  filters: (signal: AbortSignal, isCounted: boolean) => Promise<FoundFilters & { counted: Counted }>
   sources: (signal: AbortSignal) => Promise<Completeness>
 }
 
-type Question = {
+export type Question = {
   /** `null`: every status. */
   status: ListingStatus | null
   /** Lower-cased; `null`: every publisher. */
@@ -132,12 +132,14 @@ export function createDiscovery(gateway: Federation, reader: Reader, trace?: Tra
       })
       return market
     },
-    filters: async (signal) => {
+    filters: async (signal, isCounted) => {
       const vocabulary = await gateway.vocabulary(reader, within(signal))
       const { filters: known, listing_shape: shape } = JSON.parse(vocabulary.body)
       const query = { ...ALL_OPEN, by: countedFilters(vocabulary.filters), per: 'gpu', ...path } as const
       const options = { budgetMs: COUNT_MS }
-      const counts = await unlessRefused(gateway.readFacets(query, { reader, signal, options }))
+      const counts = isCounted
+        ? await unlessRefused(gateway.readFacets(query, { reader, signal, options }))
+        : null
       const filters = (known as KnownFilter[]).map((filter) => ({
         ...filter,
         allowed: filter.registries === undefined ? allowedOf(shape, filter.path) : undefined,

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { suggestName } from '../domain/nearest-name.ts'
 import { parseBasis } from '../domain/price/payment-option.ts'
 import { formatAmount, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
 import type { TokenTable } from '../domain/price/token.ts'
@@ -59,7 +60,7 @@ export function facetFields(
     if (filter !== undefined) return filter
     throw new EntrepotError(
       'bad_request',
-      `by: there is no ${JSON.stringify(name)}: known are ${known.join(', ')}`,
+      `by: there is no ${JSON.stringify(name)}${suggestName(name, known) || `: known are ${known.join(', ')}`}`,
     )
   })
 }

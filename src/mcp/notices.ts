@@ -1,4 +1,5 @@
-import type { Completeness } from '../gateway/discovery.ts'
+import { describeUnknownValues } from '../filter-spec/allowed-values.ts'
+import type { Completeness, Discovery, Question } from '../gateway/discovery.ts'
 import { describeMissing } from '../wire/describe-missing.ts'
 import type { SourceNote } from '../wire/source.ts'
 
@@ -28,6 +29,19 @@ export function describeFound(
           `WARNING: ${disputed.join(', ')} has this publisher at another storefront. Check the storefront before you pay or negotiate.`,
         ]
   return [answer, ...ages, ...warnings].join(' ')
+}
+
+/** Begins with a blank. The values of filters that no listing can have. */
+export async function describeNoMatch(
+  discovery: Discovery,
+  { filters }: Pick<Question, 'filters'>,
+  signal: AbortSignal,
+): Promise<string> {
+  if (filters.length === 0) return ''
+  const known = await discovery.filters(signal, false)
+  return describeUnknownValues(known.filters, filters)
+    .map((note) => ` ${note.replace(/[^?]$/, '$&.')}`)
+    .join('')
 }
 
 const missingOf = (sources: readonly SourceNote[]): string =>

@@ -115,7 +115,7 @@ function toolResult({ notice, json }: ToolOutput): CallToolResult {
 }
 
 function errorResult({ message, errors, members }: EntrepotError): CallToolResult {
-  const reasons = errors.map(({ path, message }) => ` ${path}: ${message}.`).join('')
+  const reasons = errors.map(({ path, message }) => ` ${path}: ${message.replace(/[^?]$/, '$&.')}`).join('')
   if (!Array.isArray(members.sources))
     return { isError: true, content: [text(`Not answered: ${message}.${reasons}`)] }
   const completeness = { complete: false, sources: members.sources as SourceNote[] }

@@ -5,6 +5,7 @@ import {
   isJSONRPCRequest,
   type RequestId,
 } from '@modelcontextprotocol/sdk/types.js'
+import { z } from 'zod'
 import type { Discovery } from '../gateway/discovery.ts'
 import { RepeatFilter } from './repeat-filter.ts'
 import { createServer, type ServerOptions } from './server.ts'
@@ -22,7 +23,11 @@ export async function serveStdio(
 ): Promise<void> {
   const transport = new StdioServerTransport(stdin, stdout, { maxBufferSize: MAX_MESSAGE_BYTES })
   const server = createServer(new RepeatFilter().dropRepeats(discovery), options)
-  server.server.onerror = options.onError
+  server.server.onerror = (cause) => {
+    const error = cause instanceof SyntaxError ? NOT_JSON : cause instanceof z.ZodError ? NOT_A_MESSAGE : null
+    if (error === null) options.onError(cause)
+    else stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error })}\n`)
+  }
   await server.connect(transport)
   const answered = countAnswers(transport)
   await new Promise<void>((resolve) => {
@@ -32,6 +37,10 @@ export async function serveStdio(
   })
   await server.close()
 }
+
+/** JSON-RPC 2.0 section 5.1. */
+const NOT_JSON = { code: -32700, message: 'Parse error: the line is not JSON' }
+const NOT_A_MESSAGE = { code: -32600, message: 'Invalid Request: the line is not a JSON-RPC message' }
 
 /** Resolves once every request so far is answered. */
 function countAnswers(transport: StdioServerTransport): () => Promise<void> {

@@ -136,6 +136,14 @@ test.serial('policy: a failing, hanging or malformed policy ends the command wit
     [['--policy-cmd', 'sleep 30', '--policy-timeout', '0.3'], /longer than 300 ms/],
     [['--policy-cmd', 'exit 7'], /exit code 7/],
     [['--policy-cmd', 'echo {}'], /did not return an array/],
+    [
+      ['--policy', temporaryFile(t, 'wrong.mjs', 'export default\n(x) => { two words }')],
+      /wrong\.mjs:2 failed: Unexp/,
+    ],
+    [
+      ['--policy', temporaryFile(t, 'wrong.ts', '\nexport default (x: any) => x.a.b')],
+      /wrong\.ts:2 failed: Cannot/,
+    ],
     [['--policy', 'no-such-policy'], /cheapest, newest, registry-order/],
   ]
   for (const [args, message] of cases) {

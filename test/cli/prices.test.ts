@@ -108,7 +108,9 @@ test.serial(
       [['--token', 'USDC', '--max-price', '2,1'], /--max-price: expected an amount such as 2\.10/],
       [['--sort', 'cheapest'], /Allowed choices are newest, price/],
       [['--all', '-l', '3'], /cannot be used with/],
-      [['--filter', 'gpu_modle=H200'], /no Registry has a filter 'gpu_modle': known are region, gpu_model, /],
+      [['--publisher', '0x12'], /--publisher must be an address, 0x and 40 hex digits, not '0x12'/],
+      [['--status', 'opne'], /Allowed choices are open, closed, expired, all/],
+      [['--filter', 'gpu_modle=H200'], /unknown filter: 'gpu_modle'; did you mean gpu_model\?/],
     ]
     for (const [args, message] of refused) {
       const { code, stderr } = await listings(...args)
@@ -118,9 +120,18 @@ test.serial(
   },
 )
 
+test.serial('filters: values that no listing can have are named, and a repeated filter', async (t) => {
+  const none = await listings('--filter', 'gpu_model=H100,H200')
+  t.deepEqual([none.code, none.ids], [0, []])
+  t.regex(none.stderr, /warning: gpu_model: 'H100,H200' is one value; .* in:\[H100,H200\]/)
+  const twice = await listings('--filter', 'gpu_model=H200', '--filter', 'gpu_model=h200')
+  t.regex(twice.stderr, /gpu_model is given twice, and only the last counts; .* gpu_model=in:\[A,B\]/)
+  t.regex(twice.stderr, /no listing shape has 'h200'; did you mean H200\?/)
+})
+
 test.serial('policy: it is reported when a policy sees a part of the listings only', async (t) => {
   const part = await listings('--policy', 'registry-order')
-  t.regex(part.stderr, /\[policy\] it saw 50 of 62 listings; --all shows it every one/)
+  t.regex(part.stderr, /warning: the policy orders 50 of 62 listings; --all gives it all/)
   t.notRegex((await listings('--policy', 'registry-order', '--all')).stderr, /\[policy\]/)
 })
 
@@ -194,16 +205,21 @@ test.serial('filters: names, kinds and allowed values, of the Registries that an
 const withTerminal = hasTerminal ? test.serial : test.skip
 
 withTerminal('terminal: 80 columns have whole ids, prices and their tokens', async (t) => {
-  const env = { CI: '1' }
+  const env: Record<string, string> = { CI: '1' }
   const run = async (...args: string[]): Promise<string> =>
     stripVTControlCharacters((await runInTerminal([...args, '-r', own.url], { columns: 80, env })).stdout)
   const table = await run('listings', '--sort', 'price')
   t.regex(table, new RegExp(`^${UUID} +2\\.10 USDC/GPU·h +H200 +8\\r?$`, 'm'))
-  t.regex(table, /^odd +10,000 units of 0x9fe… +L4/m)
+  t.regex(table, /^odd +10,000 units of 0x9fe4…a6e… +L4/m)
   t.true(
     table.split(/\r?\n/).every((line) => line.startsWith('[') || line.length <= 80),
     table,
   )
+  env.LANG = 'C'
+  const ascii = await run('listings', '--sort', 'price')
+  t.regex(ascii, /^odd +10,000 units of 0x9fe4~a6e~ +L4/m)
+  t.notRegex(ascii, /[^\n\r -~]/)
+  env.LANG = 'C.UTF-8'
   const facets = await run('facets', '--by', 'gpu_model')
   t.regex(facets, /^USDC\/GPU·h +base +1 +8 +2\.10 +2\.10 +2\.10\r?$/m)
   t.regex(facets, /^H200 +1\r?$/m)

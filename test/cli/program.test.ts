@@ -54,10 +54,12 @@ test.serial('completion: scripts are well-formed and know commands and flags', a
 COMP_WORDS=(entrepot keys m); COMP_CWORD=2; _entrepot; echo "\${COMPREPLY[@]}"
 COMP_WORDS=(entrepot listings --fil); COMP_CWORD=2; _entrepot; echo "\${COMPREPLY[@]}"
 COMP_WORDS=(entrepot update x --status c); COMP_CWORD=4; _entrepot; echo "\${COMPREPLY[@]}"
+COMP_WORDS=(entrepot listings -f gpu_m); COMP_CWORD=3; _entrepot; echo "\${COMPREPLY[@]}"
+COMP_WORDS=(entrepot listings --policy ch); COMP_CWORD=3; _entrepot; echo "\${COMPREPLY[@]}"
 COMP_WORDS=(entrepot completion z); COMP_CWORD=2; _entrepot; echo "\${COMPREPLY[@]}"`,
   )
   const { stdout, stderr } = spawnSync('bash', [script], { encoding: 'utf8' })
-  t.deepEqual([stdout, stderr], ['mint\n--filter\nclosed\nzsh\n', ''])
+  t.deepEqual([stdout, stderr], ['mint\n--filter\nclosed\ngpu_model=\ncheapest\nzsh\n', ''])
   for (const shell of ['zsh', 'fish'])
     t.regex((await runCli(['completion', shell])).stdout, /discovery-timeout/)
   t.is((await runCli(['completion', 'tcsh'])).code, 1)

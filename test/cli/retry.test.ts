@@ -196,9 +196,20 @@ test.serial('update: signs again after a 429', async (t) => {
   t.true(requests[1]!.timestamp >= requests[0]!.timestamp + 5)
 })
 
-test.serial('delete: a 404 after a 429 is a failure', async (t) => {
-  const { url, requests } = await startServer(t, (_signed, n) => (n === 0 ? [429, '1'] : [404]))
-  const { code, stdout } = await hurried('delete', 'x', '-r', url)
-  t.deepEqual([code, requests.length], [1, 2])
-  t.is((JSON.parse(stdout) as Result[])[0]?.outcome, 'refused')
+test.serial('update: a 409 is signed again in the next second, once', async (t) => {
+  const { url, requests } = await startServer(t, (_signed, n) => (n === 0 ? [409] : [200]))
+  t.is((await hurried('update', 'x', '--status', 'closed', '-r', url)).code, 0)
+  t.true(requests[1]!.timestamp > requests[0]!.timestamp)
+  const used = await startServer(t, () => [409])
+  t.is((await hurried('update', 'x', '--status', 'closed', '-r', used.url)).code, 65)
+  t.is(used.requests.length, 2)
+})
+
+test.serial('delete: a 404 after an answer that refuses the first attempt is a failure', async (t) => {
+  for (const status of [429, 503]) {
+    const { url, requests } = await startServer(t, (_signed, n) => (n === 0 ? [status, '1'] : [404]))
+    const { code, stdout } = await hurried('delete', 'x', '-r', url)
+    t.deepEqual([code, requests.length], [1, 2])
+    t.is((JSON.parse(stdout) as Result[])[0]?.outcome, 'refused')
+  }
 })

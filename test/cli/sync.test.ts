@@ -74,6 +74,21 @@ test.serial('sync: publishes what changed, closes what is gone, and leaves the r
   )
 })
 
+test.serial('sync: closes nothing where another write was refused', async (t) => {
+  const { url, get } = await startRegistry(t)
+  await publish(url, ALICE, listing('gone'), BEFORE)
+  await publish(url, BOB, listing('taken', { storefront_url: 'https://bob.example/' }), BEFORE)
+  const file = temporaryFile(t, 'listings.json', JSON.stringify([listing('taken'), listing('new')]))
+  const { code, stdout, stderr } = await runCli(['sync', file, '-r', url], { env })
+  t.is(code, 3)
+  t.deepEqual(
+    rowsOf(stdout).map(({ action, listing_id, outcome }) => `${action} ${listing_id} ${outcome}`),
+    ['publish taken refused', 'publish new accepted', 'close gone not_sent'],
+  )
+  t.regex(stderr, /1 listing not sent: nothing is closed, since another write failed/)
+  t.is(((await get('/listings/gone')).json().listing as { status: string }).status, 'open')
+})
+
 test.serial('sync: at a gateway only listings of its own Registry are closed', async (t) => {
   const upstream = await startRegistry(t)
   const gateway = await startGateway(t, [{ name: 'eu', url: upstream.url }])

@@ -135,6 +135,22 @@ test.serial('stdio: stdout is protocol only, and requests before the end are ans
   t.regex(stderr, /\[mcp\] serving/)
 })
 
+test.serial('stdio: a line that is no message is answered with an error of JSON-RPC', async (t) => {
+  const { stdout } = await runProcess(['mcp', '-r', deadUrl()], { input: `not json\n[1]\n${HELLO}` })
+  const answers = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.deepEqual(
+    answers.map(({ id, error }) => [id, error?.code]),
+    [
+      [null, -32700],
+      [null, -32600],
+      ['hello', undefined],
+    ],
+  )
+})
+
 test.serial('stdio: an endless message ends the process within its memory limit', async (t) => {
   const { code, stdout } = await runProcess(['mcp', '-r', 'http://127.0.0.1:1'], {
     input: 'x'.repeat(3 * 1024 * 1024),

@@ -1,7 +1,10 @@
 import { Argument, type Command } from 'commander'
+import { shippedFile } from '../../config/shipped-files.ts'
+import { readFilterSpec } from '../../filter-spec/load.ts'
 import type { CommandDefinition } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { print } from '../output/terminal.ts'
+import { POLICY_NAMES } from '../policy/apply-policy.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 
@@ -15,17 +18,28 @@ export const completionCommand: CommandDefinition = {
 }
 
 function completionScript(program: Command, shell: string): string {
-  const levels = levelsOf(program)
+  const filters = readFilterSpec(shippedFile('filter-spec.yaml')).filters.keys()
+  const levels = levelsOf(program, {
+    '--policy': POLICY_NAMES,
+    '--filter': Array.from(filters, (name) => `${name}=`),
+  })
   if (shell === 'bash') return bash(levels)
   return shell === 'zsh' ? zsh(levels) : fish(levels)
 }
 
-/** `values`: those that an option takes. */
-type Entry = { name: string; description: string; values?: readonly string[] | undefined }
+/** `values`: those that an option takes, or some of them. */
+type Entry = {
+  name: string
+  short?: string | undefined
+  description: string
+  values?: readonly string[] | undefined
+}
 /** What may follow `path`: `''` for the program, `keys`, `keys mint`. */
 type Level = { path: string; commands: Entry[]; options: Entry[] }
 
-function levelsOf(command: Command, path = ''): Level[] {
+type Suggestions = Readonly<Record<string, readonly string[]>>
+
+function levelsOf(command: Command, suggestions: Suggestions, path = ''): Level[] {
   const { commands } = command
   const level: Level = {
     path,
@@ -36,10 +50,11 @@ function levelsOf(command: Command, path = ''): Level[] {
     options: [...globalOptions(command), ...command.options, HELP].map((option) => ({
       name: option.long ?? option.short ?? '',
       description: firstSentence(option.description),
-      values: 'argChoices' in option ? option.argChoices : undefined,
+      short: option.short,
+      values: ('argChoices' in option ? option.argChoices : undefined) ?? suggestions[option.long ?? ''],
     })),
   }
-  return [level, ...commands.flatMap((one) => levelsOf(one, `${path} ${one.name()}`.trim()))]
+  return [level, ...commands.flatMap((one) => levelsOf(one, suggestions, `${path} ${one.name()}`.trim()))]
 }
 
 const HELP = { long: '--help', short: '-h', description: 'display help for command' }
@@ -72,7 +87,7 @@ ${nextLevels(levels)}
 ${levels.map(({ path, commands, options }) => `    "${path}") commands="${names(commands)}" options="${names(options)}" ;;`).join('\n')}
   esac
   case "$level \${COMP_WORDS[COMP_CWORD-1]}" in
-${valueCases(levels, (values) => `mapfile -t COMPREPLY < <(compgen -W "${values}" -- "$current"); return`)}
+${valueCases(levels, (values) => `mapfile -t COMPREPLY < <(compgen -W "${values}" -- "$current"); ${values.endsWith('=') ? 'compopt -o nospace 2>/dev/null; ' : ''}return`)}
   esac
   if [[ "$current" == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
@@ -96,8 +111,12 @@ const nextLevels = (levels: readonly Level[]): string =>
 const valueCases = (levels: readonly Level[], complete: (values: string) => string): string =>
   levels
     .flatMap(({ path, options }) =>
-      options.flatMap(({ name, values }) =>
-        values === undefined ? [] : [`    "${path} ${name}") ${complete(values.join(' '))} ;;`],
+      options.flatMap(({ name, short, values }) =>
+        values === undefined
+          ? []
+          : [
+              `    ${[name, ...(short === undefined ? [] : [short])].map((one) => `"${path} ${one}"`).join('|')}) ${complete(values.join(' '))} ;;`,
+            ],
       ),
     )
     .join('\n')
@@ -117,7 +136,7 @@ ${nextLevels(levels)}
 ${levels.map(zshLevel).join('\n')}
   esac
   case "$level \${words[CURRENT-1]}" in
-${valueCases(levels, (values) => `compadd ${values}; return`)}
+${valueCases(levels, (values) => `compadd ${values.endsWith('=') ? "-S '' " : ''}${values}; return`)}
   esac
   if [[ "\${words[CURRENT]}" == -* ]]; then
     _describe option flags
@@ -146,9 +165,9 @@ const fish = (levels: readonly Level[]): string =>
           ({ name, description }) =>
             `complete -c entrepot -f -n '${condition}' -a ${name} -d '${description}'`,
         ),
-        ...options.map(({ name, description, values }) => {
+        ...options.map(({ name, short, description, values }) => {
           const taken = values === undefined ? '' : ` -x -a '${values.join(' ')}'`
-          return `complete -c entrepot -n '${condition}' -l ${name.replace(/^--/, '')}${taken} -d '${description}'`
+          return `complete -c entrepot -n '${condition}' -l ${name.slice(2)}${short === undefined ? '' : ` -s ${short.slice(1)}`}${taken} -d '${description}'`
         }),
       ]
     }),

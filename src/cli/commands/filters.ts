@@ -1,11 +1,10 @@
-import { safeText } from '../../domain/safe-text.ts'
 import { describeFilter } from '../../filter-spec/parameters.ts'
 import type { KnownFilter } from '../../gateway/discovery.ts'
 import { describeMissing } from '../../wire/describe-missing.ts'
 import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { combineExitCodes, EXIT, exitCodeOfFailedRead } from '../exit-codes.ts'
-import { renderTable } from '../output/table.ts'
-import { printData, printStatus } from '../output/terminal.ts'
+import { tableText } from '../output/table.ts'
+import { printData, printStatus, type Terminal } from '../output/terminal.ts'
 import { knownFilters } from '../registries/discover-registries.ts'
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
 
@@ -23,7 +22,7 @@ export const filtersCommand: CommandDefinition<JsonOptions> = {
         )
     if (sources.some(({ state }) => state === 'loaded'))
       await printData(terminal, options.json, filters.map(onWire), () =>
-        filterTable(filters, terminal.stdout.columns, registries.length > 1),
+        filterTable(terminal, filters, registries.length > 1),
       )
     const codes = sources.map(({ state, reason }) =>
       state === 'loaded' ? EXIT.ok : exitCodeOfFailedRead(reason === 'unauthorized'),
@@ -41,23 +40,22 @@ const onWire = (filter: KnownFilter) => ({
   registries: filter.registries,
 })
 
-async function filterTable(
+function filterTable(
+  terminal: Terminal,
   filters: readonly KnownFilter[],
-  columns: number,
   hasSeveral: boolean,
 ): Promise<string> {
   const titles = ['FILTER', 'KIND', 'VALUES', ...(hasSeveral ? ['REGISTRIES'] : [])]
   const rows = filters.map((filter) => {
     const { name, value_type, allowed = [], registries = [] } = filter
     const values = allowed.length > 0 ? allowed.join(', ') : syntaxOf(filter)
-    return [name, value_type, values, ...(hasSeveral ? [registries.join(', ')] : [])].map(safeText)
+    return [name, value_type, values, ...(hasSeveral ? [registries.join(', ')] : [])]
   })
-  const lines = await renderTable(
+  return tableText(
+    terminal,
     titles.map((title, n) => ({ title, minWidth: n === 0 ? 20 : 8 })),
     rows,
-    columns || 80,
   )
-  return `${lines.join('\n')}\n`
 }
 
 /** What may follow `NAME=`. */

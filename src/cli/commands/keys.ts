@@ -8,8 +8,8 @@ import { ConfigError, type Violation } from '../../errors.ts'
 import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
 import { type CommandDefinition, type CommandGroup, collect, count, JSON_OPTION } from '../command.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
-import { renderTable } from '../output/table.ts'
-import { print, printData, printJson, printStatus, type Terminal } from '../output/terminal.ts'
+import { tableText } from '../output/table.ts'
+import { print, printData, printJson, printReport, type Terminal } from '../output/terminal.ts'
 import {
   type ApiRequest,
   type Receipt,
@@ -50,7 +50,7 @@ const mintCommand: CommandDefinition<MintOptions> = {
       await printJson(terminal, minted)
       return EXIT.ok
     }
-    printStatus(terminal, `key ${textAt(minted, 'id')} '${name}' (${options.scope}); it is not shown again:`)
+    printReport(terminal, `key ${textAt(minted, 'id')} '${name}' (${options.scope}); it is not shown again:`)
     await print(terminal, `${safeText(textAt(minted, 'key') ?? '')}\n`)
     return EXIT.ok
   },
@@ -63,7 +63,7 @@ const listCommand: CommandDefinition<AdminOptions> = {
     const request = { ...adminRequest(terminal, options), method: 'GET' } as const
     const value = readJson(await sendOrFail(await openClient(), request, KEYS))
     const keys = Array.isArray(value) ? value.filter(isJsonObject) : []
-    await printData(terminal, options.json, keys, () => keyTable(keys, terminal.stdout.columns))
+    await printData(terminal, options.json, keys, () => tableText(terminal, COLUMNS, keys.map(cellsOf)))
     return EXIT.ok
   },
 }
@@ -76,7 +76,7 @@ const revokeCommand: CommandDefinition<AdminOptions> = {
     const request = adminRequest(terminal, options)
     const url = `${request.url}/${id}`
     await sendOrFail(await openClient(), { ...request, url, method: 'DELETE' }, REVOKED)
-    printStatus(terminal, `key ${id} is revoked`)
+    printReport(terminal, `key ${id} is revoked`)
     return EXIT.ok
   },
 }
@@ -136,16 +136,8 @@ const COLUMNS = [
   { title: 'REVOKED' },
 ] as const
 
-async function keyTable(keys: readonly JsonObject[], width: number): Promise<string> {
-  const lines = await renderTable(
-    COLUMNS,
-    keys.map((key) =>
-      ['id', 'name', 'scope', 'created_at', 'expires_at', 'last_used_at', 'revoked_at'].map((name) => {
-        const text = safeText(textAt(key, name) ?? '-')
-        return name.endsWith('_at') ? text.replace(SECONDS, 'Z').replace('T', ' ') : text
-      }),
-    ),
-    width || 80,
-  )
-  return `${lines.join('\n')}\n`
-}
+const cellsOf = (key: JsonObject): (string | null)[] =>
+  ['id', 'name', 'scope', 'created_at', 'expires_at', 'last_used_at', 'revoked_at'].map((name) => {
+    const text = textAt(key, name)
+    return (name.endsWith('_at') && text?.replace(SECONDS, 'Z').replace('T', ' ')) || text
+  })

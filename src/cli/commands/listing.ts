@@ -1,6 +1,6 @@
 import { addReading, type CommandDefinition, JSON_OPTION, LISTING_ARGUMENT } from '../command.ts'
 import { isHumanOutput, listingSheet, type OutputOptions } from '../output/print-listings.ts'
-import { escapeForTerminal, print } from '../output/terminal.ts'
+import { escapeForTerminal, print, printText } from '../output/terminal.ts'
 import { lookUpListing } from '../registries/look-up-listing.ts'
 import { type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
@@ -19,7 +19,7 @@ export const fullListingCommand: CommandDefinition<ListingOptions> = {
     const { found, exitCode } = await lookUpListing(id, lookUp)
     if (found === null) return exitCode
     if (isHumanOutput(terminal, options))
-      await print(terminal, `${listingSheet(found.row, tokens).join('\n')}\n`)
+      await printText(terminal, `${listingSheet(found.row, tokens).join('\n')}\n`)
     else await print(terminal, `${escapeForTerminal(terminal, found.row)}\n`)
     return exitCode
   },

@@ -3,18 +3,17 @@ import { SORTS } from '../../domain/price/price-parameters.ts'
 import { type CommandDefinition, count, seconds } from '../command.ts'
 import { usageError } from '../exit-codes.ts'
 import { type OutputOptions, printListings } from '../output/print-listings.ts'
-import { startProgress } from '../output/progress.ts'
-import { exitCodeOfReports, printSourceReports } from '../output/source-reports.ts'
-import { printStatus } from '../output/terminal.ts'
+import { printWarning } from '../output/terminal.ts'
 import { applyPolicy, type PolicyOptions, policySort, wantsEverything } from '../policy/apply-policy.ts'
 import {
   addMarketOptions,
+  askMarket,
   type MarketOptions,
   marketDeadlines,
   readMarketQuery,
 } from '../registries/market-query.ts'
 import { queryRegistries } from '../registries/query-registries.ts'
-import { type Registry, selectRegistries } from '../registries/select-registries.ts'
+import { selectRegistries } from '../registries/select-registries.ts'
 
 type ListingsOptions = MarketOptions &
   OutputOptions &
@@ -55,36 +54,25 @@ export const mergedListingsCommand: CommandDefinition<ListingsOptions> = {
       .option('--ndjson', 'print one JSON object per line'),
   example:
     "entrepot listings -r http://127.0.0.1:8080 --filter gpu_model=H200 --filter 'vcpu_count_min=64' --sort price --token USDC --max-price 2.10",
-  async run({ terminal, openClient }, options) {
-    const { registries, discoveryTimeoutMs, tokens } = selectRegistries(terminal, options)
-    const query = readMarketQuery(options, tokens, { sort: options.sort ?? policySort(options) })
+  async run(context, options) {
+    const { terminal } = context
+    const selected = selectRegistries(terminal, options)
+    const { registries, discoveryTimeoutMs, tokens } = selected
+    const query = readMarketQuery(terminal, options, tokens, { sort: options.sort ?? policySort(options) })
     const { sort, limit: ceiling } = query.prices
     const readsAll = options.all === true || sort === 'price' || ceiling !== undefined
-    const client = await openClient()
-    const progress = startProgress(
-      terminal,
-      registries.map(({ url }) => url),
+    const deadlines = marketDeadlines(discoveryTimeoutMs, options, readsAll)
+    const page = { ...query, ...readPaging(options) }
+    const { answer, exitCode } = await askMarket(context, selected, query, (client, settled) =>
+      queryRegistries(client, registries, page, deadlines, settled),
     )
-    const onSettled = ({ url }: Registry, isAnswer: boolean): void =>
-      progress.settle(url, isAnswer ? '✓' : '✗')
-    const { answer, reports, failures } = await queryRegistries(
-      client,
-      registries,
-      { ...query, ...readPaging(options) },
-      marketDeadlines(discoveryTimeoutMs, options, readsAll),
-      { onSettled },
-    ).finally(() => progress.stop())
-    printSourceReports(terminal, reports, failures)
     if (answer !== null) {
       const { items, total } = answer
       if (wantsEverything(options) && items.length < total)
-        printStatus(
-          terminal,
-          `[policy] it saw ${items.length} of ${total} listings; --all shows it every one`,
-        )
+        printWarning(terminal, `the policy orders ${items.length} of ${total} listings; --all gives it all`)
       await printListings(terminal, await applyPolicy(terminal, items, options), tokens, options)
     }
-    return exitCodeOfReports(reports)
+    return exitCode
   },
 }
 

@@ -1,10 +1,9 @@
-import { safeText } from '../../domain/safe-text.ts'
 import { formatAgeSince } from '../../domain/timestamp.ts'
 import { textAt } from '../../json/value.ts'
 import { addReading, type CommandDefinition, JSON_OPTION, KEY_FILE_OPTION } from '../command.ts'
 import { exitCodeOfReports } from '../output/source-reports.ts'
-import { renderTable, type TableColumn } from '../output/table.ts'
-import { printData } from '../output/terminal.ts'
+import { type TableColumn, tableText } from '../output/table.ts'
+import { printData, type Terminal } from '../output/terminal.ts'
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
 import { readAddress } from '../signing/wallet.ts'
 import { type OwnListing, readOwnListings } from '../writes/own-listings.ts'
@@ -25,7 +24,7 @@ export const mineCommand: CommandDefinition<MineOptions> = {
       registries.map((registry) => readOwnListings(terminal, client, registry, address)),
     )
     const rows = found.flatMap(({ listings }) => listings).map(rowOf)
-    await printData(terminal, options.json, rows, () => table(rows, terminal.stdout.columns))
+    await printData(terminal, options.json, rows, () => table(terminal, rows))
     return exitCodeOfReports(found.flatMap(({ reports }) => reports))
   },
 }
@@ -39,20 +38,21 @@ const rowOf = ({ registry, listingId, status, listing }: OwnListing) => ({
 
 const hostOf = (url: string): string => url.replace(/^https?:\/\//, '')
 
-async function table(rows: readonly ReturnType<typeof rowOf>[], width: number): Promise<string> {
+async function table(terminal: Terminal, rows: readonly ReturnType<typeof rowOf>[]): Promise<string> {
   if (rows.length === 0) return 'no listings\n'
-  const cells = rows.map((row) =>
-    [row.listing_id, row.status, formatAgeSince(row.updated_at), hostOf(row.registry)].map((cell) =>
-      safeText(cell ?? '-'),
-    ),
-  )
   // Ids are needed in full to go on.
-  const idWidth = Math.max(...cells.map(([id = '']) => id.length))
+  const idWidth = Math.max(...rows.map(({ listing_id: id }) => id.length))
   const columns: TableColumn[] = [
     { title: 'ID', minWidth: idWidth },
     { title: 'STATUS', minWidth: 7 },
     { title: 'CHANGED', align: 'right' },
     { title: 'REGISTRY' },
   ]
-  return `${(await renderTable(columns, cells, width || 80)).join('\n')}\n`
+  const cells = rows.map(({ listing_id, status, updated_at, registry }) => [
+    listing_id,
+    status,
+    formatAgeSince(updated_at),
+    hostOf(registry),
+  ])
+  return tableText(terminal, columns, cells)
 }

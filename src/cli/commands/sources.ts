@@ -1,10 +1,9 @@
-import { safeText } from '../../domain/safe-text.ts'
 import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
 import { formatAge } from '../../wire/describe-missing.ts'
 import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
-import { renderTable } from '../output/table.ts'
-import { printData, printStatus } from '../output/terminal.ts'
+import { tableText } from '../output/table.ts'
+import { printData, printStatus, type Terminal } from '../output/terminal.ts'
 import { type Inspection, type InspectionFailure, inspectRegistry } from '../registries/inspect-registry.ts'
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
 
@@ -19,7 +18,7 @@ export const sourcesCommand: CommandDefinition<JsonOptions> = {
     )
     const answers = reports.filter((report) => 'sources' in report)
     if (answers.length > 0)
-      await printData(terminal, options.json, answers, () => sourceTable(answers, terminal.stdout.columns))
+      await printData(terminal, options.json, answers, () => sourceTable(terminal, answers))
     const failures = reports.filter((report) => 'error' in report)
     for (const { registry, error } of failures) printStatus(terminal, `[registry] ${registry}: ${error}`)
     return combineExitCodes(reports.map(exitCodeOfInspection), EXIT.noAnswer)
@@ -30,7 +29,7 @@ const exitCodeOfInspection = (report: Inspection): ExitCode =>
   'error' in report ? exitCodeOfFailedRead(report.unauthorized === true) : EXIT.ok
 
 const COLUMNS = [
-  { title: 'AT' },
+  { title: 'AT', keepsEnd: true },
   { title: 'SOURCE' },
   { title: 'MODE' },
   { title: 'STATE' },
@@ -38,32 +37,24 @@ const COLUMNS = [
   { title: 'LAST ERROR' },
 ] as const
 
-async function sourceTable(
+function sourceTable(
+  terminal: Terminal,
   reports: readonly Exclude<Inspection, InspectionFailure>[],
-  width: number,
 ): Promise<string> {
-  const lines = await renderTable(
-    COLUMNS,
-    reports.flatMap(({ registry, sources }) =>
-      sources
-        .filter(isJsonObject)
-        .flatMap(withMissingSources)
-        .map((source) =>
-          [
-            registry,
-            nameOf(source, registry),
-            textAt(source, 'mode'),
-            textAt(source, 'state'),
-            ageOf(source),
-            textAt(source, 'last_error', 'reason') ??
-              textAt(source, 'last_error') ??
-              textAt(source, 'reason'),
-          ].map((cell) => safeText(cell ?? '-')),
-        ),
-    ),
-    width || 80,
+  const rows = reports.flatMap(({ registry, sources }) =>
+    sources
+      .filter(isJsonObject)
+      .flatMap(withMissingSources)
+      .map((source) => [
+        registry,
+        nameOf(source, registry),
+        textAt(source, 'mode'),
+        textAt(source, 'state'),
+        ageOf(source),
+        textAt(source, 'last_error', 'reason') ?? textAt(source, 'last_error') ?? textAt(source, 'reason'),
+      ]),
   )
-  return `${lines.join('\n')}\n`
+  return tableText(terminal, COLUMNS, rows)
 }
 
 /** `null` for a plain Registry, which is its only source. */

@@ -64,20 +64,24 @@ export const syncCommand: CommandDefinition<SyncOptions> = {
           signer: wallet.address,
           targets,
           write: async (writer, { registry, due, plan }, signal) => {
-            const published = await publishListings(due, { registry, writer, wallet, signal })
-            const updates = [
-              ...plan.clearOracle.map((id) => updateWrite(registry, wallet, id, { oracle_address: null })),
-              ...plan.close.map((id) => updateWrite(registry, wallet, id, { status: 'closed' })),
-            ]
-            const updated = []
-            for (const update of updates) updated.push(await writer.write(update))
-            return [...published, ...updated]
+            const results = await publishListings(due, { registry, writer, wallet, signal })
+            for (const id of plan.clearOracle)
+              results.push(await writer.write(updateWrite(registry, wallet, id, { oracle_address: null })))
+            // What is closed may be replaced by what is published.
+            const mayClose = results.every(({ outcome }) => outcome === 'accepted')
+            for (const id of plan.close) {
+              const close = updateWrite(registry, wallet, id, { status: 'closed' })
+              results.push(mayClose ? await writer.write(close) : writer.skip(close, NOT_CLOSED))
+            }
+            return results
           },
         })
     if (missing.length === 0 || code === EXIT.interrupted) return code
     return combineExitCodes([...failures, code], EXIT.partial)
   },
 }
+
+const NOT_CLOSED = 'nothing is closed, since another write failed'
 
 function targetOf(terminal: Terminal, registry: Registry, plan: SyncPlan) {
   const { publish, clearOracle, close, unchanged, keepsDuration } = plan

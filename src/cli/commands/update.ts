@@ -2,11 +2,9 @@ import { Option } from 'commander'
 import { LISTING_STATUSES } from '../../domain/listing.ts'
 import { addSigning, type CommandDefinition, OWN_LISTING_ARGUMENT } from '../command.ts'
 import { usageError } from '../exit-codes.ts'
-import { selectRegistries } from '../registries/select-registries.ts'
-import { openWallet } from '../signing/wallet.ts'
 import { updateWrite } from '../writes/owner-writes.ts'
-import { resolveOwnId } from '../writes/resolve-own-id.ts'
-import { runWrites, type WriteOptions } from '../writes/run-writes.ts'
+import type { WriteOptions } from '../writes/run-writes.ts'
+import { writeOwnListing } from '../writes/write-own-listing.ts'
 
 type UpdateOptions = WriteOptions & {
   status?: string
@@ -21,22 +19,9 @@ export const updateCommand: CommandDefinition<UpdateOptions> = {
       .addOption(new Option('--status <status>', 'the new status').choices(LISTING_STATUSES))
       .option('--oracle-address <address>', 'the new oracle; none removes it'),
   example: 'entrepot update 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01 --status closed --key-file seller.key',
-  async run({ terminal, openClient }, options, [id = '']) {
+  async run(context, options, [id = '']) {
     const changes = readChanges(options)
-    const { registries } = selectRegistries(terminal, options, 'write')
-    const wallet = await openWallet(terminal, options)
-    const client = await openClient()
-    const listingId = await resolveOwnId(terminal, client, registries, wallet.address, id)
-    return runWrites({
-      terminal,
-      client,
-      options,
-      signer: wallet.address,
-      targets: registries.map((registry) => ({ registry, total: 1 })),
-      write: async (writer, { registry }) => [
-        await writer.write(updateWrite(registry, wallet, listingId, changes)),
-      ],
-    })
+    return writeOwnListing(context, options, id, (...listing) => updateWrite(...listing, changes))
   },
 }
 

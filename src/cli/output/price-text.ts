@@ -15,7 +15,8 @@ type ShownPrice = {
 
 /** Texts of a seller: escape them. */
 export function priceText(price: ShownPrice): string {
-  return `${readableAmount(price.amount, price.symbol !== null)} ${priceBasis(price)}`
+  const basis = price.amount === '1' ? priceBasis(price).replace(/^units/, 'unit') : priceBasis(price)
+  return `${readableAmount(price.amount, price.symbol !== null)} ${basis}`
 }
 
 /** `USDC/GPU·h`. */

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue, textAt } from '../../jso
 import { type ListingJson, parseListingJson } from '../listing-json.ts'
 import { abbreviateAddress, allPrices, priceText, shownPrice } from './price-text.ts'
 import { GAP, renderTable, type TableColumn } from './table.ts'
-import { bold, escapeForTerminal, isInteractive, print, type Terminal } from './terminal.ts'
+import { bold, escapeForTerminal, isInteractive, print, printText, type Terminal } from './terminal.ts'
 
 export type OutputOptions = { table?: boolean; json?: boolean; ndjson?: boolean }
 
@@ -34,13 +34,13 @@ async function printTable(
   tokens: TokenTable,
 ): Promise<void> {
   if (rows.length === 0) {
-    await print(terminal, 'no listings matched\n')
+    await print(terminal, 'no listings match\n')
     return
   }
   const width = terminal.stdout.isTTY ? terminal.stdout.columns || 80 : null
   const [titles = '', ...lines] = await listingTable(rows, tokens, width)
   const head = isInteractive(terminal, terminal.stdout) ? bold(titles) : titles
-  await print(terminal, `${[head, ...lines].join('\n')}\n`)
+  await printText(terminal, `${[head, ...lines].join('\n')}\n`)
 }
 
 type Cell = TableColumn & { show: (listing: JsonObject, tokens: TokenTable) => string | null }
@@ -50,19 +50,19 @@ const offer =
   (listing: JsonObject): string | null =>
     names.map((name) => textAt(listing, 'offer_resource', name)).find((text) => text !== null) ?? null
 
-/** Long enough for a UUID, which then can be copied. */
-const ID_WIDTH = 36
+/** Shown whole up to this width: a UUID can be copied, and a price in units has the beginning of its token. */
+const WHOLE: Readonly<Record<string, number>> = { ID: 36, PRICE: 27 }
 
 const COLUMNS: readonly Cell[] = [
   { title: 'ID', minWidth: 9, show: (listing) => textAt(listing, 'listing_id') },
-  // Wide enough for every price, except those that are meant to break the table.
-  { title: 'PRICE', align: 'right', minWidth: 22, show: (listing, tokens) => shownText(listing, tokens) },
-  { title: 'GPU/SERVICE', minWidth: 7, show: offer('gpu_model', 'service_name') },
+  { title: 'PRICE', align: 'right', minWidth: 9, show: (listing, tokens) => shownText(listing, tokens) },
+  { title: 'GPU/SERVICE', minWidth: 6, show: offer('gpu_model', 'service_name') },
   { title: 'COUNT', align: 'right', minWidth: 5, show: offer('gpu_count') },
   { title: 'REGION', minWidth: 6, show: offer('region') },
   {
     title: 'REGISTRY',
-    minWidth: 10,
+    minWidth: 12,
+    keepsEnd: true,
     show: (listing) => textAt(listing, '_meta', 'registry')?.replace(/^https?:\/\//, '') ?? null,
   },
   {
@@ -95,7 +95,7 @@ function listingTable(
   })
   const widest = (n: number): number => cells.reduce((most, row) => Math.max(most, row[n]!.length), 0)
   let columns = COLUMNS.map(({ title, minWidth = 0, ...column }, n) => {
-    const least = title === 'ID' ? Math.max(minWidth, Math.min(widest(n), ID_WIDTH)) : minWidth
+    const least = Math.max(minWidth, Math.min(widest(n), WHOLE[title] ?? 0))
     return { ...column, title, n, minWidth: Math.min(least, Math.max(title.length, widest(n))) }
   })
   for (const title of OPTIONAL) {

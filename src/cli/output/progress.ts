@@ -1,5 +1,5 @@
 import { safeText } from '../../domain/safe-text.ts'
-import { isInteractive, type Terminal } from './terminal.ts'
+import { forLocale, isInteractive, isUtf8Locale, type Terminal } from './terminal.ts'
 
 /** Only on a terminal. */
 export type Progress = {
@@ -18,8 +18,8 @@ const LINE_UP = '\u001b[1A'
 
 export function startProgress(terminal: Terminal, names: readonly string[]): Progress {
   if (!isInteractive(terminal, terminal.stderr) || terminal.isQuiet) return NO_PROGRESS
-  const { stderr, env } = terminal
-  const frames = /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || '') ? FRAMES : ASCII_FRAMES
+  const { stderr } = terminal
+  const frames = isUtf8Locale(terminal) ? FRAMES : ASCII_FRAMES
   const outcomes = new Map<string, string>()
   const notes = new Map<string, string>()
   let frame = 0
@@ -34,7 +34,7 @@ export function startProgress(terminal: Terminal, names: readonly string[]): Pro
     const width = (stderr.columns || 80) - 1
     for (const name of names) {
       const line = [outcomes.get(name) ?? spinner, name, notes.get(name) ?? ''].join(' ')
-      stderr.write(`${safeText(line).slice(0, width)}\n`)
+      stderr.write(`${forLocale(terminal, safeText(line)).slice(0, width)}\n`)
     }
     drawn = names.length
   }

@@ -1,8 +1,13 @@
+import { safeText } from '../../domain/safe-text.ts'
+import type { Terminal } from './terminal.ts'
+
 export type TableColumn = {
   title: string
   align?: 'left' | 'right'
   /** Default 4. */
   minWidth?: number
+  /** Cut at its beginning: URLs differ at the end. */
+  keepsEnd?: boolean
 }
 
 /** Between columns. */
@@ -21,10 +26,20 @@ export async function renderTable(
   if (width !== null) shrink(widths, columns, width)
   const line = (cells: readonly string[]): string =>
     cells
-      .map((cell, n) => fitted(cell, widths[n]!, columns[n]?.align ?? 'left', measure))
+      .map((cell, n) => fitted(cell, widths[n]!, columns[n]!, measure))
       .join(GAP)
       .trimEnd()
   return [line(columns.map(({ title }) => title)), ...rows.map(line)]
+}
+
+/** As wide as the terminal; `null` is shown as `-`. */
+export async function tableText(
+  { stdout }: Terminal,
+  columns: readonly TableColumn[],
+  rows: readonly (readonly (string | null)[])[],
+): Promise<string> {
+  const cells = rows.map((row) => row.map((cell) => safeText(cell ?? '-')))
+  return `${(await renderTable(columns, cells, stdout.columns || 80)).join('\n')}\n`
 }
 
 type Measure = (text: string) => number
@@ -53,8 +68,9 @@ function shrink(widths: number[], columns: readonly TableColumn[], width: number
   }
 }
 
-function fitted(text: string, width: number, align: 'left' | 'right', measure: Measure): string {
-  const shown = measure(text) > width ? cut(text, width, measure) : text
+function fitted(text: string, width: number, { align, keepsEnd }: TableColumn, measure: Measure): string {
+  const shown =
+    measure(text) <= width ? text : keepsEnd ? `…${text.slice(1 - width)}` : cut(text, width, measure)
   const padding = ' '.repeat(Math.max(0, width - measure(shown)))
   return align === 'right' ? padding + shown : shown + padding
 }

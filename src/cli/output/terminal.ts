@@ -15,9 +15,18 @@ export type Terminal = {
 export const isInteractive = ({ env }: Terminal, stream: NodeJS.WriteStream): boolean =>
   stream.isTTY === true && !env.NO_COLOR && !env.CI && env.TERM !== 'dumb'
 
+export const isUtf8Locale = ({ env }: Terminal): boolean =>
+  /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || '')
+
+const IN_ASCII: Readonly<Record<string, string>> = { '…': '~', '·': '-', '✓': '+', '✗': 'x' }
+
+/** This program's own signs, of the same width in other locales than UTF-8. */
+export const forLocale = (terminal: Terminal, text: string): string =>
+  isUtf8Locale(terminal) ? text : text.replace(/[…·✓✗]/g, (sign) => IN_ASCII[sign]!)
+
 /** Escapes control characters. */
-export function printStatus({ stderr }: Terminal, line: string): void {
-  stderr.write(`${safeText(line)}\n`)
+export function printStatus(terminal: Terminal, line: string): void {
+  terminal.stderr.write(`${forLocale(terminal, safeText(line))}\n`)
 }
 
 /** What went well. */
@@ -41,6 +50,10 @@ export const bold = (text: string): string => `\u001b[1m${text}\u001b[22m`
 export const print = ({ stdout }: Terminal, data: string | Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => stdout.write(data, (error) => (error ? reject(error) : resolve())))
 
+/** For people, not for programs. */
+export const printText = (terminal: Terminal, text: string): Promise<void> =>
+  print(terminal, forLocale(terminal, text))
+
 /** On a terminal, escapes control and hidden characters. */
 export function escapeForTerminal({ stdout }: Terminal, json: string): string {
   return stdout.isTTY ? safeJson(json) : json
@@ -53,7 +66,7 @@ export const printData = async (
   value: unknown,
   text: () => string | Promise<string>,
 ): Promise<void> =>
-  isJson || !terminal.stdout.isTTY ? printJson(terminal, value) : print(terminal, await text())
+  isJson || !terminal.stdout.isTTY ? printJson(terminal, value) : printText(terminal, await text())
 
 export function printJson(terminal: Terminal, value: unknown): Promise<void> {
   return print(terminal, `${escapeForTerminal(terminal, JSON.stringify(value, null, 2))}\n`)

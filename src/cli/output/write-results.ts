@@ -5,7 +5,7 @@ import { combineExitCodes, EXIT, type ExitCode } from '../exit-codes.ts'
 import { describeViolation } from '../registries/registry-client.ts'
 import { DONE, exitCodeOfWrite, type WriteResult } from '../writes/write-result.ts'
 import type { Progress } from './progress.ts'
-import { escapeForTerminal, print, printJson, printStatus, type Terminal } from './terminal.ts'
+import { escapeForTerminal, forLocale, print, printJson, printStatus, type Terminal } from './terminal.ts'
 
 export type ResultOptions = { json?: boolean; ndjson?: boolean }
 
@@ -29,7 +29,7 @@ export class WriteResultPrinter {
     if (this.#options.ndjson) this.#print(`${escapeForTerminal(this.#terminal, JSON.stringify(result))}\n`)
     // Those that were not sent are counted at the end.
     if (outcome === 'not_sent') return
-    if (this.#isText) this.#print(`${safeText(textOf(result))}\n`)
+    if (this.#isText) this.#print(`${forLocale(this.#terminal, safeText(textOf(result)))}\n`)
     const notes = [...(this.#isText || error === undefined ? [] : [error]), ...notesOf(result)]
     if (notes.length > 0) this.#options.progress.pause()
     for (const note of notes) printStatus(this.#terminal, `[registry] ${registry}: ${listing_id}: ${note}`)

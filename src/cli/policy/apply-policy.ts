@@ -54,8 +54,7 @@ const isBuiltIn = (name: string): name is PolicyName => Object.hasOwn(BUILT_IN_P
 function resolvePolicy(file: string): string {
   const path = resolve(file)
   if (existsSync(path)) return path
-  const names = Object.keys(BUILT_IN_POLICIES).join(', ')
-  throw usageError(`--policy ${file}: no such file, and no built-in policy (${names})`)
+  throw usageError(`--policy ${file}: no such file, and no built-in policy (${POLICY_NAMES.join(', ')})`)
 }
 
 /** Unchanged rows stay the same to the byte: JSON libraries rewrite numbers. */
@@ -99,3 +98,5 @@ const createdAt = (row: ListingJson): number =>
   parseTimestamp(textAt(parseListingJson(row), 'created_at') ?? '') ?? 0
 
 const registryOf = (row: ListingJson): string | null => textAt(parseListingJson(row), '_meta', 'registry')
+
+export const POLICY_NAMES = Object.keys(BUILT_IN_POLICIES)

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { SECRETS } from '../../config/secret-files.ts'
@@ -70,9 +70,9 @@ export function runPolicyModule(file: string): RunPolicy {
       })
       forwardOutput(terminal, worker.stdout)
       forwardOutput(terminal, worker.stderr)
-      const fail = (what: string): void => {
+      const fail = (what: string, line = ''): void => {
         void worker.terminate()
-        reject(new CliError(EXIT.failure, `policy ${file} ${what}`))
+        reject(new CliError(EXIT.failure, `policy ${file}${line} ${what}`))
       }
       const timer = setTimeout(() => fail(`took longer than ${timeoutMs} ms`), timeoutMs)
       worker.on('message', (result: string) => {
@@ -83,13 +83,21 @@ export function runPolicyModule(file: string): RunPolicy {
       })
       worker.on('error', (error) => {
         clearTimeout(timer)
-        fail(`failed: ${error instanceof Error ? error.message : String(error)}`)
+        const [place, message] = error instanceof Error ? [lineOf(error, file), error.message] : ['', error]
+        fail(`failed: ${message}`, place)
       })
       worker.on('exit', () => {
         clearTimeout(timer)
         fail('ended without a result')
       })
     })
+}
+
+/** `:LINE` of the file, where Node names it: for a syntax error of JavaScript only in what it prints. */
+function lineOf({ name, stack = '' }: Error, file: string): string {
+  const isLost = name === 'SyntaxError' && !stack.includes(`${file}:`)
+  const trace = isLost ? spawnSync(process.execPath, ['--check', file]).stderr.toString() : stack
+  return /^\d+/.exec(trace.split(`${file}:`)[1] ?? '')?.[0].replace(/^/, ':') ?? ''
 }
 
 /** From JSON array to JSON array. */

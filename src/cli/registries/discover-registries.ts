@@ -76,11 +76,13 @@ export function discoverRegistries(
       const { total, facets, prices: ranges, complete } = counted.answer
       return { total, facets, prices: ranges, complete, sources }
     },
-    filters: async (signal) => {
+    filters: async (signal, isCounted) => {
       const question = { ...ALL_OPEN, by: countedFilters, prices: parsePriceQuestion(tokens, {}), tokens }
       const [known, counted] = await Promise.all([
         knownFilters(client, registries, registryMs),
-        unlessRefused(countInRegistries(client, registries, question, deadlines(true), { signal })),
+        isCounted
+          ? unlessRefused(countInRegistries(client, registries, question, deadlines(true), { signal }))
+          : null,
       ])
       const facets = counted?.answer?.facets
       return {

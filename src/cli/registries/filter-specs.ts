@@ -1,8 +1,7 @@
 import { SourceError } from '../../domain/source/source-error.ts'
-import { EntrepotError } from '../../errors.ts'
 import type { Criterion } from '../../filter-spec/criteria.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
-import { filterNameOf, parseCriteria } from '../../filter-spec/parameters.ts'
+import { filterNameOf, parseCriteria, refuseUnknownFilter } from '../../filter-spec/parameters.ts'
 import type { UpstreamSpec } from '../../filter-spec/upstream-spec.ts'
 import { describeErrorResponse, getEndpoint, isUnauthorized, type RegistryClient } from './registry-client.ts'
 import type { Registry } from './select-registries.ts'
@@ -81,6 +80,5 @@ async function definitionOf(name: string, specs: readonly Promise<UpstreamSpec>[
   const known = (await allFilters(specs)) ?? new Map<string, Filter>()
   const filter = known.get(name)
   if (filter !== undefined) return filter
-  const names = known.size === 0 ? '' : `: known are ${[...known.keys()].join(', ')}`
-  throw new EntrepotError('bad_request', `no Registry has a filter '${name}'${names}`)
+  return refuseUnknownFilter(name, [...known.keys()])
 }

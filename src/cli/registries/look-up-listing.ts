@@ -1,3 +1,4 @@
+import { hasAnswered } from '../../wire/describe-missing.ts'
 import { EXIT, type ExitCode, usageError } from '../exit-codes.ts'
 import { exitCodeOfReports, printSourceReports } from '../output/source-reports.ts'
 import { printReport, printStatus, printWarning, type Terminal } from '../output/terminal.ts'
@@ -26,9 +27,14 @@ export async function lookUpListing(
   const id = exact.answer === null ? await completeId(text, context) : null
   const lookup = id === null ? exact : await findInRegistries(client, registries, id, timeoutMs)
   const { answer, reports, failures } = lookup
-  printSourceReports(terminal, reports, failures)
   const exitCode = exitCodeOfReports(reports)
-  if (answer !== null) {
+  const isFound = answer !== null
+  printSourceReports(
+    terminal,
+    isFound ? reports : reports.filter(({ state }) => !hasAnswered(state)),
+    failures,
+  )
+  if (isFound) {
     for (const warning of warningsOf(answer)) printWarning(terminal, warning)
     return { found: answer, exitCode }
   }
@@ -81,7 +87,7 @@ export function onlyMatch(terminal: Terminal, beginning: string, ids: readonly s
 }
 
 /** Tables end an id with it that they cut. */
-export const withoutEllipsis = (text: string): string => text.replace(/…$/, '')
+export const withoutEllipsis = (text: string): string => text.replace(/[…~]$/, '')
 
 const warningsOf = ({ complete, disputed }: FoundInRegistry): string[] => [
   ...(complete ? [] : ['a Registry that may have a better copy of this listing did not answer.']),

@@ -3,10 +3,16 @@ import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../../dom
 import { PRICE_PERS } from '../../domain/price/price-key.ts'
 import { type PriceTexts, parsePriceQuestion } from '../../domain/price/price-parameters.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
-import { addReading, collect, seconds } from '../command.ts'
-import { usageError } from '../exit-codes.ts'
-import type { Deadlines, RegistryQuery } from './query-registries.ts'
-import type { RegistryOptions } from './select-registries.ts'
+import { describeUnknownValues } from '../../filter-spec/allowed-values.ts'
+import { addReading, type CommandContext, collect, seconds } from '../command.ts'
+import { type ExitCode, usageError } from '../exit-codes.ts'
+import { startProgress } from '../output/progress.ts'
+import { exitCodeOfReports, printSourceReports } from '../output/source-reports.ts'
+import { printWarning, type Terminal } from '../output/terminal.ts'
+import { knownFilters } from './discover-registries.ts'
+import type { Answered, Deadlines, QueryOptions, RegistryQuery } from './query-registries.ts'
+import type { RegistryClient } from './registry-client.ts'
+import type { Registry, RegistryOptions, SelectedRegistries } from './select-registries.ts'
 
 /** Which listings a command reads. */
 export type MarketOptions = RegistryOptions & {
@@ -29,10 +35,15 @@ const OVERALL_SECONDS_FOR_ALL = 120
 export const addMarketOptions = (command: Command): Command =>
   addReading(command)
     .option('-f, --filter <name=value>', 'only listings that pass this filter (repeatable)', collect)
-    .option('--status <status>', 'open, closed, expired or all (default: open)')
+    .addOption(
+      new Option('--status <status>', 'status of the listings (default: open)').choices([
+        ...LISTING_STATUSES,
+        'all',
+      ]),
+    )
     .option('--publisher <address>', 'only listings signed by this wallet')
     .option('--max-price <amount>', 'only listings with a price of at most this many whole tokens of --token')
-    .option('--token <token>', 'whose prices compare: USDC on every chain, base:USDC or base:0x8335…')
+    .option('--token <token>', 'whose prices compare: USDC on every chain, base:USDC or base:ADDRESS')
     .addOption(
       new Option('--per <what>', 'price of one GPU or of the whole offer (default: gpu)').choices(PRICE_PERS),
     )
@@ -44,6 +55,7 @@ export const addMarketOptions = (command: Command): Command =>
 
 /** @throws CliError or EntrepotError for values that cannot be used */
 export function readMarketQuery(
+  terminal: Terminal,
   options: MarketOptions,
   tokens: TokenTable,
   { sort, countsPrices = false }: { sort?: string | undefined; countsPrices?: boolean } = {},
@@ -52,12 +64,18 @@ export function readMarketQuery(
   const named = new Map(filters)
   for (const name of ['limit', 'offset'])
     if (named.has(name)) throw usageError(`--filter ${name}=… is not a filter: use --${name}`)
+  for (const name of named.keys())
+    if (filters.filter(([one]) => one === name).length > 1)
+      printWarning(
+        terminal,
+        `${name} is given twice, and only the last counts; for any of several, write ${name}=in:[A,B]`,
+      )
   const { token, maxPrice, per } = options
   const texts = { sort, price_token: token, price_max: maxPrice, price_per: per }
   return {
     // As in the deployed command line, a filter named status is the status.
     status: readStatus(named.get('status') ?? options.status ?? 'open'),
-    publisher: (named.get('publisher') ?? options.publisher)?.toLowerCase() || null,
+    publisher: readPublisher(named.get('publisher') ?? options.publisher),
     filters: filters.filter(([name]) => name !== 'status' && name !== 'publisher'),
     prices: parsePriceQuestion(tokens, texts, { nameOf: (parameter) => OPTIONS[parameter], countsPrices }),
     tokens,
@@ -78,10 +96,35 @@ function readFilter(text: string): [name: string, value: string] {
   return [name.trim(), value]
 }
 
+function readPublisher(text = ''): string | null {
+  if (text === '' || /^0x[0-9a-f]{40}$/i.test(text)) return text.toLowerCase() || null
+  throw usageError(`--publisher must be an address, 0x and 40 hex digits, not '${text}'`)
+}
+
 function readStatus(status: string): ListingStatus | null {
   if (status === 'all' || status === '') return null
   if (isListingStatus(status)) return status
   throw usageError(`--status must be one of ${LISTING_STATUSES.join(', ')} or all, not '${status}'`)
+}
+
+/** Prints the progress, how each Registry answered, and which values keep everything from matching. */
+export async function askMarket<Answer extends { total: number }>(
+  { terminal, openClient }: CommandContext,
+  { registries, discoveryTimeoutMs }: SelectedRegistries,
+  { filters }: RegistryQuery,
+  ask: (client: RegistryClient, options: Pick<QueryOptions, 'onSettled'>) => Promise<Answered<Answer>>,
+): Promise<{ answer: Answer | null; exitCode: ExitCode }> {
+  const client = await openClient()
+  const urls = registries.map(({ url }) => url)
+  const progress = startProgress(terminal, urls)
+  const onSettled = ({ url }: Registry, isAnswer: boolean): void => progress.settle(url, isAnswer ? '✓' : '✗')
+  const { answer, reports, failures } = await ask(client, { onSettled }).finally(() => progress.stop())
+  printSourceReports(terminal, reports, failures)
+  if (answer?.total === 0 && filters.length > 0) {
+    const known = await knownFilters(client, registries, discoveryTimeoutMs)
+    for (const note of describeUnknownValues(known.filters, filters)) printWarning(terminal, note)
+  }
+  return { answer, exitCode: exitCodeOfReports(reports) }
 }
 
 /** @param readsAll whether every listing that matches is read */

@@ -45,13 +45,13 @@ export type Deadlines = {
 }
 
 /** `error` is set where no Registry answered. */
-type Answered<Answer> = ({ answer: Answer; error: null } | { answer: null; error: EntrepotError }) & {
+export type Answered<Answer> = ({ answer: Answer; error: null } | { answer: null; error: EntrepotError }) & {
   reports: readonly SourceReport[]
   /** By the Registry's URL. */
   failures: ReadonlyMap<string, SourceError>
 }
 
-type QueryOptions = {
+export type QueryOptions = {
   signal?: AbortSignal
   /** `null`: no cursors. */
   cursors?: Cursors | null

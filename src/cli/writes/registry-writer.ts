@@ -60,7 +60,7 @@ const REPORT_EVERY_MS = 60_000
 
 /**
  * Repeats a request byte for byte after a lost answer, and gets the first one's answer. Signs it again after
- * a 429 or four minutes. `Retry-After` (RFC 9110 10.2.3) delays all writes to the Registry. Five failures in a
+ * a 429, four minutes or, once, a 409. `Retry-After` (RFC 9110 10.2.3) delays all writes to the Registry. Five failures in a
  * row end them.
  */
 export class RegistryWriter {
@@ -81,9 +81,18 @@ export class RegistryWriter {
   }
 
   /** Settles also where nothing is sent. @throws what is not a SourceError: an error of this program */
-  async write({ listingId, sign, receipt }: Write): Promise<WriteResult> {
+  async write(write: Write): Promise<WriteResult> {
+    return this.#settle(write, await this.#send(write.sign))
+  }
+
+  /** The result of a write that is not sent. */
+  skip(write: Write, note: string): WriteResult {
+    return this.#settle(write, { outcome: null, mayBeApplied: false, note })
+  }
+
+  #settle({ listingId, receipt }: Write, attempts: Attempts): WriteResult {
     const { registry, signer, onResult } = this.#options
-    const result = judgeWrite(await this.#send(sign), { registry, listingId, receipt, signer })
+    const result = judgeWrite(attempts, { registry, listingId, receipt, signer })
     if (result.outcome !== 'not_sent')
       this.#failuresInARow = isFailureOfRegistry(result) ? this.#failuresInARow + 1 : 0
     onResult(result, ++this.#done)
@@ -100,7 +109,9 @@ export class RegistryWriter {
 
   async #send(sign: Write['sign']): Promise<Attempts> {
     let signed: Signed | null = null
-    const attempts: Attempts = { outcome: null, failures: 0, mayBeApplied: false }
+    const attempts: Attempts = { outcome: null, mayBeApplied: false }
+    let failures = 0
+    let isSignatureUsed = false
     const { signal } = this.#options
     for (let attempt = 0; ; attempt++) {
       const end = await this.#turn()
@@ -111,8 +122,15 @@ export class RegistryWriter {
       attempts.outcome = outcome
       if (outcome === null) return { ...attempts, mayBeApplied: true, note: 'interrupted' }
       attempts.mayBeApplied ||= mayHaveArrived(outcome)
+      if (statusIn(outcome) === 409 && !isSignatureUsed) {
+        // Another write of the same second has this signature.
+        isSignatureUsed = true
+        await wait((signed.timestamp + 1) * 1000 - Date.now(), signal)
+        signed = null
+        continue
+      }
       const isLimited = statusIn(outcome) === 429
-      if (!isLimited && (!isTransient(outcome) || attempts.failures === MAX_REPETITIONS)) return attempts
+      if (!isLimited && (!isTransient(outcome) || failures === MAX_REPETITIONS)) return attempts
       const requestedMs = retryAfterMs(outcome)
       const waitMs = requestedMs ?? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS)
       if (Date.now() + waitMs > this.#deadlineAt) {
@@ -120,7 +138,7 @@ export class RegistryWriter {
         return { ...attempts, note: this.#deadlineNote }
       }
       if (isLimited) signed = null
-      else attempts.failures++
+      else failures++
       if (outcome instanceof SourceError || (requestedMs === null && !isLimited)) await wait(waitMs, signal)
       else this.#delayWrites(waitMs, outcome)
     }

@@ -40,7 +40,7 @@ export type WriteResult = {
 
 export type WriteReceipt = Receipt & {
   action: WriteAction
-  /** Whether a refusal proves that an earlier attempt succeeded. */
+  /** Whether a refusal proves that an earlier attempt, whose answer was lost, succeeded. */
   provesSuccess?: (response: ApiResponse) => boolean
 }
 
@@ -48,8 +48,6 @@ export type WriteReceipt = Receipt & {
 export type Attempts = {
   /** Of the last one; `null` if none was sent. */
   outcome: ApiResponse | SourceError | null
-  /** Of those before. */
-  failures: number
   /** Whether an attempt without an answer may have been applied. */
   mayBeApplied: boolean
   /** Why there is no further attempt. */
@@ -59,7 +57,7 @@ export type Attempts = {
 type Judged = { registry: Registry; listingId: string; receipt: WriteReceipt; signer: string }
 
 export function judgeWrite(
-  { outcome, failures, mayBeApplied, note }: Attempts,
+  { outcome, mayBeApplied, note }: Attempts,
   { registry, listingId, receipt, signer }: Judged,
 ): WriteResult {
   const { action } = receipt
@@ -84,7 +82,7 @@ export function judgeWrite(
   const { status } = outcome
   if (receipt.isReceipt(outcome))
     return { ...subject, outcome: 'accepted', status, answer: readJsonObject(outcome) }
-  if (failures > 0 && receipt.provesSuccess?.(outcome))
+  if (mayBeApplied && receipt.provesSuccess?.(outcome))
     return { ...subject, outcome: 'accepted', status: 204, answer: {} }
   if (status < 300) return failed('invalid_answer', status, notReceipt(outcome, receipt.expected))
   const error = describeErrorResponse(outcome) + hint(outcome, registry, signer)

@@ -32,7 +32,7 @@ export const describeFiltersTool = defineTool({
     ),
   },
   run: async (discovery, _input, signal) => {
-    const { filters, counted, ...completeness } = await discovery.filters(signal)
+    const { filters, counted, ...completeness } = await discovery.filters(signal, true)
     return {
       notice: `${describeCompleteness(completeness)} ${filters.length} filters.${COUNT_NOTES[counted]}`,
       json: JSON.stringify({ ...completeness, filters: filters.map(onWire) }),

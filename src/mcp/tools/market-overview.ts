@@ -4,7 +4,7 @@ import type { Market } from '../../gateway/discovery.ts'
 import { MAX_FACETS } from '../../gateway/facets.ts'
 import { facetsSchema } from '../../wire/facets.ts'
 import { MARKET_INPUT, MAX_TEXT, marketQuestion } from '../market-input.ts'
-import { describeCompleteness } from '../notices.ts'
+import { describeCompleteness, describeNoMatch } from '../notices.ts'
 import { COMPLETENESS, defineTool, STRANGERS_TEXT } from '../tool.ts'
 
 /** Per facet: an agent reads few of a hundred. */
@@ -31,8 +31,10 @@ export const marketOverviewTool = defineTool({
   },
   output: { ...COMPLETENESS, ...facetsSchema.pick({ total: true, facets: true, prices: true }).shape },
   run: async (discovery, { by, ...input }, signal) => {
-    const market = await discovery.market({ ...marketQuestion(input), by: by ?? null }, signal)
-    return { notice: describe(market), json: JSON.stringify(shortened(market)) }
+    const question = { ...marketQuestion(input), by: by ?? null }
+    const market = await discovery.market(question, signal)
+    const note = market.total === 0 ? await describeNoMatch(discovery, question, signal) : ''
+    return { notice: describe(market) + note, json: JSON.stringify(shortened(market)) }
   },
 })
 

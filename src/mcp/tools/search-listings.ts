@@ -4,7 +4,7 @@ import { MAX_LIMIT } from '../../domain/query.ts'
 import { MAX_CURSOR_LENGTH } from '../../gateway/cursor.ts'
 import type { SearchResult } from '../../gateway/discovery.ts'
 import { MARKET_INPUT, marketQuestion } from '../market-input.ts'
-import { describeCompleteness } from '../notices.ts'
+import { describeCompleteness, describeNoMatch } from '../notices.ts'
 import { COMPLETENESS, defineTool, listingItem, UNTRUSTED_TEXT } from '../tool.ts'
 
 /** A listing takes about 300 tokens of an agent's context. */
@@ -47,7 +47,8 @@ export const searchListingsTool = defineTool({
   run: async (discovery, { sort, limit, cursor, ...input }, signal) => {
     const search = { ...marketQuestion(input, sort), limit, cursor: cursor ?? null }
     const found = await discovery.search(search, signal)
-    return { notice: describe(found), json: render(found) }
+    const note = found.total === 0 ? await describeNoMatch(discovery, search, signal) : ''
+    return { notice: describe(found) + note, json: render(found) }
   },
 })
 

@@ -111,7 +111,8 @@ test('facets: a plain Registry counts its listings and prices, and sends the ans
   t.not(later.headers.get('etag'), etag)
 
   const refused: [query: string, status: number, detail: RegExp][] = [
-    ['by=gpu_modle', 400, /^by: there is no "gpu_modle": known are registry, region, gpu_model, /],
+    ['by=gpu_modle', 400, /^by: there is no "gpu_modle"; did you mean gpu_model\?$/],
+    ['by=nothing', 400, /^by: there is no "nothing": known are registry, region, gpu_model, /],
     ['by=a,b,c,d,e,f,g,h,i', 400, /^by: at most 8 names, got 9$/],
     ['price_token=USDC', 400, /^price_token: has no effect without/],
     ['price_max=2', 400, /^price_max: needs price_token, .*: known are base:USDC, base_sepolia:USDC, /],

@@ -112,6 +112,14 @@ for (const [query, status, detail] of REFUSED_READS) {
   })
 }
 
+test('GET /listings: an unknown filter is refused with the nearest name, or all names', async (t) => {
+  const { get } = await startRegistry(t)
+  const messageOf = async (name: string) =>
+    ((await get(`/listings?${name}=1`)).json().errors as { message: string }[])[0]?.message ?? ''
+  t.is(await messageOf('gpu_modle'), 'did you mean gpu_model?')
+  t.regex(await messageOf('nothing'), /^known are region, gpu_model, /)
+})
+
 test('If-Match: 412 with the current etag unless it names the current filter spec', async (t) => {
   const { get } = await startRegistry(t)
   const { etag } = (await get('/filter-spec')).json() as { etag: string }

@@ -1,8 +1,34 @@
+import type { CommandContext } from '../command.ts'
+import type { ExitCode } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { onlyMatch, withoutEllipsis } from '../registries/look-up-listing.ts'
 import type { RegistryClient } from '../registries/registry-client.ts'
-import type { Registry } from '../registries/select-registries.ts'
+import { type Registry, selectRegistries } from '../registries/select-registries.ts'
+import { openWallet, type Wallet } from '../signing/wallet.ts'
 import { readOwnListings } from './own-listings.ts'
+import type { Write } from './registry-writer.ts'
+import { runWrites, type WriteOptions } from './run-writes.ts'
+
+/** One write to every selected Registry, about the listing whose id is `text` or begins so. */
+export async function writeOwnListing(
+  { terminal, openClient }: CommandContext,
+  options: WriteOptions,
+  text: string,
+  writeTo: (registry: Registry, wallet: Wallet, listingId: string) => Write,
+): Promise<ExitCode> {
+  const { registries } = selectRegistries(terminal, options, 'write')
+  const wallet = await openWallet(terminal, options)
+  const client = await openClient()
+  const listingId = await resolveOwnId(terminal, client, registries, wallet.address, text)
+  return runWrites({
+    terminal,
+    client,
+    options,
+    signer: wallet.address,
+    targets: registries.map((registry) => ({ registry, total: 1 })),
+    write: async (writer, { registry }) => [await writer.write(writeTo(registry, wallet, listingId))],
+  })
+}
 
 const UUID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
 const BEGINNING_OF_UUID = /^[0-9a-f]{8}[0-9a-f-]*$/i
@@ -12,7 +38,7 @@ const BEGINNING_OF_UUID = /^[0-9a-f]{8}[0-9a-f-]*$/i
  * since `listing-1` also begins `listing-10`.
  * @throws CliError where several do
  */
-export async function resolveOwnId(
+async function resolveOwnId(
   terminal: Terminal,
   client: RegistryClient,
   registries: readonly Registry[],
