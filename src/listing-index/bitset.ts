@@ -39,6 +39,11 @@ export function highestBelow(set: Bitset, end: number): number {
   return n * 32 + 31 - Math.clz32(word)
 }
 
+export function forEachBit(set: Bitset, visit: (slot: number) => void): void {
+  for (let n = 0; n < set.length; n++)
+    for (let word = set[n]!; word !== 0; word &= word - 1) visit(n * 32 + 31 - Math.clz32(word & -word))
+}
+
 /** Slots in `[from, to)`. */
 export function countBetween(set: Bitset, from: number, to: number): number {
   if (from >= to) return 0
@@ -57,6 +62,16 @@ export function countCommon(a: Bitset, b: Bitset, c = b): number {
   for (let n = 0; n < words; n++) {
     const word = a[n]! & b[n]! & c[n]!
     if (word !== 0) count += onesIn(word)
+  }
+  return count
+}
+
+/** How many of the slots at `[from, to)` are in the set. Without branches: which ones is hard to predict. */
+export function countIn(set: Bitset, slots: Uint16Array, from: number, to: number): number {
+  let count = 0
+  for (let at = from; at < to; at++) {
+    const slot = slots[at]!
+    count += (set[slot >> 5]! >>> (slot & 31)) & 1
   }
   return count
 }

@@ -1,5 +1,5 @@
 import type { Bound, Scalar } from '../filter-spec/criteria.ts'
-import { addAll, addAllExcept, type Bitset, bitset, countCommon, setBit } from './bitset.ts'
+import { addAll, addAllExcept, type Bitset, bitset, countCommon, countIn, setBit } from './bitset.ts'
 
 export type Numeric = number | bigint
 
@@ -126,12 +126,7 @@ export class Column {
     const start = starts[n]!
     if (isDense(counts[n]!, this.#slots))
       return countCommon(sets.subarray(start, start + present.length), matches)
-    let count = 0
-    for (let at = start, end = start + counts[n]!; at < end; at++) {
-      const slot = lists[at]!
-      count += (matches[slot >> 5]! >>> (slot & 31)) & 1
-    }
-    return count
+    return countIn(matches, lists, start, start + counts[n]!)
   }
 
   /** -1 for a value that does not occur. */

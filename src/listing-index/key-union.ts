@@ -1,7 +1,7 @@
 import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
 import type { PriceCounts } from '../domain/source/selection.ts'
 import type { Bitset } from './bitset.ts'
-import { endBelow, type PriceColumn, type PriceColumns } from './price-columns.ts'
+import type { PriceColumns } from './price-columns.ts'
 
 type Keys = ArrayLike<PriceKey>
 
@@ -11,41 +11,35 @@ export class KeyUnion {
   readonly #per: PricePer
   /** By basis; the counts of `keys` begin at `start`. */
   readonly #bases = new Map<string, { keys: Keys; start: number }>()
-  /** Per segment, basis and place in its column: the place of the key in the counts. */
-  readonly #places: readonly (readonly Uint32Array[])[]
+  /** Per segment and place in its order: the place of the key in the counts. */
+  readonly #places: readonly Uint32Array[]
   #size = 0
 
   constructor(segments: readonly PriceColumns[], per: PricePer) {
     this.segments = segments
     this.#per = per
     const parts = new Map<string, Keys[]>()
-    for (const { data } of segments)
-      for (const [n, basis] of data.bases.entries()) {
-        const known = parts.get(basis)
-        if (known === undefined) parts.set(basis, [data[per].columns[n]!.keys])
-        else known.push(data[per].columns[n]!.keys)
-      }
+    for (const segment of segments)
+      for (const [n, basis] of segment.data.bases.entries())
+        parts.set(basis, [...(parts.get(basis) ?? []), segment.keysOf(per, n)])
     for (const [basis, all] of parts) {
       const keys = unionOf(all)
       this.#bases.set(basis, { keys, start: this.#size })
       this.#size += keys.length
     }
-    this.#places = segments.map(({ data }) =>
-      data.bases.map((basis, n) => placesOf(data[per].columns[n]!, this.#bases.get(basis)!)),
-    )
+    this.#places = segments.map((segment) => this.#placesIn(segment, per))
   }
 
   /** @param matches per segment; without an entry none match */
-  count(matches: ReadonlyMap<PriceColumns, { slots: Bitset; count: number }>): Map<string, PriceCounts> {
+  count(matches: ReadonlyMap<PriceColumns, { slots: Bitset }>): Map<string, PriceCounts> {
     const counts = new Uint32Array(this.#size)
     const gpusOf = new Map<string, number>()
     for (const [n, segment] of this.segments.entries()) {
       const match = matches.get(segment)
       if (match === undefined) continue
-      const gpus = segment.addCounts(match, this.#per, this.#places[n]!, counts)
-      for (const [basis, count] of gpus.entries()) {
-        const name = segment.data.bases[basis]!
-        gpusOf.set(name, (gpusOf.get(name) ?? 0) + count)
+      for (const [basis, name] of segment.data.bases.entries()) {
+        const gpus = segment.addCounts(match.slots, this.#per, basis, this.#places[n]!, counts)
+        gpusOf.set(name, (gpusOf.get(name) ?? 0) + gpus)
       }
     }
     const found = new Map<string, PriceCounts>()
@@ -55,42 +49,42 @@ export class KeyUnion {
     }
     return found
   }
+
+  #placesIn(segment: PriceColumns, per: PricePer): Uint32Array {
+    const { bases } = segment.data
+    const { slots, ends } = segment.data[per]
+    const found = new Uint32Array(slots.length)
+    for (const [n, basis] of bases.entries()) {
+      const { keys, start } = this.#bases.get(basis)!
+      let at = 0
+      for (let place = segment.startOf(per, n); place < ends[n]!; place++) {
+        while (keys[at]! < segment.keyAt(per, place)) at++
+        found[place] = start + at
+      }
+    }
+    return found
+  }
 }
 
-/** Neighbours are merged first: lists of similar length. */
+/** Ascending and different. Neighbours are merged first: lists of similar length. */
 function unionOf(parts: readonly Keys[]): Keys {
-  if (parts.length === 1) return parts[0]!
   const middle = parts.length >> 1
-  return merged(unionOf(parts.slice(0, middle)), unionOf(parts.slice(middle)))
+  return middle === 0
+    ? union(parts[0]!, [])
+    : union(unionOf(parts.slice(0, middle)), unionOf(parts.slice(middle)))
 }
 
-function merged(a: Keys, b: Keys): Keys {
-  const areDoubles = a instanceof Float64Array && b instanceof Float64Array
-  const most = a.length + b.length
-  const keys = areDoubles ? new Float64Array(most) : new Array<PriceKey>(most)
-  let size = 0
+function union(a: Keys, b: Keys): Keys {
+  const keys: PriceKey[] = []
   let atA = 0
   let atB = 0
-  while (atA < a.length && atB < b.length) {
-    const one = a[atA]!
-    const other = b[atB]!
-    keys[size++] = one <= other ? one : other
-    if (one <= other) atA++
-    if (other <= one) atB++
+  while (atA < a.length || atB < b.length) {
+    const key = lower(a[atA], b[atB])
+    keys.push(key)
+    while (a[atA] === key) atA++
+    while (b[atB] === key) atB++
   }
-  while (atA < a.length) keys[size++] = a[atA++]!
-  while (atB < b.length) keys[size++] = b[atB++]!
-  return keys.slice(0, size)
-}
-
-function placesOf(own: PriceColumn, { keys, start }: { keys: Keys; start: number }): Uint32Array {
-  const places = new Uint32Array(own.slots.length)
-  let at = 0
-  for (let n = 0; n < own.keys.length; n++) {
-    while (keys[at]! < own.keys[n]!) at++
-    places.fill(start + at, endBelow(own.ends, n), own.ends[n])
-  }
-  return places
+  return keys
 }
 
 function withoutZeros(all: Keys, allCounts: Uint32Array, start: number): Omit<PriceCounts, 'gpus'> {

@@ -46,18 +46,24 @@ function* below<R extends Rows>(
   matches: readonly Match<R>[],
   ends: readonly number[],
 ): Generator<Found<R>, void> {
-  /** The newest last. */
-  const cursors = matches
-    .map((match, n) => new Cursor(match, ends[n]!))
-    .filter((cursor) => cursor.advance())
-    .sort(compareCursors)
-  for (let newest = cursors.pop(); newest !== undefined; newest = cursors.pop()) {
-    yield newest
-    if (!newest.advance()) continue
+  const cursors = matches.map((match, n) => new Cursor(match, ends[n]!))
+  yield* merged(cursors, compareCursors)
+}
+
+/** All that sorted cursors give. A greater one comes first; `advance` is `false` at its end. */
+export function* merged<C extends { advance: () => boolean }>(
+  all: readonly C[],
+  compare: (a: C, b: C) => number,
+): Generator<C, void> {
+  /** The first one last. */
+  const cursors = all.filter((cursor) => cursor.advance()).sort(compare)
+  for (let first = cursors.pop(); first !== undefined; first = cursors.pop()) {
+    yield first
+    if (!first.advance()) continue
     let at = cursors.length
-    while (at > 0 && compareCursors(cursors[at - 1]!, newest) > 0) at--
-    if (at === cursors.length) cursors.push(newest)
-    else cursors.splice(at, 0, newest)
+    while (at > 0 && compare(cursors[at - 1]!, first) > 0) at--
+    if (at === cursors.length) cursors.push(first)
+    else cursors.splice(at, 0, first)
   }
 }
 

@@ -1,20 +1,17 @@
 import { comparePriceKeys, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
-import type { PriceColumn, PriceData, SortedPrices } from './price-columns.ts'
+import { countBelow } from './column.ts'
+import type { PriceData, SortedPrices } from './price-columns.ts'
 import { keyFor, type RowPrices } from './row-prices.ts'
-
-/** Of a segment: sellers choose the names in a basis, and each takes about 1 KiB. */
-const MAX_BASES = 4096
 
 /** Collects the prices of rows in order of their slots. */
 export class PriceColumnsBuilder {
   readonly #gpus: Uint16Array
   readonly #starts: Uint32Array
+  /** In order of arrival. */
   readonly #numberOf = new Map<string, number>()
-  readonly #counts: number[] = []
-  /** Each row has one vote for its bases, so that few rows with many names displace no other basis. */
-  readonly #votes: number[] = []
   /** The prices. */
   readonly #numbers: number[] = []
+  readonly #slots: number[] = []
   readonly #keys: PriceKey[] = []
 
   constructor(rows: number) {
@@ -22,17 +19,14 @@ export class PriceColumnsBuilder {
     this.#starts = new Uint32Array(rows + 1)
   }
 
-  get size(): number {
-    return this.#keys.length
-  }
-
   add(slot: number, { gpus, bases, keys }: RowPrices): void {
     this.#gpus[slot] = gpus ?? 0
     for (let n = 0; n < keys.length; n++) {
-      const number = this.#numberFor(bases[n]!)
-      this.#counts[number]!++
-      this.#votes[number]! += 1 / keys.length
+      const basis = bases[n]!
+      const number = this.#numberOf.get(basis) ?? this.#numberOf.size
+      if (number === this.#numberOf.size) this.#numberOf.set(basis, number)
       this.#numbers.push(number)
+      this.#slots.push(slot)
       this.#keys.push(keys[n]!)
     }
     this.#starts[slot + 1] = this.#keys.length
@@ -40,130 +34,87 @@ export class PriceColumnsBuilder {
 
   /** In steps. `isDue`: whether a step ends with so many more prices. */
   *finish(rows: number, isDue: (prices: number) => boolean): Generator<void, PriceData> {
-    const known = [...this.#numberOf.keys()]
-    const kept = Array.from(known, (_, n) => n)
-      .sort((a, b) => this.#votes[b]! - this.#votes[a]!)
-      .slice(0, MAX_BASES)
-    const entries = this.#entries(rows, kept)
-    const gpus = this.#gpus.slice(0, rows)
-    const byBasis = groupByBasis(entries.basisOf, kept.length)
-    if (isDue(this.size)) yield
-    return {
-      bases: kept.map((n) => known[n]!),
-      gpus,
-      starts: entries.starts,
-      basisOf: entries.basisOf,
-      gpu: yield* sortedPrices('gpu', entries, byBasis, gpus, isDue),
-      offer: yield* sortedPrices('offer', entries, byBasis, gpus, isDue),
-    }
-  }
-
-  #numberFor(basis: string): number {
-    const known = this.#numberOf.get(basis)
-    if (known !== undefined) return known
-    this.#numberOf.set(basis, this.#counts.length)
-    this.#votes.push(0)
-    return this.#counts.push(0) - 1
-  }
-
-  /** The prices in one of the kept bases, which get new numbers. */
-  #entries(rows: number, kept: readonly number[]): Entries {
-    const newNumber = new Int32Array(this.#counts.length).fill(-1)
-    for (const [n, number] of kept.entries()) newNumber[number] = n
-    const size = kept.reduce((sum, number) => sum + this.#counts[number]!, 0)
-    const starts = new Uint32Array(rows + 1)
-    const basisOf = new Uint16Array(size)
-    const slotOf = new Uint16Array(size)
-    const keys: PriceKey[] = []
-    for (let slot = 0; slot < rows; slot++) {
-      for (let at = this.#starts[slot]!; at < this.#starts[slot + 1]!; at++) {
-        const basis = newNumber[this.#numbers[at]!]!
-        if (basis === -1) continue
-        basisOf[keys.length] = basis
-        slotOf[keys.length] = slot
-        keys.push(this.#keys[at]!)
-      }
-      starts[slot + 1] = keys.length
-    }
-    return { starts, basisOf, slotOf, keys }
-  }
-}
-
-type Entries = Pick<PriceData, 'starts' | 'basisOf'> & { slotOf: Uint16Array; keys: readonly PriceKey[] }
-
-/** Numbers of the prices of each basis, in order of their slots. */
-function groupByBasis(basisOf: Uint16Array, bases: number): Uint32Array[] {
-  const counts = new Uint32Array(bases)
-  for (let n = 0; n < basisOf.length; n++) counts[basisOf[n]!]!++
-  const groups = Array.from(counts, (count) => new Uint32Array(count))
-  const ends = new Uint32Array(bases)
-  for (let n = 0; n < basisOf.length; n++) groups[basisOf[n]!]![ends[basisOf[n]!]!++] = n
-  return groups
-}
-
-function* sortedPrices(
-  per: PricePer,
-  { slotOf, keys }: Entries,
-  byBasis: readonly Uint32Array[],
-  gpus: Uint16Array,
-  isDue: (prices: number) => boolean,
-): Generator<void, SortedPrices> {
-  const ranks = new Uint16Array(keys.length)
-  const columns: PriceColumn[] = []
-  for (const all of byBasis) {
-    const entries = per === 'offer' ? all : all.filter((entry) => gpus[slotOf[entry]!] !== 0)
-    const own = keysOf(per, entries, { slotOf, keys }, gpus)
-    const distinct = own instanceof Float64Array ? distinctDoubles(own) : distinctKeys(own)
-    const ends = new Uint32Array(distinct.length)
-    for (let n = 0; n < entries.length; n++) {
-      const rank = rankOf(distinct, own[n]!)
-      ranks[entries[n]!] = rank
-      ends[rank]!++
+    const bases = [...this.#numberOf.keys()].sort()
+    const order = new Uint32Array(bases.length)
+    for (const [n, basis] of bases.entries()) order[this.#numberOf.get(basis)!] = n
+    const basisOf = new Uint32Array(this.#keys.length)
+    const ends = new Uint32Array(bases.length)
+    for (let n = 0; n < basisOf.length; n++) {
+      basisOf[n] = order[this.#numbers[n]!]!
+      ends[basisOf[n]!]!++
     }
     for (let n = 1; n < ends.length; n++) ends[n]! += ends[n - 1]!
-    const slots = new Uint16Array(entries.length)
-    const nexts = ends.slice()
-    for (let n = 0; n < entries.length; n++) slots[--nexts[ranks[entries[n]!]!]!] = slotOf[entries[n]!]!
-    columns.push({ keys: distinct, ends, slots })
-    if (isDue(entries.length)) yield
+    const prices = { byBasis: newestFirst(basisOf, ends), ends }
+    if (isDue(basisOf.length)) yield
+    return {
+      bases,
+      gpus: this.#gpus.slice(0, rows),
+      starts: this.#starts.slice(0, rows + 1),
+      basisOf,
+      gpu: yield* this.#sorted('gpu', prices, isDue),
+      offer: yield* this.#sorted('offer', prices, isDue),
+    }
   }
-  return { ranks, columns }
+
+  *#sorted(
+    per: PricePer,
+    { byBasis, ends: basisEnds }: { byBasis: Uint32Array; ends: Uint32Array },
+    isDue: (prices: number) => boolean,
+  ): Generator<void, SortedPrices> {
+    const places = new Int32Array(byBasis.length).fill(-1)
+    const slots = new Uint16Array(byBasis.length)
+    const keys = new Float64Array(byBasis.length)
+    const large: PriceKey[] = []
+    const ends = new Uint32Array(basisEnds.length)
+    let start = 0
+    for (let basis = 0; basis < ends.length; basis++) {
+      const prices = byBasis.subarray(basis === 0 ? 0 : basisEnds[basis - 1], basisEnds[basis])
+      const { priced, own } = this.#keysOf(per, prices)
+      const sorted = ascending(own)
+      const taken = new Uint32Array(own.length)
+      for (let n = 0; n < own.length; n++) {
+        const first = countBelow(sorted, own[n]!, false)
+        const place = start + first + taken[first]!++
+        places[priced[n]!] = place
+        slots[place] = this.#slots[priced[n]!]!
+      }
+      for (let n = 0; n < own.length; n++) {
+        const key = sorted[n]!
+        keys[start + n] = typeof key === 'number' ? key : -large.push(key)
+      }
+      start += own.length
+      ends[basis] = start
+      if (isDue(own.length)) yield
+    }
+    return { places, keys: keys.slice(0, start), large, slots: slots.slice(0, start), ends }
+  }
+
+  /** Without the prices whose GPUs are unknown. */
+  #keysOf(per: PricePer, prices: Uint32Array): { priced: number[]; own: PriceKey[] } {
+    const priced: number[] = []
+    const own: PriceKey[] = []
+    for (let n = 0; n < prices.length; n++) {
+      const price = prices[n]!
+      const key = keyFor(per, this.#keys[price]!, this.#gpus[this.#slots[price]!]! || null)
+      if (key === null) continue
+      priced.push(price)
+      own.push(key)
+    }
+    return { priced, own }
+  }
 }
 
-function keysOf(
-  per: PricePer,
-  entries: Uint32Array,
-  { slotOf, keys }: Pick<Entries, 'slotOf' | 'keys'>,
-  gpus: Uint16Array,
-): Float64Array | PriceKey[] {
-  const own = new Float64Array(entries.length)
-  for (let n = 0; n < entries.length; n++) {
-    const key = keyFor(per, keys[entries[n]!]!, gpus[slotOf[entries[n]!]!]!)!
-    if (typeof key === 'bigint')
-      return Array.from(entries, (entry) => keyFor(per, keys[entry]!, gpus[slotOf[entry]!]!)!)
-    own[n] = key
-  }
-  return own
+/** The prices of each basis. */
+function newestFirst(basisOf: Uint32Array, ends: Uint32Array): Uint32Array {
+  const nexts = new Uint32Array(ends.length + 1)
+  nexts.set(ends, 1)
+  const found = new Uint32Array(basisOf.length)
+  for (let n = basisOf.length - 1; n >= 0; n--) found[nexts[basisOf[n]!]!++] = n
+  return found
 }
 
-function distinctDoubles(keys: Float64Array): Float64Array {
-  const sorted = keys.slice().sort()
-  let size = 0
-  for (let n = 0; n < sorted.length; n++)
-    if (n === 0 || sorted[n] !== sorted[n - 1]) sorted[size++] = sorted[n]!
-  return sorted.slice(0, size)
-}
-
-const distinctKeys = (keys: readonly PriceKey[]): PriceKey[] => [...new Set(keys)].sort(comparePriceKeys)
-
-/** Of a key among the ascending `keys`. */
-function rankOf(keys: Float64Array | readonly PriceKey[], key: PriceKey): number {
-  let low = 0
-  let high = keys.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (keys[middle]! < key) low = middle + 1
-    else high = middle
-  }
-  return low
+function ascending(keys: readonly PriceKey[]): ArrayLike<PriceKey> {
+  return keys.some((key) => typeof key === 'bigint')
+    ? keys.toSorted(comparePriceKeys)
+    : Float64Array.from(keys as number[]).sort()
 }

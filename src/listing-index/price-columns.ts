@@ -1,42 +1,36 @@
 import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
-import { type Bitset, clearBit } from './bitset.ts'
-import { countBelow, Posting } from './column.ts'
-import { isOfToken } from './row-prices.ts'
+import { type Bitset, clearBit, countIn, forEachBit } from './bitset.ts'
+import { Posting } from './column.ts'
 
 /** The prices of a segment. Plain data that threads can exchange. */
 export type PriceData = {
-  /** In which rows have a price; a price in another basis is left out (`MAX_BASES`). */
+  /** Sorted. */
   bases: readonly string[]
   /** GPUs per slot; 0 where the count is invalid. */
   gpus: Uint16Array
   /** Per slot, its first price; one more at the end. */
   starts: Uint32Array
   /** Per price, its basis. */
-  basisOf: Uint16Array
+  basisOf: Uint32Array
 } & Record<PricePer, SortedPrices>
 
+/** Flat, since sellers choose how many bases there are. */
 export type SortedPrices = {
-  /** Per price, the number of its key in its column. */
-  ranks: Uint16Array
-  /** Per basis. */
-  columns: readonly PriceColumn[]
-}
-
-/** The prices of one basis in order. */
-export type PriceColumn = {
-  /** Ascending and different; a `Float64Array` unless one is a bigint. */
-  keys: ArrayLike<PriceKey>
-  /** Per key, the end of its slots. */
-  ends: Uint32Array
-  /** By key, then newest first. */
+  /** Per price, its place in the order; -1 for none. */
+  places: Int32Array
+  /** By basis and key, then newest first. A negative number -n is the nth of `large`. */
+  keys: Float64Array
+  large: readonly PriceKey[]
   slots: Uint16Array
+  /** Per basis, the end of its prices. */
+  ends: Uint32Array
 }
 
 export type AskedPrices = {
   per: PricePer
-  /** The group of each basis of a segment; -1 for none. */
-  numbers: Int16Array
+  /** The group of some bases of a segment. */
+  groupOf: ReadonlyMap<number, number>
   /** Higher prices do not compare. */
   max: PriceKey
 }
@@ -48,26 +42,60 @@ export class PriceColumns {
     this.data = data
   }
 
+  /** -1 for none. */
+  numberOf(basis: string): number {
+    const n = this.#firstFrom(basis)
+    return this.data.bases[n] === basis ? n : -1
+  }
+
+  keyAt(per: PricePer, place: number): PriceKey {
+    const { keys, large } = this.data[per]
+    const key = keys[place]!
+    return key >= 0 ? key : large[-key - 1]!
+  }
+
+  /** Ascending. */
+  keysOf(per: PricePer, basis: number): ArrayLike<PriceKey> {
+    const start = this.startOf(per, basis)
+    const keys = this.data[per].keys.subarray(start, this.data[per].ends[basis])
+    return keys.at(-1)! < 0 ? Array.from(keys, (_, n) => this.keyAt(per, start + n)) : keys
+  }
+
+  startOf(per: PricePer, basis: number): number {
+    return basis === 0 ? 0 : this.data[per].ends[basis - 1]!
+  }
+
+  /** Where keys of a basis end that are less than `key`, or equal if `orEqual`. */
+  endBelow(per: PricePer, basis: number, key: PriceKey, orEqual: boolean): number {
+    let low = this.startOf(per, basis)
+    let high = this.data[per].ends[basis]!
+    while (low < high) {
+      const middle = (low + high) >> 1
+      const other = this.keyAt(per, middle)
+      if (other < key || (orEqual && other <= key)) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
   /** Slots of rows that a limit lets pass; a row may be in several. */
   within({ tokens, per, max }: PriceLimit): Posting[] {
-    return this.data.bases.flatMap((basis, n) => {
-      if (!isOfToken(basis, tokens)) return []
-      const { keys, ends, slots } = this.data[per].columns[n]!
-      const end = endBelow(ends, countBelow(keys, max, true))
-      return end === 0 ? [] : [new Posting(end, null, slots.subarray(0, end))]
+    const { bases } = this.data
+    return tokens.flatMap(({ chain, address }) => {
+      const prefix = `${chain}\n${address}\n`
+      const found: Posting[] = []
+      for (let n = this.#firstFrom(prefix); bases[n]?.startsWith(prefix); n++) {
+        const slots = this.#slotsWithin(per, n, max)
+        if (slots.length > 0) found.push(new Posting(slots.length, null, slots))
+      }
+      return found
     })
   }
 
-  groupNumbers(groupOf: ReadonlyMap<string, number>): Int16Array {
-    return Int16Array.from(this.data.bases, (basis) => groupOf.get(basis) ?? -1)
-  }
-
   /** Removes rows with a price in some group. */
-  clearPriced(target: Bitset, { per, numbers, max }: AskedPrices): void {
-    for (const [n, { keys, ends, slots }] of this.data[per].columns.entries()) {
-      const end = numbers[n] === -1 ? 0 : endBelow(ends, countBelow(keys, max, true))
-      for (let at = 0; at < end; at++) clearBit(target, slots[at]!)
-    }
+  clearPriced(target: Bitset, { per, groupOf, max }: AskedPrices): void {
+    for (const basis of groupOf.keys())
+      for (const slot of this.#slotsWithin(per, basis, max)) clearBit(target, slot)
   }
 
   /** Offers per basis. */
@@ -78,68 +106,22 @@ export class PriceColumns {
       forEachBit(matches, (slot) => {
         for (let at = starts[slot]!; at < starts[slot + 1]!; at++) counts[basisOf[at]!]!++
       })
-    else
-      for (const [n, { slots }] of offer.columns.entries()) {
-        let offers = 0
-        for (let at = 0; at < slots.length; at++) {
-          const slot = slots[at]!
-          offers += (matches[slot >> 5]! >>> (slot & 31)) & 1
-        }
-        counts[n] = offers
-      }
+    else {
+      const { slots, ends } = offer
+      for (let n = 0; n < bases.length; n++)
+        counts[n] = countIn(matches, slots, this.startOf('offer', n), ends[n]!)
+    }
     return counts
   }
 
-  /**
-   * Adds the offers of each key to `counts`; `places` says where, by basis and place in its column. Returns the GPUs of
-   * the offers by basis.
-   */
-  addCounts(
-    { slots: matches, count }: { slots: Bitset; count: number },
-    per: PricePer,
-    places: readonly Uint32Array[],
-    counts: Uint32Array,
-  ): Float64Array {
-    const { bases, basisOf } = this.data
-    const gpus = new Float64Array(bases.length)
-    if (count * FEW < basisOf.length) this.#addRows(matches, per, places, counts, gpus)
-    else for (let n = 0; n < bases.length; n++) gpus[n] = this.#addColumn(matches, per, n, places[n]!, counts)
-    return gpus
-  }
-
-  #addRows(
-    matches: Bitset,
-    per: PricePer,
-    places: readonly Uint32Array[],
-    counts: Uint32Array,
-    gpus: Float64Array,
-  ): void {
-    const { starts, basisOf, gpus: gpusOf } = this.data
-    const { ranks, columns } = this.data[per]
-    forEachBit(matches, (slot) => {
-      const own = gpusOf[slot]!
-      if (own === 0 && per === 'gpu') return
-      for (let at = starts[slot]!; at < starts[slot + 1]!; at++) {
-        const basis = basisOf[at]!
-        counts[places[basis]![endBelow(columns[basis]!.ends, ranks[at]!)]!]!++
-        gpus[basis]! += own
-      }
-    })
-  }
-
-  #addColumn(
-    matches: Bitset,
-    per: PricePer,
-    basis: number,
-    places: Uint32Array,
-    counts: Uint32Array,
-  ): number {
-    const { slots } = this.data[per].columns[basis]!
+  /** Adds the offers of each key to `counts`; `places` says where. Returns their GPUs. */
+  addCounts(matches: Bitset, per: PricePer, basis: number, places: Uint32Array, counts: Uint32Array): number {
+    const { slots, ends } = this.data[per]
     const gpusOf = this.data.gpus
-    const size = slots.length
+    const end = ends[basis]!
     let gpus = 0
     // Without branches: which rows match is hard to predict.
-    for (let at = 0; at < size; at++) {
+    for (let at = this.startOf(per, basis); at < end; at++) {
       const slot = slots[at]!
       const one = (matches[slot >> 5]! >>> (slot & 31)) & 1
       const place = places[at]!
@@ -150,46 +132,39 @@ export class PriceColumns {
   }
 
   /** Whether the row has no lower price in the group of this basis, and none in an earlier group. */
-  isBest(slot: number, basis: number, key: PriceKey, { per, numbers, max }: AskedPrices): boolean {
+  isBest(slot: number, basis: number, key: PriceKey, { per, groupOf, max }: AskedPrices): boolean {
     const { starts, basisOf } = this.data
-    const { ranks, columns } = this.data[per]
+    const { places } = this.data[per]
     const end = starts[slot + 1]!
+    if (end - starts[slot]! === 1) return true
+    const group = groupOf.get(basis)!
     for (let at = starts[slot]!; at < end; at++) {
       const other = basisOf[at]!
-      if (other === basis || numbers[other]! === -1 || numbers[other]! > numbers[basis]!) continue
-      const otherKey = columns[other]!.keys[ranks[at]!]!
+      const otherGroup = groupOf.get(other)
+      if (other === basis || otherGroup === undefined || otherGroup > group) continue
+      const otherKey = this.keyAt(per, places[at]!)
       if (otherKey > max) continue
-      if (numbers[other]! < numbers[basis]!) return false
-      if (otherKey < key || (otherKey === key && other < basis)) return false
+      if (otherGroup < group || otherKey < key || (otherKey === key && other < basis)) return false
     }
     return true
   }
 
-  /** The row's lowest key in the group, if that is its first group; else `null`. */
-  keyIn(slot: number, group: number, { per, numbers, max }: AskedPrices): PriceKey | null {
-    const { starts, basisOf, gpus } = this.data
-    const { ranks, columns } = this.data[per]
-    if (per === 'gpu' && gpus[slot] === 0) return null
-    let lowest: PriceKey | null = null
-    const end = starts[slot + 1]!
-    for (let at = starts[slot]!; at < end; at++) {
-      const own = numbers[basisOf[at]!]!
-      if (own === -1 || own > group) continue
-      const key = columns[basisOf[at]!]!.keys[ranks[at]!]!
-      if (key > max) continue
-      if (own < group) return null
-      if (lowest === null || key < lowest) lowest = key
+  #slotsWithin(per: PricePer, basis: number, max: PriceKey): Uint16Array {
+    return this.data[per].slots.subarray(this.startOf(per, basis), this.endBelow(per, basis, max, true))
+  }
+
+  #firstFrom(text: string): number {
+    const { bases } = this.data
+    let low = 0
+    let high = bases.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (bases[middle]! < text) low = middle + 1
+      else high = middle
     }
-    return lowest
+    return low
   }
 }
 
 /** So many prices a match make it cheaper to read columns. */
 const FEW = 4
-
-export const endBelow = (ends: Uint32Array, keys: number): number => (keys === 0 ? 0 : ends[keys - 1]!)
-
-export function forEachBit(set: Bitset, visit: (slot: number) => void): void {
-  for (let n = 0; n < set.length; n++)
-    for (let word = set[n]!; word !== 0; word &= word - 1) visit(n * 32 + 31 - Math.clz32(word & -word))
-}

@@ -1,22 +1,26 @@
 import { comparePriceKeys, type PriceKey } from '../domain/price/price-key.ts'
 import type { PriceOrder, PricePlace } from '../domain/source/selection.ts'
 import { hasBit } from './bitset.ts'
-import { countBelow } from './column.ts'
 import {
   comparePlaces,
   firstNotOlder,
   type Match,
+  merged,
   newestFirst,
   olderThan,
   type Place,
   type Rows,
 } from './newest-first.ts'
-import { type AskedPrices, endBelow, forEachBit, type PriceColumns } from './price-columns.ts'
+import type { AskedPrices, PriceColumns } from './price-columns.ts'
 
 type PricedRows = Rows & { readonly prices: PriceColumns }
 /** A row; valid until the next one is taken. */
-type PricedRow<R extends PricedRows> = { readonly rows: R; readonly slot: number; readonly key: PriceKey }
-export type FoundByPrice<R extends PricedRows> = PricedRow<R> & { group: number }
+export type FoundByPrice<R extends PricedRows> = {
+  readonly rows: R
+  readonly slot: number
+  readonly key: PriceKey
+  group: number
+}
 
 /** Rows of all matches behind `after`, in the order of an answer by price. */
 export function* byPrice<R extends PricedRows>(
@@ -26,12 +30,20 @@ export function* byPrice<R extends PricedRows>(
 ): Generator<FoundByPrice<R>, void> {
   const groupOf = groupsOf(groups)
   const asked = matches.map((match): Asked<R> => {
-    return { match, per, max, numbers: match.rows.prices.groupNumbers(groupOf) }
+    const numbers = Array.from(
+      groupOf,
+      ([basis, group]) => [match.rows.prices.numberOf(basis), group] as const,
+    )
+    return { match, per, max, groupOf: new Map(numbers.filter(([basis]) => basis !== -1)) }
   })
   for (let group = after?.group ?? 0; group < groups.length; group++) {
     const start = after?.group === group ? after : null
-    for (const { rows, slot, key } of merged(asked.flatMap((one) => cursorsOf(one, group, start))))
-      yield { rows, slot, key, group }
+    const columns = asked.flatMap((one) =>
+      Array.from(one.groupOf).flatMap(([basis, own]) =>
+        own === group ? new ColumnRows(one, basis, start) : [],
+      ),
+    )
+    for (const { rows, slot, key } of merged(columns, compareRows)) yield { rows, slot, key, group }
   }
   const unpriced = asked.map(withoutPrice).filter(({ count }) => count > 0)
   const isInside = after !== null && after.group >= groups.length
@@ -58,117 +70,55 @@ function withoutPrice<R extends PricedRows>(asked: Asked<R>): Match<R> {
   return { rows, slots: left, count }
 }
 
-function cursorsOf<R extends PricedRows>(
-  asked: Asked<R>,
-  group: number,
-  start: PricePlace | null,
-): Cursor<R>[] {
-  const { match, numbers } = asked
-  const bases = Array.from(numbers.keys()).filter((basis) => numbers[basis] === group)
-  if (bases.length === 0) return []
-  // A column is read over about size / count rows to the first match.
-  if (match.count ** 2 <= match.rows.size) return [new SortedRows(asked, group, start)]
-  return bases.map((basis) => new ColumnRows(asked, basis, start))
-}
-
-/** Negative where `a` comes first. */
-function compareRows<R extends PricedRows>(a: PricedRow<R>, b: PricedRow<R>): number {
-  return comparePriceKeys(a.key, b.key) || -comparePlaces(rowPlace(a), rowPlace(b))
-}
-
-const rowPlace = ({ rows, slot }: { rows: Rows; slot: number }): Place => ({
-  createdAt: rows.createdAtOf(slot),
-  listingId: rows.listingIdOf(slot),
-})
-
-type Cursor<R extends PricedRows> = PricedRow<R> & { advance: () => boolean }
-
-function* merged<R extends PricedRows>(all: readonly Cursor<R>[]): Generator<PricedRow<R>, void> {
-  /** The first row last. */
-  const cursors = all.filter((cursor) => cursor.advance()).sort((a, b) => compareRows(b, a))
-  for (let first = cursors.pop(); first !== undefined; first = cursors.pop()) {
-    yield first
-    if (!first.advance()) continue
-    let low = 0
-    let high = cursors.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (compareRows(cursors[middle]!, first) > 0) low = middle + 1
-      else high = middle
-    }
-    cursors.splice(low, 0, first)
-  }
+/** The first of an answer is the greatest. */
+function compareRows<R extends PricedRows>(a: ColumnRows<R>, b: ColumnRows<R>): number {
+  return comparePriceKeys(b.key, a.key) || comparePlaces(a.place, b.place)
 }
 
 /** Matches in one column, from a place on. */
-class ColumnRows<R extends PricedRows> implements Cursor<R> {
+class ColumnRows<R extends PricedRows> {
   readonly rows: R
   slot = -1
   key: PriceKey = 0
   readonly #asked: Asked<R>
   readonly #basis: number
-  #rank: number
+  readonly #slots: Uint16Array
+  readonly #end: number
   #at: number
 
   constructor(asked: Asked<R>, basis: number, start: PricePlace | null) {
-    const { rows } = asked.match
+    const { match, per, max } = asked
+    const { rows } = match
+    const { prices } = rows
     this.rows = rows
     this.#asked = asked
     this.#basis = basis
-    const { keys, ends, slots } = rows.prices.data[asked.per].columns[basis]!
-    this.#rank = start === null ? 0 : countBelow(keys, start.key, false)
-    this.#at = endBelow(ends, this.#rank)
-    if (start === null || this.#rank === keys.length || keys[this.#rank] !== start.key) return
+    this.#slots = prices.data[per].slots
+    this.#end = prices.endBelow(per, basis, max, true)
+    this.#at = start === null ? prices.startOf(per, basis) : prices.endBelow(per, basis, start.key, false)
+    if (start === null) return
     const older = firstNotOlder(rows, placeOf(start), 0, rows.size)
-    while (this.#at < ends[this.#rank]! && slots[this.#at]! >= older) this.#at++
+    const end = Math.min(this.#end, prices.endBelow(per, basis, start.key, true))
+    while (this.#at < end && this.#slots[this.#at]! >= older) this.#at++
+  }
+
+  get place(): Place {
+    return { createdAt: this.rows.createdAtOf(this.slot), listingId: this.rows.listingIdOf(this.slot) }
   }
 
   advance(): boolean {
-    const { match, per, max } = this.#asked
+    const { match, per } = this.#asked
     const { prices } = this.rows
-    const { keys, ends, slots } = prices.data[per].columns[this.#basis]!
-    for (; this.#at < slots.length; this.#at++) {
-      const slot = slots[this.#at]!
+    while (this.#at < this.#end) {
+      const place = this.#at++
+      const slot = this.#slots[place]!
       if (!hasBit(match.slots, slot)) continue
-      while (ends[this.#rank]! <= this.#at) this.#rank++
-      const key = keys[this.#rank]!
-      if (key > max) return false
+      const key = prices.keyAt(per, place)
       if (!prices.isBest(slot, this.#basis, key, this.#asked)) continue
       this.slot = slot
       this.key = key
-      this.#at++
       return true
     }
     return false
-  }
-}
-
-/** The few matches in one group, sorted. */
-class SortedRows<R extends PricedRows> implements Cursor<R> {
-  readonly rows: R
-  slot = -1
-  key: PriceKey = 0
-  readonly #found: PricedRow<R>[] = []
-  #at = 0
-
-  constructor(asked: Asked<R>, group: number, start: PricePlace | null) {
-    const { rows, slots } = asked.match
-    this.rows = rows
-    const older = start === null ? 0 : firstNotOlder(rows, placeOf(start), 0, rows.size)
-    forEachBit(slots, (slot) => {
-      const key = rows.prices.keyIn(slot, group, asked)
-      if (key === null) return
-      if (start !== null && (key < start.key || (key === start.key && slot >= older))) return
-      this.#found.push({ rows, slot, key })
-    })
-    this.#found.sort((a, b) => comparePriceKeys(a.key, b.key) || b.slot - a.slot)
-  }
-
-  advance(): boolean {
-    const found = this.#found[this.#at++]
-    if (found === undefined) return false
-    this.slot = found.slot
-    this.key = found.key
-    return true
   }
 }
