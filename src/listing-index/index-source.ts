@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { MAX_LISTING_ID_LENGTH } from '../domain/listing.ts'
 import type { ListingQuery, PriceLimit } from '../domain/query.ts'
 import {
   type Exclusion,
@@ -18,6 +19,7 @@ import { parseJson } from '../json/value.ts'
 import type { IndexMatches } from './index-matches.ts'
 import { comparePricePlaces, selectItems } from './item-selection.ts'
 import type { IndexRow } from './listing-index.ts'
+import type { Place } from './newest-first.ts'
 import { rowConditions } from './row-conditions.ts'
 
 /** Most listings scanned for a filter without an index. */
@@ -26,14 +28,12 @@ export const MEMORY_SCAN_LIMIT = 10_000
 const MAX_COUNTED_VALUES = 100_000
 /** Listings per turn of the event loop: about 2 ms. */
 const BATCH = 500
-/** Listings before the estimated start of a range that are checked first. */
-const MARGIN = 16
 
 export type IndexedListings = {
-  /** Newest first, within the query's price limit. All criteria of `query` must be indexed. */
+  /** Newest first from `after` on, with the total of all; within the query's price limit. All criteria of `query` must be indexed. */
   page: (
     query: ListingQuery,
-    page: { offset: number; limit: number },
+    page: { after: Place | null; limit: number },
   ) => {
     items: readonly Item[]
     total: number
@@ -62,27 +62,25 @@ export class IndexSource {
     this.#paths = new Set(Array.from(indexed, ({ compiled }) => pathKey(compiled)))
   }
 
-  async read(listings: IndexedListings, query: ListingQuery, range: Range): Promise<IndexReading> {
+  async read(listings: IndexedListings, query: ListingQuery, { after, count }: Range): Promise<IndexReading> {
     const find = findMatching(listings, query)
     if (query.listingId !== undefined) {
       const found = find(query.listingId)
       return { listings: found, hasMore: false, total: found.length, find }
     }
     const unindexed = query.criteria.filter((criterion) => !this.#isIndexed(criterion))
-    if (unindexed.length === 0) {
-      const page = (offset: number, limit: number) => listings.page(query, { offset, limit })
-      const reading = { ...selectRange(page, range), find }
-      return query.explain ? { ...reading, explanation: { excluded: explain(listings, query) } } : reading
-    }
-    const scan = await this.#scan(listings, query, unindexed)
-    const page = (offset: number, limit: number) => ({
-      items: scan.items.slice(offset, offset + limit),
-      total: scan.items.length,
-    })
-    const indexed = { ...query, criteria: query.criteria.filter((criterion) => this.#isIndexed(criterion)) }
-    const reading = { ...selectRange(page, range), find }
+    const scan = unindexed.length === 0 ? null : await this.#scan(listings, query, unindexed)
+    const { items, total } =
+      scan === null
+        ? listings.page(query, { after: placeBehind(after), limit: count + 1 })
+        : { items: scan.items.filter((item) => isAfter(item, after)), total: scan.items.length }
+    const reading = { listings: items.slice(0, count), hasMore: items.length > count, total, find }
     if (!query.explain) return reading
-    return { ...reading, explanation: { excluded: [...explain(listings, indexed), ...scan.excluded] } }
+    const indexed = { ...query, criteria: query.criteria.filter((criterion) => this.#isIndexed(criterion)) }
+    return {
+      ...reading,
+      explanation: { excluded: [...explain(listings, indexed), ...(scan?.excluded ?? [])] },
+    }
   }
 
   async select(listings: IndexedListings, query: ListingQuery): Promise<Matches & { total: number }> {
@@ -145,7 +143,7 @@ export class IndexSource {
     unindexed: readonly Criterion[],
   ): Promise<Scan> {
     const criteria = query.criteria.filter((criterion) => this.#isIndexed(criterion))
-    const all = listings.page({ ...query, criteria }, { offset: 0, limit: MEMORY_SCAN_LIMIT })
+    const all = listings.page({ ...query, criteria }, { after: null, limit: MEMORY_SCAN_LIMIT })
     if (all.total > MEMORY_SCAN_LIMIT) throw this.#tooMany(unindexed)
     const conditions = rowConditions(unindexed)
     const exclusions = new Exclusions(unindexed)
@@ -176,44 +174,14 @@ export class IndexSource {
 }
 
 type Scan = { items: readonly Item[]; excluded: readonly Exclusion[] }
-type PageAt = (offset: number, limit: number) => { items: readonly Item[]; total: number }
-
-function selectRange(
-  page: PageAt,
-  { after, offsetHint, count }: Range,
-): Pick<IndexReading, 'listings' | 'hasMore' | 'total'> {
-  const most = Math.min(count, Number.MAX_SAFE_INTEGER)
-  if (after === null) {
-    const { items, total } = page(0, most)
-    return { listings: items, hasMore: items.length < total, total }
-  }
-  const { offset, total } = firstBehind(page, after, offsetHint)
-  const { items } = page(offset, most)
-  return { listings: items, hasMore: offset + items.length < total, total }
+/** Behind all copies of a listing, whose ids in an index may be longer: a line feed and more. */
+function placeBehind(after: Range['after']): Place | null {
+  if (after === null) return null
+  const { position, listingId } = after
+  return { createdAt: position, listingId: listingId === null ? LAST_ID : `${listingId}\n\uffff` }
 }
 
-/** Offset of the first match behind a key. Searches near the hint, since listings change meanwhile. */
-function firstBehind(
-  page: PageAt,
-  after: NonNullable<Range['after']>,
-  hint: number,
-): { offset: number; total: number } {
-  let margin = MARGIN
-  let start = Math.max(0, hint - margin)
-  for (;;) {
-    const { items, total } = page(start, 2 * margin)
-    const [first] = items
-    if (start > 0 && (first === undefined || isAfter(first, after))) {
-      margin *= 4
-      start = Math.max(0, Math.min(start, total) - margin)
-      continue
-    }
-    const found = items.findIndex((item) => isAfter(item, after))
-    if (found !== -1) return { offset: start + found, total }
-    if (start + items.length >= total) return { offset: total, total }
-    start += items.length
-  }
-}
+const LAST_ID = '\uffff'.repeat(MAX_LISTING_ID_LENGTH + 1)
 
 const NONE: readonly Item[] = []
 
@@ -239,7 +207,7 @@ function findMatching(
 function explain(listings: IndexedListings, query: ListingQuery): Exclusion[] {
   const { priceLimit } = query
   const count = (criteria: readonly Criterion[], limit?: PriceLimit): number =>
-    listings.page({ ...query, criteria, priceLimit: limit }, { offset: 0, limit: 1 }).total
+    listings.page({ ...query, criteria, priceLimit: limit }, { after: null, limit: 1 }).total
   const all = count([])
   const excluded = query.criteria.map((criterion) => {
     const failing = all - count([criterion])

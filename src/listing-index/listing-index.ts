@@ -6,7 +6,7 @@ import type { Filter } from '../filter-spec/filter.ts'
 import { IndexMatches, type MatchedRows } from './index-matches.ts'
 import { KeyUnion } from './key-union.ts'
 import { type Conditions, matchSegment } from './match.ts'
-import { comparePlaces, type Found, type Match, newestFirst, olderThan, type Place } from './newest-first.ts'
+import { comparePlaces, type Match, newestFirst, olderThan, type Place } from './newest-first.ts'
 import { RowReader } from './scan/row-reader.ts'
 import type { IndexEntry, Segment, SegmentData } from './segment.ts'
 import { MAX_VALUES, SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
@@ -29,7 +29,12 @@ export type IndexConditions = {
   priceLimit?: PriceLimit | undefined
 }
 
-export type IndexQuery = IndexConditions & { limit: number; offset: number }
+export type IndexQuery = IndexConditions & {
+  limit: number
+  offset?: number | undefined
+  /** Only older rows, instead of an offset. */
+  after?: Place | null | undefined
+}
 
 type IndexPage = {
   total: number
@@ -118,14 +123,11 @@ export class ListingIndex {
   }
 
   /** @throws Error for a criterion whose path the index lacks */
-  query(asked: IndexQuery): IndexPage {
-    const { total, found: rows } = this.#find(asked, ({ rows, slot }) => rows.entry(slot))
-    return { total, rows }
-  }
-
-  ids(asked: IndexQuery): { total: number; listingIds: string[] } {
-    const { total, found: listingIds } = this.#find(asked, ({ rows, slot }) => rows.listingIdOf(slot))
-    return { total, listingIds }
+  query({ limit, offset = 0, after = null, ...asked }: IndexQuery): IndexPage {
+    const matches = this.#match(this.#conditions(asked))
+    const total = matches.reduce((sum, { count }) => sum + count, 0)
+    const found = after === null ? newestFirst(matches, offset) : olderThan(matches, after)
+    return { total, rows: Array.from(found.take(limit), ({ rows, slot }) => rows.entry(slot)) }
   }
 
   /** For answers by price and facets. @throws Error for a criterion whose path the index lacks */
@@ -162,17 +164,10 @@ export class ListingIndex {
 
   /** Newest first. Despite changes, untouched rows come once, and none that keeps its place comes twice. */
   *entries(asked: IndexConditions = EVERYTHING): Generator<IndexRow> {
-    const conditions = this.#conditions(asked)
-    let before: Place | null = null
-    for (;;) {
-      const matches = this.#match(conditions)
-      const found: Generator<Found<Segment | Tail>, void> = before === null
-        ? newestFirst(matches)
-        : olderThan(matches, before)
-      const rows: IndexRow[] = Array.from(found.take(PAGE), ({ rows, slot }) => rows.entry(slot))
+    for (let after: Place | null | undefined = null; after !== undefined; ) {
+      const { rows } = this.query({ ...asked, limit: PAGE, after })
       yield* rows
-      before = rows.at(-1) ?? null
-      if (before === null) return
+      after = rows.at(-1)
     }
   }
 
@@ -191,16 +186,6 @@ export class ListingIndex {
 
   get size(): number {
     return this.#segments.size
-  }
-
-  #find<T>(
-    { limit, offset, ...asked }: IndexQuery,
-    take: (found: Found<Segment | Tail>) => T,
-  ): { total: number; found: T[] } {
-    const matches = this.#match(this.#conditions(asked))
-    const total = matches.reduce((sum, { count }) => sum + count, 0)
-    const found = offset < total ? Array.from(newestFirst(matches, offset).take(limit), take) : []
-    return { total, found }
   }
 
   /** Valid until the next call. */

@@ -28,7 +28,7 @@ export function isWithin({ gpus, bases, keys }: RowPrices, { tokens, per, max }:
   })
 }
 
-export function isOfToken(basis: string, tokens: PriceLimit['tokens']): boolean {
+function isOfToken(basis: string, tokens: PriceLimit['tokens']): boolean {
   const { chain, token } = parseBasis(basis)
   return tokens.some((one) => one.chain === chain && one.address === token)
 }

@@ -1,10 +1,10 @@
-import type { ListingQuery, PageQuery } from '../domain/query.ts'
+import type { ListingQuery } from '../domain/query.ts'
 import type { Item, Source } from '../domain/source/reading.ts'
 import type { Select } from '../domain/source/selection.ts'
 import type { SourceStatus } from '../domain/source/source-status.ts'
 import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import { type IndexedListings, IndexSource } from '../listing-index/index-source.ts'
-import type { IndexRow } from '../listing-index/listing-index.ts'
+import type { IndexQuery, IndexRow } from '../listing-index/listing-index.ts'
 import type { Projection } from './projection.ts'
 import type { Replica } from './replica.ts'
 
@@ -37,12 +37,14 @@ function currency(replica: Replica): () => boolean {
 
 export function queryLocal(
   projection: Projection,
-  { status, publisher, criteria, priceLimit, limit, offset }: PageQuery,
+  { status, publisher, criteria, priceLimit, limit, offset, after }: LocalQuery,
 ): { rows: IndexRow[]; total: number } {
   const publisherId = publisherIdOf(projection, publisher)
   if (publisherId === undefined) return { rows: [], total: 0 }
-  return projection.listings.query({ status, publisherId, criteria, priceLimit, limit, offset })
+  return projection.listings.query({ status, publisherId, criteria, priceLimit, limit, offset, after })
 }
+
+type LocalQuery = ListingQuery & Pick<IndexQuery, 'limit' | 'offset' | 'after'>
 
 /** `undefined` for an unknown publisher. */
 function publisherIdOf(projection: Projection, publisher: string | null): number | null | undefined {

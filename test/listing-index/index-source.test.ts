@@ -4,6 +4,7 @@ import type { ListingQuery } from '../../src/domain/query.ts'
 import { type Item, isAfter, type Range } from '../../src/domain/source/reading.ts'
 import { matchesAll } from '../../src/filter-spec/evaluate.ts'
 import { type IndexedListings, IndexSource, MEMORY_SCAN_LIMIT } from '../../src/listing-index/index-source.ts'
+import { comparePlaces } from '../../src/listing-index/newest-first.ts'
 import { fakeItem } from '../helpers/fake-source.ts'
 import { filterOf } from '../helpers/specs.ts'
 import { failureOf, filtered, listingQuery } from '../helpers/upstream.ts'
@@ -16,10 +17,11 @@ const asking = (filters: readonly (readonly [string, string])[]) => filtered([RE
 /** An index of `region` only: it cannot be asked for anything else. */
 function indexOf(items: readonly Item[]): IndexedListings {
   return {
-    page: ({ criteria }, { offset, limit }) => {
+    page: ({ criteria }, { after, limit }) => {
       if (criteria.some(({ filter }) => filter.path !== REGION.path)) throw new TypeError('not in the index')
       const matching = items.filter(({ bytes }) => matchesAll(criteria, JSON.parse(String(bytes))))
-      return { items: matching.slice(offset, offset + limit), total: matching.length }
+      const older = matching.filter((item) => after === null || comparePlaces(item, after) < 0)
+      return { items: older.slice(0, limit), total: matching.length }
     },
     select: () => null,
     find: (_query, id) => items.filter(({ listingId }) => listingId === id),

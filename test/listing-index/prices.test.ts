@@ -6,6 +6,7 @@ import type { Matches, PriceOrder, PricePlace } from '../../src/domain/source/se
 import { SourceError } from '../../src/domain/source/source-error.ts'
 import { IndexSource } from '../../src/listing-index/index-source.ts'
 import { type IndexEntry, type IndexRow, ListingIndex } from '../../src/listing-index/listing-index.ts'
+import type { Place } from '../../src/listing-index/newest-first.ts'
 import { apply, conditions, FILTERS, filterOn, Model, operations } from './model.ts'
 import {
   countsOf,
@@ -36,7 +37,7 @@ const toItem = ({ bytes, listingId, createdAt }: IndexRow): Item => ({
 /** All that match; publishers are not looked at. */
 function select(index: ListingIndex, query: ListingQuery): Promise<Matches & { total: number }> {
   const listings = {
-    page: ({ status, criteria, priceLimit }: ListingQuery, page: { offset: number; limit: number }) => {
+    page: ({ status, criteria, priceLimit }: ListingQuery, page: { after: Place | null; limit: number }) => {
       const { rows, total } = index.query({ status, publisherId: null, criteria, priceLimit, ...page })
       return { items: rows.map(toItem), total }
     },

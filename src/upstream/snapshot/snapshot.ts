@@ -79,12 +79,12 @@ export class Snapshot {
   }
 
   readonly #indexed: IndexedListings = {
-    page: ({ criteria, publisher, priceLimit }, { offset, limit }) => {
+    page: ({ criteria, publisher, priceLimit }, page) => {
       const publisherId = publisher === null ? null : this.#publishers.get(publisher)
       if (publisherId === undefined) return { items: [], total: 0 }
-      const query = { status: 'open', publisherId, criteria, priceLimit, limit, offset } as const
-      const { listingIds: keys, total } = this.#index.ids(query)
-      return { items: keys.map((key) => this.#items.get(key)!), total }
+      const query = { status: 'open', publisherId, criteria, priceLimit, ...page } as const
+      const { rows, total } = this.#index.query(query)
+      return { items: rows.map(({ listingId: key }) => this.#items.get(key)!), total }
     },
     select: ({ criteria, publisher, priceLimit }) => {
       const publisherId = publisher === null ? null : this.#publishers.get(publisher)
