@@ -98,7 +98,7 @@ export class ListingIndex {
   }
 
   /** Puts listings of different ids in steps of some ms, several times as fast as one by one. */
-  *load(entries: readonly IndexEntry[]): Generator<void> {
+  *load(entries: readonly IndexEntry[]): Generator<unknown, void> {
     const sorted = entries.toSorted(comparePlaces)
     const { rows } = this.plan
     let builder = new SegmentBuilder(this.plan)

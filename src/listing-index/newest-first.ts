@@ -19,7 +19,7 @@ export type Rows = {
 export type Match<R extends Rows = Rows> = { rows: R; slots: Bitset; count: number }
 
 /** A row; valid until the next one is taken. */
-export type Found<R extends Rows> = { readonly rows: R; readonly slot: number }
+type Found<R extends Rows> = { readonly rows: R; readonly slot: number }
 
 /** Rows of all matches, whose stretches of time may overlap, newest first and without the first `skip`. */
 export function* newestFirst<R extends Rows>(
@@ -157,7 +157,7 @@ export function firstNotOlder(rows: Rows, place: Place, from: number, to: number
   return low
 }
 
-const placeAt = (rows: Rows, slot: number): Place => ({
+export const placeAt = (rows: Rows, slot: number): Place => ({
   createdAt: rows.createdAtOf(slot),
   listingId: rows.listingIdOf(slot),
 })

@@ -32,8 +32,8 @@ export class PriceColumnsBuilder {
     this.#starts[slot + 1] = this.#keys.length
   }
 
-  /** In steps. `isDue`: whether a step ends with so many more prices. */
-  *finish(rows: number, isDue: (prices: number) => boolean): Generator<void, PriceData> {
+  /** In steps, each of which gives its prices. */
+  *finish(rows: number): Generator<number, PriceData> {
     const bases = [...this.#numberOf.keys()].sort()
     const order = new Uint32Array(bases.length)
     for (const [n, basis] of bases.entries()) order[this.#numberOf.get(basis)!] = n
@@ -45,22 +45,21 @@ export class PriceColumnsBuilder {
     }
     for (let n = 1; n < ends.length; n++) ends[n]! += ends[n - 1]!
     const prices = { byBasis: newestFirst(basisOf, ends), ends }
-    if (isDue(basisOf.length)) yield
+    yield basisOf.length
     return {
       bases,
       gpus: this.#gpus.slice(0, rows),
       starts: this.#starts.slice(0, rows + 1),
       basisOf,
-      gpu: yield* this.#sorted('gpu', prices, isDue),
-      offer: yield* this.#sorted('offer', prices, isDue),
+      gpu: yield* this.#sorted('gpu', prices),
+      offer: yield* this.#sorted('offer', prices),
     }
   }
 
   *#sorted(
     per: PricePer,
     { byBasis, ends: basisEnds }: { byBasis: Uint32Array; ends: Uint32Array },
-    isDue: (prices: number) => boolean,
-  ): Generator<void, SortedPrices> {
+  ): Generator<number, SortedPrices> {
     const places = new Int32Array(byBasis.length).fill(-1)
     const slots = new Uint16Array(byBasis.length)
     const keys = new Float64Array(byBasis.length)
@@ -84,7 +83,7 @@ export class PriceColumnsBuilder {
       }
       start += own.length
       ends[basis] = start
-      if (isDue(own.length)) yield
+      yield own.length
     }
     return { places, keys: keys.slice(0, start), large, slots: slots.slice(0, start), ends }
   }

@@ -1,7 +1,7 @@
 import { LISTING_STATUSES } from '../domain/listing.ts'
 import type { Path } from '../filter-spec/path.ts'
 import { ColumnBuilder } from './column-builder.ts'
-import { comparePlaces, newestFirst, type Place } from './newest-first.ts'
+import { comparePlaces, type Match, newestFirst, type Place } from './newest-first.ts'
 import { PriceColumnsBuilder } from './price-columns-builder.ts'
 import { RowReader } from './scan/row-reader.ts'
 import type { FoundValues } from './scan/row-scanner.ts'
@@ -19,23 +19,6 @@ export type SegmentPlan = {
 export const STEP = 4096
 /** Of a merged segment: bounds the work of one column, and the memory of a merge. */
 export const MAX_VALUES = 2_000_000
-
-class Pace {
-  readonly #step: number
-  #work = 0
-
-  constructor(step: number) {
-    this.#step = step
-  }
-
-  /** Whether a step ends with this work. */
-  isDue(work: number): boolean {
-    this.#work += work
-    if (this.#work < this.#step) return false
-    this.#work = 0
-    return true
-  }
-}
 
 /** Builds a segment, such as on another thread. */
 export class SegmentBuilder {
@@ -104,16 +87,15 @@ export class SegmentBuilder {
     for (let n = 0; n < count; n++) this.#columns[paths[n]!]!.add(slot, values[n]!)
   }
 
-  /** Returns the segment after steps of some ms; the builder is then unusable. */
-  *finish(step = STEP): Generator<void, SegmentData> {
+  /** Returns the segment after steps, each of which gives its values and rows; the builder is then unusable. */
+  *finish(): Generator<number, SegmentData> {
     const { size } = this
-    const pace = new Pace(step)
     const columns = []
     for (const column of this.#columns) {
       columns.push(column.finish(size, { withRanges: true }))
-      if (pace.isDue(size + column.pairs)) yield
+      yield size + column.pairs
     }
-    const prices = yield* this.#prices.finish(size, (count) => pace.isDue(count))
+    const prices = yield* this.#prices.finish(size)
     return {
       listingIds: this.#listingIds,
       createdAt: this.#createdAt.slice(0, size),
@@ -142,36 +124,22 @@ export class SegmentBuilder {
   }
 }
 
-type MergedSegment = {
-  data: SegmentData
-  /** Per source and slot there, the slot here, or -1 where the row was dead when the merge began. */
-  places: Int32Array[]
-}
-
-/** Builds one segment of the live rows of several, in steps of some ms. */
+/** Builds one segment of some rows of several, in steps as `finish` of a builder. */
 export function* mergeSegments(
-  sources: readonly Segment[],
+  live: readonly Match<Segment>[],
   { paths }: SegmentPlan,
   reader: RowReader,
-  step: number,
-): Generator<void, MergedSegment> {
-  const pace = new Pace(step)
-  const size = sources.reduce((sum, { liveCount }) => sum + liveCount, 0)
-  const places = sources.map((source) => new Int32Array(source.size).fill(-1))
-  const rows: { source: Segment; slot: number }[] = new Array(size)
-  let left = size
-  // Copies: rows may be deleted meanwhile.
-  const live = sources.map((rows) => ({ rows, slots: rows.live.slice(), count: rows.liveCount }))
+): Generator<number, SegmentData> {
+  const rows: { source: Segment; slot: number }[] = []
   for (const { rows: source, slot } of newestFirst(live)) {
-    rows[--left] = { source, slot }
-    places[sources.indexOf(source)]![slot] = left
-    if (pace.isDue(1)) yield
+    rows.push({ source, slot })
+    yield 1
   }
-  const builder = new SegmentBuilder({ paths, rows: size }, reader)
-  for (const { source, slot } of rows) {
+  const builder = new SegmentBuilder({ paths, rows: rows.length }, reader)
+  for (const { source, slot } of rows.reverse()) {
     const before = builder.values
     builder.add(source.entry(slot), source.holdsDeadText ? undefined : source.textOf(slot))
-    if (pace.isDue(1 + builder.values - before)) yield
+    yield 1 + builder.values - before
   }
-  return { data: yield* builder.finish(step), places }
+  return yield* builder.finish()
 }

@@ -1,4 +1,5 @@
-import { hasBit } from './bitset.ts'
+import { forEachBit } from './bitset.ts'
+import { firstNotOlder, placeAt } from './newest-first.ts'
 import type { RowReader } from './scan/row-reader.ts'
 import { type IndexEntry, MAX_SEGMENT_ROWS, Segment, type SegmentData } from './segment.ts'
 import { MAX_VALUES, mergeSegments, SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
@@ -38,7 +39,7 @@ export class Segments {
   /** Segment number and slot in one number: there is one for every listing. */
   readonly #locations = new Map<string, number>()
   readonly #byNumber = new Map<number, Relocated>()
-  #merge: Generator<void> | null = null
+  #merge: Generator<number, void> | null = null
   #stepsInTurn = 0
   #isSettled = true
 
@@ -107,8 +108,10 @@ export class Segments {
 
   #resolve(location: number): { segment: Segment; slot: number } {
     const slot = location % MAX_SEGMENT_ROWS
-    const { segment, places } = this.#byNumber.get((location - slot) / MAX_SEGMENT_ROWS)!
-    return { segment, slot: places === null ? slot : places[slot]! }
+    const { segment, mergedInto } = this.#byNumber.get((location - slot) / MAX_SEGMENT_ROWS)!
+    return mergedInto === null
+      ? { segment, slot }
+      : { segment: mergedInto, slot: slotIn(mergedInto, segment, slot) }
   }
 
   #locate(listingId: string, segment: Segment, slot: number): void {
@@ -119,7 +122,7 @@ export class Segments {
     let number = 0
     while (this.#byNumber.has(number)) number++
     const segment = new Segment(number, data)
-    this.#byNumber.set(number, { segment, places: null })
+    this.#byNumber.set(number, { segment, mergedInto: null })
     this.#sealed.push(segment)
     this.#sealed.sort((a, b) => b.newest - a.newest)
     this.#isSettled = false
@@ -143,7 +146,11 @@ export class Segments {
       if (sources === null) this.#isSettled = true
       else this.#merge = this.#mergeAll(sources)
     }
-    if (this.#merge?.next().done === true) this.#merge = null
+    for (let work = 0; this.#merge !== null && work < this.#sizes.step; ) {
+      const { done, value } = this.#merge.next()
+      if (done === true) this.#merge = null
+      else work += value
+    }
   }
 
   /** Many changes may be made in one turn. */
@@ -159,41 +166,45 @@ export class Segments {
   }
 
   /** Queries see the sources until all is built, and then the merged segment. */
-  *#mergeAll(sources: readonly Segment[]): Generator<void> {
-    if (sources.every(({ liveCount }) => liveCount === 0)) {
-      this.#drop(sources)
-      return
-    }
-    const { data, places } = yield* mergeSegments(sources, this.#plan, this.#reader, this.#sizes.step)
-    const merged = this.#append(data)
-    for (const [n, { number, live, size }] of sources.entries()) {
-      for (let slot = 0; slot < size; slot++) {
-        const place = places[n]![slot]!
-        if (place !== -1 && !hasBit(live, slot)) merged.delete(place)
+  *#mergeAll(sources: readonly Segment[]): Generator<number, void> {
+    // Copies: rows may be deleted meanwhile.
+    const live = sources.map((rows) => ({ rows, slots: rows.live.slice(), count: rows.liveCount }))
+    if (live.some(({ count }) => count > 0)) {
+      const data = yield* mergeSegments(live, this.#plan, this.#reader)
+      const merged = this.#append(data)
+      for (const { rows, slots } of live) {
+        forEachBit(slots, (slot) => {
+          if (!rows.isLive(slot)) merged.delete(slotIn(merged, rows, slot))
+        })
+        this.#byNumber.set(rows.number, { segment: rows, mergedInto: merged })
       }
-      this.#byNumber.set(number, { segment: merged, places: places[n]! })
+      this.#hide(sources)
+      const numbers = new Set(sources.map(({ number }) => number))
+      for (const [slot, listingId] of data.listingIds.entries()) {
+        const location = this.#locations.get(listingId)
+        if (location !== undefined && numbers.has(Math.floor(location / MAX_SEGMENT_ROWS)))
+          this.#locate(listingId, merged, slot)
+        yield 1
+      }
     }
-    this.#sealed = this.#sealed.filter((segment) => !sources.includes(segment))
-    const numbers = new Set(sources.map(({ number }) => number))
-    for (const [slot, listingId] of data.listingIds.entries()) {
-      const location = this.#locations.get(listingId)
-      if (location !== undefined && numbers.has(Math.floor(location / MAX_SEGMENT_ROWS)))
-        this.#locate(listingId, merged, slot)
-      if (slot % this.#sizes.step === 0) yield
-    }
-    this.#drop(sources)
+    this.#hide(sources)
+    for (const { number } of sources) this.#byNumber.delete(number)
   }
 
-  #drop(segments: readonly Segment[]): void {
+  #hide(segments: readonly Segment[]): void {
     this.#sealed = this.#sealed.filter((segment) => !segments.includes(segment))
-    for (const { number } of segments) this.#byNumber.delete(number)
   }
 }
 
 const IN_TAIL = -1
 
-/** `places`: the slots' places in the segment that its own was merged into, until its listings are located there. */
-type Relocated = { segment: Segment; places: Int32Array | null }
+/** `mergedInto`: where its listings are that are not yet located there. */
+type Relocated = { segment: Segment; mergedInto: Segment | null }
+
+/** Where a segment has the row of another one. */
+function slotIn(merged: Segment, segment: Segment, slot: number): number {
+  return firstNotOlder(merged, placeAt(segment, slot), 0, merged.size)
+}
 
 /** A wasteful segment, or several of similar size that fit one. */
 function segmentsToMerge(segments: readonly Segment[], sizes: SegmentSizes): Segment[] | null {

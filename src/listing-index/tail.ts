@@ -84,7 +84,7 @@ export class Tail implements Rows {
     if (this.#prices !== null) return this.#prices
     const builder = new PriceColumnsBuilder(this.size)
     for (const [slot, { found }] of this.rows.entries()) builder.add(slot, found.prices)
-    this.#prices = new PriceColumns(lastOf(builder.finish(this.size, () => false)))
+    this.#prices = new PriceColumns(lastOf(builder.finish(this.size)))
     return this.#prices
   }
 
@@ -122,9 +122,9 @@ const entryOf = ({ listingId, publisherId, createdAt, status, text }: TailRow): 
 })
 
 /** Takes all steps at once. */
-export function lastOf<T>(steps: Generator<void, T>): T {
+export function lastOf<T>(steps: Generator<unknown, T>): T {
   for (;;) {
     const { done, value } = steps.next()
-    if (done) return value
+    if (done === true) return value
   }
 }

@@ -14,7 +14,7 @@ import { parseJson } from '../../json/value.ts'
 import { NO_PRICES, type RowPrices } from '../row-prices.ts'
 import type { PathTree } from './path-tree.ts'
 import { RowText } from './row-text.ts'
-import { isNameAt, type Members, type ScanNode, scanTree, type WantedMember } from './scan-tree.ts'
+import { findMember, isNameAt, type ScanNode, scanTree, type WantedMember } from './scan-tree.ts'
 import { TextPool } from './text-pool.ts'
 
 /** Longer texts are rare and go to the parser. */
@@ -66,19 +66,22 @@ export class RowScanner {
     if (first === QUOTE) return node.path < 0 ? this.#row.valueEnd(at) : this.#readText(node.path, at)
     if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return this.#readScalar(node.path, at)
     if (node.path >= 0) this.#found.add(node.path, null)
-    if (first === OPEN_BRACE && node.members !== null) return this.#readObject(node.members, at)
+    if (first === OPEN_BRACE && node.members.length > 0) return this.#readObject(node, at)
     if (first === OPEN_BRACKET) {
-      for (const { index, node: element } of node.indexes) this.#readElement(element, index, at)
+      for (const { index, node: element } of node.indexes) {
+        const found = this.#row.arrayAt(at)?.elements.at(index)
+        if (found !== undefined) this.#readValue(element, found.start)
+      }
       if (node.every !== null) return this.#readEvery(node.every, at)
     }
     return this.#row.valueEnd(at)
   }
 
-  #readObject(members: Members, at: number): number {
+  #readObject(node: ScanNode, at: number): number {
     const row = this.#row
     const { bytes } = row
     const object = this.#nextObject()
-    let guess = members.first
+    let guess = node.first
     let previous: WantedMember | null = null
     let position = row.skipSpace(at + 1)
     while (bytes[position] === QUOTE) {
@@ -88,14 +91,14 @@ export class RowScanner {
       else {
         end = row.plainStringEnd(position) + 1
         if (end === 0) return this.#giveUp()
-        member = members.find(row, position, end)
+        member = findMember(node.members, row, position, end)
       }
       const value = valueStart(row, end)
       if (member === null) position = row.valueEnd(value)
       else {
         if (member.seenIn === object) return this.#giveUp()
         member.seenIn = object
-        if (previous === null) members.first = member
+        if (previous === null) node.first = member
         else previous.next = member
         previous = member
         guess = member.next
@@ -118,11 +121,6 @@ export class RowScanner {
       if (bytes[position] === COMMA) position = row.skipSpace(position + 1)
     }
     return position + 1
-  }
-
-  #readElement(node: ScanNode, index: number, at: number): void {
-    const start = elementStarts(this.#row, at).at(index)
-    if (start !== undefined) this.#readValue(node, start)
   }
 
   #readText(path: number, at: number): number {
@@ -163,20 +161,6 @@ export class RowScanner {
 
 /** Larger numbers would be boxed. */
 const MAX_OBJECT = 2 ** 30
-
-function elementStarts(row: RowText, at: number): number[] {
-  const { bytes, length } = row
-  const starts: number[] = []
-  let position = row.skipSpace(at + 1)
-  while (position < length && bytes[position] !== CLOSE_BRACKET) {
-    starts.push(position)
-    const end = row.valueEnd(position)
-    if (end === position) return starts
-    position = row.skipSpace(end)
-    if (bytes[position] === COMMA) position = row.skipSpace(position + 1)
-  }
-  return starts
-}
 
 function valueStart(row: RowText, end: number): number {
   const colon = row.bytes[end] === COLON ? end : row.skipSpace(end)

@@ -1,10 +1,13 @@
 import type { PathTree } from './path-tree.ts'
 import { RowText } from './row-text.ts'
-import { hashAt, wordsAt } from './text-pool.ts'
+import { wordsAt } from './text-pool.ts'
 
 export type ScanNode = {
   path: number
-  members: Members | null
+  /** Empty where no member is wanted. */
+  members: readonly WantedMember[]
+  /** The first wanted member of the last object: the first guess. */
+  first: WantedMember | null
   /** For every element, or the value itself if it is not an array. */
   every: ScanNode | null
   indexes: readonly { index: number; node: ScanNode }[]
@@ -14,7 +17,6 @@ export type WantedMember = {
   /** The quoted name in UTF-8, as words. */
   name: Int32Array
   nameLength: number
-  hash: number
   node: ScanNode
   /** The last object that had it. */
   seenIn: number
@@ -32,31 +34,21 @@ export function scanTree({ path, children }: PathTree): ScanNode {
     else if (step.kind === 'index') indexes.push({ index: step.index, node })
     else every = node
   }
-  return { path, members: members.length === 0 ? null : new Members(members), every, indexes }
+  return { path, members, first: null, every, indexes }
 }
 
-export class Members {
-  /** The first guess. */
-  first: WantedMember | null = null
-  readonly #mask: number
-  readonly #buckets: readonly WantedMember[][]
-
-  constructor(members: readonly WantedMember[]) {
-    const size = 2 ** Math.ceil(Math.log2(members.length * 4))
-    this.#mask = size - 1
-    this.#buckets = Array.from({ length: size }, () => [])
-    for (const member of members) this.#buckets[member.hash & this.#mask]!.push(member)
+/** The wanted member whose quoted name is at `[start, end)`. */
+export function findMember(
+  members: readonly WantedMember[],
+  row: RowText,
+  start: number,
+  end: number,
+): WantedMember | null {
+  for (let n = 0; n < members.length; n++) {
+    const member = members[n]!
+    if (member.nameLength === end - start && isNameAt(row, start, member)) return member
   }
-
-  /** `start` and `end` include the quotes. */
-  find(row: RowText, start: number, end: number): WantedMember | null {
-    const bucket = this.#buckets[hashAt(row, start, end - start) & this.#mask]!
-    for (let n = 0; n < bucket.length; n++) {
-      const member = bucket[n]!
-      if (member.nameLength === end - start && isNameAt(row, start, member)) return member
-    }
-    return null
-  }
+  return null
 }
 
 export const isNameAt = (row: RowText, at: number, { name, nameLength }: WantedMember): boolean =>
@@ -67,12 +59,5 @@ function wantedMember(name: string, node: ScanNode): WantedMember {
   const { length } = bytes
   const quoted = new RowText(length)
   quoted.load(bytes)
-  return {
-    name: wordsAt(quoted, 0, length),
-    nameLength: length,
-    hash: hashAt(quoted, 0, length),
-    node,
-    seenIn: 0,
-    next: null,
-  }
+  return { name: wordsAt(quoted, 0, length), nameLength: length, node, seenIn: 0, next: null }
 }

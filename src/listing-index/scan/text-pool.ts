@@ -32,7 +32,7 @@ export function wordsAt(row: RowText, start: number, length: number): Int32Array
   return words
 }
 
-export function hashAt(row: RowText, start: number, length: number): number {
+function hashAt(row: RowText, start: number, length: number): number {
   let hash = length
   for (let n = 0; n < length >> 2; n++) hash = mix(hash ^ row.word(start + n * 4))
   if ((length & 3) !== 0) hash = mix(hash ^ row.tail(start, length))

@@ -13,7 +13,7 @@ export type SegmentSettings = {
 export function* buildSegment(
   { plan, storefronts }: SegmentSettings,
   pages: readonly PackedListings[],
-): Generator<void, SegmentData> {
+): Generator<unknown, SegmentData> {
   const builder = new SegmentBuilder(plan)
   const rows = new PackedRows(storefronts)
   for (const [n, page] of pages.entries()) {

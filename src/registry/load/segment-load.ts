@@ -103,7 +103,7 @@ export class SegmentLoad {
 }
 
 /** One step per turn of the event loop. */
-async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
+async function inTurns<T>(steps: Generator<unknown, T>): Promise<T> {
   for (;;) {
     const { done, value } = steps.next()
     if (done) return value
