@@ -12,7 +12,9 @@ export async function runCommandLine(terminal: Terminal, args: readonly string[]
     serveAgents: async (discovery, agents, onError) =>
       (await import('./mcp/stdio.ts')).serveStdio(discovery, agents, { version: version(), onError }),
     serve: async () => (await import('./service.ts')).serve(),
-    checkStore: async (url) => (await import('./context/check-store.ts')).checkStore(url),
+    checkStore: async (url) => (await import('./context/store-commands.ts')).checkStore(url),
+    backupStore: async (url, file) => (await import('./context/store-commands.ts')).backupStore(url, file),
+    restoreStore: async (file, url) => (await import('./context/store-commands.ts')).restoreStore(file, url),
     setExitCode: (code) => {
       exitCode = code
     },

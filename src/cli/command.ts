@@ -19,10 +19,12 @@ export type CommandContext = {
   terminal: Terminal
   /** The client is closed after the command. */
   openClient: () => Promise<RegistryClient>
-  services: Pick<Services, 'serve' | 'serveAgents' | 'checkStore'>
+  services: Pick<Services, 'serve' | 'serveAgents' | 'checkStore' | 'backupStore' | 'restoreStore'>
   /** With all commands defined. */
   loadProgram: () => Promise<Command>
 }
+
+export type StoreCounts = { listings: number; publishers: number; keys: number }
 
 /** What the process provides. */
 export type Services = {
@@ -31,6 +33,8 @@ export type Services = {
   serve: () => Promise<number>
   /** Gives warnings. @throws ConfigError or EntrepotError for a store that cannot be used */
   checkStore: (url: string) => Promise<readonly string[]>
+  backupStore: (url: string, file: string) => Promise<StoreCounts & { bytes: number }>
+  restoreStore: (file: string, url: string) => Promise<StoreCounts>
   setExitCode: (code: number) => void
   version: string
 }

@@ -109,6 +109,16 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/check.ts')).checkCommand,
   },
   {
+    name: 'backup',
+    summary: 'save listings, publishers and API keys of the store of `serve`, while it runs or not',
+    load: async () => (await import('./commands/backup.ts')).backupCommand,
+  },
+  {
+    name: 'restore',
+    summary: 'write a backup to the store of `serve`, which must not exist or be empty',
+    load: async () => (await import('./commands/restore.ts')).restoreCommand,
+  },
+  {
     name: 'secret',
     summary: 'print 32 random bytes in hex, to use as a secret',
     load: async () => (await import('./commands/secret.ts')).secretCommand,

@@ -26,6 +26,14 @@ export function loadConfig(environment: Environment = processEnvironment): Confi
   return Object.freeze({ ...config, warnings: configWarnings(config, environment) })
 }
 
+/** Without the gateway file. @throws ConfigError with every problem of the environment and the secret files */
+export function loadStoreUrl(environment: Environment): string {
+  const problems: Violation[] = []
+  const { storeUrl } = readEnvironment(withSecretFiles(environment, problems), problems)
+  if (problems.length > 0) throw new ConfigError(problems)
+  return storeUrl
+}
+
 function readText(path: string, problems: Violation[]): string {
   try {
     return readFileSync(path, 'utf8')

@@ -236,7 +236,7 @@ test.serial('check: exits with 78 for what would fail the start, and with 0 for 
   )
   const wrong = await check('', { STORE_URL: `sqlite:${foreign}` })
   t.is(wrong.code, 78)
-  t.regex(wrong.findings.at(-1)!.finding, /point STORE_URL at another file/)
+  t.regex(wrong.findings.at(-1)!.finding, /name another file/)
 
   const missing = join(temporaryFolder(t), 'typo', 'x.db')
   const created = await check('', { STORE_URL: `sqlite:${missing}` })

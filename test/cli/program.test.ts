@@ -15,6 +15,8 @@ const program = await createProgram(
     serve: unused,
     serveAgents: unused,
     checkStore: unused,
+    backupStore: unused,
+    restoreStore: unused,
     setExitCode: unused,
     version: '0.0.0',
   },
@@ -26,7 +28,7 @@ const leaves = (command: Command): Command[] =>
 test('program: every command of the contract exists, and its help has an example', (t) => {
   const names = leaves(program).map((command) => command.name())
   const expected =
-    'serve mcp listings listing facets filters review publish update delete validate sync mine new address mint list revoke sources doctor check secret init completion manual'
+    'serve mcp listings listing facets filters review publish update delete validate sync mine new address mint list revoke sources doctor check backup restore secret init completion manual'
   t.deepEqual(names, expected.split(' '))
   for (const command of leaves(program)) {
     let help = ''

@@ -1,13 +1,15 @@
-import { existsSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import test, { type ExecutionContext } from 'ava'
-import { type ListingBody, readAll } from '../e2e/read-all.ts'
+import { Redis } from 'ioredis'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { readAll } from '../e2e/read-all.ts'
 import { type ServiceProcess, startProcess } from '../e2e/service-process.ts'
-import { freePort } from '../helpers/free-port.ts'
 import { startRedis } from '../helpers/redis.ts'
 import { send } from '../helpers/registry.ts'
-import { runShell, temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
-import { ALICE, postJson, publishBody } from '../helpers/seller.ts'
+import { CLI, type Run, runCli, runShell, temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
+import { ALICE, postJson, publishBody, sign, unixNow } from '../helpers/seller.ts'
 import { blockOf } from './operations-page.ts'
 
 const ADMIN = 'admin-secret'
@@ -15,39 +17,51 @@ const BEFORE = 50
 
 async function start(t: ExecutionContext, storeUrl: string): Promise<ServiceProcess> {
   const file = temporaryFile(t, 'gateway.toml', '[limits]\npublish_per_minute = 0\n')
-  const environment = { ENTREPOT_CONFIG: file, REGISTRY_ADMIN_API_KEY: ADMIN }
+  const environment = {
+    ENTREPOT_CONFIG: file,
+    REGISTRY_ADMIN_API_KEY: ADMIN,
+    REGISTRY_REQUIRE_WRITE_API_KEY: 'true',
+  }
   const service = await startProcess(storeUrl, environment)
   t.teardown(() => service.end('SIGKILL'))
   return service
 }
 
-async function run(t: ExecutionContext, block: string, env: Record<string, string>): Promise<void> {
-  const { code, stderr } = await runShell(`set -e\n${blockOf(`run=${block}`)}`, { env })
+/** Runs a block of the page as an operator does. @returns what it prints */
+async function run(t: ExecutionContext, block: string, env: Record<string, string>): Promise<unknown> {
+  const script = `set -e\nentrepot() { ${CLI} "$@"; }\n${blockOf(`run=${block}`)}`
+  const { code, stdout, stderr } = await runShell(script, { env })
   t.is(code, 0, stderr)
+  return JSON.parse(stdout)
 }
 
-async function mint({ url }: ServiceProcess): Promise<string> {
-  const headers = { Authorization: `Bearer ${ADMIN}` }
-  return String(
-    (await postJson(`${url}/admin/api-keys`, '{"name":"alice","scope":"write"}', headers)).json().key,
+const bearer = (key = ADMIN) => ({ Authorization: `Bearer ${key}` })
+
+async function mint({ url }: ServiceProcess, name: string): Promise<{ id: number; key: string }> {
+  const body = JSON.stringify({ name, scope: 'write' })
+  return (await postJson(`${url}/admin/api-keys`, body, bearer())).json() as { id: number; key: string }
+}
+
+/** Without the counts of their uses. */
+async function keysOf({ url }: ServiceProcess) {
+  const keys: Record<string, unknown>[] = JSON.parse(
+    (await send(`${url}/admin/api-keys`, { headers: bearer() })).text,
   )
+  return keys.map(({ calls, last_used_at, ...key }) => key)
 }
 
-async function knows({ url }: ServiceProcess, key: string): Promise<boolean> {
-  const headers = { Authorization: `Bearer ${ADMIN}` }
-  const keys = JSON.parse((await send(`${url}/admin/api-keys`, { headers })).text) as { name: string }[]
-  const read = await send(`${url}/listings`, { headers: { Authorization: `Bearer ${key}` } })
-  return read.status === 200 && keys.some(({ name }) => name === 'alice')
-}
+const RAW = '{"gpu_model":"H200", "gpu_count":8.0,"note":"\\u00fc ü" }'
 
-/** Publishes until it is stopped. @returns the published listings */
-async function publishing({ url }: ServiceProcess): Promise<{ ids: string[]; stop: () => Promise<void> }> {
-  const signed = await publishBody(ALICE, {})
+/** Publishes until it is stopped. @returns the ids that were published so far, and a captured request */
+async function publishing({ url }: ServiceProcess, key: string, at = unixNow()) {
+  const signed = await publishBody(ALICE, {}, at)
   const ids: string[] = []
   let isOver = false
+  const bodyOf = (id: string): string =>
+    `${JSON.stringify({ ...signed, listing_id: id }).slice(0, -1)},"offer_resource":${RAW}}`
   const publish = async (id: string): Promise<void> => {
-    const { status } = await postJson(`${url}/listings`, JSON.stringify({ ...signed, listing_id: id }))
-    if (status !== 201) throw new Error(`a publish was answered ${status}`)
+    const { status, text } = await postJson(`${url}/listings`, bodyOf(id), bearer(key))
+    if (status !== 201) throw new Error(`a publish was answered ${status} ${text}`)
     ids.push(id)
   }
   for (let n = 0; n < BEFORE; n++) await publish(`before-${n}`)
@@ -56,6 +70,7 @@ async function publishing({ url }: ServiceProcess): Promise<{ ids: string[]; sto
   })()
   return {
     ids,
+    captured: bodyOf('before-0'),
     stop: async () => {
       isOver = true
       await going
@@ -63,75 +78,136 @@ async function publishing({ url }: ServiceProcess): Promise<{ ids: string[]; sto
   }
 }
 
-/** After the restore: everything acknowledged before the backup, and nothing else, to the byte. */
-function compare(
-  t: ExecutionContext,
-  restored: Map<string, ListingBody>,
-  all: Map<string, ListingBody>,
-  before: string[],
-): void {
+const texts = ({ url }: ServiceProcess, ids: readonly string[]): Promise<string[]> =>
+  Promise.all(ids.map(async (id) => (await send(`${url}/listings/${id}`)).text))
+
+/** Saves a store that is written meanwhile, restores it to the other one, and compares what both services answer. */
+async function savesAndRestores(t: ExecutionContext, from: string, to: string): Promise<void> {
+  const BACKUP = join(temporaryFolder(t), 'market.db')
+  const live = await start(t, from)
+  const alice = await mint(live, 'alice')
+  const bob = await mint(live, 'bob')
+  await send(`${live.url}/admin/api-keys/${bob.id}`, { method: 'DELETE', headers: bearer() })
+  const { ids, captured, stop } = await publishing(live, alice.key)
+  const closing = { status: 'closed', timestamp: unixNow() }
+  const signature = await sign(ALICE, 'update_listing', 'before-1', closing.timestamp)
+  await send(`${live.url}/listings/before-1`, {
+    method: 'PUT',
+    headers: { 'Content-Type': 'application/json', ...bearer(alice.key) },
+    body: JSON.stringify({ ...closing, signature }),
+  })
+  const before = [...ids]
+  const saved = (await run(t, 'backup', { STORE_URL: from, BACKUP })) as Record<string, number>
+  await stop()
+  const lost = JSON.stringify(await publishBody(ALICE, { listing_id: 'lost' }))
+  t.is((await postJson(`${live.url}/listings`, lost, bearer(alice.key))).status, 201)
+  const all = await readAll(live.url)
+  const answers = await texts(live, before)
+  const keys = await keysOf(live)
+  await live.end('SIGTERM')
+
+  const restoredAt = (await run(t, 'restore', { STORE_URL: to, BACKUP })) as Record<string, unknown>
+  t.like(restoredAt, { listings: saved.listings, publishers: 1, keys: 2 })
+  const restored = await start(t, to)
+  const rows = await readAll(restored.url)
+  t.is(rows.size, saved.listings!)
+  t.deepEqual(await texts(restored, before), answers)
+  t.regex(answers[0]!, /"offer_resource":\{"gpu_model":"H200", "gpu_count":8\.0,"note":"\\u00fc ü" \}/)
   t.deepEqual(
-    before.filter((id) => !restored.has(id)),
-    [],
+    [...rows],
+    [...all].filter(([id]) => rows.has(id)),
+    'the same order',
   )
-  for (const [id, row] of restored) t.deepEqual(row, all.get(id))
-  t.log({ before: before.length, restored: restored.size, all: all.size })
+  t.deepEqual(await keysOf(restored), keys)
+  t.is((await postJson(`${restored.url}/listings`, captured, bearer(bob.key))).status, 401)
+  for (const replay of [captured, captured.replace('H200', 'B200'), lost])
+    t.is((await postJson(`${restored.url}/listings`, replay, bearer(alice.key))).status, 409)
+  const later = await publishing(restored, alice.key, unixNow() + 60)
+  await later.stop()
+  t.true((await readAll(restored.url)).size >= rows.size, 'and the service continues')
 }
 
-test('backup: a live SQLite database is saved, and restored over another', async (t) => {
-  const folder = temporaryFolder(t)
-  const database = join(folder, 'entrepot.db')
-  const env = { DATABASE: database, BACKUP: join(folder, 'backup.db') }
-  const live = await start(t, `sqlite:${database}`)
-  const key = await mint(live)
-  const { ids, stop } = await publishing(live)
-  const before = [...ids]
-  await run(t, 'sqlite-backup', env)
-  await stop()
-  const all = await readAll(live.url)
-  await live.end('SIGKILL')
-  t.true(existsSync(`${database}-wal`), 'a process that was killed leaves one behind')
-  await run(t, 'sqlite-restore', env)
-  const restored = await start(t, `sqlite:${database}`)
-  compare(t, await readAll(restored.url), all, before)
-  t.true(await knows(restored, key))
-  const later = await publishing(restored)
-  await later.stop()
-  t.true(later.ids.length >= BEFORE, 'and the service continues')
+test('backup: a live SQLite store is saved, and restored to a Redis', async (t) => {
+  const redis = await startRedis()
+  t.teardown(() => redis.dispose())
+  await savesAndRestores(t, `sqlite:${join(temporaryFolder(t), 'live.db')}`, redis.url)
 })
 
-test('backup: a live Redis is saved, and restored into an empty durable one', async (t) => {
+test('backup: a live Redis is saved, and restored to an SQLite file', async (t) => {
+  const redis = await startRedis()
+  t.teardown(() => redis.dispose())
+  await savesAndRestores(t, redis.url, `sqlite:${join(temporaryFolder(t), 'new', 'restored.db')}`)
+})
+
+test('backup, restore: what cannot be done is refused, and changes nothing', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.dispose())
   const folder = temporaryFolder(t)
-  const port = await freePort()
-  const live = await start(t, redis.url)
-  const key = await mint(live)
-  const { ids, stop } = await publishing(live)
-  const before = [...ids]
-  const env = {
-    REDIS_URL: redis.url,
-    BACKUP: join(folder, 'backup.rdb'),
-    REDIS_DIR: folder,
-    REDIS_PORT: String(port),
-  }
-  await run(t, 'redis-backup', env)
-  await stop()
-  const all = await readAll(live.url)
-  await live.end('SIGTERM')
-  await run(t, 'redis-restore', env)
-  const other = await startRedis({ dir: folder })
-  t.teardown(() => other.dispose())
-  const restored = await start(t, other.url)
-  compare(t, await readAll(restored.url), all, before)
-  t.true(await knows(restored, key))
+  const at = (name: string): string => join(folder, name)
+  const store = openSqliteStore(at('full.db'))
+  await store.addKey({ name: 'key', scope: 'read', hash: 'h', expiresAt: null })
+  await store.close()
+  writeFileSync(at('notes.txt'), 'not a database, but long enough to be read as one'.repeat(100))
+  new DatabaseSync(at('theirs.db')).exec('CREATE TABLE theirs (a)')
+  const on = (storeUrl: string, command: string, file: string): Promise<Run> =>
+    runCli([command, at(file)], { env: { STORE_URL: storeUrl } })
+  const full = `sqlite:${at('full.db')}`
 
-  // Later writes are kept, too.
-  const later = await publishing(restored)
-  await later.stop()
-  const expected = (await readAll(restored.url)).size
-  await restored.end('SIGKILL')
-  await other.end('SIGKILL')
-  await other.start()
-  t.is((await readAll((await start(t, other.url)).url)).size, expected)
+  const saved = await on(full, 'backup', 'saved.db')
+  t.deepEqual([saved.code, JSON.parse(saved.stdout).keys], [0, 1])
+  t.regex(saved.stderr, /^entrepot: warning: sqlite:.*full\.db has no listings; is it the right store\?\n$/)
+  const damaged = readFileSync(at('saved.db'))
+  damaged.fill(0xff, 4096, 3 * 4096)
+  writeFileSync(at('damaged.db'), damaged)
+  // A connection that only reads leaves these of a file in WAL mode.
+  const before = readdirSync(folder)
+  t.deepEqual(
+    before.filter((name) => name.includes('partial')),
+    [],
+  )
+
+  for (const [storeUrl, command, file, code, message] of [
+    [`sqlite:${at('typo.db')}`, 'backup', 'b.db', 78, /STORE_URL: .*typo\.db does not exist/],
+    ['sqlite::memory:', 'backup', 'b.db', 78, /STORE_URL: a store in memory ends with its process/],
+    [redis.url, 'backup', 'b.db', 78, /STORE_URL: Redis at .* has no store of entrepot/],
+    [full, 'backup', 'saved.db', 1, /saved\.db exists and is not overwritten/],
+    [full, 'backup', 'nowhere/b.db', 74, /nowhere\/b\.db cannot be written: ENOENT/],
+    [
+      full,
+      'restore',
+      'saved.db',
+      78,
+      /STORE_URL: .*full\.db exists and is not overwritten: stop the service/,
+    ],
+    [redis.url, 'restore', 'typo.db', 65, /typo\.db does not exist/],
+    [redis.url, 'restore', 'notes.txt', 65, /notes\.txt cannot be opened: file is not a database/],
+    [redis.url, 'restore', 'theirs.db', 65, /theirs\.db is (empty|the database of another program)/],
+    [
+      redis.url,
+      'restore',
+      'damaged.db',
+      65,
+      /damaged\.db (is damaged|cannot be opened: database disk image)/,
+    ],
+  ] as const) {
+    const refused = await on(storeUrl, command, file)
+    t.is(refused.code, code, refused.stderr)
+    t.regex(refused.stderr, message)
+    t.is(refused.stdout, '')
+  }
+  const fullDisk = await runShell(`ulimit -f 64; ${CLI} backup '${at('b.db')}'`, { env: { STORE_URL: full } })
+  t.is(fullDisk.code, 74, fullDisk.stderr)
+  t.regex(fullDisk.stderr, /b\.db cannot be written: /)
+  t.deepEqual(readdirSync(folder), before)
+
+  const client = new Redis(redis.url)
+  t.teardown(() => client.disconnect())
+  t.is(await client.dbsize(), 0)
+  t.is((await on(redis.url, 'restore', 'saved.db')).code, 0)
+  const again = await on(redis.url, 'restore', 'saved.db')
+  t.is(again.code, 78)
+  t.regex(
+    again.stderr,
+    /holds 0 listings, 0 publishers and 1 API keys: stop the service and .* begin with \{entrepot\}:/,
+  )
 })

@@ -10,6 +10,9 @@ const MAX_TIMESTAMP_SKEW_SECONDS = 300
 /** Clock difference between replicas up to which a repeat is answered; beyond it the repeat is refused. */
 const CLOCK_MARGIN_SECONDS = 300
 
+/** From its timestamp on, a used signature is remembered for so long. */
+export const USE_SECONDS = MAX_TIMESTAMP_SKEW_SECONDS + CLOCK_MARGIN_SECONDS
+
 export type ClaimOperation = 'create_listing' | 'update_listing' | 'delete_listing'
 
 /** 32-byte numbers, and the parity that picks the public key. */
@@ -58,7 +61,7 @@ export async function verifyClaim(
   const use: UsedSignature = {
     signature: fingerprint(signature),
     body: hash('sha256', claim.body),
-    expiresAt: (timestamp + MAX_TIMESTAMP_SKEW_SECONDS + CLOCK_MARGIN_SECONDS) * MICROS_PER_SECOND,
+    expiresAt: (timestamp + USE_SECONDS) * MICROS_PER_SECOND,
     now: now * MICROS_PER_SECOND,
   }
   return { identity: { scheme, identifier: recovered }, use }

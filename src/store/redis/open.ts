@@ -1,7 +1,6 @@
 import { Redis } from 'ioredis'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
-import type { Store } from '../store.ts'
 import { type Client, commandClient, connected, counterClient } from './connection.ts'
 import { createScript, KEY_PREFIX, keysUnder, RedisSession, replyWord } from './session.ts'
 import { RedisStore } from './store.ts'
@@ -11,6 +10,8 @@ type RedisStoreOptions = {
   prefix?: string
   /** Entries kept at least. Default 100,000; a reader of an older position loads again. */
   changelogLength?: number
+  /** Refuses a Redis without a store, and changes nothing there. */
+  mustExist?: boolean
 }
 
 const FORMAT = 1
@@ -26,13 +27,14 @@ const CHANGELOG_LENGTH = 100_000
 export async function openRedisStore(
   url: string,
   options: RedisStoreOptions = {},
-): Promise<{ store: Store; warnings: string[] }> {
-  const { prefix = KEY_PREFIX, changelogLength = CHANGELOG_LENGTH } = options
+): Promise<{ store: RedisStore; warnings: string[] }> {
+  const { prefix = KEY_PREFIX, changelogLength = CHANGELOG_LENGTH, mustExist = false } = options
   const session = new RedisSession(commandClient(url), keysUnder(prefix), changelogLength)
   try {
     await connected(session.client)
+    if (!mustExist) await session.client.setnx(session.keys.format, FORMAT)
     await checkFormat(session, redactCredentials(url))
-    await countListings(session)
+    if (!mustExist) await countListings(session)
     const warnings = await durabilityWarnings(session.client)
     return { store: new RedisStore(url, session), warnings }
   } catch (error) {
@@ -42,12 +44,13 @@ export async function openRedisStore(
 }
 
 async function checkFormat({ client, keys }: RedisSession, where: string): Promise<void> {
-  await client.setnx(keys.format, FORMAT)
-  const format = Number(await client.get(keys.format))
-  if (format <= FORMAT) return
+  const format = await client.get(keys.format)
+  if (format !== null && Number(format) <= FORMAT) return
   const message =
-    `Redis at ${where} was written by a newer entrepot (format ${format}, this one reads up to ${FORMAT}): ` +
-    'run that version again, or point STORE_URL at another Redis'
+    format === null
+      ? `Redis at ${where} has no store of entrepot: point STORE_URL at the one of the service`
+      : `Redis at ${where} was written by a newer entrepot (format ${format}, this one reads up to ${FORMAT}): ` +
+        'run that version again, or point STORE_URL at another Redis'
   throw new ConfigError([{ path: 'STORE_URL', message }])
 }
 
@@ -59,7 +62,7 @@ async function countListings(session: RedisSession): Promise<void> {
 const COUNT_LISTINGS = createScript('count-listings')
 
 /** For the operator. `where` holds no password. */
-function redisOpenFailure(failure: unknown, where: string): unknown {
+export function redisOpenFailure(failure: unknown, where: string): unknown {
   if (failure instanceof ConfigError) return failure
   const error = lastNodeError(failure)
   const word = replyWord(error)

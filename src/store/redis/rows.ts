@@ -37,6 +37,14 @@ export function publisherFromRow(id: string, row: string): Publisher {
   }
 }
 
+export const publisherRow = (publisher: Publisher): string =>
+  [
+    publisher.createdAt,
+    publisher.updatedAt,
+    JSON.stringify(publisher.storefrontUrl),
+    identityText(publisher),
+  ].join(SEPARATOR)
+
 export function apiKeyFromRow(id: string, row: string): ApiKey {
   const [createdAt, revokedAt, name, scope, hash, expiresAt = 'null'] = row.split(SEPARATOR)
   return {
@@ -49,6 +57,16 @@ export function apiKeyFromRow(id: string, row: string): ApiKey {
     revokedAt: JSON.parse(revokedAt!),
   }
 }
+
+export const apiKeyRow = ({ createdAt, revokedAt, name, scope, hash, expiresAt }: ApiKey): string =>
+  [
+    createdAt,
+    revokedAt ?? 'null',
+    JSON.stringify(name),
+    scope,
+    JSON.stringify(hash),
+    expiresAt ?? 'null',
+  ].join(SEPARATOR)
 
 export function changeFromRow(kind: string, id: string, row: string | null): Change {
   if (row === null) return { kind: 'listing_removed', listingId: id }

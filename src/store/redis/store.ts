@@ -6,6 +6,7 @@ import {
   MAX_LISTING_BYTES,
   NEW_LISTING_FIELDS,
 } from '../../domain/listing.ts'
+import type { Micros } from '../../domain/timestamp.ts'
 import {
   type ChangelogPosition,
   type Expected,
@@ -129,6 +130,15 @@ export class RedisStore implements Store {
     const { client, keys } = this.#session
     const field = [operation, listingId].join(SEPARATOR)
     return (await this.#session.run(() => client.hexists(keys.use(signature), field))) === 1
+  }
+
+  /** Latest expiry of all used signatures, forgotten ones included; 0 without any. */
+  async latestUse(): Promise<Micros> {
+    const { client, keys } = this.#session
+    const [known, forgotten] = await this.#session.run(() =>
+      Promise.all([client.zrevrange(keys.useExpiry, 0, 0, 'WITHSCORES'), client.get(keys.forgottenUse)]),
+    )
+    return Math.max(Number(known[1] ?? 0), Number(forgotten ?? 0))
   }
 
   async addKey(key: NewKey): Promise<ApiKey> {

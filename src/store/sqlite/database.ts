@@ -24,19 +24,16 @@ const BUSY_TIMEOUT_MS = 50
  */
 export function openDatabase(path: string): DatabaseSync {
   const file = path === MEMORY ? MEMORY : resolve(path)
-  try {
-    if (file !== MEMORY) mkdirSync(dirname(file), { recursive: true })
-    const database = new DatabaseSync(file, { timeout: OPEN_TIMEOUT_MS })
-    try {
-      prepare(database, file)
-      return database
-    } catch (error) {
-      database.close()
-      throw error
-    }
-  } catch (error) {
-    throw error instanceof ConfigError ? error : unusable(`${file} cannot be opened: ${advice(error)}`, error)
-  }
+  return open(file, {}, (database) => prepare(database, file))
+}
+
+/** A new store in an empty file, to be written in one transaction: what fails is deleted. */
+export function createDatabase(file: string): DatabaseSync {
+  const database = new DatabaseSync(file)
+  database.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF')
+  migrate(database, file)
+  database.exec('BEGIN; PRAGMA defer_foreign_keys = ON')
+  return database
 }
 
 /** What an operator should know of the file. Changes nothing. @throws ConfigError as `openDatabase` does */
@@ -44,14 +41,42 @@ export function checkDatabase(path: string): string[] {
   if (path === MEMORY) return ['listings are lost when the process ends']
   const file = resolve(path)
   if (!existsSync(file)) return [`${file} does not exist; the start creates an empty store there`]
-  try {
+  open(file, { readOnly: true }, (database) => {
     accessSync(file, constants.R_OK | constants.W_OK)
-    const database = new DatabaseSync(file, { readOnly: true, timeout: OPEN_TIMEOUT_MS })
+    assertOurs(database, file)
+  }).close()
+  return []
+}
+
+/** To read a store as it is: what the file of an older version lacks is empty. @throws ConfigError as `openDatabase` does */
+export function readDatabase(path: string): DatabaseSync {
+  const file = resolve(path)
+  if (!existsSync(file)) throw unusable(`${file} does not exist`)
+  return open(file, { readOnly: true }, (database) => {
+    if (assertOurs(database, file) === 0) throw unusable(`${file} is empty`)
+    const damage = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
+    if (damage !== 'ok') throw unusable(`${file} is damaged: ${damage}`)
+    if (!hasColumn(database, 'api_key', 'expires_at'))
+      database.exec('CREATE TEMP TABLE api_key AS SELECT *, NULL AS expires_at FROM main.api_key')
+    for (const [name, columns] of Object.entries(ADDED_TABLES))
+      if (!isTable(database, name)) database.exec(`CREATE TEMP TABLE ${name} ${columns}`)
+  })
+}
+
+function open(
+  file: string,
+  options: { readOnly?: boolean },
+  prepare: (database: DatabaseSync) => void,
+): DatabaseSync {
+  try {
+    if (file !== MEMORY && !options.readOnly) mkdirSync(dirname(file), { recursive: true })
+    const database = new DatabaseSync(file, { timeout: OPEN_TIMEOUT_MS, ...options })
     try {
-      assertOurs(database, file)
-      return []
-    } finally {
+      prepare(database)
+      return database
+    } catch (error) {
       database.close()
+      throw error
     }
   } catch (error) {
     throw error instanceof ConfigError ? error : unusable(`${file} cannot be opened: ${advice(error)}`, error)
@@ -71,7 +96,9 @@ function migrate(database: DatabaseSync, file: string): void {
     database.exec(
       `${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`,
     )
-  database.exec(ADDED)
+  for (const [name, columns] of Object.entries(ADDED_TABLES))
+    database.exec(`CREATE TABLE IF NOT EXISTS ${name} ${columns}`)
+  database.exec('CREATE INDEX IF NOT EXISTS listing_publisher ON listing (publisher_id)')
   if (!hasColumn(database, 'api_key', 'expires_at'))
     database.exec('ALTER TABLE api_key ADD COLUMN expires_at INTEGER')
   database.exec('COMMIT')
@@ -83,10 +110,10 @@ function assertOurs(database: DatabaseSync, file: string): number {
   if (version > SCHEMA_VERSION)
     throw unusable(
       `${file} was written by a newer entrepot (schema ${version}, this one reads up to ${SCHEMA_VERSION}): ` +
-        'run that version again, or point STORE_URL at another file',
+        'run that version again, or name another file',
     )
   if (version === 0 ? !isEmpty(database) : pragma(database, 'application_id') !== APPLICATION_ID)
-    throw unusable(`${file} is the database of another program: point STORE_URL at another file`)
+    throw unusable(`${file} is the database of another program: name another file`)
   return version
 }
 
@@ -95,6 +122,9 @@ const pragma = (database: DatabaseSync, name: string): number =>
 
 const hasColumn = (database: DatabaseSync, table: string, column: string): boolean =>
   database.prepare('SELECT 1 FROM pragma_table_info(?) WHERE name = ?').get(table, column) !== undefined
+
+const isTable = (database: DatabaseSync, name: string): boolean =>
+  database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined
 
 const isEmpty = (database: DatabaseSync): boolean =>
   database.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n === 0
@@ -108,10 +138,10 @@ function unusable(message: string, cause?: unknown): ConfigError {
 function advice(error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error)
   const code = primaryCode(error)
-  if (code === NOT_A_DATABASE) return `${reason}; point STORE_URL at another file, or move this one away`
+  if (code === NOT_A_DATABASE) return `${reason}; name another file, or move this one away`
   if (code === CORRUPT) return `${reason}; restore the file from a backup, or move it away to start empty`
   if (code === BUSY) return `${reason}; another process has it locked; end that process first`
-  return `${reason}; make the file and its directory writable, or point STORE_URL elsewhere`
+  return `${reason}; make the file and its directory writable, or name another`
 }
 
 export const primaryCode = (error: unknown): number | null =>
@@ -205,19 +235,19 @@ CREATE TABLE changelog (
 ) STRICT`
 
 /** Later additions to schema 1, beside `api_key.expires_at`, which older versions ignore. `forgotten_use` has one row at most. */
-const ADDED = `
-CREATE TABLE IF NOT EXISTS forgotten_use (
-  id         INTEGER PRIMARY KEY CHECK (id = 1),
-  expires_at INTEGER NOT NULL
-) STRICT;
-CREATE TABLE IF NOT EXISTS key_use (
-  key_id       INTEGER PRIMARY KEY,
-  calls        INTEGER NOT NULL,
-  last_used_at INTEGER NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS listing_publisher ON listing (publisher_id);
-CREATE TABLE IF NOT EXISTS ping (
-  id      INTEGER PRIMARY KEY,
-  at      INTEGER NOT NULL,
-  padding BLOB NOT NULL
-) STRICT`
+const ADDED_TABLES = {
+  forgotten_use: `(
+    id         INTEGER PRIMARY KEY CHECK (id = 1),
+    expires_at INTEGER NOT NULL
+  ) STRICT`,
+  key_use: `(
+    key_id       INTEGER PRIMARY KEY,
+    calls        INTEGER NOT NULL,
+    last_used_at INTEGER NOT NULL
+  ) STRICT`,
+  ping: `(
+    id      INTEGER PRIMARY KEY,
+    at      INTEGER NOT NULL,
+    padding BLOB NOT NULL
+  ) STRICT`,
+}

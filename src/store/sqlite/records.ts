@@ -180,7 +180,7 @@ SELECT count(*), CAST(group_concat(packed, '') AS BLOB), max(created_at) FROM (
   FROM listing WHERE created_at > ? AND created_at <= ? ORDER BY created_at LIMIT ?
 )`
 
-const PUBLISHER_COLUMNS = 'publisher_id, scheme, identifier, storefront_url, created_at, updated_at'
+export const PUBLISHER_COLUMNS = 'publisher_id, scheme, identifier, storefront_url, created_at, updated_at'
 
 const publisherAt = (row: SqliteRow): Publisher => ({
   publisherId: row[0] as number,
@@ -191,7 +191,7 @@ const publisherAt = (row: SqliteRow): Publisher => ({
   updatedAt: row[5] as number,
 })
 
-const KEY_COLUMNS = 'id, name, scope, hash, created_at, revoked_at, expires_at'
+export const KEY_COLUMNS = 'id, name, scope, hash, created_at, revoked_at, expires_at'
 
 const apiKeyAt = (row: SqliteRow): ApiKey => ({
   id: row[0] as number,

@@ -16,7 +16,15 @@ import {
   type UseKey,
 } from '../store.ts'
 import { SqliteChangelog } from './changelog.ts'
-import { BUSY, createFileCheck, MEMORY, openDatabase, primaryCode, sqliteFailure } from './database.ts'
+import {
+  BUSY,
+  createFileCheck,
+  MEMORY,
+  openDatabase,
+  primaryCode,
+  readDatabase,
+  sqliteFailure,
+} from './database.ts'
 import { GroupCommit, type Transaction } from './group-commit.ts'
 import { SqliteMutations } from './mutations.ts'
 import { SqliteRecords } from './records.ts'
@@ -36,12 +44,18 @@ const BUSY_RETRY_DELAY_MS = 50
 const BUSY_TRIES = 50
 /** Bytes that a ping writes after a failed write: more than any listing. */
 const PROBE_BYTES = 128 * 1024
+const LATEST_USE = `
+SELECT max(expires_at) AS latest
+FROM (SELECT expires_at FROM signature_use UNION ALL SELECT expires_at FROM forgotten_use)`
 
 /** @throws ConfigError for a file that cannot be used, with what to do */
 export function openSqliteStore(path: string, options: SqliteOptions = {}): SqliteStore {
   const database = openDatabase(path)
   return new SqliteStore(database, path === MEMORY ? null : createFileCheck(path), options)
 }
+
+/** To read a store as it is. @throws ConfigError for a file that is missing, damaged or not a store */
+export const readSqliteStore = (path: string): SqliteStore => new SqliteStore(readDatabase(path), null, {})
 
 class SqliteStore implements Store {
   readonly #database: DatabaseSync
@@ -94,6 +108,11 @@ class SqliteStore implements Store {
 
   async hasUse(key: UseKey): Promise<boolean> {
     return this.#read(() => this.#mutations.hasUse(key))
+  }
+
+  /** Latest expiry of all used signatures, forgotten ones included; 0 without any. */
+  async latestUse(): Promise<Micros> {
+    return this.#read(() => Number(this.#database.prepare(LATEST_USE).get()?.latest ?? 0))
   }
 
   addKey(key: NewKey): Promise<ApiKey> {

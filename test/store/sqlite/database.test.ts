@@ -34,7 +34,7 @@ test("SQLite open: another program's database is refused and unchanged", (t) => 
     const path = inDirectory(t)
     sql(path, statement)
     const before = readFileSync(path)
-    refusal(t, path, /database of another program: point STORE_URL at another file/)
+    refusal(t, path, /database of another program: name another file/)
     t.deepEqual(readFileSync(path), before)
   }
 })
@@ -42,17 +42,17 @@ test("SQLite open: another program's database is refused and unchanged", (t) => 
 test('SQLite open: a file that is no database is refused and unchanged', (t) => {
   const path = inDirectory(t, 'notes.txt')
   writeFileSync(path, 'not a database, but long enough to have a header. '.repeat(40))
-  refusal(t, path, /notes\.txt cannot be opened: file is not a database; point STORE_URL at another file/)
+  refusal(t, path, /notes\.txt cannot be opened: file is not a database; name another file/)
   t.regex(readFileSync(path, 'utf8'), /^not a database/)
 })
 
 test('SQLite open: an impossible path is refused with what to do', (t) => {
   const path = inDirectory(t, 'directory')
   mkdirSync(path)
-  refusal(t, path, /directory cannot be opened: .*point STORE_URL elsewhere/)
+  refusal(t, path, /directory cannot be opened: .*or name another/)
   const file = inDirectory(t, 'file')
   writeFileSync(file, '')
-  refusal(t, join(file, 'entrepot.db'), /point STORE_URL elsewhere/)
+  refusal(t, join(file, 'entrepot.db'), /or name another/)
 })
 
 test('SQLite open: a damaged file fails the start or the read, never silently', async (t) => {

@@ -1,0 +1,30 @@
+import { loadStoreUrl } from '../../config/config.ts'
+import { plural } from '../../domain/plural.ts'
+import { redactCredentials } from '../../domain/safe-text.ts'
+import { type CommandDefinition, JSON_OPTION, type StoreCounts } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+import { printData, printWarning } from '../output/terminal.ts'
+
+export const backupCommand: CommandDefinition<{ json?: boolean }> = {
+  define: (command) =>
+    command
+      .argument('<file>', 'the SQLite file to create; an existing file is never overwritten')
+      .option(...JSON_OPTION),
+  example: 'STORE_URL=redis://127.0.0.1:6379 entrepot backup market.db',
+  async run({ terminal, services }, { json }, [file = '']) {
+    const store = loadStoreUrl(terminal.env)
+    const { bytes, ...counts } = await services.backupStore(store, file)
+    if (counts.listings === 0)
+      printWarning(terminal, `${redactCredentials(store)} has no listings; is it the right store?`)
+    await printData(
+      terminal,
+      json,
+      { file, bytes, ...counts },
+      () => `${file}: ${describeCounts(counts)}, ${plural(bytes, 'byte')}\n`,
+    )
+    return EXIT.ok
+  },
+}
+
+export const describeCounts = ({ listings, publishers, keys }: StoreCounts): string =>
+  `${plural(listings, 'listing')}, ${plural(publishers, 'publisher')}, ${plural(keys, 'API key')}`

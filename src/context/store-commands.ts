@@ -1,0 +1,114 @@
+import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { StoreCounts } from '../cli/command.ts'
+import { CliError, EXIT, usageError } from '../cli/exit-codes.ts'
+import { redactCredentials } from '../domain/safe-text.ts'
+import { nowMicros } from '../domain/timestamp.ts'
+import { ConfigError, EntrepotError } from '../errors.ts'
+import { USE_SECONDS } from '../registry/signature/verify-claim.ts'
+import { type CopySource, type CopyTarget, copyStore } from '../store/copy.ts'
+
+/**
+ * Opens a store as a start would, and creates no database file. Gives what an operator should know of it.
+ * @throws ConfigError or EntrepotError for a store that cannot be used
+ */
+export async function checkStore(url: string): Promise<readonly string[]> {
+  if (url.startsWith(SQLITE)) {
+    const { checkDatabase } = await import('../store/sqlite/database.ts')
+    return checkDatabase(url.slice(SQLITE.length))
+  }
+  const { openRedisStore } = await import('../store/redis/open.ts')
+  const { store, warnings } = await openRedisStore(url)
+  await store.close()
+  return warnings
+}
+
+/**
+ * Copies the store to a new SQLite file, and gives its size in bytes.
+ * @throws CliError, ConfigError or EntrepotError; then there is no file
+ */
+export async function backupStore(url: string, file: string): Promise<StoreCounts & { bytes: number }> {
+  const path = resolve(file)
+  const taken = takenBy(path)
+  if (taken !== undefined) throw usageError(`${taken} exists and is not overwritten: name another file`)
+  const counts = await reportingWrites(path, () =>
+    copyStore(
+      () => openSource(url),
+      () => createFile(path),
+    ),
+  )
+  return { ...counts, bytes: statSync(path).size }
+}
+
+/**
+ * Copies such a file to a store that does not exist yet. The store refuses requests that were signed before the restore:
+ * it may have accepted them after the backup.
+ * @throws CliError, ConfigError or EntrepotError; then there is no store
+ */
+export function restoreStore(file: string, url: string): Promise<StoreCounts> {
+  const signedBefore = nowMicros() + USE_SECONDS * 1_000_000
+  return reportingWrites(redactCredentials(url), () =>
+    copyStore(
+      () => openBackup(file),
+      () => createStore(url),
+      signedBefore,
+    ),
+  )
+}
+
+async function openSource(url: string): Promise<CopySource> {
+  const path = databaseOf(url)
+  if (path !== null) return (await import('../store/sqlite/store.ts')).readSqliteStore(path)
+  const { openRedisStore } = await import('../store/redis/open.ts')
+  return (await openRedisStore(url, { mustExist: true })).store
+}
+
+async function openBackup(file: string): Promise<CopySource> {
+  try {
+    return (await import('../store/sqlite/store.ts')).readSqliteStore(file)
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause
+    throw new CliError(EXIT.badData, cause.problems.map(({ message }) => message).join('; '), { cause })
+  }
+}
+
+async function createStore(url: string): Promise<CopyTarget> {
+  const path = databaseOf(url)
+  if (path === null) return (await import('../store/redis/copy.ts')).createRedisCopy(url)
+  const taken = takenBy(path)
+  if (taken !== undefined)
+    throw unusable(`${taken} exists and is not overwritten: stop the service and move it away`)
+  mkdirSync(dirname(path), { recursive: true })
+  return createFile(path)
+}
+
+async function createFile(path: string): Promise<CopyTarget> {
+  return new (await import('../store/sqlite/copy.ts')).SqliteCopy(path)
+}
+
+/** `null` for Redis. */
+function databaseOf(url: string): string | null {
+  if (!url.startsWith(SQLITE)) return null
+  const path = url.slice(SQLITE.length)
+  if (path === ':memory:') throw unusable('a store in memory ends with its process: name a file')
+  return resolve(path)
+}
+
+/** SQLite would read the log of an earlier file as a part of the new one. */
+const takenBy = (path: string): string | undefined =>
+  [path, `${path}-wal`, `${path}-journal`].find((file) => existsSync(file))
+
+const unusable = (message: string): ConfigError => new ConfigError([{ path: 'STORE_URL', message }])
+
+/** Errors of the file system and of SQLite are about what is written: a source has its own. */
+async function reportingWrites<T>(place: string, copy: () => Promise<T>): Promise<T> {
+  try {
+    return await copy()
+  } catch (cause) {
+    const isOfSystem = cause instanceof Error && 'code' in cause && !(cause instanceof EntrepotError)
+    if (!isOfSystem) throw cause
+    throw new CliError(EXIT.outputError, `${place} cannot be written: ${cause.message}`, { cause })
+  }
+}
+
+const SQLITE = 'sqlite:'

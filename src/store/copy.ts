@@ -1,0 +1,121 @@
+import { isDeepStrictEqual } from 'node:util'
+import { unpackListings } from '../domain/listing.ts'
+import type { Micros } from '../domain/timestamp.ts'
+import { EntrepotError } from '../errors.ts'
+import type { Change, LoadVisitor, Store } from './store.ts'
+
+export type CopySource = Pick<Store, 'load' | 'changesAfter' | 'close'> & {
+  /** Latest expiry of all used signatures, forgotten ones included; 0 without any. */
+  latestUse(): Promise<Micros>
+}
+
+/** An empty store that nothing else sees before `publish`. */
+export type CopyTarget = {
+  put(change: Change): void
+  /** Resolves when everything that was put is written. */
+  flush(): Promise<void>
+  /** Ends the writing, and opens the copy for reading. Later mutations get a time after `clock`. */
+  seal(clock: Micros, forgottenUse: Micros): Promise<CopySource>
+  /** Atomic. @throws EntrepotError or ConfigError if the place is taken by now */
+  publish(): Promise<void>
+  /** Deletes what was not published. */
+  close(): Promise<void>
+}
+
+type Counts = { listings: number; publishers: number; keys: number }
+
+/** Changes per read of the changelog. */
+const BATCH = 1000
+
+/**
+ * Copies the state of one moment while other processes use the source, and counts the copy before it is published. Used
+ * signatures are not copied: the copy refuses those that expire no later than a used one, or by `refusedUntil`.
+ * @throws EntrepotError `unavailable` if either store fails, `internal` if the copy has other counts than the source
+ */
+export async function copyStore(
+  openSource: () => Promise<CopySource>,
+  openTarget: () => Promise<CopyTarget>,
+  refusedUntil: Micros = 0,
+): Promise<Counts> {
+  const source = await openSource()
+  try {
+    const target = await openTarget()
+    try {
+      return await copyInto(target, source, refusedUntil)
+    } finally {
+      await target.close()
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+async function copyInto(target: CopyTarget, source: CopySource, refusedUntil: Micros): Promise<Counts> {
+  const read = new Tally()
+  const put = (change: Change): void => {
+    read.add(change)
+    target.put(change)
+  }
+  let position = await source.load(visitorOf(put, () => target.flush()))
+  for (let isBehind = true; isBehind; ) {
+    const next = await source.changesAfter(position, BATCH)
+    if (next === 'lost')
+      throw new EntrepotError('unavailable', 'the store changed faster than it was read; repeat the command')
+    next.changes.forEach(put)
+    await target.flush()
+    position = next.position
+    isBehind = next.changes.length === BATCH
+  }
+  const forgottenUse = Math.max(refusedUntil, await source.latestUse())
+  const copy = await target.seal(read.clock, forgottenUse)
+  const written = new Tally()
+  await copy.load(visitorOf((change) => written.add(change))).finally(() => copy.close())
+  if (!isDeepStrictEqual(written.counts, read.counts))
+    throw new EntrepotError('internal', `the copy has ${written}, the store has ${read}; it was deleted`)
+  await target.publish()
+  return read.counts
+}
+
+/** Counts what is there after all changes: changes may repeat. */
+class Tally {
+  /** Time of the latest mutation. */
+  clock: Micros = 0
+  readonly #listings = new Set<string>()
+  readonly #publishers = new Set<number>()
+  readonly #keys = new Set<number>()
+
+  get counts(): Counts {
+    return { listings: this.#listings.size, publishers: this.#publishers.size, keys: this.#keys.size }
+  }
+
+  add(change: Change): void {
+    if (change.kind === 'listing_removed') {
+      this.#listings.delete(change.listingId)
+    } else if (change.kind === 'listing') {
+      this.#listings.add(change.record.listingId)
+      this.#see(change.record.updatedAt)
+    } else if (change.kind === 'publisher') {
+      this.#publishers.add(change.publisher.publisherId)
+      this.#see(change.publisher.updatedAt)
+    } else {
+      this.#keys.add(change.key.id)
+      this.#see(change.key.revokedAt ?? change.key.createdAt)
+    }
+  }
+
+  toString(): string {
+    return JSON.stringify(this.counts)
+  }
+
+  #see(time: Micros): void {
+    this.clock = Math.max(this.clock, time)
+  }
+}
+
+const visitorOf = (visit: (change: Change) => void, flush?: () => Promise<void>): LoadVisitor => ({
+  change: visit,
+  listings: (page) => {
+    for (const record of unpackListings(page)) visit({ kind: 'listing', record })
+    return flush?.()
+  },
+})

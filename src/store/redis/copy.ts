@@ -1,0 +1,111 @@
+import type { ChainableCommander } from 'ioredis'
+import { fieldsOf } from '../../domain/listing.ts'
+import { redactCredentials } from '../../domain/safe-text.ts'
+import type { Micros } from '../../domain/timestamp.ts'
+import { ConfigError } from '../../errors.ts'
+import type { CopySource, CopyTarget } from '../copy.ts'
+import type { Change } from '../store.ts'
+import { connected, loadClient } from './connection.ts'
+import { openRedisStore, redisOpenFailure } from './open.ts'
+import { apiKeyRow, identityText, publisherRow, SEPARATOR } from './rows.ts'
+import { createScript, KEY_PREFIX, keysUnder, RedisSession, redisFailure } from './session.ts'
+
+/** @throws ConfigError if there is a store already, and as `openRedisStore` does */
+export async function createRedisCopy(url: string, prefix: string = KEY_PREFIX): Promise<CopyTarget> {
+  const copy = new RedisCopy(url, prefix)
+  try {
+    await copy.open()
+    return copy
+  } catch (error) {
+    await copy.close()
+    throw redisOpenFailure(error, redactCredentials(url))
+  }
+}
+
+/** Is written to keys of its own, in the hash slot of the store's. One that was not finished is deleted by the next. */
+class RedisCopy implements CopyTarget {
+  readonly #url: string
+  readonly #prefix: string
+  readonly #own: ReturnType<typeof keysUnder>
+  readonly #session: RedisSession
+  #rows: ChainableCommander
+
+  constructor(url: string, prefix: string) {
+    this.#url = url
+    this.#prefix = prefix
+    this.#own = keysUnder(prefix)
+    this.#session = new RedisSession(loadClient(url), keysUnder(staged(prefix)), 0)
+    this.#rows = this.#session.client.pipeline()
+  }
+
+  async open(): Promise<void> {
+    const { client } = this.#session
+    await connected(client)
+    const { listings, publishers, apiKeys } = this.#own
+    const found = await Promise.all([listings, publishers, apiKeys].map((key) => client.hlen(key)))
+    if (found.some((count) => count > 0))
+      throw this.#occupied(`${found[0]} listings, ${found[1]} publishers and ${found[2]} API keys`)
+    await client.unlink(...names(this.#session.keys))
+  }
+
+  put(change: Change): void {
+    const { listings, created, publishers, publisherIds, apiKeys } = this.#session.keys
+    if (change.kind === 'listing') {
+      const { listingId, createdAt } = change.record
+      const [, ...row] = fieldsOf(change.record)
+      this.#rows.hset(listings, listingId, row.join(SEPARATOR)).zadd(created, createdAt, listingId)
+    } else if (change.kind === 'listing_removed') {
+      this.#rows.hdel(listings, change.listingId).zrem(created, change.listingId)
+    } else if (change.kind === 'publisher') {
+      const { publisherId } = change.publisher
+      this.#rows
+        .hset(publishers, publisherId, publisherRow(change.publisher))
+        .hset(publisherIds, identityText(change.publisher), publisherId)
+    } else {
+      this.#rows.hset(apiKeys, change.key.id, apiKeyRow(change.key))
+    }
+  }
+
+  async flush(): Promise<void> {
+    const rows = this.#rows
+    this.#rows = this.#session.client.pipeline()
+    const answers = await this.#session.run(() => rows.exec())
+    for (const [error] of answers ?? []) if (error !== null) throw redisFailure(error)
+  }
+
+  async seal(clock: Micros, forgottenUse: Micros): Promise<CopySource> {
+    const { log, forgottenUse: key } = this.#session.keys
+    this.#rows.set(key, forgottenUse)
+    if (clock > 0) this.#rows.xadd(log, `${clock}-0`, 'start', '')
+    await this.flush()
+    return (await openRedisStore(this.#url, { prefix: staged(this.#prefix) })).store
+  }
+
+  async publish(): Promise<void> {
+    const { publishers, apiKeys } = this.#own
+    const keys = [publishers, apiKeys, ...names(this.#own), ...names(this.#session.keys)]
+    if ((await this.#session.evalScript(ADOPT, keys, [])) !== 1)
+      throw this.#occupied('what was written meanwhile')
+  }
+
+  /** What it cannot delete, the next restore does. */
+  async close(): Promise<void> {
+    await this.#session.client.unlink(...names(this.#session.keys)).catch(() => {})
+    await this.#session.close()
+  }
+
+  #occupied(found: string): ConfigError {
+    const where = redactCredentials(this.#url)
+    const message =
+      `Redis at ${where} holds ${found}: stop the service and point STORE_URL at another Redis, ` +
+      `or delete the keys there that begin with ${this.#prefix}`
+    return new ConfigError([{ path: 'STORE_URL', message }])
+  }
+}
+
+const ADOPT = createScript('adopt')
+
+const staged = (prefix: string): string => `${prefix}restore:`
+
+const names = (keys: ReturnType<typeof keysUnder>): string[] =>
+  Object.values(keys).filter((key) => typeof key === 'string')
