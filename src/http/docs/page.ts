@@ -9,7 +9,7 @@ export const DOCS: Page = {
   header:
     '<h1>entrepot API</h1><nav aria-label="Other pages"><a href="./">Board</a> <a href="operator">Operator</a> ' +
     '<a href="openapi.json">OpenAPI</a></nav>' +
-    '<div class="search"><label for="search">Search</label><input type="search" id="search" autocomplete="off"></div>',
+    '<div class="row scripted"><label for="search">Search</label><input type="search" id="search" autocomplete="off"></div>',
   withoutScript: 'Search and “Try it” need JavaScript.',
   entry: 'web/docs',
   styles: ['web/base.css', 'web/docs.css'],
@@ -20,26 +20,26 @@ export function renderDocs(document: OpenApiDocument): string {
   const { groups, schemas } = docsText(document)
   const names = new Set(schemas.map(({ name }) => name))
   const link = (text: string): string => html(text, names)
-  return `<header class="top">${DOCS.header}</header>
+  return `<header class="top row">${DOCS.header}</header>
 <div class="docs">
 <nav class="contents" aria-label="Contents">
 ${groups.map(({ name, routes }) => contents(name, routes)).join('\n')}
 <h2><a href="#schemas">Schemas</a></h2>
 </nav>
-<main>
+<main class="stack">
 <p>${link(document.info.description)} Version ${link(document.info.version)}.</p>
-<div class="key"><label>API key for “Try it” <input type="password" id="key" autocomplete="off" spellcheck="false"></label></div>
+<div class="key row scripted"><label>API key for “Try it” <input type="password" id="key" autocomplete="off" spellcheck="false"></label></div>
 <p id="found" role="status"></p>
 ${groups
   .map(
-    ({ name, description, routes }) => `<section class="group" aria-labelledby="${anchorOf(name)}">
+    ({ name, description, routes }) => `<section class="group stack" aria-labelledby="${anchorOf(name)}">
 <h2 id="${anchorOf(name)}">${name}</h2>
 <p>${link(description)}</p>
 ${routes.map((route) => routeArticle(route, link)).join('\n')}
 </section>`,
   )
   .join('\n')}
-<section class="group" aria-labelledby="schemas">
+<section class="group stack" aria-labelledby="schemas">
 <h2 id="schemas">Schemas</h2>
 ${schemas.map((schema) => schemaArticle(schema, link)).join('\n')}
 </section>
@@ -58,7 +58,7 @@ const anchorOf = (name: string): string => name.toLowerCase()
 
 type Link = (text: string) => string
 
-const routeArticle = (route: RouteText, link: Link): string => `<article id="${route.id}">
+const routeArticle = (route: RouteText, link: Link): string => `<article class="stack box" id="${route.id}">
 <h3><a href="#${route.id}"><span class="method">${route.method}</span> ${html(route.path)}</a></h3>
 <p><strong>${link(route.summary)}.</strong> Access: ${route.access}.</p>
 ${route.description === '' ? '' : `<p>${link(route.description)}</p>`}
@@ -68,7 +68,7 @@ ${route.tryAddress === null ? '' : tryForm(route.id, route.tryAddress)}
 ${route.tables.map((one) => (one.isLong ? longTable(one, link) : `<h4>${one.title}</h4>${table(one, link)}`)).join('\n')}
 </article>`
 
-const tryForm = (id: string, address: string): string => `<form class="try">
+const tryForm = (id: string, address: string): string => `<form class="try row scripted">
 <label for="try-${id}">GET</label><input id="try-${id}" value="${html(address)}" autocomplete="off" spellcheck="false"><button>Try it</button>
 <output></output>
 </form>`
@@ -79,14 +79,14 @@ const longTable = (one: DocsTable, link: Link): string =>
 const schemaArticle = (
   { name, description, table: members }: SchemaText,
   link: Link,
-): string => `<article id="${name}">
+): string => `<article class="stack box" id="${name}">
 <h3><a href="#${name}">${html(name)}</a></h3>
 ${description === '' ? '' : `<p>${link(description)}.</p>`}
 ${members.rows.length === 0 ? '' : table(members, link)}
 </article>`
 
 /** With roles, since cells are blocks on a phone. */
-const table = ({ head, rows }: DocsTable, link: Link): string => `<table role="table">
+const table = ({ head, rows }: DocsTable, link: Link): string => `<table role="table" class="cards">
 <thead><tr role="row">${head.map((cell) => `<th role="columnheader" scope="col">${cell}</th>`).join('')}</tr></thead>
 <tbody>
 ${rows.map((cells) => `<tr role="row">${cells.map((cell) => `<td role="cell">${link(cell)}</td>`).join('')}</tr>`).join('\n')}

@@ -83,7 +83,7 @@ export function App() {
     onPick: (row: ListingRow) => setPicked(toggled(picked, row)),
   }
   return html`<button type="button" class="skip" onClick=${() => main.current?.focus()}>Skip to listings</button>
-    <header class="top">
+    <header class="top row">
       <h1>entrepot</h1>
       <nav aria-label="Other pages"><a href="docs">API docs</a> <a href="operator">Operator</a></nav>
       <${KeyForm} label="API key" isSet=${key !== null} onChange=${changeKey} />
@@ -110,10 +110,10 @@ export function App() {
           <button type="button" class="show-results" onClick=${() => openPanel(false)}>${showWords(listings)}</button>
         </div>
       </aside>
-      <main ref=${main} tabindex="-1">
+      <main class="stack" ref=${main} tabindex="-1">
         <${Chips} navigation=${navigation} apiKey=${key} isEmpty=${listings.total === 0 && !listings.isPrevious} />
         <${SourceLine} reports=${reports} isPlain=${reports === null && listings.total !== null} at=${listings.loadedAt ?? Date.now()} apiKey=${key} refreshes=${refreshes} />
-        ${row instanceof RequestError && html`<p class="banner failed" role="alert">${lostLinkWords(row, key !== null)}</p>`}
+        ${row instanceof RequestError && html`<p class="banner stack failed" role="alert">${lostLinkWords(row, key !== null)}</p>`}
         ${
           isReady
             ? html`<${Banner} listings=${listings} hasKey=${key !== null} />

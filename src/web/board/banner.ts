@@ -10,7 +10,7 @@ export function Banner({ listings, hasKey }: BannerProps) {
   const { error, isComplete, rows, total, isPrevious, phase } = listings
   if (error === null && (isComplete || total === null)) return null
   const reports = error === null ? (listings.sources ?? []) : error.sources
-  return html`<section class=${`banner ${error === null ? 'partial' : 'failed'}${isPrevious && phase !== 'failed' ? ' old' : ''}`} role="alert">
+  return html`<section class=${`banner stack${error === null ? '' : ' failed'}${isPrevious && phase !== 'failed' ? ' old' : ''}`} role="alert">
     <h2>${error === null ? 'Some registries did not answer. Results are incomplete.' : headline(rows.length, total, isPrevious)}</h2>
     ${error !== null && html`<p>${untrustedText(error.message, MAX_DETAIL_CHARS)}</p>`}
     ${error?.status === 401 && html`<p>${hasKey ? KEY_REFUSED : KEY_REQUIRED}</p>`}
@@ -38,7 +38,7 @@ function headline(count: number, total: number | null, isPrevious: boolean): str
 function MissingSources({ reports }: { reports: readonly SourceReport[] }) {
   const words = [...new Set(reports.map(describeMissing).filter((text) => text !== null))]
   if (words.length === 0) return null
-  return html`<ul>
+  return html`<ul class="bullets">
     ${words.slice(0, MAX_MISSING).map((text) => html`<li>${untrustedText(text, MAX_DETAIL_CHARS)}.</li>`)}
     ${words.length > MAX_MISSING && html`<li>and ${words.length - MAX_MISSING} more</li>`}
   </ul>`

@@ -23,11 +23,11 @@ export function Chips({ navigation, apiKey, isEmpty }: ChipsProps) {
     { key: apiKey },
   )
   if (filters.length === 0) return null
-  return html`<ul class="chips" aria-label="Active filters">
+  return html`<ul class="chips row" aria-label="Active filters">
     ${filters.map(([name]) => {
       const words = untrustedText(filterWords(view.query, name), MAX_CHIP_CHARS)
       const count = isEmpty ? byAddress.get(countsWithout(name)) : undefined
-      return html`<li key=${name}>
+      return html`<li class="row" key=${name}>
         <button type="button" class="chip" onClick=${() => go({ query: withValue(view.query, name, null) }, name)}>
           <bdi>${words}</bdi> <span aria-hidden="true">✕</span><span class="unseen">: remove this filter</span>
         </button>

@@ -5,7 +5,7 @@ import { html } from '../html.ts'
 export type ShownCommand = { label: string; text: string | null }
 
 export const CommandList = ({ commands }: { commands: readonly ShownCommand[] }) =>
-  html`<dl class="commands">
+  html`<dl class="commands stack">
     ${commands.map(
       ({ label, text }) =>
         html`<div key=${label}>

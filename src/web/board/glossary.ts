@@ -20,5 +20,5 @@ const TERMS: readonly (readonly [term: string, meaning: string])[] = [
 export const Glossary = () =>
   html`<details>
     <summary>Words of this page</summary>
-    <dl class="facts">${TERMS.map(([term, meaning]) => html`<dt>${term}</dt><dd>${meaning}</dd>`)}</dl>
+    <dl>${TERMS.map(([term, meaning]) => html`<dt>${term}</dt><dd>${meaning}</dd>`)}</dl>
   </details>`

@@ -29,7 +29,7 @@ export function PricePlot({ listings, tokens, navigation }: PricePlotProps) {
       ${unit} per GPU-hour. ${isWhole ? `All ${rows.length.toLocaleString('en')} listings.` : `Based on ${rows.length.toLocaleString('en')} of ${(total ?? 0).toLocaleString('en')} listings.`}
       ${!isWhole && html` <button type="button" class="quiet" onClick=${() => loadUntil(Number.MAX_SAFE_INTEGER)}>Load all for the prices</button>`}
     </p>
-    <table class="prices">
+    <table class="prices box">
       <thead>
         <tr>
           <th scope="col">GPU model</th>

@@ -39,7 +39,7 @@ export function SourceLine({ reports, isPlain, at, apiKey, refreshes }: SourceLi
     onToggle=${({ currentTarget }: { currentTarget: HTMLDetailsElement }) => setOpen(currentTarget.open)}
   >
     <summary>${answered} of ${own.length} ${own.length === 1 ? 'registry' : 'registries'} answered</summary>
-    <ul class="sources" aria-label="Registries">
+    <ul class="sources row" aria-label="Registries">
       ${sources.toSorted((a, b) => rank(a) - rank(b)).map((source) => html`<${SourceEntry} key=${source.registry} ...${{ source, at }} />`)}
     </ul>
     ${apiKey === null && html`<p class="hint">Some registries may be private: with an API key you see them.</p>`}
@@ -58,7 +58,7 @@ function SourceEntry({ source, at }: { source: KnownSource; at: number }) {
     .join(', ')
   const matched = report?.matched ?? null
   const invalid = report?.invalid ?? 0
-  return html`<li class=${report === null ? 'source not-requested' : 'source'} data-state=${state}>
+  return html`<li class=${report === null ? 'source row box not-requested' : 'source row box'} data-state=${state}>
     <span class="mark" aria-hidden="true"></span>
     <strong>${untrustedText(registry)}</strong>
     ${kind !== '' && html`<span class="hint">${kind}</span>`}

@@ -15,7 +15,7 @@ type DataRow = {
 type DataTableProps = {
   label: string
   /** The style sheet's name of the table. */
-  name: string
+  name?: string
   columns: readonly DataColumn[]
   rows: readonly DataRow[]
 }
@@ -23,7 +23,7 @@ type DataTableProps = {
 /** On phones each row is a card. Roles are explicit: the phone style removes the table's. */
 export const DataTable = ({ label, name, columns, rows }: DataTableProps) =>
   html`<div class="frame" tabindex="0" role="group" aria-label=${`${label}, scrollable`}>
-    <table role="table" class=${`data ${name}`}>
+    <table role="table" class=${`cards ${name ?? ''}`}>
       <caption class="unseen">${label}</caption>
       <thead role="rowgroup">
         <tr role="row">

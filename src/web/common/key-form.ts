@@ -29,12 +29,12 @@ export function KeyForm({ label, isSet, onChange }: KeyFormProps) {
     onChange(key)
   }
   if (isSet)
-    return html`<div class="key">
+    return html`<div class="key row">
       <span>${label} in use (this tab only)</span>
       <button type="button" ref=${focus} onClick=${() => onChange(null)}>Forget key</button>
     </div>`
-  return html`<form class="key" onSubmit=${submit}>
-    <label>
+  return html`<form class="key row" onSubmit=${submit}>
+    <label class="row">
       <span>${label}</span>
       <input
         ref=${focus}

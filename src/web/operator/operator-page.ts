@@ -44,15 +44,15 @@ export function OperatorPage() {
     [change],
   )
   return html`
-    <header class="top">
+    <header class="top row">
       <h1>entrepot operator</h1>
       <nav aria-label="Other pages"><a href="./">Board</a> <a href="docs">API docs</a></nav>
       ${api !== null && html`<${KeyForm} label="Admin key" isSet onChange=${() => change(null)} />`}
     </header>
-    <main class="operator" tabindex="-1" ref=${main}>
+    <main class="operator stack" tabindex="-1" ref=${main}>
       ${
         api === null
-          ? html`<section class="locked" aria-labelledby="locked-title">
+          ? html`<section class="stack box" aria-labelledby="locked-title">
               <h2 id="locked-title">Operator sign-in</h2>
               <p>
                 Enter the admin key (<code>REGISTRY_ADMIN_API_KEY</code>). It is kept in this tab only.
@@ -60,7 +60,7 @@ export function OperatorPage() {
               <${KeyForm} label="Admin key" isSet=${false} onChange=${enter} />
               <p class="fault" role="alert">${problem}</p>
             </section>`
-          : html`<nav class="jump" aria-label="Sections">
+          : html`<nav class="row" aria-label="Sections">
                 ${SECTIONS.map(([id, title]) => html`<a href=${`#${id}`}>${title}</a>`)}
               </nav>
               <${Overview} api=${api} onError=${onError} />`

@@ -36,7 +36,7 @@ export function Overview({ api, onError }: PanelProps) {
   return html`
     ${
       isLost &&
-      html`<p class="banner failed" role="alert">
+      html`<p class="banner stack failed" role="alert">
         Connection lost: ${problem} ${answeredAt !== '' && `Data from ${answeredAt}.`}
       </p>`
     }
@@ -78,7 +78,7 @@ function usePolling(poll: (signal: AbortSignal) => Promise<void>): () => void {
 
 function TrafficPanel({ fleet: { traffic } }: { fleet: FleetJson }) {
   const { requests, errors, hits, lookups, p50_ms, p95_ms } = traffic.total
-  return html`<section id="traffic" aria-labelledby="traffic-title">
+  return html`<section id="traffic" class="stack box" aria-labelledby="traffic-title">
     <h2 id="traffic-title">Traffic of the last 60 minutes</h2>
     <p>
       ${formatCount(requests)} requests · ${formatCount(errors)} errors
@@ -102,7 +102,7 @@ const CHART_WORDS = {
 const MAX_CHANGES = 30
 
 function ChangesPanel({ fleet: { changes, replicas } }: { fleet: FleetJson }) {
-  return html`<section id="changes" aria-labelledby="changes-title">
+  return html`<section id="changes" class="stack box" aria-labelledby="changes-title">
     <h2 id="changes-title">Changes of state</h2>
     <div class="changes" role="log" aria-live="polite" aria-label="Latest changes" tabindex="0"><ol>
       ${changes.slice(0, MAX_CHANGES).map((change) => {

@@ -7,7 +7,7 @@ import { formatCount, formatMs, formatShare } from './chart.ts'
 import { Tone } from './panel.ts'
 
 export const ReplicasPanel = ({ fleet }: { fleet: FleetJson }) =>
-  html`<section id="replicas" aria-labelledby="replicas-title">
+  html`<section id="replicas" class="stack box" aria-labelledby="replicas-title">
     <h2 id="replicas-title">Replicas</h2>
     ${fleet.note !== null && html`<p class="hint">Only the process that answered is shown. ${fleet.note}</p>`}
     <${DataTable}

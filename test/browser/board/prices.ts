@@ -131,7 +131,7 @@ test.serial('board: the sheet shows every payment option, and what was not check
   const page = await openWatched(t, t.context.browser, `${gateway.url}/#listing=two`)
   await rowsOf(page).filter({ hasText: 'dated in the future' }).waitFor()
   const sheet = page.getByRole('dialog')
-  const payments = sheet.getByRole('region', { name: 'Accepted payments' }).getByRole('row')
+  const payments = sheet.getByRole('table', { name: 'Accepted payments' }).getByRole('row')
   t.deepEqual(await payments.count(), 3)
   t.regex((await payments.nth(1).textContent()) ?? '', /2\.10.*16\.80 per h.*USDC.*Base/s)
   t.regex((await payments.nth(2).textContent()) ?? '', /2\.1875.*17\.50 per h.*USDC.*Ethereum/s)

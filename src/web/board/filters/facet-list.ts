@@ -37,7 +37,7 @@ export function FacetList({ name, label, value, facet, choices, wordsOf, onChang
     ? all.slice(0, LONG_LENGTH)
     : all.filter(({ value }, n) => n < SHORT_LENGTH || chosen.includes(value))
   if (all.length === 0) return null
-  return html`<fieldset class="filter facet" id=${`filter-${name}`}>
+  return html`<fieldset class="filter stack" id=${`filter-${name}`}>
     <legend>${untrustedText(label)}</legend>
     <div class=${isLong ? 'values long' : 'values'}>
       ${shown.map(

@@ -33,7 +33,7 @@ export function Field({
     setDraft(isSendable ? null : { text: typed, of: value })
     if (isSendable && typed !== value) onChange(typed)
   }
-  return html`<span class="field">
+  return html`<span class="field stack">
     <input
       id=${id}
       value=${text}

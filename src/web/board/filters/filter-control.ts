@@ -38,7 +38,7 @@ export function FilterControl({ control, query, facet, refusal, wordsOf, onChang
   )
   const input = { id: `filter-${name}`, label: title, control, facet, refusal, wordsOf, value, set }
   const Input = value === null || canShow(control, value) ? INPUTS[kind] : PlainInput
-  return html`<div class="filter">
+  return html`<div class="filter stack">
     ${
       facet !== null && (kind === 'text' || kind === 'choice')
         ? html`<${ChoiceInput} ...${input} />`

@@ -57,7 +57,7 @@ export function FilterPanel(props: FilterPanelProps) {
   const first = named([...listingView.facets, ...listingView.ranges])
   const others = controls.filter((control) => !first.includes(control))
   const isOtherSet = others.some(({ name }) => parameterOf(query, name) !== null)
-  return html`<form class="filters" aria-label="Filters" onSubmit=${(event: Event) => event.preventDefault()}>
+  return html`<form class="stack" aria-label="Filters" onSubmit=${(event: Event) => event.preventDefault()}>
     <${PriceFilter}
       ...${{ query, tokens }}
       prices=${facets.prices}
@@ -86,10 +86,10 @@ export function FilterPanel(props: FilterPanelProps) {
       others.length > 0 &&
       html`<details class="more" open=${isOtherSet}>
         <summary>More filters</summary>
-        <div class="filters">${others.map(show)}</div>
+        <div class="stack">${others.map(show)}</div>
       </details>`
     }
-    <div class="filter">
+    <div class="filter stack">
       <label for="publisher">Seller (address)</label>
       <${Field}
         id="publisher"
@@ -100,7 +100,7 @@ export function FilterPanel(props: FilterPanelProps) {
         onChange=${(text: string) => set('publisher', text || null)}
       />
     </div>
-    <div class="filter">
+    <div class="filter stack">
       <label for="status">Status</label>
       <select
         id="status"

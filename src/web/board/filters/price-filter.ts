@@ -21,9 +21,9 @@ export function PriceFilter({ query, tokens, prices, hasGpus, refusal, onChange 
   const [first] = options
   if (first === undefined) return null
   const set = (values: Readonly<Record<string, string | null>>): void => onChange(withValues(query, values))
-  return html`<fieldset class="filter" id="filter-price">
+  return html`<fieldset class="filter stack" id="filter-price">
     <legend>Price, at most</legend>
-    <div class="ceiling">
+    <div class="range ceiling">
       <${Field}
         id="price-max"
         label="Price, at most"

@@ -15,7 +15,7 @@ export function DealStatus({ row, listing }: { row: ListingRow; listing: JsonObj
     ...Object.entries(lifecycle),
     ...DELIVERY_STEPS.map((name) => [name, delivery[name]] as const),
   ]
-  return html`<details class="deal">
+  return html`<details>
     <summary>Deal status: ${lifecycle.advertised.status === 'current' ? 'advertised' : 'no longer advertised'}; the rest is not checked</summary>
     <ol class="timeline" aria-label="Deal status">
       ${steps.filter(([, { status }]) => status !== 'not-applicable').map(([name, step]) => html`<${Step} ...${{ name, step }} />`)}

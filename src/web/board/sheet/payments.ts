@@ -3,7 +3,7 @@ import { type PaymentOption, paymentOptions } from '../../../domain/price/paymen
 import type { TokenTable } from '../../../domain/price/token.ts'
 import { at, type JsonObject, textAt } from '../../../json/value.ts'
 import { CopyButton } from '../../common/copy-button.ts'
-import { type ScrollColumn, ScrollTable } from '../../common/scroll-table.ts'
+import { type DataColumn, DataTable } from '../../common/data-table.ts'
 import { listAt } from '../../common/source-report.ts'
 import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
@@ -54,23 +54,31 @@ export function Payments({ row, listing, tokens }: PaymentsProps) {
     return (options.length === 0 ? [null] : options).map((option) => ({ option, address, chain, token }))
   })
   if (payments.length === 0) return html`<p class="hint">The listing names no escrow.</p>`
-  return html`<${ScrollTable} label="Accepted payments" columns=${COLUMNS} name="payments">
-      ${payments.slice(0, MAX_ROWS).map(
-        ({ option, address, chain, token }) =>
-          html`<tr>
-            <td class="number">${option === null || option.unit !== 'hour' ? '–' : (amountOf(option, row.gpus, 'gpu', tokens) ?? '–')}</td>
-            <td class="number">${option === null ? 'on request' : `${amountOf(option, row.gpus, 'offer', tokens)} per ${unitName(option.unit, 'offer')}`}</td>
-            <td><${Address} text=${token} shown=${tokenName({ chain, token }, tokens)} label="token" /></td>
-            <td>${chainName(chain)}</td>
-            <td>${address === null ? '–' : html`<${Address} text=${address} shown=${shortAddress(address)} label="escrow" />`}</td>
-          </tr>`,
-      )}
-    <//>
+  return html`<${DataTable}
+      label="Accepted payments"
+      columns=${COLUMNS}
+      rows=${payments.slice(0, MAX_ROWS).map(({ option, address, chain, token }, key) => ({
+        key,
+        cells: [
+          option === null || option.unit !== 'hour'
+            ? '–'
+            : (amountOf(option, row.gpus, 'gpu', tokens) ?? '–'),
+          option === null
+            ? 'on request'
+            : `${amountOf(option, row.gpus, 'offer', tokens)} per ${unitName(option.unit, 'offer')}`,
+          html`<${Address} text=${token} shown=${tokenName({ chain, token }, tokens)} label="token" />`,
+          chainName(chain),
+          address === null
+            ? '–'
+            : html`<${Address} text=${address} shown=${shortAddress(address)} label="escrow" />`,
+        ],
+      }))}
+    />
     ${payments.length > MAX_ROWS && html`<p class="hint">and ${payments.length - MAX_ROWS} more</p>`}
     <${Arbiters} listing=${listing} />`
 }
 
-const COLUMNS: readonly ScrollColumn[] = [
+const COLUMNS: readonly DataColumn[] = [
   { title: 'Per GPU·h', isNumber: true },
   { title: 'Whole offer', isNumber: true },
   { title: 'Token' },

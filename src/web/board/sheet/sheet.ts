@@ -40,7 +40,7 @@ export function Sheet({ row, tokens, commands, review, navigation }: SheetProps)
     onClose=${navigation.close}
     onClick=${closeBeside}
   >
-    <article>
+    <article class="stack">
       <header>
         <h2 id="sheet-title"><bdi>${untrustedText(row.offer)}</bdi></h2>
         <p class="hint"><code>${untrustedText(row.id)}</code> <${CopyButton} text=${row.id} label="the listing's id" /></p>
@@ -50,9 +50,9 @@ export function Sheet({ row, tokens, commands, review, navigation }: SheetProps)
       <${Total} ...${{ row, tokens }} />
       <${Storefront} url=${row.storefrontUrl} class="action" />
       <${Warnings} row=${row} />
-      <details class="rent" open>
+      <details open>
         <summary>How to rent</summary>
-        <ol>
+        <ol class="bullets">
           <li>Check the offer with its seller${review === null ? '.' : ': '}${review !== null && html`<${CommandList} commands=${[{ label: 'review', text: review }]} />`}</li>
           <li>Open the storefront and agree on a duration. The price and the escrows below are the seller's terms.</li>
           <li>Pay into the escrow. It releases the money when the arbiter accepts the delivery.</li>
@@ -86,7 +86,7 @@ function Facts({
   const { max_duration_seconds: seconds } = listing
   const narrow = (name: string, value: string | null) => html`<${Narrow} ...${{ navigation, name, value }} />`
   const fact = (label: string, value: unknown) => html`<dt>${label}</dt><dd>${value}</dd>`
-  return html`<dl class="facts">
+  return html`<dl>
     ${registry !== null && fact('Registry', narrow('sources', registry))}
     ${alsoIn.length > 0 && fact('Also in', untrustedText(alsoIn.join(', ')))}
     ${fact(
@@ -142,7 +142,7 @@ const MAX_VALUE_CHARS = 500
 function MemberList({ value }: { value: JsonObject }) {
   const members = Object.entries(value)
   if (members.length === 0) return html`<p class="hint">No details.</p>`
-  return html`<dl class="facts">
+  return html`<dl>
       ${members.slice(0, MAX_MEMBERS).map(
         ([name, member]) =>
           html`<dt>${untrustedText(labelOf(name))}</dt>

@@ -15,7 +15,7 @@ type CompareBarProps = { picked: readonly ListingRow[]; navigation: Navigation; 
 
 export const CompareBar = ({ picked, navigation, onClear }: CompareBarProps) =>
   picked.length > 0 &&
-  html`<section class="compare-bar" aria-label="Comparison">
+  html`<section class="compare-bar row box" aria-label="Comparison">
     <span role="status">${picked.length} of ${MAX_COMPARED} chosen</span>
     <button type="button" disabled=${picked.length < 2} onClick=${() => navigation.go({ compared: picked })}>Compare</button>
     <button type="button" class="quiet" onClick=${onClear}>Clear</button>
@@ -46,7 +46,7 @@ export function CompareDialog({ rows, lost, tokens, navigation }: CompareDialogP
       <form method="dialog"><button type="submit" aria-label="Close" autofocus>✕</button></form>
     </header>
     ${lost > 0 && html`<p class="fault">${plural(lost, 'listing')} of this address left out: no longer listed, or in a registry that you cannot see.</p>`}
-    <div class="scroll" tabindex="0" role="region" aria-label="Comparison">
+    <div class="frame" tabindex="0" role="region" aria-label="Comparison">
       <table>
         <thead>
           <tr>

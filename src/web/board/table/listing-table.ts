@@ -27,7 +27,7 @@ export type ListingTableProps = {
 export function ListingTable(props: ListingTableProps) {
   const { rows, offset, total, sorting } = props
   const now = useNow()
-  return html`<table role="table" class="listings cards" aria-rowcount=${total + 1}>
+  return html`<table role="table" class="listings cards box" aria-rowcount=${total + 1}>
     <caption class="unseen">Listings</caption>
     <thead role="rowgroup">
       <tr role="row" aria-rowindex="1">
@@ -71,7 +71,7 @@ type TableRowProps = ListingTableProps & { row: ListingRow; index: number; now: 
 function TableRow(props: TableRowProps) {
   const { row, index, now, sorting, navigation, picked, onPick } = props
   const { isMerged, listingView } = sorting
-  const { pricePer, hasRegion, priceTitle } = listingView
+  const { pricePer, hasRegion } = listingView
   const isPicked = picked.some(({ id, registry }) => id === row.id && registry === row.registry)
   const offer = untrustedText(row.offer)
   const details = untrustedText(row.details)
@@ -79,7 +79,7 @@ function TableRow(props: TableRowProps) {
     <td role="cell" class="pick">
       <label class="choice"><input type="checkbox" checked=${isPicked} disabled=${!isPicked && picked.length === MAX_COMPARED} onChange=${() => onPick(row)} /> <span>Compare<span class="unseen"> ${offer}</span></span></label>
     </td>
-    <td role="cell" class="price" data-label=${priceTitle}>
+    <td role="cell" class="price">
       <${Price} ...${props} per=${pricePer} /> <${PaidIn} ...${props} />
     </td>
     <th role="rowheader" scope="row" class="offer">

@@ -53,8 +53,8 @@ export function Results(props: ResultsProps) {
     download(type, write(latest.current))
   }
   const isLoading = isPrevious ? phase !== 'failed' : phase === 'loading' && rows.length <= start
-  return html`<section class="results" aria-labelledby="count" aria-busy=${isLoading}>
-    <div class="summary">
+  return html`<section class="results stack" aria-labelledby="count" aria-busy=${isLoading}>
+    <div class="summary row">
       <h2 id="count" tabindex="-1" ref=${heading}>
         <span role="status">${isLoading ? 'Loading…' : countWords(listings)}</span>
       </h2>
@@ -62,7 +62,7 @@ export function Results(props: ResultsProps) {
       <span class="hint updated">
         ${newCount > 0 && html`<strong>${number(newCount)} new</strong> · `}${loadedAt !== null && html`updated <${TimeAgo} at=${loadedAt} />`}</span>
     </div>
-    <div class="tools">
+    <div class="tools row">
       <${SortChoice} ...${{ navigation, sorting }} />
       <${CopyButton} text=${() => location.href} label="link of this search">Copy link<//>
       <button type="button" class="quiet save" disabled=${rows.length === 0} onClick=${() => save('csv', (all) => listingsCsv(all, tokens))}>CSV</button>
@@ -96,10 +96,9 @@ function SortChoice({ navigation: { go, view }, sorting }: { navigation: Navigat
     const isByToken = name === 'price' && parameterOf(view.query, 'price_token') === null
     return `${titleOfOrder(name, sorting.listingView)}${isByToken ? ' (by token)' : ''}`
   }
-  return html`<label>
+  return html`<label class="row">
       <span class="hint">Sort</span>
       <select
-        class="small"
         onChange=${({ currentTarget: { value } }: { currentTarget: HTMLSelectElement }) =>
           go(sortOf(value, sorting).change ?? {}, 'sort')}
       >
@@ -158,7 +157,7 @@ function Pager({ listings, page, lastPage, onTurn }: PagerProps) {
   const isLast = page >= lastPage || (isWhole && rows.length <= start + PAGE_ROWS)
   const step = (words: string, to: number, isOff: boolean) =>
     html`<button type="button" aria-disabled=${isOff ? 'true' : undefined} onClick=${() => isOff || onTurn(to)}>${words}</button>`
-  return html`<nav class="pager" aria-label="Pages">
+  return html`<nav class="pager row" aria-label="Pages">
     ${step('Previous', page - 1, page === 1)}
     <span>${rows.length <= start ? 'Loading…' : `${number(start + 1)} to ${number(end)}`} of ${number(total ?? 0)}</span>
     ${step('Next', page + 1, isLast)}

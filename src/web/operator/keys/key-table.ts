@@ -91,7 +91,7 @@ export function ConfirmRevoke({ keys, onRevoke, onCancel }: ConfirmRevokeProps) 
   const isOne = keys.length === 1
   return html`<dialog class="confirm" ref=${dialog} aria-labelledby="revoke-title" onClose=${onCancel}>
     <h3 id="revoke-title">Revoke ${isOne ? `key ${keys[0]!.id}` : `${keys.length} keys`}?</h3>
-    <ul>
+    <ul class="bullets">
       ${keys.map(({ id, name, scope }) => html`<li key=${id}>${id}: ${untrustedText(name)} (${scope})</li>`)}
     </ul>
     <p>Requests with ${isOne ? 'this key' : 'these keys'} will be rejected at once. This cannot be undone.</p>

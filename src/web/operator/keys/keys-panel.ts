@@ -67,7 +67,7 @@ export function KeysPanel({ api, onError, now }: KeysPanelProps) {
     isActive(key, now) ? 'active' : 'inactive',
   )
   const picked = active.filter(({ id }) => selected.has(id))
-  return html`<section id="keys" aria-labelledby="keys-title">
+  return html`<section id="keys" class="stack box" aria-labelledby="keys-title">
     <h2 id="keys-title" ref=${heading} tabindex="-1">API keys</h2>
     <${KeyRequestForm} names=${new Set(active.map(({ name }) => name))} onSubmit=${create} />
     <${NewKeys} created=${created} onDone=${(id: number) => forget([id])} />

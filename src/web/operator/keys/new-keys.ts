@@ -35,7 +35,7 @@ export function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
     // What was typed meanwhile stays.
     if (isCreated) setName((current) => (current === name ? '' : current))
   }
-  return html`<form class="mint" onSubmit=${submit}>
+  return html`<form class="row" onSubmit=${submit}>
     <label for="key-name">Name</label>
     <input
       id="key-name"
@@ -76,7 +76,7 @@ export const NewKeys = ({ created, onDone }: NewKeysProps) =>
 function NewKey({ minted: { id, name, scope, key }, onDone }: { minted: MintedKeyJson; onDone: () => void }) {
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.select(), [])
-  return html`<div class="minted" role="group" aria-labelledby=${`minted-${id}`}>
+  return html`<div class="minted row" role="group" aria-labelledby=${`minted-${id}`}>
     <h3 id=${`minted-${id}`}>New key for ${untrustedText(name)} (${scope})</h3>
     <p>Copy it now. It will not be shown again.</p>
     <input ref=${field} readonly aria-label=${`The raw key ${id}`} value=${key} spellcheck=${false} />

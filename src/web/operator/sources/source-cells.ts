@@ -98,7 +98,7 @@ function Failures({ source: { last_error: last, traffic }, now }: { source: Flee
 type ActionsProps = Pick<RowOptions, 'onRefresh' | 'onProbe'> & { registry: string }
 
 const Actions = ({ registry, onRefresh, onProbe }: ActionsProps) =>
-  html`<div class="actions">
+  html`<div class="row">
     <button type="button" title="Send one request now" onClick=${onProbe}>Probe <span class="unseen">${registry}</span></button>
     <button type="button" title="Clear its cache and fetch it again" onClick=${onRefresh}>
       Refresh <span class="unseen">${registry}</span>

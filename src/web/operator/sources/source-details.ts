@@ -7,9 +7,9 @@ import { type FleetSource, STATE_WORDS } from './words.ts'
 
 export function SourceDetailsView({ source }: { source: FleetSource }) {
   const { registry, traffic, settings = {}, failures = [], gaps = [] } = source
-  return html`<div class="drill">
+  return html`<div class="drill stack">
     ${traffic !== undefined && html`<${TrafficCharts} traffic=${traffic} words=${CHART_WORDS} />`}
-    <div class="facts">
+    <div class="columns">
       <div>
         <h3>Settings in effect</h3>
         <dl>

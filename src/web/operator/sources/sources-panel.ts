@@ -41,14 +41,14 @@ export function SourcesPanel({ fleet, api, onError, onChange }: SourcesPanelProp
   const { sources } = fleet
   const found = byTrouble(sources).filter(({ registry }) => registry.includes(wanted.trim().toLowerCase()))
   const shown = isWhole ? found : found.slice(0, SHOWN_AT_FIRST)
-  return html`<section id="sources" aria-labelledby="sources-title">
+  return html`<section id="sources" class="stack box" aria-labelledby="sources-title">
     <h2 id="sources-title">Sources</h2>
     ${
       sources.length === 0
         ? html`<p>This is a plain Registry: it has no upstreams.</p>`
-        : html`<p class="summary">
+        : html`<p class="summary row">
               <strong>${summaryOf(sources)}</strong>
-              <label>
+              <label class="row">
                 Filter
                 <input
                   type="search"
