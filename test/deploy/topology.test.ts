@@ -6,9 +6,9 @@ import { postJson, publish, publishBody } from '../helpers/seller.ts'
 import { type RequestOutcome, SteadyLoad } from './steady-load.ts'
 import { type Replica, startTopology, type Topology } from './topology.ts'
 
-const CLIENTS = 12
-/** About 300 requests a second, which leaves processor time for the service. */
-const PAUSE_MS = 35
+const CLIENTS = 8
+/** About 75 requests a second, which leaves processor time for the service. */
+const PAUSE_MS = 100
 
 const bearer = (key: string): Record<string, string> => ({ Authorization: `Bearer ${key}` })
 const newSeller = () => privateKeyToAccount(generatePrivateKey())
@@ -46,7 +46,7 @@ test('topology: a rolling restart costs no request, a killed replica only in-fli
   const { url, replicas, secret, registries } = topology
   const [first, second] = replicas
   for (const [name, registry] of Object.entries(registries))
-    for (let n = 0; n < 20; n++)
+    for (let n = 0; n < 5; n++)
       await publish(
         registry.url,
         newSeller(),
@@ -89,13 +89,13 @@ test('topology: a rolling restart costs no request, a killed replica only in-fli
     }
   })
   t.teardown(() => load.stop())
-  await load.goOn(400)
+  await load.goOn(100)
   const [byFirst, bySecond] = [await answeredBy(topology, first), await answeredBy(topology, second)]
-  t.true(Math.min(byFirst, bySecond) > 100, `both work: ${byFirst} and ${bySecond}`)
+  t.true(Math.min(byFirst, bySecond) > 25, `both work: ${byFirst} and ${bySecond}`)
 
   const killedAt = performance.now()
   await first.end('SIGKILL')
-  await load.goOn(400)
+  await load.goOn(100)
   const lost = load.outcomes.filter((outcome) => !isGood(outcome))
   t.deepEqual(
     lost.filter(({ startedAt }) => startedAt > killedAt),
@@ -105,17 +105,15 @@ test('topology: a rolling restart costs no request, a killed replica only in-fli
   t.true(lost.length <= CLIENTS, 'no more than were under way')
 
   await first.start()
-  const back = performance.now()
-  while ((await answeredBy(topology, first)) < 50) await load.goOn(10)
-  t.log(`back in turn after ${Math.round(performance.now() - back)} ms`)
+  while ((await answeredBy(topology, first)) < 20) await load.goOn(10)
 
-  for (const replica of [second, first, first, second]) {
+  for (const replica of [second, first]) {
     t.is(await replica.end('SIGTERM'), 0)
     await load.goOn(20)
     await replica.start()
     while ((await send(`${replica.url}/ready`)).status !== 200) await load.goOn(1)
   }
-  await load.goOn(100)
+  await load.goOn(50)
   await load.stop()
   const failed = load.outcomes.filter((outcome) => !isGood(outcome))
   t.deepEqual(failed.slice(lost.length), [], 'a rolling restart fails no request')
@@ -134,7 +132,7 @@ test('topology: a rolling restart costs no request, a killed replica only in-fli
       .split('\n')
       .map((line) => JSON.parse(line).listing_id),
   )
-  t.true(taken.length > 50)
+  t.true(taken.length > 20)
   t.deepEqual(
     taken.filter((id) => !there.has(id)),
     [],

@@ -12,7 +12,7 @@ const odd = (fields: object = {}): string =>
   listingText({ listing_id: 'odd', created_at: '2026-11-20T00:00:01', ...fields })
 
 test('poison rows: a listing that answers 500 costs a bounded number of requests', async (t) => {
-  for (const at of [0, 1, 7, 49, 120, 229]) {
+  for (const at of [0, 7, 120, 229]) {
     const items = listingTexts('a', 230)
     const fake = await startFake(t, { items, failing: new Set([idOf(items[at]!)]) })
     const { settings, more } = PATIENT
@@ -52,6 +52,7 @@ test('poison rows: an upstream that never repeats a listing is not read for ever
 /** Distinct questions, so that none is answered from the cache. */
 const PATHS = [
   '/listings',
+  '/listings',
   '/listings?limit=60',
   '/listings?limit=200',
   '/listings?status=',
@@ -69,15 +70,14 @@ for (const mode of ['live', 'snapshot'])
       const settings = `mode = "${mode}"\n${PATIENT.settings}`
       const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { more: PATIENT.more })
       while ((await get('/ready')).status !== 200) await fake.requested()
-      for (let round = 0; round < 2; round++)
-        for (const path of PATHS) {
-          const { status, json } = await get(path, { 'Cache-Control': 'no-cache' })
-          const { sources, complete, items } = json() as Answer
-          t.like(sources[1], { registry: 'a', state: 'loaded' }, `${round} ${path}`)
-          t.is(status, 200)
-          t.true(complete)
-          t.false(items.some(({ listing_id }) => listing_id === 'odd'))
-        }
+      for (const path of PATHS) {
+        const { status, json } = await get(path, { 'Cache-Control': 'no-cache' })
+        const { sources, complete, items } = json() as Answer
+        t.like(sources[1], { registry: 'a', state: 'loaded' }, path)
+        t.is(status, 200)
+        t.true(complete)
+        t.false(items.some(({ listing_id }) => listing_id === 'odd'))
+      }
       const { items: all, sources } = (await get('/listings?limit=200')).json() as Answer
       t.is(all.length, 200)
       t.is(all[0]?.listing_id, 'a-0000')

@@ -7,7 +7,7 @@ import { temporaryFile } from '../helpers/run-cli.ts'
 import { ALICE, publishBody } from '../helpers/seller.ts'
 import { startProcess } from './service-process.ts'
 
-const RELOADS = 30
+const RELOADS = 15
 const READERS = 3
 const LISTINGS = 300
 const SEED = 20_261_121

@@ -28,7 +28,7 @@ import { type ManualClock, manualClock } from '../helpers/manual-clock.ts'
 import { ScriptedDispatcher, type ScriptedReply } from '../helpers/scripted-dispatcher.ts'
 import { filterOf, specBody } from '../helpers/specs.ts'
 
-const MIXES = 10_000
+const MIXES = 4000
 
 /** Part of every name, id, offer, filter and schema that only a private source has. */
 const MARK = 'hush'

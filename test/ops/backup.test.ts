@@ -13,7 +13,7 @@ import { ALICE, postJson, publishBody, sign, unixNow } from '../helpers/seller.t
 import { blockOf } from './operations-page.ts'
 
 const ADMIN = 'admin-secret'
-const BEFORE = 50
+const BEFORE = 20
 
 async function start(t: ExecutionContext, storeUrl: string): Promise<ServiceProcess> {
   const file = temporaryFile(t, 'gateway.toml', '[limits]\npublish_per_minute = 0\n')

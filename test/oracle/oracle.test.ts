@@ -6,7 +6,7 @@ import { startWorld, type World } from './world.ts'
 
 /** Worlds in which answers were wrong at one time: lost and repeated listings, walks without an end. */
 const SEEDS = [8, 10, 32, 33, 36, 40, 49, 51, 55]
-const ANSWERS = 60
+const ANSWERS = 30
 
 for (const seed of SEEDS)
   test.serial(`every answer is right while the Registries change, seed ${seed}`, async (t) => {

@@ -238,14 +238,10 @@ test('listings of one instant may lie over page borders in any order', async (t)
 const oversized = (text: string) => listingText({ ...JSON.parse(text), demands: ['x'.repeat(9e6)] })
 
 for (const [what, offsets, openWith] of [
-  [
-    'never fits into a page',
-    [0, 5, 60, 399],
-    (items, at) => ({ items: items.with(at, oversized(items[at]!)) }),
-  ],
+  ['never fits into a page', [0, 60, 399], (items, at) => ({ items: items.with(at, oversized(items[at]!)) })],
   [
     'makes a Registry answer 500',
-    [0, 1, 5, 45, 60, 150, 300, 399],
+    [0, 5, 60, 399],
     (items, at) => ({ items, failing: new Set([idOf(items[at]!)]) }),
   ],
 ] satisfies [string, number[], (items: string[], at: number) => FakeOptions][])

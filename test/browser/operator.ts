@@ -1,64 +1,39 @@
-import test, { type ExecutionContext } from 'ava'
-import axe, { type AxeResults } from 'axe-core'
+import type { ExecutionContext } from 'ava'
 import type { Browser, Page } from 'playwright-core'
-import { startChromium } from '../helpers/chromium.ts'
+import { axeFindings, LOOKS, openWatched, shoot, type WatchedPage } from '../helpers/browser-page.ts'
 import { eventually } from '../helpers/eventually.ts'
 import { deadUrl, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { type RunningService, startRegistry } from '../helpers/registry.ts'
+import { test } from './in-chromium.ts'
+
+type InBrowser = ExecutionContext<{ browser: Browser }>
 
 const ADMIN_KEY = 'operator-key-of-this-test'
 const environment = { REGISTRY_ADMIN_API_KEY: ADMIN_KEY, REGISTRY_REQUIRE_READ_API_KEY: 'on' }
 
-let browser: Browser
-test.before(async (t) => {
-  t.timeout(600_000, 'Chromium may have to be installed')
-  browser = await startChromium()
-})
-test.after.always(() => browser?.close())
-
-/** The page in a tab of its own, and its errors apart from statuses 401 and 404. */
-async function openPage(t: ExecutionContext, url: string): Promise<{ page: Page; faults: string[] }> {
-  const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
-  t.teardown(() => context.close())
-  const page = await context.newPage()
-  const faults: string[] = []
-  page.on('pageerror', (error) => faults.push(String(error)))
-  page.on('console', (message) => {
-    if (message.type() === 'error' && !/status of (401|404)/.test(message.text())) faults.push(message.text())
-  })
-  await page.goto(`${url}/operator`)
-  return { page, faults }
-}
+/** The page in a tab of its own. */
+const openPage = (t: InBrowser, url: string): Promise<WatchedPage> =>
+  openWatched(t, t.context.browser, `${url}/operator`, { permissions: ['clipboard-read', 'clipboard-write'] })
 
 async function unlock(page: Page, key = ADMIN_KEY): Promise<void> {
   await page.getByLabel('Admin key').fill(key)
   await page.getByRole('button', { name: 'Use' }).click()
 }
 
-async function open(t: ExecutionContext, url: string) {
-  const opened = await openPage(t, url)
-  await unlock(opened.page)
-  await opened.page.getByRole('heading', { name: 'Replicas' }).waitFor()
-  return opened
+async function open(t: InBrowser, url: string): Promise<WatchedPage> {
+  const page = await openPage(t, url)
+  await unlock(page)
+  await page.getByRole('heading', { name: 'Replicas' }).waitFor()
+  return page
 }
 
 const readsWith = async ({ get }: RunningService, key: string): Promise<number> =>
   (await get('/listings', { Authorization: `Bearer ${key}` })).status
 
-const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-
-/** Everything that axe-core finds. */
-async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
-  const options = { runOnly: { type: 'tag', values: TAGS } }
-  const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
-}
-
 test.serial('operator page: a key is minted, shown once, used, revoked and refused', async (t) => {
   const service = await startRegistry(t, { environment })
-  const { page, faults } = await open(t, service.url)
+  const page = await open(t, service.url)
   await page.getByLabel('Name', { exact: true }).fill('alice <b>')
   await page.getByLabel('Expires').selectOption('in 7 days')
   await page.getByRole('button', { name: 'Create key' }).click()
@@ -89,7 +64,7 @@ test.serial('operator page: a key is minted, shown once, used, revoked and refus
   await dialog.getByRole('button', { name: 'Revoke key' }).click()
   await page.getByText('Revoked: key 1 (alice <b>).').waitFor()
   t.is(await readsWith(service, raw), 401)
-  t.deepEqual(faults, [])
+  t.deepEqual(page.faults, [])
 })
 
 /** Whether the page, its fields, its address or the browser's storage hold a text. */
@@ -108,7 +83,7 @@ const HOLDINGS = `[
 
 test.serial('operator page: keeps every new key until Done, and revokes several at once', async (t) => {
   const service = await startRegistry(t, { environment })
-  const { page, faults } = await open(t, service.url)
+  const page = await open(t, service.url)
   const create = async (name: string) => {
     await page.getByLabel('Name', { exact: true }).fill(name)
     await page.getByRole('button', { name: 'Create key' }).click()
@@ -135,12 +110,12 @@ test.serial('operator page: keeps every new key until Done, and revokes several 
   for (const raw of raws) t.is(await readsWith(service, raw), 401)
   await page.getByLabel('The raw key 2').waitFor({ state: 'detached' })
   t.is(await page.getByLabel('The raw key 3').count(), 1)
-  t.deepEqual(faults, [])
+  t.deepEqual(page.faults, [])
 })
 
 test.serial('operator page: names a wrong key and closed admin routes', async (t) => {
   const service = await startRegistry(t, { environment })
-  const { page } = await openPage(t, service.url)
+  const page = await openPage(t, service.url)
   await unlock(page, 'wrong')
   await page.getByText('Wrong key: Invalid admin token.').waitFor()
   t.false(await holds(page, 'wrong'), 'the page drops a refused key')
@@ -152,13 +127,13 @@ test.serial('operator page: names a wrong key and closed admin routes', async (t
 
   const closed = await startRegistry(t)
   const other = await openPage(t, closed.url)
-  await unlock(other.page)
-  await other.page.getByText(/REGISTRY_ADMIN_API_KEY not set/).waitFor()
+  await unlock(other)
+  await other.getByText(/REGISTRY_ADMIN_API_KEY not set/).waitFor()
 })
 
 test.serial('operator page: its key stays in the tab until it is forgotten', async (t) => {
   const service = await startRegistry(t, { environment })
-  const { page } = await open(t, service.url)
+  const page = await open(t, service.url)
   const other = await page.context().newPage()
   await other.goto(`${service.url}/operator`)
   await other.getByRole('button', { name: 'Use' }).waitFor()
@@ -201,7 +176,7 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
     { environment: { REGISTRY_ADMIN_API_KEY: ADMIN_KEY } },
   )
   for (let n = 0; n < 3; n++) await gateway.get('/listings')
-  const { page, faults } = await open(t, gateway.url)
+  const page = await open(t, gateway.url)
   const sources = page.getByRole('region', { name: 'Sources' })
   await sources.getByText('2 of 14 well · 1 down · 11 not contacted yet').waitFor()
   t.regex(await sources.getByRole('rowheader').first().innerText(), /^▸ gone/)
@@ -255,7 +230,7 @@ test.serial('operator page: shows what is wrong first, in words, and acts on a s
   await page.unroute('**/admin/replicas')
   await page.getByText('Connection lost').waitFor({ state: 'detached' })
   t.deepEqual(
-    faults.filter((fault) => !fault.includes('ERR_FAILED')),
+    page.faults.filter((fault) => !fault.includes('ERR_FAILED')),
     [],
   )
 })
@@ -265,14 +240,14 @@ const OVERFLOWING = `[...document.querySelectorAll('body *')]
   .filter((element) => element.getBoundingClientRect().right > innerWidth && element.closest('.frame') === null)
   .map((element) => element.outerHTML.slice(0, 100))`
 
-test.serial('operator page: axe-core finds nothing, light and dark, wide and on a phone', async (t) => {
+test.serial('operator page: axe finds nothing, light and wide, dark and narrow', async (t) => {
   const gateway = await startGateway(t, [{ name: 'gone', url: deadUrl() }], { environment })
-  const { page } = await openPage(t, gateway.url)
+  const page = await openPage(t, gateway.url)
   await page.getByRole('button', { name: 'Use' }).waitFor()
-  t.deepEqual(await findings(page), [])
+  t.deepEqual(await axeFindings(page), [])
   await unlock(page, 'wrong')
   await page.getByText(/Wrong key/).waitFor()
-  t.deepEqual(await findings(page), [])
+  t.deepEqual(await axeFindings(page), [])
   await unlock(page)
   await page.getByLabel('Name', { exact: true }).fill('reader')
   await page.getByRole('button', { name: 'Create key' }).click()
@@ -284,18 +259,17 @@ test.serial('operator page: axe-core finds nothing, light and dark, wide and on 
   await page.getByText('gone: unavailable').waitFor()
   await page.getByRole('button', { name: 'gone', exact: true }).click()
   await page.getByRole('heading', { name: 'Last failures' }).waitFor()
-  for (const width of [1440, 390])
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.setViewportSize({ width, height: 900 })
-      await page.emulateMedia({ colorScheme })
-      t.deepEqual(await findings(page), [], `${colorScheme} ${width}`)
-      t.deepEqual(await page.evaluate(OVERFLOWING), [])
-      t.is(await page.evaluate('document.documentElement.scrollWidth'), width)
-      await page.screenshot({ path: `test/artifacts/operator-${colorScheme}-${width}.png`, fullPage: true })
-    }
+  for (const [colorScheme, width] of LOOKS) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.emulateMedia({ colorScheme })
+    t.deepEqual(await axeFindings(page), [], `${colorScheme} ${width}`)
+    t.deepEqual(await page.evaluate(OVERFLOWING), [])
+    t.is(await page.evaluate('document.documentElement.scrollWidth'), width)
+    await shoot(page, `operator-${colorScheme}-${width}`)
+  }
   await page.getByRole('button', { name: /^Revoke key/ }).click()
   await page.getByRole('dialog').waitFor()
-  t.deepEqual(await findings(page), [])
+  t.deepEqual(await axeFindings(page), [])
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 })

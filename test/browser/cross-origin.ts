@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import test, { type ExecutionContext } from 'ava'
-import { startChromium } from '../helpers/chromium.ts'
+import type { ExecutionContext } from 'ava'
 import { startRegistry } from '../helpers/registry.ts'
 import { ALICE, publish, publishBody } from '../helpers/seller.ts'
+import { test } from './in-chromium.ts'
 
 const KEY = 'k'.repeat(43)
 
@@ -23,8 +23,7 @@ async function startForeignOrigin(t: ExecutionContext): Promise<string> {
   return `http://localhost:${(server.address() as AddressInfo).port}`
 }
 
-test('browser: another origin reads and publishes with a key, and cannot frame pages', async (t) => {
-  t.timeout(600_000, 'Chromium may have to be installed')
+test.serial('browser: another origin reads and publishes with a key, and cannot frame pages', async (t) => {
   const { url } = await startRegistry(t, {
     environment: {
       REGISTRY_BOOTSTRAP_API_KEY: KEY,
@@ -34,9 +33,9 @@ test('browser: another origin reads and publishes with a key, and cannot frame p
   })
   await publish(url, ALICE, { listing_id: 'there' }, { headers: { Authorization: `Bearer ${KEY}` } })
   const foreign = await startForeignOrigin(t)
-  const browser = await startChromium()
-  t.teardown(() => browser.close())
-  const page = await browser.newPage()
+  const context = await t.context.browser.newContext()
+  t.teardown(() => context.close())
+  const page = await context.newPage()
   await page.goto(foreign)
 
   /** The answer as a script of that page sees it; `null` where the browser blocks it. */
