@@ -30,7 +30,7 @@ export async function checkStore(url: string): Promise<readonly string[]> {
 export async function backupStore(url: string, file: string): Promise<StoreCounts & { bytes: number }> {
   const path = resolve(file)
   const taken = takenBy(path)
-  if (taken !== undefined) throw usageError(`${taken} exists and is not overwritten: name another file`)
+  if (taken !== '') throw usageError(`existing files are not overwritten: ${taken}; name another file`)
   const counts = await reportingWrites(path, () =>
     copyStore(
       () => openSource(url),
@@ -76,8 +76,8 @@ async function createStore(url: string): Promise<CopyTarget> {
   const path = databaseOf(url)
   if (path === null) return (await import('../store/redis/copy.ts')).createRedisCopy(url)
   const taken = takenBy(path)
-  if (taken !== undefined)
-    throw unusable(`${taken} exists and is not overwritten: stop the service and move it away`)
+  if (taken !== '')
+    throw unusable(`existing files are not overwritten: ${taken}; stop the service and move them away`)
   mkdirSync(dirname(path), { recursive: true })
   return createFile(path)
 }
@@ -95,8 +95,8 @@ function databaseOf(url: string): string | null {
 }
 
 /** SQLite would read the log of an earlier file as a part of the new one. */
-const takenBy = (path: string): string | undefined =>
-  [path, `${path}-wal`, `${path}-journal`].find((file) => existsSync(file))
+const takenBy = (path: string): string =>
+  [path, `${path}-wal`, `${path}-journal`].filter((file) => existsSync(file)).join(', ')
 
 const unusable = (message: string): ConfigError => new ConfigError([{ path: 'STORE_URL', message }])
 

@@ -1,5 +1,6 @@
 import type { ChainableCommander } from 'ioredis'
 import { fieldsOf } from '../../domain/listing.ts'
+import { plural } from '../../domain/plural.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import { ConfigError } from '../../errors.ts'
@@ -42,9 +43,12 @@ class RedisCopy implements CopyTarget {
     const { client } = this.#session
     await connected(client)
     const { listings, publishers, apiKeys } = this.#own
-    const found = await Promise.all([listings, publishers, apiKeys].map((key) => client.hlen(key)))
-    if (found.some((count) => count > 0))
-      throw this.#occupied(`${found[0]} listings, ${found[1]} publishers and ${found[2]} API keys`)
+    const nouns = { listing: listings, publisher: publishers, 'API key': apiKeys }
+    const found = await Promise.all(
+      Object.entries(nouns).map(async ([noun, key]) => ({ noun, count: await client.hlen(key) })),
+    )
+    if (found.some(({ count }) => count > 0))
+      throw this.#occupied(found.map(({ noun, count }) => plural(count, noun)).join(', '))
     await client.unlink(...names(this.#session.keys))
   }
 
