@@ -1,6 +1,6 @@
 import test from 'ava'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { withinASecond } from '../e2e/within.ts'
+import { beforePoll } from '../e2e/before-poll.ts'
 import { send } from '../helpers/registry.ts'
 import { postJson, publish, publishBody } from '../helpers/seller.ts'
 import { type RequestOutcome, SteadyLoad } from './steady-load.ts'
@@ -36,7 +36,7 @@ async function mintKeys({ url, replicas, secret }: Topology, count: number): Pro
     )
     return (await Promise.all(pending)).every(({ status }) => status === 200)
   }
-  if (!(await withinASecond(opens))) throw new Error('keys that were minted do not work')
+  if (!(await beforePoll(opens))) throw new Error('keys that were minted do not work')
   return keys
 }
 
@@ -62,9 +62,7 @@ test('topology: a rolling restart costs no request, a killed replica only in-fli
   for (const [here, there] of [replicas, replicas.toReversed()] as [Replica, Replica][]) {
     const id = `by-${new URL(here.url).port}`
     t.is((await publish(here.url, seller, { listing_id: id }, reader)).status, 201)
-    t.true(
-      await withinASecond(async () => (await send(`${there.url}/listings/${id}`, reader)).status === 200),
-    )
+    t.true(await beforePoll(async () => (await send(`${there.url}/listings/${id}`, reader)).status === 200))
   }
 
   const sellers = await Promise.all(keys.map(() => publishBody(newSeller(), {})))

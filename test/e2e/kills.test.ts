@@ -24,7 +24,7 @@ test.before(async () => {
 
 test('kills: two killed processes on one SQLite file lose no acknowledged write', async (t) => {
   t.timeout(5 * MINUTES)
-  heldThrough(t, 8, await killTwo(8))
+  heldThrough(t, 6, await killTwo(6))
 })
 
 test('kills: two processes on one Redis lose nothing when they or Redis are killed', async (t) => {

@@ -5,9 +5,9 @@ import test from 'ava'
 import { startRedis } from '../helpers/redis.ts'
 import { send } from '../helpers/registry.ts'
 import { ALICE, BOB, postJson, publish, publishBody } from '../helpers/seller.ts'
+import { beforePoll } from './before-poll.ts'
 import { readAll } from './read-all.ts'
 import { startProcess } from './service-process.ts'
-import { withinASecond } from './within.ts'
 
 const KEY = { Authorization: 'Bearer key' }
 const ADMIN = { Authorization: 'Bearer admin' }
@@ -33,7 +33,7 @@ test('Redis outage: replicas keep reading, refuse writes, and catch up by themse
     return [status, headers.get('ratelimit')?.split(';')[1]]
   }
   const everywhere = (ask: (url: string) => Promise<boolean>) =>
-    withinASecond(async () => (await Promise.all(urls.map(ask))).every(Boolean))
+    beforePoll(async () => (await Promise.all(urls.map(ask))).every(Boolean))
 
   t.is((await publish(a, ALICE, { listing_id: 'one' })).status, 201)
   t.true(await everywhere(async (url) => (await readAll(url)).size === 1))

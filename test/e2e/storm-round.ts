@@ -6,11 +6,11 @@ import { renderListing } from '../../src/domain/listing.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { OwnRedis } from '../helpers/redis.ts'
 import { Picture } from '../store/contract/picture.ts'
+import { beforePoll } from './before-poll.ts'
 import { type ListingBody, readAll } from './read-all.ts'
 import { killWhileStarting, type ServiceProcess, startProcess } from './service-process.ts'
 import { SELLERS, Storm, WRITERS_PER_TARGET } from './storm.ts'
 import { ServiceAddress } from './target.ts'
-import { withinASecond } from './within.ts'
 
 /** The result of a storm of publishes with killed processes. `faults` should be empty. */
 export type StormOutcome = {
@@ -53,10 +53,10 @@ export class StormRound {
     return target
   }
 
-  /** Until this number of kills in all; ends with a running process. */
+  /** Until this number of kills in all, of which one cut a request; ends with a running process. */
   async killAgainAndAgain(target: ServiceAddress, kills: number, isOver: () => boolean): Promise<void> {
     await this.start(target)
-    while (this.#kills < kills && !isOver()) await this.killAndStart(target)
+    while ((this.#kills < kills || this.#storm.repeated === 0) && !isOver()) await this.killAndStart(target)
   }
 
   /** Starts a process, which has to have everything acknowledged before. */
@@ -117,7 +117,7 @@ export class StormRound {
     this.#faults.push(...this.#storm.faultsIn(kept, expected))
     this.#processes.set(new ServiceAddress(), await startProcess(this.#storeUrl, this.#environment))
     for (const process of this.#processes.values()) {
-      const shown = await withinASecond(async () => isDeepStrictEqual(await readAll(process.url), kept))
+      const shown = await beforePoll(async () => isDeepStrictEqual(await readAll(process.url), kept))
       if (!shown) this.#faults.push(`${process.url} shows other listings than the store holds`)
       const code = await process.end('SIGTERM')
       if (code !== 0) this.#faults.push(`SIGTERM ended a process with ${code}`)
