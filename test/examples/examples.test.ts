@@ -6,7 +6,7 @@ import { deadUrl, listingText } from '../helpers/fake-registry.ts'
 import { startFarCopies } from '../helpers/far-copies.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { startRegistry } from '../helpers/registry.ts'
-import { type Run, runNode, TIME_LAPSE } from '../helpers/run-cli.ts'
+import { type Run, runNode, runShell, TIME_LAPSE } from '../helpers/run-cli.ts'
 
 const TOKEN = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
 const SELLER_PRIVATE_KEY = generatePrivateKey()
@@ -14,6 +14,8 @@ const KEY = 'example-'.repeat(8)
 
 const runExample = (name: string, args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>
   runNode([`examples/${name}`, ...args], { env })
+
+const runPython = (url: string): Promise<Run> => runShell(`python3 examples/read-all.py ${url}`)
 
 const linesOf = ({ stdout }: Run): string[] => stdout.split('\n').filter((line) => line !== '')
 
@@ -30,6 +32,7 @@ const RUN: Readonly<Record<string, string>> = {
   'gateway.toml': 'ENTREPOT_CONFIG=examples/gateway.toml npm start',
   'publish.mjs': 'node examples/publish.mjs http://',
   'read-all.mjs': 'node examples/read-all.mjs http://',
+  'read-all.py': 'python3 examples/read-all.py http://',
 }
 
 test('examples: every one is tested here and documents its command', (t) => {
@@ -50,6 +53,9 @@ test('read-all: prints each listing once, though pages repeat some', async (t) =
       .sort(),
     [...ids],
   )
+  const python = await runPython(url)
+  t.is(python.code, 0, python.stderr)
+  t.deepEqual([...new Set(linesOf(python).map((line) => line.split(' ')[0]))].sort(), [...ids])
 })
 
 test('read-all: exits with 1 if a source is missing', async (t) => {
@@ -58,10 +64,11 @@ test('read-all: exits with 1 if a source is missing', async (t) => {
     { name: 'here', url: fake.url },
     { name: 'away', url: deadUrl() },
   ])
-  const run = await runExample('read-all.mjs', [url])
-  t.is(run.code, 1)
-  t.is(linesOf(run).length, 1)
-  t.regex(run.stderr, /some listings are missing/)
+  for (const run of [await runExample('read-all.mjs', [url]), await runPython(url)]) {
+    t.is(run.code, 1)
+    t.is(linesOf(run).length, 1)
+    t.regex(run.stderr, /some listings are missing/)
+  }
 })
 
 test('careful-agent: acts on a complete answer only', async (t) => {
