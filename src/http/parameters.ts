@@ -215,8 +215,9 @@ export const PRICE_MAX: RouteParameter = {
 export const PRICE_PER: RouteParameter = {
   name: 'price_per',
   in: 'query',
-  description: 'Whether prices are of one GPU or of the whole offer',
-  schema: { enum: PRICE_PERS, default: PRICE_PERS[0] },
+  description: 'Whether prices are of one GPU (default) or of the whole offer',
+  // Without a `default`, which generated clients would send: by itself the parameter is refused.
+  schema: { enum: PRICE_PERS },
 }
 
 /** docs/contract.md#36-further-parameters. */

@@ -7,13 +7,15 @@ import { wireTimestamp } from './time.ts'
 
 export const listingStatusSchema = z.enum(LISTING_STATUSES)
 
+const BY_SHAPE = 'By the listing shape; a Registry that only warns of the shape may serve other values'
+
 export const listingSchema = z
   .looseObject({
     listing_id: z.string(),
     publisher_id: z.int(),
     storefront_url: z.string().nullable(),
-    offer_resource: z.unknown().describe('An object by the listing shape of the filter spec'),
-    accepted_escrows: z.unknown().describe('An array of escrows by the listing shape'),
+    offer_resource: z.unknown().describe(BY_SHAPE),
+    accepted_escrows: z.unknown().describe(BY_SHAPE),
     demands: z.unknown().describe('An array'),
     max_duration_seconds: z.unknown().describe('An integer or null'),
     oracle_address: z.unknown().describe('A string or null'),
@@ -78,10 +80,13 @@ const provenance = z
   })
   .meta({ id: 'Provenance' })
 
-export const mergedListingSchema = z
-  .looseObject({
+export const mergedListingSchema = listingSchema
+  .partial()
+  .extend({
     listing_id: z.string(),
+    status: z.string().optional(),
     created_at: z.string().describe('ISO 8601; UTC where it has no offset'),
+    updated_at: z.string().optional(),
     _meta: provenance,
   })
   .meta({ id: 'MergedListing', description: "The bytes of the listing's own Registry, and `_meta`" })
@@ -98,3 +103,7 @@ export const mergedEnvelopeSchema = envelopeSchema
     next_cursor: z.string().optional().describe('Present if there are more listings'),
   })
   .meta({ id: 'MergedEnvelope' })
+
+export type ProvenanceJson = z.infer<typeof provenance>
+export type PublishReceiptJson = z.infer<typeof publishReceiptSchema>
+export type UpdateReceiptJson = z.infer<typeof updateReceiptSchema>

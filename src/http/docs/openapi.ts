@@ -88,7 +88,7 @@ export function openApiDocument(
     tags: Object.entries(TAGS).map(([name, description]) => ({ name: name as Tag, description })),
     paths,
     components: {
-      schemas: { ...components, ...listingShapes(listingShape) },
+      schemas: { ...withOfferTypes(components, listingShape), ...listingShapes(listingShape) },
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'A key of scope read or write' },
         metricsKey: { type: 'http', scheme: 'bearer', description: 'A key of scope metrics' },
@@ -108,13 +108,51 @@ function convertSchemas(routes: readonly Route[]): {
   const schemas = [problemSchema, ...routes.flatMap(schemasOf)]
   const converted = z.toJSONSchema(z.object({ ...schemas }), { io: 'input', unrepresentable: 'any' })
   const { properties, $defs } = JSON.parse(
-    JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/'),
+    // The default. Generators of clients forget the known members of an object that states it.
+    JSON.stringify(converted, (name, value) => (isAnything(name, value) ? undefined : value)).replaceAll(
+      '"#/$defs/',
+      '"#/components/schemas/',
+    ),
   )
   return { schemaOf: (schema) => properties[schemas.indexOf(schema)], components: $defs }
 }
 
 const schemasOf = ({ body, responses }: Route): z.ZodType[] =>
   [body, ...Object.values(responses).map(({ schema }) => schema)].filter((schema) => schema !== undefined)
+
+const isAnything = (name: string, value: unknown): boolean =>
+  name === 'additionalProperties' && JSON.stringify(value) === '{}'
+
+/** Adds the types of the listing shape to listings that are read, which may lack what the shape requires. */
+function withOfferTypes(
+  components: Record<string, JsonSchema>,
+  shape: JsonSchema,
+): Record<string, JsonSchema> {
+  const { properties: types = {} } = typesOf(shape)
+  return mapValues(components, (schema, name) => {
+    if (name !== 'Listing' && name !== 'MergedListing') return schema
+    const properties = schema.properties as Record<string, JsonSchema>
+    return { ...schema, properties: mapValues(properties, (own, member) => ({ ...types[member], ...own })) }
+  })
+}
+
+type Types = { type?: unknown; properties?: Record<string, Types>; items?: Types }
+
+function typesOf({ type, properties, items }: JsonSchema): Types {
+  return {
+    ...(type !== undefined && { type }),
+    ...(properties !== undefined && {
+      properties: mapValues(properties as Record<string, JsonSchema>, typesOf),
+    }),
+    ...(items !== undefined && { items: typesOf(items as JsonSchema) }),
+  }
+}
+
+const mapValues = <From, To>(
+  record: Readonly<Record<string, From>>,
+  map: (value: From, name: string) => To,
+): Record<string, To> =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]))
 
 const LISTING_SHAPE = 'ListingShape'
 

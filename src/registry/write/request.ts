@@ -53,7 +53,7 @@ export const publishRequest = z
     listing_id: text(MAX_LISTING_ID_LENGTH)
       .min(1)
       .regex(/^\P{Cc}*$/u, 'String should have no control characters')
-      .regex(/^(?!\.{1,2}$)/, 'String should not be . or .., which no URL can name'),
+      .refine((id) => id !== '.' && id !== '..', 'String should not be . or .., which no URL can name'),
     storefront_url: text(MAX_STOREFRONT_URL_LENGTH)
       .refine(isStorefrontUrl, 'Input should be an http or https URL without credentials')
       .nullish()
