@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { generateOffers } from '../demo/offers.ts'
-import { signedMessage } from '../src/registry/signature/verify-claim.ts'
+import { signedMessage } from '../src/domain/signed-message.ts'
 
 /** Concurrent requests: enough to keep the verifier and the group commit busy. */
 const IN_FLIGHT = 64

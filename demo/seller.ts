@@ -1,5 +1,5 @@
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { signedMessage } from '../src/registry/signature/verify-claim.ts'
+import { signedMessage } from '../src/domain/signed-message.ts'
 import type { Offer } from './offers.ts'
 
 /** A wallet that publishes like a storefront of the deployed protocol. */

@@ -21,3 +21,5 @@ export const filterSpecSchema = z
     schema: z.looseObject({ id: z.string(), version: z.int() }).optional(),
   })
   .meta({ id: 'FilterSpec' })
+
+export type FilterSpecJson = z.infer<typeof filterSpecSchema>

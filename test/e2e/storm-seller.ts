@@ -1,5 +1,5 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { signedMessage } from '../../src/registry/signature/verify-claim.ts'
+import { signedMessage } from '../../src/domain/signed-message.ts'
 
 /** A wallet that signs once for a timestamp: publishes of one second share their signature. */
 export class StormSeller {

@@ -1,8 +1,8 @@
 import test from 'ava'
+import { ProblemError } from '../../src/client/problem-error.ts'
 import { readEnvelope } from '../../src/web/board/state/envelope.ts'
 import { decodeUtf8 } from '../../src/web/board/state/listing-row.ts'
 import { type LoaderState, MAX_ROWS, PageLoader } from '../../src/web/board/state/page-loader.ts'
-import { RequestError } from '../../src/web/common/request-error.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const listing = (id: string | number): string => `{"listing_id":"${id}","n":9007199254740993,"x":1.0}`
@@ -104,7 +104,7 @@ test('page loader: failures of any page remain, counts are those of the first', 
 })
 
 test('page loader: a failed page keeps the rows and is requested again', async (t) => {
-  const error = new RequestError(503, { detail: 'not now', sources: [] })
+  const error = new ProblemError(503, { detail: 'not now' })
   const { loader, requests, last } = loaderOver([page([1], 2), error, page([2], 2)])
   await loader.loadNext()
   await loader.loadNext()

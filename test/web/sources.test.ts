@@ -1,7 +1,7 @@
 import test from 'ava'
+import { readReports } from '../../src/client/source-report.ts'
 import { parseJson } from '../../src/json/value.ts'
 import { joinSources } from '../../src/web/board/state/sources.ts'
-import { readReports } from '../../src/web/common/source-report.ts'
 
 test('sources: those of the gateway in its order, then others of the answer', (t) => {
   const statuses = ['b', 'a'].map((registry) => ({

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import type { Receipt } from '../../client/signed-write.ts'
 import type { Environment } from '../../config/environment.ts'
 import { readSecretFile } from '../../config/secret-files.ts'
 import { serviceUrl } from '../../config/settings.ts'
@@ -10,13 +11,7 @@ import { type CommandDefinition, type CommandGroup, collect, count, JSON_OPTION 
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { tableText } from '../output/table.ts'
 import { print, printData, printJson, printReport, type Terminal } from '../output/terminal.ts'
-import {
-  type ApiRequest,
-  type Receipt,
-  readJson,
-  readJsonObject,
-  sendOrFail,
-} from '../registries/registry-client.ts'
+import { type ApiRequest, readJson, readJsonObject, sendOrFail } from '../registries/registry-client.ts'
 import { splitList, urlProblem } from '../registries/select-registries.ts'
 
 type AdminOptions = {

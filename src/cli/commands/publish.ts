@@ -44,8 +44,7 @@ export const publishCommand: CommandDefinition<PublishOptions> = {
       options,
       signer: wallet.address,
       targets,
-      write: (writer, { registry, due }, signal) =>
-        publishListings(due, { registry, writer, wallet, signal }),
+      write: (writer, { due }, signal) => publishListings(due, { writer, wallet, signal }),
     })
   },
 }

@@ -63,14 +63,14 @@ export const syncCommand: CommandDefinition<SyncOptions> = {
           options,
           signer: wallet.address,
           targets,
-          write: async (writer, { registry, due, plan }, signal) => {
-            const results = await publishListings(due, { registry, writer, wallet, signal })
+          write: async (writer, { due, plan }, signal) => {
+            const results = await publishListings(due, { writer, wallet, signal })
             for (const id of plan.clearOracle)
-              results.push(await writer.write(updateWrite(registry, wallet, id, { oracle_address: null })))
+              results.push(await writer.write(updateWrite(wallet, id, { oracle_address: null })))
             // What is closed may be replaced by what is published.
             const mayClose = results.every(({ outcome }) => outcome === 'accepted')
             for (const id of plan.close) {
-              const close = updateWrite(registry, wallet, id, { status: 'closed' })
+              const close = updateWrite(wallet, id, { status: 'closed' })
               results.push(mayClose ? await writer.write(close) : writer.skip(close, NOT_CLOSED))
             }
             return results

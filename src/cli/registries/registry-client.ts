@@ -1,3 +1,4 @@
+import { notReceipt, type Receipt } from '../../client/signed-write.ts'
 import type { Source } from '../../domain/source/reading.ts'
 import type { SourceError } from '../../domain/source/source-error.ts'
 import type { KnownSpec } from '../../filter-spec/upstream-spec.ts'
@@ -17,13 +18,6 @@ export type ApiRequest = {
 }
 
 export type ApiResponse = { status: number; headers: Readonly<Record<string, string>>; body: Buffer }
-
-/** The success that only a Registry answers with. */
-export type Receipt = {
-  /** What a Registry answers, for messages. */
-  expected: string
-  isReceipt: (response: ApiResponse) => boolean
-}
 
 /** Does not follow redirects, bounds the size of answers, and rejects with `SourceError`s. */
 export type RegistryClient = {
@@ -48,16 +42,18 @@ export const getEndpoint = (
 export const isUnauthorized = ({ status }: Pick<ApiResponse, 'status'>): boolean =>
   status === 401 || status === 403
 
+type Body = { body: Uint8Array }
+
 /** `null` for a body that is not JSON. */
-export function readJson({ body }: Pick<ApiResponse, 'body'>): JsonValue {
+export function readJson({ body }: Body): JsonValue {
   try {
-    return parseJson(body.toString('utf8'))
+    return parseJson(new TextDecoder().decode(body))
   } catch {
     return null // not JSON: callers report the status
   }
 }
 
-export function readJsonObject(response: Pick<ApiResponse, 'body'>): JsonObject {
+export function readJsonObject(response: Body): JsonObject {
   const value = readJson(response)
   return isJsonObject(value) ? value : {}
 }
@@ -105,14 +101,11 @@ export const describeViolation = ({ path, message }: { path?: unknown; message?:
 export async function sendOrFail(
   client: RegistryClient,
   request: ApiRequest,
-  { expected, isReceipt }: Receipt,
+  receipt: Receipt,
 ): Promise<ApiResponse> {
   const response = await client.send(request)
   const { status } = response
-  if (isReceipt(response)) return response
+  if (receipt.isReceipt(response)) return response
   if (status >= 300) throw new CliError(exitCodeOfStatus(status), describeErrorResponse(response))
-  throw new CliError(EXIT.noAnswer, notReceipt(response, expected))
+  throw new CliError(EXIT.noAnswer, notReceipt(response, receipt))
 }
-
-export const notReceipt = ({ status }: ApiResponse, expected: string): string =>
-  `HTTP ${status}: not a Registry's answer, which is ${expected}`

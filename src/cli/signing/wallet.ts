@@ -1,20 +1,8 @@
+import type { Signer } from '../../client/signed-write.ts'
 import { type JsonValue, textAt } from '../../json/value.ts'
-import { type ClaimOperation, signedMessage } from '../../registry/signature/verify-claim.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { readKeyFile } from './key-file.ts'
-
-/** The private key never leaves the closure. */
-export type Wallet = {
-  /** Lower-cased, as in signed messages. */
-  address: string
-  /** EIP-191 signature, 65 bytes in hex without `0x`, as deployed clients send it. */
-  sign: (operation: ClaimOperation, subject: string, timestamp: number) => Promise<string>
-}
-
-export function nowSeconds(): number {
-  return Math.floor(Date.now() / 1000)
-}
 
 type WalletOptions = {
   /** Default: the key of `ENTREPOT_PRIVATE_KEY`. */
@@ -23,17 +11,12 @@ type WalletOptions = {
   isStdinTaken?: boolean
 }
 
-export async function openWallet(terminal: Terminal, options: WalletOptions): Promise<Wallet> {
+/** Its address is lower-cased. The private key never leaves the closure. */
+export async function openWallet(terminal: Terminal, options: WalletOptions): Promise<Signer> {
   const key = await readPrivateKey(terminal, options)
   const { privateKeyToAccount } = await import('viem/accounts')
-  const account = privateKeyToAccount(key)
-  return {
-    address: account.address.toLowerCase(),
-    sign: async (operation, subject, timestamp) => {
-      const signature = await account.signMessage({ message: signedMessage(operation, subject, timestamp) })
-      return signature.slice(2)
-    },
-  }
+  const { address, signMessage } = privateKeyToAccount(key)
+  return { address: address.toLowerCase(), signMessage }
 }
 
 /** Lower-cased. A keystore that states its address stays closed. */

@@ -1,51 +1,25 @@
-import { isListingStatus } from '../../domain/listing.ts'
-import { endpointUrl, readJsonObject } from '../registries/registry-client.ts'
-import type { Registry } from '../registries/select-registries.ts'
-import { nowSeconds, type Wallet } from '../signing/wallet.ts'
+import {
+  DELETED,
+  type ListingChanges,
+  nowSeconds,
+  type Signer,
+  signedDelete,
+  signedUpdate,
+  updateReceipt,
+} from '../../client/signed-write.ts'
 import type { Write } from './registry-writer.ts'
 
-type Changes = { status?: string | undefined; oracle_address?: string | null | undefined }
-
-/** The members that are not `undefined` replace the stored ones. */
-export const updateWrite = (
-  registry: Registry,
-  wallet: Wallet,
-  listingId: string,
-  changes: Changes,
-): Write => ({
+export const updateWrite = (signer: Signer, listingId: string, changes: ListingChanges): Write => ({
   listingId,
-  sign: async () => {
-    const timestamp = nowSeconds()
-    const signature = await wallet.sign('update_listing', listingId, timestamp)
-    const url = endpointUrl(registry, `/listings/${encodeURIComponent(listingId)}`)
-    return {
-      timestamp,
-      request: { method: 'PUT', url, body: JSON.stringify({ ...changes, signature, timestamp }) },
-    }
-  },
+  sign: () => signedUpdate(signer, listingId, changes, nowSeconds()),
   receipt: {
     action: changes.status === 'closed' ? 'close' : 'update',
-    expected: '200 with the listing_id and the status',
-    isReceipt: (response) => {
-      const { listing_id, status } = readJsonObject(response)
-      const hasStatus = changes.status === undefined ? isListingStatus(status) : status === changes.status
-      return response.status === 200 && listing_id === listingId && hasStatus
-    },
+    ...updateReceipt(listingId, changes),
   },
 })
 
-export const deleteWrite = (registry: Registry, wallet: Wallet, listingId: string): Write => ({
+export const deleteWrite = (signer: Signer, listingId: string): Write => ({
   listingId,
-  sign: async () => {
-    const timestamp = nowSeconds()
-    const signature = await wallet.sign('delete_listing', listingId, timestamp)
-    const path = `/listings/${encodeURIComponent(listingId)}?signature=${signature}&timestamp=${timestamp}`
-    return { timestamp, request: { method: 'DELETE', url: endpointUrl(registry, path) } }
-  },
-  receipt: {
-    action: 'delete',
-    expected: '204',
-    isReceipt: ({ status }) => status === 204,
-    provesSuccess: ({ status }) => status === 404,
-  },
+  sign: () => signedDelete(signer, listingId, nowSeconds()),
+  receipt: { action: 'delete', ...DELETED, provesSuccess: ({ status }) => status === 404 },
 })

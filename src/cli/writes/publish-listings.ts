@@ -1,33 +1,33 @@
 import pLimit from 'p-limit'
-import type { DraftListing } from '../listing-file.ts'
-import { endpointUrl, readJsonObject } from '../registries/registry-client.ts'
-import type { Registry } from '../registries/select-registries.ts'
-import { nowSeconds, type Wallet } from '../signing/wallet.ts'
-import { type RegistryWriter, type Signed, wait } from './registry-writer.ts'
-import type { WriteReceipt, WriteResult } from './write-result.ts'
+import {
+  nowSeconds,
+  publishClaim,
+  publishReceipt,
+  type SignedWrite,
+  type Signer,
+  signedPublish,
+} from '../../client/signed-write.ts'
+import { type DraftListing, draftJson } from '../listing-file.ts'
+import { type RegistryWriter, wait } from './registry-writer.ts'
+import type { WriteResult } from './write-result.ts'
 
 /** Per Registry. */
 const WRITES_IN_FLIGHT = 4
 
-type Publishing = { registry: Registry; writer: RegistryWriter; wallet: Wallet; signal: AbortSignal }
+type Publishing = { writer: RegistryWriter; wallet: Signer; signal: AbortSignal }
 
 /** One storefront after the other, that of the last listing last. Results are in the order of the drafts. */
 export async function publishListings(
   drafts: readonly DraftListing[],
-  { registry, writer, wallet, signal }: Publishing,
+  { writer, wallet, signal }: Publishing,
 ): Promise<WriteResult[]> {
   const inTurn = pLimit(WRITES_IN_FLIGHT)
   const signer = new PublishSigner(wallet)
-  const url = endpointUrl(registry, '/listings')
   const results = new Map<DraftListing, WriteResult>()
   const publishOne = async (draft: DraftListing): Promise<void> => {
     const { listingId } = draft
-    const receipt: WriteReceipt = {
-      action: 'publish',
-      expected: '201 with the listing_id',
-      isReceipt: (response) => response.status === 201 && readJsonObject(response).listing_id === listingId,
-    }
-    results.set(draft, await writer.write({ listingId, sign: () => signer.sign(draft, url), receipt }))
+    const receipt = { action: 'publish', ...publishReceipt(listingId) } as const
+    results.set(draft, await writer.write({ listingId, sign: () => signer.sign(draft), receipt }))
   }
   const groups = Map.groupBy(drafts.toReversed(), ({ storefrontUrl }) => storefrontUrl)
   for (const group of [...groups.values()].reverse()) {
@@ -46,11 +46,11 @@ const MAX_SECONDS_AHEAD = 60
  * storefront gets a second of its own, at most a minute ahead of the clock.
  */
 class PublishSigner {
-  readonly #wallet: Wallet
+  readonly #wallet: Signer
   #second = 0
-  #signature: Promise<string> | null = null
+  #claim: ReturnType<typeof publishClaim> | null = null
 
-  constructor(wallet: Wallet) {
+  constructor(wallet: Signer) {
     this.#wallet = wallet
   }
 
@@ -62,21 +62,14 @@ class PublishSigner {
     return this.#second > nowSeconds() + MAX_SECONDS_AHEAD
   }
 
-  async sign({ members }: DraftListing, url: string): Promise<Signed> {
+  async sign(draft: DraftListing): Promise<SignedWrite> {
     this.#use(Math.max(nowSeconds(), this.#second))
-    const { address } = this.#wallet
-    const timestamp = this.#second
-    this.#signature ??= this.#wallet.sign('create_listing', address, timestamp)
-    const claim = { scheme: 'eip191', identifier: address, timestamp, signature: await this.#signature }
-    const listed = [...members].map(([name, text]) => `${JSON.stringify(name)}:${text},`).join('')
-    return {
-      timestamp,
-      request: { method: 'POST', url, body: `{${listed}${JSON.stringify(claim).slice(1)}` },
-    }
+    this.#claim ??= publishClaim(this.#wallet, this.#second)
+    return signedPublish(draftJson(draft), await this.#claim)
   }
 
   #use(second: number): void {
-    if (second !== this.#second) this.#signature = null
+    if (second !== this.#second) this.#claim = null
     this.#second = second
   }
 }

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { SignedWrite } from '../../client/signed-write.ts'
 import { raceAbort } from '../../domain/clock.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { SourceReason } from '../../domain/source/source-reason.ts'
 import {
-  type ApiRequest,
   type ApiResponse,
   describeErrorResponse,
+  endpointUrl,
   type RegistryClient,
 } from '../registries/registry-client.ts'
 import type { Registry } from '../registries/select-registries.ts'
@@ -36,12 +37,10 @@ type WriterOptions = {
 /** 10,000 listings take 33 minutes at a limit of 300 a minute. */
 const DEFAULT_DEADLINE_SECONDS = 3600
 
-export type Signed = { timestamp: number; request: Omit<ApiRequest, 'key' | 'timeoutMs'> }
-
 export type Write = {
   listingId: string
   /** With the current second. */
-  sign: () => Promise<Signed>
+  sign: () => Promise<SignedWrite>
   receipt: WriteReceipt
 }
 
@@ -108,7 +107,7 @@ export class RegistryWriter {
   }
 
   async #send(sign: Write['sign']): Promise<Attempts> {
-    let signed: Signed | null = null
+    let signed: SignedWrite | null = null
     const attempts: Attempts = { outcome: null, mayBeApplied: false }
     let failures = 0
     let isSignatureUsed = false
@@ -118,7 +117,7 @@ export class RegistryWriter {
       if (end !== null) return { ...attempts, note: end }
       if (signed === null || Date.now() - signed.timestamp * 1000 > MAX_SIGNATURE_AGE_MS)
         signed = await sign()
-      const outcome = await this.#attempt(signed.request)
+      const outcome = await this.#attempt(signed)
       attempts.outcome = outcome
       if (outcome === null) return { ...attempts, mayBeApplied: true, note: 'interrupted' }
       attempts.mayBeApplied ||= mayHaveArrived(outcome)
@@ -151,10 +150,11 @@ export class RegistryWriter {
   }
 
   /** `null` after an interrupt. */
-  async #attempt(request: Signed['request']): Promise<ApiResponse | SourceError | null> {
+  async #attempt({ timestamp: _, path, ...request }: SignedWrite): Promise<ApiResponse | SourceError | null> {
     const { client, registry, signal } = this.#options
     const timeoutMs = Math.max(1, Math.min(ATTEMPT_MS, this.#deadlineAt - Date.now()))
-    const sent = client.send({ ...request, key: registry.key, timeoutMs })
+    const url = endpointUrl(registry, `/${path}`)
+    const sent = client.send({ ...request, url, key: registry.key, timeoutMs })
     return raceAbort(sent, signal).catch((cause: unknown) => {
       if (signal.aborted) return null
       if (cause instanceof SourceError) return cause

@@ -1,10 +1,11 @@
+import type { Signer } from '../../client/signed-write.ts'
 import type { CommandContext } from '../command.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { onlyMatch, withoutEllipsis } from '../registries/look-up-listing.ts'
 import type { RegistryClient } from '../registries/registry-client.ts'
 import { type Registry, selectRegistries } from '../registries/select-registries.ts'
-import { openWallet, type Wallet } from '../signing/wallet.ts'
+import { openWallet } from '../signing/wallet.ts'
 import { readOwnListings } from './own-listings.ts'
 import type { Write } from './registry-writer.ts'
 import { runWrites, type WriteOptions } from './run-writes.ts'
@@ -14,7 +15,7 @@ export async function writeOwnListing(
   { terminal, openClient }: CommandContext,
   options: WriteOptions,
   text: string,
-  writeTo: (registry: Registry, wallet: Wallet, listingId: string) => Write,
+  writeTo: (wallet: Signer, listingId: string) => Write,
 ): Promise<ExitCode> {
   const { registries } = selectRegistries(terminal, options, 'write')
   const wallet = await openWallet(terminal, options)
@@ -26,7 +27,7 @@ export async function writeOwnListing(
     options,
     signer: wallet.address,
     targets: registries.map((registry) => ({ registry, total: 1 })),
-    write: async (writer, { registry }) => [await writer.write(writeTo(registry, wallet, listingId))],
+    write: async (writer) => [await writer.write(writeTo(wallet, listingId))],
   })
 }
 

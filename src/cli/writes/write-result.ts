@@ -1,3 +1,4 @@
+import { notReceipt, type Receipt } from '../../client/signed-write.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { type JsonObject, textAt } from '../../json/value.ts'
 import { EXIT, type ExitCode, exitCodeOfStatus } from '../exit-codes.ts'
@@ -7,8 +8,6 @@ import {
   describeErrorResponse,
   describeSourceError,
   isUnauthorized,
-  notReceipt,
-  type Receipt,
   readJsonObject,
 } from '../registries/registry-client.ts'
 import { keyHint, type Registry } from '../registries/select-registries.ts'
@@ -84,7 +83,7 @@ export function judgeWrite(
     return { ...subject, outcome: 'accepted', status, answer: readJsonObject(outcome) }
   if (mayBeApplied && receipt.provesSuccess?.(outcome))
     return { ...subject, outcome: 'accepted', status: 204, answer: {} }
-  if (status < 300) return failed('invalid_answer', status, notReceipt(outcome, receipt.expected))
+  if (status < 300) return failed('invalid_answer', status, notReceipt(outcome, receipt))
   const error = describeErrorResponse(outcome) + hint(outcome, registry, signer)
   return mayBeApplied && (status >= 500 || status === 429)
     ? lost(status, error)

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Limiter } from '../../domain/limiter.ts'
+import { type ClaimOperation, signedMessage } from '../../domain/signed-message.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { JsonValue } from '../../json/value.ts'
 import type { PublisherIdentity, UsedSignature } from '../../store/store.ts'
@@ -12,8 +13,6 @@ const CLOCK_MARGIN_SECONDS = 300
 
 /** From its timestamp on, a used signature is remembered for so long. */
 export const USE_SECONDS = MAX_TIMESTAMP_SKEW_SECONDS + CLOCK_MARGIN_SECONDS
-
-export type ClaimOperation = 'create_listing' | 'update_listing' | 'delete_listing'
 
 /** 32-byte numbers, and the parity that picks the public key. */
 export type Signature = { r: bigint; s: bigint; yParity: 0 | 1 }
@@ -41,9 +40,6 @@ export type Verifier = {
 }
 
 export type Verified = { identity: PublisherIdentity; use: UsedSignature }
-
-export const signedMessage = (operation: ClaimOperation, subject: string, timestamp: number): string =>
-  `${operation}:${subject}:${timestamp}`
 
 /** @throws EntrepotError `unauthorized` in the deployed protocol's words; `invalid` where that crashes */
 export async function verifyClaim(

@@ -1,8 +1,8 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { ProblemError } from '../../client/problem-error.ts'
 import { type Token, TokenTable } from '../../domain/price/token.ts'
 import type { JsonValue } from '../../json/value.ts'
 import { KeyForm, SessionKey } from '../common/key-form.ts'
-import { RequestError } from '../common/request-error.ts'
 import { html } from '../html.ts'
 import { Banner } from './banner.ts'
 import { Chips } from './chips.ts'
@@ -113,7 +113,7 @@ export function App() {
       <main class="stack" ref=${main} tabindex="-1">
         <${Chips} navigation=${navigation} apiKey=${key} isEmpty=${listings.total === 0 && !listings.isPrevious} />
         <${SourceLine} reports=${reports} isPlain=${reports === null && listings.total !== null} at=${listings.loadedAt ?? Date.now()} apiKey=${key} refreshes=${refreshes} />
-        ${row instanceof RequestError && html`<p class="banner stack failed" role="alert">${lostLinkWords(row, key !== null)}</p>`}
+        ${row instanceof ProblemError && html`<p class="banner stack failed" role="alert">${lostLinkWords(row, key !== null)}</p>`}
         ${
           isReady
             ? html`<${Banner} listings=${listings} hasKey=${key !== null} />
@@ -133,7 +133,7 @@ export function App() {
     ${
       isReady &&
       row !== null &&
-      !(row instanceof RequestError) &&
+      !(row instanceof ProblemError) &&
       html`<${Sheet}
         key=${`${row.registry} ${row.id}`}
         ...${{ row, tokens, navigation }}
@@ -170,7 +170,7 @@ const showWords = ({ total, isPrevious }: Listings): string =>
   isPrevious || total === null ? 'Show listings' : `Show ${total.toLocaleString('en')} listings`
 
 /** A registry that the reader may not see answers as one that does not exist. */
-function lostLinkWords({ status, message }: RequestError, hasKey: boolean): string {
+function lostLinkWords({ status, message }: ProblemError, hasKey: boolean): string {
   if (status !== 400 && status !== 404) return `The linked listing could not be loaded: ${message}`
   return hasKey
     ? 'The linked listing no longer exists, or this key does not open its registry.'

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { isSendableKey } from '../../client/request.ts'
 import { html } from '../html.ts'
-import { isSendableKey } from './request.ts'
 
 type KeyFormProps = {
   label: string

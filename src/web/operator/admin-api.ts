@@ -1,7 +1,7 @@
 import type { ApiKeyJson, MintedKeyJson } from '../../wire/api-key.ts'
 import type { FleetJson } from '../../wire/fleet.ts'
 import type { SourceDetailsJson } from '../../wire/source.ts'
-import { request } from '../common/request.ts'
+import { request } from '../common/gateway.ts'
 import type { KeyRequest } from './keys/new-keys.ts'
 
 export type AdminApi = {
@@ -16,8 +16,8 @@ export type AdminApi = {
 
 /** Every call rejects as `request` does. */
 export function createAdminApi(key: string): AdminApi {
-  const send = (method: 'GET' | 'POST' | 'DELETE', address: string, signal: AbortSignal, body?: unknown) =>
-    request({ address, key, signal, method, body })
+  const send = (method: 'GET' | 'POST' | 'DELETE', path: string, signal: AbortSignal, body?: object) =>
+    request(path, key, { signal, method, body: body && JSON.stringify(body) })
   return {
     fleet: async (signal) => readJson(await send('GET', 'admin/replicas', signal)),
     probe: async (registry, signal) =>

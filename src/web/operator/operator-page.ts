@@ -1,6 +1,6 @@
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { ProblemError } from '../../client/problem-error.ts'
 import { KeyForm, SessionKey } from '../common/key-form.ts'
-import { RequestError } from '../common/request-error.ts'
 import { html } from '../html.ts'
 import { createAdminApi } from './admin-api.ts'
 import { Overview } from './overview.ts'
@@ -37,7 +37,7 @@ export function OperatorPage() {
   }
   const onError = useCallback(
     (error: unknown): string => {
-      if (!(error instanceof RequestError)) throw error
+      if (!(error instanceof ProblemError)) throw error
       if (error.status === 401) change(null, messageOf(error))
       return error.message
     },
@@ -79,7 +79,7 @@ const SECTIONS = [
 
 /** The gateway's detail distinguishes a wrong key from closed admin routes. */
 function messageOf(error: unknown): string {
-  if (!(error instanceof RequestError)) throw error
+  if (!(error instanceof ProblemError)) throw error
   return error.status === 401
     ? `Wrong key: ${error.message}.`
     : `The key could not be tried: ${error.message}`

@@ -1,5 +1,5 @@
+import { listAt } from '../../../client/source-report.ts'
 import { at, type JsonValue, textAt } from '../../../json/value.ts'
-import { listAt } from '../../common/source-report.ts'
 import { labelOf } from '../members.ts'
 
 export type Control = {

@@ -1,7 +1,7 @@
+import type { ProblemError } from '../../../client/problem-error.ts'
 import type { TokenTable } from '../../../domain/price/token.ts'
 import type { JsonValue } from '../../../json/value.ts'
 import type { FacetJson } from '../../../wire/facets.ts'
-import type { RequestError } from '../../common/request-error.ts'
 import { shortAddress } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import type { ListingView } from '../listing-view.ts'
@@ -25,7 +25,7 @@ type FilterPanelProps = {
   /** Names of sources that can be chosen. */
   sources: readonly string[]
   query: Query
-  error: RequestError | null
+  error: ProblemError | null
   onChange: (query: Query, control: string) => void
 }
 
@@ -137,7 +137,7 @@ function sourcesValue(query: Query): string | null {
 }
 
 /** The gateway names the parameter that it refuses. */
-function refusalOf(error: RequestError | null, name: string): string | null {
+function refusalOf(error: ProblemError | null, name: string): string | null {
   const isRefused = error !== null && (error.status === 400 || error.status === 422)
   return isRefused && error.message.includes(name) ? error.message : null
 }

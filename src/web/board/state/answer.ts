@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
-import { request } from '../../common/request.ts'
-import { RequestError } from '../../common/request-error.ts'
+import { ProblemError } from '../../../client/problem-error.ts'
+import { request } from '../../common/gateway.ts'
 
 export type Answers<T> = {
   state: 'loading' | 'ready' | 'failed'
   /** While others are loading, those to the previous addresses with this key. A failure leaves the previous answer. */
-  byAddress: ReadonlyMap<string, T | RequestError>
+  byAddress: ReadonlyMap<string, T | ProblemError>
 }
 
 type AnswerOptions = {
@@ -25,13 +25,13 @@ export function useAnswers<T>(
     if (addresses.length === 0) return
     const stopped = new AbortController()
     setAnswers((old) => (old.key === key ? { ...old, state: 'loading' } : { ...LOADING, key }))
-    const answerTo = (address: string): Promise<T | RequestError> =>
-      request({ address, key, signal: stopped.signal }).then(read).catch(toRequestError)
+    const answerTo = (address: string): Promise<T | ProblemError> =>
+      request(address, key, { signal: stopped.signal }).then(read).catch(toProblemError)
     Promise.all(addresses.map(answerTo)).then((found) => {
       if (stopped.signal.aborted) return
       const state = found.some(isError) ? 'failed' : 'ready'
       setAnswers(({ byAddress: before }) => {
-        const kept = (one: T | RequestError, n: number) =>
+        const kept = (one: T | ProblemError, n: number) =>
           isError(one) ? (before.get(addresses[n]!) ?? one) : one
         return { state, key, byAddress: new Map(found.map((one, n) => [addresses[n]!, kept(one, n)])) }
       })
@@ -43,12 +43,10 @@ export function useAnswers<T>(
 
 const LOADING: Answers<never> = { state: 'loading', byAddress: new Map() }
 
-export const isError = (one: unknown): one is RequestError => one instanceof RequestError
+export const isError = (one: unknown): one is ProblemError => one instanceof ProblemError
 
-const toRequestError = (cause: unknown): RequestError =>
-  isError(cause)
-    ? cause
-    : new RequestError(0, { detail: 'The answer cannot be read.', sources: [] }, { cause })
+const toProblemError = (cause: unknown): ProblemError =>
+  isError(cause) ? cause : new ProblemError(0, { detail: 'The answer cannot be read.' }, { cause })
 
 export type Answer<T> = { state: Answers<T>['state']; value: T | null }
 

@@ -1,17 +1,9 @@
+import { type PageReport, readPageReport } from '../../../client/page-walk.ts'
 import { JsonScanner } from '../../../json/scanner.ts'
-import { at, parseJson, textAt } from '../../../json/value.ts'
-import type { SourceReport } from '../../../wire/source.ts'
-import { numberAt, readReports } from '../../common/source-report.ts'
+import { parseJson } from '../../../json/value.ts'
 
-export type Envelope = {
-  items: readonly Uint8Array[]
-  total: number
-  /** True at a plain Registry. */
-  isComplete: boolean
-  /** `null` for a plain Registry. */
-  sources: readonly SourceReport[] | null
-  nextCursor: string | null
-}
+/** Listings are the bytes that were published. */
+export type Envelope = PageReport & { items: readonly Uint8Array[] }
 
 const OPENING = '{"items":'
 
@@ -21,11 +13,8 @@ export function readEnvelope(bytes: Uint8Array): Envelope {
   if (array === null) throw new SyntaxError('not a list of listings')
   const rest = parseJson(`${OPENING}[]${new TextDecoder().decode(bytes.subarray(array.end))}`)
   return {
+    ...readPageReport(rest),
     items: array.elements.map(({ start, end }) => bytes.subarray(start, end)),
-    total: numberAt(rest, 'total_after_filter') ?? array.elements.length,
-    isComplete: at(rest, 'complete') !== false,
-    sources: Array.isArray(at(rest, 'sources')) ? readReports(rest) : null,
-    nextCursor: textAt(rest, 'next_cursor'),
   }
 }
 

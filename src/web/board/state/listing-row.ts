@@ -1,9 +1,9 @@
+import { listAt, numberAt } from '../../../client/source-report.ts'
 import { gpuCount, type PaymentOption, paymentOptions } from '../../../domain/price/payment-option.ts'
 import { parseTimestamp } from '../../../domain/timestamp.ts'
 import { JsonScanner } from '../../../json/scanner.ts'
 import { at, type JsonValue, parseJson, textAt } from '../../../json/value.ts'
 import { objectOrEmpty } from '../../../presentation/observation.ts'
-import { listAt, numberAt } from '../../common/source-report.ts'
 import { formatMember } from '../members.ts'
 
 /** All text is untrusted. */

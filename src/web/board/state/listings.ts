@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { request } from '../../common/request.ts'
-import type { RequestError } from '../../common/request-error.ts'
+import type { ProblemError } from '../../../client/problem-error.ts'
+import { request } from '../../common/gateway.ts'
 import { listingAddress } from '../commands.ts'
 import type { OpenListing } from '../view.ts'
 import { useAnswers } from './answer.ts'
@@ -25,7 +25,7 @@ export function useListings(query: string, { key, refreshes, page }: ListingsOpt
     setState((old) => (old.key === key ? { ...old, isPrevious: true, error: null } : { ...BLANK, key }))
     const current = new PageLoader({
       fetchPage: (paging, signal) =>
-        request({ address: `listings?${query === '' ? '' : `${query}&`}${paging}`, key, signal }),
+        request(`listings?${query === '' ? '' : `${query}&`}${paging}`, key, { signal }),
       onChange: (next) => {
         if (next.total !== null) setState({ ...next, key, isPrevious: false })
         else if (next.error !== null)
@@ -57,7 +57,7 @@ const BLANK: Shown = { ...INITIAL_STATE, isPrevious: false, key: null }
 const MAX_RETRY_SECONDS = 300
 
 /** A refusal for too many requests ends by itself. */
-function useRetryAfter(error: RequestError | null, retry: () => unknown): void {
+function useRetryAfter(error: ProblemError | null, retry: () => unknown): void {
   useEffect(() => {
     if (error?.status !== 429) return
     const seconds = Math.min(MAX_RETRY_SECONDS, Math.max(1, error.retryAfter ?? 10))
@@ -71,7 +71,7 @@ export function useOpenRows(
   wanted: readonly OpenListing[],
   rows: readonly ListingRow[],
   key: string | null,
-): (ListingRow | RequestError | null)[] {
+): (ListingRow | ProblemError | null)[] {
   const loaded = wanted.map((one) => rows.find((row) => matches(row, one)))
   const missing = wanted.filter((_, n) => loaded[n] === undefined)
   const { byAddress } = useAnswers(missing.map(listingAddress), readOneListing, { key })

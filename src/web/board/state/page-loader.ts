@@ -1,7 +1,7 @@
-import { type ListingIdentity, SeenListings } from '../../../domain/listing-identity.ts'
+import { PageWalk } from '../../../client/page-walk.ts'
+import { ProblemError } from '../../../client/problem-error.ts'
 import { SingleFlight } from '../../../domain/single-flight.ts'
 import type { SourceReport } from '../../../wire/source.ts'
-import { RequestError } from '../../common/request-error.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
 import { type ListingRow, readListingRow } from './listing-row.ts'
 
@@ -20,7 +20,7 @@ export type LoaderState = {
   isWhole: boolean
   /** The worst report of each source; `null` at a plain Registry, and before the first answer. */
   sources: readonly SourceReport[] | null
-  error: RequestError | null
+  error: ProblemError | null
   /** When the first page arrived, in milliseconds since the Unix epoch. */
   loadedAt: number | null
 }
@@ -45,12 +45,10 @@ type LoaderOptions = {
 export class PageLoader {
   readonly #options: LoaderOptions
   readonly #stopped = new AbortController()
-  readonly #seen = new SeenListings()
+  readonly #walk = new PageWalk()
   readonly #loads = new SingleFlight((limit: number) => this.#load(limit))
   #state = INITIAL_STATE
-  #received = 0
   #wanted = 0
-  #cursor: string | null = null
 
   constructor(options: LoaderOptions) {
     this.#options = options
@@ -86,33 +84,29 @@ export class PageLoader {
     const { signal } = this.#stopped
     this.#change({ phase: 'loading', error: null })
     try {
-      const paging =
-        this.#cursor === null
-          ? `limit=${limit}${this.#received === 0 ? '' : `&offset=${this.#received}`}`
-          : `limit=${limit}&cursor=${encodeURIComponent(this.#cursor)}`
-      const envelope = readEnvelope(await this.#options.fetchPage(paging, signal))
+      const envelope = readEnvelope(await this.#options.fetchPage(this.#walk.paging(limit), signal))
       if (!signal.aborted) this.#append(envelope)
     } catch (cause) {
       if (signal.aborted) return // the query has changed
-      const error = cause instanceof RequestError ? cause : new RequestError(0, NOT_A_LIST, { cause })
+      const error = cause instanceof ProblemError ? cause : new ProblemError(0, NOT_A_LIST, { cause })
       this.#wanted = 0
       this.#change({ phase: 'failed', error })
     }
   }
 
   #append(envelope: Envelope): void {
-    const { items, total, isComplete, sources, nextCursor } = envelope
-    this.#received += items.length
-    this.#cursor = nextCursor
-    // By offset, a page repeats what new listings moved down; by cursor, listings with copies far apart.
-    const added = items.map(readListingRow).filter((row) => this.#seen.add(row.id, identityOf(row)))
-    const isMore = sources === null ? items.length > 0 && this.#received < total : nextCursor !== null
+    const { items, total, isComplete, sources } = envelope
+    const added = items
+      .map(readListingRow)
+      .filter((row) => this.#walk.isNew({ ...row, listingId: row.id, publisher: row.address }))
+    this.#walk.advance(items.length, envelope)
+    const { isEnd } = this.#walk
     const rows = [...this.#state.rows, ...added]
     this.#change({
-      phase: !isMore || rows.length >= MAX_ROWS ? 'end' : rows.length < this.#wanted ? 'loading' : 'more',
+      phase: isEnd || rows.length >= MAX_ROWS ? 'end' : rows.length < this.#wanted ? 'loading' : 'more',
       rows,
       total: this.#state.total ?? total,
-      isWhole: !isMore,
+      isWhole: isEnd,
       loadedAt: this.#state.loadedAt ?? Date.now(),
       isComplete: this.#state.isComplete && isComplete,
       sources: sources === null ? null : worst(this.#state.sources ?? [], sources),
@@ -125,13 +119,7 @@ export class PageLoader {
   }
 }
 
-/** At a plain Registry, ids are unique. */
-const identityOf = ({ registry, address, storefrontUrl }: ListingRow): ListingIdentity =>
-  registry === null || (address === null && storefrontUrl === null)
-    ? { publisher: `of ${registry}`, storefrontUrl }
-    : { publisher: address, storefrontUrl }
-
-const NOT_A_LIST = { detail: 'The answer is not a list of listings.', sources: [] }
+const NOT_A_LIST = { detail: 'The answer is not a list of listings.' }
 
 const yieldToBrowser = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
 

@@ -1,5 +1,5 @@
-import { at, type JsonValue, textAt } from '../../json/value.ts'
-import type { SourceReport } from '../../wire/source.ts'
+import { at, type JsonValue, textAt } from '../json/value.ts'
+import type { SourceReport } from '../wire/source.ts'
 
 export const readReports = (body: JsonValue): SourceReport[] => listAt(body, 'sources').map(readReport)
 

@@ -1,0 +1,183 @@
+import { at, isJsonObject, type JsonValue, textAt } from '../json/value.ts'
+import type { FacetsJson } from '../wire/facets.ts'
+import type { FilterSpecJson } from '../wire/filter-spec.ts'
+import type { PublishReceiptJson, UpdateReceiptJson } from '../wire/listing.ts'
+import type { SourceReport } from '../wire/source.ts'
+import type { Listing, ListingDraft } from './listing.ts'
+import { PageWalk, readPageReport } from './page-walk.ts'
+import { IncompleteError, ProblemError } from './problem-error.ts'
+import { type CallOptions, type ConnectOptions, connect, type RawAnswer, sendRequest } from './request.ts'
+import {
+  DELETED,
+  type ListingChanges,
+  listingPath,
+  notReceipt,
+  nowSeconds,
+  publishClaim,
+  publishReceipt,
+  type Receipt,
+  type SignedWrite,
+  type Signer,
+  signedDelete,
+  signedPublish,
+  signedUpdate,
+  updateReceipt,
+} from './signed-write.ts'
+import { listAt, readReports } from './source-report.ts'
+
+export type { SourceReport } from '../wire/source.ts'
+export type { ApiCredits, Escrow, GpuMachine, Listing, ListingDraft } from './listing.ts'
+export { IncompleteError, ProblemError } from './problem-error.ts'
+export type { CallOptions, ConnectOptions } from './request.ts'
+export type { ListingChanges, Signer } from './signed-write.ts'
+
+/** Filters and parameters of `GET /listings` (docs/contract.md#3-merged-answers), without paging. */
+type ListingsQuery = {
+  [parameter: string]: string | number | boolean | undefined
+  limit?: never
+  offset?: never
+  cursor?: never
+}
+
+type ListingPage<L> = {
+  /** Without those of earlier pages. */
+  items: L[]
+  /** Matches before paging. */
+  total: number
+  /** Whether every source answered; true at a plain Registry. */
+  complete: boolean
+  /** How each source answered; empty at a plain Registry. */
+  sources: readonly SourceReport[]
+}
+
+/** Pages of a Registry have at most so many listings. */
+const PAGE_SIZE = 200
+/** Pages without a new listing, in a row. */
+const MAX_REPEATS = 100
+const MAX_SECONDS_AHEAD = 3
+
+/**
+ * A client of one gateway or Registry. Calls reject with a `ProblemError`, or the reason of their signal.
+ * @throws TypeError for a URL or a key that cannot be sent
+ */
+export function createClient(options: ConnectOptions) {
+  const connection = connect(options)
+
+  async function readJson<Json>(path: string, call: CallOptions, member?: string): Promise<Json> {
+    const answer = await sendRequest(connection, path, call)
+    const body = parseBody(answer)
+    if (isJsonObject(member === undefined ? body : at(body, member))) return body as Json
+    throw new ProblemError(answer.status, { detail: notReceipt(answer, { expected: 'a JSON object' }) })
+  }
+
+  async function* pages<L = Listing>(
+    query: ListingsQuery = {},
+    call: CallOptions = {},
+  ): AsyncGenerator<ListingPage<L>, void> {
+    const walk = new PageWalk()
+    for (let repeats = 0; !walk.isEnd; ) {
+      const path = pathOf('listings', query, walk.paging(PAGE_SIZE))
+      const body = await readJson<JsonValue>(path, call)
+      const listings = listAt(body, 'items')
+      const { total, isComplete, sources } = walk.advance(listings.length, readPageReport(body))
+      const items = listings.filter((listing) => walk.isNew(copyOf(listing)))
+      repeats = items.length === 0 ? repeats + 1 : 0
+      if (repeats > MAX_REPEATS)
+        throw new ProblemError(200, { detail: `${MAX_REPEATS} pages in a row had no new listing.` })
+      yield { items: items as L[], total, complete: isComplete, sources: sources ?? [] }
+    }
+  }
+
+  async function write<Json>(
+    sign: (timestamp: number) => Promise<SignedWrite>,
+    receipt: Receipt,
+    call: CallOptions,
+  ): Promise<Json> {
+    for (let ahead = 0; ; ahead++) {
+      const { method, path, body } = await sign(nowSeconds() + ahead)
+      try {
+        const answer = await sendRequest(connection, path, { ...call, method, body })
+        if (receipt.isReceipt(answer)) return parseBody(answer) as Json
+        throw new ProblemError(answer.status, { detail: notReceipt(answer, receipt) })
+      } catch (cause) {
+        // The signature of a second is accepted for one change of a listing.
+        const isUsed = cause instanceof ProblemError && cause.type === 'urn:entrepot:problem:signature_reused'
+        if (!isUsed || ahead === MAX_SECONDS_AHEAD) throw cause
+      }
+    }
+  }
+
+  return {
+    /** Pages of all matches, each requested when it is wanted. */
+    pages,
+
+    /** All matches, each once. @throws IncompleteError after the last one, if a source is missing */
+    async *listings<L = Listing>(query: ListingsQuery = {}, call: CallOptions = {}): AsyncGenerator<L, void> {
+      let missing: readonly SourceReport[] | null = null
+      for await (const { items, complete, sources } of pages<L>(query, call)) {
+        yield* items
+        if (!complete) missing ??= sources
+      }
+      if (missing !== null) throw new IncompleteError(missing)
+    },
+
+    /** Of any status. `complete` is false if a source did not answer that may have a better copy. */
+    async listing<L = Listing>(id: string, { registry, ...call }: CallOptions & { registry?: string } = {}) {
+      const path = pathOf(listingPath(id), { registry })
+      const body = await readJson<{ listing: L; complete?: boolean }>(path, call, 'listing')
+      return {
+        listing: body.listing,
+        complete: body.complete !== false,
+        sources: readReports(body as JsonValue),
+      }
+    },
+
+    /** Counts per value of the filters in `by`, with commas between, and prices. */
+    facets: (query: ListingsQuery & { by?: string } = {}, call: CallOptions = {}) =>
+      readJson<FacetsJson>(pathOf('facets', query), call, 'facets'),
+
+    filterSpec: (call: CallOptions = {}) => readJson<FilterSpecJson>('filter-spec', call),
+
+    /** `account` is one of viem, or anything with its `address` and `signMessage`. */
+    publish: <Offer>(listing: ListingDraft<Offer>, account: Signer, call: CallOptions = {}) =>
+      write<PublishReceiptJson>(
+        async (timestamp) => signedPublish(JSON.stringify(listing), await publishClaim(account, timestamp)),
+        publishReceipt(listing.listing_id),
+        call,
+      ),
+
+    update: (id: string, changes: ListingChanges, account: Signer, call: CallOptions = {}) =>
+      write<UpdateReceiptJson>(
+        (timestamp) => signedUpdate(account, id, changes, timestamp),
+        updateReceipt(id, changes),
+        call,
+      ),
+
+    delete: (id: string, account: Signer, call: CallOptions = {}) =>
+      write<void>((timestamp) => signedDelete(account, id, timestamp), DELETED, call),
+  }
+}
+
+function pathOf(path: string, query: ListingsQuery, paging = ''): string {
+  const values = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  )
+  const search = [String(new URLSearchParams(values)), paging].filter((part) => part !== '').join('&')
+  return search === '' ? path : `${path}?${search}`
+}
+
+/** `null` for a body that is not JSON. Numbers are those of JavaScript. */
+function parseBody({ body }: RawAnswer): JsonValue {
+  try {
+    return JSON.parse(new TextDecoder().decode(body))
+  } catch {
+    return null // an answer that is not a Registry's
+  }
+}
+
+const copyOf = (listing: JsonValue) => ({
+  listingId: textAt(listing, 'listing_id') ?? '',
+  registry: textAt(listing, '_meta', 'registry'),
+  publisher: textAt(listing, '_meta', 'publisher'),
+  storefrontUrl: textAt(listing, 'storefront_url'),
+})

@@ -1,0 +1,74 @@
+import { isJsonObject, type JsonValue, parseObject, textAt } from '../json/value.ts'
+import { describeMissing } from '../wire/describe-missing.ts'
+import type { SourceReport } from '../wire/source.ts'
+import { listAt, readReports } from './source-report.ts'
+
+type Problem = {
+  detail: string
+  /** Default: `about:blank`, of an answer that is not a problem, or of none. */
+  type?: string
+  title?: string
+  /** What is wrong with a request, and where. */
+  errors?: readonly { path: string; message: string }[]
+  /** Of a gateway. */
+  sources?: readonly SourceReport[]
+  /** Seconds. */
+  retryAfter?: number | null
+}
+
+/** A problem (RFC 9457), an answer that is not a Registry's, or none. Its message is the problem's `detail`. */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError'
+  /** 0 without an answer: a write may have been applied, and can be repeated. */
+  readonly status: number
+  /** `urn:entrepot:problem:` and a code. */
+  readonly type: string
+  readonly title: string
+  readonly detail: string
+  readonly errors: readonly { path: string; message: string }[]
+  /** Empty if the problem is not about sources. */
+  readonly sources: readonly SourceReport[]
+  /** Seconds; `null` where the answer names none. */
+  readonly retryAfter: number | null
+
+  constructor(status: number, problem: Problem, options?: ErrorOptions) {
+    super(problem.detail, options)
+    this.status = status
+    this.type = problem.type ?? 'about:blank'
+    this.title = problem.title ?? ''
+    this.detail = problem.detail
+    this.errors = problem.errors ?? []
+    this.sources = problem.sources ?? []
+    this.retryAfter = problem.retryAfter ?? null
+  }
+}
+
+/** The members of a problem; of any other body, such as an error page of a proxy, a default. */
+export function readProblem(bytes: Uint8Array): Problem {
+  const body = parseObject(new TextDecoder().decode(bytes))
+  return {
+    detail: textAt(body, 'detail') ?? 'The gateway gave no reason.',
+    type: textAt(body, 'type') ?? 'about:blank',
+    title: textAt(body, 'title') ?? '',
+    errors: listAt(body, 'errors').filter(isJsonObject).map(readViolation),
+    sources: readReports(body),
+  }
+}
+
+const readViolation = (entry: JsonValue) => ({
+  path: textAt(entry, 'path') ?? '',
+  message: textAt(entry, 'message') ?? '',
+})
+
+/** All listings of a walk were read, but sources are missing from it: there may be more. */
+export class IncompleteError extends Error {
+  override readonly name = 'IncompleteError'
+  /** How each source answered, at its worst. */
+  readonly sources: readonly SourceReport[]
+
+  constructor(sources: readonly SourceReport[]) {
+    const missing = sources.flatMap((source) => describeMissing(source) ?? [])
+    super(`The listings are not complete: ${missing.join('; ') || 'a source is missing'}`)
+    this.sources = sources
+  }
+}

@@ -1,0 +1,123 @@
+import { ProblemError, readProblem } from './problem-error.ts'
+
+type Connection = {
+  /** Ends with a slash. */
+  base: URL
+  key: string | null
+  fetch: typeof fetch
+  deadlineMs: number
+}
+
+export type ConnectOptions = {
+  /** Of a gateway or a Registry; may have a path. */
+  url: string | URL
+  apiKey?: string | null | undefined
+  fetch?: typeof fetch | undefined
+  /** Milliseconds for each request, its answer included. Default: 15 s, above the longest `timeout_ms` of a query. */
+  deadlineMs?: number | undefined
+}
+
+/** @throws TypeError for a URL or a key that cannot be sent; its message repeats neither */
+export function connect({
+  url,
+  apiKey,
+  fetch = globalThis.fetch,
+  deadlineMs = 15_000,
+}: ConnectOptions): Connection {
+  const base = URL.canParse(url) ? new URL(url) : null
+  if (base === null || !/^https?:$/.test(base.protocol) || base.username !== '' || base.password !== '')
+    throw new TypeError('url: expected an http or https URL without credentials')
+  if (apiKey != null && !isSendableKey(apiKey))
+    throw new TypeError('apiKey: has spaces or special characters')
+  base.pathname = base.pathname.replace(/\/*$/, '/')
+  return { base, key: apiKey ?? null, fetch, deadlineMs }
+}
+
+/** Header values take only printable ASCII (Fetch standard, header value). */
+export const isSendableKey = (key: string): boolean => /^[\x21-\x7e]{1,4096}$/.test(key)
+
+export type CallOptions = {
+  signal?: AbortSignal | undefined
+  /** Milliseconds for each request, its answer included; default: that of the client. */
+  deadlineMs?: number | undefined
+}
+
+export type RequestOptions = CallOptions & {
+  method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** JSON text. */
+  body?: string | undefined
+}
+
+export type RawAnswer = { status: number; body: Uint8Array }
+
+/**
+ * Bytes: numbers may be too large for JavaScript. Nothing is kept in the browser's cache: an answer that is confirmed by
+ * 304 would bring back its old ages.
+ * @param path relative to the base URL
+ * @throws ProblemError for a problem or without an answer; the reason of `signal`
+ */
+export async function sendRequest(
+  { base, key, fetch, deadlineMs: defaultMs }: Connection,
+  path: string,
+  { method = 'GET', body, signal, deadlineMs = defaultMs }: RequestOptions,
+): Promise<RawAnswer> {
+  const timeout = new AbortController()
+  const timer = setTimeout(() => timeout.abort(), deadlineMs)
+  try {
+    const response = await fetch(new URL(path, base), {
+      method,
+      signal: signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]),
+      headers: {
+        Accept: 'application/json',
+        // Without it `no-store` sends `no-cache`, for which a gateway passes its own caches.
+        'Cache-Control': 'max-age=0',
+        ...(key !== null && { Authorization: `Bearer ${key}` }),
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      },
+      ...(body !== undefined && { body }),
+      cache: 'no-store',
+      credentials: 'omit',
+      redirect: 'error',
+    })
+    const bytes = await readBody(response)
+    if (response.ok) return { status: response.status, body: bytes }
+    const retryAfter = Number(response.headers.get('Retry-After') ?? Number.NaN)
+    throw new ProblemError(response.status, {
+      ...readProblem(bytes),
+      retryAfter: Number.isFinite(retryAfter) ? retryAfter : null,
+    })
+  } catch (cause) {
+    if (cause instanceof ProblemError) throw cause
+    signal?.throwIfAborted()
+    const detail = timeout.signal.aborted
+      ? `No answer within ${deadlineMs / 1000} s.`
+      : 'The gateway could not be reached.'
+    throw new ProblemError(0, { detail }, { cause })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A page of 200 listings of 64 KiB, and its envelope. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+
+/** @throws ProblemError for a body beyond `MAX_ANSWER_BYTES` */
+async function readBody({ status, body }: Response): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  const reader = body?.getReader()
+  for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) {
+    size += read.value.length
+    if (size > MAX_ANSWER_BYTES) {
+      await reader?.cancel()
+      throw new ProblemError(status, { detail: `The answer is longer than ${MAX_ANSWER_BYTES} bytes.` })
+    }
+    chunks.push(read.value)
+  }
+  const whole = new Uint8Array(size)
+  for (const chunk of chunks.reverse()) {
+    size -= chunk.length
+    whole.set(chunk, size)
+  }
+  return whole
+}

@@ -1,0 +1,104 @@
+import { type ClaimOperation, signedMessage } from '../domain/signed-message.ts'
+import { parseObject } from '../json/value.ts'
+import type { RawAnswer } from './request.ts'
+
+/** A viem account is one. */
+export type Signer = {
+  address: string
+  /** As an EIP-191 personal message. */
+  signMessage: (parameters: { message: string }) => Promise<string>
+}
+
+export type ListingChanges = {
+  status?: 'open' | 'closed' | 'expired' | undefined
+  oracle_address?: string | null | undefined
+}
+
+export type SignedWrite = {
+  /** Unix seconds. */
+  timestamp: number
+  method: 'POST' | 'PUT' | 'DELETE'
+  path: string
+  body?: string
+}
+
+/** 65 bytes in hex without `0x`, as deployed clients send it. */
+export async function signOperation(
+  signer: Signer,
+  operation: ClaimOperation,
+  subject: string,
+  timestamp: number,
+): Promise<string> {
+  const signature = await signer.signMessage({ message: signedMessage(operation, subject, timestamp) })
+  return signature.replace(/^0x/, '')
+}
+
+/** Members of a publish, by the second. A Registry accepts them for one storefront only. */
+export async function publishClaim(signer: Signer, timestamp: number) {
+  const identifier = signer.address.toLowerCase()
+  const signature = await signOperation(signer, 'create_listing', identifier, timestamp)
+  return { scheme: 'eip191', identifier, timestamp, signature }
+}
+
+/** @param listing JSON text of an object with a `listing_id` */
+export function signedPublish(listing: string, claim: Awaited<ReturnType<typeof publishClaim>>): SignedWrite {
+  const body = `${listing.slice(0, -1)},${JSON.stringify(claim).slice(1)}`
+  return { timestamp: claim.timestamp, method: 'POST', path: 'listings', body }
+}
+
+/** The members that are not `undefined` replace the stored ones. */
+export async function signedUpdate(
+  signer: Signer,
+  listingId: string,
+  changes: ListingChanges,
+  timestamp: number,
+): Promise<SignedWrite> {
+  const signature = await signOperation(signer, 'update_listing', listingId, timestamp)
+  const body = JSON.stringify({ ...changes, signature, timestamp })
+  return { timestamp, method: 'PUT', path: listingPath(listingId), body }
+}
+
+export async function signedDelete(
+  signer: Signer,
+  listingId: string,
+  timestamp: number,
+): Promise<SignedWrite> {
+  const signature = await signOperation(signer, 'delete_listing', listingId, timestamp)
+  const path = `${listingPath(listingId)}?signature=${signature}&timestamp=${timestamp}`
+  return { timestamp, method: 'DELETE', path }
+}
+
+export const listingPath = (listingId: string): string => `listings/${encodeURIComponent(listingId)}`
+
+/** Unix time: Registries accept 300 s around theirs. */
+export const nowSeconds = (): number => Math.floor(Date.now() / 1000)
+
+/** The success that only a Registry answers with. */
+export type Receipt = {
+  /** What a Registry answers, for messages. */
+  expected: string
+  isReceipt: (answer: RawAnswer) => boolean
+}
+
+export const publishReceipt = (listingId: string): Receipt => ({
+  expected: '201 with the listing_id',
+  isReceipt: ({ status, body }) => status === 201 && membersOf(body).listing_id === listingId,
+})
+
+export const updateReceipt = (listingId: string, changes: ListingChanges): Receipt => ({
+  expected: '200 with the listing_id and the status',
+  isReceipt: ({ status: code, body }) => {
+    const { listing_id, status } = membersOf(body)
+    const hasStatus = changes.status === undefined ? typeof status === 'string' : status === changes.status
+    return code === 200 && listing_id === listingId && hasStatus
+  },
+})
+
+export const DELETED: Receipt = { expected: '204', isReceipt: ({ status }) => status === 204 }
+
+const membersOf = (body: Uint8Array) => parseObject(new TextDecoder().decode(body))
+
+export const notReceipt = (
+  { status }: Pick<RawAnswer, 'status'>,
+  { expected }: Pick<Receipt, 'expected'>,
+): string => `HTTP ${status}: not a Registry's answer, which is ${expected}`
