@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import type { Config } from '../config/config.ts'
+import { type Config, loadConfig } from '../config/config.ts'
 import { raceAbort, withDeadline } from '../domain/clock.ts'
 import { SingleFlight } from '../domain/single-flight.ts'
 import { ConfigError, EntrepotError } from '../errors.ts'
@@ -10,6 +10,9 @@ import type { OnAnswered } from '../http/middleware/request-log.ts'
 import type { Route } from '../http/route.ts'
 import type { Logger } from '../log.ts'
 import { ApiKeys } from '../registry/api-keys.ts'
+import { invalid } from '../registry/errors.ts'
+import type { ReloadResultJson } from '../wire/fleet.ts'
+import { configChanges } from './config-changes.ts'
 import { CleanupStack, type Overrides, openProcess, type ProcessScope } from './process.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 
@@ -33,10 +36,13 @@ export async function createContext(config: Config, overrides: Overrides = {}): 
   try {
     const scope = await openProcess(config, overrides)
     cleanup.add(scope.close)
-    const first = await openRuntime({ config, scope, previous: null })
+    let context: Context
+    const reload = () => context.reload()
+    const first = await openRuntime({ config, scope, previous: null, reload })
     cleanup.add(() => first.close(null))
     if (config.bootstrapKey !== null) await new ApiKeys(scope.store, first.replica).seed(config.bootstrapKey)
-    return new Context(scope, first)
+    context = new Context(scope, first, overrides.load ?? loadConfig)
+    return context
   } catch (cause) {
     await cleanup.close()
     throw cause
@@ -49,6 +55,7 @@ export async function createContext(config: Config, overrides: Overrides = {}): 
  */
 export class Context {
   readonly #scope: ProcessScope
+  readonly #load: () => Config
   readonly #closing = new AbortController()
   readonly listener: RequestListener
   #current: Runtime
@@ -59,9 +66,10 @@ export class Context {
   #succeededAt: number
   #latestReload: { at: number; error: string | null }
 
-  constructor(scope: ProcessScope, first: Runtime) {
+  constructor(scope: ProcessScope, first: Runtime, load: () => Config) {
     const { metrics, traced, clock } = scope
     this.#scope = scope
+    this.#load = load
     this.#current = first
     this.#succeededAt = clock.now()
     this.#latestReload = { at: this.#succeededAt, error: null }
@@ -96,8 +104,11 @@ export class Context {
     return this.#scope.onAnswered
   }
 
-  /** Never rejects: a failed reload is logged and changes nothing. Calls during a reload share one more. */
-  reload(load: () => Config): Promise<void> {
+  /**
+   * Never rejects. The result is also in the log. A failed reload changes nothing; its error is that of the answer.
+   * Calls during a reload share one more.
+   */
+  reload(load = this.#load): Promise<ReloadResultJson | Error> {
     return this.#reloads.joinNext(load)
   }
 
@@ -109,27 +120,36 @@ export class Context {
     await this.#scope.close()
   }
 
-  async #reload(load: () => Config): Promise<void> {
+  async #reload(load: () => Config): Promise<ReloadResultJson | Error> {
     const { log, clock } = this.#scope
     const { signal } = this.#closing
-    if (signal.aborted) return
+    if (signal.aborted) return stopping()
     const started = performance.now()
     try {
-      const config = this.#withFixed(load())
-      const next = await openRuntime({ config, scope: this.#scope, previous: this.#current, signal })
+      const before = this.#current
+      const wanted = load()
+      const config = withFixed(wanted, before.config)
+      const reload = () => this.reload()
+      const next = await openRuntime({ config, scope: this.#scope, previous: before, signal, reload })
       await this.#untilReady(next)
       this.#switchTo(next)
       this.#succeededAt = clock.now()
       this.#latestReload = { at: this.#succeededAt, error: null }
-      log.info(
-        { upstreams: config.upstreams.length, ms: Math.round(performance.now() - started) },
-        'reloaded',
-      )
+      const { upstreams, changed } = configChanges(before.config, config)
+      const result: ReloadResultJson = {
+        upstreams,
+        changed: next.spec.etag === before.spec.etag ? changed : [...changed, 'filter_spec'],
+        restart_needed: FIXED.filter(([, key]) => wanted[key] !== config[key]).map(([variable]) => variable),
+        ms: Math.round(performance.now() - started),
+      }
+      log[result.restart_needed.length > 0 ? 'warn' : 'info'](result, 'reloaded')
+      return result
     } catch (cause) {
-      if (signal.aborted) return
+      if (signal.aborted) return stopping()
       this.#current.activate()
       this.#latestReload = { at: clock.now(), error: textOf(cause) }
       this.#logFailure(cause)
+      return cause instanceof ConfigError ? refused(cause) : (cause as Error)
     }
   }
 
@@ -185,15 +205,6 @@ export class Context {
     }
   }
 
-  #withFixed(config: Config): Config {
-    const { config: before } = this.#current
-    for (const [variable, name] of FIXED)
-      if (config[name] !== before[name])
-        this.#scope.log.warn({ variable }, 'changed setting takes effect after a restart')
-    const { host, port, storeUrl } = before
-    return Object.freeze({ ...config, host, port, storeUrl })
-  }
-
   #logFailure(cause: unknown): void {
     const { log } = this.#scope
     const message = 'reload failed, the previous configuration stays'
@@ -201,6 +212,16 @@ export class Context {
     else for (const problem of cause.message.split('\n')) log.error({ problem }, message)
   }
 }
+
+function withFixed(config: Config, { host, port, storeUrl }: Config): Config {
+  return Object.freeze({ ...config, host, port, storeUrl })
+}
+
+const refused = ({ problems }: ConfigError): EntrepotError =>
+  invalid(problems, { prefix: 'Reload failed, the previous configuration stays: ' })
+
+const stopping = (): EntrepotError =>
+  new EntrepotError('unavailable', 'The process is stopping, so it does not reload')
 
 const textOf = (cause: unknown): string =>
   isExplained(cause) ? cause.message : 'an unexpected error: see the log'

@@ -29,6 +29,8 @@ import { NameResolver } from '../upstream/http/lookup.ts'
 import type { UpstreamCaches } from './upstream-caches.ts'
 
 export type Overrides = {
+  /** Of every reload. */
+  load?: () => Config
   nowSeconds?: () => number
   clock?: Clock
   random?: () => number

@@ -25,6 +25,7 @@ import { traceOf } from '../http/middleware/tracing.ts'
 import { ResponseCache } from '../http/response-cache.ts'
 import type { Route } from '../http/route.ts'
 import type { McpHandler } from '../http/routes/mcp.ts'
+import type { Reload } from '../http/routes/replicas.ts'
 import type { SourceList } from '../http/routes/sources.ts'
 import { createRoutes, type RouteOptions } from '../http/routes.ts'
 import { createLimiter } from '../limits/limiter.ts'
@@ -65,11 +66,12 @@ type RuntimeOptions = {
   /** Its index and its rate limits continue where the settings are the same. */
   previous: Runtime | null
   signal?: AbortSignal
+  reload: Reload
 }
 
 /** @throws ConfigError when the filter spec cannot be used */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { config, scope, previous, signal } = options
+  const { config, scope, previous, signal, reload } = options
   const { clock, storeHealth } = scope
   const wanted = readFilterSpec(config.filterSpecPath)
   const isSameSpec = previous?.spec.etag === wanted.etag
@@ -99,7 +101,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       replica,
       limiter,
       sources: upstreams.length === 0 ? [] : gateway.sources,
-      ...createListener({ config, spec, scope, replica, local, gateway, limiter, isReady }),
+      ...createListener({ config, spec, scope, replica, local, gateway, limiter, isReady, reload }),
       ...lifecycle,
       close: async (successor) => {
         await lifecycle.close()
@@ -210,10 +212,11 @@ type ListenerOptions = Pick<Runtime, 'config' | 'spec' | 'replica' | 'limiter'> 
   local: LocalRegistry
   gateway: Gateway
   isReady: () => boolean
+  reload: Reload
 }
 
 function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'listener' | 'idle'> {
-  const { config, spec, scope, replica, local, gateway, limiter, isReady } = options
+  const { config, spec, scope, replica, local, gateway, limiter, isReady, reload } = options
   const { store, log, requests, onAnswered, traced, recover, nowSeconds, metrics, keyUsage, clock, fleet } =
     scope
   const { adminKey, registry, limits, metricsPublic } = config
@@ -251,6 +254,7 @@ function createListener(options: ListenerOptions): Pick<Runtime, 'routes' | 'lis
     mayReadMetrics: (authorization) => passes(() => authorize('metrics', authorization)),
     store,
     readFleet: () => fleet.read(),
+    reload,
     isReady,
   })
   requests.addRoutes(routes)

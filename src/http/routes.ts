@@ -16,7 +16,7 @@ import { type McpHandler, mcpRoutes } from './routes/mcp.ts'
 import { type MergedListings, mergedListingRoutes } from './routes/merged-listings.ts'
 import { type MetricsOptions, metricsRoutes } from './routes/metrics.ts'
 import { publisherRoutes } from './routes/publishers.ts'
-import { type ReadFleet, replicaRoutes } from './routes/replicas.ts'
+import { type ReadFleet, type Reload, replicaRoutes } from './routes/replicas.ts'
 import { type SourceList, sourceRoutes } from './routes/sources.ts'
 import { statsRoutes } from './routes/stats.ts'
 import { tokenRoutes } from './routes/tokens.ts'
@@ -37,6 +37,7 @@ export type RouteOptions = Omit<MetricsOptions, 'gateway'> &
     facets: MarketFacets
     mcp: McpHandler
     readFleet: ReadFleet
+    reload: Reload
     store: WriteContext['store']
     isReady: () => boolean
   }
@@ -58,7 +59,7 @@ export function createRoutes(options: RouteOptions): Route[] {
     filterSpecRoutes(gateway?.vocabulary ?? createReadVocabulary(spec, [])),
     mcpRoutes(mcp),
     apiKeyRoutes(options),
-    replicaRoutes(options.readFleet),
+    replicaRoutes(options),
     healthRoutes(options),
     metricsRoutes(options),
     webRoutes(site),

@@ -21,6 +21,17 @@ export const reloadSchema = z
   })
   .meta({ id: 'Reload', description: 'The latest load of the configuration; the start counts' })
 
+const names = z.array(z.string())
+
+export const reloadResultSchema = z
+  .object({
+    upstreams: z.object({ added: names, removed: names, changed: names }),
+    changed: names.describe('Sections of the gateway file, `filter_spec`, and variables'),
+    restart_needed: names.describe('Variables whose new value takes effect after a restart'),
+    ms: z.int().describe('Time that the reload took'),
+  })
+  .meta({ id: 'ReloadResult', description: 'What a reload changed' })
+
 const replicaSchema = z
   .object({
     id: z.string(),
@@ -54,5 +65,6 @@ export const fleetSchema = z
   })
 
 export type StateChangeJson = z.infer<typeof stateChangeSchema>
+export type ReloadResultJson = z.infer<typeof reloadResultSchema>
 export type ReloadJson = z.infer<typeof reloadSchema>
 export type FleetJson = z.infer<typeof fleetSchema>

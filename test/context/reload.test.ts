@@ -4,7 +4,7 @@ import { createLogger } from '../../src/log.ts'
 import { listingTexts } from '../helpers/fake-registry.ts'
 import { gatewayToml, startFake } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
-import { startRegistry } from '../helpers/registry.ts'
+import { send, startRegistry } from '../helpers/registry.ts'
 import { temporaryFile } from '../helpers/run-cli.ts'
 
 type Source = { registry: string; state: string; reason?: string; returned: number }
@@ -201,7 +201,59 @@ test('reload: secrets are read again, STORE_URL is not', async (t) => {
   writeFileSync(storeFile, 'redis://:the-password@nowhere.example')
   await reload('')
   t.deepEqual([await statusWith(OLD_KEY), await statusWith(NEW_KEY)], [401, 200])
-  t.deepEqual(warned, ['{"variable":"STORE_URL"} changed setting takes effect after a restart'])
+  t.is(warned.length, 1)
+  t.regex(warned[0]!, /"changed":\["REGISTRY_ADMIN_API_KEY"\],"restart_needed":\["STORE_URL"\].* reloaded$/)
+})
+
+test('reload: POST /admin/reload answers what changed, which is also the line in the log', async (t) => {
+  const fakes = await Promise.all([1, 2, 3].map((n) => startFake(t, { items: listingTexts(`f${n}`, n) })))
+  const [one, two, three] = fakes.map(({ url }, n) => ({ name: `f${n + 1}`, url }))
+  const lines: Record<string, unknown>[] = []
+  const log = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) })
+  const { url, get, setGatewayFile } = await startRegistry(t, {
+    log,
+    environment: { REGISTRY_ADMIN_API_KEY: OLD_KEY },
+    toml: gatewayToml([one!, two!]),
+  })
+  const post = (key: string) =>
+    send(`${url}/admin/reload`, { method: 'POST', headers: { Authorization: `Bearer ${key}` } })
+  setGatewayFile(
+    gatewayToml([{ ...one!, settings: 'scan_limit = 500' }, three!], '[limits]\npublish_per_minute = 7\n'),
+  )
+  t.is((await post('wrong')).status, 401)
+  const { status, json } = await post(OLD_KEY)
+  t.is(status, 200)
+  const { ms, ...result } = json()
+  t.deepEqual(result, {
+    upstreams: { added: ['f3'], removed: ['f2'], changed: ['f1'] },
+    changed: ['limits'],
+    restart_needed: [],
+  })
+  t.like(
+    lines.find(({ msg }) => msg === 'reloaded'),
+    { ...result, ms },
+  )
+  const names = async () =>
+    ((await get('/sources')).json().sources as { registry: string }[]).map(({ registry }) => registry)
+  t.deepEqual(await names(), ['local', 'f1', 'f3'])
+
+  setGatewayFile('[gateway]\nbudget_ms = "soon"\n[limits]\nanonymous = 5\n')
+  const refused = await post(OLD_KEY)
+  t.is(refused.status, 422)
+  t.regex(String(refused.json().detail), /^Reload failed, the previous configuration stays: .*gateway\.toml/)
+  const problems = (refused.json().errors as { path: string; message: string }[]).map(
+    ({ path, message }) => `${path}: ${message}`,
+  )
+  t.regex(
+    problems.join('\n'),
+    /gateway\.toml:2: gateway\.budget_ms: .*\n.*gateway\.toml:4: limits\.anonymous: .*/,
+  )
+  const logged = lines.filter(({ msg }) => msg === 'reload failed, the previous configuration stays')
+  t.deepEqual(
+    logged.map(({ problem }) => problem),
+    problems,
+  )
+  t.deepEqual(await names(), ['local', 'f1', 'f3'])
 })
 
 test('reload: ten reloads leave no timer', async (t) => {

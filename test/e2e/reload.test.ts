@@ -101,7 +101,7 @@ test('reload: adding an upstream fails no request and shortens no answer', async
   const clients = [publish(), ...Array.from({ length: CLIENTS }, (_, n) => read(n))]
   const before = answers
   setGateway([...upstreams, { name: 'two', url: two.url, settings: 'mode = "snapshot"' }])
-  t.like((await reload())[0], { upstreams: 2 })
+  t.like((await reload())[0], { upstreams: { added: ['two'], removed: [], changed: [] } })
   const fewer = await send(`${service.url}/listings`)
   t.deepEqual(
     (fewer.json().sources as { registry: string; state: string }[]).map(({ registry, state }) => [

@@ -361,6 +361,7 @@ async function openListener(world: World, knows: (name: string) => boolean): Pro
     gateway,
     mcp: createMcpHandler(gateway, log),
     store,
+    reload: () => Promise.reject(new Error('not here')),
     metrics: createMetrics('0.0.0'),
     metricsPublic: false,
     readFleet: () => Promise.reject(new Error('not read here')),

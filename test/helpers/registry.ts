@@ -13,6 +13,7 @@ export type RunningService = {
   url: string
   get: (path: string, headers?: Record<string, string>) => Promise<Reply>
   context: Context
+  setGatewayFile: (toml: string) => void
   /** Reloads with this gateway file. */
   reload: (toml: string) => Promise<void>
 }
@@ -30,7 +31,8 @@ export async function startRegistry(
 ): Promise<RunningService> {
   const folder = await mkdtemp(join(tmpdir(), 'entrepot-'))
   const file = join(folder, 'gateway.toml')
-  writeFileSync(file, toml)
+  const setGatewayFile = (next: string): void => writeFileSync(file, next)
+  setGatewayFile(toml)
   const load = () =>
     loadConfig({
       PORT: '0',
@@ -39,7 +41,7 @@ export async function startRegistry(
       ENTREPOT_CONFIG: file,
       ...environment,
     })
-  const context = await createContext(load(), { recover: recoverAddress, ...overrides })
+  const context = await createContext(load(), { load, recover: recoverAddress, ...overrides })
   const service = await startService(context, { stalledMs })
   t.teardown(async () => {
     await service.close()
@@ -49,9 +51,10 @@ export async function startRegistry(
     url: service.url,
     get: (path, headers = {}) => send(`${service.url}${path}`, { headers }),
     context,
-    reload: (next) => {
-      writeFileSync(file, next)
-      return context.reload(load)
+    setGatewayFile,
+    reload: async (next) => {
+      setGatewayFile(next)
+      await context.reload()
     },
   }
 }

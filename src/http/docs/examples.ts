@@ -298,6 +298,14 @@ const EXAMPLES: Readonly<Record<string, RouteExample>> = {
   'GET /admin/api-keys': { answer: [KEY] },
   'DELETE /admin/api-keys/:key_id': { parameters: { key_id: '2' } },
   'GET /admin/replicas': { answer: FLEET },
+  'POST /admin/reload': {
+    answer: {
+      upstreams: { added: ['curated'], removed: [], changed: ['open-market'] },
+      changed: ['limits', 'filter_spec'],
+      restart_needed: [],
+      ms: 120,
+    },
+  },
   'GET /live': { answer: { status: 'live' } },
   'GET /health': { answer: { status: 'ok', checks: { api: 'ok', database: 'ok' } } },
   'GET /ready': { answer: { status: 'ready' } },
