@@ -1,7 +1,7 @@
 import type { Clock } from '../../domain/clock.ts'
 import type { ListingQuery } from '../../domain/query.ts'
-import type { Range, Reading, ReadingInfo, Source, SourceMode } from '../../domain/source/reading.ts'
-import type { Select, Selection } from '../../domain/source/selection.ts'
+import type { Reading, ReadingInfo, Source, SourceMode } from '../../domain/source/reading.ts'
+import type { Select } from '../../domain/source/selection.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { isRefusal } from '../../domain/source/source-reason.ts'
 import type { SourceDetails } from '../../domain/source/source-status.ts'
@@ -35,11 +35,17 @@ export class SnapshotSource {
     return this.#options.state.exceedsLimit ? 'live' : 'snapshot'
   }
 
-  readonly read: Source = (query, range, signal) =>
-    this.#canAnswer(query) ? this.#readCurrent(query, range) : this.#options.live.read(query, range, signal)
+  readonly read: Source = async (query, range, signal) => {
+    if (!this.#canAnswer(query)) return this.#options.live.read(query, range, signal)
+    const { snapshot, info } = this.#current(query)
+    return { ...(await snapshot.read(query, range)), ...info }
+  }
 
-  readonly select: Select = (query, signal) =>
-    this.#canAnswer(query) ? this.#selectCurrent(query) : this.#options.live.select(query, signal)
+  readonly select: Select = async (query, signal) => {
+    if (!this.#canAnswer(query)) return this.#options.live.select(query, signal)
+    const { snapshot, info } = this.#current(query)
+    return { ...(await snapshot.select(query)), ...info }
+  }
 
   status(live: SourceDetails): SourceDetails {
     const { current, failure, exceedsLimit, lastError } = this.#options.state
@@ -65,16 +71,6 @@ export class SnapshotSource {
     if (listingId !== undefined)
       return !this.#hasPassed(query) && current?.snapshot.listings.has(listingId) === true
     return status === 'open' && (publisher === null || current?.snapshot.knowsPublishers === true)
-  }
-
-  async #readCurrent(query: ListingQuery, range: Range): Promise<Reading> {
-    const { snapshot, info } = this.#current(query)
-    return { ...(await snapshot.read(query, range)), ...info }
-  }
-
-  async #selectCurrent(query: ListingQuery): Promise<Selection> {
-    const { snapshot, info } = this.#current(query)
-    return { ...(await snapshot.select(query)), ...info }
   }
 
   /** @throws SourceError while there is no snapshot to be shown */
