@@ -53,7 +53,6 @@ export class CircuitBreaker {
   readonly #probes = new SingleFlight(() => this.#probe())
   #cancelProbe: () => void = () => {}
   #cancelResume: () => void = () => {}
-  readonly #logged = { opened: false, rejected: false }
 
   constructor(options: CircuitBreakerOptions) {
     this.#options = options
@@ -110,9 +109,14 @@ export class CircuitBreaker {
     if (isFailure(error)) this.#step('failed', reason)
   }
 
+  get #isRejected(): boolean {
+    return this.#suspended?.reason === 'unauthorized'
+  }
+
   #suspend({ reason, retryAfterMs }: SourceError): void {
     const { clock } = this.#options
     const isRejected = reason === 'unauthorized'
+    if (isRejected && !this.#isRejected) this.#log('warn', 'upstream rejected API key')
     const isAskedToWait = retryAfterMs !== null && (reason === 'rate_limited' || reason === 'http_503')
     if (!isRejected && !isAskedToWait) return
     const ms = isRejected ? UNAUTHORIZED_MS : retryAfterMs!
@@ -122,7 +126,6 @@ export class CircuitBreaker {
       if (isRejected) void this.probe()
       else this.#suspended = null
     })
-    if (isRejected) this.#log('rejected', true)
   }
 
   #step(event: BreakerEvent, reason?: SourceReason): void {
@@ -134,10 +137,10 @@ export class CircuitBreaker {
     if (state === 'closed') {
       this.#peersOpenUntil = null
       shared?.write(null).catch(ignore)
-      this.#log('opened', false)
+      this.#log('info', 'circuit breaker closed')
     }
     if (retryAt === null) return
-    if (reason !== undefined) this.#log('opened', true, reason)
+    if (before === 'closed') this.#log('warn', 'circuit breaker opened', reason)
     shared?.write(retryAt + PROBE_MS).catch(ignore)
     this.#scheduleProbe(retryAt - clock.now())
   }
@@ -156,18 +159,19 @@ export class CircuitBreaker {
   async #probe(): Promise<void> {
     if (this.#closing.signal.aborted) return
     const { clock } = this.#options
-    const isAskedToWait = this.#suspended !== null && this.#suspended.reason !== 'unauthorized'
-    if (isAskedToWait) {
-      if (this.#breaker.state !== 'closed') this.#scheduleProbe(this.#suspended!.until - clock.now())
+    if (this.#suspended !== null && !this.#isRejected) {
+      if (this.#breaker.state !== 'closed') this.#scheduleProbe(this.#suspended.until - clock.now())
       return
     }
     this.#step('probe')
     const error = await this.#requestProbe()
     if (this.#closing.signal.aborted) return
     const hasFailed = error !== null && isFailure(error)
-    if (this.#suspended?.reason === 'unauthorized') this.#suspended = null
+    if (this.#isRejected && error?.reason !== 'unauthorized') {
+      this.#suspended = null
+      this.#log('info', 'upstream accepted API key')
+    }
     if (error !== null) this.#suspend(error)
-    if (error?.reason !== 'unauthorized') this.#log('rejected', false)
     if (this.#breaker.state === 'closed') this.#step(hasFailed ? 'failed' : 'passed', error?.reason)
     else this.#step(hasFailed ? 'probe_failed' : 'probe_passed', error?.reason)
     if (this.#breaker.state === 'half_open') this.#scheduleProbe(0)
@@ -210,21 +214,11 @@ export class CircuitBreaker {
     }, ignore)
   }
 
-  /** Changes only. */
-  #log(event: keyof typeof MESSAGES, isTrue: boolean, reason?: SourceReason): void {
+  #log(level: keyof SourceLog, event: string, reason?: SourceReason): void {
     const { log, name: upstream } = this.#options
-    if (this.#logged[event] === isTrue) return
-    this.#logged[event] = isTrue
-    const [onTrue, onFalse] = MESSAGES[event]
-    if (isTrue) log.warn(reason === undefined ? { upstream } : { upstream, reason }, onTrue)
-    else log.info({ upstream }, onFalse)
+    log[level]({ upstream, ...(reason && { reason }) }, event)
   }
 }
-
-const MESSAGES = {
-  opened: ['circuit breaker opened', 'circuit breaker closed'],
-  rejected: ['upstream rejected API key', 'upstream accepted API key'],
-} as const
 
 const PLAIN_REQUEST: PageRequest = { offset: 0, limit: 50 }
 
