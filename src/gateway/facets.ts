@@ -5,7 +5,7 @@ import { formatAmount, type PriceKey, type PricePer } from '../domain/price/pric
 import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { addTo, FacetCounter } from '../domain/source/facet-counter.ts'
-import type { Facets, PriceCounts, Selection } from '../domain/source/selection.ts'
+import type { Facets, PriceCounts } from '../domain/source/selection.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import { EntrepotError } from '../errors.ts'
 import type { Filter } from '../filter-spec/filter.ts'
@@ -112,33 +112,21 @@ async function countAll(
 ): Promise<Facets[]> {
   const counted: Facets[] = []
   for (const one of selected) {
-    if (one.selection === null) continue
+    const { selection, source } = one
+    if (selection === null) continue
     try {
-      counted.push(await countIn(one, one.selection, fields, per, turns))
+      // A live source has no index that counts at once.
+      if (source.mode === 'live') counted.push(await countOneByOne(one, fields, per, turns))
+      else counted.push(selection.facets(fields, per))
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
-      one.fail(error)
+      // The index may lack a field.
+      if (selection.total > MEMORY_SCAN_LIMIT) one.fail(error)
+      else counted.push(await countOneByOne(one, fields, per, turns))
     }
     await turns.next()
   }
   return counted
-}
-
-/** A live source has no index that counts at once, and another one may lack that of a field. */
-async function countIn(
-  one: SelectedSource,
-  selection: Selection,
-  fields: readonly Filter[],
-  per: PricePer,
-  turns: Turns,
-): Promise<Facets> {
-  if (one.source.mode === 'live') return countOneByOne(one, fields, per, turns)
-  try {
-    return selection.facets(fields, per)
-  } catch (error) {
-    if (!(error instanceof SourceError) || selection.total > MEMORY_SCAN_LIMIT) throw error
-    return countOneByOne(one, fields, per, turns)
-  }
 }
 
 async function countOneByOne(
