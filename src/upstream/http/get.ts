@@ -8,35 +8,15 @@ import { statusError } from './errors.ts'
 type GetOptions = {
   maxBytes: number
   headers?: Readonly<Record<string, string>>
-  /** Besides 200. */
-  expected?: readonly number[]
+  /** Besides 200; default none. */
+  expected?: readonly number[] | 'any'
+  lines?: LinesOptions
 }
 
 /** Rejects with a `SourceError`. */
 export type Get = (path: string, options: GetOptions) => Promise<HttpResponse>
 
 export function createGet(upstream: UpstreamOptions, agent: Dispatcher, via: readonly string[] = []): Get {
-  const request = createRequest(upstream, agent, via)
-  return async (path, { maxBytes, headers, expected }) => {
-    const response = await request(path, maxBytes, headers)
-    if (response.status === 200 || expected?.includes(response.status)) return response
-    throw statusError(`${upstream.name}: ${path}`, response)
-  }
-}
-
-/** Resolves with any status. */
-type Request = (
-  path: string,
-  maxBytes: number,
-  headers?: Readonly<Record<string, string>>,
-  lines?: LinesOptions,
-) => Promise<HttpResponse>
-
-export function createRequest(
-  upstream: UpstreamOptions,
-  agent: Dispatcher,
-  via: readonly string[] = [],
-): Request {
   const { name, timeoutMs, key } = upstream
   const { origin, pathname } = new URL(upstream.url)
   const base = pathname.replace(/\/+$/, '')
@@ -47,11 +27,12 @@ export function createRequest(
     ...(key === null ? {} : { authorization: `Bearer ${key}` }),
     ...loopHeaders(via),
   }
-  return async (path, maxBytes, headers, lines) => {
+  return async (path, { maxBytes, headers, expected = [], lines }) => {
     const request = { origin, path: base + path, headers: { ...common, ...headers }, maxBytes, timeoutMs }
     const response = await send(agent, request, name, lines)
     rejectKeyEcho(response.body, key)
-    return response
+    if (response.status === 200 || expected === 'any' || expected.includes(response.status)) return response
+    throw statusError(`${name}: ${path}`, response)
   }
 }
 

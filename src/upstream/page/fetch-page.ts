@@ -12,7 +12,7 @@ import { isJsonObject, type JsonObject, type JsonValue, parseObject } from '../.
 import { renderEnvelope } from '../../wire/envelope.ts'
 import type { HttpResponse } from '../http/client.ts'
 import { statusError } from '../http/errors.ts'
-import { cacheDirectives, createRequest, loopHeaders } from '../http/get.ts'
+import { cacheDirectives, createGet, loopHeaders } from '../http/get.ts'
 import { notJson } from './envelope.ts'
 import { scannerOf } from './item-scanner.ts'
 import { ListingPage, MAX_ITEM_BYTES, type PageOptions } from './listing-page.ts'
@@ -34,7 +34,7 @@ export type FetchPage = (query: ListingQuery, request: PageRequest) => Promise<L
 /** A 400 to a query with filters is `unsupported_filter`. */
 export function createFetchPage(upstream: UpstreamOptions, agent: Dispatcher): FetchPage {
   const { kind, key } = upstream
-  const request = createRequest(upstream, agent)
+  const get = createGet(upstream, agent)
   return async (query, { offset, limit, resume }) => {
     const { listingId, via, trace, ifMatch } = query
     const from = resume === undefined ? `offset=${offset}` : `cursor=${encodeURIComponent(resume)}`
@@ -43,20 +43,21 @@ export function createFetchPage(upstream: UpstreamOptions, agent: Dispatcher): F
     const scanner = scannerOf(query)
     // No Registry can serve an id that is not a path segment (RFC 3986 section 5.2.4), or not Unicode.
     if (target === null) return new ListingPage(NO_LISTING, { kind, scanner, offset: 0 })
-    const response = await request(`/listings${target}`, MAX_PAGE_BYTES, {
+    const headers = {
       ...(via && loopHeaders(via)),
       ...(trace && traceHeaders(trace)),
       ...(ifMatch !== undefined && { 'if-match': `"${ifMatch}"` }),
-    })
+    }
+    const response = await get(`/listings${target}`, { maxBytes: MAX_PAGE_BYTES, headers, expected: 'any' })
     if (response.status !== 200 && !isAbsent(response, query, kind))
       throw refusalOf(response, query, upstream)
-    const { status, headers, body } = response
-    const directives = cacheDirectives(headers, key !== null)
+    const { status, body } = response
+    const directives = cacheDirectives(response.headers, key !== null)
     if (listingId !== undefined) {
       const page = status === 200 ? wrapListing(body, listingId) : NO_LISTING
       return new ListingPage(page, { kind, scanner, offset: 0, directives })
     }
-    const gateway = readVia(query, headers, kind)
+    const gateway = readVia(query, response.headers, kind)
     return new ListingPage(body, { kind, scanner, offset, resume, directives, ...gateway })
   }
 }

@@ -6,8 +6,7 @@ import { SourceError } from '../../domain/source/source-error.ts'
 import type { UpstreamOptions } from '../../domain/source/upstream.ts'
 import { isJsonObject, type JsonObject, parseObject } from '../../json/value.ts'
 import { renderEnvelope } from '../../wire/envelope.ts'
-import { statusError } from '../http/errors.ts'
-import { createRequest, rejectKeyEcho } from '../http/get.ts'
+import { createGet, rejectKeyEcho } from '../http/get.ts'
 import { queryParameters, readVia } from '../page/fetch-page.ts'
 import { scannerOf } from '../page/item-scanner.ts'
 import {
@@ -104,16 +103,18 @@ async function pullStream(
   { upstream, agent, maxBytes }: PullOptions,
   query: ListingQuery & { via: readonly string[] },
 ): Promise<Pull | null> {
-  const { name, kind } = upstream
+  const { kind } = upstream
   const stream = new StreamReader(upstream, query, maxBytes())
-  const request = createRequest(upstream, agent, query.via)
-  const headers = { accept: 'application/x-ndjson', 'accept-encoding': 'identity' }
-  const response = await request(`/listings?${queryParameters(query)}`, MAX_STREAM_BYTES, headers, {
-    maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES,
-    maxStreamMs: MAX_STREAM_MS,
-    onLine: (line) => stream.add(line),
+  const get = createGet(upstream, agent, query.via)
+  const response = await get(`/listings?${queryParameters(query)}`, {
+    maxBytes: MAX_STREAM_BYTES,
+    headers: { accept: 'application/x-ndjson', 'accept-encoding': 'identity' },
+    lines: {
+      maxLineBytes: MAX_ITEM_BYTES + MAX_META_BYTES,
+      maxStreamMs: MAX_STREAM_MS,
+      onLine: (line) => stream.add(line),
+    },
   })
-  if (response.status !== 200) throw statusError(`${name}:`, response)
   if (!/ndjson/i.test(response.headers['content-type'] ?? '')) return null
   const { missing: options, gatewayId } = readVia(query, response.headers, kind)
   const missing = readMissing(stream.end(), options) ?? undefined
