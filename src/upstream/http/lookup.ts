@@ -38,22 +38,14 @@ export class NameResolver {
       else if (options.all) callback(null, usable)
       else callback(null, first.address, first.family)
     }
-    if (name.last !== null && this.#clock.now() - name.resolvedAt < FRESH_MS && name.last.error === null)
-      return process.nextTick(answer)
-    name.listeners.push(answer)
-    if (name.listeners.length === 1) this.#begin(hostname, name)
-    const known = name.last
-    if (known === null || known.error !== null) return
-    this.#clock.after(PATIENCE_MS, () => {
-      const isWaiting = name.listeners.includes(answer)
-      if (!isWaiting) return
-      name.listeners.splice(name.listeners.indexOf(answer), 1)
-      answer()
-    })
+    const isKnown = name.last?.error === null
+    if (isKnown && this.#clock.now() - name.resolvedAt < FRESH_MS) return process.nextTick(answer)
+    name.listeners.add(answer)
+    if (!name.isRunning) this.#begin(hostname, name)
+    if (isKnown) this.#clock.after(PATIENCE_MS, () => name.listeners.delete(answer) && answer())
   }
 
   #begin(hostname: string, name: Name): void {
-    if (name.isRunning) return
     name.isRunning = true
     if (name.hung && this.#hanging.size > 0) this.#waiting.push(() => this.#run(hostname, name))
     else this.#run(hostname, name)
@@ -72,12 +64,13 @@ export class NameResolver {
       if (!wasHanging || error === null) name.hung = false
       const addresses = error === null && Array.isArray(found) ? found : []
       // A silent name server does not displace known addresses.
-      const isAnswer = error === null || error.code === 'ENOTFOUND'
-      if (isAnswer || name.last === null || name.last.error !== null) {
+      if (error === null || error.code === 'ENOTFOUND' || name.last?.error !== null) {
         name.last = { error, addresses }
         name.resolvedAt = this.#clock.now()
       }
-      for (const answer of name.listeners.splice(0)) answer()
+      const answers = [...name.listeners]
+      name.listeners.clear()
+      for (const answer of answers) answer()
       if (this.#hanging.size === 0) this.#waiting.shift()?.()
     })
   }
@@ -88,7 +81,7 @@ class Name {
   resolvedAt = 0
   isRunning = false
   hung = false
-  listeners: (() => void)[] = []
+  readonly listeners = new Set<() => void>()
 }
 
 function notFound(hostname: string): NodeJS.ErrnoException {
