@@ -96,11 +96,10 @@ export class MergedSequence {
 
   /** Fewer than `count` only at the end. An abort with a `SourceError` fails the pending sources only. */
   async take(count: number, signal: AbortSignal): Promise<MergedItem[]> {
-    const taken: MergedItem[] = []
-    while (taken.length < count) {
-      taken.push(...this.#merge(count - taken.length))
-      if (taken.length >= count || this.#isDone) break
+    const taken = this.#merge(count)
+    while (taken.length < count && !this.#isDone) {
       await this.#readRound(count - taken.length, signal)
+      taken.push(...this.#merge(count - taken.length))
     }
     return taken
   }
@@ -146,10 +145,9 @@ export class MergedSequence {
   }
 
   #merge(count: number): MergedItem[] {
-    const { trace } = this.#query
-    if (trace?.begin === undefined || !this.#hasRead) return this.#mergeAll(count)
+    if (!this.#hasRead) return []
     const attributes = ({ length }: MergedItem[]) => ({ 'entrepot.merge.items': length })
-    return inSpan(trace, 'merge', () => this.#mergeAll(count), attributes)
+    return inSpan(this.#query.trace, 'merge', () => this.#mergeAll(count), attributes)
   }
 
   #mergeAll(count: number): MergedItem[] {

@@ -96,9 +96,7 @@ export function traceSource(source: NamedSource): NamedSource {
       return source.mode
     },
     read: (query, range, signal) =>
-      query.trace?.begin === undefined
-        ? source.read(query, range, signal)
-        : inSourceSpan(source, query, (traced) => source.read(traced, range, signal)),
+      inSourceSpan(source, query, (traced) => source.read(traced, range, signal)),
     ...(select && {
       select: (query, signal) => inSourceSpan(source, query, (traced) => select(traced, signal)),
     }),

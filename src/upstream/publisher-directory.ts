@@ -102,16 +102,12 @@ export class PublisherDirectory {
         if (received < PUBLISHERS_PAGE) break
       }
       for (const id of missing) this.#set({ id, address: null, storefrontUrl: null }, SEARCH_AGAIN_MS)
-      this.#endSearch(SEARCH_PAUSE_MS, false)
+      this.#hasFailed = false
     } catch {
       // Listings are shown without publishers; known publishers stay.
-      this.#endSearch(SEARCH_RETRY_MS, true)
+      this.#hasFailed = true
     }
-  }
-
-  #endSearch(pauseMs: number, hasFailed: boolean): void {
-    this.#pausedUntil = this.#clock.now() + pauseMs
-    this.#hasFailed = hasFailed
+    this.#pausedUntil = this.#clock.now() + (this.#hasFailed ? SEARCH_RETRY_MS : SEARCH_PAUSE_MS)
   }
 
   async #fetch(offset: number): Promise<{ publishers: Publisher[]; received: number }> {

@@ -35,7 +35,6 @@ export class ItemScanner {
   readonly #criteria: readonly { criterion: Criterion; path: number }[]
   readonly #fields: FieldScanner
   readonly #found: FoundValues
-  readonly #values: JsonValue[] = []
 
   /** Of the latest item. */
   isMatch = false
@@ -116,15 +115,11 @@ export class ItemScanner {
   }
 
   #passes({ count, paths, values }: FoundValues): boolean {
-    const own = this.#values
-    for (const { criterion, path } of this.#criteria) {
-      let found = 0
-      for (let n = 0; n < count; n++) if (paths[n] === path) own[found++] = values[n]!
-      // Emptying it would allocate it again.
-      if (own.length !== found) own.length = found
-      if (found === 0 ? criterion.onMissing !== 'pass' : !passesTest(criterion.test, own)) return false
-    }
-    return true
+    return this.#criteria.every(({ criterion, path }) => {
+      const own: JsonValue[] = []
+      for (let n = 0; n < count; n++) if (paths[n] === path) own.push(values[n]!)
+      return own.length === 0 ? criterion.onMissing === 'pass' : passesTest(criterion.test, own)
+    })
   }
 }
 

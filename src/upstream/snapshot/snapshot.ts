@@ -101,7 +101,7 @@ export class Snapshot {
   }
 
   #put(key: string, item: Item): void {
-    this.#forget(this.#items.get(key))
+    this.#remove(key)
     this.#index.put(this.#entryOf(key, item))
     this.#add(key, item)
   }
@@ -125,17 +125,12 @@ export class Snapshot {
   #remove(key: string): void {
     const item = this.#items.get(key)
     if (item === undefined) return
-    this.#forget(item)
+    this.#bytes -= item.bytes.length
+    if (item.publisher === null) this.#unknown--
     const keys = this.#keys.get(item.listingId)
     if (keys?.delete(key) && keys.size === 0) this.#keys.delete(item.listingId)
     this.#index.remove(key)
     this.#items.delete(key)
-  }
-
-  #forget(item: Item | undefined): void {
-    if (item === undefined) return
-    this.#bytes -= item.bytes.length
-    if (item.publisher === null) this.#unknown--
   }
 }
 
