@@ -1,5 +1,6 @@
-import { type Entity, EntityId, Repository, Schema } from 'redis-om'
+import { type Entity, Repository, Schema } from 'redis-om'
 import type { KeyUse, KeyUseStorage } from '../domain/api-key.ts'
+import { fetchEntities } from './fetch-entities.ts'
 import type { RedisLink } from './redis-link.ts'
 
 type KeyUseEntity = Entity & { calls: number }
@@ -11,7 +12,7 @@ type KeyUseEntity = Entity & { calls: number }
 export function redisKeyUses(link: RedisLink): KeyUseStorage {
   const name = `${link.prefix}key-use`
   const schema = new Schema<KeyUseEntity>(name, { calls: { type: 'number' } }, { dataStructure: 'HASH' })
-  const ids = `${link.prefix}key-uses`
+  const byUse = `${link.prefix}key-uses`
   return {
     add: (uses) =>
       link.run(async (client) => {
@@ -20,15 +21,16 @@ export function redisKeyUses(link: RedisLink): KeyUseStorage {
         for (const { keyId, calls, lastUsedAt } of uses)
           step
             .hIncrBy(`${name}:${keyId}`, 'calls', calls)
-            .zAdd(ids, { score: lastUsedAt, value: String(keyId) }, { GT: true })
+            .zAdd(byUse, { score: lastUsedAt, value: String(keyId) }, { GT: true })
         await step.exec()
       }),
     read: () =>
       link.run(async (client) => {
-        const used = await client.zRangeWithScores(ids, 0, -1)
-        const entities = await new Repository(schema, client).fetch(used.map(({ value }) => value))
+        const used = await client.zRangeWithScores(byUse, 0, -1)
+        const ids = used.map(({ value }) => value)
+        const entities = await fetchEntities(new Repository(schema, client), ids)
         const uses = entities.map((entity, n): KeyUse => {
-          return { keyId: Number(entity[EntityId]), calls: entity.calls ?? 0, lastUsedAt: used[n]!.score }
+          return { keyId: Number(ids[n]), calls: entity?.calls ?? 0, lastUsedAt: used[n]!.score }
         })
         // Other programs can write to this Redis, too: a time must be one.
         return uses.filter(({ lastUsedAt }) => Number.isSafeInteger(lastUsedAt))

@@ -1,4 +1,5 @@
 import { type Entity, EntityId, Repository, Schema } from 'redis-om'
+import { fetchEntities } from './fetch-entities.ts'
 import type { AgedReport } from './merge-reports.ts'
 import type { RedisLink } from './redis-link.ts'
 import { type ReplicaReport, savedReportSchema } from './report.ts'
@@ -49,7 +50,7 @@ export function redisReports(link: RedisLink): ReportStorage {
         const latest = { BY: 'SCORE', REV: true, LIMIT } as const
         const known = await client.zRange(ids, '+inf', oldest(now), latest)
         const others = known.filter((id) => id !== ownId)
-        const entities = await new Repository(schema, client).fetch(others)
+        const entities = await fetchEntities(new Repository(schema, client), others)
         return entities.flatMap((entity) => readEntity(entity, now))
       }),
     remove: (id) =>
@@ -71,11 +72,13 @@ const LIMIT = { offset: 0, count: MAX_REPLICAS }
 const oldest = (now: Date): number => now.getTime() - REPORT_TTL_SECONDS * 1000
 
 /** Nothing for an entity that has expired, or that is not a report of this version. */
-function readEntity(entity: Partial<ReportEntity>, now: Date): AgedReport[] {
-  const parsed = savedReportSchema.safeParse(parseOrNull(entity.report))
+function readEntity(entity: Partial<ReportEntity> | null, now: Date): AgedReport[] {
+  const parsed = savedReportSchema.safeParse(parseOrNull(entity?.report))
   if (!parsed.success) return []
   const { savedAt, ...report } = parsed.data
-  return [{ report: { id: entity[EntityId] ?? '', ...report }, ageSeconds: (now.getTime() - savedAt) / 1000 }]
+  return [
+    { report: { id: entity?.[EntityId] ?? '', ...report }, ageSeconds: (now.getTime() - savedAt) / 1000 },
+  ]
 }
 
 function parseOrNull(text: string | undefined): unknown {

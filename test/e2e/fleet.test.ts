@@ -80,13 +80,14 @@ test('fleet: replicas on one Redis are shown as one, and alone without Redis', a
   await client.hset(foreign[1]!, {
     report: (await client.hget(keys[0]!, 'report'))?.replace(/\d{13}/, '1e30'),
   })
-  await client.zadd('{entrepot}:replicas', now, 'foreign', now, 'future')
+  await client.set('{entrepot}:replica:text', 'of another type')
+  await client.zadd('{entrepot}:replicas', now, 'foreign', now, 'future', now, 'text')
   const ended = Array.from({ length: 100 }, (_, n) => `ended-${n}`)
   await client.zadd('{entrepot}:replicas', ...ended.flatMap((id) => [now - 20_000, id]))
   const among = await fleetAt(a, () => true)
   t.is(among.replicas.length, 2, 'neither other entities nor many replicas that ended hide a replica')
-  await client.del(foreign)
-  await client.zrem('{entrepot}:replicas', 'foreign', 'future', ...ended)
+  await client.del(...foreign, '{entrepot}:replica:text')
+  await client.zrem('{entrepot}:replicas', 'foreign', 'future', 'text', ...ended)
   await b.end('SIGKILL')
   const killed = (await fleetAt(a, () => true)).replicas.find(({ id }) => id !== both.answered_by)
   t.is(killed?.id, ofB.answered_by, 'shown until its report is too old')

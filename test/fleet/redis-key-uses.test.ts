@@ -38,6 +38,12 @@ test('redis link: a stalled Redis rejects within seconds, the next request recon
   await uses.add([use])
   await link.run((client) => client.zAdd('{entrepot-test}:key-uses', { score: Infinity, value: '2' }))
   t.deepEqual(await uses.read(), [use], 'without a time that is no time')
+  await link.run(async (client) => {
+    await client.set('{entrepot-test}:key-use:3', 'of another type')
+    await client.zAdd('{entrepot-test}:key-uses', { score: 4, value: '3' })
+  })
+  t.deepEqual(await uses.read(), [{ keyId: 3, calls: 0, lastUsedAt: 4 }, use], 'nor without the others')
+  await link.run((client) => client.zRem('{entrepot-test}:key-uses', '3'))
   redis.signal('SIGSTOP')
   await t.throwsAsync(uses.read())
   redis.signal('SIGCONT')
