@@ -21,8 +21,8 @@ export function renderDocs(document: OpenApiDocument): string {
   const names = new Set(schemas.map(({ name }) => name))
   const link = (text: string): string => html(text, names)
   return `<header class="top row">${DOCS.header}</header>
-<div class="docs">
-<nav class="contents" aria-label="Contents">
+<div class="docs with-side">
+<nav class="contents side" aria-label="Contents">
 ${groups.map(({ name, routes }) => contents(name, routes)).join('\n')}
 <h2><a href="#schemas">Schemas</a></h2>
 </nav>

@@ -93,7 +93,7 @@ export function App() {
         only lists them.
       </p>
     </header>
-    <div class="board">
+    <div class="board with-side">
       <aside class=${isPanelOpen ? 'side expanded' : 'side'} aria-label="Filters">
         <button type="button" class="panel-toggle" aria-expanded=${isPanelOpen} onClick=${() => openPanel(!isPanelOpen)}>
           Filters${filtersOf(view.query).length > 0 ? ` (${filtersOf(view.query).length})` : ''}

@@ -1,5 +1,4 @@
 import { useMemo, useRef } from 'preact/hooks'
-import type { PaymentOption } from '../../domain/price/payment-option.ts'
 import { comparePriceKeys, formatAmount, type PriceKey, priceKey } from '../../domain/price/price-key.ts'
 import { readableAmount } from '../../domain/price/readable-amount.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
@@ -86,36 +85,32 @@ type Plot = {
 
 /** Of the token in which most rows have a price per hour; `null` without any. Models with most listings first. */
 function plotOf(rows: readonly ListingRow[], tokens: TokenTable): Plot | null {
-  const groups = new Map<string, { option: PaymentOption; models: Map<string, PriceKey[]>; count: number }>()
-  for (const row of rows) {
+  const priced = rows.flatMap((row) => {
     const option = shownOption(row, tokens)
-    if (row.model === null || option === null || option.unit !== 'hour') continue
-    const key = priceKey(option, row.gpus, 'gpu')
-    if (key === null) continue
-    const name = tokens.find(option.chain, option.token)?.symbol ?? `${option.chain} ${option.token}`
-    const group = groups.get(name) ?? { option, models: new Map(), count: 0 }
-    groups.set(name, group)
-    group.count++
-    const keys = group.models.get(row.model)
-    if (keys === undefined) group.models.set(row.model, [key])
-    else keys.push(key)
-  }
-  const [largest] = [...groups.values()].sort((a, b) => b.count - a.count)
-  if (largest === undefined) return null
-  const decimals = tokens.find(largest.option.chain, largest.option.token)?.decimals ?? null
+    const key = option?.unit === 'hour' ? priceKey(option, row.gpus, 'gpu') : null
+    return option === null || key === null || row.model === null ? [] : [{ model: row.model, option, key }]
+  })
+  const byToken = Map.groupBy(
+    priced,
+    ({ option: { chain, token } }) => tokens.find(chain, token)?.symbol ?? `${chain} ${token}`,
+  )
+  const [largest = []] = [...byToken.values()].sort((a, b) => b.length - a.length)
+  const [first] = largest
+  if (first === undefined) return null
+  const decimals = tokens.find(first.option.chain, first.option.token)?.decimals ?? null
   const amountOf = (key: PriceKey): Amount => {
     const exact = formatAmount(key, decimals)
     return { text: shortAmount(readableAmount(exact, decimals !== null)), value: Number(exact) }
   }
-  const models = [...largest.models]
+  const models = [...Map.groupBy(largest, ({ model }) => model)]
     .sort(([, a], [, b]) => b.length - a.length)
     .slice(0, MAX_MODELS)
-    .map(([model, keys]) => {
-      const sorted = keys.sort(comparePriceKeys)
+    .map(([model, all]) => {
+      const sorted = all.map(({ key }) => key).sort(comparePriceKeys)
       const part = (share: number): Amount => amountOf(sorted[Math.floor((sorted.length - 1) * share)]!)
       return {
         model,
-        count: keys.length,
+        count: all.length,
         least: part(0),
         low: part(0.25),
         median: part(0.5),
@@ -127,7 +122,7 @@ function plotOf(rows: readonly ListingRow[], tokens: TokenTable): Plot | null {
   if (values.length === 0) return null
   return {
     models,
-    unit: tokenName(largest.option, tokens),
+    unit: tokenName(first.option, tokens),
     ...scaleOf(Math.min(...values), Math.max(...values)),
   }
 }

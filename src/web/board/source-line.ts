@@ -4,6 +4,7 @@ import { plural } from '../../domain/plural.ts'
 import { describeReason, hasAnswered } from '../../wire/describe-missing.ts'
 import type { SourceReport, SourceStatusJson } from '../../wire/source.ts'
 import { TimeAgo } from '../common/time.ts'
+import { SourceState, Tone } from '../common/tone.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'
 import { useAnswer } from './state/answer.ts'
@@ -59,22 +60,15 @@ function SourceEntry({ source, at }: { source: KnownSource; at: number }) {
   const matched = report?.matched ?? null
   const invalid = report?.invalid ?? 0
   return html`<li class=${report === null ? 'source row box not-requested' : 'source row box'} data-state=${state}>
-    <span class="mark" aria-hidden="true"></span>
     <strong>${untrustedText(registry)}</strong>
     ${kind !== '' && html`<span class="hint">${kind}</span>`}
-    <span class="state">${report === null ? 'not queried' : (STATES.get(state) ?? untrustedText(state))}</span>
+    ${report === null ? html`<${Tone} of="neutral" text="not queried" />` : html`<${SourceState} state=${untrustedText(state)} />`}
     ${age !== null && hasAnswered(state) && html`<span class="hint"><${TimeAgo} at=${at - age * 1000} /></span>`}
     ${matched !== null && html`<span class="hint">${matched.toLocaleString('en')} ${matched === 1 ? 'match' : 'matches'}</span>`}
-    ${invalid > 0 && html`<span class="reason">${invalid} invalid ${invalid === 1 ? 'listing' : 'listings'} left out</span>`}
-    ${reason !== null && html`<span class="reason">${untrustedText(describeReason(reason))}</span>`}
+    ${invalid > 0 && html`<span class="fault">${invalid} invalid ${invalid === 1 ? 'listing' : 'listings'} left out</span>`}
+    ${reason !== null && html`<span class="fault">${untrustedText(describeReason(reason))}</span>`}
   </li>`
 }
-
-const STATES: ReadonlyMap<string, string> = new Map([
-  ['loaded', 'OK'],
-  ['stale', 'cached copy'],
-  ['not_yet_loaded', 'not contacted yet'],
-])
 
 type WaitingProps = { isWaiting: boolean; query: Query; apiKey: string | null; children?: ComponentChildren }
 

@@ -2,13 +2,14 @@ import { useCallback, useEffect, useState } from 'preact/hooks'
 import { describeReason } from '../../wire/describe-missing.ts'
 import type { FleetJson } from '../../wire/fleet.ts'
 import { ClockTime, clockTime } from '../common/time.ts'
+import { stateWords } from '../common/tone.ts'
 import { html } from '../html.ts'
 import { formatCount, formatMs, formatShare, TrafficCharts } from './chart.ts'
 import { KeysPanel } from './keys/keys-panel.ts'
 import type { PanelProps } from './panel.ts'
 import { ReplicasPanel } from './replicas-panel.ts'
 import { SourcesPanel } from './sources/sources-panel.ts'
-import { BREAKER_WORDS, STATE_WORDS } from './sources/words.ts'
+import { BREAKER_WORDS } from './sources/words.ts'
 
 const POLL_MS = 3000
 
@@ -120,4 +121,4 @@ function ChangesPanel({ fleet: { changes, replicas } }: { fleet: FleetJson }) {
 }
 
 const wordsOf = (part: 'state' | 'breaker', value: string): string =>
-  part === 'state' ? (STATE_WORDS[value] ?? value) : `calls ${BREAKER_WORDS[value] ?? value}`
+  part === 'state' ? stateWords(value) : `calls ${BREAKER_WORDS[value] ?? value}`

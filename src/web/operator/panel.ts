@@ -1,5 +1,4 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { html } from '../html.ts'
 import type { AdminApi } from './admin-api.ts'
 
 export type PanelProps = { api: AdminApi; onError: (error: unknown) => string }
@@ -22,8 +21,3 @@ export function useNews(): [news: string, setNews: (news: string) => void] {
   }, [news])
   return [news, setNews]
 }
-
-export type ToneName = 'good' | 'warn' | 'bad' | 'neutral'
-
-export const Tone = ({ of, text }: { of: ToneName; text: string }) =>
-  html`<span class="tone" data-tone=${of}>${text}</span>`

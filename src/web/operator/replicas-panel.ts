@@ -2,9 +2,9 @@ import type { FleetJson } from '../../wire/fleet.ts'
 import { type DataColumn, DataTable } from '../common/data-table.ts'
 import { timeAgo } from '../common/relative-time.ts'
 import { TimeAgo } from '../common/time.ts'
+import { Tone } from '../common/tone.ts'
 import { html } from '../html.ts'
 import { formatCount, formatMs, formatShare } from './chart.ts'
-import { Tone } from './panel.ts'
 
 export const ReplicasPanel = ({ fleet }: { fleet: FleetJson }) =>
   html`<section id="replicas" class="stack box" aria-labelledby="replicas-title">

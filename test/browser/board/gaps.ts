@@ -179,8 +179,8 @@ test.serial('board: the sheet warns of a possible better copy and a disputed sel
   const sheet = page.getByRole('dialog')
   await sheet.waitFor()
   const text = (await sheet.textContent()) ?? ''
-  t.regex(text, /Disputed.*trusted has another storefront for this seller/s)
-  t.regex(text, /Incomplete.*may have a better copy/s)
+  t.regex(text, /disputed.*trusted has another storefront for this seller/s)
+  t.regex(text, /incomplete.*may have a better copy/s)
   t.deepEqual(page.faults, [])
 })
 

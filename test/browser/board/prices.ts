@@ -143,7 +143,7 @@ test.serial('board: the sheet shows every payment option, and what was not check
   await sheet.getByText('How to rent').waitFor()
   t.is(await sheet.getByText('not yet').count(), 0)
   await sheet.getByText(/^Deal status: advertised; the rest is not checked/).click()
-  t.is(await sheet.getByRole('list', { name: 'Deal status' }).getByText('not checked').count(), 9)
+  t.is(await sheet.getByText('not checked', { exact: true }).count(), 9)
   t.is(await sheet.getByText('no capacity').count(), 0)
 
   await page.keyboard.press('Escape')

@@ -1,4 +1,5 @@
 import type { FacetJson } from '../../../wire/facets.ts'
+import { SelectBox } from '../../common/select-box.ts'
 import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { inputUnit } from '../members.ts'
@@ -104,32 +105,20 @@ function RangeInput({ id, label, control, refusal, value, set }: InputProps) {
 }
 
 const selectOf =
-  (answers: readonly (readonly [value: string, text: string])[]) =>
+  (yes: string, no: string) =>
   ({ id, label, value, set }: InputProps) =>
     html`<label for=${id}>${label}</label>
-      <select
+      <${SelectBox}
         id=${id}
-        onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) => set(currentTarget.value || null)}
-      >
-        ${[['', 'any'], ...answers].map(
-          ([answer, text]) =>
-            html`<option value=${answer} selected=${answer === (value ?? '')}>${text}</option>`,
-        )}
-      </select>`
-
-const FLAGS = [
-  ['true', 'yes'],
-  ['false', 'no'],
-] as const
-const PRESENCES = [
-  ['exists:true', 'yes'],
-  ['exists:false', 'no'],
-] as const
+        value=${value ?? ''}
+        options=${[['', 'any'], [yes, 'yes'], [no, 'no']]}
+        onChange=${(answer: string) => set(answer || null)}
+      />`
 
 const INPUTS = {
   choice: ChoiceInput,
-  flag: selectOf(FLAGS),
-  presence: selectOf(PRESENCES),
+  flag: selectOf('true', 'false'),
+  presence: selectOf('exists:true', 'exists:false'),
   range: RangeInput,
   none: NoneInput,
   text: PlainInput,

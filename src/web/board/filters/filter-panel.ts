@@ -2,6 +2,7 @@ import type { ProblemError } from '../../../client/problem-error.ts'
 import type { TokenTable } from '../../../domain/price/token.ts'
 import type { JsonValue } from '../../../json/value.ts'
 import type { FacetJson } from '../../../wire/facets.ts'
+import { SelectBox } from '../../common/select-box.ts'
 import { shortAddress } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import type { ListingView } from '../listing-view.ts'
@@ -102,16 +103,12 @@ export function FilterPanel(props: FilterPanelProps) {
     </div>
     <div class="filter stack">
       <label for="status">Status</label>
-      <select
+      <${SelectBox}
         id="status"
-        onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) =>
-          set('status', currentTarget.value === 'open' ? null : currentTarget.value)}
-      >
-        ${STATUSES.map(
-          ([value, text]) =>
-            html`<option value=${value} selected=${value === (parameterOf(query, 'status') ?? 'open')}>${text}</option>`,
-        )}
-      </select>
+        value=${parameterOf(query, 'status') ?? 'open'}
+        options=${STATUSES}
+        onChange=${(value: string) => set('status', value === 'open' ? null : value)}
+      />
     </div>
   </form>`
 }

@@ -1,6 +1,7 @@
 import { parseAmount } from '../../../domain/price/price-key.ts'
 import type { TokenTable } from '../../../domain/price/token.ts'
 import type { PriceRangeJson } from '../../../wire/facets.ts'
+import { SelectBox } from '../../common/select-box.ts'
 import { html } from '../../html.ts'
 import { chainName } from '../prices.ts'
 import { parameterOf, type Query, withValues } from '../view.ts'
@@ -34,30 +35,27 @@ export function PriceFilter({ query, tokens, prices, hasGpus, refusal, onChange 
         faultOf=${(text: string) => faultInAmount(text, token ?? first.value, tokens)}
         onChange=${(text: string) => set(text === '' ? { price_max: null } : { price_max: text, price_token: token ?? first.value })}
       />
-      <select
-        aria-label="Token of prices"
-        onChange=${({ currentTarget: { value } }: { currentTarget: HTMLSelectElement }) =>
+      <${SelectBox}
+        label="Token of prices"
+        value=${token ?? ''}
+        options=${[['', 'any token'], ...options.map(({ value, text }) => [value, text])]}
+        onChange=${(value: string) =>
           set(
             value === ''
               ? { price_token: null, price_max: null }
               : { ...(parameterOf(query, 'price_max') === null && { sort: 'price' }), price_token: value },
           )}
-      >
-        <option value="" selected=${token === null}>any token</option>
-        ${options.map(({ value, text }) => html`<option value=${value} selected=${value === token}>${text}</option>`)}
-      </select>
+      />
     </div>
     ${
       hasGpus &&
       (parameterOf(query, 'sort') !== null || parameterOf(query, 'price_max') !== null) &&
-      html`<select
-        aria-label="Price per"
-        onChange=${({ currentTarget: { value } }: { currentTarget: HTMLSelectElement }) =>
-          set({ price_per: value === 'gpu' ? null : value })}
-      >
-        <option value="gpu" selected=${parameterOf(query, 'price_per') !== 'offer'}>per GPU-hour</option>
-        <option value="offer" selected=${parameterOf(query, 'price_per') === 'offer'}>per hour, whole offer</option>
-      </select>`
+      html`<${SelectBox}
+        label="Price per"
+        value=${parameterOf(query, 'price_per') ?? 'gpu'}
+        options=${[['gpu', 'per GPU-hour'], ['offer', 'per hour, whole offer']]}
+        onChange=${(value: string) => set({ price_per: value === 'gpu' ? null : value })}
+      />`
     }
   </fieldset>`
 }

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../json/value.ts'
 import { buildRecord, UnpresentableError } from '../../../presentation/build-record.ts'
 import { NO_STOREFRONT_ANSWER } from '../../../presentation/observation.ts'
 import type { LifecycleStep, PresentationRecord } from '../../../presentation/record.ts'
+import { Tone, type ToneName } from '../../common/tone.ts'
 import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import type { ListingRow } from '../state/listing-row.ts'
@@ -17,9 +18,9 @@ export function DealStatus({ row, listing }: { row: ListingRow; listing: JsonObj
   ]
   return html`<details>
     <summary>Deal status: ${lifecycle.advertised.status === 'current' ? 'advertised' : 'no longer advertised'}; the rest is not checked</summary>
-    <ol class="timeline" aria-label="Deal status">
+    <dl>
       ${steps.filter(([, { status }]) => status !== 'not-applicable').map(([name, step]) => html`<${Step} ...${{ name, step }} />`)}
-    </ol>
+    </dl>
     <p class="hint">
       Based on the listing only, ${record.schema}. The board does not request the storefront; <code>entrepot review</code> does.
     </p>
@@ -40,11 +41,16 @@ function recordOf({ registry, publisher }: ListingRow, listing: JsonObject): Pre
 
 const MAX_LABEL_CHARS = 400
 
+const STATUSES: Readonly<Record<string, readonly [text: string, tone: ToneName]>> = {
+  current: ['now', 'good'],
+  'not-started': ['not checked', 'neutral'],
+}
+
 function Step({ name, step: { status, label } }: { name: string; step: LifecycleStep }) {
-  const isChecked = status !== 'not-started'
-  return html`<li data-status=${status}>
-    <strong>${name}</strong>
-    <span class="state">${isChecked ? (status === 'current' ? 'now' : 'done') : 'not checked'}</span>
-    <span class="hint"><bdi>${isChecked ? untrustedText(label, MAX_LABEL_CHARS) : ''}</bdi></span>
-  </li>`
+  const [text, tone] = STATUSES[status] ?? ['done', 'good']
+  return html`<dt>${name}</dt>
+    <dd>
+      <${Tone} of=${tone} text=${text} />
+      ${status !== 'not-started' && html` <bdi class="hint">${untrustedText(label, MAX_LABEL_CHARS)}</bdi>`}
+    </dd>`
 }

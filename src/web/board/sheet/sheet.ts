@@ -12,6 +12,7 @@ import { formatDuration, formatMember, labelOf, MAX_MEMBERS } from '../members.t
 import type { Navigation } from '../navigation.ts'
 import { decodeUtf8, type ListingRow, parseListing } from '../state/listing-row.ts'
 import { Narrow, Storefront } from '../table/listing-table.ts'
+import { warningsOf } from '../warnings.ts'
 import { DealStatus } from './deal-status.ts'
 import { Payments, PriceLines, Total } from './payments.ts'
 
@@ -49,7 +50,9 @@ export function Sheet({ row, tokens, commands, review, navigation }: SheetProps)
       <${PriceLines} ...${{ row, tokens }} />
       <${Total} ...${{ row, tokens }} />
       <${Storefront} url=${row.storefrontUrl} class="action" />
-      <${Warnings} row=${row} />
+      <ul class="warnings">
+        ${warningsOf(row).map(([title, why]) => html`<li><strong>${title}</strong>: ${untrustedText(why)}.</li>`)}
+      </ul>
       <details open>
         <summary>How to rent</summary>
         <ol class="bullets">
@@ -101,41 +104,6 @@ function Facts({
     ${fact('Listed', createdAt === null ? 'publication date unknown' : html`<${TimeAgo} at=${createdAt} />`)}
   </dl>`
 }
-
-const Warnings = ({ row }: { row: ListingRow }) =>
-  html`<ul class="warnings">
-    ${WARNINGS.filter(([is]) => is(row)).map(
-      ([, title, why]) =>
-        html`<li><strong>${title}</strong>: ${typeof why === 'string' ? why : untrustedText(why(row))}</li>`,
-    )}
-  </ul>`
-
-type Warning = readonly [
-  is: (row: ListingRow) => boolean,
-  title: string,
-  why: string | ((row: ListingRow) => string),
-]
-
-const WARNINGS: readonly Warning[] = [
-  [
-    ({ disputed }) => disputed.length > 0,
-    'Disputed',
-    ({ disputed }) =>
-      `${disputed.join(', ')} has another storefront for this seller: check it before you pay.`,
-  ],
-  [
-    ({ isIncomplete }) => isIncomplete,
-    'Incomplete',
-    'A Registry that may have a better copy of this listing did not answer.',
-  ],
-  [({ isStale }) => isStale, 'Cached copy', 'The Registry did not answer, so this is an older copy.'],
-  [({ differs }) => differs, 'Versions differ', 'Another Registry lists it with other terms.'],
-  [
-    ({ conflicts }) => conflicts,
-    'Duplicate ID',
-    'Another seller has a listing with this id: check the seller.',
-  ],
-]
 
 const MAX_VALUE_CHARS = 500
 

@@ -9,6 +9,7 @@ import { amountOf, chainName, shortAmount, shownOption, unitName } from '../pric
 import type { ListingRow } from '../state/listing-row.ts'
 import { PAGE_ROWS } from '../state/page-loader.ts'
 import { MAX_COMPARED, withValue } from '../view.ts'
+import { warningsOf } from '../warnings.ts'
 import { ordersOf, type Sorting, sortOf, titleOfOrder } from './row-order.ts'
 
 export type ListingTableProps = {
@@ -164,21 +165,10 @@ export function Storefront({ url, class: name }: { url: string | null; class?: s
   return html`<a class=${name} href=${target} title=${untrustedText(target)} target="_blank" rel="noopener noreferrer nofollow ugc">Storefront ↗</a>`
 }
 
-const FLAGS: readonly (readonly [is: (row: ListingRow) => boolean, text: string, why: string])[] = [
-  [({ isStale }) => isStale, 'cached copy', 'The Registry did not answer, so this is an older copy'],
-  [({ differs }) => differs, 'versions differ', 'Another Registry lists it with other terms'],
-  [({ conflicts }) => conflicts, 'duplicate ID', 'Another seller has a listing with this id'],
-  [
-    ({ disputed }) => disputed.length > 0,
-    'disputed',
-    'A Registry of higher priority has another storefront for this seller',
-  ],
-]
-
 function Flags({ row, isFuture }: { row: ListingRow; isFuture: boolean }) {
   const flag = (text: string, why?: string) =>
     html`<span class="flag" title=${why}>${text}${why !== undefined && html`<span class="unseen">: ${why}</span>`}</span>`
   return html`${row.status !== 'open' && flag(untrustedText(row.status))}
     ${isFuture && flag('dated in the future', 'The seller or the Registry gives a time that has not come yet')}
-    ${FLAGS.filter(([is]) => is(row)).map(([, text, why]) => flag(text, why))}`
+    ${warningsOf(row).map(([title, why]) => flag(title, untrustedText(why)))}`
 }

@@ -1,10 +1,14 @@
 import { useRef } from 'preact/hooks'
+import { readableAmount } from '../../../domain/price/readable-amount.ts'
+import type { PriceRangeJson } from '../../../wire/facets.ts'
 import { CopyButton } from '../../common/copy-button.ts'
+import { SelectBox } from '../../common/select-box.ts'
 import { TimeAgo } from '../../common/time.ts'
+import { shortAddress } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
-import { Facts } from '../facts.ts'
 import type { ListingView } from '../listing-view.ts'
 import type { Navigation } from '../navigation.ts'
+import { chainName, shortAmount, unitName } from '../prices.ts'
 import { Waiting } from '../source-line.ts'
 import type { FacetCounts } from '../state/facets.ts'
 import { decodeUtf8, type ListingRow } from '../state/listing-row.ts'
@@ -98,12 +102,11 @@ function SortChoice({ navigation: { go, view }, sorting }: { navigation: Navigat
   }
   return html`<label class="row">
       <span class="hint">Sort</span>
-      <select
-        onChange=${({ currentTarget: { value } }: { currentTarget: HTMLSelectElement }) =>
-          go(sortOf(value, sorting).change ?? {}, 'sort')}
-      >
-        ${sortable.map((name) => html`<option value=${name} selected=${name === current}>${wordsOf(name)}</option>`)}
-      </select>
+      <${SelectBox}
+        value=${current}
+        options=${sortable.map((name) => [name, wordsOf(name)])}
+        onChange=${(name: string) => go(sortOf(name, sorting).change ?? {}, 'sort')}
+      />
     </label>
     ${
       sorting.isWhole
@@ -112,6 +115,38 @@ function SortChoice({ navigation: { go, view }, sorting }: { navigation: Navigat
           </button>`
         : html`<span class="hint">${NARROW_TO_SORT}</span>`
     }`
+}
+
+/** `412 GPUs · from 0.01, median 0.43, up to 2.10 USDC per GPU·h`: of the token with most offers. */
+type FactsProps = {
+  facets: FacetCounts
+  /** Whether the listings are, so that only the counts may lack some. */
+  isComplete: boolean
+}
+
+function Facts({ facets: { prices, isComplete: isCounted }, isComplete }: FactsProps) {
+  const price = prices.find(({ symbol }) => symbol !== undefined) ?? prices[0]
+  return html`<p class="facts-line">${price !== undefined && factsOf(price)}${isComplete && !isCounted && html` <span class="hint">Some registries are too large to count.</span>`}</p>`
+}
+
+function factsOf({
+  chain,
+  token,
+  symbol,
+  unit,
+  price_per,
+  gpus,
+  offers,
+  least,
+  median,
+  most,
+}: PriceRangeJson) {
+  const shown = (amount: string): string => shortAmount(readableAmount(amount, symbol !== undefined))
+  const name = symbol ?? `base units of ${shortAddress(token)}`
+  return html`${unit === 'hour' && gpus > 0 ? `${gpus.toLocaleString('en')} GPUs · ` : ''}from
+    ${' '}<strong>${shown(least)}</strong>, median <strong>${shown(median)}</strong>, up to ${shown(most)}${' '}
+    ${name} per ${unitName(unit, price_per)}
+    ${' '}<span class="hint">(${offers.toLocaleString('en')} ${offers === 1 ? 'offer' : 'offers'} on ${chainName(chain)})</span>`
 }
 
 /** How many loaded listings are newer than those of the answer before, to the same query. */

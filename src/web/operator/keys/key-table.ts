@@ -28,7 +28,7 @@ export const ActiveKeys = ({ keys, now, selected, onSelect, onRevoke }: ActiveKe
     rows=${keys.map((key) => ({
       key: key.id,
       cells: [
-        html`<label class="pick"><input
+        html`<label class="choice"><input
             type="checkbox"
             checked=${selected.has(key.id)}
             onChange=${({ currentTarget }: { currentTarget: HTMLInputElement }) => onSelect(key.id, currentTarget.checked)}

@@ -4,7 +4,7 @@ import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { type PanelProps, useLifetime, useNews } from '../panel.ts'
 import { ActiveKeys, ConfirmRevoke, InactiveKeys, isActive } from './key-table.ts'
-import { type KeyRequest, KeyRequestForm, NewKeys } from './new-keys.ts'
+import { CreatedKey, type KeyRequest, KeyRequestForm } from './new-keys.ts'
 
 type KeysPanelProps = PanelProps & {
   /** By the gateway's clock, in milliseconds since the Unix epoch; NaN before its first answer. */
@@ -70,7 +70,7 @@ export function KeysPanel({ api, onError, now }: KeysPanelProps) {
   return html`<section id="keys" class="stack box" aria-labelledby="keys-title">
     <h2 id="keys-title" ref=${heading} tabindex="-1">API keys</h2>
     <${KeyRequestForm} names=${new Set(active.map(({ name }) => name))} onSubmit=${create} />
-    <${NewKeys} created=${created} onDone=${(id: number) => forget([id])} />
+    ${created.map((minted) => html`<${CreatedKey} key=${minted.id} minted=${minted} onDone=${() => forget([minted.id])} />`)}
     <p role="status">${news}</p>
     ${
       active.length === 0

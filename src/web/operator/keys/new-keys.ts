@@ -65,18 +65,17 @@ export function KeyRequestForm({ names, onSubmit }: KeyRequestFormProps) {
 
 const EXPIRY_DAYS = [7, 30, 90, 365]
 
-type NewKeysProps = { created: readonly MintedKeyJson[]; onDone: (id: number) => void }
-
 /** The page holds a raw key only while it is shown here. */
-export const NewKeys = ({ created, onDone }: NewKeysProps) =>
-  created.map(
-    (minted) => html`<${NewKey} key=${minted.id} minted=${minted} onDone=${() => onDone(minted.id)} />`,
-  )
-
-function NewKey({ minted: { id, name, scope, key }, onDone }: { minted: MintedKeyJson; onDone: () => void }) {
+export function CreatedKey({
+  minted: { id, name, scope, key },
+  onDone,
+}: {
+  minted: MintedKeyJson
+  onDone: () => void
+}) {
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.select(), [])
-  return html`<div class="minted row" role="group" aria-labelledby=${`minted-${id}`}>
+  return html`<div class="banner minted row" role="group" aria-labelledby=${`minted-${id}`}>
     <h3 id=${`minted-${id}`}>New key for ${untrustedText(name)} (${scope})</h3>
     <p>Copy it now. It will not be shown again.</p>
     <input ref=${field} readonly aria-label=${`The raw key ${id}`} value=${key} spellcheck=${false} />

@@ -2,10 +2,10 @@ import type { ComponentChildren } from 'preact'
 import { describeReason } from '../../../wire/describe-missing.ts'
 import type { DataColumn } from '../../common/data-table.ts'
 import { TimeAgo } from '../../common/time.ts'
+import { SourceState, Tone } from '../../common/tone.ts'
 import { html } from '../../html.ts'
 import { formatCount, formatMs, formatShare, Sparkbars } from '../chart.ts'
-import { Tone } from '../panel.ts'
-import { describeCalls, type FleetSource, STATE_TONES, STATE_WORDS, toneOfCalls } from './words.ts'
+import { describeCalls, type FleetSource, toneOfCalls } from './words.ts'
 
 export const SOURCE_COLUMNS: readonly DataColumn[] = [
   { title: 'Source', isHeader: true },
@@ -59,7 +59,7 @@ export function sourceCells(source: FleetSource, options: RowOptions): Component
 function State({ source: { state, replicas } }: { source: FleetSource }) {
   const all = Object.values(replicas)
   const same = all.filter((other) => other === state).length
-  return html`<${Tone} of=${STATE_TONES[state] ?? 'bad'} text=${STATE_WORDS[state] ?? state} />
+  return html`<${SourceState} state=${state} />
     ${same < all.length && html`<small>at ${same} of ${all.length} replicas</small>`}`
 }
 

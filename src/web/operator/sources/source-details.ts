@@ -1,9 +1,10 @@
 import { describeReason } from '../../../wire/describe-missing.ts'
 import { ClockTime } from '../../common/time.ts'
+import { stateWords } from '../../common/tone.ts'
 import { untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
 import { formatCount, TrafficCharts } from '../chart.ts'
-import { type FleetSource, STATE_WORDS } from './words.ts'
+import type { FleetSource } from './words.ts'
 
 export function SourceDetailsView({ source }: { source: FleetSource }) {
   const { registry, traffic, settings = {}, failures = [], gaps = [] } = source
@@ -73,7 +74,7 @@ function Counts({ source: { calls, items, cache, filters, schema_id, replicas } 
     ],
     ['schema', schema_id === null ? 'not declared' : untrustedText(schema_id)],
     ['filters', filters === null ? 'not known' : untrustedText(filters.join(', '), MAX_FILTERS_CHARS)],
-    ...Object.entries(replicas).map(([id, state]): [string, string] => [id, STATE_WORDS[state] ?? state]),
+    ...Object.entries(replicas).map(([id, state]): [string, string] => [id, stateWords(state)]),
   ]
   return html`<dl>${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`
 }

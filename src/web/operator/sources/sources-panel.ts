@@ -2,11 +2,12 @@ import { useState } from 'preact/hooks'
 import { describeReason } from '../../../wire/describe-missing.ts'
 import type { FleetJson } from '../../../wire/fleet.ts'
 import { DataTable } from '../../common/data-table.ts'
+import { stateWords } from '../../common/tone.ts'
 import { html } from '../../html.ts'
 import { type PanelProps, useLifetime, useNews } from '../panel.ts'
 import { SOURCE_COLUMNS, sourceCells } from './source-cells.ts'
 import { SourceDetailsView } from './source-details.ts'
-import { byTrouble, type FleetSource, STATE_WORDS, summaryOf } from './words.ts'
+import { byTrouble, type FleetSource, summaryOf } from './words.ts'
 
 type SourcesPanelProps = PanelProps & { fleet: FleetJson; onChange: () => void }
 
@@ -34,7 +35,7 @@ export function SourcesPanel({ fleet, api, onError, onChange }: SourcesPanelProp
     act(`Probing ${registry}`, async () => {
       const { state, last_error } = await api.probe(registry, lifetime)
       const why = state === 'loaded' || last_error === null ? '' : `, it ${describeReason(last_error.reason)}`
-      return `${registry}: ${STATE_WORDS[state]}${why}`
+      return `${registry}: ${stateWords(state)}${why}`
     })
   const toggle = ({ registry }: FleetSource): void =>
     setOpened((before) => before.symmetricDifference(new Set([registry])))

@@ -1,21 +1,7 @@
 import type { FleetJson } from '../../../wire/fleet.ts'
-import type { ToneName } from '../panel.ts'
+import type { ToneName } from '../../common/tone.ts'
 
 export type FleetSource = FleetJson['sources'][number]
-
-export const STATE_WORDS: Readonly<Record<string, string>> = {
-  loaded: 'OK',
-  stale: 'cached copy',
-  unavailable: 'unavailable',
-  not_yet_loaded: 'not contacted yet',
-}
-
-export const STATE_TONES: Readonly<Record<string, ToneName>> = {
-  loaded: 'good',
-  stale: 'warn',
-  unavailable: 'bad',
-  not_yet_loaded: 'neutral',
-}
 
 export const BREAKER_WORDS: Readonly<Record<string, string>> = {
   closed: 'normal',
