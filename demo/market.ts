@@ -42,14 +42,15 @@ export async function startDemoMarket(port: number): Promise<DemoMarket> {
   ): Promise<string> => {
     const file = join(folder, `${name}.toml`)
     await writeFile(file, toml)
-    const config = loadConfig({
+    const environment = {
       PORT: String(port === 0 ? 0 : port + offset),
       STORE_URL: 'sqlite::memory:',
       LOG_LEVEL: 'error',
       ENTREPOT_CONFIG: file,
       ...more,
-    })
-    const service = await startService(await createContext(config, { recover: pool.recover }))
+    }
+    const load = () => loadConfig(environment)
+    const service = await startService(await createContext(load(), { load, recover: pool.recover }))
     running.push(service)
     return service.url
   }

@@ -90,7 +90,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'keys',
-    summary: 'manage the API keys of a Registry that you operate',
+    summary: 'manage the API keys of a Registry that you operate, with its REGISTRY_ADMIN_API_KEY',
     load: async () => (await import('./commands/keys.ts')).keysCommand,
   },
   {

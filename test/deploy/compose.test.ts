@@ -210,10 +210,10 @@ test('Compose: settings of the Registries are valid, the curated one is gated', 
   t.false(settings('co-located').requireReadKey)
 })
 
-test('Compose: every variable of our containers is in the README', (t) => {
-  const readme = readFileSync('README.md', 'utf8')
+test('Compose: every variable of our containers is in docs/settings.md', (t) => {
+  const settings = readFileSync('docs/settings.md', 'utf8')
   for (const [name, { build, environment = {} }] of services)
     if (build?.target === 'runtime')
       for (const variable of Object.keys(environment))
-        t.true(readme.includes(`\`${variable.replace(/_FILE$/, '')}\``), `${name}: ${variable}`)
+        t.true(settings.includes(`\`${variable.replace(/_FILE$/, '')}\``), `${name}: ${variable}`)
 })

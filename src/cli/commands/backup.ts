@@ -10,7 +10,7 @@ export const backupCommand: CommandDefinition<{ json?: boolean }> = {
     command
       .argument('<file>', 'the SQLite file to create; an existing file is never overwritten')
       .option(...JSON_OPTION),
-  example: 'STORE_URL=redis://127.0.0.1:6379 entrepot backup market.db',
+  example: 'STORE_URL=sqlite:data/entrepot.db entrepot backup market.db',
   async run({ terminal, services }, { json }, [file = '']) {
     const store = loadStoreUrl(terminal.env)
     const { bytes, ...counts } = await services.backupStore(store, file)

@@ -39,10 +39,10 @@ const nextSteps = (folder: string): string => `${folder} now holds ${FILES.join(
 
   cd ${folder}
   cp example.env .env && chmod 600 .env
-  entrepot secret        # twice: one for REGISTRY_ADMIN_API_KEY, one for REGISTRY_BOOTSTRAP_API_KEY, in .env
+  echo "REGISTRY_ADMIN_API_KEY=$(entrepot secret)" >> .env
                          # name the Registries to merge as [[upstreams]] in gateway.toml
-  set -a; . ./.env; set +a
-  entrepot serve
+  set -a && . ./.env && set +a
+  entrepot check && entrepot serve
   entrepot keys mint alice --scope read     # in another terminal, with the same .env
   entrepot wallet new seller.json           # a seller's wallet, for listing.example.yaml
 `

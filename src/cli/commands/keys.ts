@@ -35,7 +35,7 @@ const mintCommand: CommandDefinition<MintOptions> = {
       .argument('<name>', 'holder of the key')
       .addOption(new Option('--scope <scope>', 'rights of the key').choices(KEY_SCOPES).default('read'))
       .option('--expires-in-days <days>', 'the key is refused from then on (default: never)', count(1)),
-  example: 'REGISTRY_ADMIN_API_KEY=… entrepot keys mint alice --scope write',
+  example: 'entrepot keys mint alice --scope write',
   /** The raw key is only shown here. */
   async run({ terminal, openClient }, options, [name = '']) {
     const body = JSON.stringify({ name, scope: options.scope, expires_in_days: options.expiresInDays })
@@ -65,7 +65,7 @@ const listCommand: CommandDefinition<AdminOptions> = {
 
 const revokeCommand: CommandDefinition<AdminOptions> = {
   define: (command) => addAdmin(command).argument('<id>', 'its number, from `keys list`'),
-  example: 'entrepot keys revoke 3',
+  example: 'entrepot keys revoke 2',
   async run({ terminal, openClient }, options, [id = '']) {
     if (!/^\d{1,15}$/.test(id)) throw usageError(`ID must be the number of a key, not '${id}'`)
     const request = adminRequest(terminal, options)

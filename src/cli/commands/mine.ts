@@ -15,7 +15,7 @@ export const mineCommand: CommandDefinition<MineOptions> = {
     addReading(command)
       .option(...KEY_FILE_OPTION)
       .option(...JSON_OPTION),
-  example: 'entrepot mine --key-file seller.json -r https://open.example,https://curated.example',
+  example: 'entrepot mine --key-file seller.key -r https://open.example,https://curated.example',
   async run({ terminal, openClient }, options) {
     const { registries } = selectRegistries(terminal, options)
     const address = await readAddress(terminal, options)

@@ -7,7 +7,7 @@ import { describeCounts } from './backup.ts'
 
 export const restoreCommand: CommandDefinition<{ json?: boolean }> = {
   define: (command) => command.argument('<file>', 'a file of `backup`').option(...JSON_OPTION),
-  example: 'STORE_URL=sqlite:data/entrepot.db entrepot restore market.db',
+  example: 'STORE_URL=sqlite:data/restored.db entrepot restore market.db',
   async run({ terminal, services }, { json }, [file = '']) {
     const url = loadStoreUrl(terminal.env)
     const counts = await services.restoreStore(file, url)

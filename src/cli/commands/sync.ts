@@ -28,7 +28,7 @@ export const syncCommand: CommandDefinition<SyncOptions> = {
       .argument(...LISTING_FILE)
       .option('--dry-run', 'only print what would be written')
       .option(...FORCE_OPTION),
-  example: 'entrepot sync listings.yaml --key-file seller.json --dry-run',
+  example: 'entrepot sync listings.yaml --key-file seller.key -r https://open.example --dry-run',
   async run({ terminal, openClient }, options, [file = '']) {
     const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options, 'write')
     const drafts = await readListingFile(terminal, file)

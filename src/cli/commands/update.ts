@@ -18,7 +18,7 @@ export const updateCommand: CommandDefinition<UpdateOptions> = {
       .argument(...OWN_LISTING_ARGUMENT)
       .addOption(new Option('--status <status>', 'the new status').choices(LISTING_STATUSES))
       .option('--oracle-address <address>', 'the new oracle; none removes it'),
-  example: 'entrepot update 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01 --status closed --key-file seller.key',
+  example: 'entrepot update example-h200-1 --status closed --key-file seller.key -r https://open.example',
   async run(context, options, [id = '']) {
     const changes = readChanges(options)
     return writeOwnListing(context, options, id, (...listing) => updateWrite(...listing, changes))

@@ -28,7 +28,8 @@ export function exitCodeOfReports(reports: readonly SourceReport[]): ExitCode {
 
 function describeAnswer({ registry, matched, returned, elapsed_ms, invalid }: SourceReport): string {
   const dropped = invalid === undefined ? '' : `, ${invalid} invalid dropped`
-  return `${registry}: ok, ${matched} matched, ${returned} shown${dropped} (${elapsed_ms} ms)`
+  const shown = returned === 0 ? '' : `, ${returned} shown`
+  return `${registry}: ok, ${matched} matched${shown}${dropped} (${elapsed_ms} ms)`
 }
 
 function describeFailure(
