@@ -2,18 +2,27 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ExecutionContext } from 'ava'
+import { moduleGraph } from '../../src/http/web/module-graph.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { ALICE, publish, publishBody } from '../helpers/seller.ts'
 import { test } from './in-chromium.ts'
 
 const KEY = 'k'.repeat(43)
 
-/** A foreign origin with an empty page; its `/frame` frames the URL of its parameter. */
+declare global {
+  var signMessage: typeof ALICE.signMessage
+}
+
+/** A foreign origin with an empty page and the client's modules; its `/frame` frames the URL of its parameter. */
 async function startForeignOrigin(t: ExecutionContext): Promise<string> {
+  const { modules } = await moduleGraph('client/client')
   const server = createServer(({ url = '/' }, response) => {
+    const script = modules.get(url.slice(1))
+    if (script !== undefined)
+      return response.writeHead(200, { 'Content-Type': 'text/javascript' }).end(script)
     const framed = new URL(url, 'http://x').searchParams.get('url')
     response.writeHead(200, { 'Content-Type': 'text/html' })
-    response.end(
+    return response.end(
       `<!doctype html><title>elsewhere</title>${framed === null ? '' : `<iframe src="${framed}"></iframe>`}`,
     )
   }).listen(0, '127.0.0.1')
@@ -66,6 +75,24 @@ test.serial('browser: another origin reads and publishes with a key, and cannot 
     null,
     'never with the browser’s credentials',
   )
+
+  await page.exposeFunction('signMessage', ALICE.signMessage)
+  const readByClient = async ([at, apiKey, address]: readonly string[]) => {
+    const module = '/client/client.ts'
+    const { createClient, ProblemError } = await import(module)
+    const client = createClient({ url: at, apiKey })
+    await client.publish({ listing_id: 'by-client' }, { address, signMessage: globalThis.signMessage })
+    const ids = []
+    for await (const { listing_id } of client.listings()) ids.push(listing_id)
+    const problem = await createClient({ url: at })
+      .filterSpec()
+      .catch((error: unknown) => error)
+    return { ids, status: problem instanceof ProblemError ? problem.status : null }
+  }
+  t.deepEqual(await page.evaluate(readByClient, [url, KEY, ALICE.address]), {
+    ids: ['by-client', 'from-elsewhere', 'there'],
+    status: 401,
+  })
 
   await page.goto(`${foreign}/frame?url=${encodeURIComponent(`${url}/docs`)}`)
   const [, frame] = page.frames()

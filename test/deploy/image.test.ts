@@ -1,6 +1,17 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, cpSync, globSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -81,6 +92,12 @@ test('image: its tree serves API and pages without a home or writable folder', a
   const libraries = [...html.matchAll(/"\.\/(assets\/[^"/]+\/libraries\/[^"]+)"/g)].map(([, path]) => path!)
   t.true(loaded.length > 3 && libraries.length > 2)
   for (const path of [...loaded, ...libraries]) t.is((await fetch(`${url}/${path}`)).status, 200, path)
+
+  const { exports } = JSON.parse(readFileSync(join(app, 'package.json'), 'utf8'))
+  const { types, default: library } = exports['./client']
+  t.true(existsSync(join(app, types)))
+  const { createClient } = await import(join(app, library))
+  t.is((await createClient({ url }).filterSpec()).version, 4)
 
   const healthcheck = (port: string) =>
     run(process.execPath, wordsOf(runtime, 'HEALTHCHECK').slice(1), { env: { PORT: port } })
