@@ -5,6 +5,9 @@ import { type ColumnData, isDense, isLess, type Numeric, type RangeData } from '
 /** More than one number per slot ever needs; bounds the work where slots hold hundreds. */
 const MAX_GROUPS = 256
 
+/** Ranges of fewer slots are found value by value. */
+const MIN_RANGE_SLOTS = 1024
+
 /** Collects pairs of value and slot, and sorts them at the end. Values of a slot come in a row. */
 export class ColumnBuilder {
   readonly #present: Bitset
@@ -42,10 +45,11 @@ export class ColumnBuilder {
     return this.#slots.length
   }
 
-  finish(slots: number, { withRanges }: { withRanges: boolean }): ColumnData {
+  finish(slots: number): ColumnData {
     const { numbers, texts, order } = this.#sorted()
     const postings = this.#pack(slots, order)
-    const ranges = withRanges && numbers.length > 0 ? this.#ranges(slots, numbers.length, postings) : null
+    const hasRanges = slots >= MIN_RANGE_SLOTS && numbers.length > 0
+    const ranges = hasRanges ? this.#ranges(slots, numbers.length, postings) : null
     return {
       present: this.#present.slice(0, bitset(slots).length),
       presentCount: this.#presentCount,

@@ -19,7 +19,7 @@ export type ColumnData = {
   sets: Bitset
   /** Whether a slot has several values. */
   isMultiValued: boolean
-  /** `null` where no ranges are asked for, or without numbers. */
+  /** `null` where slots or numbers are few. */
   ranges: RangeData | null
 }
 
@@ -83,10 +83,10 @@ export class Column {
   /** `target` must be empty. Returns it, or a set that must not be written to. */
   within(low: Bound | null, high: Bound | null, target: Bitset): Bitset {
     const { numbers, isMultiValued, ranges } = this.data
-    if (ranges === null) return target
-    const { firsts, sets } = ranges
     const from = low === null ? 0 : countBelow(numbers, low.value, !low.inclusive)
     const to = high === null ? numbers.length : countBelow(numbers, high.value, high.inclusive)
+    if (ranges === null) return this.#addValues(target, from, to)
+    const { firsts, sets } = ranges
     const first = countBelow(firsts, from, false)
     const last = countBelow(firsts, to, true) - 1
     if (first >= last) return this.#addValues(target, from, to)

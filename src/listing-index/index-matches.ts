@@ -7,14 +7,11 @@ import { highestBelow } from './bitset.ts'
 import { addPriceCounts, KeyUnion } from './key-union.ts'
 import type { Match } from './newest-first.ts'
 import { byPrice, type FoundByPrice } from './price-walk.ts'
-import type { IndexEntry, Segment } from './segment.ts'
-import type { Tail } from './tail.ts'
-
-export type MatchedRows = Match<Segment | Tail>
+import type { IndexEntry } from './segment.ts'
 
 type MatchesOptions = {
   /** As of now; none without a match. */
-  find: () => readonly MatchedRows[]
+  find: () => readonly Match[]
   columnOf: (field: Filter) => number
   /** Together of all segments; those with the most keys last. */
   unionsOf: (per: PricePer) => readonly KeyUnion[]
@@ -46,7 +43,7 @@ export class IndexMatches {
     return offers
   }
 
-  byPrice(order: PriceOrder, after: PricePlace | null): Generator<FoundByPrice<Segment | Tail>, void> {
+  byPrice(order: PriceOrder, after: PricePlace | null): Generator<FoundByPrice, void> {
     return byPrice(this.#find(), order, after)
   }
 
@@ -54,7 +51,7 @@ export class IndexMatches {
   countDistinct(fields: readonly Filter[]): number {
     let count = 0
     for (const { rows } of this.#find())
-      for (const field of fields) count += rows.distinctIn(this.#columnOf(field))
+      for (const field of fields) count += rows.columns[this.#columnOf(field)]!.size
     return count
   }
 
@@ -78,20 +75,21 @@ export class IndexMatches {
 }
 
 function countValues(
-  matches: readonly MatchedRows[],
+  matches: readonly Match[],
   field: Filter,
   column: number,
 ): { values: Map<string, number>; missing: number } {
   const values = new Map<string, number>()
   const add = (value: Scalar, listings: number): void => addTo(values, facetText(field, value), listings)
   let missing = 0
-  for (const { rows, slots, count } of matches) missing += count - rows.countValues(column, slots, add)
+  for (const { rows, slots, count } of matches)
+    missing += count - rows.columns[column]!.countValues(slots, add)
   return { values, missing }
 }
 
 /** The prices of the tail change with each listing, so they are in no union. */
 function countPrices(
-  matches: readonly MatchedRows[],
+  matches: readonly Match[],
   unions: readonly KeyUnion[],
   per: PricePer,
 ): Map<string, PriceCounts> {

@@ -19,8 +19,8 @@ import { parseJson } from '../json/value.ts'
 import type { IndexMatches } from './index-matches.ts'
 import { comparePricePlaces, selectItems } from './item-selection.ts'
 import type { IndexRow } from './listing-index.ts'
-import type { Place } from './newest-first.ts'
 import { rowConditions } from './row-conditions.ts'
+import type { Place } from './segment.ts'
 
 /** Most listings scanned for a filter without an index. */
 export const MEMORY_SCAN_LIMIT = 10_000

@@ -3,15 +3,14 @@ import type { PricePer } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import type { Criterion } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
-import { IndexMatches, type MatchedRows } from './index-matches.ts'
+import { IndexMatches } from './index-matches.ts'
 import { KeyUnion } from './key-union.ts'
 import { type Conditions, matchSegment } from './match.ts'
-import { comparePlaces, type Match, newestFirst, olderThan, type Place } from './newest-first.ts'
+import { type Match, newestFirst, olderThan } from './newest-first.ts'
 import { RowReader } from './scan/row-reader.ts'
-import type { IndexEntry, Segment, SegmentData } from './segment.ts'
+import { comparePlaces, type IndexEntry, type Place, type SegmentData } from './segment.ts'
 import { MAX_VALUES, SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
 import { type SegmentSizes, Segments } from './segments.ts'
-import type { Tail } from './tail.ts'
 import { Vocabulary } from './vocabulary.ts'
 
 export type { IndexEntry } from './segment.ts'
@@ -44,7 +43,7 @@ type IndexPage = {
 
 /** Its bitsets, 4 KiB each, stay in the nearest CPU caches during a query. */
 const SEGMENT_ROWS = 32_768
-const TAIL_ROWS = 128
+const TAIL_ROWS = 64
 const EVERYTHING: IndexConditions = { status: null, publisherId: null, criteria: [] }
 /** Rows of `entries` that are looked up at once. */
 const PAGE = 512
@@ -53,7 +52,7 @@ const STEPS_PER_TURN = 8
 /** Listings that `load` reads per step: about 2 ms. */
 const LISTINGS_PER_STEP = 250
 
-/** Filters by bit operations over segments, and by evaluation in a small tail. */
+/** Filters by bit operations over segments. */
 export class ListingIndex {
   /** Increases with every change. */
   version = 0
@@ -134,8 +133,8 @@ export class ListingIndex {
   matches(asked: IndexConditions): IndexMatches {
     const conditions = this.#conditions(asked)
     let version = -1
-    let found: MatchedRows[] = []
-    const find = (): MatchedRows[] => {
+    let found: Match[] = []
+    const find = (): Match[] => {
       if (version === this.version) return found
       found = this.#match(conditions).map((match) => ({ ...match, slots: match.slots.slice() }))
       version = this.version
@@ -178,9 +177,8 @@ export class ListingIndex {
   /** `null`: every status. */
   count(status: ListingStatus | null): number {
     const statuses = status === null ? LISTING_STATUSES : [status]
-    const { tail, sealed } = this.#segments
-    let count = tail.rows.filter((row) => statuses.includes(row.status)).length
-    for (const { counts } of sealed) for (const one of statuses) count += counts[one]
+    let count = 0
+    for (const { counts } of this.#segments.all) for (const one of statuses) count += counts[one]
     return count
   }
 
@@ -189,11 +187,10 @@ export class ListingIndex {
   }
 
   /** Valid until the next call. */
-  #match(conditions: Conditions): Match<Segment | Tail>[] {
-    const { tail, sealed } = this.#segments
-    const matches: Match<Segment | Tail>[] = sealed.map((segment) => matchSegment(segment, conditions))
-    matches.unshift(tail.match(conditions))
-    return matches.filter(({ count }) => count > 0)
+  #match(conditions: Conditions): Match[] {
+    return this.#segments.all
+      .map((segment) => matchSegment(segment, conditions))
+      .filter(({ count }) => count > 0)
   }
 
   #conditions({ status, publisherId, criteria, priceLimit }: IndexConditions): Conditions {

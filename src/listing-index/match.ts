@@ -17,7 +17,7 @@ export type Conditions = {
 export function matchSegment(
   segment: Segment,
   { status, publisherId, criteria, priceLimit }: Conditions,
-): Match<Segment> {
+): Match {
   const words = segment.live.length
   const sets = criteria.map(({ column, criterion }, n) =>
     passing(segment.columns[column]!, criterion, spare(n, words)),

@@ -1,51 +1,29 @@
 import type { Micros } from '../domain/timestamp.ts'
 import { type Bitset, countBetween, highestBelow } from './bitset.ts'
-
-/** What a listing is ordered by. */
-export type Place = { createdAt: Micros; listingId: string }
-
-/** Negative when `a` is older. Readers see the reverse; ids compare by UTF-16 code units, lower first. */
-export const comparePlaces = (a: Place, b: Place): number =>
-  a.createdAt - b.createdAt || (a.listingId === b.listingId ? 0 : a.listingId < b.listingId ? 1 : -1)
-
-/** Rows in ascending order of their places. */
-export type Rows = {
-  readonly size: number
-  createdAtOf: (slot: number) => Micros
-  listingIdOf: (slot: number) => string
-}
+import { comparePlaces, type Place, type Segment } from './segment.ts'
 
 /** Some rows of a segment. */
-export type Match<R extends Rows = Rows> = { rows: R; slots: Bitset; count: number }
+export type Match = { rows: Segment; slots: Bitset; count: number }
 
 /** A row; valid until the next one is taken. */
-type Found<R extends Rows> = { readonly rows: R; readonly slot: number }
+type Found = { readonly rows: Segment; readonly slot: number }
 
 /** Rows of all matches, whose stretches of time may overlap, newest first and without the first `skip`. */
-export function* newestFirst<R extends Rows>(
-  matches: readonly Match<R>[],
-  skip = 0,
-): Generator<Found<R>, void> {
+export function* newestFirst(matches: readonly Match[], skip = 0): Generator<Found, void> {
   const { ends, rest } = skipNewest(matches, skip)
   let left = rest
   for (const found of below(matches, ends)) if (left-- <= 0) yield found
 }
 
 /** Those older than `place`. */
-export function olderThan<R extends Rows>(
-  matches: readonly Match<R>[],
-  place: Place,
-): Generator<Found<R>, void> {
+export function olderThan(matches: readonly Match[], place: Place): Generator<Found, void> {
   return below(
     matches,
     matches.map(({ rows }) => firstNotOlder(rows, place, 0, rows.size)),
   )
 }
 
-function* below<R extends Rows>(
-  matches: readonly Match<R>[],
-  ends: readonly number[],
-): Generator<Found<R>, void> {
+function* below(matches: readonly Match[], ends: readonly number[]): Generator<Found, void> {
   const cursors = matches.map((match, n) => new Cursor(match, ends[n]!))
   yield* merged(cursors, compareCursors)
 }
@@ -67,13 +45,13 @@ export function* merged<C extends { advance: () => boolean }>(
   }
 }
 
-class Cursor<R extends Rows> {
-  readonly rows: R
+class Cursor {
+  readonly rows: Segment
   slot: number
   createdAt: Micros = 0
   readonly #slots: Bitset
 
-  constructor({ rows, slots }: Match<R>, end: number) {
+  constructor({ rows, slots }: Match, end: number) {
     this.rows = rows
     this.#slots = slots
     this.slot = end
@@ -91,7 +69,7 @@ class Cursor<R extends Rows> {
   }
 }
 
-const compareCursors = <R extends Rows>(a: Cursor<R>, b: Cursor<R>): number =>
+const compareCursors = (a: Cursor, b: Cursor): number =>
   a.createdAt === b.createdAt ? comparePlaces(a, b) : a.createdAt - b.createdAt
 
 /**
@@ -136,12 +114,12 @@ function middlePlace(
   let before = highs.reduce((sum, high, n) => sum + high - lows[n]!, 0) / 2
   for (const [n, { rows }] of matches.entries()) {
     before -= highs[n]! - lows[n]!
-    if (before < 0) return placeAt(rows, (lows[n]! + highs[n]!) >> 1)
+    if (before < 0) return rows.placeAt((lows[n]! + highs[n]!) >> 1)
   }
   return null
 }
 
-export function firstNotOlder(rows: Rows, place: Place, from: number, to: number): number {
+export function firstNotOlder(rows: Segment, place: Place, from: number, to: number): number {
   let low = from
   let high = to
   while (low < high) {
@@ -149,15 +127,10 @@ export function firstNotOlder(rows: Rows, place: Place, from: number, to: number
     const createdAt = rows.createdAtOf(middle)
     const isOlder =
       createdAt === place.createdAt
-        ? comparePlaces(placeAt(rows, middle), place) < 0
+        ? comparePlaces(rows.placeAt(middle), place) < 0
         : createdAt < place.createdAt
     if (isOlder) low = middle + 1
     else high = middle
   }
   return low
 }
-
-export const placeAt = (rows: Rows, slot: number): Place => ({
-  createdAt: rows.createdAtOf(slot),
-  listingId: rows.listingIdOf(slot),
-})

@@ -1,35 +1,26 @@
 import { comparePriceKeys, type PriceKey } from '../domain/price/price-key.ts'
 import type { PriceOrder, PricePlace } from '../domain/source/selection.ts'
 import { hasBit } from './bitset.ts'
-import {
-  comparePlaces,
-  firstNotOlder,
-  type Match,
-  merged,
-  newestFirst,
-  olderThan,
-  type Place,
-  type Rows,
-} from './newest-first.ts'
-import type { AskedPrices, PriceColumns } from './price-columns.ts'
+import { firstNotOlder, type Match, merged, newestFirst, olderThan } from './newest-first.ts'
+import type { AskedPrices } from './price-columns.ts'
+import { comparePlaces, type Place, type Segment } from './segment.ts'
 
-type PricedRows = Rows & { readonly prices: PriceColumns }
 /** A row; valid until the next one is taken. */
-export type FoundByPrice<R extends PricedRows> = {
-  readonly rows: R
+export type FoundByPrice = {
+  readonly rows: Segment
   readonly slot: number
   readonly key: PriceKey
   group: number
 }
 
 /** Rows of all matches behind `after`, in the order of an answer by price. */
-export function* byPrice<R extends PricedRows>(
-  matches: readonly Match<R>[],
+export function* byPrice(
+  matches: readonly Match[],
   { groups, per, max = Number.POSITIVE_INFINITY }: PriceOrder,
   after: PricePlace | null,
-): Generator<FoundByPrice<R>, void> {
+): Generator<FoundByPrice, void> {
   const groupOf = groupsOf(groups)
-  const asked = matches.map((match): Asked<R> => {
+  const asked = matches.map((match): Asked => {
     const numbers = Array.from(
       groupOf,
       ([basis, group]) => [match.rows.prices.numberOf(basis), group] as const,
@@ -51,7 +42,7 @@ export function* byPrice<R extends PricedRows>(
   for (const { rows, slot } of found) yield { rows, slot, key: 0, group: groups.length }
 }
 
-type Asked<R extends PricedRows> = AskedPrices & { match: Match<R> }
+type Asked = AskedPrices & { match: Match }
 
 /** The first of several groups of a basis counts. */
 export function groupsOf(groups: PriceOrder['groups']): Map<string, number> {
@@ -63,7 +54,7 @@ export function groupsOf(groups: PriceOrder['groups']): Map<string, number> {
 
 const placeOf = ({ position, listingId }: PricePlace): Place => ({ createdAt: position, listingId })
 
-function withoutPrice<R extends PricedRows>(asked: Asked<R>): Match<R> {
+function withoutPrice(asked: Asked): Match {
   const { rows, slots, count } = asked.match
   const left = slots.slice()
   rows.prices.clearPriced(left, asked)
@@ -71,22 +62,22 @@ function withoutPrice<R extends PricedRows>(asked: Asked<R>): Match<R> {
 }
 
 /** The first of an answer is the greatest. */
-function compareRows<R extends PricedRows>(a: ColumnRows<R>, b: ColumnRows<R>): number {
+function compareRows(a: ColumnRows, b: ColumnRows): number {
   return comparePriceKeys(b.key, a.key) || comparePlaces(a.place, b.place)
 }
 
 /** Matches in one column, from a place on. */
-class ColumnRows<R extends PricedRows> {
-  readonly rows: R
+class ColumnRows {
+  readonly rows: Segment
   slot = -1
   key: PriceKey = 0
-  readonly #asked: Asked<R>
+  readonly #asked: Asked
   readonly #basis: number
   readonly #slots: Uint16Array
   readonly #end: number
   #at: number
 
-  constructor(asked: Asked<R>, basis: number, start: PricePlace | null) {
+  constructor(asked: Asked, basis: number, start: PricePlace | null) {
     const { match, per, max } = asked
     const { rows } = match
     const { prices } = rows
@@ -103,7 +94,7 @@ class ColumnRows<R extends PricedRows> {
   }
 
   get place(): Place {
-    return { createdAt: this.rows.createdAtOf(this.slot), listingId: this.rows.listingIdOf(this.slot) }
+    return this.rows.placeAt(this.slot)
   }
 
   advance(): boolean {

@@ -1,11 +1,11 @@
 import { LISTING_STATUSES } from '../domain/listing.ts'
 import type { Path } from '../filter-spec/path.ts'
 import { ColumnBuilder } from './column-builder.ts'
-import { comparePlaces, type Match, newestFirst, type Place } from './newest-first.ts'
+import { type Match, newestFirst } from './newest-first.ts'
 import { PriceColumnsBuilder } from './price-columns-builder.ts'
 import { RowReader } from './scan/row-reader.ts'
 import type { FoundValues } from './scan/row-scanner.ts'
-import type { IndexEntry, Segment, SegmentData } from './segment.ts'
+import { comparePlaces, type IndexEntry, type Place, type Segment, type SegmentData } from './segment.ts'
 import { type Text, TextStore } from './text-store.ts'
 
 export type SegmentPlan = {
@@ -87,12 +87,21 @@ export class SegmentBuilder {
     for (let n = 0; n < count; n++) this.#columns[paths[n]!]!.add(slot, values[n]!)
   }
 
+  /** All steps at once. */
+  build(): SegmentData {
+    const steps = this.finish()
+    for (;;) {
+      const { done, value } = steps.next()
+      if (done === true) return value
+    }
+  }
+
   /** Returns the segment after steps, each of which gives its values and rows; the builder is then unusable. */
   *finish(): Generator<number, SegmentData> {
     const { size } = this
     const columns = []
     for (const column of this.#columns) {
-      columns.push(column.finish(size, { withRanges: true }))
+      columns.push(column.finish(size))
       yield size + column.pairs
     }
     const prices = yield* this.#prices.finish(size)
@@ -106,7 +115,7 @@ export class SegmentBuilder {
       starts: this.#starts.slice(0, size),
       lengths: this.#lengths.slice(0, size),
       columns,
-      publishers: this.#publishers.finish(size, { withRanges: false }),
+      publishers: this.#publishers.finish(size),
       prices,
       values: this.#values,
     }
@@ -126,7 +135,7 @@ export class SegmentBuilder {
 
 /** Builds one segment of some rows of several, in steps as `finish` of a builder. */
 export function* mergeSegments(
-  live: readonly Match<Segment>[],
+  live: readonly Match[],
   { paths }: SegmentPlan,
   reader: RowReader,
 ): Generator<number, SegmentData> {

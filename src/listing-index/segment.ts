@@ -1,11 +1,16 @@
 import { LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import type { Micros } from '../domain/timestamp.ts'
-import type { Scalar } from '../filter-spec/criteria.ts'
 import { type Bitset, bitset, clearBit, hasBit, setBit } from './bitset.ts'
 import { Column, type ColumnData } from './column.ts'
-import type { Place, Rows } from './newest-first.ts'
 import { PriceColumns, type PriceData } from './price-columns.ts'
 import { type Text, viewOf } from './text-store.ts'
+
+/** What a listing is ordered by. */
+export type Place = { createdAt: Micros; listingId: string }
+
+/** Negative when `a` is older. Readers see the reverse; ids compare by UTF-16 code units, lower first. */
+export const comparePlaces = (a: Place, b: Place): number =>
+  a.createdAt - b.createdAt || (a.listingId === b.listingId ? 0 : a.listingId < b.listingId ? 1 : -1)
 
 export type IndexEntry = Place & {
   publisherId: number
@@ -41,7 +46,7 @@ export type SegmentData = {
 const SPARE_BYTES = 1024 * 1024
 
 /** Immutable but for its live bits. */
-export class Segment implements Rows {
+export class Segment {
   readonly number: number
   readonly size: number
   readonly live: Bitset
@@ -117,6 +122,10 @@ export class Segment implements Rows {
     return this.#data.listingIds[slot]!
   }
 
+  placeAt(slot: number): Place {
+    return { createdAt: this.createdAtOf(slot), listingId: this.listingIdOf(slot) }
+  }
+
   textOf(slot: number): Text {
     const { chunks, chunkOf, starts, lengths } = this.#data
     return { chunk: chunks[chunkOf[slot]!]!, start: starts[slot]!, length: lengths[slot]! }
@@ -131,15 +140,6 @@ export class Segment implements Rows {
       bytes: viewOf(this.textOf(slot)),
       status: this.#statusOf(slot),
     }
-  }
-
-  /** Calls `add` with each value's matches, and returns how many matches have a value or an array or object. */
-  countValues(column: number, matches: Bitset, add: (value: Scalar, count: number) => void): number {
-    return this.columns[column]!.countValues(matches, add)
-  }
-
-  distinctIn(column: number): number {
-    return this.columns[column]!.size
   }
 
   #statusOf(slot: number): ListingStatus {

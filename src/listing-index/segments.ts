@@ -1,10 +1,10 @@
 import { forEachBit } from './bitset.ts'
-import { firstNotOlder, placeAt } from './newest-first.ts'
+import { firstNotOlder } from './newest-first.ts'
 import type { RowReader } from './scan/row-reader.ts'
-import { type IndexEntry, MAX_SEGMENT_ROWS, Segment, type SegmentData } from './segment.ts'
+import type { FoundValues } from './scan/row-scanner.ts'
+import { comparePlaces, type IndexEntry, MAX_SEGMENT_ROWS, Segment, type SegmentData } from './segment.ts'
 import { MAX_VALUES, mergeSegments, SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
-import { lastOf, Tail } from './tail.ts'
-import { TextStore } from './text-store.ts'
+import { type Text, TextStore, viewOf } from './text-store.ts'
 
 export type SegmentSizes = {
   /** Rows with which the tail is sealed. */
@@ -29,11 +29,14 @@ const MAX_SMALL_SEGMENTS = 32
  * A change does one step of a merge, a few in one turn, so segments never pile up and no turn takes long.
  */
 export class Segments {
-  readonly tail = new Tail()
   readonly #plan: SegmentPlan
   readonly #reader: RowReader
   readonly #sizes: SegmentSizes
   readonly #texts = new TextStore()
+  readonly #tail = new Map<string, TailRow>()
+  #tailValues = 0
+  /** The tail as it is, for queries; `null` until one asks. */
+  #tailSegment: Segment | null = null
   /** By newest row. */
   #sealed: Segment[] = []
   /** Segment number and slot in one number: there is one for every listing. */
@@ -55,6 +58,13 @@ export class Segments {
     return this.#sealed
   }
 
+  /** With the rows of the tail. */
+  get all(): readonly Segment[] {
+    if (this.#tail.size === 0) return this.#sealed
+    this.#tailSegment ??= new Segment(IN_TAIL, this.#buildTail())
+    return [this.#tailSegment, ...this.#sealed]
+  }
+
   get size(): number {
     return this.#locations.size
   }
@@ -62,7 +72,7 @@ export class Segments {
   get(listingId: string): IndexEntry | undefined {
     const location = this.#locations.get(listingId)
     if (location === undefined) return undefined
-    if (location === IN_TAIL) return this.tail.get(listingId)
+    if (location === IN_TAIL) return this.#tail.get(listingId)!.entry
     const { segment, slot } = this.#resolve(location)
     return segment.entry(slot)
   }
@@ -71,9 +81,12 @@ export class Segments {
   put(entry: IndexEntry): void {
     const found = this.#reader.read(entry.bytes)
     this.#delete(entry.listingId)
-    this.tail.add(entry, this.#texts.add(entry.bytes), found)
+    const text = this.#texts.add(entry.bytes)
+    this.#tail.set(entry.listingId, { entry: { ...entry, bytes: viewOf(text) }, text, found: found.copy() })
+    this.#tailValues += found.count
+    this.#tailSegment = null
     this.#locations.set(entry.listingId, IN_TAIL)
-    if (this.tail.size >= this.#sizes.tail || this.tail.values >= MAX_TAIL_VALUES) this.#seal()
+    if (this.#tail.size >= this.#sizes.tail || this.#tailValues >= MAX_TAIL_VALUES) this.#seal()
     this.#mergeOn()
   }
 
@@ -97,7 +110,7 @@ export class Segments {
   #delete(listingId: string): boolean {
     const location = this.#locations.get(listingId)
     if (location === undefined) return false
-    if (location === IN_TAIL) this.tail.remove(listingId)
+    if (location === IN_TAIL) this.#removeFromTail(listingId)
     else {
       const { segment, slot } = this.#resolve(location)
       segment.delete(slot)
@@ -129,14 +142,25 @@ export class Segments {
     return segment
   }
 
+  #removeFromTail(listingId: string): void {
+    this.#tailValues -= this.#tail.get(listingId)!.found.count
+    this.#tail.delete(listingId)
+    this.#tailSegment = null
+  }
+
   #seal(): void {
-    const { paths } = this.#plan
-    const builder = new SegmentBuilder({ paths, rows: this.tail.size }, this.#reader)
-    for (const [slot, { text, found }] of this.tail.rows.entries())
-      builder.add(this.tail.entry(slot), text, found)
-    const segment = this.#append(lastOf(builder.finish()))
+    const segment = this.#append(this.#buildTail())
     for (let slot = 0; slot < segment.size; slot++) this.#locate(segment.listingIdOf(slot), segment, slot)
-    this.tail.clear()
+    this.#tail.clear()
+    this.#tailValues = 0
+    this.#tailSegment = null
+  }
+
+  #buildTail(): SegmentData {
+    const builder = new SegmentBuilder({ paths: this.#plan.paths, rows: this.#tail.size }, this.#reader)
+    const rows = [...this.#tail.values()].sort((a, b) => comparePlaces(a.entry, b.entry))
+    for (const { entry, text, found } of rows) builder.add(entry, text, found)
+    return builder.build()
   }
 
   #mergeOn(): void {
@@ -198,12 +222,14 @@ export class Segments {
 
 const IN_TAIL = -1
 
+type TailRow = { entry: IndexEntry; text: Text; found: FoundValues }
+
 /** `mergedInto`: where its listings are that are not yet located there. */
 type Relocated = { segment: Segment; mergedInto: Segment | null }
 
 /** Where a segment has the row of another one. */
 function slotIn(merged: Segment, segment: Segment, slot: number): number {
-  return firstNotOlder(merged, placeAt(segment, slot), 0, merged.size)
+  return firstNotOlder(merged, segment.placeAt(slot), 0, merged.size)
 }
 
 /** A wasteful segment, or several of similar size that fit one. */

@@ -6,7 +6,7 @@ import type { Matches, PriceOrder, PricePlace } from '../../src/domain/source/se
 import { SourceError } from '../../src/domain/source/source-error.ts'
 import { IndexSource } from '../../src/listing-index/index-source.ts'
 import { type IndexEntry, type IndexRow, ListingIndex } from '../../src/listing-index/listing-index.ts'
-import type { Place } from '../../src/listing-index/newest-first.ts'
+import type { Place } from '../../src/listing-index/segment.ts'
 import { apply, conditions, FILTERS, filterOn, Model, operations } from './model.ts'
 import {
   countsOf,
