@@ -46,7 +46,7 @@ class RowConditions {
 }
 
 /** @param path number of the criterion's path */
-export function passesFound(
+function passesFound(
   { test, onMissing }: Criterion,
   path: number,
   { count, paths, values }: FoundValues,

@@ -11,7 +11,6 @@ import { compilePath, type Path, pathKey } from '../../filter-spec/path.ts'
 import type { RowPrices } from '../row-prices.ts'
 import type { FoundValues } from './row-scanner.ts'
 
-const NONE = 0
 const ESCROW = 1
 const CHAIN = 2
 const TOKEN = 3
@@ -35,8 +34,9 @@ const PRICE_PATHS = (
   ] as const
 ).map(([role, text]) => ({ role, path: compilePath(text) }))
 
-type Unread = Scalar | null | undefined
-type Rate = { field: Unread; value: Unread; per: Unread }
+type Found = Scalar | null | undefined
+type Rate = { field: Found; value: Found; per: Found }
+type Escrow = { chain: Found; token: Found; rates: Rate[] }
 type KnownBasis = { basis: string; perWeek: number }
 
 /** Of names that sellers choose. */
@@ -50,131 +50,100 @@ export class PriceFinder {
   readonly paths: readonly Path[]
   /** Numbers of paths whose `true` is not the number 1. */
   readonly exact: ReadonlySet<number>
-  readonly #columns: number
   readonly #roles: Uint8Array
-  readonly #known = new Map<string, Map<string, Map<string, KnownBasis>>>()
-  #knownCount = 0
-  #chain: Unread
-  #token: Unread
-  readonly #rates: Rate[] = []
-  #rateCount = 0
-  #options = 0
-  #bases: string[] = []
-  #keys: PriceKey[] = []
+  readonly #known = new Map<string, KnownBasis>()
 
   constructor(columns: readonly Path[]) {
-    const numbers = new Map(columns.map((path, n) => [pathKey(path), n]))
-    const paths = [...columns]
-    for (const { path } of PRICE_PATHS)
-      if (!numbers.has(pathKey(path))) numbers.set(pathKey(path), paths.push(path) - 1)
-    this.paths = paths
-    this.#columns = columns.length
-    this.#roles = new Uint8Array(paths.length)
-    for (const { role, path } of PRICE_PATHS) this.#roles[numbers.get(pathKey(path))!] = role
-    this.exact = new Set(
-      PRICE_PATHS.filter(({ role }) => role === VALUE || role === GPUS).map(
-        ({ path }) => numbers.get(pathKey(path))!,
-      ),
+    const all = new Map(
+      [...columns, ...PRICE_PATHS.map(({ path }) => path)].map((path) => [pathKey(path), path]),
     )
+    const numbers = new Map([...all.keys()].map((key, n) => [key, n]))
+    const numberOf = (path: Path): number => numbers.get(pathKey(path))!
+    this.paths = [...all.values()]
+    this.#roles = new Uint8Array(all.size)
+    for (const { role, path } of PRICE_PATHS) this.#roles[numberOf(path)] = role
+    const exact = PRICE_PATHS.filter(({ role }) => role === VALUE || role === GPUS)
+    this.exact = new Set(exact.map(({ path }) => numberOf(path)))
   }
 
-  /** Leaves the values of columns. */
-  take(found: FoundValues): RowPrices {
-    const { paths, values, count } = found
-    const roles = this.#roles
-    const columns = this.#columns
-    this.#options = 0
-    this.#bases = []
-    this.#keys = []
-    this.#beginEscrow()
-    let gpus: Unread
-    let kept = 0
+  pricesIn({ paths, values, count }: FoundValues): RowPrices {
+    const escrows: Escrow[] = []
+    let escrow: Escrow
+    let rate: Rate
+    let gpus: Found
     for (let n = 0; n < count; n++) {
-      const path = paths[n]!
-      const value = values[n]!
-      const role = roles[path]!
-      if (role !== NONE) {
-        if (role === ESCROW) this.#endEscrow()
-        else if (role === CHAIN) this.#chain = value
-        else if (role === TOKEN) this.#token = value
-        else if (role === GPUS) gpus = value
-        else this.#addToRate(role, value)
-        if (path >= columns) continue
+      const value = values[n]
+      switch (this.#roles[paths[n]!]) {
+        case ESCROW:
+          escrow = { chain: undefined, token: undefined, rates: [] }
+          escrows.push(escrow)
+          break
+        case CHAIN:
+          escrow!.chain = value
+          break
+        case TOKEN:
+          escrow!.token = value
+          break
+        case RATE:
+          rate = { field: undefined, value: undefined, per: undefined }
+          escrow!.rates.push(rate)
+          break
+        case FIELD:
+          rate!.field = value
+          break
+        case VALUE:
+          rate!.value = value
+          break
+        case PER:
+          rate!.per = value
+          break
+        case GPUS:
+          gpus = value
       }
-      if (kept !== n) {
-        paths[kept] = path
-        values[kept] = value
+    }
+    return { gpus: gpus === null ? null : gpusOf(gpus), ...this.#lowest(escrows) }
+  }
+
+  #lowest(escrows: readonly Escrow[]): Pick<RowPrices, 'bases' | 'keys'> {
+    const bases: string[] = []
+    const keys: PriceKey[] = []
+    let options = 0
+    for (const { chain, token, rates } of escrows)
+      for (const { field, value, per } of rates) {
+        const known = field === undefined || field === 'amount' ? this.#basisOf(chain, token, per) : null
+        const key = known && (smallKey(value, known.perWeek) ?? largeKey({ chain, token, value, per }))
+        if (known === null || key === null || options++ >= MAX_OPTIONS) continue
+        const at = bases.indexOf(known.basis)
+        if (at === -1) {
+          bases.push(known.basis)
+          keys.push(key)
+        } else if (key < keys[at]!) keys[at] = key
       }
-      kept++
-    }
-    this.#endEscrow()
-    found.count = kept
-    return { gpus: gpus === null ? null : gpusOf(gpus), bases: this.#bases, keys: this.#keys }
+    return { bases, keys }
   }
 
-  #beginEscrow(): void {
-    this.#chain = undefined
-    this.#token = undefined
-    this.#rateCount = 0
-  }
-
-  #addToRate(role: number, value: Scalar | null): void {
-    if (role === RATE) {
-      this.#rates[this.#rateCount++] = { field: undefined, value: undefined, per: undefined }
-      return
-    }
-    const rate = this.#rates[this.#rateCount - 1]!
-    if (role === FIELD) rate.field = value
-    else if (role === VALUE) rate.value = value
-    else rate.per = value
-  }
-
-  #endEscrow(): void {
-    for (let n = 0; n < this.#rateCount && this.#options < MAX_OPTIONS; n++) this.#addOption(this.#rates[n]!)
-    this.#beginEscrow()
-  }
-
-  #addOption({ field, value, per }: Rate): void {
-    if (field !== undefined && field !== 'amount') return
-    const known = this.#basisOf(this.#chain, this.#token, per)
-    if (known === null) return
-    const key = smallKey(value, known.perWeek) ?? this.#largeKey(value, per)
-    if (key === null) return
-    this.#options++
-    const at = this.#bases.indexOf(known.basis)
-    if (at === -1) {
-      this.#bases.push(known.basis)
-      this.#keys.push(key)
-    } else if (key < this.#keys[at]!) this.#keys[at] = key
-  }
-
-  #largeKey(value: Unread, per: Unread): PriceKey | null {
-    const option = paymentOption({ chain: this.#chain, token: this.#token, value, per })
-    return option === null ? null : priceKey(option, 1, 'offer')
-  }
-
-  #basisOf(chain: Unread, token: Unread, per: Unread): KnownBasis | null {
+  /** `null` for what is no name. */
+  #basisOf(chain: Found, token: Found, per: Found): KnownBasis | null {
     if (typeof chain !== 'string' || typeof token !== 'string' || typeof per !== 'string') return null
-    return this.#known.get(chain)?.get(token)?.get(per) ?? this.#newBasis(chain, token, per)
-  }
-
-  #newBasis(chain: string, token: string, per: string): KnownBasis | null {
+    const name = `${chain}\n${token}\n${per}`
+    const known = this.#known.get(name)
+    if (known !== undefined) return known
     const option = paymentOption({ chain, token, value: 1, per })
     if (option === null) return null
-    const known = { basis: basisOf(option), perWeek: Number(weeklyValue(option)) }
-    if (this.#knownCount++ === MAX_KNOWN) {
-      this.#known.clear()
-      this.#knownCount = 1
-    }
-    const tokens = this.#known.get(chain) ?? new Map<string, Map<string, KnownBasis>>()
-    const pers = tokens.get(token) ?? new Map<string, KnownBasis>()
-    this.#known.set(chain, tokens.set(token, pers.set(per, known)))
-    return known
+    if (this.#known.size === MAX_KNOWN) this.#known.clear()
+    const basis = { basis: basisOf(option), perWeek: Number(weeklyValue(option)) }
+    this.#known.set(name, basis)
+    return basis
   }
 }
 
+function largeKey(option: Record<string, Found>): PriceKey | null {
+  const read = paymentOption(option)
+  return read === null ? null : priceKey(read, 1, 'offer')
+}
+
 /** `null` unless the value is a short text of digits and the key fits a double. */
-function smallKey(value: Unread, perWeek: number): number | null {
+function smallKey(value: Found, perWeek: number): number | null {
   if (typeof value !== 'string' || value.length === 0 || value.length > MAX_SMALL_DIGITS) return null
   let amount = 0
   for (let n = 0; n < value.length; n++) {

@@ -6,7 +6,7 @@ import { type PathTree, pathTree, walkPaths } from './path-tree.ts'
 import { PriceFinder } from './price-finder.ts'
 import { FoundValues, RowScanner } from './row-scanner.ts'
 
-/** Finds what `resolvePath` gives per path, and prices. Parses rows that the scanner gives up on, ten times slower. */
+/** Finds what `resolvePath` gives per path, and with prices under further numbers what they need. Parses rows that the scanner gives up on, ten times slower. */
 export class RowReader {
   readonly #tree: PathTree
   readonly #scanner: RowScanner
@@ -25,7 +25,7 @@ export class RowReader {
   /** Expects valid JSON. The result is valid until the next call. @throws SyntaxError for some other bytes */
   read(bytes: Uint8Array): FoundValues {
     if (!this.#scanner.scan(bytes, this.#found)) this.#parse(bytes)
-    else if (this.#prices !== null) this.#found.prices = this.#prices.take(this.#found)
+    else if (this.#prices !== null) this.#found.prices = this.#prices.pricesIn(this.#found)
     return this.#found
   }
 
