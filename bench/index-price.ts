@@ -67,7 +67,11 @@ function firstPage(index: ListingIndex, criteria: readonly Criterion[], token: s
 function countAll(index: ListingIndex, criteria: readonly Criterion[], spec: FilterSpec): number {
   const matches = index.matches({ status: 'open', publisherId: null, criteria })
   const fields = FIELDS.map((name) => spec.filters.get(name)!)
-  return matches.facets(fields, 'gpu').prices.size
+  const steps = matches.facets(fields, 'gpu')
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value.prices.size
+  }
 }
 
 /** Ascending, without those of the warm-up. */

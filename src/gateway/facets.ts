@@ -117,7 +117,7 @@ async function countAll(
     try {
       // A live source has no index that counts at once.
       if (source.mode === 'live') counted.push(await countOneByOne(one, fields, per, turns))
-      else counted.push(selection.facets(fields, per))
+      else counted.push(await selection.facets(fields, per))
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
       // The index may lack a field.

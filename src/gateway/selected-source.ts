@@ -87,10 +87,11 @@ export function* copiesById(selected: readonly SelectedSource[]): Generator<Copy
   const largest = selected.filter((one) => !smaller.includes(one))
   const holders = new Map<string, SelectedSource[]>()
   for (const one of smaller)
-    for (const id of new Set(one.selection?.ids())) {
+    for (const id of one.selection?.ids() ?? []) {
       const known = holders.get(id)
       if (known === undefined) holders.set(id, [one, ...largest])
-      else known.push(one)
+      else if (!known.includes(one)) known.push(one)
+      yield [] // a caller divides this work too
     }
   for (const [id, sources] of holders) {
     const copies = sources.flatMap((one) => one.copiesOf(id))

@@ -57,27 +57,20 @@ export class Column {
     return n < numbers.length ? numbers[n]! : texts[n - numbers.length]!
   }
 
-  postingAt(n: number): Posting {
-    const { counts, starts, lists, sets } = this.data
-    const count = counts[n]!
-    const start = starts[n]!
-    return isDense(count, this.#slots)
-      ? new Posting(count, sets.subarray(start, start + this.data.present.length), null)
-      : new Posting(count, null, lists.subarray(start, start + count))
-  }
-
-  /** Postings of the values that occur, by the shorter of both lists. */
-  postingsOf(values: ReadonlySet<Scalar>): Posting[] {
-    const found: Posting[] = []
-    if (values.size <= this.size) {
+  /** Slots with one of the values, by the shorter of both lists. As `within`. */
+  having(values: ReadonlySet<Scalar>, target: Bitset): Bitset {
+    if (values.size === 1) {
+      const only = this.#find([...values][0]!)
+      return only === -1 ? target : (this.#setOf(only) ?? this.#addValues(target, only, only + 1))
+    }
+    if (values.size <= this.size)
       for (const value of values) {
         const n = this.#find(value)
-        if (n !== -1) found.push(this.postingAt(n))
+        if (n !== -1) this.#addValues(target, n, n + 1)
       }
-    } else {
-      for (let n = 0; n < this.size; n++) if (values.has(this.valueAt(n))) found.push(this.postingAt(n))
-    }
-    return found
+    else
+      for (let n = 0; n < this.size; n++) if (values.has(this.valueAt(n))) this.#addValues(target, n, n + 1)
+    return target
   }
 
   /** `target` must be empty. Returns it, or a set that must not be written to. */
@@ -115,18 +108,24 @@ export class Column {
     for (let n = 0; n < numbers.length; n++) {
       const twin = this.#texts.get(String(numbers[n]))
       if (twin === undefined) continue
-      const both = this.postingAt(n).addTo(bitset(this.#slots))
-      const common = countCommon(both, this.postingAt(twin).addTo(bitset(this.#slots)), matches)
+      const [one, other] = [n, twin].map((at) => this.#addValues(bitset(this.#slots), at, at + 1))
+      const common = countCommon(one!, other!, matches)
       if (common > 0) add(numbers[n]!, -common)
     }
   }
 
   #countOf(n: number, matches: Bitset): number {
-    const { counts, starts, lists, sets, present } = this.data
-    const start = starts[n]!
-    if (isDense(counts[n]!, this.#slots))
-      return countCommon(sets.subarray(start, start + present.length), matches)
-    return countIn(matches, lists, start, start + counts[n]!)
+    const { counts, starts, lists } = this.data
+    const set = this.#setOf(n)
+    return set === null
+      ? countIn(matches, lists, starts[n]!, starts[n]! + counts[n]!)
+      : countCommon(set, matches)
+  }
+
+  /** `null` for a value that is kept as a list. */
+  #setOf(n: number): Bitset | null {
+    const { counts, starts, sets, present } = this.data
+    return isDense(counts[n]!, this.#slots) ? sets.subarray(starts[n]!, starts[n]! + present.length) : null
   }
 
   /** -1 for a value that does not occur. */
@@ -137,34 +136,14 @@ export class Column {
     return at < numbers.length && !isLess(value, numbers[at]!) ? at : -1
   }
 
-  /** Of the values in `[from, to)`, without an object per value. */
+  /** Of the values in `[from, to)`. */
   #addValues(target: Bitset, from: number, to: number): Bitset {
     const { counts, starts, lists } = this.data
     for (let n = from; n < to; n++) {
-      const count = counts[n]!
-      if (isDense(count, this.#slots)) this.postingAt(n).addTo(target)
-      else for (let at = starts[n]!, end = at + count; at < end; at++) setBit(target, lists[at]!)
+      const set = this.#setOf(n)
+      if (set !== null) addAll(target, set)
+      else for (let at = starts[n]!, end = at + counts[n]!; at < end; at++) setBit(target, lists[at]!)
     }
-    return target
-  }
-}
-
-/** The slots of one value, each once: a set where they are many, else a list. Do not write to them. */
-export class Posting {
-  readonly count: number
-  readonly bits: Bitset | null
-  readonly list: Uint16Array | null
-
-  constructor(count: number, bits: Bitset | null, list: Uint16Array | null) {
-    this.count = count
-    this.bits = bits
-    this.list = list
-  }
-
-  /** Returns `target`. */
-  addTo(target: Bitset): Bitset {
-    if (this.bits !== null) addAll(target, this.bits)
-    else for (let n = 0; n < this.count; n++) setBit(target, this.list![n]!)
     return target
   }
 }

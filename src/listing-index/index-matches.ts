@@ -1,13 +1,12 @@
 import type { PricePer } from '../domain/price/price-key.ts'
 import { addTo, facetText } from '../domain/source/facet-counter.ts'
-import type { Facets, PriceCounts, PriceOrder, PricePlace } from '../domain/source/selection.ts'
+import type { PriceCounts, PriceOrder, PricePlace } from '../domain/source/selection.ts'
 import type { Scalar } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { highestBelow } from './bitset.ts'
 import { addPriceCounts, KeyUnion } from './key-union.ts'
 import type { Match } from './newest-first.ts'
 import { byPrice, type FoundByPrice } from './price-walk.ts'
-import type { IndexEntry } from './segment.ts'
 
 type MatchesOptions = {
   /** As of now; none without a match. */
@@ -15,6 +14,12 @@ type MatchesOptions = {
   columnOf: (field: Filter) => number
   /** Together of all segments; those with the most keys last. */
   unionsOf: (per: PricePer) => readonly KeyUnion[]
+}
+
+type Facets = {
+  values: ReadonlyMap<string, number>[]
+  missing: number[]
+  prices: Map<string, PriceCounts>
 }
 
 /** All matches of one query in an index, which are found again after a change. */
@@ -55,22 +60,41 @@ export class IndexMatches {
     return count
   }
 
-  /** @throws Error for a path that the index lacks */
-  facets(fields: readonly Filter[], per: PricePer): Facets {
+  /** In steps of some ms, all of the same matches. @throws Error for a path that the index lacks */
+  *facets(fields: readonly Filter[], per: PricePer): Generator<void, Facets> {
     const matches = this.#find()
-    const counted = fields.map((field) => countValues(matches, field, this.#columnOf(field)))
-    return {
-      values: counted.map(({ values }) => values),
-      missing: counted.map(({ missing }) => missing),
-      prices: countPrices(matches, this.#unionsOf(per), per),
+    const facets: Facets = { values: [], missing: [], prices: new Map() }
+    for (const field of fields) {
+      countValues(matches, field, this.#columnOf(field), facets)
+      yield
     }
+    const byPrices = new Map(matches.map((match) => [match.rows.prices, match]))
+    const unions = [...this.#unionsOf(per)]
+    // The prices of the tail change with each listing, so they are in no union.
+    const sealed = new Set(unions.flatMap(({ segments }) => segments))
+    unions.push(
+      new KeyUnion(
+        [...byPrices.keys()].filter((prices) => !sealed.has(prices)),
+        per,
+      ),
+    )
+    for (const union of unions) {
+      const counted = union.count(byPrices)
+      yield
+      for (const [basis, more] of counted) {
+        const known = facets.prices.get(basis)
+        facets.prices.set(basis, known === undefined ? more : addPriceCounts(known, more))
+      }
+      yield
+    }
+    return facets
   }
 
-  /** In no order. */
-  *rows(): Generator<IndexEntry> {
+  /** In no order. Ids in the index, which may be longer than those of their listings. */
+  *ids(): Generator<string> {
     for (const { rows, slots } of this.#find())
       for (let slot = highestBelow(slots, rows.size); slot !== -1; slot = highestBelow(slots, slot))
-        yield rows.entry(slot)
+        yield rows.listingIdOf(slot)
   }
 }
 
@@ -78,32 +102,13 @@ function countValues(
   matches: readonly Match[],
   field: Filter,
   column: number,
-): { values: Map<string, number>; missing: number } {
+  { values: all, missing }: Facets,
+): void {
   const values = new Map<string, number>()
+  let absent = 0
   const add = (value: Scalar, listings: number): void => addTo(values, facetText(field, value), listings)
-  let missing = 0
   for (const { rows, slots, count } of matches)
-    missing += count - rows.columns[column]!.countValues(slots, add)
-  return { values, missing }
-}
-
-/** The prices of the tail change with each listing, so they are in no union. */
-function countPrices(
-  matches: readonly Match[],
-  unions: readonly KeyUnion[],
-  per: PricePer,
-): Map<string, PriceCounts> {
-  const byRows = new Map(matches.map((match) => [match.rows.prices, match]))
-  const sealed = new Set(unions.flatMap(({ segments }) => segments))
-  const tail = new KeyUnion(
-    [...byRows.keys()].filter((prices) => !sealed.has(prices)),
-    per,
-  )
-  const counts = new Map<string, PriceCounts>()
-  for (const union of [tail, ...unions])
-    for (const [basis, more] of union.count(byRows)) {
-      const known = counts.get(basis)
-      counts.set(basis, known === undefined ? more : addPriceCounts(known, more))
-    }
-  return counts
+    absent += count - rows.columns[column]!.countValues(slots, add)
+  all.push(values)
+  missing.push(absent)
 }

@@ -114,13 +114,13 @@ export class IndexSource {
           if (after === null || comparePricePlaces(place, after) > 0) yield { item, place }
         }
       },
-      facets: (fields, per) => {
+      facets: async (fields, per) => {
         const unindexed = fields.filter((filter) => !this.#isIndexed({ filter }))
         if (unindexed.length > 0) throw this.#withoutIndex(unindexed)
         if (matches.countDistinct(fields) > MAX_COUNTED_VALUES) throw this.#withTooManyValues(fields)
-        return matches.facets(fields, per)
+        return inTurns(matches.facets(fields, per))
       },
-      ids: () => idsOf(matches, itemOf),
+      ids: () => idsOf(matches),
       find: findMatching(listings, query),
     }
   }
@@ -174,7 +174,7 @@ export class IndexSource {
 }
 
 type Scan = { items: readonly Item[]; excluded: readonly Exclusion[] }
-/** Behind all copies of a listing, whose ids in an index may be longer: a line feed and more. */
+/** Behind all copies of a listing. Ids in an index may have a line feed and more behind those of their listings. */
 function placeBehind(after: Range['after']): Place | null {
   if (after === null) return null
   const { position, listingId } = after
@@ -183,10 +183,19 @@ function placeBehind(after: Range['after']): Place | null {
 
 const LAST_ID = '\uffff'.repeat(MAX_LISTING_ID_LENGTH + 1)
 
+/** One step per turn of the event loop. */
+async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    await setImmediate()
+  }
+}
+
 const NONE: readonly Item[] = []
 
-function* idsOf(matches: IndexMatches, itemOf: IndexedMatches['itemOf']): Generator<string> {
-  for (const row of matches.rows()) yield itemOf(row).listingId
+function* idsOf(matches: IndexMatches): Generator<string> {
+  for (const id of matches.ids()) yield id.split('\n', 1)[0]!
 }
 
 function findMatching(

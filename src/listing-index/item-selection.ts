@@ -32,7 +32,7 @@ export function selectItems(items: readonly Item[]): Matches {
       const behind = after === null ? 0 : all.findIndex(({ place }) => comparePricePlaces(place, after) > 0)
       return all.values().drop(behind === -1 ? all.length : behind)
     },
-    facets: (fields, per) => {
+    facets: async (fields, per) => {
       const counter = new FacetCounter(fields, per)
       for (const item of items) counter.add(documentOf(item))
       return counter.facets

@@ -44,8 +44,9 @@ export class KeyUnion {
     }
     const found = new Map<string, PriceCounts>()
     for (const [basis, { keys, start }] of this.#bases) {
-      const own = withoutZeros(keys, counts, start)
-      if (own.offers > 0) found.set(basis, { ...own, gpus: gpusOf.get(basis)! })
+      const all = { keys, counts: counts.subarray(start, start + keys.length), gpus: gpusOf.get(basis)! }
+      const own = addPriceCounts(all, NO_COUNTS)
+      if (own.offers > 0) found.set(basis, own)
     }
     return found
   }
@@ -87,22 +88,11 @@ function union(a: Keys, b: Keys): Keys {
   return keys
 }
 
-function withoutZeros(all: Keys, allCounts: Uint32Array, start: number): Omit<PriceCounts, 'gpus'> {
-  const keys: PriceKey[] = []
-  const counts: number[] = []
-  let offers = 0
-  for (let n = 0; n < all.length; n++) {
-    const count = allCounts[start + n]!
-    if (count === 0) continue
-    keys.push(all[n]!)
-    counts.push(count)
-    offers += count
-  }
-  return { offers, keys, counts }
-}
+type Counts = { keys: Keys; counts: ArrayLike<number>; gpus: number }
+const NO_COUNTS: Counts = { keys: [], counts: [], gpus: 0 }
 
 /** With `sign` -1, those of `a` without those of `b`. Keys without an offer are left out. */
-export function addPriceCounts(a: PriceCounts, b: PriceCounts, sign: 1 | -1 = 1): PriceCounts {
+export function addPriceCounts(a: Counts, b: Counts, sign: 1 | -1 = 1): PriceCounts {
   const keys: PriceKey[] = []
   const counts: number[] = []
   let offers = 0

@@ -2,7 +2,7 @@ import type { ListingStatus } from '../domain/listing.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import type { Criterion, FilterTest } from '../filter-spec/criteria.ts'
 import { type Bitset, bitset, countCommon } from './bitset.ts'
-import type { Column, Posting } from './column.ts'
+import type { Column } from './column.ts'
 import type { Match } from './newest-first.ts'
 import { MAX_SEGMENT_ROWS, type Segment } from './segment.ts'
 
@@ -23,21 +23,20 @@ export function matchSegment(
     passing(segment.columns[column]!, criterion, spare(n, words)),
   )
   const { length } = sets
-  if (publisherId !== null)
-    sets.push(union(segment.publishers.postingsOf(new Set([publisherId])), spare(length, words)))
-  if (priceLimit !== undefined) sets.push(union(segment.prices.within(priceLimit), spare(length + 1, words)))
+  if (publisherId !== null) sets.push(segment.publishers.having(new Set([publisherId]), spare(length, words)))
+  if (priceLimit !== undefined) sets.push(segment.prices.within(priceLimit, spare(length + 1, words)))
   const slots = segment.matches
   slots.set(status === null ? segment.live : segment.liveByStatus[status])
   for (const set of sets) keepCommon(slots, set)
   return { rows: segment, slots, count: countCommon(slots, slots) }
 }
 
-/** Working sets in the nearest CPU caches, overwritten by each segment. */
+/** Empty working sets in the nearest CPU caches, overwritten by each segment. */
 const SPARES: Bitset[] = []
 
 function spare(n: number, words: number): Bitset {
   SPARES[n] ??= bitset(MAX_SEGMENT_ROWS)
-  return SPARES[n].subarray(0, words)
+  return SPARES[n].subarray(0, words).fill(0)
 }
 
 /** Fills `spare`, or returns a set that must not be written to. */
@@ -53,25 +52,17 @@ function passingValues(column: Column, test: FilterTest, spare: Bitset): Bitset 
   const { present } = column.data
   switch (test.op) {
     case 'in':
-      return union(column.postingsOf(test.values), spare)
+      return column.having(test.values, spare)
     case 'not_in': {
-      const excluded = union(column.postingsOf(test.values), spare)
+      const excluded = column.having(test.values, spare)
       for (let n = 0; n < spare.length; n++) spare[n] = present[n]! & ~excluded[n]!
       return spare
     }
     case 'range':
-      return column.within(test.low, test.high, spare.fill(0))
+      return column.within(test.low, test.high, spare)
     case 'exists':
-      return test.wanted ? present : spare.fill(0)
+      return test.wanted ? present : spare
   }
-}
-
-function union(postings: readonly Posting[], spare: Bitset): Bitset {
-  const [first] = postings
-  if (postings.length === 1 && first!.bits !== null) return first!.bits
-  spare.fill(0)
-  for (const posting of postings) posting.addTo(spare)
-  return spare
 }
 
 /** `target ∩= other` */

@@ -1,7 +1,6 @@
 import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
-import { type Bitset, clearBit, countIn, forEachBit } from './bitset.ts'
-import { Posting } from './column.ts'
+import { type Bitset, clearBit, countIn, forEachBit, setBit } from './bitset.ts'
 
 /** The prices of a segment. Plain data that threads can exchange. */
 export type PriceData = {
@@ -78,18 +77,15 @@ export class PriceColumns {
     return low
   }
 
-  /** Slots of rows that a limit lets pass; a row may be in several. */
-  within({ tokens, per, max }: PriceLimit): Posting[] {
+  /** Adds the rows that a limit lets pass. */
+  within({ tokens, per, max }: PriceLimit, target: Bitset): Bitset {
     const { bases } = this.data
-    return tokens.flatMap(({ chain, address }) => {
+    for (const { chain, address } of tokens) {
       const prefix = `${chain}\n${address}\n`
-      const found: Posting[] = []
-      for (let n = this.#firstFrom(prefix); bases[n]?.startsWith(prefix); n++) {
-        const slots = this.#slotsWithin(per, n, max)
-        if (slots.length > 0) found.push(new Posting(slots.length, null, slots))
-      }
-      return found
-    })
+      for (let n = this.#firstFrom(prefix); bases[n]?.startsWith(prefix); n++)
+        for (const slot of this.#slotsWithin(per, n, max)) setBit(target, slot)
+    }
+    return target
   }
 
   /** Removes rows with a price in some group. */

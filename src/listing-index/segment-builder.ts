@@ -6,7 +6,7 @@ import { PriceColumnsBuilder } from './price-columns-builder.ts'
 import { RowReader } from './scan/row-reader.ts'
 import type { FoundValues } from './scan/row-scanner.ts'
 import { comparePlaces, type IndexEntry, type Place, type Segment, type SegmentData } from './segment.ts'
-import { type Text, TextStore } from './text-store.ts'
+import { TextStore } from './text-store.ts'
 
 export type SegmentPlan = {
   /** One per column, in order. */
@@ -32,7 +32,7 @@ export class SegmentBuilder {
   readonly #createdAt: Float64Array
   readonly #publisherIds: Float64Array
   readonly #statuses: Uint8Array
-  readonly #chunks = new Map<Uint8Array, number>()
+  readonly #chunks = new Map<ArrayBufferLike, number>()
   readonly #chunkOf: Uint16Array
   readonly #starts: Uint16Array
   readonly #lengths: Uint32Array
@@ -62,12 +62,12 @@ export class SegmentBuilder {
   }
 
   /**
-   * Copies the bytes unless it is given their text, and reads them unless it is given their values. Ids are new, and
-   * rows come oldest first. @throws SyntaxError for some invalid JSON; RangeError for another order or too many rows
+   * Keeps `text`, else a copy of the bytes; reads them unless it is given their values. Ids are new, and rows come oldest
+   * first. @throws SyntaxError for some invalid JSON; RangeError for another order or too many rows
    */
   add(
     { listingId, publisherId, status, createdAt, bytes }: IndexEntry,
-    { chunk, start, length }: Text = this.#texts.add(bytes),
+    text: Uint8Array = this.#texts.add(bytes),
     { count, paths, values, prices }: FoundValues = this.#reader.read(bytes),
   ): void {
     const slot = this.size
@@ -79,9 +79,9 @@ export class SegmentBuilder {
     this.#publisherIds[slot] = publisherId
     this.#statuses[slot] = LISTING_STATUSES.indexOf(status)
     this.#publishers.add(slot, publisherId)
-    this.#chunkOf[slot] = this.#chunkNumber(chunk)
-    this.#starts[slot] = start
-    this.#lengths[slot] = length
+    this.#chunkOf[slot] = this.#chunkNumber(text)
+    this.#starts[slot] = text.byteOffset
+    this.#lengths[slot] = text.length
     this.#values += count
     this.#prices.add(slot, prices)
     for (let n = 0; n < count; n++) this.#columns[paths[n]!]?.add(slot, values[n]!)
@@ -110,7 +110,7 @@ export class SegmentBuilder {
       createdAt: this.#createdAt.slice(0, size),
       publisherIds: this.#publisherIds.slice(0, size),
       statuses: this.#statuses.slice(0, size),
-      chunks: [...this.#chunks.keys()],
+      chunks: Array.from(this.#chunks.keys(), (buffer) => new Uint8Array(buffer)),
       chunkOf: this.#chunkOf.slice(0, size),
       starts: this.#starts.slice(0, size),
       lengths: this.#lengths.slice(0, size),
@@ -125,11 +125,10 @@ export class SegmentBuilder {
     return { createdAt: this.#createdAt[slot]!, listingId: this.#listingIds[slot]! }
   }
 
-  #chunkNumber(chunk: Uint8Array): number {
-    const known = this.#chunks.get(chunk)
-    if (known !== undefined) return known
-    this.#chunks.set(chunk, this.#chunks.size)
-    return this.#chunks.size - 1
+  #chunkNumber({ buffer }: Uint8Array): number {
+    const number = this.#chunks.get(buffer) ?? this.#chunks.size
+    this.#chunks.set(buffer, number)
+    return number
   }
 }
 
@@ -147,7 +146,8 @@ export function* mergeSegments(
   const builder = new SegmentBuilder({ paths, rows: rows.length }, reader)
   for (const { source, slot } of rows.reverse()) {
     const before = builder.values
-    builder.add(source.entry(slot), source.holdsDeadText ? undefined : source.textOf(slot))
+    const entry = source.entry(slot)
+    builder.add(entry, source.holdsDeadText ? undefined : entry.bytes)
     yield 1 + builder.values - before
   }
   return yield* builder.finish()

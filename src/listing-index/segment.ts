@@ -3,7 +3,6 @@ import type { Micros } from '../domain/timestamp.ts'
 import { type Bitset, bitset, clearBit, hasBit, setBit } from './bitset.ts'
 import { Column, type ColumnData } from './column.ts'
 import { PriceColumns, type PriceData } from './price-columns.ts'
-import { type Text, viewOf } from './text-store.ts'
 
 /** What a listing is ordered by. */
 export type Place = { createdAt: Micros; listingId: string }
@@ -126,18 +125,14 @@ export class Segment {
     return { createdAt: this.createdAtOf(slot), listingId: this.listingIdOf(slot) }
   }
 
-  textOf(slot: number): Text {
-    const { chunks, chunkOf, starts, lengths } = this.#data
-    return { chunk: chunks[chunkOf[slot]!]!, start: starts[slot]!, length: lengths[slot]! }
-  }
-
   /** Its `bytes` are a view that stays valid. */
   entry(slot: number): IndexEntry {
+    const { chunks, chunkOf, starts, lengths } = this.#data
     return {
       listingId: this.listingIdOf(slot),
       publisherId: this.#data.publisherIds[slot]!,
       createdAt: this.createdAtOf(slot),
-      bytes: viewOf(this.textOf(slot)),
+      bytes: chunks[chunkOf[slot]!]!.subarray(starts[slot]!, starts[slot]! + lengths[slot]!),
       status: this.#statusOf(slot),
     }
   }

@@ -4,7 +4,7 @@ import type { RowReader } from './scan/row-reader.ts'
 import type { FoundValues } from './scan/row-scanner.ts'
 import { comparePlaces, type IndexEntry, MAX_SEGMENT_ROWS, Segment, type SegmentData } from './segment.ts'
 import { MAX_VALUES, mergeSegments, SegmentBuilder, type SegmentPlan, STEP } from './segment-builder.ts'
-import { type Text, TextStore, viewOf } from './text-store.ts'
+import { TextStore } from './text-store.ts'
 
 export type SegmentSizes = {
   /** Rows with which the tail is sealed. */
@@ -81,8 +81,8 @@ export class Segments {
   put(entry: IndexEntry): void {
     const found = this.#reader.read(entry.bytes)
     this.#delete(entry.listingId)
-    const text = this.#texts.add(entry.bytes)
-    this.#tail.set(entry.listingId, { entry: { ...entry, bytes: viewOf(text) }, text, found: found.copy() })
+    const bytes = this.#texts.add(entry.bytes)
+    this.#tail.set(entry.listingId, { entry: { ...entry, bytes }, found: found.copy() })
     this.#tailValues += found.count
     this.#tailSegment = null
     this.#locations.set(entry.listingId, IN_TAIL)
@@ -159,7 +159,7 @@ export class Segments {
   #buildTail(): SegmentData {
     const builder = new SegmentBuilder({ paths: this.#plan.paths, rows: this.#tail.size }, this.#reader)
     const rows = [...this.#tail.values()].sort((a, b) => comparePlaces(a.entry, b.entry))
-    for (const { entry, text, found } of rows) builder.add(entry, text, found)
+    for (const { entry, found } of rows) builder.add(entry, entry.bytes, found)
     return builder.build()
   }
 
@@ -222,7 +222,7 @@ export class Segments {
 
 const IN_TAIL = -1
 
-type TailRow = { entry: IndexEntry; text: Text; found: FoundValues }
+type TailRow = { entry: IndexEntry; found: FoundValues }
 
 /** `mergedInto`: where its listings are that are not yet located there. */
 type Relocated = { segment: Segment; mergedInto: Segment | null }

@@ -64,12 +64,13 @@ function walk(selection: Matches, order: PriceOrder, count: number): PricePlace[
 }
 
 function agree(t: ExecutionContext, selection: Matches & { total: number }, expected: readonly IndexEntry[]) {
-  return ({ order, count }: { order: PriceOrder; count: number }): void => {
+  return async ({ order, count }: { order: PriceOrder; count: number }): Promise<void> => {
     const places = inOrder(expected, order)
     t.deepEqual(walk(selection, order, count), places)
     t.deepEqual([...selection.ids()].sort(), expected.map(({ listingId }) => listingId).sort())
     const fields = [FILTERS[0]!, FILTERS[2]!, FILTERS[4]!]
-    t.deepEqual(readableFacets(selection.facets(fields, order.per)), facetsOf(expected, fields, order.per))
+    const facets = await selection.facets(fields, order.per)
+    t.deepEqual(readableFacets(facets), facetsOf(expected, fields, order.per))
     const offers = [...expected.flatMap((entry) => [...keysOf(entry, 'offer').keys()])]
     t.deepEqual(Object.fromEntries(selection.offers()), countsOf(offers))
   }
@@ -99,7 +100,7 @@ test('prices: values of a path without an index are not counted', async (t) => {
   index.put({ listingId: 'l', publisherId: 1, status: 'open', createdAt: 1, bytes })
   const query = { status: 'open', publisher: null, criteria: [], filters: [] } as const
   const selection = await select(index, query)
-  const error = t.throws(() => selection.facets([zone, FILTERS[0]!], 'gpu'), { instanceOf: SourceError })
+  const error = await t.throwsAsync(selection.facets([zone, FILTERS[0]!], 'gpu'), { instanceOf: SourceError })
   t.is(error?.reason, 'unsupported_filter')
   t.deepEqual(error?.filters, [zone.name])
 })
@@ -114,9 +115,9 @@ test('prices: a field with very many values is not counted at once', async (t) =
   }
   for (const _step of index.load(Array.from({ length: 60 }, (_, n) => listing(n))));
   const selection = await select(index, { status: 'open', publisher: null, criteria: [], filters: [] })
-  const error = t.throws(() => selection.facets([list], 'gpu'), { instanceOf: SourceError })
+  const error = await t.throwsAsync(selection.facets([list], 'gpu'), { instanceOf: SourceError })
   t.deepEqual([error?.reason, error?.filters], ['unsupported_filter', [list.name]])
-  t.is(selection.facets([FILTERS[0]!], 'gpu').values[0]?.get('x'), 60)
+  t.is((await selection.facets([FILTERS[0]!], 'gpu')).values[0]?.get('x'), 60)
 })
 
 test('prices: rows with very many names of tokens displace no other token', async (t) => {
@@ -169,7 +170,7 @@ test('prices: an index orders and counts as a plain evaluation does, after any c
             .matches({ status, publisherId: null, criteria })
             .filter((entry) => priceLimit === undefined || isBelow(entry, priceLimit))
           t.is(selection.total, expected.length)
-          agree(t, selection, expected)(question)
+          await agree(t, selection, expected)(question)
           const ids = new Set(expected.map(({ listingId }) => listingId))
           for (const { listingId } of model.matches({ status: null, publisherId: null, criteria: [] }))
             t.is(selection.find(listingId).length, ids.has(listingId) ? 1 : 0)

@@ -40,16 +40,17 @@ export type Facets = {
   prices: ReadonlyMap<string, PriceCounts>
 }
 
-/** Reads what is in memory. Results of several calls in one turn of the event loop agree. */
+/** Reads what is in memory. Results of several calls in one turn of the event loop agree, but for facets. */
 export type Matches = {
   /** Matches with a price in each basis. */
   offers: () => ReadonlyMap<string, number>
   /** Those behind `after`; with `null`, all. To be read within one turn of the event loop. */
   byPrice: (order: PriceOrder, after: PricePlace | null) => IteratorObject<PricedItem, void>
   /**
-   * A field is the path of a filter. @throws SourceError `unsupported_filter`: a path has no index here, or too many values
+   * Of one moment. A field is the path of a filter. @throws SourceError `unsupported_filter`: a path has no index here, or
+   * too many values
    */
-  facets: (fields: readonly Filter[], per: PricePer) => Facets
+  facets: (fields: readonly Filter[], per: PricePer) => Promise<Facets>
   /** In no order. */
   ids: () => Iterable<string>
   /** All matches of that id. */
