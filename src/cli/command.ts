@@ -51,13 +51,13 @@ export const KEY_FILE_OPTION = [
 
 export const LISTING_ARGUMENT = [
   '<id>',
-  'listing_id, or its first 8 or more characters if no other begins so',
+  'listing_id, or its first 8 or more characters if only one begins so',
 ] as const
 
 /** Where the seller's own listings decide. */
 export const OWN_LISTING_ARGUMENT = [
   '<id>',
-  'listing_id; of a UUID the first 8 or more characters, if no other of your listings begins so',
+  'listing_id; of a UUID the first 8 or more characters, if only one of your listings begins so',
 ] as const
 
 export const FORCE_OPTION = ['--force', 'publish listings that do not fit the listing shape, too'] as const
@@ -70,7 +70,7 @@ export const LISTING_FILE = [
 const addRegistries = (command: Command): Command =>
   command.option(
     '-r, --registries <url>',
-    'URL of a Registry, or several separated by commas; repeatable (default: [registry] urls)',
+    'URL of a Registry, or several separated by commas; repeatable (default: [registry] urls of buyer.toml)',
     collect,
   )
 

@@ -75,7 +75,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'sync',
-    summary: 'publish the listings of a file that have changed, and close your others',
+    summary: 'publish the changed listings of a file, and close your listings that are not in it',
     load: async () => (await import('./commands/sync.ts')).syncCommand,
   },
   {

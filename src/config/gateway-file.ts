@@ -149,7 +149,10 @@ function parseToml(source: string, problems: Violation[]): unknown {
     return parse(source)
   } catch (cause) {
     const [firstLine] = (cause as Error).message.split('\n')
-    problems.push({ path: '', message: `not TOML: ${firstLine}${position(cause)}` })
+    problems.push({
+      path: '',
+      message: `not TOML: ${firstLine?.replace(/^Invalid TOML document: /, '')}${position(cause)}`,
+    })
     return {}
   }
 }

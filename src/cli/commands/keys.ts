@@ -34,7 +34,7 @@ const mintCommand: CommandDefinition<MintOptions> = {
     addAdmin(command)
       .argument('<name>', 'holder of the key')
       .addOption(new Option('--scope <scope>', 'rights of the key').choices(KEY_SCOPES).default('read'))
-      .option('--expires-in-days <days>', 'the key is refused from then on (default: never)', count(1)),
+      .option('--expires-in-days <days>', 'days until the key expires (default: never)', count(1)),
   example: 'entrepot keys mint alice --scope write',
   /** The raw key is only shown here. */
   async run({ terminal, openClient }, options, [name = '']) {
@@ -64,7 +64,7 @@ const listCommand: CommandDefinition<AdminOptions> = {
 }
 
 const revokeCommand: CommandDefinition<AdminOptions> = {
-  define: (command) => addAdmin(command).argument('<id>', 'its number, from `keys list`'),
+  define: (command) => addAdmin(command).argument('<id>', 'number of the key in `keys list`'),
   example: 'entrepot keys revoke 2',
   async run({ terminal, openClient }, options, [id = '']) {
     if (!/^\d{1,15}$/.test(id)) throw usageError(`ID must be the number of a key, not '${id}'`)
@@ -114,7 +114,7 @@ function adminKey(env: Environment): string {
   const key = readSecretFile('REGISTRY_ADMIN_API_KEY', env, problems) ?? env.REGISTRY_ADMIN_API_KEY?.trim()
   if (problems.length > 0) throw new ConfigError(problems)
   if (!key)
-    throw new CliError(EXIT.notAuthorized, 'REGISTRY_ADMIN_API_KEY is not set; it holds the admin key')
+    throw new CliError(EXIT.notAuthorized, 'set REGISTRY_ADMIN_API_KEY to the admin key of that Registry')
   return key
 }
 

@@ -33,7 +33,7 @@ export const mergedListingsCommand: CommandDefinition<ListingsOptions> = {
       .addOption(
         new Option(
           '--sort <order>',
-          'newest first, or by price: of every listing that matches, cheapest first (default: newest)',
+          'newest first, or cheapest first over every listing that matches (default: newest)',
         ).choices(SORTS),
       )
       .option(
@@ -45,9 +45,12 @@ export const mergedListingsCommand: CommandDefinition<ListingsOptions> = {
       .addOption(new Option('--all', 'print every listing, without limit').conflicts(['limit']))
       .option(
         '--policy <name|file>',
-        'order by cheapest (as --sort price), newest or registry-order, or by the function that a module exports by default',
+        'cheapest (as --sort price), newest, registry-order, or the file of a module whose default export orders the listings',
       )
-      .option('--policy-cmd <command>', 'order by a program: JSON array on stdin, JSON array on stdout')
+      .option(
+        '--policy-cmd <command>',
+        'a program that orders the listings: JSON array on stdin, JSON array on stdout',
+      )
       .option('--policy-timeout <seconds>', 'time for a policy (default: 10)', seconds)
       .addOption(new Option('--table', 'print a table').conflicts(['json', 'ndjson']))
       .addOption(new Option('--json', 'print a JSON array').conflicts(['ndjson']))

@@ -20,7 +20,7 @@ export const publishCommand: CommandDefinition<PublishOptions> = {
       .argument(...LISTING_FILE)
       .option(
         '--only-failed <results>',
-        'skip what is accepted in this file, the JSON or NDJSON output of an earlier publish',
+        'skip what an earlier publish had accepted, by this file with its output (JSON or NDJSON)',
       )
       .option(...FORCE_OPTION),
   example:

@@ -50,7 +50,7 @@ async function visit(
   { storefront, id, registry, timeoutMs }: Visit,
 ): Promise<StorefrontView> {
   const warn = (url: string, problem: string): void =>
-    printStatus(terminal, `[storefront] ${url}: ${problem}; its steps stay not-started`)
+    printStatus(terminal, `[storefront] ${url}: ${problem}; its steps are shown as not-started`)
   const base = URL.parse(storefront ?? '')
   if (base === null || !['http:', 'https:'].includes(base.protocol)) {
     warn(storefront ?? 'none named', 'not an http URL')

@@ -58,7 +58,7 @@ const addressCommand: CommandDefinition<WalletOptions> = {
 
 export const walletCommand: CommandGroup = {
   subcommands: {
-    new: { ...newCommand, summary: 'create a wallet: a keystore file with a new key, for its owner only' },
+    new: { ...newCommand, summary: 'create a wallet: an encrypted keystore file with a new key' },
     address: { ...addressCommand, summary: 'print the address of a wallet' },
   },
 }

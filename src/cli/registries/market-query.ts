@@ -42,8 +42,11 @@ export const addMarketOptions = (command: Command): Command =>
       ]),
     )
     .option('--publisher <address>', 'only listings signed by this wallet')
-    .option('--max-price <amount>', 'only listings with a price of at most this many whole tokens of --token')
-    .option('--token <token>', 'whose prices compare: USDC on every chain, base:USDC or base:ADDRESS')
+    .option(
+      '--max-price <amount>',
+      'only listings that cost at most this, in whole tokens of --token, such as 2.10',
+    )
+    .option('--token <token>', 'token of the prices: USDC (on every chain), base:USDC or base:ADDRESS')
     .addOption(
       new Option('--per <what>', 'price of one GPU or of the whole offer (default: gpu)').choices(PRICE_PERS),
     )

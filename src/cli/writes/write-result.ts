@@ -98,7 +98,7 @@ function hint(response: ApiResponse, { url, key }: Registry, signer: string): st
   if (/signature/i.test(detail) && response.status === 401)
     return `; it is signed by ${signer}: is that the listing's publisher?`
   if (!isUnauthorized(response) || !ABOUT_KEY.test(detail)) return ''
-  return key === null ? `; ${keyHint(url)}` : '; that is about the key of [registry.auth]'
+  return key === null ? `; ${keyHint(url)}` : '; check the key under [registry.auth]'
 }
 
 /** Whether the Registry may have the request: its answer was lost, not the connection refused. */

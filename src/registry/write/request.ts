@@ -42,7 +42,7 @@ const scalar = (expected: string) =>
     .optional()
     .meta({ type: ['string', 'number', 'boolean', 'null'] })
 
-const NULL_KEEPS = 'Null or absent keeps what is stored'
+const NULL_KEEPS = 'Omitted or null: unchanged'
 
 export const publishRequest = z
   .looseObject({
