@@ -92,6 +92,7 @@ export async function startService(
   return {
     url: serviceUrl(host, address.port),
     close: async (idleMs = 0) => {
+      context.stopReloading()
       const cut = await connections.drain(server, { idleMs, maxMs: DRAIN_MS })
       await context.close()
       return cut

@@ -56,6 +56,7 @@ export async function createContext(config: Config, overrides: Overrides = {}): 
 export class Context {
   readonly #scope: ProcessScope
   readonly #load: () => Config
+  readonly #stopping = new AbortController()
   readonly #closing = new AbortController()
   readonly listener: RequestListener
   #current: Runtime
@@ -112,7 +113,13 @@ export class Context {
     return this.#reloads.joinNext(load)
   }
 
+  /** Ends a running reload, whose request would delay a drain, and every later one. */
+  stopReloading(): void {
+    this.#stopping.abort(new Error('stopping'))
+  }
+
   async close(): Promise<void> {
+    this.stopReloading()
     this.#closing.abort(new Error('closed'))
     await this.#reloads.current
     await this.#retired
@@ -122,7 +129,7 @@ export class Context {
 
   async #reload(load: () => Config): Promise<ReloadResultJson | Error> {
     const { log, clock } = this.#scope
-    const { signal } = this.#closing
+    const { signal } = this.#stopping
     if (signal.aborted) return stopping()
     const started = performance.now()
     try {
@@ -156,9 +163,10 @@ export class Context {
   /** Resolves when it can take over in the same turn of the event loop. */
   async #untilReady(next: Runtime): Promise<void> {
     const { replica } = this.#current
+    const { signal } = this.#stopping
     try {
-      const isReady = await this.#endsWithin(MAX_READY_MS, next.ready)
-      this.#closing.signal.throwIfAborted()
+      const isReady = await this.#endsWithin(MAX_READY_MS, next.ready, signal)
+      signal.throwIfAborted()
       if (!isReady)
         this.#scope.log.warn(
           { seconds: MAX_READY_MS / 1000 },
@@ -169,7 +177,7 @@ export class Context {
       next.replica.linkCatchUp(null)
       replica.linkCatchUp(next.replica)
       await next.replica.catchUp()
-      this.#closing.signal.throwIfAborted()
+      signal.throwIfAborted()
     } catch (cause) {
       replica.linkCatchUp(null)
       await next.close(this.#current)
@@ -183,7 +191,7 @@ export class Context {
     next.activate()
     const stopped = old.stop()
     this.#retired = this.#retired
-      .then(() => this.#endsWithin(MAX_RETIRING_MS, old.idle()))
+      .then(() => this.#endsWithin(MAX_RETIRING_MS, old.idle(), this.#closing.signal))
       .then(() => stopped)
       .then(() => old.close(next))
       .catch((cause: unknown) =>
@@ -191,11 +199,10 @@ export class Context {
       )
   }
 
-  /** `false` when the time is up or the service closes. */
-  async #endsWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  /** `false` when the time is up or the caller aborts. */
+  async #endsWithin(ms: number, work: Promise<unknown>, caller: AbortSignal): Promise<boolean> {
     const error = new Error('timeout')
     const timeoutError = () => error
-    const caller = this.#closing.signal
     try {
       await withDeadline({ ms, timeoutError, caller }, (signal) => raceAbort(work, signal))
       return true

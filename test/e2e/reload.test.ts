@@ -44,6 +44,7 @@ async function start(
     ENTREPOT_CONFIG: gateway,
     REGISTRY_FILTER_SPEC_PATH: spec,
     METRICS_PUBLIC: 'true',
+    REGISTRY_ADMIN_API_KEY: 'admin',
   })
   t.teardown(() => service.end('SIGKILL'))
   const reload = (answer = DONE, lines = 1): Promise<Record<string, unknown>[]> => {
@@ -245,9 +246,13 @@ test('reload: SIGTERM does not wait for it, and a started stream is complete', a
     { name: 'new', url: hanging.url, settings: 'mode = "snapshot"\ntimeout_ms = 600000' },
   ])
   const stream = await request(`${service.url}/listings`, { headers: { accept: 'application/x-ndjson' } })
-  service.signal('SIGHUP')
+  const reloading = send(`${service.url}/admin/reload`, {
+    method: 'POST',
+    headers: { Authorization: 'Bearer admin' },
+  })
   await hanging.requested()
   const ended = service.end('SIGTERM')
+  t.like((await reloading).json(), { status: 503, detail: 'The process is stopping, so it does not reload' })
   const lines = (await stream.body.text()).trim().split('\n')
   t.is(lines.length, 2001)
   t.true(JSON.parse(lines.at(-1)!)._meta.complete)
