@@ -7,18 +7,19 @@ import { CopyButton } from '../../common/copy-button.ts'
 import { type DataColumn, DataTable } from '../../common/data-table.ts'
 import { shortAddress, untrustedText } from '../../common/untrusted-text.ts'
 import { html } from '../../html.ts'
-import { amountOf, chainName, shownOption, tokenName, unitName } from '../prices.ts'
+import { amountOf, chainName, shortAmount, shownOption, tokenName, unitName } from '../prices.ts'
 import type { ListingRow } from '../state/listing-row.ts'
 
-type PriceLinesProps = { row: ListingRow; tokens: TokenTable }
+type PriceLinesProps = { row: ListingRow; tokens: TokenTable; isShort?: boolean }
 
 /** The price per GPU and of the whole offer. Its unit is an element of its own, which no long value can cut off. */
-export function PriceLines({ row, tokens }: PriceLinesProps) {
+export function PriceLines({ row, tokens, isShort }: PriceLinesProps) {
   const option = shownOption(row, tokens)
   if (option === null) return html`<p class="big-price">Price on request</p>`
   const isPerGpu = option.unit === 'hour' && row.gpus !== null && row.model !== null
+  const amountPer = (per: 'gpu' | 'offer'): string => amountOf(option, row.gpus, per, tokens) ?? '–'
   const line = (per: 'gpu' | 'offer') =>
-    html`<strong>${amountOf(option, row.gpus, per, tokens)}</strong> <span class="unit">${tokenName(option, tokens)} per ${unitName(option.unit, per)}</span>`
+    html`<strong>${isShort ? shortAmount(amountPer(per)) : amountPer(per)}</strong> <span class="unit">${tokenName(option, tokens)} per ${unitName(option.unit, per)}</span>`
   return html`<p class="big-price">${line(isPerGpu ? 'gpu' : 'offer')}</p>
     ${isPerGpu && html`<p>${line('offer')} <span class="hint">for the whole offer</span></p>`}`
 }

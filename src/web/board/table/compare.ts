@@ -57,7 +57,7 @@ export function CompareDialog({ rows, lost, tokens, navigation }: CompareDialogP
         <tbody>
           <tr class="differs">
             <th scope="row">Price</th>
-            ${rows.map((row) => html`<td><${PriceLines} ...${{ row, tokens }} /></td>`)}
+            ${rows.map((row) => html`<td><${PriceLines} ...${{ row, tokens }} isShort /></td>`)}
           </tr>
           ${line(
             'Registry',
