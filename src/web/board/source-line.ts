@@ -84,8 +84,11 @@ export function Waiting({ isWaiting, query, apiKey, children }: WaitingProps) {
   const { value } = useAnswer<Statuses>(isSlow ? 'sources' : null, { key: apiKey, refreshes: seconds })
   const chosen = parameterOf(query, 'sources')?.split(',')
   const silent = (value?.sources ?? []).filter(
-    ({ registry, mode, age_seconds: age }) =>
-      mode === 'live' && (age === null || age > seconds) && (chosen?.includes(registry) ?? true),
+    ({ registry, mode, state, age_seconds: age, last_error }) =>
+      mode === 'live' &&
+      (chosen?.includes(registry) ?? true) &&
+      (age === null || age > seconds) &&
+      (state !== 'unavailable' || last_error?.reason === 'timeout'),
   )
   if (!isSlow || silent.length === 0) return html`${children}`
   const names = silent.map(({ registry }) => registry).join(', ')
