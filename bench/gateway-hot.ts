@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { generateOffers } from '../demo/offers.ts'
-import { Seller } from '../demo/seller.ts'
+import { createClient } from '../src/client/client.ts'
 import { type Child, startEntrepot, startPlainServer } from './children.ts'
 import { compare } from './load.ts'
 import type { Bench, TableRow } from './table.ts'
@@ -33,8 +33,9 @@ async function startUpstream(folder: string, n: number): Promise<Child> {
   const config = join(folder, `upstream-${n}.toml`)
   await writeFile(config, '[limits]\npublish_per_minute = 0\nlistings_per_publisher = 0\n')
   const child = await startEntrepot({ STORE_URL: 'sqlite::memory:', ENTREPOT_CONFIG: config })
-  const seller = new Seller(privateKeyToAccount(generatePrivateKey()))
-  for (const offer of generateOffers(`bench-${n}`, LISTINGS)) await seller.publish(child.url, offer, null)
+  const client = createClient({ url: child.url })
+  const seller = privateKeyToAccount(generatePrivateKey())
+  for (const offer of generateOffers(`bench-${n}`, LISTINGS)) await client.publish(offer, seller)
   return child
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { generateOffers } from '../demo/offers.ts'
-import { Seller } from '../demo/seller.ts'
+import { createClient } from '../src/client/client.ts'
 import { startEntrepot, startPlainServer } from './children.ts'
 import { compare } from './load.ts'
 import type { Bench, TableRow } from './table.ts'
@@ -38,8 +38,9 @@ async function measure(folder: string, gate: string, environment: Record<string,
     ENTREPOT_CONFIG: config,
     ...environment,
   })
-  const seller = new Seller(privateKeyToAccount(generatePrivateKey()))
-  for (const offer of generateOffers('bench', LISTINGS)) await seller.publish(entrepot.url, offer, KEY)
+  const client = createClient({ url: entrepot.url, apiKey: KEY })
+  const seller = privateKeyToAccount(generatePrivateKey())
+  for (const offer of generateOffers('bench', LISTINGS)) await client.publish(offer, seller)
   const headers = { Authorization: `Bearer ${KEY}` }
   const url = `${entrepot.url}${PATH}`
   const body = Buffer.from(await (await fetch(url, { headers })).arrayBuffer())

@@ -1,6 +1,6 @@
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { createClient } from '../src/client/client.ts'
 import { API_CREDIT_EXAMPLES, generateOffers, type Offer, VM_EXAMPLES } from './offers.ts'
-import { Seller } from './seller.ts'
 
 export const REGISTRY_NAMES = ['open-market', 'curated', 'co-located'] as const
 export type RegistryName = (typeof REGISTRY_NAMES)[number]
@@ -15,13 +15,14 @@ export async function fillMarket(
   registries: Readonly<Record<RegistryName, string>>,
   key: string,
 ): Promise<number> {
-  const newSeller = (): Seller => new Seller(privateKeyToAccount(generatePrivateKey()))
+  const newSeller = () => privateKeyToAccount(generatePrivateKey())
   const { 'open-market': open, curated, 'co-located': colocated } = registries
   const [bob, alice, tokyo] = VM_EXAMPLES as [Offer, Offer, Offer]
   const [weather, ocr, llm] = API_CREDIT_EXAMPLES as [Offer, Offer, Offer]
   const bobsWallet = newSeller()
   const publishAll = async ([seller, registry, offers]: Stall): Promise<void> => {
-    for (const offer of offers) await seller.publish(registry, offer, registry === curated ? key : null)
+    const client = createClient({ url: registry, apiKey: registry === curated ? key : null })
+    for (const offer of offers) await client.publish(offer, seller)
   }
   const generated: Stall[] = [
     [newSeller(), open, generateOffers('spot', 170)],
@@ -42,4 +43,4 @@ export async function fillMarket(
   return [...generated, ...examples].reduce((sum, [, , offers]) => sum + offers.length, 0)
 }
 
-type Stall = [seller: Seller, registry: string, offers: readonly Offer[]]
+type Stall = [seller: PrivateKeyAccount, registry: string, offers: readonly Offer[]]

@@ -1,10 +1,7 @@
+import type { Escrow, ListingDraft } from '../src/client/listing.ts'
+
 /** A listing as its seller publishes it, without the signature. */
-export type Offer = {
-  listing_id: string
-  storefront_url: string
-  offer_resource: object
-  [field: string]: unknown
-}
+export type Offer = ListingDraft<object> & { storefront_url: string }
 
 /** Virtual machines. */
 export const VM_EXAMPLES: readonly Offer[] = [
@@ -339,7 +336,7 @@ export const generateOffers = (prefix: string, count: number): Offer[] =>
 const spreadOf = (n: number): number => 0.7 + ((n * 37) % 81) / 100
 
 /** Most on Base, every fourth on Ethereum too, at 3 % more; every ninth by the day, every fortieth without a rate. */
-function escrowsOf(n: number, cents: number): object[] {
+function escrowsOf(n: number, cents: number): Escrow[] {
   const rates = n % 40 === 39 ? [] : [rate('hour', cents)]
   if (n % 12 === 5) return [escrow('base_sepolia', rates)]
   if (n % 9 === 4) return [escrow('base', [rate('day', cents * 24 * 0.9)])]
@@ -347,13 +344,13 @@ function escrowsOf(n: number, cents: number): object[] {
   return [escrow(n % 7 === 6 ? 'ethereum' : 'base', rates)]
 }
 
-const rate = (per: string, cents: number): object => ({
+const rate = (per: string, cents: number) => ({
   field: 'amount',
   per,
   value: String(Math.round(cents * BASE_UNITS_PER_CENT)),
 })
 
-const escrow = (chain: keyof typeof TOKENS, rates: readonly object[]): object => ({
+const escrow = (chain: keyof typeof TOKENS, rates: ReturnType<typeof rate>[]): Escrow => ({
   chain_name: chain,
   escrow_address: '0x2b5ad5c4795c026514f8317c7a215e218dccd6cf',
   literal_fields: { token: TOKENS[chain] },

@@ -65,7 +65,7 @@ export type ApiCredits = {
 export type Escrow = {
   chain_name: string
   escrow_address: string
-  literal_fields: { token?: string }
+  literal_fields: { token?: string; [name: string]: unknown }
   /** `value` is a number of base units of the token, as text. */
   rates?: { field?: string; per?: string; value?: string }[]
 }

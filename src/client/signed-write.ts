@@ -33,15 +33,25 @@ export async function signOperation(
   return signature.replace(/^0x/, '')
 }
 
-/** Members of a publish, by the second. A Registry accepts them for one storefront only. */
-export async function publishClaim(signer: Signer, timestamp: number) {
+type PublishClaim = { scheme: 'eip191'; identifier: string; timestamp: number; signature: string }
+
+/** Of each signer the latest: all its publishes of a second have one signature. */
+const claims = new WeakMap<Signer, { timestamp: number; claim: Promise<PublishClaim> }>()
+
+/** Members of a publish. A Registry accepts them for one storefront only. */
+export function publishClaim(signer: Signer, timestamp: number): Promise<PublishClaim> {
+  const known = claims.get(signer)
+  if (known?.timestamp === timestamp) return known.claim
   const identifier = signer.address.toLowerCase()
-  const signature = await signOperation(signer, 'create_listing', identifier, timestamp)
-  return { scheme: 'eip191', identifier, timestamp, signature }
+  const claim = signOperation(signer, 'create_listing', identifier, timestamp).then(
+    (signature) => ({ scheme: 'eip191', identifier, timestamp, signature }) as const,
+  )
+  claims.set(signer, { timestamp, claim })
+  return claim
 }
 
 /** @param listing JSON text of an object with a `listing_id` */
-export function signedPublish(listing: string, claim: Awaited<ReturnType<typeof publishClaim>>): SignedWrite {
+export function signedPublish(listing: string, claim: PublishClaim): SignedWrite {
   const body = `${listing.slice(0, -1)},${JSON.stringify(claim).slice(1)}`
   return { timestamp: claim.timestamp, method: 'POST', path: 'listings', body }
 }

@@ -48,14 +48,13 @@ const MAX_SECONDS_AHEAD = 60
 class PublishSigner {
   readonly #wallet: Signer
   #second = 0
-  #claim: ReturnType<typeof publishClaim> | null = null
 
   constructor(wallet: Signer) {
     this.#wallet = wallet
   }
 
   beginStorefront(): void {
-    this.#use(Math.max(nowSeconds(), this.#second + 1))
+    this.#second = Math.max(nowSeconds(), this.#second + 1)
   }
 
   get isTooFarAhead(): boolean {
@@ -63,13 +62,7 @@ class PublishSigner {
   }
 
   async sign(draft: DraftListing): Promise<SignedWrite> {
-    this.#use(Math.max(nowSeconds(), this.#second))
-    this.#claim ??= publishClaim(this.#wallet, this.#second)
-    return signedPublish(draftJson(draft), await this.#claim)
-  }
-
-  #use(second: number): void {
-    if (second !== this.#second) this.#claim = null
-    this.#second = second
+    this.#second = Math.max(nowSeconds(), this.#second)
+    return signedPublish(draftJson(draft), await publishClaim(this.#wallet, this.#second))
   }
 }
