@@ -30,7 +30,7 @@ export type ResumePoint = {
  * What one page of 200 yields: it overlaps the page before by ten, and its last listing shows where a tie
  * ends.
  */
-const NEXT_ROUND = 189
+export const ROUND = 189
 
 /**
  * Newest first, each listing once. Copies are visited by position, then the source's priority, then
@@ -104,15 +104,6 @@ export class MergedSequence {
     return taken
   }
 
-  /** Empty only at the end. */
-  async takeRound(signal: AbortSignal): Promise<MergedItem[]> {
-    for (;;) {
-      const taken = this.#merge(Number.POSITIVE_INFINITY)
-      if (taken.length > 0 || this.#isDone) return taken
-      await this.#readRound(NEXT_ROUND, signal)
-    }
-  }
-
   /** As far as known without reading. It may consume the next listing, so call it last. */
   hasMore(): boolean {
     return this.#mergeAll(1).length > 0 || !this.#isDone
@@ -123,7 +114,7 @@ export class MergedSequence {
   }
 
   async #readRound(wanted: number, signal: AbortSignal): Promise<void> {
-    const count = this.#hasRead ? NEXT_ROUND : wanted
+    const count = this.#hasRead ? ROUND : wanted
     this.#hasRead = true
     const pending = this.#readers.filter(({ needsReading }) => needsReading)
     await Promise.all(pending.map((reader) => reader.read(this.#query, count, signal)))

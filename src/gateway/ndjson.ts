@@ -1,7 +1,9 @@
+import { SeenListings } from '../domain/listing-identity.ts'
 import type { TokenTable } from '../domain/price/token.ts'
 import type { ListingQuery } from '../domain/query.ts'
 import { endOfMs } from '../domain/timestamp.ts'
 import { renderItem } from './envelope.ts'
+import { ROUND } from './merge.ts'
 import type { MergedItem } from './merged-item.ts'
 import { openSequence, withPrices } from './sequence.ts'
 import { assertAnswerable, countReturned, reportOutcomes } from './source-report.ts'
@@ -28,7 +30,9 @@ export function createStreamListings({
     const visible = visibleSources(sources, reader, options)
     const sequence = openSequence(visible, query, { by: options.byPrice, cap: endOfMs(clock.now()) })
     const next = () =>
-      withBudget(options.budgetMs ?? budgetMs, caller, (signal) => sequence.takeRound(signal))
+      withBudget(options.budgetMs ?? budgetMs, caller, (signal) => sequence.take(ROUND, signal))
+    // A listing whose price rises meanwhile would come again.
+    const seen = options.byPrice && new SeenListings()
     const first = await next()
     const { outcomes } = sequence
     const reports = reportOutcomes(outcomes, new Map(), clock.now())
@@ -37,7 +41,8 @@ export function createStreamListings({
 
     async function* renderLines(): AsyncGenerator<Buffer> {
       const returned = new Map<string, number>()
-      for (let items = first; items.length > 0; items = await next()) {
+      for (let taken = first; taken.length > 0; taken = await next()) {
+        const items = seen ? taken.filter(({ item }) => seen.add(item.listingId, item)) : taken
         countReturned(items, returned)
         yield* renderChunks(withPrices(items, sequence, query, tokens))
       }

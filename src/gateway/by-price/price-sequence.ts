@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises'
-import { SeenListings } from '../../domain/listing-identity.ts'
 import type { ListingQuery } from '../../domain/query.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
 import type { PriceOrder, PricePlace } from '../../domain/source/selection.ts'
@@ -28,8 +27,6 @@ export type PricePoint = {
   after: PricePlace & { rank: number; nth: number }
 }
 
-/** Listings of one round of a stream. */
-const ROUND = 200
 /** Copies that are visited in one turn of the event loop: about 20 ms. Most copies may be hidden by better sources. */
 const MAX_VISITED = 4000
 /** Most ids that are looked up to count duplicates: about 20 ms. Beyond, only those that were visited count. */
@@ -54,8 +51,6 @@ export class PriceSequence {
   #after: PricePoint['after'] | null
   #hidden = 0
   #isEnded = false
-  /** In a stream: a listing whose price rises meanwhile would come again. */
-  readonly #seen = new SeenListings()
 
   constructor(
     sources: readonly NamedSource[],
@@ -103,17 +98,6 @@ export class PriceSequence {
       taken.push(...this.#merge(count - taken.length))
     }
     return taken
-  }
-
-  /** Empty only at the end. */
-  async takeRound(signal: AbortSignal): Promise<MergedItem[]> {
-    await this.#select(signal)
-    for (;;) {
-      const taken = this.#merge(ROUND)
-      const fresh = taken.filter(({ item }) => this.#seen.add(item.listingId, item))
-      if (fresh.length > 0 || this.#isEnded) return fresh
-      await nextTurn(signal)
-    }
   }
 
   /** As far as one turn shows. It may consume the next listing, so call it last. */

@@ -75,11 +75,9 @@ export function cacheDirectives(headers: Headers, isOwn: boolean): Directives {
 
 /** Directive → argument without quotes, or `''`. */
 function parseCacheControl(value: string | string[] | undefined): ReadonlyMap<string, string> {
-  const lines = value === undefined ? [] : [value].flat()
+  const directives = String(value ?? '').matchAll(DIRECTIVE)
   return new Map(
-    lines
-      .flatMap((line) => [...line.matchAll(DIRECTIVE)])
-      .map(([, name = '', quoted, token]) => [name.toLowerCase(), quoted ?? token ?? '']),
+    directives.map(([, name = '', quoted, token]) => [name.toLowerCase(), quoted ?? token ?? '']),
   )
 }
 
