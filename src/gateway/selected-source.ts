@@ -30,8 +30,6 @@ export class SelectedSource {
   readonly rank: number
   readonly #elapsedMs: number
   #result: Selection | SourceError
-  /** Unreadable copies that were visited. */
-  #invalid = 0
 
   constructor(
     source: NamedSource,
@@ -48,17 +46,12 @@ export class SelectedSource {
     return this.#result instanceof SourceError ? null : this.#result
   }
 
-  /** Without unreadable copies that were visited. */
   get total(): number {
-    return (this.selection?.total ?? 0) - this.#invalid
+    return this.selection?.total ?? 0
   }
 
   get outcome(): Outcome {
-    const { source, total } = this
-    const result = this.#result
-    const elapsedMs = this.#elapsedMs
-    if (this.#invalid === 0 || result instanceof SourceError) return { source, elapsedMs, result }
-    return { source, elapsedMs, result: { ...result, total, invalid: (result.invalid ?? 0) + this.#invalid } }
+    return { source: this.source, elapsedMs: this.#elapsedMs, result: this.#result }
   }
 
   get isStale(): boolean {
@@ -66,7 +59,9 @@ export class SelectedSource {
   }
 
   addInvalid(): void {
-    this.#invalid++
+    const { selection } = this
+    if (selection === null) return
+    this.#result = { ...selection, total: selection.total - 1, invalid: (selection.invalid ?? 0) + 1 }
   }
 
   copiesOf(listingId: string): Copy[] {
@@ -77,7 +72,6 @@ export class SelectedSource {
   /** Nothing of it counts. */
   fail(reason: SourceError): void {
     this.#result = reason
-    this.#invalid = 0
   }
 }
 
