@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { ListingQuery } from '../../domain/query.ts'
 import type { NamedSource } from '../../domain/source/named-source.ts'
-import type { PriceOrder, PricePlace } from '../../domain/source/selection.ts'
+import type { PricedItem, PriceOrder, PricePlace } from '../../domain/source/selection.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import type { Micros } from '../../domain/timestamp.ts'
 import { inSpan } from '../../domain/trace.ts'
@@ -17,7 +17,6 @@ import {
 import { copiesById, type SelectedSource, selectSources, smallerSources } from '../selected-source.ts'
 import { type Outcome, rankSources } from '../sources.ts'
 import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
-import { PriceReader } from './price-reader.ts'
 
 /** Where a sequence by price continues. */
 export type PricePoint = {
@@ -123,20 +122,21 @@ export class PriceSequence {
   }
 
   #mergeNow(count: number): MergedItem[] {
-    const readers = this.#answered.map(
-      (source) => new PriceReader(source, this.#order, startOf(this.#after, source.rank)),
-    )
+    const sources = this.#answered.map((source) => copiesBehind(source, this.#order, this.#after))
+    const heads = sources.map((copies) => copies.next().value ?? undefined)
     const merged: MergedItem[] = []
     this.#isEnded = false
     for (let visited = 0; merged.length < count && visited < MAX_VISITED; visited++) {
-      const reader = foremost(readers)
-      if (reader === null) {
+      const n = foremost(heads)
+      const head = heads[n]
+      if (!head) {
         this.#isEnded = true
         break
       }
-      const { item, place } = reader.take()
-      this.#after = { ...place, rank: reader.source.rank, nth: reader.passed }
-      const shown = this.#show({ item, reader: reader.source })
+      heads[n] = sources[n]!.next().value ?? undefined
+      const { place, reader, nth } = head
+      this.#after = { ...place, rank: reader.rank, nth }
+      const shown = this.#show(head)
       if (shown === null) this.#hidden++
       else merged.push(shown)
     }
@@ -179,25 +179,43 @@ async function nextTurn(signal: AbortSignal): Promise<void> {
   if (!(signal.reason instanceof SourceError)) signal.throwIfAborted()
 }
 
-function foremost(readers: readonly PriceReader[]): PriceReader | null {
-  let best: PriceReader | null = null
-  let place: PricePlace | undefined
-  for (const reader of readers) {
-    const { head } = reader
-    if (head === undefined || (place !== undefined && comparePricePlaces(head.place, place) >= 0)) continue
-    best = reader
-    place = head.place
-  }
+/** The index of the first one; -1 without any. */
+function foremost(heads: readonly (Visit | undefined)[]): number {
+  let best = -1
+  for (const [n, head] of heads.entries())
+    if (head && (best === -1 || comparePricePlaces(head.place, heads[best]!.place) < 0)) best = n
   return best
-}
-
-/** Copies of better sources at the last place precede its copy; those of worse sources follow it. */
-function startOf(after: PricePoint['after'] | null, rank: number) {
-  if (after === null) return null
-  const { rank: last, nth, ...at } = after
-  return { at, passed: rank < last ? Number.POSITIVE_INFINITY : rank === last ? nth : 0 }
 }
 
 function sumOf(selected: readonly SelectedSource[]): number {
   return selected.reduce((sum, one) => sum + one.total, 0)
+}
+
+/** `nth`: among the copies of its source at that place, of which a gateway may have several. */
+type Visit = PricedItem & { reader: SelectedSource; nth: number }
+
+/** Copies of one source. At the last place, those of better sources precede its copy; those of worse ones follow it. */
+function* copiesBehind(
+  reader: SelectedSource,
+  order: PriceOrder,
+  after: PricePoint['after'] | null,
+): Generator<Visit, void> {
+  const isPassed = after !== null && reader.rank < after.rank
+  const passed = reader.rank === after?.rank ? after.nth : 0
+  const from = after === null || isPassed ? after : justBefore(after)
+  let nth = 0
+  let last: PricePlace | null = null
+  for (const { item, place } of reader.selection!.byPrice(order, from)) {
+    nth = last !== null && comparePricePlaces(place, last) === 0 ? nth + 1 : 1
+    last = place
+    const compared = after === null ? 1 : comparePricePlaces(place, after)
+    if (compared > 0 || (compared === 0 && nth > passed)) yield { item, place, reader, nth }
+  }
+}
+
+/** So close that hardly a place is between. */
+function justBefore({ listingId, ...place }: PricePlace): PricePlace {
+  const last = listingId.charCodeAt(listingId.length - 1)
+  const start = listingId.slice(0, -1)
+  return { ...place, listingId: last > 0 ? `${start}${String.fromCharCode(last - 1)}\uffff` : start }
 }
