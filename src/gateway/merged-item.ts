@@ -3,7 +3,7 @@ import type { NamedSource } from '../domain/source/named-source.ts'
 import type { Item } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
-import { isJsonObject, type JsonObject, parseJson, sameJson } from '../json/value.ts'
+import { type JsonObject, parseObject, sameJson } from '../json/value.ts'
 import type { ItemPrice } from '../wire/price.ts'
 import type { SourceReader } from './source-reader.ts'
 import type { Outcome } from './sources.ts'
@@ -111,12 +111,22 @@ function disputedBy(ranked: readonly NamedSource[], { item, reader }: Copy): rea
   return names
 }
 
+/** Whether two copies of a listing have different offers or escrows; so has an unreadable one. */
 function hasOtherTerms(shown: Item, other: Item): boolean {
   try {
-    return differ(shown, other)
+    if (Buffer.compare(shown.bytes, other.bytes) === 0) return false
+    const [one, two] = [readObject(shown), readObject(other)]
+    return (
+      !sameJson(one.offer_resource, two.offer_resource) ||
+      !sameJson(one.accepted_escrows, two.accepted_escrows)
+    )
   } catch {
-    return true // unreadable
+    return true
   }
+}
+
+function readObject({ bytes }: Item): JsonObject {
+  return parseObject(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
 }
 
 /** `eu/curated` for a copy from the gateway `eu`. */
@@ -199,19 +209,4 @@ export function isSameCopy(a: Item, b: Item): boolean {
 /** By value, since lookups create new objects. */
 export function copyKey({ item, reader }: Copy): string {
   return `${reader.rank}\n${item.listingId}\n${item.publisher}\n${item.storefrontUrl}`
-}
-
-/** Whether two copies of a listing have different offers or escrows. */
-function differ(a: Item, b: Item): boolean {
-  if (Buffer.compare(a.bytes, b.bytes) === 0) return false
-  const [one, other] = [readObject(a), readObject(b)]
-  return (
-    !sameJson(one.offer_resource, other.offer_resource) ||
-    !sameJson(one.accepted_escrows, other.accepted_escrows)
-  )
-}
-
-function readObject({ bytes }: Item): JsonObject {
-  const value = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
-  return isJsonObject(value) ? value : {}
 }

@@ -42,22 +42,11 @@ function reportOutcome({ source, result, elapsedMs }: Outcome, returned: number,
     const state = stale ? 'stale' : 'loaded'
     return { registry, state, matched, returned, age_seconds, elapsed_ms, reason, invalid }
   }
-  const { filters } = result
+  const filters = result.filters.length === 0 ? undefined : result.filters
   if (SKIPPING.has(result.reason))
-    return {
-      registry,
-      state: 'skipped',
-      reason,
-      filters: filters.length === 0 ? undefined : filters,
-      returned: returned || undefined,
-    }
-  return {
-    registry,
-    ...(reason === 'not_yet_loaded' ? { state: reason } : { state: 'unavailable', reason }),
-    matched: null,
-    returned,
-    elapsed_ms: Math.round(elapsedMs),
-  }
+    return { registry, state: 'skipped', reason, filters, returned: returned || undefined }
+  const state = reason === 'not_yet_loaded' ? { state: reason } : ({ state: 'unavailable', reason } as const)
+  return { registry, ...state, matched: null, returned, elapsed_ms: Math.round(elapsedMs) }
 }
 
 const SKIPPING: ReadonlySet<SourceReason> = new Set([

@@ -103,11 +103,15 @@ class Collector implements Dispatcher.DispatchHandler {
     const { maxBytes } = request
     const isOk = this.#status === 200
     this.#size += chunk.length
-    if (isOk && this.#size > maxBytes)
-      this.#fail(new SourceError('too_large', `${name}: the answer is longer than ${maxBytes} bytes`))
-    else if (isOk && this.#splitter !== null) this.#split(this.#splitter, chunk)
-    else this.#chunks.push(chunk)
-    if (!isOk && this.#size > MAX_ERROR_BYTES) this.#succeed()
+    try {
+      if (isOk && this.#size > maxBytes)
+        throw new SourceError('too_large', `${name}: the answer is longer than ${maxBytes} bytes`)
+      if (isOk && this.#splitter !== null) this.#split(this.#splitter, chunk)
+      else this.#chunks.push(chunk)
+      if (!isOk && this.#size > MAX_ERROR_BYTES) this.#succeed()
+    } catch (error) {
+      this.#fail(error)
+    }
   }
 
   onResponseEnd(): void {
@@ -127,14 +131,10 @@ class Collector implements Dispatcher.DispatchHandler {
   #split(splitter: LineSplitter, chunk: Buffer): void {
     const { lines, name } = this.#options
     const { maxStreamMs } = lines!
-    try {
-      splitter.push(chunk)
-      if (performance.now() - this.#startedAt >= maxStreamMs)
-        throw new SourceError('timeout', `${name}: the stream took longer than ${maxStreamMs} ms`)
-      this.#timer.refresh()
-    } catch (error) {
-      this.#fail(error)
-    }
+    splitter.push(chunk)
+    if (performance.now() - this.#startedAt >= maxStreamMs)
+      throw new SourceError('timeout', `${name}: the stream took longer than ${maxStreamMs} ms`)
+    this.#timer.refresh()
   }
 
   /** With what was received. */
