@@ -1,4 +1,4 @@
-import { type Directives, NO_DIRECTIVES } from '../../domain/source/freshness.ts'
+import type { Directives } from '../../domain/source/freshness.ts'
 import { type MissingOptions, type MissingSource, readMissing } from '../../domain/source/missing-source.ts'
 import type { Item, Origin } from '../../domain/source/reading.ts'
 import type { UpstreamKind } from '../../domain/source/upstream.ts'
@@ -18,16 +18,16 @@ export const MAX_ITEM_BYTES = 65_536
 const MAX_ITEM_DEPTH = 32
 const MAX_META_BYTES = 256 * 1024
 
-export type PageOptions = {
-  kind: UpstreamKind
-  scanner: ItemScanner
-  missing?: MissingOptions
+/** What is kept of a page beside its body. */
+export type PageAbout = {
   /** On a gateway's later pages, the number of items before. */
   offset: number
   resume?: string | undefined
   directives?: Directives | undefined
   gatewayId?: string | undefined
 }
+
+export type PageOptions = PageAbout & { kind: UpstreamKind; scanner: ItemScanner; missing?: MissingOptions }
 
 /** Items are scanned in place, and checked when shown. An unreadable item does not affect the others. */
 export class ListingPage {
@@ -41,19 +41,13 @@ export class ListingPage {
   readonly missing: readonly MissingSource[] | undefined
   readonly isGateway: boolean
   readonly nextCursor: string | undefined
-  readonly offset: number
-  readonly resume: string | undefined
-  readonly directives: Directives
-  readonly gatewayId: string | undefined
+  readonly about: PageAbout
   #scanner: JsonScanner | null = null
 
   /** @throws SourceError `not_json` | `bad_envelope`, the latter also where all items are unreadable */
-  constructor(bytes: Buffer, { kind, scanner, missing, ...options }: PageOptions) {
+  constructor(bytes: Buffer, { kind, scanner, missing, ...about }: PageOptions) {
     this.bytes = bytes
-    this.offset = options.offset
-    this.resume = options.resume
-    this.directives = options.directives ?? NO_DIRECTIVES
-    this.gatewayId = options.gatewayId
+    this.about = about
     const envelope = parseEnvelope(bytes, (row, start) => this.#scanItems(row, start, kind, scanner))
     const { members } = envelope
     this.total = Math.max(envelope.total, this.received)
@@ -61,6 +55,10 @@ export class ListingPage {
     this.isGateway = kind === 'gateway' && typeof members.complete === 'boolean'
     this.nextCursor = this.isGateway ? envelope.nextCursor : undefined
     if (this.items.length === 0 && this.received > 0) throw badEnvelope('none of its items is readable')
+  }
+
+  get offset(): number {
+    return this.about.offset
   }
 
   /** @throws SyntaxError for an item that is too long, nested too deep, or not JSON */
@@ -154,7 +152,7 @@ export class PageItem implements Item {
   }
 
   get resume(): string | undefined {
-    return this.#page.resume
+    return this.#page.about.resume
   }
 
   /** A copy that does not keep its page in memory. */

@@ -154,7 +154,7 @@ class RunReader {
   }
 
   /** Normal after a step back and after a split, whose listings may have moved. */
-  #countRepeated({ offset, received, resume }: ListingPage): void {
+  #countRepeated({ received, about: { offset, resume } }: ListingPage): void {
     const isReread = offset + received <= this.#furthest || this.#maxLimit < MAX_PAGE_ITEMS
     const isCatchingUp = resume === undefined && received > 0 && isReread
     if (!isCatchingUp) this.#fruitless++

@@ -79,7 +79,10 @@ export class Run {
   }
 
   get directives(): Directives {
-    return this.pages.map(({ directives }) => directives).reduce(joinDirectives, NO_DIRECTIVES)
+    return this.pages.reduce(
+      (joined, { about }) => joinDirectives(joined, about.directives ?? NO_DIRECTIVES),
+      NO_DIRECTIVES,
+    )
   }
 
   /**
@@ -156,7 +159,7 @@ export class Run {
   }
 
   isJoint(page: ListingPage): boolean {
-    if (page.offset === 0 || page.resume !== undefined) return true
+    if (page.offset === 0 || page.about.resume !== undefined) return true
     const first = page.items[0]
     if (first === undefined) return false
     const last = this.items.at(-1)

@@ -1,17 +1,10 @@
 import type { ListingQuery } from '../../domain/query.ts'
-import type { Directives } from '../../domain/source/freshness.ts'
 import { isJsonObject } from '../../json/value.ts'
 import { scannerOf } from '../page/item-scanner.ts'
-import { ListingPage } from '../page/listing-page.ts'
+import { ListingPage, type PageAbout } from '../page/listing-page.ts'
 import { Run, type RunUpstream } from './run.ts'
 
-type StoredPage = {
-  offset: number
-  bytes: Buffer
-  resume?: string | undefined
-  gatewayId?: string | undefined
-  directives?: Directives | undefined
-}
+type StoredPage = Pick<ListingPage, 'bytes' | 'about'>
 
 /** Besides the bodies. */
 const RUN_HEAP_BYTES = 600
@@ -33,9 +26,7 @@ export class StoredRun {
 
   static of(run: Run): StoredRun {
     const { asOf, after, isEnded, skipped } = run
-    const pages = run.pages.map(({ offset, bytes, resume, gatewayId, directives }) => {
-      return { offset, bytes, resume, gatewayId, directives }
-    })
+    const pages = run.pages.map(({ bytes, about }) => ({ bytes, about }))
     return new StoredRun({ asOf, after, isEnded, skipped }, pages, run)
   }
 
@@ -53,7 +44,7 @@ export class StoredRun {
     const { asOf, after, isEnded, skipped } = this.#head
     const run = new Run(upstream, after, asOf)
     const scanner = scannerOf(query)
-    for (const { bytes, ...about } of this.#pages) {
+    for (const { bytes, about } of this.#pages) {
       const page = new ListingPage(bytes, { kind: upstream.kind, scanner, ...about })
       if (!skipped.includes(page.offset - 1) && !run.isJoint(page))
         throw run.broken('its stored pages do not join')
@@ -67,7 +58,7 @@ export class StoredRun {
 
   /** A JSON head and a line feed, then the bodies. */
   encode(): Buffer {
-    const pages = this.#pages.map(({ bytes, ...about }) => ({ ...about, length: bytes.length }))
+    const pages = this.#pages.map(({ bytes, about }) => ({ ...about, length: bytes.length }))
     const head = JSON.stringify({ ...this.#head, pages })
     return Buffer.concat([Buffer.from(`${head}\n`), ...this.#pages.map(({ bytes }) => bytes)])
   }
@@ -79,12 +70,12 @@ export class StoredRun {
       const head: unknown = JSON.parse(encoded.toString('utf8', 0, end))
       if (!isHead(head)) return null
       const { pages, ...about } = head
-      const withBytes = pages.map(({ length, ...page }) => {
+      const stored = pages.map(({ length, ...about }) => {
         const bytes = encoded.subarray(end, end + length)
         end += length
-        return { ...page, bytes }
+        return { about, bytes }
       })
-      return new StoredRun(about, withBytes)
+      return new StoredRun(about, stored)
     } catch {
       return null
     }
@@ -94,7 +85,7 @@ export class StoredRun {
 const LINE_FEED = 0x0a
 
 type RunHead = Pick<Run, 'asOf' | 'after' | 'isEnded'> & { skipped: readonly number[] }
-type StoredHead = RunHead & { pages: (Omit<StoredPage, 'bytes'> & { length: number })[] }
+type StoredHead = RunHead & { pages: (PageAbout & { length: number })[] }
 
 function isHead(value: unknown): value is StoredHead {
   return (

@@ -72,7 +72,7 @@ async function pullPages(
   await publishers.attribute(run.listings)
   const listings = new Map<string, Item>()
   const invalid = run.invalid + addItems(listings, run.listings, upstream)
-  return { listings, invalid, missing: run.missing, gatewayId: run.pages.at(-1)?.gatewayId }
+  return { listings, invalid, missing: run.missing, gatewayId: run.pages.at(-1)?.about.gatewayId }
 }
 
 /** @returns the number of unreadable items: too long, or nested too deep */

@@ -164,6 +164,9 @@ test('an answer that repeats the key is refused, and no error message holds the 
 test('cache directives and age come with the page', async (t) => {
   const headers = { 'cache-control': 'max-age=5, private', age: '3' }
   const expected = { maxAgeSeconds: 5, mayServeStale: true, ageSeconds: 3 }
-  t.deepEqual((await open(t, [200, EMPTY, headers]).fetch()).directives, { ...expected, mayStore: false })
-  t.like((await open(t, [200, EMPTY, headers], { key: KEY }).fetch()).directives, { mayStore: true })
+  t.deepEqual((await open(t, [200, EMPTY, headers]).fetch()).about.directives, {
+    ...expected,
+    mayStore: false,
+  })
+  t.like((await open(t, [200, EMPTY, headers], { key: KEY }).fetch()).about.directives, { mayStore: true })
 })
