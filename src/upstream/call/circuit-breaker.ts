@@ -48,8 +48,8 @@ export class CircuitBreaker {
   #breaker: Breaker = CLOSED
   /** After a rejected key or `Retry-After`. */
   #suspended: { reason: SourceReason; until: number } | null = null
-  #peersOpenUntil: number | null = null
-  #isListening = false
+  #peersOpenUntil = 0
+  #listenedAt = 0
   readonly #probes = new SingleFlight(() => this.#probe())
   #cancelProbe: () => void = () => {}
   #cancelResume: () => void = () => {}
@@ -61,7 +61,7 @@ export class CircuitBreaker {
   get state(): BreakerStatus {
     const { state, failuresInARow, retryAt } = this.#breaker
     const suspended = this.#suspended
-    return state === 'closed' && this.#peersOpenUntil !== null
+    return state === 'closed' && this.#isOpenElsewhere
       ? { state: 'open', failuresInARow, retryAt: this.#peersOpenUntil, suspended }
       : { state, failuresInARow, retryAt, suspended }
   }
@@ -75,7 +75,7 @@ export class CircuitBreaker {
   /** @throws SourceError */
   throwIfOpen(): void {
     const { name, clock } = this.#options
-    if (this.#breaker.state !== 'closed' || this.#peersOpenUntil !== null)
+    if (this.#breaker.state !== 'closed' || this.#isOpenElsewhere)
       throw new SourceError('circuit_open', `${name}: the circuit breaker is open`)
     if (this.#suspended === null) return
     const { reason, until } = this.#suspended
@@ -135,7 +135,7 @@ export class CircuitBreaker {
     const { state, retryAt } = this.#breaker
     if (state === before) return
     if (state === 'closed') {
-      this.#peersOpenUntil = null
+      this.#peersOpenUntil = 0
       shared?.write(null).catch(ignore)
       this.#log('info', 'circuit breaker closed')
     }
@@ -197,20 +197,17 @@ export class CircuitBreaker {
     )
   }
 
-  /** Best effort: each replica has its own breaker as well. */
+  get #isOpenElsewhere(): boolean {
+    return this.#options.clock.now() < this.#peersOpenUntil
+  }
+
+  /** Best effort: each replica has its own breaker as well. Also reads again when the clock was set back. */
   #listen(): void {
     const { shared, clock } = this.#options
-    if (shared === null || this.#isListening) return
-    this.#isListening = true
-    clock.after(LISTEN_MS, () => {
-      this.#isListening = false
-    })
+    if (shared === null || Math.abs(clock.now() - this.#listenedAt) < LISTEN_MS) return
+    this.#listenedAt = clock.now()
     shared.read().then((until) => {
-      this.#peersOpenUntil = until === null ? null : Math.min(until, clock.now() + 2 * MAX_OPEN_MS)
-      if (this.#peersOpenUntil === null) return
-      clock.after(this.#peersOpenUntil - clock.now(), () => {
-        this.#peersOpenUntil = null
-      })
+      this.#peersOpenUntil = Math.min(until ?? 0, clock.now() + 2 * MAX_OPEN_MS)
     }, ignore)
   }
 
