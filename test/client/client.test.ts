@@ -110,8 +110,10 @@ test('client: no answer, a redirect and an endless body are problems; a signal e
     status: 0,
     message: 'The gateway could not be reached.',
   })
-  const location = { Location: 'http://elsewhere.example/' }
+  const elsewhere = await startFake(t)
+  const location = { Location: `${elsewhere.url}/listings` }
   t.is((await failing(await at({ kind: 'status', status: 302, headers: location }))).status, 0)
+  t.is(elsewhere.requests.length, 0)
   t.is((await failing(await at({ kind: 'end_mid_body' }))).status, 0)
   t.regex(
     (await failing(await at({ kind: 'huge', bytes: 17 * 1024 * 1024 }))).message,
