@@ -95,7 +95,7 @@ test('reload: an upstream that rejects the key stays hidden, its snapshot too', 
   const clock = manualClock()
   const file = (ms: number) =>
     gatewayToml([{ name: 'held', url: held.url, settings: `mode = "snapshot"\ntimeout_ms = ${ms}` }])
-  const { get, reload } = await startRegistry(t, { toml: file(1000), clock })
+  const { get, reload } = await startRegistry(t, { toml: file(60_000), clock })
   const untilStatus = async (status: number) => {
     while ((await get('/listings')).status !== status) await new Promise((resolve) => setImmediate(resolve))
   }
@@ -103,7 +103,7 @@ test('reload: an upstream that rejects the key stays hidden, its snapshot too', 
   held.script = [{ kind: 'status', status: 401 }]
   clock.advance(20_000)
   await untilStatus(503)
-  await reload(file(900))
+  await reload(file(50_000))
   const { status, text } = await get('/listings')
   t.is(status, 503)
   t.false(text.includes('held-0000'))
