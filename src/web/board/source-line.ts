@@ -39,7 +39,7 @@ export function SourceLine({ reports, isPlain, at, apiKey, refreshes }: SourceLi
     class=${answered === own.length ? 'source-line' : 'source-line partial'}
     onToggle=${({ currentTarget }: { currentTarget: HTMLDetailsElement }) => setOpen(currentTarget.open)}
   >
-    <summary>${answered} of ${own.length} ${own.length === 1 ? 'registry' : 'registries'} answered</summary>
+    <summary>${answered} of ${plural(own.length, 'registry', 'registries')} answered</summary>
     <ul class="sources row" aria-label="Registries">
       ${sources.toSorted((a, b) => rank(a) - rank(b)).map((source) => html`<${SourceEntry} key=${source.registry} ...${{ source, at }} />`)}
     </ul>
@@ -65,7 +65,7 @@ function SourceEntry({ source, at }: { source: KnownSource; at: number }) {
     ${report === null ? html`<${Tone} of="neutral" text="not queried" />` : html`<${SourceState} state=${untrustedText(state)} />`}
     ${age !== null && hasAnswered(state) && html`<span class="hint"><${TimeAgo} at=${at - age * 1000} /></span>`}
     ${matched !== null && html`<span class="hint">${matched.toLocaleString('en')} ${matched === 1 ? 'match' : 'matches'}</span>`}
-    ${invalid > 0 && html`<span class="fault">${invalid} invalid ${invalid === 1 ? 'listing' : 'listings'} left out</span>`}
+    ${invalid > 0 && html`<span class="fault">${plural(invalid, 'invalid listing')} left out</span>`}
     ${reason !== null && html`<span class="fault">${untrustedText(describeReason(reason))}</span>`}
   </li>`
 }

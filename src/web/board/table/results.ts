@@ -1,4 +1,5 @@
 import { useRef } from 'preact/hooks'
+import { plural } from '../../../domain/plural.ts'
 import { readableAmount } from '../../../domain/price/readable-amount.ts'
 import type { PriceRangeJson } from '../../../wire/facets.ts'
 import { CopyButton } from '../../common/copy-button.ts'
@@ -117,36 +118,25 @@ function SortChoice({ navigation: { go, view }, sorting }: { navigation: Navigat
     }`
 }
 
-/** `412 GPUs · from 0.01, median 0.43, up to 2.10 USDC per GPU·h`: of the token with most offers. */
 type FactsProps = {
   facets: FacetCounts
   /** Whether the listings are, so that only the counts may lack some. */
   isComplete: boolean
 }
 
+/** `412 GPUs · from 0.01, median 0.43, up to 2.10 USDC per GPU·h`: of the token with most offers. */
 function Facts({ facets: { prices, isComplete: isCounted }, isComplete }: FactsProps) {
   const price = prices.find(({ symbol }) => symbol !== undefined) ?? prices[0]
   return html`<p class="facts-line">${price !== undefined && factsOf(price)}${isComplete && !isCounted && html` <span class="hint">Some registries are too large to count.</span>`}</p>`
 }
 
-function factsOf({
-  chain,
-  token,
-  symbol,
-  unit,
-  price_per,
-  gpus,
-  offers,
-  least,
-  median,
-  most,
-}: PriceRangeJson) {
+function factsOf(price: PriceRangeJson) {
+  const { symbol, unit, gpus, offers } = price
   const shown = (amount: string): string => shortAmount(readableAmount(amount, symbol !== undefined))
-  const name = symbol ?? `base units of ${shortAddress(token)}`
-  return html`${unit === 'hour' && gpus > 0 ? `${gpus.toLocaleString('en')} GPUs · ` : ''}from
-    ${' '}<strong>${shown(least)}</strong>, median <strong>${shown(median)}</strong>, up to ${shown(most)}${' '}
-    ${name} per ${unitName(unit, price_per)}
-    ${' '}<span class="hint">(${offers.toLocaleString('en')} ${offers === 1 ? 'offer' : 'offers'} on ${chainName(chain)})</span>`
+  return html`${unit === 'hour' && gpus > 0 ? `${number(gpus)} GPUs · ` : ''}from
+    ${' '}<strong>${shown(price.least)}</strong>, median <strong>${shown(price.median)}</strong>, up to ${shown(price.most)}
+    ${' '}${symbol ?? `base units of ${shortAddress(price.token)}`} per ${unitName(unit, price.price_per)}
+    ${' '}<span class="hint">(${number(offers)} ${offers === 1 ? 'offer' : 'offers'} on ${chainName(price.chain)})</span>`
 }
 
 /** How many loaded listings are newer than those of the answer before, to the same query. */
@@ -172,9 +162,7 @@ function countWords({ rows, total, isComplete, error, sources, isPrevious }: Lis
   const count = total === 1 ? 'One listing' : `${number(total)} listings`
   if (isComplete) return count
   const missing = sources?.filter(({ state }) => state !== 'loaded' && state !== 'stale').length ?? 0
-  return missing === 0
-    ? `${count} (incomplete)`
-    : `${count} (${missing} ${missing === 1 ? 'registry' : 'registries'} missing)`
+  return `${count} (${missing === 0 ? 'incomplete' : `${plural(missing, 'registry', 'registries')} missing`})`
 }
 
 type PagerProps = {
