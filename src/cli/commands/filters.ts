@@ -2,7 +2,7 @@ import { describeFilter } from '../../filter-spec/parameters.ts'
 import type { KnownFilter } from '../../gateway/discovery.ts'
 import { describeMissing } from '../../wire/describe-missing.ts'
 import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
-import { combineExitCodes, EXIT, exitCodeOfFailedRead } from '../exit-codes.ts'
+import { exitCodeOfReports } from '../output/source-reports.ts'
 import { tableText } from '../output/table.ts'
 import { printData, printStatus, type Terminal } from '../output/terminal.ts'
 import { knownFilters } from '../registries/discover-registries.ts'
@@ -24,10 +24,7 @@ export const filtersCommand: CommandDefinition<JsonOptions> = {
       await printData(terminal, options.json, filters.map(onWire), () =>
         filterTable(terminal, filters, registries.length > 1),
       )
-    const codes = sources.map(({ state, reason }) =>
-      state === 'loaded' ? EXIT.ok : exitCodeOfFailedRead(reason === 'unauthorized'),
-    )
-    return combineExitCodes(codes, EXIT.noAnswer)
+    return exitCodeOfReports(sources)
   },
 }
 

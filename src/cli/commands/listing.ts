@@ -12,14 +12,13 @@ export const fullListingCommand: CommandDefinition<ListingOptions> = {
       .argument(...LISTING_ARGUMENT)
       .option(...JSON_OPTION),
   example: 'entrepot listing 7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01',
-  async run({ terminal, openClient }, options, [id = '']) {
-    const { registries, discoveryTimeoutMs, tokens } = selectRegistries(terminal, options)
-    const client = await openClient()
-    const lookUp = { terminal, client, registries, timeoutMs: discoveryTimeoutMs }
-    const { found, exitCode } = await lookUpListing(id, lookUp)
+  async run(context, options, [id = '']) {
+    const { terminal } = context
+    const selected = selectRegistries(terminal, options)
+    const { found, exitCode } = await lookUpListing(context, selected, id)
     if (found === null) return exitCode
     if (isHumanOutput(terminal, options))
-      await printText(terminal, `${listingSheet(found.row, tokens).join('\n')}\n`)
+      await printText(terminal, `${listingSheet(found.row, selected.tokens).join('\n')}\n`)
     else await print(terminal, `${escapeForTerminal(terminal, found.row)}\n`)
     return exitCode
   },

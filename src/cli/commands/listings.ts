@@ -61,7 +61,7 @@ export const mergedListingsCommand: CommandDefinition<ListingsOptions> = {
     const { terminal } = context
     const selected = selectRegistries(terminal, options)
     const { registries, discoveryTimeoutMs, tokens } = selected
-    const query = readMarketQuery(terminal, options, tokens, { sort: options.sort ?? policySort(options) })
+    const query = readMarketQuery(terminal, options, tokens, { sort: policySort(options) ?? options.sort })
     const { sort, limit: ceiling } = query.prices
     const readsAll = options.all === true || sort === 'price' || ceiling !== undefined
     const deadlines = marketDeadlines(discoveryTimeoutMs, options, readsAll)

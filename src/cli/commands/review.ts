@@ -13,11 +13,10 @@ import { type Registry, type RegistryOptions, selectRegistries } from '../regist
 export const reviewCommand: CommandDefinition<RegistryOptions> = {
   define: (command) => addReading(command).argument(...LISTING_ARGUMENT),
   example: 'entrepot review weather-0001 -r http://127.0.0.1:8080',
-  async run({ terminal, openClient }, options, [id = '']) {
-    const { registries, discoveryTimeoutMs } = selectRegistries(terminal, options)
-    const client = await openClient()
-    const lookUp = { terminal, client, registries, timeoutMs: discoveryTimeoutMs }
-    const { found, exitCode } = await lookUpListing(id, lookUp)
+  async run(context, options, [id = '']) {
+    const { terminal } = context
+    const selected = selectRegistries(terminal, options)
+    const { client, found, exitCode } = await lookUpListing(context, selected, id)
     if (found === null) return exitCode
     const { row, registry } = found
     const listing = parseListingJson(row)
@@ -27,7 +26,7 @@ export const reviewCommand: CommandDefinition<RegistryOptions> = {
       storefront,
       id: listingId,
       registry,
-      timeoutMs: discoveryTimeoutMs,
+      timeoutMs: selected.discoveryTimeoutMs,
     })
     const publisher = textAt(listing, '_meta', 'publisher')
     try {

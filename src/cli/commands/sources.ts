@@ -4,7 +4,12 @@ import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { tableText } from '../output/table.ts'
 import { printData, printStatus, type Terminal } from '../output/terminal.ts'
-import { type Inspection, type InspectionFailure, inspectRegistry } from '../registries/inspect-registry.ts'
+import {
+  type Inspection,
+  type InspectionFailure,
+  inspectRegistry,
+  withMissingSources,
+} from '../registries/inspect-registry.ts'
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
 
 export const sourcesCommand: CommandDefinition<JsonOptions> = {
@@ -42,16 +47,15 @@ function sourceTable(
   reports: readonly Exclude<Inspection, InspectionFailure>[],
 ): Promise<string> {
   const rows = reports.flatMap(({ registry, sources }) =>
-    sources
+    withMissingSources(sources)
       .filter(isJsonObject)
-      .flatMap(withMissingSources)
       .map((source) => [
         registry,
         nameOf(source, registry),
         textAt(source, 'mode'),
         textAt(source, 'state'),
         ageOf(source),
-        textAt(source, 'last_error', 'reason') ?? textAt(source, 'last_error') ?? textAt(source, 'reason'),
+        textAt(source, 'reason') ?? textAt(source, 'last_error'),
       ]),
   )
   return tableText(terminal, COLUMNS, rows)
@@ -66,8 +70,3 @@ function nameOf(source: JsonObject, registry: string): string | null {
 function ageOf({ age_seconds: age }: JsonObject): string | null {
   return typeof age === 'number' ? formatAge(age) : null
 }
-
-const withMissingSources = (source: JsonObject): JsonObject[] => [
-  source,
-  ...(Array.isArray(source.gaps) ? source.gaps.filter(isJsonObject) : []),
-]

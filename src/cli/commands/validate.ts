@@ -31,67 +31,61 @@ export const validateCommand: CommandDefinition<JsonOptions> = {
     const verdicts = await Promise.all(
       pairs.map(({ registry, draft }) => judge(client, registry, draft, discoveryTimeoutMs)),
     )
-    const findings: Finding[] = pairs.map(({ registry, draft }, n) => {
-      const { valid, errors = [], failure } = verdicts[n]!
-      return {
-        registry: registry.url,
-        listing_id: draft.listingId,
-        valid,
-        errors,
-        ...(failure && { failure }),
-      }
-    })
+    const findings = verdicts.map(({ finding }) => finding)
     await printData(terminal, options.json, findings, () => findings.map(lines).join(''))
     for (const { registry, listing_id, failure } of findings)
       if (failure !== undefined) printStatus(terminal, `[registry] ${registry}: ${listing_id}: ${failure}`)
     if (findings.some(({ valid }) => valid === false)) return EXIT.badData
-    return combineExitCodes(verdicts.map(exitCodeOf), EXIT.noAnswer)
+    return combineExitCodes(
+      verdicts.map(({ code }) => code),
+      EXIT.noAnswer,
+    )
   },
 }
 
 /** `valid` is `null` without a verdict. */
-type Verdict = {
-  valid: boolean | null
-  errors?: readonly JsonValue[]
-  failure?: string
-  isUnauthorized?: boolean
-}
-
-type Finding = Omit<Verdict, 'isUnauthorized'> & {
+type Finding = {
   registry: string
   listing_id: string
+  valid: boolean | null
   errors: readonly JsonValue[]
+  failure?: string
 }
-
-const exitCodeOf = ({ valid, isUnauthorized = false }: Verdict): ExitCode =>
-  valid === null ? exitCodeOfFailedRead(isUnauthorized) : EXIT.ok
 
 async function judge(
   client: RegistryClient,
   registry: Registry,
   draft: DraftListing,
   timeoutMs: number,
-): Promise<Verdict> {
+): Promise<{ finding: Finding; code: ExitCode }> {
+  const subject = { registry: registry.url, listing_id: draft.listingId }
+  const judged = (valid: boolean, errors: readonly JsonValue[]) => ({
+    finding: { ...subject, valid, errors },
+    code: EXIT.ok,
+  })
+  const unjudged = (failure: string, isUnauthorized: boolean) => ({
+    finding: { ...subject, valid: null, errors: [], failure },
+    code: exitCodeOfFailedRead(isUnauthorized),
+  })
   const url = endpointUrl(registry, '/api/v1/listings/validate-publish')
   const body = draftJson(draft)
   try {
     const response = await client.send({ method: 'POST', url, key: registry.key, body, timeoutMs })
     if (response.status === 404) {
       const errors = (await fetchListingCheck(client, registry, timeoutMs)).violations(draft)
-      return { valid: errors.length === 0, errors }
+      return judged(errors.length === 0, errors)
     }
     const { valid, errors } = readJsonObject(response)
     if (response.status === 200 && typeof valid === 'boolean')
-      return { valid, errors: Array.isArray(errors) ? errors : [] }
+      return judged(valid, Array.isArray(errors) ? errors : [])
     if (response.status === 422) {
       const violations = violationsIn(response)
-      return { valid: false, errors: violations.length > 0 ? violations : [describeErrorResponse(response)] }
+      return judged(false, violations.length > 0 ? violations : [describeErrorResponse(response)])
     }
-    return { valid: null, failure: describeErrorResponse(response), isUnauthorized: isUnauthorized(response) }
+    return unjudged(describeErrorResponse(response), isUnauthorized(response))
   } catch (cause) {
     if (!(cause instanceof SourceError)) throw cause
-    const isRefused = cause.reason === 'unauthorized'
-    return { valid: null, failure: describeSourceError(cause), isUnauthorized: isRefused }
+    return unjudged(describeSourceError(cause), cause.reason === 'unauthorized')
   }
 }
 

@@ -3,7 +3,6 @@ import { forLocale, isInteractive, isUtf8Locale, type Terminal } from './termina
 
 /** Only on a terminal. */
 export type Progress = {
-  settle: (name: string, outcome: string) => void
   note: (name: string, text: string) => void
   /** Before other output. It is drawn again below that. */
   pause: () => void
@@ -20,7 +19,6 @@ export function startProgress(terminal: Terminal, names: readonly string[]): Pro
   if (!isInteractive(terminal, terminal.stderr) || terminal.isQuiet) return NO_PROGRESS
   const { stderr } = terminal
   const frames = isUtf8Locale(terminal) ? FRAMES : ASCII_FRAMES
-  const outcomes = new Map<string, string>()
   const notes = new Map<string, string>()
   let frame = 0
   let drawn = 0
@@ -33,7 +31,7 @@ export function startProgress(terminal: Terminal, names: readonly string[]): Pro
     const spinner = frames[frame++ % frames.length]
     const width = (stderr.columns || 80) - 1
     for (const name of names) {
-      const line = [outcomes.get(name) ?? spinner, name, notes.get(name) ?? ''].join(' ')
+      const line = [spinner, name, notes.get(name) ?? ''].join(' ')
       stderr.write(`${forLocale(terminal, safeText(line)).slice(0, width)}\n`)
     }
     drawn = names.length
@@ -41,7 +39,6 @@ export function startProgress(terminal: Terminal, names: readonly string[]): Pro
   draw()
   const timer = setInterval(draw, FRAME_MS)
   return {
-    settle: (name, outcome) => void outcomes.set(name, outcome),
     note: (name, text) => void notes.set(name, text),
     pause: erase,
     stop: () => {
@@ -51,4 +48,4 @@ export function startProgress(terminal: Terminal, names: readonly string[]): Pro
   }
 }
 
-const NO_PROGRESS: Progress = { settle: () => {}, note: () => {}, pause: () => {}, stop: () => {} }
+const NO_PROGRESS: Progress = { note: () => {}, pause: () => {}, stop: () => {} }

@@ -1,6 +1,6 @@
 import type { SourceError } from '../../domain/source/source-error.ts'
 import { describeMissing, hasAnswered } from '../../wire/describe-missing.ts'
-import type { SourceReport } from '../../wire/source.ts'
+import type { SourceNote, SourceReport } from '../../wire/source.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
 import { describeSourceError } from '../registries/registry-client.ts'
 import { keyHint } from '../registries/select-registries.ts'
@@ -19,7 +19,7 @@ export function printSourceReports(
   }
 }
 
-export function exitCodeOfReports(reports: readonly SourceReport[]): ExitCode {
+export function exitCodeOfReports(reports: readonly Pick<SourceNote, 'state' | 'reason'>[]): ExitCode {
   const codes = reports.map(({ state, reason }) =>
     hasAnswered(state) ? EXIT.ok : exitCodeOfFailedRead(reason === 'unauthorized'),
   )

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Sort } from '../../domain/price/price-parameters.ts'
-import { parseTimestamp } from '../../domain/timestamp.ts'
 import type { MergedItem } from '../../gateway/merged-item.ts'
 import { sameJson, textAt } from '../../json/value.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
@@ -21,13 +20,17 @@ export type PolicyOptions = {
 const DEFAULT_POLICY_SECONDS = 10
 const MAX_POLICY_BYTES = 64 * 1024 * 1024
 
+const SORT_OF: ReadonlyMap<string, Sort> = new Map([
+  ['cheapest', 'price'],
+  ['newest', 'newest'],
+])
+
 /** The order of a built-in policy that the query has itself: over all that matches. */
-export const policySort = ({ policy }: PolicyOptions): Sort | undefined =>
-  policy === 'cheapest' ? 'price' : undefined
+export const policySort = ({ policy = '' }: PolicyOptions): Sort | undefined => SORT_OF.get(policy)
 
 /** Whether listings beyond those of the query would change the result. */
 export const wantsEverything = ({ policy, policyCmd }: PolicyOptions): boolean =>
-  policyCmd !== undefined || (policy !== undefined && policy !== 'cheapest' && policy !== 'newest')
+  policyCmd !== undefined || (policy !== undefined && policySort({ policy }) === undefined)
 
 /** @throws CliError for a policy that fails, is late or returns no array */
 export async function applyPolicy(
@@ -87,15 +90,12 @@ function parseArray(output: string, name: string): unknown[] {
 type PolicyName = 'cheapest' | 'newest' | 'registry-order'
 
 const BUILT_IN_POLICIES: Readonly<Record<PolicyName, (rows: readonly ListingJson[]) => ListingJson[]>> = {
-  /** The listings come in that order: see `policySort`. */
+  // The query has these orders: see `policySort`.
   cheapest: (rows) => [...rows],
-  newest: (rows) => rows.toSorted((a, b) => createdAt(b) - createdAt(a)),
+  newest: (rows) => [...rows],
   /** Newest first within a Registry. */
   'registry-order': (rows) => [...Map.groupBy(rows, registryOf).values()].flat(),
 }
-
-const createdAt = (row: ListingJson): number =>
-  parseTimestamp(textAt(parseListingJson(row), 'created_at') ?? '') ?? 0
 
 const registryOf = (row: ListingJson): string | null => textAt(parseListingJson(row), '_meta', 'registry')
 

@@ -17,11 +17,11 @@ import {
   unlessRefused,
 } from '../../gateway/discovery.ts'
 import { facetFields } from '../../gateway/facets.ts'
-import { at, isJsonObject, type JsonValue, textAt } from '../../json/value.ts'
+import { type JsonValue, textAt } from '../../json/value.ts'
 import type { SourceNote } from '../../wire/source.ts'
 import { toListingJson } from '../listing-json.ts'
 import { fetchFilterSpec } from './filter-specs.ts'
-import { type Inspection, inspectRegistry } from './inspect-registry.ts'
+import { type Inspection, inspectRegistry, withMissingSources } from './inspect-registry.ts'
 import { countInRegistries, type Deadlines, findInRegistries, queryRegistries } from './query-registries.ts'
 import type { RegistryClient } from './registry-client.ts'
 import type { Registry, SelectedRegistries } from './select-registries.ts'
@@ -181,17 +181,6 @@ function sourceNotesOf(inspection: Inspection): SourceNote[] {
   }))
   return [{ registry, kind, state: 'loaded', behind: namesOf(sources) }, ...gaps]
 }
-
-/** Each source is followed by its missing sources. */
-const withMissingSources = (sources: readonly JsonValue[]): JsonValue[] =>
-  sources.flatMap((source) => {
-    const gaps = at(source, 'gaps')
-    const reason = textAt(source, 'reason') ?? textAt(source, 'last_error', 'reason')
-    return [
-      isJsonObject(source) && reason !== null ? { ...source, reason } : source,
-      ...(Array.isArray(gaps) ? gaps : []),
-    ]
-  })
 
 /** Only the names, since the gateway is not trusted. */
 const namesOf = (sources: readonly JsonValue[]): string[] =>

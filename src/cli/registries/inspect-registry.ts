@@ -1,5 +1,5 @@
 import { SourceError } from '../../domain/source/source-error.ts'
-import { isJsonObject, type JsonValue, textAt } from '../../json/value.ts'
+import { at, isJsonObject, type JsonValue, textAt } from '../../json/value.ts'
 import {
   type ApiResponse,
   describeErrorResponse,
@@ -56,6 +56,17 @@ export function readProbeProblem(response: ApiResponse): string | null {
   const isPage = Array.isArray(page.items) && textAt(page, 'total_after_filter') !== null
   return isPage ? null : 'GET /listings: not a page of listings'
 }
+
+/** Each source is followed by its missing sources. */
+export const withMissingSources = (sources: readonly JsonValue[]): JsonValue[] =>
+  sources.flatMap((source) => {
+    const gaps = at(source, 'gaps')
+    const reason = textAt(source, 'reason') ?? textAt(source, 'last_error', 'reason')
+    return [
+      isJsonObject(source) && reason !== null ? { ...source, reason } : source,
+      ...(Array.isArray(gaps) ? gaps : []),
+    ]
+  })
 
 /** `{"sources": […]}`, or a bare array. */
 function sourcesIn(body: JsonValue): JsonValue[] | null {

@@ -1,17 +1,11 @@
 import { hasAnswered } from '../../wire/describe-missing.ts'
+import type { CommandContext } from '../command.ts'
 import { EXIT, type ExitCode, usageError } from '../exit-codes.ts'
 import { exitCodeOfReports, printSourceReports } from '../output/source-reports.ts'
 import { printReport, printStatus, printWarning, type Terminal } from '../output/terminal.ts'
 import { type FoundInRegistry, findInRegistries, NEWEST_FIRST, queryRegistries } from './query-registries.ts'
 import type { RegistryClient } from './registry-client.ts'
-import type { Registry } from './select-registries.ts'
-
-type LookUp = {
-  terminal: Terminal
-  client: RegistryClient
-  registries: readonly Registry[]
-  timeoutMs: number
-}
+import type { Registry, SelectedRegistries } from './select-registries.ts'
 
 /**
  * Finds a listing by its id or the unique beginning of it, and prints how the Registries answered. Without a
@@ -19,12 +13,13 @@ type LookUp = {
  * @throws CliError where several ids begin so
  */
 export async function lookUpListing(
+  { terminal, openClient }: CommandContext,
+  { registries, discoveryTimeoutMs: timeoutMs }: SelectedRegistries,
   text: string,
-  context: LookUp,
-): Promise<{ found: FoundInRegistry | null; exitCode: ExitCode }> {
-  const { terminal, client, registries, timeoutMs } = context
+): Promise<{ client: RegistryClient; found: FoundInRegistry | null; exitCode: ExitCode }> {
+  const client = await openClient()
   const exact = await findInRegistries(client, registries, text, timeoutMs)
-  const id = exact.answer === null ? await completeId(text, context) : null
+  const id = exact.answer === null ? await completeId(terminal, client, registries, text) : null
   const lookup = id === null ? exact : await findInRegistries(client, registries, id, timeoutMs)
   const { answer, reports, failures } = lookup
   const exitCode = exitCodeOfReports(reports)
@@ -36,12 +31,12 @@ export async function lookUpListing(
   )
   if (isFound) {
     for (const warning of warningsOf(answer)) printWarning(terminal, warning)
-    return { found: answer, exitCode }
+    return { client, found: answer, exitCode }
   }
-  if (exitCode !== EXIT.ok) return { found: null, exitCode }
+  if (exitCode !== EXIT.ok) return { client, found: null, exitCode }
   const where = reports.length === 1 ? 'that Registry' : `any of ${reports.length} Registries`
   printStatus(terminal, `entrepot: listing '${text}' is not in ${where}`)
-  return { found: null, exitCode: EXIT.failure }
+  return { client, found: null, exitCode: EXIT.failure }
 }
 
 /** Characters. */
@@ -50,7 +45,12 @@ const MIN_BEGINNING = 8
 const MAX_SEARCHED = 2000
 const SEARCH_MS = 10_000
 
-async function completeId(text: string, { terminal, client, registries }: LookUp): Promise<string | null> {
+async function completeId(
+  terminal: Terminal,
+  client: RegistryClient,
+  registries: readonly Registry[],
+  text: string,
+): Promise<string | null> {
   const beginning = withoutEllipsis(text)
   if (beginning.length < MIN_BEGINNING) return null
   const query = {

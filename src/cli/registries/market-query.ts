@@ -120,7 +120,7 @@ export async function askMarket<Answer extends { total: number }>(
   const client = await openClient()
   const urls = registries.map(({ url }) => url)
   const progress = startProgress(terminal, urls)
-  const onSettled = ({ url }: Registry, isAnswer: boolean): void => progress.settle(url, isAnswer ? '✓' : '✗')
+  const onSettled = ({ url }: Registry, isAnswer: boolean): void => progress.note(url, isAnswer ? '✓' : '✗')
   const { answer, reports, failures } = await ask(client, { onSettled }).finally(() => progress.stop())
   printSourceReports(terminal, reports, failures)
   if (answer?.total === 0 && filters.length > 0) {

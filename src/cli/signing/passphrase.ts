@@ -5,8 +5,6 @@ import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { readKeyFile } from './key-file.ts'
 
-const MAX_PASSPHRASE_CHARACTERS = 4096
-
 type PassphraseOptions = {
   question: string
   /** Whether stdin holds something else. */
@@ -66,37 +64,13 @@ function openTerminal(): { input: ReadStream; write: (text: string) => void } {
   }
 }
 
-const ENTER = /[\r\n\u0004]/
-const INTERRUPT = '\u0003'
-const ERASE = /[\b\u007f]/
-const ERASE_ALL = '\u0015'
-
-/** Raw mode prevents echo, so editing keys are handled here. */
-const readHidden = (stdin: ReadStream): Promise<string> =>
-  new Promise((resolve, reject) => {
-    let text = ''
-    const finish = (settle: () => void): void => {
-      stdin.setRawMode(false)
-      stdin.off('data', onData)
-      stdin.pause()
-      settle()
-    }
-    const onData = (chunk: Buffer): void => {
-      for (const character of chunk.toString('utf8')) {
-        if (ENTER.test(character)) {
-          finish(() => resolve(text))
-          return
-        }
-        if (character === INTERRUPT) {
-          finish(() => reject(new CliError(EXIT.failure, 'interrupted')))
-          return
-        }
-        if (ERASE.test(character)) text = [...text].slice(0, -1).join('')
-        else if (character === ERASE_ALL) text = ''
-        else if (text.length < MAX_PASSPHRASE_CHARACTERS) text += character
-      }
-    }
-    stdin.setRawMode(true)
-    stdin.on('data', onData)
-    stdin.resume()
+/** Without an output nothing is echoed. */
+async function readHidden(input: ReadStream): Promise<string> {
+  const lines = createInterface({ input, terminal: true, historySize: 0 })
+  const answer = new Promise<string>((resolve, reject) => {
+    lines.once('line', resolve)
+    lines.once('SIGINT', () => reject(new CliError(EXIT.failure, 'interrupted')))
+    lines.once('close', () => reject(usageError(`no passphrase: ${HOW_TO_GIVE}`)))
   })
+  return answer.finally(() => lines.close())
+}
