@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { generateOffers } from '../demo/offers.ts'
-import { signedMessage } from '../src/domain/signed-message.ts'
+import { nowSeconds, publishClaim } from '../src/client/signed-write.ts'
 
 /** Concurrent requests: enough to keep the verifier and the group commit busy. */
 const IN_FLIGHT = 64
@@ -16,11 +16,7 @@ export async function publishAtFullSpeed(
   signal: AbortSignal,
 ): Promise<{ published: number; seconds: number }> {
   const wallet = privateKeyToAccount(generatePrivateKey())
-  const identifier = wallet.address.toLowerCase()
-  const timestamp = Math.floor(Date.now() / 1000)
-  const signature = await wallet.signMessage({
-    message: signedMessage('create_listing', identifier, timestamp),
-  })
+  const claim = await publishClaim(wallet, nowSeconds())
   const offers = generateOffers('bench', 100)
   const agent = new Agent({ connections: IN_FLIGHT })
   const started = performance.now()
@@ -28,12 +24,12 @@ export async function publishAtFullSpeed(
   let published = 0
   const publishNext = async (): Promise<void> => {
     while (!signal.aborted) {
-      const offer = { ...offers[sent % offers.length]!, listing_id: `${identifier}-${sent++}` }
+      const offer = { ...offers[sent % offers.length]!, listing_id: `${claim.identifier}-${sent++}` }
       const { statusCode, body } = await request(`${url}/listings`, {
         dispatcher: agent,
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ ...offer, identifier, timestamp, signature }),
+        body: JSON.stringify({ ...offer, ...claim }),
       })
       const text = await body.text()
       if (statusCode !== 201) throw new Error(`publish answered ${statusCode}: ${text}`)

@@ -1,18 +1,13 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { signedMessage } from '../../src/domain/signed-message.ts'
+import { publishClaim } from '../../src/client/signed-write.ts'
 
-/** A wallet that signs once for a timestamp: publishes of one second share their signature. */
+/** Its publishes of one second share their signature. */
 export class StormSeller {
   readonly #wallet = privateKeyToAccount(generatePrivateKey())
-  readonly #signatures = new Map<number, Promise<string>>()
   readonly url = `https://${this.#wallet.address.toLowerCase()}.example/`
 
   async sign(timestamp: number) {
-    const identifier = this.#wallet.address.toLowerCase()
-    const message = signedMessage('create_listing', identifier, timestamp)
-    const signature = this.#signatures.get(timestamp) ?? this.#wallet.signMessage({ message })
-    this.#signatures.set(timestamp, signature)
-    return { identifier, timestamp, signature: await signature, storefront_url: this.url }
+    return { ...(await publishClaim(this.#wallet, timestamp)), storefront_url: this.url }
   }
 }
 
