@@ -38,10 +38,8 @@ for (const mode of ['live', 'snapshot'] as const) {
           ...observed,
           inBounds(calls, cases[n]![8]),
         ]),
-        cases.map((row) => row.slice(0, -1)),
+        cases,
       )
-      for (const [n, row] of cases.entries())
-        t.true((seen[n]?.elapsedMs ?? 0) <= 10 * row[9], `${row[2]}: ${seen[n]?.elapsedMs} ms`)
       await reportsAll(t, gateway, upstreams)
     })
   }
@@ -54,7 +52,6 @@ test('fault matrix: docs/reliability.md agrees with the table', (t) => {
 type Observed = {
   observed: readonly (string | number | boolean | null)[]
   calls: number | null
-  elapsedMs: number
 }
 
 /** The row's limit, where it applies. */
@@ -63,22 +60,18 @@ const inBounds = (calls: number | null, expected: FaultCase[8]): FaultCase[8] =>
 
 async function observe(gateway: RunningService, upstream: FailingUpstream): Promise<Observed> {
   const { fault, name, fake, callsBefore } = upstream
-  const started = performance.now()
   const { status, complete, state, reason, items } = await queryUpstream(gateway, name)
-  const elapsedMs = performance.now() - started
   const calls = 'way' in FAULTS[fault] ? null : fake.requests.length - callsBefore
-  return { observed: [status, complete, state, reason, items], calls, elapsedMs }
+  return { observed: [status, complete, state, reason, items], calls }
 }
 
-/** An answer of all sources reports every one, in the order of the configuration, within the budget. */
+/** An answer of all sources reports every one, in the order of the configuration. */
 async function reportsAll(
   t: ExecutionContext,
   gateway: RunningService,
   upstreams: readonly FailingUpstream[],
 ): Promise<void> {
-  const started = performance.now()
   const { text } = await gateway.get('/listings')
-  t.true(performance.now() - started <= 10 * BUDGET_MS)
   t.deepEqual(
     JSON.parse(text).sources.map(({ registry }: { registry: string }) => registry),
     ['local', ...upstreams.map(({ name }) => name)],
