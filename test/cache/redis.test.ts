@@ -1,9 +1,13 @@
+import { randomBytes } from 'node:crypto'
 import test from 'ava'
 import { OVERHEAD_BYTES, PAUSE_MS } from '../../src/cache/redis.ts'
+import { redisBreakerState } from '../../src/cache/redis-breaker-state.ts'
+import { redisSnapshot } from '../../src/cache/redis-snapshot.ts'
 import { systemClock } from '../../src/domain/clock.ts'
+import { fakeItem } from '../helpers/fake-source.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { startRedis, testRedis } from '../helpers/redis.ts'
-import { openRedisCache, testPrefix } from '../helpers/redis-cache.ts'
+import { openRedisCache, openRedisClient, testPrefix } from '../helpers/redis-cache.ts'
 import { entryOf, testCacheContract } from './contract.ts'
 
 let redis: Awaited<ReturnType<typeof testRedis>>
@@ -115,3 +119,47 @@ async function until<T>(attempt: () => Promise<T | null>): Promise<T> {
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
+
+test('breaker state: replicas share the time until which a breaker is open', async (t) => {
+  const redis = await testRedis()
+  t.teardown(redis.dispose)
+  const client = await openRedisClient(t, redis.url)
+  const key = testPrefix()
+  const { now } = systemClock
+  const [one, other] = [redisBreakerState({ client, key, now }), redisBreakerState({ client, key, now })]
+  t.is(await one.read(), null)
+  const until = now() + 60_000
+  await one.write(until)
+  t.is(await other.read(), until)
+  t.true((await client.pttl(key)) > 50_000)
+  await other.write(null)
+  t.is(await one.read(), null)
+  await one.write(now() - 1)
+  t.is(await other.read(), null)
+  await client.set(key, 'nonsense')
+  t.is(await other.read(), null)
+})
+
+test('Redis snapshot: it loads byte for byte, for its own identity, within its budget', async (t) => {
+  const redis = await testRedis()
+  t.teardown(redis.dispose)
+  const client = await openRedisClient(t, redis.url)
+  const key = testPrefix()
+  const storageOf = (identity: string) => redisSnapshot({ client, key, identity, maxBytes: () => 1000 })
+  const storage = storageOf('one upstream, one key')
+  t.is(await storage.load(), null)
+  const item = (text: string) => fakeItem('a', 1, { bytes: Buffer.from(text) })
+  const listings = new Map([['a', item('{"listing_id":"a", "n": 99.0 ,"é":1180591620717411303424}')]])
+  await storage.save({ takenAt: 7, listings })
+  t.deepEqual(await storage.load(), { takenAt: 7, listings })
+  t.is(await storageOf('one upstream, another key').load(), null)
+
+  const noise = JSON.stringify(randomBytes(2000).toString('hex'))
+  await t.throwsAsync(storage.save({ takenAt: 8, listings: new Map([['a', item(`{"a":${noise}}`)]]) }), {
+    message: /max_bytes/,
+  })
+  t.is((await storage.load())?.takenAt, 7)
+  await client.set(key, 'no gzip')
+  await t.throwsAsync(storage.load())
+  await client.del(key)
+})

@@ -5,6 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import test from 'ava'
 import { readBuyerConfig } from '../../src/cli/registries/buyer-config.ts'
+import { nearMisses, urlProblem } from '../../src/cli/registries/select-registries.ts'
+import { openRegistryClient } from '../../src/context/buyer.ts'
+import { startServer } from '../helpers/fixed-answers.ts'
 import { runCli, temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
 
 /** The public Anvil account that ALICE is. */
@@ -164,4 +167,59 @@ test.serial('configuration: an unusable file stops every command before anything
   const read = await runCli(['listings', '-r', url], { env: near })
   t.regex(read.stderr, /^entrepot: warning: .*buyer\.toml:2: registry\.url/m)
   t.true(asked.length > 0)
+})
+
+test('client: a public Registry may not refer to a private address; a local one may', async (t) => {
+  const url = await startServer(t, { '/status': '{}' })
+  const client = openRegistryClient()
+  t.teardown(client.close)
+  const request = { method: 'GET', url: `${url}/status`, key: null, timeoutMs: 5000 } as const
+  const referredBy = { url: 'https://registry.example', key: null }
+  await t.throwsAsync(client.send({ ...request, referredBy }), { message: /private address/ })
+  t.is((await client.send({ ...request, referredBy: { url, key: null } })).status, 200)
+  t.is((await client.send(request)).status, 200)
+})
+
+const misses = (url: string, keyUrl: string): boolean =>
+  nearMisses([url], new Map([[keyUrl, 'key']])).length > 0
+
+test('select: a key URL that differs in case, default port or slash is a near miss', (t) => {
+  const url = 'https://registry.example/market'
+  for (const near of [
+    'HTTPS://registry.example/market',
+    'https://Registry.Example/market',
+    'https://registry.example:443/market',
+    'https://registry.example/market/',
+  ])
+    t.true(misses(url, near), near)
+  for (const far of [
+    url,
+    'http://registry.example/market',
+    'https://registry.example:8443/market',
+    'https://registry.example/Market',
+    'https://registry.example',
+    'not a url',
+  ])
+    t.false(misses(url, far), far)
+})
+
+test('select: a Registry with a key of its exact URL has no near miss', (t) => {
+  const auth = new Map([
+    ['http://a.example', 'one'],
+    ['http://a.example/', 'two'],
+  ])
+  t.deepEqual(nearMisses(['http://a.example'], auth), [])
+})
+
+test('select: only http URLs without credentials, query or fragment are valid', (t) => {
+  t.is(urlProblem('http://h:8080/registry/'), null)
+  for (const bad of [
+    'registry',
+    'ftp://h',
+    'http://u:p@h',
+    'http://h?a=1',
+    'http://h#x',
+    'file:///etc/passwd',
+  ])
+    t.not(urlProblem(bad), null, bad)
 })

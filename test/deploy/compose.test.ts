@@ -1,12 +1,26 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile, execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseEnv } from 'node:util'
-import test, { type ExecutionContext } from 'ava'
+import { parseEnv, promisify } from 'node:util'
+import type { ExecutionContext } from 'ava'
+import test from 'ava'
 import { DCLinter } from 'dclint'
+import { Redis } from 'ioredis'
 import { loadConfig } from '../../src/config/config.ts'
+import { openRedisStore } from '../../src/store/redis/open.ts'
+import { startRedis } from '../helpers/redis.ts'
 import { addressOf, COMPOSE_FILE, type ComposeService, namesIn, readComposeFile } from './compose-file.ts'
-import { makeSecrets } from './secrets.ts'
+import { MAKE_SECRETS, makeSecrets } from './secrets.ts'
 
 /** The rules of dclint with the schema of the Compose specification, without two rules on the order of keys. */
 const linter = new DCLinter({
@@ -216,4 +230,85 @@ test('Compose: every variable of our containers is in docs/settings.md', (t) => 
     if (build?.target === 'runtime')
       for (const variable of Object.keys(environment))
         t.true(settings.includes(`\`${variable.replace(/_FILE$/, '')}\``), `${name}: ${variable}`)
+})
+
+const read = (folder: string): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8').trim()]),
+  )
+
+const again = (folder: string): string => execFileSync('sh', [MAKE_SECRETS, folder], { encoding: 'utf8' })
+
+test('make-secrets: 32 random bytes each, in a folder for its owner only', (t) => {
+  const folder = makeSecrets(t)
+  t.is(statSync(folder).mode & 0o777, 0o700)
+  const { 'redis.conf': settings, store_url: url, ...random } = read(folder)
+  for (const [name, secret] of Object.entries(random)) t.regex(secret, /^[0-9a-f]{64}$/, name)
+  t.is(new Set(Object.values(random)).size, 5)
+  t.is(settings, `requirepass ${random.redis_password}`)
+  t.is(url, `redis://:${random.redis_password}@redis:6379`)
+  const other = read(makeSecrets(t))
+  for (const [name, secret] of Object.entries(random)) t.not(secret, other[name], name)
+})
+
+test('make-secrets: a second run changes nothing and prints no secret', (t) => {
+  const folder = makeSecrets(t)
+  const before = read(folder)
+  chmodSync(folder, 0o755)
+  const output = again(folder)
+  t.deepEqual(read(folder), before)
+  t.is(statSync(folder).mode & 0o777, 0o700, 'but the folder is shut again')
+  for (const secret of Object.values(before)) t.false(output.includes(secret))
+})
+
+test('make-secrets: creates a missing secret, dependent ones still agree', (t) => {
+  const folder = makeSecrets(t)
+  const before = read(folder)
+  for (const name of ['curated_key', 'store_url']) rmSync(join(folder, name))
+  again(folder)
+  const after = read(folder)
+  t.not(after.curated_key, before.curated_key)
+  t.deepEqual({ ...after, curated_key: '' }, { ...before, curated_key: '' })
+})
+
+const run = promisify(execFile)
+
+/** The options of Compose's `redis`, without file and folder. */
+function settings(): Record<string, string> {
+  const [file, ...options] = readComposeFile().services.redis!.command!
+  const pairs = Array.from({ length: options.length / 2 }, (_, n) => [
+    options[2 * n]!.replace(/^--/, ''),
+    options[2 * n + 1]!,
+  ])
+  const { dir, ...rest } = Object.fromEntries(pairs)
+  if (file !== '/run/secrets/redis.conf' || dir !== '/data')
+    throw new Error('not the file, or not the volume')
+  return rest
+}
+
+test('Redis in Compose: requires the password, and loses no acknowledged write', async (t) => {
+  const secrets = makeSecrets(t)
+  const redis = await startRedis({ ...settings(), include: join(secrets, 'redis.conf') })
+  t.teardown(() => redis.dispose())
+  const withoutPassword = new Redis(redis.url, { lazyConnect: true })
+  withoutPassword.on('error', () => {}) // the command fails with the same error
+  t.teardown(() => withoutPassword.disconnect())
+  await t.throwsAsync(withoutPassword.get('x'), { message: /NOAUTH/ })
+  const url = new URL(readFileSync(join(secrets, 'store_url'), 'utf8').trim())
+  t.is(url.host, 'redis:6379')
+  url.host = new URL(redis.url).host
+  const { store, warnings } = await openRedisStore(url.href)
+  t.teardown(() => store.close())
+  t.deepEqual(warnings, [])
+  await t.notThrowsAsync(store.ping())
+
+  const [kind, command = ''] = readComposeFile().services.redis!.healthcheck!.test
+  t.is(kind, 'CMD-SHELL')
+  const check = (file: string) =>
+    run('sh', [
+      '-c',
+      command.replace('/run/secrets/redis.conf', file).replace('redis-cli', `redis-cli -p ${url.port}`),
+    ])
+  await t.notThrowsAsync(check(join(secrets, 'redis.conf')))
+  await t.throwsAsync(check(join(secrets, 'admin_key')), undefined, 'another password is refused')
 })

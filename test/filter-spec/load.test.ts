@@ -1,8 +1,13 @@
 import test from 'ava'
-import { ConfigError } from '../../src/errors.ts'
+import { ConfigError, EntrepotError } from '../../src/errors.ts'
+import { canonicalJson } from '../../src/filter-spec/etag.ts'
+import { matchesAll } from '../../src/filter-spec/evaluate.ts'
 import { renderFilterSpec } from '../../src/filter-spec/filter.ts'
 import { compileListingShape } from '../../src/filter-spec/listing-shape.ts'
 import { parseFilterSpec, readFilterSpec } from '../../src/filter-spec/load.ts'
+import { parseCriteria } from '../../src/filter-spec/parameters.ts'
+import { readYaml } from '../../src/filter-spec/yaml-document.ts'
+import { type FilterVector, filterVectors } from '../helpers/filter-vectors.ts'
 
 const filter = 'name: f, path: $.f, op: in, value_type: string'
 const head = 'version: 1\nlisting_shape: {}\n'
@@ -322,4 +327,78 @@ test('listing shape: API credits require a service name', (t) => {
   const valid = compileListingShape(configured('filter-spec.apicredits.yaml').listingShape)
   t.true(valid({ ...machine, offer_resource: { service_name: 'weather-api', description: null } }))
   t.false(valid({ ...machine, offer_resource: { service_name: '' } }))
+})
+
+const vectors = filterVectors()
+
+test('vectors: every test vector is present', (t) => {
+  t.is(vectors.length, 553)
+  t.is(new Set(vectors.map(({ id }) => id)).size, 553)
+})
+
+for (const vector of vectors) {
+  test(`the deployed protocol's ${vector.id}: ${vector.expected}`, (t) => {
+    if (vector.expected === 'error') {
+      const error = t.throws(() => parseCriteria(vector.spec, vector.pairs), { instanceOf: EntrepotError })
+      t.is(error.status, 400)
+      t.is(error.message, ourSentence(vector))
+    } else {
+      const criteria = parseCriteria(vector.spec, vector.pairs)
+      t.is(matchesAll(criteria, vector.listing) ? 'match' : 'no-match', vector.expected)
+    }
+  })
+}
+
+/** The deployed sentence; where it shows a line break as Python's escape, ours has the line break. */
+const ourSentence = ({ detail }: FilterVector): string => detail!.replaceAll('\\n', '\n')
+
+/** Plain scalars and what PyYAML 6.0.3's `safe_load` makes of them, as Python dumps it. */
+const readings: Record<string, string[]> = {
+  true: ['yes', 'Yes', 'on', 'true', 'TRUE'],
+  false: ['no', 'NO', 'Off', 'False'],
+  null: ['~', 'null', 'Null', ''],
+  '"y"': ['y'],
+  '"n"': ['n'],
+  '"tRue"': ['tRue'],
+  '8': ['010', '0b1000', '0x8', '+8', '!!int 8'],
+  '7': ['0_7', '007'],
+  '-31': ['-0x1f'],
+  '0': ['0', '-0', '00'],
+  '"08"': ['08'],
+  '"0o10"': ['0o10'],
+  '1000': ['1_000'],
+  '"_1"': ['_1'],
+  '90': ['1:30'],
+  '-90': ['-1:30'],
+  '90.5': ['1:30.5'],
+  '"12:61"': ['12:61'],
+  '"1e3"': ['1e3'],
+  '"1.0e3"': ['1.0e3'],
+  '1000.0': ['1.0e+3', '1.e+3', '1_000.'],
+  '1.0': ['1.0', '1.'],
+  '-0.0': ['-0.0'],
+  '0.5': ['.5'],
+  '"-.5"': ['-.5'],
+  '1e-05': ['1.0e-5'],
+  '685230.15': ['685_230.15'],
+  '123456789012345678901234567890': ['123456789012345678901234567890'],
+  '"NaN"': ['NaN'],
+  '"123"': ['!!str 123', '"123"', "'123'"],
+  '"2026-11-20"': ["'2026-11-20'", '!!str 2026-11-20'],
+  '"."': ['.'],
+  '"-"': ["'-'"],
+  '"="': ["'='"],
+}
+
+for (const [json, texts] of Object.entries(readings)) {
+  for (const text of texts) {
+    test(`YAML 1.1 reads ${text === '' ? 'nothing' : text} as ${json}`, (t) => {
+      const reading = readYaml(`v: ${text}`)
+      t.is('value' in reading ? canonicalJson(reading.value) : reading.problems, `{"v":${json}}`)
+    })
+  }
+}
+
+test('YAML: a directive for another version changes nothing', (t) => {
+  t.deepEqual(readYaml('%YAML 1.2\n---\nv: yes'), { value: { v: true } })
 })

@@ -1,4 +1,5 @@
 import test from 'ava'
+import fc from 'fast-check'
 import { startVictim } from '../fuzz/attack.ts'
 
 /** `npm run fuzz` is the long run of the same. */
@@ -10,4 +11,11 @@ test('fuzz: no request gets a 500 or a response that OpenAPI does not announce',
   t.teardown(victim.end)
   t.deepEqual(await victim.attack(REQUESTS, SEED), [], `seed ${SEED}`)
   t.true(await victim.isWell())
+})
+
+test('property tests have a fixed seed, and a failure prints it', (t) => {
+  const { seed } = fc.readConfigureGlobal()
+  if (process.env.PROPERTY_SEED === undefined) t.is(seed, 20_261_121)
+  const failing = fc.property(fc.nat(), () => false)
+  t.throws(() => fc.assert(failing), { message: new RegExp(`seed: ${seed}\\b`) })
 })

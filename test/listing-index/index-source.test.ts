@@ -4,6 +4,7 @@ import type { ListingQuery } from '../../src/domain/query.ts'
 import { type Item, isAfter, type Range } from '../../src/domain/source/reading.ts'
 import { matchesAll } from '../../src/filter-spec/evaluate.ts'
 import { type IndexedListings, IndexSource, MEMORY_SCAN_LIMIT } from '../../src/listing-index/index-source.ts'
+import { ListingIndex } from '../../src/listing-index/listing-index.ts'
 import { comparePlaces } from '../../src/listing-index/segment.ts'
 import { fakeItem } from '../helpers/fake-source.ts'
 import { filterOf } from '../helpers/specs.ts'
@@ -103,4 +104,41 @@ test('index source: an explanation counts what each filter excludes, by value an
   ])
   t.deepEqual(await explain(), [])
   t.is((await read(items, asking([['region', 'a']]))).explanation, undefined)
+})
+
+const put = (index: ListingIndex, n: number, version: number, padding = 0): void =>
+  index.put({
+    listingId: `listing-${n}`,
+    publisherId: 1,
+    status: 'open',
+    createdAt: n,
+    bytes: textOf(n, version, padding),
+  })
+
+const textOf = (n: number, version: number, padding = 0): Buffer =>
+  Buffer.from(JSON.stringify({ n, version, padding: 'x'.repeat(padding) }))
+
+test('views: a view is unchanged after its listing is replaced or removed and its segment merged', (t) => {
+  const index = new ListingIndex([], { tail: 8, segment: 64, step: 16 })
+  for (let n = 0; n < 300; n++) put(index, n, 0)
+  const views = Array.from({ length: 300 }, (_, n) => index.get(`listing-${n}`)!.bytes)
+  for (let version = 1; version < 20; version++) {
+    for (let n = 0; n < 300; n++) put(index, n, version)
+  }
+  for (let n = 0; n < 290; n++) index.remove(`listing-${n}`)
+  for (let n = 400; n < 900; n++) put(index, n, 0)
+  for (const [n, view] of views.entries()) t.deepEqual(Buffer.from(view), textOf(n, 0))
+})
+
+test('views: the caller may overwrite the bytes that it put', (t) => {
+  const index = new ListingIndex([])
+  const bytes = textOf(1, 1, 300_000)
+  const before = bytes.toString()
+  const small = textOf(2, 1)
+  index.put({ listingId: 'large', publisherId: 1, status: 'open', createdAt: 1, bytes })
+  index.put({ listingId: 'small', publisherId: 1, status: 'open', createdAt: 2, bytes: small })
+  bytes.fill(0)
+  small.fill(0)
+  t.is(Buffer.from(index.get('large')!.bytes).toString(), before)
+  t.deepEqual(Buffer.from(index.get('small')!.bytes), textOf(2, 1))
 })

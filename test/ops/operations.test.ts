@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import test from 'ava'
 import { parse } from 'yaml'
@@ -64,4 +65,13 @@ test('docs/operations.md: its links exist', (t) => {
     if (path === '') t.true(headings.includes(anchor!), link)
     else t.notThrows(() => readFileSync(`docs/${path}`), link)
   }
+})
+
+test('bench: a benchmark without its programs is skipped with a line', (t) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['bench/bench.ts', 'mixed'], {
+    encoding: 'utf8',
+    env: { PATH: '/nowhere' },
+  })
+  t.deepEqual([status, stderr], [0, ''])
+  t.regex(stdout, /^mixed: .*\n\nskipped: needs wrk \(apt-get install wrk\)$/m)
 })

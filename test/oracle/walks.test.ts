@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import test, { type ExecutionContext } from 'ava'
+import type { ExecutionContext } from 'ava'
+import test from 'ava'
 import { type FakeRegistry, listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
@@ -215,4 +216,15 @@ test('a walk requests no more pages of a Registry whose listings it has shown', 
   ])
   await walkAll(service, 'limit=50')
   t.is(small.requests.length, 1)
+})
+
+test('a page holds its items in whatever memory it is written', async (t) => {
+  const items = listingTexts('a', 120)
+  const fake = await startFake(t, { items })
+  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+  for (let limit = 1; limit <= 120; limit++) {
+    // Memory that was in use before and is full of braces.
+    Buffer.alloc(700 * limit, '}')
+    t.is(idsOf(await readPage(service, `limit=${limit}`)).length, limit)
+  }
 })

@@ -1,9 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import test, { type ExecutionContext } from 'ava'
+import type { ExecutionContext } from 'ava'
+import test from 'ava'
+import { Client } from 'undici'
+import { privateKeyToAccount } from 'viem/accounts'
+import { recoverAddress } from '../../src/registry/signature/recover-address.ts'
+import { createRecoverPool, MAX_WAITING } from '../../src/registry/signature/recover-pool.ts'
+import type { Signature } from '../../src/registry/signature/verify-claim.ts'
 import { WorkerPool, type WorkerPoolOptions } from '../../src/registry/worker-pool.ts'
+import { startProcess } from '../e2e/service-process.ts'
+import { ALICE, publishBody } from '../helpers/seller.ts'
 
 const TASKS = new URL('../../src/registry/worker-task.ts', import.meta.url).href
 
@@ -96,3 +105,98 @@ test('worker pool: a closed pool rejects queued and new tasks', async (t) => {
   await t.throwsAsync(pool.run(4), UNAVAILABLE)
   t.deepEqual(faults, [])
 })
+
+const WALLET = privateKeyToAccount('0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a')
+
+async function signatureOf(message: string): Promise<Signature> {
+  const hex = (await WALLET.signMessage({ message })).slice(2)
+  return {
+    r: BigInt(`0x${hex.slice(0, 64)}`),
+    s: BigInt(`0x${hex.slice(64, 128)}`),
+    yParity: hex.endsWith('1b') ? 0 : 1,
+  }
+}
+
+test('recover pool: threads recover the same addresses as recoverAddress', async (t) => {
+  const { recover, close } = createRecoverPool({ threads: 1 })
+  t.teardown(close)
+  const signature = await signatureOf('update_listing:L1:1767225600')
+  t.is(await recover('update_listing:L1:1767225600', signature), WALLET.address.toLowerCase())
+  for (const [message, odd] of [
+    ['another message', signature],
+    ['é🚀', signature],
+    ['update_listing:L1:1767225600', { ...signature, yParity: 1 - signature.yParity }],
+    ['update_listing:L1:1767225600', { ...signature, r: 5n }],
+  ] as [string, Signature][]) {
+    t.is(await recover(message, odd), await recoverAddress(message, odd))
+  }
+})
+
+test("recover pool: a task beyond the queue's limit is refused at once", async (t) => {
+  const { recover, close } = createRecoverPool({ threads: 1 })
+  const signature = await signatureOf('m')
+  const waiting = Array.from({ length: MAX_WAITING + 10 }, () => recover('m', signature))
+  waiting.map((one) => one.catch(() => {}))
+  const error = await t.throwsAsync(waiting.at(-1)!)
+  t.like(error, { code: 'unavailable', headers: { 'Retry-After': '1' } })
+  await close()
+})
+
+test('without file descriptors for a thread a publish is 503, then succeeds', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'entrepot-worker-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const service = await startProcess(`sqlite:${join(folder, 'entrepot.db')}`)
+  t.teardown(() => service.end('SIGKILL'))
+  const client = new Client(service.url, { pipelining: 1 })
+  t.teardown(() => client.close())
+  const get = async (path: string) => {
+    const reply = await client.request({ method: 'GET', path })
+    await reply.body.dump()
+    return reply.statusCode
+  }
+  const signed = JSON.stringify(await publishBody(ALICE, { listing_id: 'one' }))
+  const publish = (body = signed) =>
+    client.request({
+      method: 'POST',
+      path: '/listings',
+      headers: { 'content-type': 'application/json' },
+      body,
+    })
+  const allow = (descriptors: number) =>
+    execFileSync('prlimit', ['--pid', String(service.pid), `--nofile=${descriptors}:`])
+
+  t.is(await get('/listings'), 200) // the one connection of this test is open
+
+  allow(firstFreeDescriptor(service.pid))
+  const withoutDecoder = await publish()
+  t.is(withoutDecoder.statusCode, 503)
+  t.like(await withoutDecoder.body.json(), { detail: 'The body could not be read' })
+
+  allow(1024)
+  const invalid = await publish('{}')
+  t.is(invalid.statusCode, 400, await invalid.body.text())
+
+  allow(firstFreeDescriptor(service.pid))
+  const logged = service.logged('worker unavailable')
+  const refused = await publish()
+  t.is(refused.statusCode, 503)
+  t.is(refused.headers['retry-after'], '1')
+  t.like(await refused.body.json(), { type: 'urn:entrepot:problem:unavailable' })
+  const [line] = await logged
+  t.regex(String(line?.reason), /EMFILE|too many open files/i)
+  t.is(await get('/listings'), 200)
+
+  allow(1024)
+  const taken = await publish()
+  t.is(taken.statusCode, 201)
+  await taken.body.dump()
+  t.is(await service.end('SIGTERM'), 0)
+})
+
+/** With this limit the process keeps what it has open, and opens nothing more. */
+function firstFreeDescriptor(pid: number): number {
+  const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number))
+  let free = 0
+  while (open.has(free)) free += 1
+  return free
+}

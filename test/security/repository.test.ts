@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join, normalize } from 'node:path'
 import test from 'ava'
 import { generatePrivateKey } from 'viem/accounts'
 
@@ -78,4 +78,81 @@ test('repository: the search finds secrets', (t) => {
   t.deepEqual(secretsIn('config/x.env', `KEY=${key.slice(2)}\n`), ['config/x.env: a key'])
   t.deepEqual(secretsIn('src/x.ts', "'redis://:hunter2@host'"), ['src/x.ts: a URL with a password'])
   t.deepEqual(secretsIn('x', `-----BEGIN EC ${'PRIVATE'} KEY-----`), ['x: a private key in PEM'])
+})
+
+type Package = { integrity?: string; link?: boolean; hasInstallScript?: boolean; dev?: boolean }
+
+const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+  packages: Record<string, Package>
+}
+const installed = Object.entries(packages).filter(([path]) => path !== '')
+const { allowScripts } = JSON.parse(readFileSync('package.json', 'utf8'))
+
+test('dependencies: every package is pinned by a digest', (t) => {
+  t.true(installed.length > 100)
+  t.deepEqual(
+    installed.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path),
+    [],
+  )
+})
+
+test('dependencies: only the runtime package has an install script', (t) => {
+  const scripted = installed.filter(([, { hasInstallScript }]) => hasInstallScript)
+  t.deepEqual(
+    scripted.map(([path]) => path),
+    ['node_modules/node'],
+  )
+  t.deepEqual(allowScripts, { node: true })
+  t.true(scripted.every(([, { dev }]) => dev))
+})
+
+const FILE = 'docs/security.md'
+
+type Named = { title: string; file: string }
+
+/** Every test that a text names, as a link from its title to its file. */
+const testsIn = (text: string): Named[] =>
+  [...text.matchAll(/\[([^\]]+)\]\(\.\.\/(test\/[^)]+)\)/g)].map(([, title, file]) => ({
+    title: title!,
+    file: file!,
+  }))
+
+/** Files of the repository that a text names in back quotes. */
+const filesIn = (text: string): string[] =>
+  [...text.matchAll(/`((?:src|test|deploy|docs|config)\/[\w./-]+|\.gitignore|\.dockerignore)`/g)].map(
+    ([, file]) => file!,
+  )
+
+/** What is named and is not there. A title with a part that is filled in is named by the rest of it. */
+const missing = (text: string): string[] => [
+  ...testsIn(text)
+    .filter(({ title, file }) => !existsSync(file) || !readFileSync(file, 'utf8').includes(title))
+    .map(({ title, file }) => `${file}: ${title}`),
+  ...filesIn(text).filter((file) => !existsSync(normalize(file))),
+]
+
+const text = readFileSync(FILE, 'utf8')
+
+test('threat model: every test and file that it names exists', (t) => {
+  t.true(testsIn(text).length > 40)
+  t.true(filesIn(text).length > 25)
+  t.deepEqual(missing(text), [])
+})
+
+test('threat model: the check finds a missing test', (t) => {
+  t.deepEqual(
+    missing(
+      '[no such title](../test/http/publish/publish.test.ts) `src/http/none.ts` [x](../test/none.test.ts)',
+    ),
+    ['test/http/publish/publish.test.ts: no such title', 'test/none.test.ts: x', 'src/http/none.ts'],
+  )
+})
+
+test('threat model: every threat with a defence has a test', (t) => {
+  const rows = text.split('\n').filter((line) => line.startsWith('| ') && line.includes('src/'))
+  t.true(rows.length > 25)
+  t.deepEqual(
+    rows.filter((row) => testsIn(row).length === 0 && !row.startsWith('| Redis,')),
+    [],
+  )
 })

@@ -2,7 +2,7 @@ import test from 'ava'
 import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { openMarket } from '../../helpers/market.ts'
-import { type RunningService, send } from '../../helpers/registry.ts'
+import { type RunningService, send, startRegistry } from '../../helpers/registry.ts'
 
 const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 
@@ -192,4 +192,15 @@ test('prices: scan_limit holds also where a longer run is cached', async (t) => 
     const { sources } = (await gateway.get(`/listings?${query}`)).json() as { sources: { reason?: string }[] }
     t.deepEqual([sources[1]?.reason, requests], ['scan_limit', fake.requests.length], query)
   }
+})
+
+test('tokens: those of the gateway file are served, behind the read gate', async (t) => {
+  const address = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
+  const toml = `[[tokens]]\nchain = "anvil"\naddress = "${address}"\nsymbol = "TEST"\ndecimals = 18\n`
+  const own = await startRegistry(t, { toml })
+  t.deepEqual((await own.get('/tokens')).json(), {
+    tokens: [{ chain: 'anvil', address: address.toLowerCase(), symbol: 'TEST', decimals: 18 }],
+  })
+  const gated = await startRegistry(t, { environment: { REGISTRY_REQUIRE_READ_API_KEY: 'on' } })
+  t.is((await gated.get('/tokens')).status, 401)
 })
