@@ -7,13 +7,13 @@ import { test } from './in-chromium.ts'
 const PAGES = ['/', '/operator'] as const
 const MAX_WARM_REQUESTS = 6
 
-/** Requests that reached the gateway, without those of this function. */
+/** Requests that reached the gateway, without those of this function and of pages that wait for more than a second. */
 function requestCounter(url: string): () => Promise<number> {
   let own = 0
   return async () => {
     const { text } = await send(`${url}/metrics`)
-    const counts = [...text.matchAll(/^entrepot_requests_total\{.*\} (\d+)$/gm)].map(([, count]) =>
-      Number(count),
+    const counts = [...text.matchAll(/^entrepot_requests_total\{(?!.*"\/sources").*\} (\d+)$/gm)].map(
+      ([, count]) => Number(count),
     )
     return counts.reduce((sum, count) => sum + count, 0) - own++
   }

@@ -70,18 +70,23 @@ function SourceEntry({ source, at }: { source: KnownSource; at: number }) {
   </li>`
 }
 
-type WaitingProps = { isWaiting: boolean; query: Query; apiKey: string | null; children?: ComponentChildren }
+type WaitingProps = { query: Query; apiKey: string | null; children?: ComponentChildren }
 
-/** After a second names the registries that have not answered since; until then shows its children. */
-export function Waiting({ isWaiting, query, apiKey, children }: WaitingProps) {
+/** After a second of waiting names the registries that have not answered since; until then shows its children. */
+export function Waiting({ isWaiting, ...props }: WaitingProps & { isWaiting: boolean }) {
   const [seconds, setSeconds] = useState(0)
   useEffect(() => {
     setSeconds(0)
     const timer = isWaiting && setInterval(() => setSeconds((before) => before + 1), 1000)
     return () => timer !== false && clearInterval(timer)
-  }, [isWaiting, query])
-  const isSlow = isWaiting && seconds > 0
-  const { value } = useAnswer<Statuses>(isSlow ? 'sources' : null, { key: apiKey, refreshes: seconds })
+  }, [isWaiting, props.query])
+  return isWaiting && seconds > 0
+    ? html`<${SilentSources} ...${props} ...${{ seconds }} />`
+    : html`${props.children}`
+}
+
+function SilentSources({ query, apiKey, seconds, children }: WaitingProps & { seconds: number }) {
+  const { value } = useAnswer<Statuses>('sources', { key: apiKey, refreshes: Math.floor(seconds / 3) })
   const chosen = parameterOf(query, 'sources')?.split(',')
   const silent = (value?.sources ?? []).filter(
     ({ registry, mode, state, age_seconds: age, last_error }) =>
@@ -90,7 +95,7 @@ export function Waiting({ isWaiting, query, apiKey, children }: WaitingProps) {
       (age === null || age > seconds) &&
       (state !== 'unavailable' || last_error?.reason === 'timeout'),
   )
-  if (!isSlow || silent.length === 0) return html`${children}`
+  if (silent.length === 0) return html`${children}`
   const names = silent.map(({ registry }) => registry).join(', ')
   return html`<p class="hint">Waiting for ${plural(silent.length, 'registry', 'registries')}: ${untrustedText(names)}</p>`
 }
