@@ -70,6 +70,9 @@ function SourceEntry({ source, at }: { source: KnownSource; at: number }) {
   </li>`
 }
 
+/** By default an answer of this age is served from the gateway's cache. */
+const FRESH_SECONDS = 15
+
 type WaitingProps = { query: Query; apiKey: string | null; children?: ComponentChildren }
 
 /** After a second of waiting names the registries that have not answered since; until then shows its children. */
@@ -92,7 +95,7 @@ function SilentSources({ query, apiKey, seconds, children }: WaitingProps & { se
     ({ registry, mode, state, age_seconds: age, last_error }) =>
       mode === 'live' &&
       (chosen?.includes(registry) ?? true) &&
-      (age === null || age > seconds) &&
+      (age === null || age > FRESH_SECONDS + seconds) &&
       (state !== 'unavailable' || last_error?.reason === 'timeout'),
   )
   if (silent.length === 0) return html`${children}`
