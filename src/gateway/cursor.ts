@@ -10,6 +10,7 @@ import { toPriceKey } from '../domain/price/price-key.ts'
 import { EntrepotError } from '../errors.ts'
 import type { PricePoint } from './by-price/price-sequence.ts'
 import type { ResumePoint } from './merge.ts'
+import type { SourceHint } from './source-reader.ts'
 
 export const CURSOR_SECONDS = 3600
 export const MAX_CURSOR_LENGTH = 16_384
@@ -35,7 +36,7 @@ export class Cursors {
   }
 
   seal(content: CursorContent, question: string): string {
-    const text = JSON.stringify({ ...content, expiresAt: this.#nowSeconds() + CURSOR_SECONDS }, packed)
+    const text = JSON.stringify({ ...pack(content), expiresAt: this.#nowSeconds() + CURSOR_SECONDS })
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(question))
     const sealed = [nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]
@@ -51,12 +52,10 @@ export class Cursors {
       )
     const { expiresAt, ...content } = opened
     if (this.#nowSeconds() > expiresAt) throw invalidCursor('has expired; begin again without it')
-    if (!('groups' in content)) return content
-    const { after } = content
-    return { ...content, after: { ...after, key: toPriceKey(BigInt(after.key)) } }
+    return unpack(content)
   }
 
-  #decipher(cursor: string, question: string): (CursorContent & { expiresAt: number }) | null {
+  #decipher(cursor: string, question: string): (Packed & { expiresAt: number }) | null {
     const bytes = Buffer.from(cursor.slice(0, MAX_CURSOR_LENGTH), 'base64url')
     // Decoding ignores invalid characters.
     if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== cursor) return null
@@ -72,9 +71,29 @@ export class Cursors {
   }
 }
 
-function packed(name: string, value: unknown): unknown {
-  if (name === 'resume' && String(value).length > MAX_CARRIED_LENGTH) return undefined
-  return typeof value === 'bigint' ? String(value) : value
+type Packed = ReturnType<typeof pack>
+
+function pack(content: CursorContent) {
+  if ('hints' in content) return { ...content, hints: Object.entries(content.hints).map(packHint) }
+  return { ...content, after: { ...content.after, key: String(content.after.key) } }
+}
+
+function unpack(content: Packed): CursorContent {
+  if ('hints' in content) return { ...content, hints: Object.fromEntries(content.hints.map(unpackHint)) }
+  return { ...content, after: { ...content.after, key: toPriceKey(BigInt(content.after.key)) } }
+}
+
+/** Short, since a gateway may have a hundred sources. `from` and `to`: as `SourceHint.data`. */
+type PackedHint = [name: string, offset: number, ...more: [] | [resume: string] | [from: number, to: number]]
+
+function packHint([name, { offset, resume, data }]: [name: string, hint: SourceHint]): PackedHint {
+  if (data !== undefined) return [name, offset, data.from, data.to]
+  return resume === undefined || resume.length > MAX_CARRIED_LENGTH ? [name, offset] : [name, offset, resume]
+}
+
+function unpackHint([name, offset, more, to]: PackedHint): [name: string, hint: SourceHint] {
+  if (typeof more === 'number') return [name, { offset, data: { from: more, to: to! } }]
+  return [name, { offset, resume: more }]
 }
 
 export function invalidCursor(what: string): EntrepotError {

@@ -6,7 +6,7 @@ import { type CursorContent, Cursors } from '../../src/gateway/cursor.ts'
 const POSITION: CursorContent = {
   after: { position: 1_763_652_824_792_803, rank: 1, listingId: 'a"\u0000b' },
   cap: 1_763_652_824_792_900,
-  hints: { local: { offset: 0 }, secret: { offset: 398, resume: 'sealed by another' } },
+  hints: { local: { offset: 0, resume: undefined }, secret: { offset: 398, resume: 'sealed by another' } },
   total: 1234,
 }
 
@@ -39,7 +39,20 @@ test('a cursor never has the nonce of another', (t) => {
 test('a cursor of a gateway that is too long to carry is left out', (t) => {
   const hints = { eu: { offset: 7, resume: 'x'.repeat(5000) } }
   const cursor = cursorsOf().seal({ ...POSITION, hints }, 'question')
-  t.deepEqual(cursorsOf().open(cursor, 'question'), { ...POSITION, hints: { eu: { offset: 7 } } })
+  t.deepEqual(cursorsOf().open(cursor, 'question'), {
+    ...POSITION,
+    hints: { eu: { offset: 7, resume: undefined } },
+  })
+})
+
+test('a cursor over 100 snapshots with long names is not too long', (t) => {
+  const data = { from: 1_763_652_824_792, to: 1_763_652_824_793 }
+  const name = (n: number) => `${n}-`.padEnd(64, 'x')
+  const hints = Object.fromEntries(
+    Array.from({ length: 101 }, (_, n) => [name(n), { offset: 123_456, data }]),
+  )
+  const cursor = cursorsOf().seal({ ...POSITION, hints }, 'question')
+  t.deepEqual(cursorsOf().open(cursor, 'question'), { ...POSITION, hints })
 })
 
 test('a cursor that was changed or made up is refused', (t) => {
