@@ -41,7 +41,7 @@ export function itemPrice(
 ): ItemPrice | undefined {
   const listing = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
   const compared = comparedPrice([...lowestPrices(listing, comparison.per).values()], comparison)
-  if (compared === null) return undefined
+  if (compared === undefined) return undefined
   const { option, key, gpus } = compared
   const known = tokens.find(option.chain, option.token)
   return {
@@ -57,19 +57,14 @@ export function itemPrice(
   }
 }
 
+/** The lowest of the first group; `undefined` where none compares. */
 function comparedPrice(
   prices: readonly LowestPrice[],
   { groupOf, max = Number.POSITIVE_INFINITY }: Comparison,
-): LowestPrice | null {
-  let best: (LowestPrice & { group: number }) | null = null
-  for (const price of prices) {
+): LowestPrice | undefined {
+  const compared = prices.flatMap((price) => {
     const group = groupOf(price.option)
-    if (group === null || price.key > max) continue
-    const isBetter =
-      best === null ||
-      group < best.group ||
-      (group === best.group && comparePriceKeys(price.key, best.key) < 0)
-    if (isBetter) best = { ...price, group }
-  }
-  return best
+    return group === null || price.key > max ? [] : [{ ...price, group }]
+  })
+  return compared.sort((a, b) => a.group - b.group || comparePriceKeys(a.key, b.key))[0]
 }

@@ -7,15 +7,10 @@ import type { SourceReason } from '../../domain/source/source-reason.ts'
 /** Errors without a system, TLS, zlib or undici code are our own faults, and returned unchanged. */
 export function toSourceError(error: unknown, upstream: string): unknown {
   if (error instanceof SourceError || !(error instanceof Error)) return error
-  const code = codeOf(error)
-  if (code === null) return error
+  const { code: own } = error as NodeJS.ErrnoException
+  const code = own ?? (error instanceof errors.HTTPParserError ? 'HPE_UNKNOWN' : undefined)
+  if (typeof code !== 'string') return error
   return new SourceError(reasonOf(code), `${upstream}: ${error.message || code}`, { cause: error })
-}
-
-function codeOf(error: Error): string | null {
-  const { code } = error as NodeJS.ErrnoException
-  if (typeof code === 'string') return code
-  return error instanceof errors.HTTPParserError ? 'HPE_UNKNOWN' : null
 }
 
 /** For a response that is not an answer; `what` begins the message. */
