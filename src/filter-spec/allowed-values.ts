@@ -34,7 +34,7 @@ export function describeUnknownValues(
       .map((value) =>
         value.includes(',')
           ? `${name}: ${quote(value)} is one value; for any of several, write in:[${value}]`
-          : `${name}: no listing shape has ${quote(value)}${suggestName(value, allowed) || `; it has ${listNames(allowed)}`}`,
+          : `${name}: ${quote(value)} is not a known value${suggestName(value, allowed) || `; known are ${listNames(allowed)}`}`,
       )
   })
 }

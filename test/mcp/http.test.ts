@@ -405,7 +405,7 @@ test('search_listings: an unknown filter is refused by name', async (t) => {
   const near = await agent.call('search_listings', { filters: { gpu_modle: 'H200' } })
   t.regex(near.notice, /did you mean gpu_model\?$/)
   const none = await agent.call('market_overview', { filters: { gpu_model: 'h200' } })
-  t.regex(none.notice, /No listing matches\. gpu_model: no listing shape has 'h200'; did you mean H200\?$/)
+  t.regex(none.notice, /No listing matches\. gpu_model: 'h200' is not a known value; did you mean H200\?$/)
   const several = await agent.call('search_listings', { filters: { gpu_model: 'H100,H200' } })
   t.regex(several.notice, /'H100,H200' is one value; for any of several, write in:\[H100,H200\]\.$/)
   const { value } = await agent.call('describe_filters')

@@ -9,7 +9,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 
 export type OpenApiDocument = {
   openapi: '3.1.1'
-  info: { title: string; version: string; description: string }
+  info: { title: string; version: string; description: string; license: { name: string; identifier: string } }
   servers: { url: string }[]
   tags: { name: Tag; description: string }[]
   paths: Record<string, Record<string, OpenApiOperation>>
@@ -83,6 +83,7 @@ export function openApiDocument(
       description:
         'A Registry of market listings, and a gateway to many Registries. HEAD works wherever GET does. A request line with ' +
         'its headers may have 64 KiB (else 431), a body 256 KiB (else 413).',
+      license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '.' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name: name as Tag, description })),
