@@ -63,9 +63,9 @@ export function sortOf(name: string, sorting: Sorting): Sort {
       change: isWhole ? { order: { by: name, isDescending } } : null,
     }
   }
-  const isReversed = order?.by === REVERSED.by
+  const isReversed = order?.by === REVERSED.by && order.isDescending
   const query = gatewayOrder(name, sorting)
-  const isSorted = (order === null || isReversed) && isSameOrder(query, view.query)
+  const isSorted = (order === null || isReversed) && gatewayOrderIn(query) === gatewayOrderIn(view.query)
   return {
     direction: !isSorted ? 'none' : (name === 'listed') === isReversed ? 'ascending' : 'descending',
     change: isSorted && isWhole ? { order: isReversed ? null : REVERSED } : { query, order: null },
@@ -80,13 +80,13 @@ function gatewayOrder(name: string, { view: { query }, listingView, priceToken }
   return withValues(query, { sort: 'price', price_per, price_token })
 }
 
-const isSameOrder = (one: Query, other: Query): boolean =>
-  ['sort', 'price_per'].every((name) => parameterOf(one, name) === parameterOf(other, name))
+const gatewayOrderIn = (query: Query): string =>
+  `${parameterOf(query, 'sort') ?? 'newest'} ${parameterOf(query, 'price_per') ?? 'gpu'}`
 
 /** The whole of the rows. Those without a value are last in both directions. */
 export function inOrder(rows: readonly ListingRow[], { view, isWhole }: Sorting): readonly ListingRow[] {
   const { order, query } = view
-  if (!isWhole || order === null) return rows
+  if (!isWhole || order === null || (order.by !== REVERSED.by && !PAGE_ORDERS.has(order.by))) return rows
   const isByPrice = parameterOf(query, 'sort') === 'price'
   const places = new Map(rows.map((row, n) => [row, isByPrice && row.compared === null ? null : n]))
   const keyOf = PAGE_ORDERS.get(order.by)?.keyOf ?? ((row: ListingRow) => places.get(row) ?? null)
