@@ -127,13 +127,18 @@ function plotOf(rows: readonly ListingRow[], tokens: TokenTable): Plot | null {
   }
 }
 
-/** Logarithmic, between round numbers. A free offer is at its left end. */
+/** Logarithmic, between round numbers: 1, 2 and 5 times the powers of ten. A free offer is at its left end. */
 function scaleOf(least: number, most: number): Pick<Plot, 'positionOf' | 'ticks'> {
-  const steps = roundNumbers(least, most)
-  const [first = least, last = most] = [steps[0], steps.at(-1)]
+  const [low, high] = [Math.floor(Math.log10(least)), Math.ceil(Math.log10(most))]
+  const round = Array.from({ length: high - low + 1 }, (_, n) =>
+    [1, 2, 5].map((factor) => Number(`${factor}e${low + n}`)),
+  ).flat()
+  const first = round.findLast((value) => value <= least) ?? least
+  const last = round.find((value) => value >= most && value > first) ?? most
+  const steps = round.filter((value) => value >= first && value <= last)
   const [from, to] = [Math.log10(first), Math.log10(last)]
   const place = (value: number): number => {
-    const share = value <= 0 ? 0 : (Math.log10(value) - from) / (to - from || 1)
+    const share = value <= 0 ? 0 : (Math.log10(value) - from) / (to - from)
     return MARGIN + share * (100 - 2 * MARGIN)
   }
   const shown =
@@ -149,17 +154,6 @@ function scaleOf(least: number, most: number): Pick<Plot, 'positionOf' | 'ticks'
 
 const MARGIN = 6
 const MAX_TICKS = 6
-
-/** Powers of ten, and 2 and 5 times each, from the last below `least` to the first above `most`. */
-function roundNumbers(least: number, most: number): number[] {
-  const [from, to] = [Math.floor(Math.log10(least)), Math.ceil(Math.log10(most))]
-  const all = Array.from({ length: to - from + 1 }, (_, n) =>
-    [1, 2, 5].map((factor) => Number(`${factor}e${from + n}`)),
-  ).flat()
-  const start = all.findLastIndex((value) => value <= least)
-  const end = all.findIndex((value) => value >= most)
-  return all.slice(Math.max(0, start), end === -1 ? all.length : Math.max(end + 1, start + 2))
-}
 
 const tickText = (value: number): string =>
   value < 1e-4 || value >= 1e15
