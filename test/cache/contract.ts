@@ -4,7 +4,7 @@ import type { Lifetime } from '../../src/domain/source/freshness.ts'
 import { type ManualClock, manualClock } from '../helpers/manual-clock.ts'
 
 /** What a cache of this process and one that replicas share have in common. */
-export type TestedCache = {
+type TestedCache = {
   get: (group: string, key: string) => Found | Promise<Found>
   set: (group: string, key: string, entry: CacheEntry<Buffer>) => unknown
   drop: (group: string) => unknown

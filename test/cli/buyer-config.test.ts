@@ -9,9 +9,7 @@ import { nearMisses, urlProblem } from '../../src/cli/registries/select-registri
 import { openRegistryClient } from '../../src/context/buyer.ts'
 import { startServer } from '../helpers/fixed-answers.ts'
 import { runCli, temporaryFile, temporaryFolder } from '../helpers/run-cli.ts'
-
-/** The public Anvil account that ALICE is. */
-const KEY = '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
+import { AS_ALICE } from '../helpers/seller.ts'
 
 test('buyer config: buyer.secrets.toml is merged deeply over buyer.toml', (t) => {
   const base = temporaryFolder(t)
@@ -156,9 +154,7 @@ test.serial('configuration: an unusable file stops every command before anything
     ],
     [['keys', 'list'], { REGISTRY_ADMIN_API_KEY: 'admin' }, /no Registry is named: use -r URL/],
   ]
-  const runs = await Promise.all(
-    cases.map(([args, env]) => runCli(args, { env: { ENTREPOT_PRIVATE_KEY: KEY, ...env } })),
-  )
+  const runs = await Promise.all(cases.map(([args, env]) => runCli(args, { env: { ...AS_ALICE, ...env } })))
   runs.forEach(({ code, stdout, stderr }, n) => {
     t.deepEqual([code, stdout], [78, ''], stderr)
     t.regex(stderr, cases[n]![2])

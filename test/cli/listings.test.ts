@@ -17,7 +17,7 @@ import { startFarCopies } from '../helpers/far-copies.ts'
 import { startGateway } from '../helpers/gateway.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { CLI, hasTerminal, runCli, runInTerminal, runShell, temporaryFile } from '../helpers/run-cli.ts'
-import { ALICE, BOB, publish } from '../helpers/seller.ts'
+import { ALICE, AS_ALICE, BOB, publish } from '../helpers/seller.ts'
 
 type Printed = {
   listing_id: string
@@ -309,10 +309,7 @@ test.serial('listings: unknown words in a gateway’s report are not printed', a
   t.notRegex(stderr, /evil|2J/)
 })
 
-/** The public Anvil account that ALICE is. */
-const env = {
-  ENTREPOT_PRIVATE_KEY: '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
-}
+const env = AS_ALICE
 const ONE = '7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a01'
 const TWO = '7f0c1c1e-6a0e-4e0b-9a53-0b6a4f7f2a02'
 const BARE = 'b7c1f2aa1f0e4f538f1a4a1f6f0c9d02'

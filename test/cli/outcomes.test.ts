@@ -16,15 +16,7 @@ import {
   TIME_LAPSE,
   temporaryFile,
 } from '../helpers/run-cli.ts'
-import { ALICE } from '../helpers/seller.ts'
-
-/** The public Anvil accounts that ALICE and BOB are. */
-const AS_ALICE = {
-  ENTREPOT_PRIVATE_KEY: '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
-}
-const AS_BOB = {
-  ENTREPOT_PRIVATE_KEY: '7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6',
-}
+import { ALICE, AS_ALICE, AS_BOB } from '../helpers/seller.ts'
 
 type Result = { registry: string; listing_id: string; outcome: string; status: number | null; error?: string }
 const parse = (stdout: string): Result[] => JSON.parse(stdout)

@@ -4,12 +4,7 @@ import { text } from 'node:stream/consumers'
 import test, { type ExecutionContext } from 'ava'
 import { startRegistry } from '../helpers/registry.ts'
 import { runCli, runProcess, TIME_LAPSE, temporaryFile } from '../helpers/run-cli.ts'
-import { ALICE } from '../helpers/seller.ts'
-
-/** The public Anvil account that ALICE is. */
-const AS_ALICE = {
-  ENTREPOT_PRIVATE_KEY: '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
-}
+import { ALICE, AS_ALICE } from '../helpers/seller.ts'
 
 type Signed = {
   listing_id: string

@@ -4,11 +4,7 @@ import test, { type ExecutionContext } from 'ava'
 import { deadUrl } from '../helpers/fake-registry.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { hasTerminal, runCli, runInTerminal, temporaryFile } from '../helpers/run-cli.ts'
-import { ALICE } from '../helpers/seller.ts'
-
-/** The public Anvil account that ALICE is. */
-const KEY = '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
-const AS_ALICE = { ENTREPOT_PRIVATE_KEY: `0x${KEY}` }
+import { ALICE, ALICE_KEY, AS_ALICE } from '../helpers/seller.ts'
 
 /** Two listings, one of them with numbers that JavaScript would rewrite. */
 const FILE = `[
@@ -169,7 +165,7 @@ test.serial('key file: one that others can read is refused; a key is never print
     '-r',
     url,
     '--key-file',
-    temporaryFile(t, 'key', `0x${KEY}\n`, 0o644),
+    temporaryFile(t, 'key', `${ALICE_KEY}\n`, 0o644),
   ])
   t.is(open.code, 78)
   t.regex(open.stderr, /chmod 600/)
@@ -180,15 +176,15 @@ test.serial('key file: one that others can read is refused; a key is never print
     '-r',
     url,
     '--key-file',
-    temporaryFile(t, 'key', KEY),
+    temporaryFile(t, 'key', ALICE_KEY.slice(2)),
   ])
   t.is(closed.code, 0)
   const broken = await runCli(['publish', file, '--force', '-r', url], {
-    env: { ENTREPOT_PRIVATE_KEY: `${KEY}00` },
+    env: { ENTREPOT_PRIVATE_KEY: `${ALICE_KEY}00` },
   })
   t.is(broken.code, 78)
   for (const { stdout, stderr } of [open, closed, broken])
-    t.false((stdout + stderr).includes(KEY.slice(0, 16)))
+    t.false((stdout + stderr).includes(ALICE_KEY.slice(2, 18)))
 })
 
 const withTerminal = hasTerminal ? test.serial : test.skip

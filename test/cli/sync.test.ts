@@ -5,12 +5,9 @@ import test from 'ava'
 import { startGateway } from '../helpers/gateway.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { runCli, temporaryFile } from '../helpers/run-cli.ts'
-import { ALICE, BOB, publish } from '../helpers/seller.ts'
+import { ALICE, AS_ALICE, BOB, publish } from '../helpers/seller.ts'
 
-/** The public Anvil account that ALICE is. */
-const env = {
-  ENTREPOT_PRIVATE_KEY: '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
-}
+const env = AS_ALICE
 
 const listing = (id: string, more: object = {}): Record<string, unknown> => ({
   listing_id: id,

@@ -8,7 +8,7 @@ import { startServer } from '../helpers/fixed-answers.ts'
 import { startGateway } from '../helpers/gateway.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { hasTerminal, runCli, runInTerminal, temporaryFile } from '../helpers/run-cli.ts'
-import { ALICE, publish } from '../helpers/seller.ts'
+import { ALICE, AS_ALICE, publish } from '../helpers/seller.ts'
 
 const withTerminal = hasTerminal ? test.serial : test.skip
 
@@ -31,9 +31,6 @@ const hostile = await startFakeRegistry({
   ],
 })
 test.after.always(hostile.close)
-
-/** The public Anvil account that ALICE is. */
-const KEY = '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
 
 /** Everything that a terminal was sent, less the sequences that this program means to send. */
 const dangerous = (text: string): string[] =>
@@ -84,7 +81,7 @@ withTerminal('terminal: JSON of every command has dangerous characters escaped',
     'GET /admin/api-keys': `[{"id":1,"name":${text}}]`,
   })
   const file = temporaryFile(t, 'l.json', '{"listing_id":"x"}')
-  const env = { CI: '1', ENTREPOT_PRIVATE_KEY: KEY, REGISTRY_ADMIN_API_KEY: 'admin' }
+  const env = { CI: '1', ...AS_ALICE, REGISTRY_ADMIN_API_KEY: 'admin' }
   for (const args of [
     ['publish', file],
     ['update', 'x', '--status', 'closed'],

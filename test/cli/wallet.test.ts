@@ -14,9 +14,10 @@ import {
   temporaryFile,
   temporaryFolder,
 } from '../helpers/run-cli.ts'
+import { ALICE_KEY, AS_ALICE } from '../helpers/seller.ts'
 
 const terminal = {
-  env: { ENTREPOT_PRIVATE_KEY: '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a' },
+  env: AS_ALICE,
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
@@ -61,10 +62,7 @@ const SCRYPT = {
 
 test('keystore: a scrypt file opens with its passphrase only', (t) => {
   const keystore = parseKeystore(SCRYPT, 'k.json')
-  t.is(
-    decryptKeystore(keystore, 'testpassword', 'k.json'),
-    '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
-  )
+  t.is(decryptKeystore(keystore, 'testpassword', 'k.json'), ALICE_KEY)
   t.throws(() => decryptKeystore(keystore, 'testpassworD', 'k.json'), { message: /does not open/ })
 })
 
@@ -88,10 +86,7 @@ const LARGE_N = {
 }
 
 test('keystore: a file of an old wallet with n above 2^(16 r) opens', (t) => {
-  t.is(
-    decryptKeystore(parseKeystore(LARGE_N, 'k.json'), 'testpassword', 'k.json'),
-    '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
-  )
+  t.is(decryptKeystore(parseKeystore(LARGE_N, 'k.json'), 'testpassword', 'k.json'), ALICE_KEY)
 })
 
 test('keystore: spellings of other wallets are read (Crypto, 0x, upper case)', (t) => {

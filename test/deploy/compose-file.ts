@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
 /** `docker-compose.yml` as Compose reads it: anchors merged, variables replaced. Only tested members are typed. */
-export type ComposeFile = {
+type ComposeFile = {
   services: Readonly<Record<string, ComposeService>>
   networks: Readonly<Record<string, { internal?: boolean; ipam?: { config: Subnet[] } } | null>>
   volumes: Readonly<Record<string, unknown>>

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-export type Instruction = { name: string; text: string }
+type Instruction = { name: string; text: string }
 
 export const DOCKERFILE = 'Dockerfile'
 

@@ -21,7 +21,7 @@ export type Nginx = {
   close: () => Promise<void>
 }
 
-export const nginxProgram = (): Promise<string> =>
+const nginxProgram = (): Promise<string> =>
   installedProgram({
     missing: 'No nginx',
     names: ['nginx'],

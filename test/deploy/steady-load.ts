@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 
-export type Call = { method: 'GET' | 'POST'; path: string; headers?: Record<string, string>; body?: string }
+type Call = { method: 'GET' | 'POST'; path: string; headers?: Record<string, string>; body?: string }
 
 /** One request with its status and text, or the reason of a missing answer. Times as `performance.now()`. */
 export type RequestOutcome = { call: Call; startedAt: number; status: number | null; text: string }

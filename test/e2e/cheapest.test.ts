@@ -3,6 +3,7 @@ import { type FakeRegistry, listingText } from '../helpers/fake-registry.ts'
 import { startFake, startGateway } from '../helpers/gateway.ts'
 import type { RunningService } from '../helpers/registry.ts'
 import { filterOf, specBody } from '../helpers/specs.ts'
+import { seededRandom } from '../oracle/random.ts'
 
 const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const USDC_ON_ETHEREUM = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
@@ -18,7 +19,7 @@ type Listing = {
 
 /** Many ties, copies with other prices, and terms of every absurd kind. */
 function listingsOf(seed: number): string[] {
-  const random = randomFrom(seed)
+  const { next: random } = seededRandom(seed)
   const one = <T>(...choices: readonly T[]): T => choices[Math.floor(random() * choices.length)]!
   return Array.from({ length: 100 }, (_, n) => {
     const absurd = {
@@ -50,14 +51,6 @@ function listingsOf(seed: number): string[] {
       accepted_escrows: one<unknown>([escrow], [escrow], [escrow, escrow], null, 'x'),
     })
   })
-}
-
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return state / 2_147_483_648
-  }
 }
 
 /** Newest first and each id once, as a Registry serves them. */

@@ -115,7 +115,7 @@ export type FaultCase = readonly [
 ]
 
 /** The count includes probes in the background. */
-export type AtMost = `≤ ${number}`
+type AtMost = `≤ ${number}`
 
 // biome-ignore format: a table, one row a case.
 export const FAULT_CASES: readonly FaultCase[] = [

@@ -5,6 +5,7 @@ import { listingTexts } from '../helpers/fake-registry.ts'
 import { gatewayToml, startFake } from '../helpers/gateway.ts'
 import { temporaryFile } from '../helpers/run-cli.ts'
 import { ALICE, publishBody } from '../helpers/seller.ts'
+import { seededRandom } from '../oracle/random.ts'
 import { startProcess } from './service-process.ts'
 
 const RELOADS = 15
@@ -15,7 +16,7 @@ const SEED = 20_261_121
 type Source = { registry: string; state: string; matched: number }
 
 test('reload: under load, every answer has all that every configuration has', async (t) => {
-  const random = randomFrom(SEED)
+  const { next: random } = seededRandom(SEED)
   const always = await startFake(t, { items: listingTexts('always', LISTINGS) })
   const others = await Promise.all(
     ['b', 'c'].map(async (name) => ({ name, fake: await startFake(t, { items: listingTexts(name, 50) }) })),
@@ -99,12 +100,3 @@ test('reload: under load, every answer has all that every configuration has', as
   t.log(done)
   t.true(done.reloaded > RELOADS / 2 && done.refused > 0 && done.published > 0 && done.streams > 0)
 })
-
-/** From 0 to 1, the same for a seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
-    return state / 2 ** 31
-  }
-}

@@ -17,7 +17,7 @@ type Listing = {
 type Receipt = { created_at: string; updated_at: string }
 
 /** Versions that were acknowledged up to a moment and have to exist from then on. */
-export type Acknowledged = ReadonlyMap<string, { version: number; receipt: Receipt }>
+type Acknowledged = ReadonlyMap<string, { version: number; receipt: Receipt }>
 
 export const SELLERS = 2
 export const WRITERS_PER_TARGET = 4

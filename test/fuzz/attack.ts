@@ -19,7 +19,7 @@ const BATCH = 500
 const MAX_WRONGS = 3
 
 /** A service under attack, and what came of it. */
-export type Victim = {
+type Victim = {
   /** Sends `count` generated requests; what is wrong with their answers, at most a few. Same seed, same requests. */
   attack: (count: number, seed: number) => Promise<string[]>
   /** Bytes of JavaScript memory held after a garbage collection. */

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 /** A program that tests need, and its source. */
-export type Program = {
+type Program = {
   /** For the error: `No Redis`. */
   missing: string
   /** Names, any of which is enough. */

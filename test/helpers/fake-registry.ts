@@ -44,7 +44,7 @@ export type Behaviour =
 export type SeenRequest = { path: string; parameters: URLSearchParams; headers: IncomingMessage['headers'] }
 
 /** May be changed while it runs. */
-export type FakeState = {
+type FakeState = {
   /** Exact JSON texts of listings, in the order in which they are served. */
   items: string[]
   /**

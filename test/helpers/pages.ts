@@ -16,7 +16,7 @@ export const KEY_READER: Reader = {
   key: { id: 1, name: 'reader', scope: 'read', hash: '00', createdAt: 0, expiresAt: null, revokedAt: null },
 }
 
-export type ReadOptions = MergeOptions & { reader?: Reader; signal?: AbortSignal; cursor?: string | null }
+type ReadOptions = MergeOptions & { reader?: Reader; signal?: AbortSignal; cursor?: string | null }
 
 /** `USDC` has two addresses. */
 export const TOKENS = new TokenTable([

@@ -12,7 +12,7 @@ export async function openRedisClient(t: Pick<ExecutionContext, 'teardown'>, url
   return client
 }
 
-export type RedisCacheSettings = {
+type RedisCacheSettings = {
   url: string
   clock: Pick<ManualClock, 'now'>
   /** Caches with one prefix are replicas of each other. Default: a new one. */

@@ -11,7 +11,7 @@ import { runCommandLine } from '../../src/command-line.ts'
 export const BIN = new URL('../../src/bin.ts', import.meta.url).pathname
 
 export type Run = { code: number | null; stdout: string; stderr: string }
-export type RunOptions = {
+type RunOptions = {
   env?: Record<string, string>
   /** Its stdin. */
   input?: string | Uint8Array
@@ -58,7 +58,7 @@ export function runInTerminal(args: readonly string[], options: TerminalOptions 
   return run('script', ['-qec', command, '/dev/null'], options)
 }
 
-export type TerminalOptions = RunOptions & {
+type TerminalOptions = RunOptions & {
   columns?: number
   /** A file, instead of the terminal. */
   stdin?: string

@@ -8,7 +8,7 @@ import { upstreamOptions } from './upstream.ts'
 
 export type ScriptedAnswer = [status: number, body: string | Buffer, headers?: Record<string, string>]
 
-export type ScriptedAnswers = {
+type ScriptedAnswers = {
   url: string
   agent: Dispatcher
   /** Requests so far, oldest first. */

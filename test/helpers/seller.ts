@@ -3,8 +3,13 @@ import { type ClaimOperation, signedMessage } from '../../src/domain/signed-mess
 import { type Reply, send } from './registry.ts'
 
 /** Public Anvil accounts, without money. */
-export const ALICE = privateKeyToAccount('0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a')
-export const BOB = privateKeyToAccount('0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6')
+export const ALICE_KEY = '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
+const BOB_KEY = '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6'
+export const ALICE = privateKeyToAccount(ALICE_KEY)
+export const BOB = privateKeyToAccount(BOB_KEY)
+/** The environment of a command that signs. */
+export const AS_ALICE = { ENTREPOT_PRIVATE_KEY: ALICE_KEY }
+export const AS_BOB = { ENTREPOT_PRIVATE_KEY: BOB_KEY }
 
 export const unixNow = (): number => Math.floor(Date.now() / 1000)
 

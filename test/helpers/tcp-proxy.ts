@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /** An address that can be redirected to another server, or cut. */
-export type TcpProxy = {
+type TcpProxy = {
   port: number
   /** New connections go to this port; open ones stay. */
   moveTo: (port: number) => void

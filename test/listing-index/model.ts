@@ -37,7 +37,7 @@ export class Model {
   }
 }
 
-export type Operation = { kind: 'put'; entry: IndexEntry } | { kind: 'remove'; listingId: string }
+type Operation = { kind: 'put'; entry: IndexEntry } | { kind: 'remove'; listingId: string }
 
 export function apply(operation: Operation, target: Pick<ListingIndex, 'put' | 'remove'>): void {
   if (operation.kind === 'put') target.put(operation.entry)

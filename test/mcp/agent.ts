@@ -7,7 +7,7 @@ import type { ExecutionContext } from 'ava'
 import { BIN } from '../helpers/run-cli.ts'
 
 /** A tool's result: the notice, the exact JSON after it, and the same as structured content. */
-export type ToolReply = {
+type ToolReply = {
   notice: string
   json: string
   value: Answer
@@ -36,7 +36,7 @@ export type Answer = {
   total_after_filter: number
 }
 
-export type Agent = {
+type Agent = {
   client: Client
   call: (tool: string, args?: Record<string, unknown>) => Promise<ToolReply>
 }

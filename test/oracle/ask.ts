@@ -141,7 +141,7 @@ export async function askOne({ url, now }: Asking, listingId: string): Promise<F
   return { ...found, shown: readItem(listing), complete }
 }
 
-export function parametersOf({ status, publisher, gpuModel, gpuCountMin }: Question): string {
+function parametersOf({ status, publisher, gpuModel, gpuCountMin }: Question): string {
   const parameters = [`status=${status ?? ''}`]
   if (publisher !== null) parameters.push(`publisher=${publisher}`)
   if (gpuModel !== null) parameters.push(`gpu_model=${gpuModel}`)

@@ -6,10 +6,10 @@ import { isReadFully, ranked } from './model.ts'
 import { INNER, type Plan } from './world.ts'
 
 /** What an answer is judged by. */
-export type Evidence = { plan: Plan; history: History }
+type Evidence = { plan: Plan; history: History }
 
 /** What was wrong with an answer, and how much was checked. */
-export type Verdict = {
+type Verdict = {
   faults: readonly string[]
   /** Listings that had to be shown. */
   required: number

@@ -15,7 +15,7 @@ import type { Random } from './random.ts'
 import { SPEC_KINDS } from './scripted-registry.ts'
 import { startWorld, type World } from './world.ts'
 
-export type RunOutcome = {
+type RunOutcome = {
   answers: number
   /** Listings that had to be shown in them. */
   required: number

@@ -11,7 +11,7 @@ import type { History, Publisher, Status, Terms, Version } from './history.ts'
 export const SPEC_KINDS = ['same', 'none', 'partial', 'other'] as const
 export type SpecKind = (typeof SPEC_KINDS)[number]
 
-export type ScriptOptions = {
+type ScriptOptions = {
   name: string
   history: History
   /** Ms since the Unix epoch. */

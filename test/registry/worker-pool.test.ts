@@ -6,7 +6,6 @@ import { pathToFileURL } from 'node:url'
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import { Client } from 'undici'
-import { privateKeyToAccount } from 'viem/accounts'
 import { recoverAddress } from '../../src/registry/signature/recover-address.ts'
 import { createRecoverPool, MAX_WAITING } from '../../src/registry/signature/recover-pool.ts'
 import type { Signature } from '../../src/registry/signature/verify-claim.ts'
@@ -106,10 +105,8 @@ test('worker pool: a closed pool rejects queued and new tasks', async (t) => {
   t.deepEqual(faults, [])
 })
 
-const WALLET = privateKeyToAccount('0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a')
-
 async function signatureOf(message: string): Promise<Signature> {
-  const hex = (await WALLET.signMessage({ message })).slice(2)
+  const hex = (await ALICE.signMessage({ message })).slice(2)
   return {
     r: BigInt(`0x${hex.slice(0, 64)}`),
     s: BigInt(`0x${hex.slice(64, 128)}`),
@@ -121,7 +118,7 @@ test('recover pool: threads recover the same addresses as recoverAddress', async
   const { recover, close } = createRecoverPool({ threads: 1 })
   t.teardown(close)
   const signature = await signatureOf('update_listing:L1:1767225600')
-  t.is(await recover('update_listing:L1:1767225600', signature), WALLET.address.toLowerCase())
+  t.is(await recover('update_listing:L1:1767225600', signature), ALICE.address.toLowerCase())
   for (const [message, odd] of [
     ['another message', signature],
     ['é🚀', signature],

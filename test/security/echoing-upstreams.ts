@@ -34,7 +34,7 @@ const ECHOES: Readonly<Record<string, Echo>> = {
   reset: (_sent, response) => response.socket?.resetAndDestroy(),
 }
 
-export const ECHO_NAMES = Object.keys(ECHOES)
+const ECHO_NAMES = Object.keys(ECHOES)
 
 /** One server for all of them, each below a path of its own. Resolves with their URLs by name. */
 export async function startEchoes(t: ExecutionContext): Promise<ReadonlyMap<string, string>> {
