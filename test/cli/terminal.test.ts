@@ -104,7 +104,7 @@ withTerminal('terminal: JSON of every command has dangerous characters escaped',
   t.regex(plan.stdout, /\\u202egpj\\u009b31m","action"/)
 })
 
-withTerminal('terminal: one listing is a full sheet', async (t) => {
+withTerminal('terminal: one listing is shown in full, as YAML', async (t) => {
   const { url } = await startRegistry(t)
   await publish(url, ALICE, {
     listing_id: 'x',
@@ -114,10 +114,10 @@ withTerminal('terminal: one listing is a full sheet', async (t) => {
   t.is(code, 0)
   t.deepEqual(dangerous(stdout), [])
   for (const line of [
-    /^listing_id +x\r?$/m,
-    /^ +gpu_model +L4\\u001b/m,
-    /^ +deep +1\r?$/m,
-    /^ +registry +http/m,
+    /^listing_id: x\r?$/m,
+    /^ +gpu_model: "L4\\e/m,
+    /^ +deep:\r?\n +- 1\r?$/m,
+    /^ +registry: http/m,
   ])
     t.regex(stdout, line)
 })

@@ -18,7 +18,7 @@ export const fullListingCommand: CommandDefinition<ListingOptions> = {
     const { found, exitCode } = await lookUpListing(context, selected, id)
     if (found === null) return exitCode
     if (isHumanOutput(terminal, options))
-      await printText(terminal, `${listingSheet(found.row, selected.tokens).join('\n')}\n`)
+      await printText(terminal, await listingSheet(found.row, selected.tokens))
     else await print(terminal, `${escapeForTerminal(terminal, found.row)}\n`)
     return exitCode
   },

@@ -1,7 +1,7 @@
 import type { TokenTable } from '../../domain/price/token.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { formatAgeSince } from '../../domain/timestamp.ts'
-import { isJsonObject, type JsonObject, type JsonValue, textAt } from '../../json/value.ts'
+import { type JsonObject, textAt } from '../../json/value.ts'
 import { type ListingJson, parseListingJson } from '../listing-json.ts'
 import { abbreviateAddress, allPrices, priceText, shownPrice } from './price-text.ts'
 import { GAP, renderTable, type TableColumn } from './table.ts'
@@ -117,41 +117,13 @@ function shownText(listing: JsonObject, tokens: TokenTable): string | null {
   return price && priceText(price)
 }
 
-export function listingSheet(row: ListingJson, tokens: TokenTable): string[] {
+/** All prices, since a listing may accept several tokens; then its members as YAML. */
+export async function listingSheet(row: ListingJson, tokens: TokenTable): Promise<string> {
+  const { stringify } = await import('yaml')
   const listing = parseListingJson(row)
-  const { _meta, ...members } = listing
-  return [
-    ...headline(listing, tokens),
-    ...section(members, ''),
-    ...(isJsonObject(_meta) ? ['', 'as found', ...section(_meta, '  ')] : []),
-  ]
-}
-
-/** All prices: a listing may accept several tokens. */
-function headline(listing: JsonObject, tokens: TokenTable): string[] {
-  const prices = allPrices(listing, tokens).map(priceText)
+  const prices = allPrices(listing, tokens).map(priceText).join(' or ') || 'no price advertised'
   const age = formatAgeSince(textAt(listing, 'created_at'))
-  const offered = prices.length === 0 ? 'no price advertised' : prices.join(' or ')
-  return [safeText(`${textAt(listing, 'listing_id') ?? ''}  ${offered}  published ${age} ago`), '']
-}
-
-function section(members: JsonObject, indent: string): string[] {
-  const width = Math.max(0, ...Object.keys(members).map((name) => name.length))
-  return Object.entries(members).flatMap(([name, value]) => field(name.padEnd(width), value, indent))
-}
-
-function field(name: string, value: JsonValue, indent: string): string[] {
-  if (Array.isArray(value) && value.length > 0 && value.some(isNested))
-    return value.flatMap((item, n) => field(`${name.trimEnd()}[${n}]`, item, indent))
-  if (isJsonObject(value) && Object.keys(value).length > 0)
-    return [safeText(`${indent}${name.trimEnd()}`), ...section(value, `${indent}  `)]
-  return [safeText(`${indent}${name}  ${plain(value)}`)]
-}
-
-const isNested = (value: JsonValue): boolean => typeof value === 'object' && value !== null
-
-function plain(value: JsonValue): string {
-  if (value === null) return '-'
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(plain).join(', ')
-  return isJsonObject(value) ? 'none' : String(value)
+  const headline = `${textAt(listing, 'listing_id') ?? ''}  ${prices}  published ${age} ago`
+  const lines = [headline, '', ...stringify(listing, { lineWidth: 0 }).trimEnd().split('\n')]
+  return lines.map((line) => `${safeText(line)}\n`).join('')
 }
