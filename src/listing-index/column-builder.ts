@@ -147,8 +147,10 @@ function addSlots(target: Bitset, { counts, starts, lists, sets }: Postings, n: 
   else for (let at = start; at < start + counts[n]!; at++) setBit(target, lists[at]!)
 }
 
-function ascending(numbers: readonly Numeric[]): ArrayLike<Numeric> {
-  return numbers.every((number) => typeof number === 'number')
-    ? Float64Array.from(numbers).sort()
-    : numbers.toSorted((a, b) => (isLess(a, b) ? -1 : 1))
+/** Doubles have an array of their own unless there is a bigint among them. */
+export function ascending(numbers: readonly Numeric[]): Float64Array | readonly Numeric[] {
+  for (let n = 0; n < numbers.length; n++)
+    if (typeof numbers[n] === 'bigint')
+      return numbers.toSorted((a, b) => (isLess(a, b) ? -1 : isLess(b, a) ? 1 : 0))
+  return new Float64Array(numbers as readonly number[]).sort()
 }

@@ -155,7 +155,7 @@ export const isLess = (a: Numeric, b: Numeric): boolean =>
 const lessMixed = (a: Numeric, b: Numeric): boolean => a < b
 
 /** How many of the ascending values are less than `bound`, or equal if `orEqual`. */
-export function countBelow(values: ArrayLike<Numeric>, bound: Numeric, orEqual: boolean): number {
+function countBelow(values: ArrayLike<Numeric>, bound: Numeric, orEqual: boolean): number {
   let low = 0
   let high = values.length
   while (low < high) {

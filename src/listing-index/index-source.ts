@@ -117,7 +117,8 @@ export class IndexSource {
       facets: async (fields, per) => {
         const unindexed = fields.filter((filter) => !this.#isIndexed({ filter }))
         if (unindexed.length > 0) throw this.#withoutIndex(unindexed)
-        if (matches.countDistinct(fields) > MAX_COUNTED_VALUES) throw this.#withTooManyValues(fields)
+        if (matches.countDistinct(fields) > MAX_COUNTED_VALUES)
+          throw this.#unsupported(fields, (names) => `more than ${MAX_COUNTED_VALUES} values of ${names}`)
         return inTurns(matches.facets(fields, per))
       },
       ids: () => idsOf(matches),
@@ -144,7 +145,7 @@ export class IndexSource {
   ): Promise<Scan> {
     const criteria = query.criteria.filter((criterion) => this.#isIndexed(criterion))
     const all = listings.page({ ...query, criteria }, { after: null, limit: MEMORY_SCAN_LIMIT })
-    if (all.total > MEMORY_SCAN_LIMIT) throw this.#tooMany(unindexed)
+    if (all.total > MEMORY_SCAN_LIMIT) throw this.#withoutIndex(unindexed.map(({ filter }) => filter))
     const conditions = rowConditions(unindexed)
     const exclusions = new Exclusions(unindexed)
     const items: Item[] = []
@@ -156,19 +157,16 @@ export class IndexSource {
     return { items, excluded: exclusions.counts }
   }
 
-  #tooMany(criteria: readonly Criterion[]): SourceError {
-    return this.#withoutIndex(criteria.map(({ filter }) => filter))
+  #withoutIndex(fields: readonly Filter[]): SourceError {
+    return this.#unsupported(
+      fields,
+      (names) => `no filter ${names}, and more than ${MEMORY_SCAN_LIMIT} listings`,
+    )
   }
 
-  #withoutIndex(lacking: readonly Filter[]): SourceError {
-    const filters = [...new Set(lacking.map(({ name }) => name))]
-    const message = `${this.#name}: has no filter ${filters.join(', ')}, and more than ${MEMORY_SCAN_LIMIT} listings`
-    return new SourceError('unsupported_filter', message, { filters })
-  }
-
-  #withTooManyValues(fields: readonly Filter[]): SourceError {
-    const filters = fields.map(({ name }) => name)
-    const message = `${this.#name}: has more than ${MAX_COUNTED_VALUES} values of ${filters.join(', ')}`
+  #unsupported(fields: readonly Filter[], lack: (names: string) => string): SourceError {
+    const filters = [...new Set(fields.map(({ name }) => name))]
+    const message = `${this.#name}: has ${lack(filters.join(', '))}`
     return new SourceError('unsupported_filter', message, { filters })
   }
 }

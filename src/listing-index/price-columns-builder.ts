@@ -1,5 +1,5 @@
-import { comparePriceKeys, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
-import { countBelow } from './column.ts'
+import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
+import { ascending } from './column-builder.ts'
 import type { PriceData, SortedPrices } from './price-columns.ts'
 import { keyFor, type RowPrices } from './row-prices.ts'
 
@@ -72,7 +72,7 @@ export class PriceColumnsBuilder {
       const sorted = ascending(own)
       const taken = new Uint32Array(own.length)
       for (let n = 0; n < own.length; n++) {
-        const first = countBelow(sorted, own[n]!, false)
+        const first = firstOf(own[n]!, sorted)
         const place = start + first + taken[first]!++
         places[priced[n]!] = place
         slots[place] = this.#slots[priced[n]!]!
@@ -112,8 +112,14 @@ function newestFirst(basisOf: Uint32Array, ends: Uint32Array): Uint32Array {
   return found
 }
 
-function ascending(keys: readonly PriceKey[]): ArrayLike<PriceKey> {
-  return keys.some((key) => typeof key === 'bigint')
-    ? keys.toSorted(comparePriceKeys)
-    : Float64Array.from(keys as number[]).sort()
+/** The first place of a key in its order. */
+function firstOf(key: PriceKey, sorted: ArrayLike<PriceKey>): number {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (sorted[middle]! < key) low = middle + 1
+    else high = middle
+  }
+  return low
 }

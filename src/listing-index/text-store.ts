@@ -12,7 +12,7 @@ export class TextStore {
     const { length } = bytes
     if (length > MAX_SHARED_BYTES) return new Uint8Array(bytes)
     if (this.#used + length > this.#chunk.length) {
-      this.#chunk = new Uint8Array(CHUNK_BYTES)
+      this.#chunk = new Uint8Array(Buffer.allocUnsafeSlow(CHUNK_BYTES).buffer)
       this.#used = 0
     }
     this.#chunk.set(bytes, this.#used)
