@@ -4,7 +4,7 @@ import type { FilterSpecJson } from '../wire/filter-spec.ts'
 import type { PublishReceiptJson, UpdateReceiptJson } from '../wire/listing.ts'
 import type { SourceReport } from '../wire/source.ts'
 import type { Listing, ListingDraft } from './listing.ts'
-import { PageWalk, readPageReport } from './page-walk.ts'
+import { notAList, PageWalk, readPageReport } from './page-walk.ts'
 import { IncompleteError, ProblemError } from './problem-error.ts'
 import { type CallOptions, type ConnectOptions, connect, type RawAnswer, sendRequest } from './request.ts'
 import {
@@ -44,7 +44,7 @@ type ListingPage<L> = {
   items: L[]
   /** Matches before paging. */
   total: number
-  /** Whether every source answered; true at a plain Registry. */
+  /** Whether every source answered; at a plain Registry, whether the page follows the previous one without a gap. */
   complete: boolean
   /** How each source answered; empty at a plain Registry. */
   sources: readonly SourceReport[]
@@ -78,9 +78,11 @@ export function createClient(options: ConnectOptions) {
     for (let repeats = 0; !walk.isEnd; ) {
       const path = pathOf('listings', query, walk.paging(PAGE_SIZE))
       const body = await readJson<JsonValue>(path, call)
+      const page = readPageReport(body)
       const listings = listAt(body, 'items')
-      const { total, isComplete, sources } = walk.advance(listings.length, readPageReport(body))
+      if (listings.some((listing) => textAt(listing, 'listing_id') === null)) throw notAList()
       const items = listings.filter((listing) => walk.isNew(copyOf(listing)))
+      const { total, isComplete, sources } = walk.advance(listings.length, page)
       repeats = items.length === 0 ? repeats + 1 : 0
       if (repeats > MAX_REPEATS)
         throw new ProblemError(200, { detail: `${MAX_REPEATS} pages in a row had no new listing.` })
@@ -111,7 +113,7 @@ export function createClient(options: ConnectOptions) {
     /** Pages of all matches, each requested when it is wanted. */
     pages,
 
-    /** All matches, each once. @throws IncompleteError after the last one, if a source is missing */
+    /** All matches, each once. @throws IncompleteError after the last one, if a page is not complete */
     async *listings<L = Listing>(query: ListingsQuery = {}, call: CallOptions = {}): AsyncGenerator<L, void> {
       let missing: readonly SourceReport[] | null = null
       for await (const { items, complete, sources } of pages<L>(query, call)) {

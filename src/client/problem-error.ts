@@ -19,7 +19,7 @@ type Problem = {
 /** A problem (RFC 9457), an answer that is not a Registry's, or none. Its message is the problem's `detail`. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError'
-  /** 0 without an answer: a write may have been applied, and can be repeated. */
+  /** 0 without an answer. Then, and from 500 on, a write may have been applied, and can be repeated. */
   readonly status: number
   /** `urn:entrepot:problem:` and a code. */
   readonly type: string
@@ -60,15 +60,17 @@ const readViolation = (entry: JsonValue) => ({
   message: textAt(entry, 'message') ?? '',
 })
 
-/** All listings of a walk were read, but sources are missing from it: there may be more. */
+/** A walk came to its end, but sources are missing, or listings between its pages: there may be more. */
 export class IncompleteError extends Error {
   override readonly name = 'IncompleteError'
-  /** How each source answered, at its worst. */
+  /** How each source answered the first page that was not complete; empty at a plain Registry. */
   readonly sources: readonly SourceReport[]
 
   constructor(sources: readonly SourceReport[]) {
     const missing = sources.flatMap((source) => describeMissing(source) ?? [])
-    super(`The listings are not complete: ${missing.join('; ') || 'a source is missing'}`)
+    super(
+      `The listings are not complete: ${missing.join('; ') || 'a source is missing, or listings between two pages'}`,
+    )
     this.sources = sources
   }
 }

@@ -28,7 +28,7 @@ test('client: walks a plain Registry by offset, with the filters on each page', 
   t.is((await idsOf(client.listings({ gpu_model: 'RTX 4090', sla: undefined, static_ip: true }))).length, 450)
   t.deepEqual(
     fake.requests.map(({ parameters }) => String(parameters)),
-    ['', '&offset=200', '&offset=400'].map((more) => `gpu_model=RTX+4090&static_ip=true&limit=200${more}`),
+    ['', '&offset=190', '&offset=380'].map((more) => `gpu_model=RTX+4090&static_ip=true&limit=200${more}`),
   )
   const [page] = await Array.fromAsync(client.pages())
   t.like(page, { total: 450, complete: true, sources: [] })
@@ -71,12 +71,36 @@ test('client: an answer that is not a whole page is an error, not an end', async
     ['[]', /HTTP 200: not a Registry's answer/],
     ['{"total_after_filter":0}', /not a list of listings/],
     ['{"items":[]}', /not a list of listings/],
+    ['{"items":[{}],"total_after_filter":1}', /not a list of listings/],
     [`${page},"sources":[]}`, /not complete/],
     [`${page},"complete":"yes","sources":[]}`, /not complete/],
     [`${page},"complete":true,"sources":[],"next_cursor":"again"}`, /100 pages in a row/],
   ] as const) {
     const { url } = await startFake(t, { script: [{ kind: 'body', body }] })
     await t.throwsAsync(Array.fromAsync(createClient({ url }).listings()), { message }, body)
+  }
+})
+
+test('client: pages of a Registry that leave a gap, or repeat, are not complete', async (t) => {
+  const texts = listingTexts('a', 30)
+  const page = (from: number, to: number, total: number): Behaviour => {
+    const items = texts.slice(from, to)
+    return {
+      kind: 'body',
+      body: `{"items":[${items}],"count":${items.length},"total_after_filter":${total}}`,
+    }
+  }
+  for (const [name, isComplete, ...script] of [
+    ['4 of 30 were removed, which the overlap covers', true, page(0, 20, 30), page(14, 30, 26)],
+    ['15 of 30 were removed before the next page', false, page(0, 20, 30), page(25, 30, 15)],
+    ['`offset` is ignored', false, page(0, 20, 30), page(0, 20, 30)],
+    ['the second page is empty', false, page(0, 20, 30), page(30, 30, 30)],
+    ['a small page, then an empty one', false, page(0, 1, 30), page(30, 30, 30)],
+  ] as const) {
+    const { url } = await startFake(t, { script })
+    const walk = Array.fromAsync(createClient({ url }).listings())
+    if (isComplete) t.is((await walk).length, 30, name)
+    else await t.throwsAsync(walk, { instanceOf: IncompleteError }, name)
   }
 })
 
