@@ -94,10 +94,10 @@ export class MergedSequence {
     return Math.max(0, reported - this.#duplicates.size - this.#duplicatesInLookahead())
   }
 
-  /** Fewer than `count` only at the end. An abort with a `SourceError` fails the pending sources only. */
-  async take(count: number, signal: AbortSignal): Promise<MergedItem[]> {
+  /** Fewer than `least` only at the end. An abort with a `SourceError` fails the pending sources only. */
+  async take(count: number, signal: AbortSignal, least = count): Promise<MergedItem[]> {
     const taken = this.#merge(count)
-    while (taken.length < count && !this.#isDone) {
+    while (taken.length < least && !this.#isDone) {
       await this.#readRound(count - taken.length, signal)
       taken.push(...this.#merge(count - taken.length))
     }

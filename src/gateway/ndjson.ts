@@ -29,8 +29,9 @@ export function createStreamListings({
   return async (query, { reader, signal: caller, options = {} }) => {
     const visible = visibleSources(sources, reader, options)
     const sequence = openSequence(visible, query, { by: options.byPrice, cap: endOfMs(clock.now()) })
+    // Each reading of a source has the whole budget: what was merged before it is sent first.
     const next = () =>
-      withBudget(options.budgetMs ?? budgetMs, caller, (signal) => sequence.take(ROUND, signal))
+      withBudget(options.budgetMs ?? budgetMs, caller, (signal) => sequence.take(ROUND, signal, 1))
     // A listing whose price rises meanwhile would come again.
     const seen = options.byPrice && new SeenListings()
     const first = await next()

@@ -204,6 +204,23 @@ test('a source that fails midway keeps what was shown, and the others are read t
   })
 })
 
+test('a stream sends what is merged before each reading, which has its own budget', async (t) => {
+  const events: string[] = []
+  const sources = ['a', 'b', 'c'].map((name) => {
+    const items = Array.from({ length: 500 }, (_, n) => fakeItem(`${name}${n}`, AT - n))
+    const source = fakeSource(name, items)
+    const { read } = source
+    source.read = (...asked) => {
+      events.push('read')
+      return read(...asked)
+    }
+    return source
+  })
+  await gatewayOver(sources).lines({}, () => events.push('sent'))
+  t.regex(events.join(' '), /^read read read( sent)+( read( sent)+)+$/)
+  t.is(events.filter((event) => event === 'read').length, 9)
+})
+
 test('an unreadable copy is replaced by the next best, or left out and counted', async (t) => {
   const broken = (id: string): Item =>
     Object.defineProperty(fakeItem(id, AT), 'bytes', {

@@ -88,11 +88,11 @@ export class PriceSequence {
     return sumOf(selected) - hidden
   }
 
-  /** Fewer than `count` only at the end. An abort with a `SourceError` fails the pending sources only. */
-  async take(count: number, signal: AbortSignal): Promise<MergedItem[]> {
+  /** Fewer than `least` only at the end. An abort with a `SourceError` fails the pending sources only. */
+  async take(count: number, signal: AbortSignal, least = count): Promise<MergedItem[]> {
     await this.#select(signal)
     const taken = this.#merge(count)
-    while (taken.length < count && !this.#isEnded) {
+    while (taken.length < least && !this.#isEnded) {
       await nextTurn(signal)
       taken.push(...this.#merge(count - taken.length))
     }
