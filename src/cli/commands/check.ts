@@ -1,14 +1,13 @@
 import { type Config, loadConfig } from '../../config/config.ts'
 import { plural } from '../../domain/plural.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
-import { SourceError } from '../../domain/source/source-error.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
 import { readFilterSpec } from '../../filter-spec/load.ts'
 import { type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { type Finding, printFindings } from '../output/findings.ts'
-import { READ_PROBE, readProbeProblem } from '../registries/inspect-registry.ts'
-import { getEndpoint, isUnauthorized, type RegistryClient } from '../registries/registry-client.ts'
+import type { RegistryClient } from '../registries/registry-client.ts'
+import { visitRegistry } from './doctor.ts'
 
 /** Exits with 0 if the service would start, else with 78. An upstream that does not answer is a warning. */
 export const checkCommand: CommandDefinition<{ json?: boolean }> = {
@@ -76,22 +75,9 @@ async function checkUpstream(
   client: RegistryClient,
   { name, url, key, timeoutMs }: Config['upstreams'][number],
 ): Promise<Finding[]> {
-  const subject = `${name} (${url})`
-  try {
-    const read = await getEndpoint(client, { url, key }, READ_PROBE, timeoutMs)
-    const problem = readProbeProblem(read)
-    if (problem === null)
-      return [finding('ok', subject, `answers ${key === null ? 'without' : 'with'} a key`)]
-    const advice = key === null ? '; it may need api_key_env or api_key_file' : '; its key was refused'
-    return [
-      finding(
-        read.status >= 500 ? 'warning' : 'wrong',
-        subject,
-        problem + (isUnauthorized(read) ? advice : ''),
-      ),
-    ]
-  } catch (cause) {
-    if (!(cause instanceof SourceError)) throw cause
-    return [finding('warning', subject, `${cause.reason}: ${cause.message}`)]
-  }
+  const advice = 'it may need api_key_env or api_key_file'
+  const found = await visitRegistry(client, { url, key }, timeoutMs, advice)
+  // The service starts without an upstream, but a key is a mistake of the file.
+  const state = found.state === 'wrong' && !found.unauthorized ? 'warning' : found.state
+  return [finding(state, `${name} (${url})`, found.finding)]
 }

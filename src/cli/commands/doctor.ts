@@ -39,7 +39,10 @@ export const doctorCommand: CommandDefinition<JsonOptions> = {
     const { config, urls, discoveryTimeoutMs: timeoutMs } = selection
     const usable = urls.filter((url) => urlProblem(url) === null)
     const client = await openClient()
-    const visits = usable.map((url) => visit(client, { url, key: config.auth.get(url) ?? null }, timeoutMs))
+    const visits = usable.map((url) => {
+      const registry = { url, key: config.auth.get(url) ?? null }
+      return visitRegistry(client, registry, timeoutMs, `no key is configured: ${keyHint(url)}`)
+    })
     const checks = [...checkConfig(terminal, selection, options.config), ...(await Promise.all(visits))]
     await printFindings(terminal, options.json, checks)
     return exitCodeOf(checks)
@@ -95,7 +98,12 @@ const isReadableByOthers = (file: string): boolean =>
   process.platform !== 'win32' && ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0
 
 /** Only a failed read is an error; the others are warnings. */
-async function visit(client: RegistryClient, registry: Registry, timeoutMs: number): Promise<Check> {
+export async function visitRegistry(
+  client: RegistryClient,
+  registry: Registry,
+  timeoutMs: number,
+  keylessAdvice: string,
+): Promise<Check> {
   const { url, key } = registry
   const about = { area: 'registry', subject: url } as const
   const started = performance.now()
@@ -104,8 +112,8 @@ async function visit(client: RegistryClient, registry: Registry, timeoutMs: numb
     const [health, spec, read] = await Promise.all([get('/health'), get('/filter-spec'), get(READ_PROBE)])
     const problem = readProbeProblem(read)
     if (problem !== null && isUnauthorized(read)) {
-      const hint = key === null ? `no key is configured: ${keyHint(url)}` : 'the key was refused'
-      return { ...about, state: 'wrong', finding: `${problem}; ${hint}`, unauthorized: true }
+      const advice = key === null ? keylessAdvice : 'the key was refused'
+      return { ...about, state: 'wrong', finding: `${problem}; ${advice}`, unauthorized: true }
     }
     if (problem !== null) return { ...about, state: 'wrong', finding: problem }
     const finding = [
