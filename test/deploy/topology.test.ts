@@ -41,7 +41,7 @@ async function mintKeys({ url, replicas, secret }: Topology, count: number): Pro
 }
 
 test('topology: a rolling restart costs no request, a killed replica only in-flight ones', async (t) => {
-  t.timeout(120_000)
+  t.timeout(600_000)
   const topology = await startTopology(t)
   const { url, replicas, secret, registries } = topology
   const [first, second] = replicas

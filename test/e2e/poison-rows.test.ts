@@ -1,11 +1,8 @@
 import test from 'ava'
 import { type FakeOptions, idOf, listingText, listingTexts } from '../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../helpers/gateway.ts'
 
 type Answer = { items: { listing_id: string }[]; complete: boolean; sources: Record<string, unknown>[] }
-
-/** So that a busy machine does not make a source late. */
-const PATIENT = { settings: 'timeout_ms = 30000\n', more: '[gateway]\nbudget_ms = 60000\n' }
 
 /** The newest of all. */
 const odd = (fields: object = {}): string =>
@@ -15,8 +12,7 @@ test('poison rows: a listing that answers 500 costs a bounded number of requests
   for (const at of [0, 7, 120, 229]) {
     const items = listingTexts('a', 230)
     const fake = await startFake(t, { items, failing: new Set([idOf(items[at]!)]) })
-    const { settings, more } = PATIENT
-    const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { more })
+    const { get } = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
     const { sources } = (await get('/listings?limit=200&offset=30')).json() as Answer
     t.like(sources[1], { state: 'loaded', invalid: 1, matched: 229, returned: 199 }, `at ${at}`)
     t.true(fake.requests.length < 80, `${fake.requests.length} requests for a listing at ${at}`)
@@ -26,8 +22,7 @@ test('poison rows: a listing that answers 500 costs a bounded number of requests
 test('poison rows: an upstream whose newest listings answer 500 is read after them', async (t) => {
   const items = listingTexts('a', 60)
   const fake = await startFake(t, { items, failing: new Set(items.slice(0, 20).map(idOf)) })
-  const { settings, more } = PATIENT
-  const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { more })
+  const { get } = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
   const { items: shown, sources } = (await get('/listings')).json() as Answer
   t.like(sources[1], { state: 'loaded', invalid: 20 })
   t.is(shown.length, 40)
@@ -41,8 +36,7 @@ test('poison rows: an upstream that never repeats a listing is not read for ever
   fake.beforePage = (request) => {
     fake.items = pages[request % pages.length]!
   }
-  const { settings, more } = PATIENT
-  const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { more })
+  const { get } = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
   const { status, json } = await get('/listings?gpu_model=H100')
   t.is(status, 503)
   t.not((json() as Answer).sources[1]?.state, 'loaded')
@@ -67,8 +61,8 @@ for (const mode of ['live', 'snapshot'])
     test(`poison rows: ${mode}, a listing that ${what} hides no other`, async (t) => {
       const items = [item, ...listingTexts('a', 230)]
       const fake = await startFake(t, { items, ...options })
-      const settings = `mode = "${mode}"\n${PATIENT.settings}`
-      const { get } = await startGateway(t, [{ name: 'a', url: fake.url, settings }], { more: PATIENT.more })
+      const settings = `mode = "${mode}"`
+      const { get } = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings }])
       while ((await get('/ready')).status !== 200) await fake.requested()
       for (const path of PATHS) {
         const { status, json } = await get(path, { 'Cache-Control': 'no-cache' })

@@ -56,7 +56,7 @@ type Registry = {
  * distinguish them, whatever readers with a key query meanwhile, whatever is cached and whatever fails.
  */
 test(`visibility: ${MIXES} mixes of readers, queries, caches and failures leak no private byte`, async (t) => {
-  t.timeout(300_000)
+  t.timeout(600_000)
   const seed = Number(process.env.VISIBILITY_SEED ?? 1)
   const { next: random } = seededRandom(seed)
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!

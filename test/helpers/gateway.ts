@@ -25,6 +25,18 @@ export const startGateway = (
   { more, ...options }: Options = {},
 ): Promise<RunningService> => startRegistry(t, { ...options, toml: gatewayToml(upstreams, more) })
 
+/** The same with time limits that a busy machine keeps. `more` begins with lines of `[gateway]`. */
+export const startPatientGateway = (
+  t: Teardown,
+  upstreams: readonly UpstreamEntry[],
+  { more = '', ...options }: Options = {},
+): Promise<RunningService> =>
+  startGateway(
+    t,
+    upstreams.map((one) => ({ ...one, settings: `timeout_ms = 30000\n${one.settings ?? ''}` })),
+    { ...options, more: `[gateway]\nbudget_ms = 60000\n${more}` },
+  )
+
 /** A scripted Registry, closed when the test ends. */
 export async function startFake(t: ExecutionContext, options: FakeOptions = {}): Promise<FakeRegistry> {
   const fake = await startFakeRegistry(options)

@@ -55,7 +55,7 @@ class SlowReader {
 }
 
 test('stalled readers: their connection closes, that of a slow reader stays open', async (t) => {
-  t.timeout(120_000)
+  t.timeout(600_000)
   const { open, get } = await start(t)
   await get('/listings?limit=100')
   const slow = new SlowReader(await open(STREAM))

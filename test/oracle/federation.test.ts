@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import test, { type ExecutionContext } from 'ava'
 import { envelopeText, type FakeRegistry, listingText, listingTexts } from '../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../helpers/gateway.ts'
+import { startFake, startGateway, startPatientGateway } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import type { RunningService } from '../helpers/registry.ts'
 import { ALICE, publish } from '../helpers/seller.ts'
@@ -64,7 +64,7 @@ async function whenPulled(service: RunningService, listings: number): Promise<vo
 
 test('a page over cached and new data shows every listing that was there all the time', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 400) })
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
   await readPage(service, 'limit=50')
   remove(fake, 'a-0005')
   const ids = idsOf(await readPage(service, 'offset=100&limit=200'))
@@ -79,7 +79,7 @@ test('a page over cached and new data shows every listing that was there all the
 
 test('a filter that the upstream lacks is evaluated over all of its listings after a deletion', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 400) })
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
   await readPage(service, 'limit=50')
   remove(fake, 'a-0005')
   for (const offset of [0, 200]) {
@@ -92,7 +92,7 @@ test('a filter that the upstream lacks is evaluated over all of its listings aft
 for (const kind of ['stream', 'walk'] as const)
   test(`a ${kind} is whole after a deletion behind a cached page`, async (t) => {
     const fake = await startFake(t, { items: listingTexts('a', 600) })
-    const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+    const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
     await readPage(service, 'limit=50')
     remove(fake, 'a-0100')
     const ids = kind === 'stream' ? await streamAll(service) : await walkAll(service, 'limit=50')
@@ -101,7 +101,7 @@ for (const kind of ['stream', 'walk'] as const)
 
 test('a stream is complete after a publish and a refresh of its first page', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 600) })
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
   await streamAll(service)
   fake.items.unshift(listingText({ listing_id: 'new', created_at: '2026-11-20T00:00:01' }))
   await service.get('/listings', { 'cache-control': 'no-cache' })
@@ -125,7 +125,7 @@ async function startShadow(t: ExecutionContext, count: number): Promise<RunningS
     created_at: '2026-11-20T00:01:00',
   }
   const other = await startFake(t, { items: [listingText(row)], publishers })
-  return startGateway(t, [
+  return startPatientGateway(t, [
     { name: 'trusted', url: trusted.url, settings: 'priority = 1' },
     { name: 'other', url: other.url, settings: 'priority = 9' },
   ])
@@ -157,7 +157,7 @@ for (const limit of [50, 100, 200])
       return JSON.stringify({ ...JSON.parse(text), created_at })
     })
     const rb = await startFake(t, { items: copies })
-    const service = await startGateway(t, [
+    const service = await startPatientGateway(t, [
       { name: 'ra', url: ra.url },
       { name: 'rb', url: rb.url },
     ])
@@ -174,7 +174,7 @@ for (const mode of ['live', 'snapshot'] as const)
     const blob = { gpu_model: 'H100', notes: 'x'.repeat(250_000) }
     const huge = listingTexts('huge', 40, { offer_resource: blob, created_at: '2026-11-20T00:01:00' })
     const fake = await startFake(t, { items: [...huge, ...listingTexts('a', 300)] })
-    const service = await startGateway(t, [{ name: 'a', url: fake.url, settings: `mode = "${mode}"` }])
+    const service = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings: `mode = "${mode}"` }])
     if (mode === 'snapshot') await whenPulled(service, 300)
     const page = await readPage(service, 'limit=200')
     t.deepEqual(idsOf(page), idsIn(listingTexts('a', 200)))
@@ -200,7 +200,7 @@ test('a filter that makes a Registry answer 500 is evaluated in the gateway', as
       listingText({ listing_id: 'array', offer_resource: { gpu_model: ['H100'] } }).replace('15:33', '00:00'),
     ),
   )
-  const service = await startGateway(t, [{ name: 'a', url: odd.url }])
+  const service = await startPatientGateway(t, [{ name: 'a', url: odd.url }])
   const page = await readPage(service, 'gpu_model=H100&limit=200')
   t.deepEqual(idsOf(page).toSorted(), idsIn(items.toSpliced(5, 1)))
 })
@@ -216,7 +216,7 @@ test('a row that makes a Registry answer 500 hides no other row', async (t) => {
     },
     items,
   )
-  const service = await startGateway(t, [{ name: 'a', url: odd.url }])
+  const service = await startPatientGateway(t, [{ name: 'a', url: odd.url }])
   const page = await readPage(service, 'limit=200')
   t.deepEqual(idsOf(page), idsIn(items.toSpliced(123, 1)).slice(0, 200))
   t.deepEqual(await streamAll(service), idsIn(items.toSpliced(123, 1)))
@@ -225,8 +225,8 @@ test('a row that makes a Registry answer 500 hides no other row', async (t) => {
 
 test('a restarted gateway answers a revalidation with a new cursor', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 120) })
-  const before = await startGateway(t, [{ name: 'a', url: fake.url }])
-  const after = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const before = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
+  const after = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
   const { headers } = await before.get('/listings?limit=50')
   const again = await after.get('/listings?limit=50', { 'if-none-match': headers.get('etag')! })
   t.is(again.status, 200)
@@ -237,7 +237,7 @@ test('a restarted gateway answers a revalidation with a new cursor', async (t) =
 test('a cursor that is given out after an hour without a change is valid', async (t) => {
   const clock = manualClock()
   const fake = await startFake(t)
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }], { clock })
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }], { clock })
   for (let n = 0; n < 12; n++) {
     const fields = { listing_id: `l-${n}`, storefront_url: 'http://storefront.example/', offer_resource: {} }
     t.is((await publish(service.url, ALICE, fields)).status, 201)
@@ -253,8 +253,10 @@ const LARGE = 3000
 
 async function startNested(t: ExecutionContext, settings: string): Promise<RunningService> {
   const fake = await startFake(t, { items: listingTexts('a', LARGE), filterSpec: SPEC })
-  const inner = await startGateway(t, [{ name: 'a', url: fake.url }], { more: '[gateway]\nid = "inner"' })
-  return startGateway(t, [{ name: 'inner', url: inner.url, settings: `kind = "gateway"\n${settings}` }])
+  const inner = await startPatientGateway(t, [{ name: 'a', url: fake.url }], { more: 'id = "inner"' })
+  return startPatientGateway(t, [
+    { name: 'inner', url: inner.url, settings: `kind = "gateway"\n${settings}` },
+  ])
 }
 
 test('a gateway over a gateway shows more than 2,000 listings by cursor, as a stream and filtered', async (t) => {
@@ -277,7 +279,7 @@ test('a listing from a worse source is not complete and not cached where a bette
   const bad = await startOdd(t, ({ pathname }) =>
     pathname === '/listings/x' ? { status: 200, body: `{"listing":${row}}` } : NOT_FOUND,
   )
-  const service = await startGateway(t, [
+  const service = await startPatientGateway(t, [
     { name: 'good', url: good.url, settings: 'priority = 1' },
     { name: 'bad', url: bad.url, settings: 'priority = 9' },
   ])

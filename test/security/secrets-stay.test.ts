@@ -43,7 +43,7 @@ test('secrets: the search finds every form of a secret', (t) => {
 })
 
 test('secrets: a full run reveals none except in the minting response', async (t) => {
-  t.timeout(120_000)
+  t.timeout(600_000)
   const leaks = new LeakSearch()
   const folder = makeFolder(t)
   const admin = leaks.addSecret('admin key', random())
