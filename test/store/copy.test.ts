@@ -185,3 +185,28 @@ test('copy: a file of version 0.1.0 is read as it is', async (t) => {
   t.like([...(await Picture.of(await place.store())).keys.values()], [{ name: 'old', expiresAt: null }])
   t.deepEqual(readdirSync(join(path, '..')), ['old.db'])
 })
+
+test('copy: of two copies to one Redis at once, the later one is shown, and whole', async (t) => {
+  const [origin, place] = [places.SQLite!(t), places.Redis!(t)]
+  await fill(await origin.store())
+  let later: Promise<unknown> | undefined
+  const target = async () => {
+    const copy = await place.target()
+    const publish = copy.publish.bind(copy)
+    copy.publish = async () => {
+      later = copyStore(origin.source, second)
+      await began.promise
+      await publish()
+    }
+    return copy
+  }
+  const began = Promise.withResolvers<void>()
+  const second = async () => {
+    const copy = await place.target()
+    began.resolve()
+    return copy
+  }
+  await t.throwsAsync(copyStore(origin.source, target), { message: /another restore into this Redis began/ })
+  await later
+  t.is((await Picture.of(await place.store())).listings.size, 301)
+})

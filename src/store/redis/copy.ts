@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import type { ChainableCommander } from 'ioredis'
 import { fieldsOf } from '../../domain/listing.ts'
 import { plural } from '../../domain/plural.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import type { Micros } from '../../domain/timestamp.ts'
-import { ConfigError } from '../../errors.ts'
+import { ConfigError, EntrepotError } from '../../errors.ts'
 import type { CopySource, CopyTarget } from '../copy.ts'
 import type { Change } from '../store.ts'
 import { connected, loadClient } from './connection.ts'
@@ -23,10 +24,11 @@ export async function createRedisCopy(url: string, prefix: string = KEY_PREFIX):
   }
 }
 
-/** Is written to keys of its own, in the hash slot of the store's. One that was not finished is deleted by the next. */
+/** Is written to keys of its own, in the hash slot of the store's. One that is not finished is deleted by the next. */
 class RedisCopy implements CopyTarget {
   readonly #url: string
   readonly #prefix: string
+  readonly #id = randomUUID()
   readonly #own: ReturnType<typeof keysUnder>
   readonly #session: RedisSession
   #rows: ChainableCommander
@@ -35,7 +37,7 @@ class RedisCopy implements CopyTarget {
     this.#url = url
     this.#prefix = prefix
     this.#own = keysUnder(prefix)
-    this.#session = new RedisSession(loadClient(url), keysUnder(staged(prefix)), 0)
+    this.#session = new RedisSession(loadClient(url), keysUnder(staged(prefix, this.#id)), 0)
     this.#rows = this.#session.client.pipeline()
   }
 
@@ -49,7 +51,8 @@ class RedisCopy implements CopyTarget {
     )
     if (found.some(({ count }) => count > 0))
       throw this.#occupied(found.map(({ noun, count }) => plural(count, noun)).join(', '))
-    await client.unlink(...names(this.#session.keys))
+    const other = await client.getset(latestOf(this.#prefix), this.#id)
+    if (other !== null) await client.unlink(...names(keysUnder(staged(this.#prefix, other))))
   }
 
   put(change: Change): void {
@@ -82,14 +85,20 @@ class RedisCopy implements CopyTarget {
     this.#rows.set(key, forgottenUse)
     if (clock > 0) this.#rows.xadd(log, `${clock}-0`, 'start', '')
     await this.flush()
-    return (await openRedisStore(this.#url, { prefix: staged(this.#prefix) })).store
+    return (await openRedisStore(this.#url, { prefix: staged(this.#prefix, this.#id) })).store
   }
 
   async publish(): Promise<void> {
     const { publishers, apiKeys } = this.#own
-    const keys = [publishers, apiKeys, ...names(this.#own), ...names(this.#session.keys)]
-    if ((await this.#session.evalScript(ADOPT, keys, [])) !== 1)
-      throw this.#occupied('what was written meanwhile')
+    const latest = latestOf(this.#prefix)
+    const keys = [latest, publishers, apiKeys, ...names(this.#own), ...names(this.#session.keys)]
+    const answer = await this.#session.evalScript(ADOPT, keys, [this.#id])
+    if (answer === 'replaced')
+      throw new EntrepotError(
+        'unavailable',
+        'another restore into this Redis began meanwhile; this one was deleted',
+      )
+    if (answer !== 'adopted') throw this.#occupied('what was written meanwhile')
   }
 
   /** What it cannot delete, the next restore does. */
@@ -109,7 +118,10 @@ class RedisCopy implements CopyTarget {
 
 const ADOPT = createScript('adopt')
 
-const staged = (prefix: string): string => `${prefix}restore:`
+const staged = (prefix: string, id: string): string => `${prefix}restore:${id}:`
+
+/** Of the id of the copy that began last: only that one is published. */
+const latestOf = (prefix: string): string => `${prefix}restore`
 
 const names = (keys: ReturnType<typeof keysUnder>): string[] =>
   Object.values(keys).filter((key) => typeof key === 'string')
