@@ -96,7 +96,11 @@ export class RunCache {
       this.#readOnce(task).catch(() => {})
       return this.#serve(stored, 'revalidating')
     }
-    if (query.caching === 'only-if-cached') return this.#onlyIfCached(isUsable ? stored : null, phase)
+    if (query.caching === 'only-if-cached') {
+      if (isUsable) return this.#serve(stored, phase === 'if_error' ? 'stale' : 'revalidating')
+      // RFC 9111 section 5.2.1.7: answered with 504 (Gateway Timeout).
+      throw new SourceError('timeout', `${this.#options.upstream.name}: nothing is cached`)
+    }
     const base = phase === 'fresh' && query.caching === undefined ? stored!.run : undefined
     try {
       const reading = this.#readOnce({ ...task, base })
@@ -107,12 +111,6 @@ export class RunCache {
       if (!isStillUsable || !isStaleIfError(error)) throw error
       return this.#serve(stored, 'stale', error.reason)
     }
-  }
-
-  /** RFC 9111 section 5.2.1.7 answers 504 (Gateway Timeout). */
-  #onlyIfCached(stored: Entry | null, phase: ReturnType<typeof phaseAt>): ServedRun {
-    if (stored !== null) return this.#serve(stored, phase === 'if_error' ? 'stale' : 'revalidating')
-    throw new SourceError('timeout', `${this.#options.upstream.name}: nothing is cached`)
   }
 
   #find({ query, range, key, question }: ReadTask): Entry | null {
