@@ -79,10 +79,9 @@ async function readUntilFound(
 
 async function readSource(source: NamedSource, query: ListingQuery, signal: AbortSignal): Promise<Answer> {
   const { result, elapsedMs } = await askSource(() => source.read(query, ONE, signal), signal)
-  return {
-    outcome: { source, elapsedMs, result },
-    items: result instanceof SourceError ? [] : result.listings,
-  }
+  if (result instanceof SourceError) return { outcome: { source, elapsedMs, result }, items: [] }
+  const { listings: items, ...info } = result
+  return { outcome: { source, elapsedMs, result: info }, items }
 }
 
 function rejectUnknown(outcomes: readonly Outcome[], sources: readonly SourceReport[]): void {
