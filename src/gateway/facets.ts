@@ -175,6 +175,7 @@ async function compareCopies(
     for (const [shown, ...others] of groups) {
       if (shown!.reader.source.mayRepeat && isReadable(shown!)) addTo(registries, nameOf(shown!), 1)
       for (const copy of others) {
+        if (turns.isOver()) await turns.next()
         hidden++
         excess.add(documentOf(copy))
         if (!copy.reader.source.mayRepeat) addTo(registries, nameOf(copy), -1)
