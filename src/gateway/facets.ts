@@ -15,7 +15,7 @@ import { addPriceCounts } from '../listing-index/key-union.ts'
 import type { FacetJson, PriceRangeJson } from '../wire/facets.ts'
 import type { SourceReport } from '../wire/source.ts'
 import { type Copy, isReadable, qualifiedName } from './merged-item.ts'
-import { copiesById, type SelectedSource, selectSources } from './selected-source.ts'
+import { type SelectedSource, selectSources, sharedCopies } from './selected-source.ts'
 import { assertAnswerable, reportOutcomes } from './source-report.ts'
 import { type MergeRequest, type MergeSettings, type Outcome, visibleSources, withBudget } from './sources.ts'
 
@@ -169,18 +169,23 @@ async function compareCopies(
   let hidden = 0
   const excess = new FacetCounter(fields, per)
   const registries = new Map<string, number>()
-  for (const { source, total } of selected) if (!source.mayRepeat) registries.set(source.name, total)
-  for (const groups of copiesById(selected)) {
+  for (const one of selected) {
+    if (!one.source.mayRepeat) registries.set(one.source.name, one.total)
+    else
+      for (const id of new Set(one.selection?.ids())) {
+        if (turns.isOver()) await turns.next()
+        for (const copy of one.copiesOf(id)) if (isReadable(copy)) addTo(registries, nameOf(copy), 1)
+      }
+  }
+  for (const groups of sharedCopies(selected)) {
     if (turns.isOver()) await turns.next()
-    for (const [shown, ...others] of groups) {
-      if (shown!.reader.source.mayRepeat && isReadable(shown!)) addTo(registries, nameOf(shown!), 1)
+    for (const [, ...others] of groups)
       for (const copy of others) {
         if (turns.isOver()) await turns.next()
         hidden++
         excess.add(documentOf(copy))
-        if (!copy.reader.source.mayRepeat) addTo(registries, nameOf(copy), -1)
+        addTo(registries, nameOf(copy), -1)
       }
-    }
   }
   return { hidden, excess: excess.facets, registries }
 }

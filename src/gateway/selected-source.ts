@@ -75,22 +75,22 @@ export class SelectedSource {
   }
 }
 
-/** The readable copies of each id of `smallerSources`, grouped by listing and ordered by rank: the first of a group is shown. */
-export function* copiesById(selected: readonly SelectedSource[]): Generator<Copy[][]> {
+/**
+ * The readable copies of each id that has several, grouped by listing and ordered by rank: the first of a group is shown.
+ * Also yields in between, so that a caller can divide the search.
+ */
+export function* sharedCopies(selected: readonly SelectedSource[]): Generator<Copy[][]> {
   const smaller = smallerSources(selected)
-  const largest = selected.filter((one) => !smaller.includes(one))
-  const holders = new Map<string, SelectedSource[]>()
-  for (const one of smaller)
-    for (const id of one.selection?.ids() ?? []) {
-      const known = holders.get(id)
-      if (known === undefined) holders.set(id, [one, ...largest])
-      else if (!known.includes(one)) known.push(one)
-      yield [] // a caller divides this work too
+  const largest = selected.find((one) => !smaller.includes(one))
+  const known = new Set<string>()
+  const shared = new Set<string>()
+  for (const { selection } of smaller)
+    for (const id of selection?.ids() ?? []) {
+      if (known.has(id) || (largest?.selection?.find(id).length ?? 0) > 0) shared.add(id)
+      known.add(id)
+      yield []
     }
-  for (const [id, sources] of holders) {
-    const copies = sources.flatMap((one) => one.copiesOf(id))
-    yield groupCopies(copies.length === 1 ? copies : copies.filter(isReadable))
-  }
+  for (const id of shared) yield groupCopies(selected.flatMap((one) => one.copiesOf(id)).filter(isReadable))
 }
 
 /** All but the largest: what only that one has is hidden by none. A gateway may repeat its own listings. */

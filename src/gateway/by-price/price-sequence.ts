@@ -14,7 +14,7 @@ import {
   type MergedItem,
   mergeGroup,
 } from '../merged-item.ts'
-import { copiesById, type SelectedSource, selectSources, smallerSources } from '../selected-source.ts'
+import { type SelectedSource, selectSources, sharedCopies, smallerSources } from '../selected-source.ts'
 import { type Outcome, rankSources } from '../sources.ts'
 import { type ByPrice, nameGroups, orderOf } from './price-order.ts'
 
@@ -84,7 +84,7 @@ export class PriceSequence {
     const isCountable = sumOf(smallerSources(selected)) <= MAX_COUNTED
     if (!isCountable) return sumOf(selected) - this.#hidden
     let hidden = 0
-    for (const groups of copiesById(selected)) for (const group of groups) hidden += group.length - 1
+    for (const groups of sharedCopies(selected)) for (const group of groups) hidden += group.length - 1
     return sumOf(selected) - hidden
   }
 
