@@ -84,7 +84,7 @@ export class SegmentBuilder {
     this.#lengths[slot] = text.length
     this.#values += count
     this.#prices.add(slot, prices)
-    for (let n = 0; n < count; n++) this.#columns[paths[n]!]?.add(slot, values[n]!)
+    for (let n = 0; n < count; n++) this.#columns[paths[n]!]!.add(slot, values[n]!)
   }
 
   /** All steps at once. */

@@ -6,15 +6,17 @@ import { type PathTree, pathTree, walkPaths } from './path-tree.ts'
 import { PriceFinder } from './price-finder.ts'
 import { FoundValues, RowScanner } from './row-scanner.ts'
 
-/** Finds what `resolvePath` gives per path, and with prices under further numbers what they need. Parses rows that the scanner gives up on, ten times slower. */
+/** Finds what `resolvePath` gives per path, and prices. Parses rows that the scanner gives up on, ten times slower. */
 export class RowReader {
   readonly #tree: PathTree
   readonly #scanner: RowScanner
+  readonly #pathCount: number
   readonly #prices: PriceFinder | null
   readonly #found = new FoundValues()
 
   constructor(paths: readonly Path[], { withPrices }: { withPrices: boolean }) {
     this.#tree = pathTree(paths)
+    this.#pathCount = paths.length
     this.#prices = withPrices ? new PriceFinder(paths) : null
     this.#scanner =
       this.#prices === null
@@ -25,7 +27,10 @@ export class RowReader {
   /** Expects valid JSON. The result is valid until the next call. @throws SyntaxError for some other bytes */
   read(bytes: Uint8Array): FoundValues {
     if (!this.#scanner.scan(bytes, this.#found)) this.#parse(bytes)
-    else if (this.#prices !== null) this.#found.prices = this.#prices.pricesIn(this.#found)
+    else if (this.#prices !== null) {
+      this.#found.prices = this.#prices.pricesIn(this.#found)
+      this.#found.keep(this.#pathCount)
+    }
     return this.#found
   }
 

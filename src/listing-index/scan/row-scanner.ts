@@ -220,6 +220,17 @@ export class FoundValues {
     this.count++
   }
 
+  /** Only the values of the first paths: the others would count towards the size of a segment. */
+  keep(paths: number): void {
+    let kept = 0
+    for (let n = 0; n < this.count; n++) {
+      if (this.paths[n]! >= paths) continue
+      this.paths[kept] = this.paths[n]!
+      this.values[kept++] = this.values[n]!
+    }
+    this.count = kept
+  }
+
   copy(): FoundValues {
     const copy = new FoundValues()
     for (let n = 0; n < this.count; n++) copy.add(this.paths[n]!, this.values[n]!)

@@ -35,7 +35,7 @@ const reader = new RowReader(PATHS, { withPrices: false })
 function read(bytes: Uint8Array, by = reader): unknown[][] {
   const { count, paths, values } = by.read(bytes)
   const found: unknown[][] = PATHS.map(() => [])
-  for (let n = 0; n < count; n++) found[paths[n]!]?.push(values[n])
+  for (let n = 0; n < count; n++) found[paths[n]!]!.push(values[n])
   return found
 }
 
