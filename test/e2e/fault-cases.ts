@@ -9,11 +9,11 @@ import {
 } from '../helpers/fake-registry.ts'
 
 /** Timeouts of one attempt, in ms: for slow faults, and for others. */
-const SHORT_TIMEOUT_MS = 500
+const SHORT_TIMEOUT_MS = 2000
 export const TIMEOUT_MS = 5000
 /** For a complete answer. */
 export const BUDGET_MS = 6000
-const PAST_TIMEOUT_MS = 1500
+const PAST_TIMEOUT_MS = 4000
 /** Longer than any test. */
 const PAST_BUDGET_MS = 60_000
 
