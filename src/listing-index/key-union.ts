@@ -20,7 +20,7 @@ export class KeyUnion {
     this.#per = per
     const parts = new Map<string, Keys[]>()
     for (const segment of segments)
-      for (const [n, basis] of segment.data.bases.entries())
+      for (const [n, basis] of countedBases(segment, per))
         parts.set(basis, [...(parts.get(basis) ?? []), segment.keysOf(per, n)])
     for (const [basis, all] of parts) {
       const keys = unionOf(all)
@@ -37,7 +37,7 @@ export class KeyUnion {
     for (const [n, segment] of this.segments.entries()) {
       const match = matches.get(segment)
       if (match === undefined) continue
-      for (const [basis, name] of segment.data.bases.entries()) {
+      for (const [basis, name] of countedBases(segment, this.#per)) {
         const gpus = segment.addCounts(match.slots, this.#per, basis, this.#places[n]!, counts)
         gpusOf.set(name, (gpusOf.get(name) ?? 0) + gpus)
       }
@@ -52,10 +52,9 @@ export class KeyUnion {
   }
 
   #placesIn(segment: PriceColumns, per: PricePer): Uint32Array {
-    const { bases } = segment.data
     const { slots, ends } = segment.data[per]
     const found = new Uint32Array(slots.length)
-    for (const [n, basis] of bases.entries()) {
+    for (const [n, basis] of countedBases(segment, per)) {
       const { keys, start } = this.#bases.get(basis)!
       let at = 0
       for (let place = segment.startOf(per, n); place < ends[n]!; place++) {
@@ -65,6 +64,16 @@ export class KeyUnion {
     }
     return found
   }
+}
+
+/** Sellers choose the names: of more bases, those with less than their share of a segment's prices are not counted. */
+const MAX_BASES = 4096
+
+function* countedBases(segment: PriceColumns, per: PricePer): Generator<[number: number, basis: string]> {
+  const { bases } = segment.data
+  const { slots, ends } = segment.data[per]
+  const least = bases.length > MAX_BASES ? slots.length / MAX_BASES : 0
+  for (let n = 0; n < bases.length; n++) if (ends[n]! - segment.startOf(per, n) >= least) yield [n, bases[n]!]
 }
 
 /** Ascending and different. Neighbours are merged first: lists of similar length. */
