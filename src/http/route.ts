@@ -25,6 +25,8 @@ export type ResponseShape = {
   schema?: z.ZodType
   /** Default `application/json`. */
   type?: string
+  /** Is also sent as NDJSON, if that is accepted. */
+  isStreamed?: boolean
 }
 
 export type RouteParameter = {

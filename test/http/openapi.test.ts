@@ -76,6 +76,8 @@ test('OpenAPI: every route has an example, which fits its schemas', async (t) =>
         t.is(judge(method, path, { status: Number(status), type, text }), null, name)
       }
   }
+  const { responses } = (await documentOf(services[1]!)).paths['/listings']!.get!
+  t.deepEqual(Object.keys(responses[200]?.content ?? {}), ['application/json', 'application/x-ndjson'])
 })
 
 test('docs page: names every route, with a curl line and its problems', async (t) => {

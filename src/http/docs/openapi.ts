@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
 import { problemSchema } from '../../wire/problem.ts'
+import { NDJSON_TYPE } from '../middleware/accept.ts'
 import type { Gate, ResponseShape, Route } from '../route.ts'
 import { type RouteExample, routeExample } from './examples.ts'
 import { PROBLEMS } from './problems.ts'
@@ -263,12 +264,15 @@ const SECURITY: Readonly<Record<Gate, Record<string, string[]>[]>> = {
 }
 
 const response = (
-  { description, schema, type = 'application/json' }: ResponseShape,
+  { description, schema, type = 'application/json', isStreamed = false }: ResponseShape,
   schemaOf: SchemaOf,
   example: unknown,
 ) => ({
   description,
-  content: schema && { [type]: { schema: schemaOf(schema), example } },
+  content: schema && {
+    [type]: { schema: schemaOf(schema), example },
+    ...(isStreamed && { [NDJSON_TYPE]: { schema: { type: 'string' } } }),
+  },
 })
 
 const problemResponse = (status: number, schema: JsonSchema) => ({

@@ -70,7 +70,11 @@ const listMergedListings = (gateway: MergedListings): Route => ({
     'last line is `_meta` with `complete` and `sources`.',
   parameters: [...listingParameters(gateway.spec), ...GATEWAY_ONLY, IF_NONE_MATCH],
   responses: {
-    200: { description: 'A page of listings, and a report of each source', schema: mergedEnvelopeSchema },
+    200: {
+      description: 'A page of listings, and a report of each source',
+      schema: mergedEnvelopeSchema,
+      isStreamed: true,
+    },
     304: NOT_MODIFIED,
   },
   problems: [400, 412, 422, 502, 503, 504, 508],
