@@ -200,10 +200,22 @@ test.serial('update: a 409 is signed again in the next second, once', async (t) 
 })
 
 test.serial('delete: a 404 after an answer that refuses the first attempt is a failure', async (t) => {
-  for (const status of [429, 503]) {
+  for (const status of [429, 500]) {
     const { url, requests } = await startServer(t, (_signed, n) => (n === 0 ? [status, '1'] : [404]))
     const { code, stdout } = await hurried('delete', 'x', '-r', url)
     t.deepEqual([code, requests.length], [1, 2])
     t.is((JSON.parse(stdout) as Result[])[0]?.outcome, 'refused')
   }
 })
+
+test.serial(
+  'update, delete: a write that a store answered too late (503) may have been applied',
+  async (t) => {
+    const away = await startServer(t, () => [503, '1'])
+    const { code, stdout } = await hurried('update', 'x', '--status', 'closed', '-r', away.url)
+    t.is(code, 4)
+    t.like((JSON.parse(stdout) as Result[])[0], { outcome: 'unknown', status: 503 })
+    const late = await startServer(t, (_signed, n) => (n === 0 ? [503, '1'] : [404]))
+    t.is((await hurried('delete', 'x', '-r', late.url)).code, 0)
+  },
+)

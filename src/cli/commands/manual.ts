@@ -104,7 +104,7 @@ writes and prints all results. \`publish --only-failed RESULTS\` goes on from th
 |---|---|
 | \`accepted\` | the Registry answered with its receipt: 201 and the listing_id, 200 and the status, or 204 |
 | \`refused\` | the Registry refused it, and the error says why |
-| \`unknown\` | the answer was lost, so it may have been applied; repeat it, which is safe |
+| \`unknown\` | the answer was lost (also 502, 503 and 504), so it may have been applied; repeat it, which is safe |
 | \`no_answer\` | no connection was made |
 | \`invalid_answer\` | a success without a receipt: no Registry is at that URL |
 | \`not_sent\` | the Registry was skipped, the deadline had passed, or the command was interrupted |

@@ -103,8 +103,9 @@ function hint(response: ApiResponse, { url, key }: Registry, signer: string): st
 
 /** Whether the Registry may have the request: its answer was lost, not the connection refused. */
 export function mayHaveArrived(outcome: ApiResponse | SourceError): boolean {
-  // A proxy answers 502 and 504 where it lost the Registry's answer (RFC 9110 sections 15.6.3 and 15.6.5).
-  if (!(outcome instanceof SourceError)) return outcome.status === 502 || outcome.status === 504
+  // A proxy answers 502 and 504 where it lost the Registry's answer (RFC 9110 sections 15.6.3 and 15.6.5), a Registry 503
+  // where its store did not answer in time.
+  if (!(outcome instanceof SourceError)) return [502, 503, 504].includes(outcome.status)
   const { code } = (outcome.cause ?? {}) as NodeJS.ErrnoException
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return false
   return !['connection_refused', 'dns', 'tls', 'private_address'].includes(outcome.reason)
