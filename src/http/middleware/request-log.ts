@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type Koa from 'koa'
 import type { Clock } from '../../domain/clock.ts'
-import { safeText } from '../../domain/safe-text.ts'
+import { redactCredentials, safeText } from '../../domain/safe-text.ts'
 import type { EntrepotError } from '../../errors.ts'
 import type { Logger } from '../../log.ts'
 import { recordedStatus, type traceOf as traceOfHeaders } from './tracing.ts'
@@ -99,8 +99,8 @@ const NO_PROBLEM: Readonly<Record<number, string>> = { 499: 'client_closed', 503
 /** Details quote what the client sent, which may be private. Keys and signatures are long words. */
 const withoutQuotes = (detail: string): string => safeText(detail.replace(/["'].*|\S{32,}/gs, '…'))
 
-/** Without the query, which may be private. Koa's `path` throws for an invalid URL. */
-const pathOf = ({ url }: IncomingMessage): string => url!.split('?', 1)[0]!
+/** Without the query, which may be private. Koa's `path` throws for an invalid URL; that of a proxy request is absolute. */
+const pathOf = ({ url }: IncomingMessage): string => redactCredentials(url!.split('?', 1)[0]!)
 
 /** The caller's `X-Request-Id` if harmless, so that calls can be followed across services. */
 export function requestIdOf({ headers }: IncomingMessage): string {

@@ -64,9 +64,14 @@ test('request log: a fault is an error with its stack, and the answer has none o
   t.regex(JSON.stringify(line?.err), /a broken part.*request-log\.test\.ts/)
 })
 
-test('request log: what is not HTTP is refused with a line', async (t) => {
+test('request log: what is not HTTP, or for a proxy, is refused with a line', async (t) => {
   const { url, refusals } = await start(t)
-  for (const input of ['nonsense\r\n\r\n', `GET / HTTP/1.1\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`]) {
+  const inputs = [
+    'nonsense\r\n\r\n',
+    `GET / HTTP/1.1\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`,
+    'GET http://user:secret@seller.example/x HTTP/1.0\r\n\r\n',
+  ]
+  for (const input of inputs) {
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     socket.end(input).resume()
     await once(socket, 'close')
@@ -76,8 +81,10 @@ test('request log: what is not HTTP is refused with a line', async (t) => {
     [
       [400, 'bad_request', 'The request is not valid HTTP'],
       [431, 'headers_too_large', 'The request line and headers are larger than 65536 bytes'],
+      [404, 'not_found', 'Not Found'],
     ],
   )
+  t.is(refusals().at(-1)?.path, 'http://…@seller.example/x')
 })
 
 test('request log: a reason has 60 lines a minute, and one line counts the rest', async (t) => {
