@@ -140,7 +140,9 @@ for (const [from, to] of [
 
 for (const to of ['SQLite', 'Redis'])
   test(`copy: ${to} shows no copy that is incomplete, and can be copied to again`, async (t) => {
-    const [origin, place] = [places.SQLite!(t), places[to]!(t)]
+    const folder = temporaryFolder(t)
+    const place = to === 'SQLite' ? fileAt(t, join(folder, 'store.db')) : redisAt(t, redis.url)
+    const origin = places.SQLite!(t)
     await fill(await origin.store())
     const losing = async () => {
       const copy = await place.target()
@@ -160,6 +162,7 @@ for (const to of ['SQLite', 'Redis'])
     const abandoned = await place.target()
     for (const one of (await loaded(await origin.store())).changes.slice(0, 9)) abandoned.put(one)
     await abandoned.flush()
+    t.regex(readdirSync(folder).join(), to === 'SQLite' ? /^[^,]+\.partial$/ : /^$/)
     await copyStore(origin.source, place.target)
     await t.throwsAsync(abandoned.publish(), undefined, 'the place is taken')
     await abandoned.close()

@@ -30,7 +30,8 @@ export function openDatabase(path: string): DatabaseSync {
 /** A new store in an empty file, to be written in one transaction: what fails is deleted. */
 export function createDatabase(file: string): DatabaseSync {
   const database = new DatabaseSync(file)
-  database.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF')
+  // Without a file that a killed process would leave behind; Node's defensive mode ignores OFF.
+  database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF')
   migrate(database, file)
   database.exec('BEGIN; PRAGMA defer_foreign_keys = ON')
   return database
