@@ -54,7 +54,8 @@ function publisherIdOf(projection: Projection, publisher: string | null): number
 function indexed(projection: Projection): IndexedListings {
   return {
     page: (query, page) => {
-      const { rows, total } = queryLocal(projection, { ...query, ...page })
+      // A query of a stream has the request's offset, too.
+      const { rows, total } = queryLocal(projection, { ...query, ...page, offset: 0 })
       return { items: rows.map((row) => toItem(row, projection)), total }
     },
     select: ({ status, publisher, criteria, priceLimit }) => {

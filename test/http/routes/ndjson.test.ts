@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
 import { deadUrl, envelopeText, listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { startFarCopies } from '../../helpers/far-copies.ts'
-import { startFake, startGateway } from '../../helpers/gateway.ts'
+import { startFake, startGateway, startPatientGateway } from '../../helpers/gateway.ts'
 import { ALICE, publish } from '../../helpers/seller.ts'
 
 const NDJSON = { Accept: 'application/x-ndjson' }
@@ -23,7 +23,7 @@ test('NDJSON: the complete sequence, one listing a line, then a report of the so
   const b = await startFake(t, {
     items: [...listingTexts('b', 450), ...listingTexts('a', 900).slice(500, 600)],
   })
-  const service = await startGateway(t, [
+  const service = await startPatientGateway(t, [
     { name: 'a', url: a.url },
     { name: 'b', url: b.url },
   ])
@@ -51,7 +51,7 @@ test('NDJSON: the complete sequence, one listing a line, then a report of the so
 test('NDJSON: repeats no listing, and reads each page of a source once', async (t) => {
   const { fakes, ids } = await startFarCopies(t, 900)
   const [a, b] = fakes
-  const { get } = await startGateway(t, [
+  const { get } = await startPatientGateway(t, [
     { name: 'a', url: a.url },
     { name: 'b', url: b.url },
   ])
@@ -107,7 +107,7 @@ test('NDJSON: the last line reports a source that failed midway', async (t) => {
     items: listingTexts('b', 450),
     script: [{ kind: 'serve' }, { kind: 'status', status: 404 }],
   })
-  const { get } = await startGateway(t, [
+  const { get } = await startPatientGateway(t, [
     { name: 'good', url: good.url },
     { name: 'bad', url: bad.url },
   ])
