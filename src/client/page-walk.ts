@@ -74,7 +74,7 @@ export class PageWalk {
     const { added, repeated } = this.#counts
     const isJoint = added > 0 ? repeated > 0 || this.#overlap === 0 : repeated > 0 && items <= this.#overlap
     this.#overlap = Math.min(OVERLAP, items >> 1)
-    return { ...page, isComplete: page.isComplete && (isFirst || isJoint) }
+    return { ...page, isComplete: page.isComplete && (isFirst ? items > 0 || total === 0 : isJoint) }
   }
 
   /** By offset, a page repeats what new listings moved down; by cursor, listings with copies far apart. */

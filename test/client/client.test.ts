@@ -95,6 +95,7 @@ test('client: pages of a Registry that leave a gap, or repeat, are not complete'
     ['15 of 30 were removed before the next page', false, page(0, 20, 30), page(25, 30, 15)],
     ['`offset` is ignored', false, page(0, 20, 30), page(0, 20, 30)],
     ['the second page is empty', false, page(0, 20, 30), page(30, 30, 30)],
+    ['the first page is empty', false, page(0, 0, 30)],
     ['a small page, then an empty one', false, page(0, 1, 30), page(30, 30, 30)],
   ] as const) {
     const { url } = await startFake(t, { script })
