@@ -56,7 +56,7 @@ export const indexPrice: Bench = {
 /** With the counts that order the groups: of one token by unit, or of every basis. */
 function firstPage(index: ListingIndex, criteria: readonly Criterion[], token: string | null): number {
   const matches = index.matches({ status: 'open', publisherId: null, criteria })
-  const offers = [...matches.offers()].toSorted(([, a], [, b]) => b - a)
+  const offers = [...matches.offers(null)].toSorted(([, a], [, b]) => b - a)
   const bases = offers.map(([basis]) => basis).filter((basis) => token === null || basis.includes(token))
   const order: PriceOrder = { groups: bases.slice(0, MAX_GROUPS).map((basis) => [basis]), per: 'gpu' }
   let bytes = 0

@@ -1,10 +1,11 @@
 import type { PricePer } from '../domain/price/price-key.ts'
+import type { PriceLimit } from '../domain/query.ts'
 import { addTo, facetText } from '../domain/source/facet-counter.ts'
 import type { PriceCounts, PriceOrder, PricePlace } from '../domain/source/selection.ts'
 import type { Scalar } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { highestBelow } from './bitset.ts'
-import { addPriceCounts, KeyUnion } from './key-union.ts'
+import { addPriceCounts, KeyUnion, MAX_BASES } from './key-union.ts'
 import type { Match } from './newest-first.ts'
 import { byPrice, type FoundByPrice } from './price-walk.ts'
 
@@ -38,12 +39,14 @@ export class IndexMatches {
     return this.#find().reduce((sum, { count }) => sum + count, 0)
   }
 
-  offers(): Map<string, number> {
+  /** With `null`, of each segment the `MAX_BASES` with most: sellers choose how many there are. */
+  offers(tokens: PriceLimit['tokens'] | null): Map<string, number> {
     const offers = new Map<string, number>()
     for (const { rows, slots, count } of this.#find()) {
       const { prices } = rows
-      for (const [n, number] of prices.countOffers(slots, count).entries())
-        if (number > 0) addTo(offers, prices.data.bases[n]!, number)
+      const counts = prices.countOffers(slots, count)
+      for (const n of tokens === null ? greatest(counts, MAX_BASES) : new Set(prices.basesOf(tokens)))
+        if (counts[n]! > 0) addTo(offers, prices.data.bases[n]!, counts[n]!)
     }
     return offers
   }
@@ -96,6 +99,14 @@ export class IndexMatches {
       for (let slot = highestBelow(slots, rows.size); slot !== -1; slot = highestBelow(slots, slot))
         yield rows.listingIdOf(slot)
   }
+}
+
+/** Where the greatest ones are. */
+function greatest(counts: Uint32Array, most: number): Iterable<number> {
+  if (counts.length <= most) return counts.keys()
+  // One number of both, which sorts fast.
+  const keyed = Float64Array.from(counts, (count, n) => count * counts.length + n).sort()
+  return keyed.subarray(-most).map((key) => key % counts.length)
 }
 
 function countValues(

@@ -104,7 +104,7 @@ export class IndexSource {
   ): Matches & { total: number } {
     return {
       total: matches.total,
-      offers: () => matches.offers(),
+      offers: (tokens) => matches.offers(tokens),
       byPrice: function* (order, after) {
         for (const { rows, slot, group, key } of matches.byPrice(order, after)) {
           const item = itemOf(rows.entry(slot))

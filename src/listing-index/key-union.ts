@@ -67,7 +67,7 @@ export class KeyUnion {
 }
 
 /** Sellers choose the names: of more bases, those with less than their share of a segment's prices are not counted. */
-const MAX_BASES = 4096
+export const MAX_BASES = 4096
 
 function* countedBases(segment: PriceColumns, per: PricePer): Generator<[number: number, basis: string]> {
   const { bases } = segment.data

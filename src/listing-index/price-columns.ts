@@ -79,13 +79,17 @@ export class PriceColumns {
 
   /** Adds the rows that a limit lets pass. */
   within({ tokens, per, max }: PriceLimit, target: Bitset): Bitset {
+    for (const n of this.basesOf(tokens))
+      for (const slot of this.#slotsWithin(per, n, max)) setBit(target, slot)
+    return target
+  }
+
+  *basesOf(tokens: PriceLimit['tokens']): Generator<number> {
     const { bases } = this.data
     for (const { chain, address } of tokens) {
       const prefix = `${chain}\n${address}\n`
-      for (let n = this.#firstFrom(prefix); bases[n]?.startsWith(prefix); n++)
-        for (const slot of this.#slotsWithin(per, n, max)) setBit(target, slot)
+      for (let n = this.#firstFrom(prefix); bases[n]?.startsWith(prefix); n++) yield n
     }
-    return target
   }
 
   /** Removes rows with a price in some group. */

@@ -245,7 +245,7 @@ test('by price: a stream shows no listing twice whose price rises meanwhile', as
       total: items.length,
       asOf: 0,
       stale: false,
-      offers: () => matches().offers(),
+      offers: (tokens) => matches().offers(tokens),
       byPrice: (...range) => matches().byPrice(...range),
       facets: (...asked) => matches().facets(...asked),
       ids: () => matches().ids(),

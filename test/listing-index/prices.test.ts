@@ -72,7 +72,7 @@ function agree(t: ExecutionContext, selection: Matches & { total: number }, expe
     const facets = await selection.facets(fields, order.per)
     t.deepEqual(readableFacets(facets), facetsOf(expected, fields, order.per))
     const offers = [...expected.flatMap((entry) => [...keysOf(entry, 'offer').keys()])]
-    t.deepEqual(Object.fromEntries(selection.offers()), countsOf(offers))
+    t.deepEqual(Object.fromEntries(selection.offers(null)), countsOf(offers))
   }
 }
 
@@ -132,6 +132,9 @@ test('prices: rows with very many names of tokens displace no other token', asyn
   const order: PriceOrder = { groups: [['base\n0xa\nhour']], per: 'gpu' }
   const [first] = (await select(index, query)).byPrice(order, null)
   t.is(first?.item.listingId, 'l0')
+  const { offers } = await select(index, query)
+  t.deepEqual([...offers(tokens)], [['base\n0xa\nhour', 1]])
+  t.is(offers(null).size, 4096)
 })
 
 test('prices: columns of very many prices are built in steps', (t) => {

@@ -1,6 +1,6 @@
 import type { Filter } from '../../filter-spec/filter.ts'
 import type { PriceKey, PricePer } from '../price/price-key.ts'
-import type { ListingQuery } from '../query.ts'
+import type { ListingQuery, PriceLimit } from '../query.ts'
 import type { Micros } from '../timestamp.ts'
 import type { Item, ReadingInfo } from './reading.ts'
 
@@ -42,8 +42,8 @@ export type Facets = {
 
 /** Reads what is in memory. Results of several calls in one turn of the event loop agree, but for facets. */
 export type Matches = {
-  /** Matches with a price in each basis. */
-  offers: () => ReadonlyMap<string, number>
+  /** Matches with a price in each basis of these tokens; with `null` in any, at least in those with most of them. */
+  offers: (tokens: PriceLimit['tokens'] | null) => ReadonlyMap<string, number>
   /** Those behind `after`; with `null`, all. To be read within one turn of the event loop. */
   byPrice: (order: PriceOrder, after: PricePlace | null) => IteratorObject<PricedItem, void>
   /**

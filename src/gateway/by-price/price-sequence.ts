@@ -111,7 +111,7 @@ export class PriceSequence {
       .filter(({ selection }) => selection !== null)
       .sort((a, b) => a.rank - b.rank)
     if (this.#groups !== null) return
-    const offers = this.#answered.flatMap(({ selection }) => selection?.offers() ?? [])
+    const offers = this.#answered.flatMap(({ selection }) => selection?.offers(this.#by.tokens) ?? [])
     this.#groups = nameGroups(offers, this.#by)
     this.#order = orderOf(this.#groups, this.#by)
   }

@@ -104,7 +104,7 @@ async function readByPrice(
   signal: AbortSignal,
 ): Promise<HandlerResponse> {
   const selection = await select(query, signal)
-  const order = orderOf(nameGroups([selection.offers()], by), by)
+  const order = orderOf(nameGroups([selection.offers(by.tokens)], by), by)
   const after = await nthPlace(selection, order, offset, signal)
   const priced = after === undefined ? [] : [...selection.byPrice(order, after).take(limit)]
   const items = priced.map(({ item }) => item)

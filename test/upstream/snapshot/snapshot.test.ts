@@ -345,7 +345,7 @@ test('a selection has the facts of a read, and is read live where a read is', as
   const selection = await select()
   t.like(selection, info)
   t.deepEqual([...selection.ids()], ['a-0000', 'a-0001'])
-  t.deepEqual(selection.offers(), new Map([['base\n0xaa\nhour', 2]]))
+  t.deepEqual(selection.offers(null), new Map([['base\n0xaa\nhour', 2]]))
   t.true(selection.isCurrent?.())
   const token = { chain: 'base', address: '0xaa', symbol: 'A', decimals: 0 }
   t.is((await select({ priceLimit: { tokens: [token], per: 'gpu', max: 1 } })).total, 0)
