@@ -5,7 +5,7 @@ import type { PriceCounts, PriceOrder, PricePlace } from '../domain/source/selec
 import type { Scalar } from '../filter-spec/criteria.ts'
 import type { Filter } from '../filter-spec/filter.ts'
 import { highestBelow } from './bitset.ts'
-import { addPriceCounts, KeyUnion, MAX_BASES } from './key-union.ts'
+import { addPriceCounts, greatest, KeyUnion } from './key-union.ts'
 import type { Match } from './newest-first.ts'
 import { byPrice, type FoundByPrice } from './price-walk.ts'
 
@@ -39,13 +39,13 @@ export class IndexMatches {
     return this.#find().reduce((sum, { count }) => sum + count, 0)
   }
 
-  /** With `null`, of each segment the `MAX_BASES` with most: sellers choose how many there are. */
+  /** With `null`, of each segment those with most. */
   offers(tokens: PriceLimit['tokens'] | null): Map<string, number> {
     const offers = new Map<string, number>()
     for (const { rows, slots, count } of this.#find()) {
       const { prices } = rows
       const counts = prices.countOffers(slots, count)
-      for (const n of tokens === null ? greatest(counts, MAX_BASES) : new Set(prices.basesOf(tokens)))
+      for (const n of tokens === null ? greatest(counts) : new Set(prices.basesOf(tokens)))
         if (counts[n]! > 0) addTo(offers, prices.data.bases[n]!, counts[n]!)
     }
     return offers
@@ -99,14 +99,6 @@ export class IndexMatches {
       for (let slot = highestBelow(slots, rows.size); slot !== -1; slot = highestBelow(slots, slot))
         yield rows.listingIdOf(slot)
   }
-}
-
-/** Where the greatest ones are. */
-function greatest(counts: Uint32Array, most: number): Iterable<number> {
-  if (counts.length <= most) return counts.keys()
-  // One number of both, which sorts fast.
-  const keyed = Float64Array.from(counts, (count, n) => count * counts.length + n).sort()
-  return keyed.subarray(-most).map((key) => key % counts.length)
 }
 
 function countValues(

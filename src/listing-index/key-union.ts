@@ -2,6 +2,7 @@ import type { PriceKey, PricePer } from '../domain/price/price-key.ts'
 import type { PriceCounts } from '../domain/source/selection.ts'
 import type { Bitset } from './bitset.ts'
 import type { PriceColumns } from './price-columns.ts'
+import { MAX_SEGMENT_ROWS } from './segment.ts'
 
 type Keys = ArrayLike<PriceKey>
 
@@ -9,6 +10,8 @@ type Keys = ArrayLike<PriceKey>
 export class KeyUnion {
   readonly segments: readonly PriceColumns[]
   readonly #per: PricePer
+  /** Per segment, the bases that count. */
+  readonly #counted: readonly (readonly number[])[]
   /** By basis; the counts of `keys` begin at `start`. */
   readonly #bases = new Map<string, { keys: Keys; start: number }>()
   /** Per segment and place in its order: the place of the key in the counts. */
@@ -19,15 +22,18 @@ export class KeyUnion {
     this.segments = segments
     this.#per = per
     const parts = new Map<string, Keys[]>()
-    for (const segment of segments)
-      for (const [n, basis] of countedBases(segment, per))
+    this.#counted = segments.map((segment) => [...greatest(segment.countPrices(per))])
+    for (const [at, segment] of segments.entries())
+      for (const n of this.#counted[at]!) {
+        const basis = segment.data.bases[n]!
         parts.set(basis, [...(parts.get(basis) ?? []), segment.keysOf(per, n)])
+      }
     for (const [basis, all] of parts) {
       const keys = unionOf(all)
       this.#bases.set(basis, { keys, start: this.#size })
       this.#size += keys.length
     }
-    this.#places = segments.map((segment) => this.#placesIn(segment, per))
+    this.#places = segments.map((segment, at) => this.#placesIn(segment, this.#counted[at]!))
   }
 
   /** @param matches per segment; without an entry none match */
@@ -37,7 +43,8 @@ export class KeyUnion {
     for (const [n, segment] of this.segments.entries()) {
       const match = matches.get(segment)
       if (match === undefined) continue
-      for (const [basis, name] of countedBases(segment, this.#per)) {
+      for (const basis of this.#counted[n]!) {
+        const name = segment.data.bases[basis]!
         const gpus = segment.addCounts(match.slots, this.#per, basis, this.#places[n]!, counts)
         gpusOf.set(name, (gpusOf.get(name) ?? 0) + gpus)
       }
@@ -51,11 +58,12 @@ export class KeyUnion {
     return found
   }
 
-  #placesIn(segment: PriceColumns, per: PricePer): Uint32Array {
+  #placesIn(segment: PriceColumns, counted: readonly number[]): Uint32Array {
+    const per = this.#per
     const { slots, ends } = segment.data[per]
     const found = new Uint32Array(slots.length)
-    for (const [n, basis] of countedBases(segment, per)) {
-      const { keys, start } = this.#bases.get(basis)!
+    for (const n of counted) {
+      const { keys, start } = this.#bases.get(segment.data.bases[n]!)!
       let at = 0
       for (let place = segment.startOf(per, n); place < ends[n]!; place++) {
         while (keys[at]! < segment.keyAt(per, place)) at++
@@ -66,14 +74,18 @@ export class KeyUnion {
   }
 }
 
-/** Sellers choose the names: of more bases, those with less than their share of a segment's prices are not counted. */
-export const MAX_BASES = 4096
+/** Of a segment, those with most prices count: sellers choose how many there are. */
+const MAX_BASES = 1024
 
-function* countedBases(segment: PriceColumns, per: PricePer): Generator<[number: number, basis: string]> {
-  const { bases } = segment.data
-  const { slots, ends } = segment.data[per]
-  const least = bases.length > MAX_BASES ? slots.length / MAX_BASES : 0
-  for (let n = 0; n < bases.length; n++) if (ends[n]! - segment.startOf(per, n) >= least) yield [n, bases[n]!]
+/** Where the greatest of these numbers of rows are, at most `MAX_BASES`. */
+export function greatest(counts: Uint32Array): Iterable<number> {
+  if (counts.length <= MAX_BASES) return counts.keys()
+  const having = new Uint32Array(MAX_SEGMENT_ROWS + 1)
+  for (const count of counts) having[count]!++
+  let least = having.length
+  let room = MAX_BASES
+  while (having[least - 1]! <= room) room -= having[--least]!
+  return [...counts.keys()].filter((n) => counts[n]! >= least || (counts[n] === least - 1 && room-- > 0))
 }
 
 /** Ascending and different. Neighbours are merged first: lists of similar length. */

@@ -98,6 +98,11 @@ export class PriceColumns {
       for (const slot of this.#slotsWithin(per, basis, max)) clearBit(target, slot)
   }
 
+  /** Of all rows, per basis. */
+  countPrices(per: PricePer): Uint32Array {
+    return this.data[per].ends.map((end, n) => end - this.startOf(per, n))
+  }
+
   /** Offers per basis. */
   countOffers(matches: Bitset, count: number): Uint32Array {
     const { bases, starts, basisOf, offer } = this.data

@@ -122,19 +122,22 @@ test('prices: a field with very many values is not counted at once', async (t) =
 
 test('prices: rows with very many names of tokens displace no other token', async (t) => {
   const index = new ListingIndex(FILTERS)
-  const names = (n: number): string[] => Array.from({ length: 32 }, (_, m) => `0x${n % 150}-${m}`)
+  const names = (n: number): string[] => Array.from({ length: 32 }, (_, m) => `0x${n}-${m}`)
   const hostile = Array.from({ length: 300 }, (_, n) => accepting(n + 1, names(n)))
-  for (const _step of index.load([accepting(0, ['0xa']), ...hostile]));
+  const honest = [0, 301].map((n) => accepting(n, ['0xa']))
+  for (const _step of index.load([...honest, ...hostile]));
   const tokens = [{ chain: 'base', address: '0xa', symbol: 'A', decimals: 0 }]
   const priceLimit = { tokens, per: 'gpu', max: Number.POSITIVE_INFINITY } as const
   const query = { status: 'open', publisher: null, criteria: [], filters: [] } as const
-  t.is((await select(index, { ...query, priceLimit })).total, 1)
+  t.is((await select(index, { ...query, priceLimit })).total, 2)
   const order: PriceOrder = { groups: [['base\n0xa\nhour']], per: 'gpu' }
   const [first] = (await select(index, query)).byPrice(order, null)
-  t.is(first?.item.listingId, 'l0')
+  t.is(first?.item.listingId, 'l301')
   const { offers } = await select(index, query)
-  t.deepEqual([...offers(tokens)], [['base\n0xa\nhour', 1]])
-  t.is(offers(null).size, 4096)
+  t.deepEqual([...offers(tokens)], [['base\n0xa\nhour', 2]])
+  t.is(offers(null).size, 1024)
+  const { prices } = await (await select(index, query)).facets([], 'gpu')
+  t.is(prices.get('base\n0xa\nhour')?.offers, 2)
 })
 
 test('prices: columns of very many prices are built in steps', (t) => {
