@@ -12,7 +12,7 @@ import { recoverAddress } from '../../src/registry/signature/recover-address.ts'
 import { startService } from '../../src/service.ts'
 import { type Behaviour, listingTexts, startFakeRegistry } from '../helpers/fake-registry.ts'
 import { freePorts } from '../helpers/free-port.ts'
-import { gatewayToml, startFake, startGateway, type UpstreamEntry } from '../helpers/gateway.ts'
+import { gatewayToml, startFake, startPatientGateway, type UpstreamEntry } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import { testRedis } from '../helpers/redis.ts'
 import { type Reply, type RunningService, send } from '../helpers/registry.ts'
@@ -39,18 +39,18 @@ const WELL = { kind: 'serve' } as const
 async function startWorld(t: ExecutionContext, { isGone = false } = {}) {
   const open = await startFake(t, { items: listingTexts('open', 3) })
   const curated = await startFake(t, { items: listingTexts('curated', 3), script: isGone ? [GONE] : [WELL] })
-  const eu = await startGateway(
+  const eu = await startPatientGateway(
     t,
     [
       { name: 'open', url: open.url },
       { name: 'curated', url: curated.url },
     ],
-    { more: `[gateway]\nid = "eu"\n[registry]\nenabled = false\n${FORGETFUL}` },
+    { more: `id = "eu"\n[registry]\nenabled = false\n${FORGETFUL}` },
   )
   const clock = manualClock()
-  const world = await startGateway(t, [{ name: 'eu', url: eu.url, settings: SNAPSHOT }], {
+  const world = await startPatientGateway(t, [{ name: 'eu', url: eu.url, settings: SNAPSHOT }], {
     clock,
-    more: '[gateway]\nid = "world"\n',
+    more: 'id = "world"\n',
     environment: { METRICS_PUBLIC: 'true' },
   })
   const readListings = async (path = '/listings'): Promise<Answer> => (await world.get(path)).json() as Answer
@@ -153,10 +153,10 @@ async function startPair(t: ExecutionContext, script: Behaviour[], { hasOwn = tr
     more: readonly UpstreamEntry[],
   ) => {
     const upstreams = [{ name: peer.name, url: `http://127.0.0.1:${peer.port}`, settings: SNAPSHOT }, ...more]
-    return startGateway(t, upstreams, {
+    return startPatientGateway(t, upstreams, {
       clock,
       environment: { PORT: String(port) },
-      more: `[gateway]\nid = "${id}"\n${FORGETFUL}`,
+      more: `id = "${id}"\n${FORGETFUL}`,
     })
   }
   const east = await start('east', one, { name: 'west', port: other }, [{ name: 'flaky', url: flaky.url }])
