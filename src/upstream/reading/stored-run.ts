@@ -8,7 +8,7 @@ type StoredPage = Pick<ListingPage, 'bytes' | 'about'>
 
 /** Besides the bodies. */
 const RUN_HEAP_BYTES = 600
-const PAGE_HEAP_BYTES = 700
+const PAGE_HEAP_BYTES = 950
 /** Includes evicted bodies until they are collected; measured by `npm run bench churn`. */
 const BODY_FACTOR = 1.125
 
