@@ -31,8 +31,8 @@ import { seededRandom } from '../oracle/random.ts'
 
 const MIXES = 4000
 
-/** Part of every name, id, offer, filter and schema that only a private source has. */
-const MARK = 'hush'
+/** Part of every name, id, offer, filter and schema that only a private source has. No sealed cursor has it by chance. */
+const MARK = 'hushhushhush'
 const SPEC = readFilterSpec('config/filter-spec.yaml')
 
 /** The sources of both gateways. */
