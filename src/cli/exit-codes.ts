@@ -20,7 +20,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
   0: 'success',
   1: 'wrong usage, not found, or an unexpected error',
-  3: 'some Registries failed; the output is partial',
+  3: 'some Registries, or the storefront of `review`, failed; the output is partial',
   4: 'no Registry answered',
   65: 'invalid input data',
   74: 'the output could not be written',

@@ -50,7 +50,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'review',
-    summary: 'print the presentation record of a listing as JSON, built from its Registry and its storefront',
+    summary: 'print the presentation record of a listing, built from its Registry and its storefront',
     load: async () => (await import('./commands/review.ts')).reviewCommand,
   },
   {

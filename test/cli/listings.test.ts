@@ -14,6 +14,7 @@ import {
   startFakeRegistry,
 } from '../helpers/fake-registry.ts'
 import { startFarCopies } from '../helpers/far-copies.ts'
+import { startServer } from '../helpers/fixed-answers.ts'
 import { startGateway } from '../helpers/gateway.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { CLI, hasTerminal, runCli, runInTerminal, runShell, temporaryFile } from '../helpers/run-cli.ts'
@@ -385,8 +386,26 @@ test.serial('review: a record of each kind, filled by what the storefront shows'
   ])
 
   const closed = await runCli(['review', credits.listing_id, '-r', url])
-  t.is(closed.code, 0)
+  t.is(closed.code, 3)
   t.is(presentationRecord.parse(JSON.parse(closed.stdout)).kind, 'api-credits')
-  t.regex(closed.stderr, /\[storefront\] http:\/\/127\.0\.0\.1:1\/.*not-started/)
+  t.regex(closed.stderr, /\[storefront\] http:\/\/127\.0\.0\.1:1\/.*it refused the connection.*not-started/)
   t.is((await runCli(['review', 'nope', '-r', url])).code, 1)
+
+  const login = await startServer(t, { [`/api/v1/listings/${credits.listing_id}`]: '<p>Sign in' })
+  await publish(url, BOB, { ...credits, storefront_url: login })
+  const page = await runCli(['review', credits.listing_id, '-r', url])
+  t.is(page.code, 3)
+  t.regex(page.stderr, /the answer is not a JSON object/)
+})
+
+withTerminal('review: a terminal gets a sheet, and with --json the record itself', async (t) => {
+  const { url } = await startRegistry(t)
+  const credits = API_CREDIT_EXAMPLES[0]!
+  await publish(url, BOB, { ...credits, storefront_url: 'http://127.0.0.1:1/' })
+  const args = ['review', credits.listing_id, '-r', url]
+  const [sheet, json] = await Promise.all([runInTerminal(args), runInTerminal([...args, '--json'])])
+  t.deepEqual([sheet.code, json.code], [3, 3])
+  t.regex(sheet.stdout, /^weather-0001 .* ago\s+market_data: true\s+listing_id: weather-0001\s/m)
+  t.notRegex(sheet.stdout, /[&*]a1/)
+  t.regex(json.stdout, /^\{\s+"market_data": true,\s/m)
 })

@@ -1,17 +1,22 @@
 import { SourceError } from '../../domain/source/source-error.ts'
-import { type JsonObject, textAt } from '../../json/value.ts'
+import { isJsonObject, type JsonObject, textAt } from '../../json/value.ts'
 import { buildRecord, UnpresentableError } from '../../presentation/build-record.ts'
 import { NO_STOREFRONT_ANSWER, type StorefrontView } from '../../presentation/observation.ts'
-import { addReading, type CommandDefinition, LISTING_ARGUMENT } from '../command.ts'
+import { describeReason } from '../../wire/describe-missing.ts'
+import { addReading, type CommandDefinition, JSON_OPTION, LISTING_ARGUMENT } from '../command.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import { parseListingJson } from '../listing-json.ts'
-import { printJson, printStatus, type Terminal } from '../output/terminal.ts'
+import { listingSheet } from '../output/print-listings.ts'
+import { printData, printStatus, type Terminal } from '../output/terminal.ts'
 import { lookUpListing } from '../registries/look-up-listing.ts'
-import { describeErrorResponse, type RegistryClient, readJsonObject } from '../registries/registry-client.ts'
-import { type Registry, type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
+import { describeErrorResponse, type RegistryClient, readJson } from '../registries/registry-client.ts'
+import { type JsonOptions, type Registry, selectRegistries } from '../registries/select-registries.ts'
 
-export const reviewCommand: CommandDefinition<RegistryOptions> = {
-  define: (command) => addReading(command).argument(...LISTING_ARGUMENT),
+export const reviewCommand: CommandDefinition<JsonOptions> = {
+  define: (command) =>
+    addReading(command)
+      .argument(...LISTING_ARGUMENT)
+      .option(...JSON_OPTION),
   example: 'entrepot review weather-0001 -r http://127.0.0.1:8080',
   async run(context, options, [id = '']) {
     const { terminal } = context
@@ -31,8 +36,8 @@ export const reviewCommand: CommandDefinition<RegistryOptions> = {
     const publisher = textAt(listing, '_meta', 'publisher')
     try {
       const record = buildRecord({ listing, registry: registry.url, publisher }, view)
-      await printJson(terminal, record)
-      return exitCode
+      await printData(terminal, options.json, record, () => listingSheet(row, selected.tokens, record))
+      return view.status === null || view.listing === null ? EXIT.partial : exitCode
     } catch (cause) {
       if (!(cause instanceof UnpresentableError)) throw cause
       throw new CliError(EXIT.badData, `listing ${id} cannot be reviewed: ${cause.message}`, { cause })
@@ -59,11 +64,12 @@ async function visit(
     const url = `${base.origin}${base.pathname.replace(/\/+$/, '')}/api/v1${path}`
     try {
       const response = await client.send({ method: 'GET', url, key: null, timeoutMs, referredBy: registry })
-      if (response.status === 200) return readJsonObject(response)
-      warn(url, describeErrorResponse(response))
+      const body = readJson(response)
+      if (response.status === 200 && isJsonObject(body)) return body
+      warn(url, response.status === 200 ? 'the answer is not a JSON object' : describeErrorResponse(response))
     } catch (cause) {
       if (!(cause instanceof SourceError)) throw cause
-      warn(url, cause.reason)
+      warn(url, `it ${describeReason(cause.reason)} (${cause.reason})`)
     }
     return null
   }

@@ -2,6 +2,7 @@ import type { TokenTable } from '../../domain/price/token.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import { formatAgeSince } from '../../domain/timestamp.ts'
 import { type JsonObject, textAt } from '../../json/value.ts'
+import type { PresentationRecord } from '../../presentation/record.ts'
 import { type ListingJson, parseListingJson } from '../listing-json.ts'
 import { abbreviateAddress, allPrices, priceText, shownPrice } from './price-text.ts'
 import { GAP, renderTable, type TableColumn } from './table.ts'
@@ -117,13 +118,18 @@ function shownText(listing: JsonObject, tokens: TokenTable): string | null {
   return price && priceText(price)
 }
 
-/** All prices, since a listing may accept several tokens; then its members as YAML. */
-export async function listingSheet(row: ListingJson, tokens: TokenTable): Promise<string> {
+/** All prices, since a listing may accept several tokens; then `members`, by default its own, as YAML. */
+export async function listingSheet(
+  row: ListingJson,
+  tokens: TokenTable,
+  members?: PresentationRecord,
+): Promise<string> {
   const { stringify } = await import('yaml')
   const listing = parseListingJson(row)
   const prices = allPrices(listing, tokens).map(priceText).join(' or ') || 'no price advertised'
   const age = formatAgeSince(textAt(listing, 'created_at'))
   const headline = `${textAt(listing, 'listing_id') ?? ''}  ${prices}  published ${age} ago`
-  const lines = [headline, '', ...stringify(listing, { lineWidth: 0 }).trimEnd().split('\n')]
+  const yaml = stringify(members ?? listing, { lineWidth: 0, aliasDuplicateObjects: false })
+  const lines = [headline, '', ...yaml.trimEnd().split('\n')]
   return lines.map((line) => `${safeText(line)}\n`).join('')
 }
