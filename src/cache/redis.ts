@@ -1,5 +1,6 @@
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Cluster, Redis } from 'ioredis'
+import { randomId } from '../domain/random-id.ts'
 import type { CacheEntry } from './lru.ts'
 
 type RedisCacheOptions = {
@@ -52,7 +53,7 @@ export class RedisCache {
   }
 
   async drop(group: string): Promise<void> {
-    const generation = randomWord()
+    const generation = randomId()
     this.#generations.set(group, generation)
     this.#pendingDrops.add(group)
     const args = [GENERATION, generation, MAX_AGE_MS]
@@ -66,7 +67,7 @@ export class RedisCache {
   async tryLock(group: string, key: string, ms: number): Promise<(() => void) | null> {
     const { client } = this.#options
     const name = `${this.#base(group)}lock:${digest(key)}`
-    const token = randomWord()
+    const token = randomId()
     const reply = await this.#run(async () => (await client.set(name, token, 'PX', ms, 'NX')) ?? 'taken')
     if (reply === 'taken') return null
     return () => void this.#run(() => client.eval(RELEASE_LOCK, 1, name, token))
@@ -113,10 +114,6 @@ function fieldOf(key: string): string {
 
 function digest(key: string): string {
   return hash('sha256', key, 'base64url')
-}
-
-function randomWord(): string {
-  return randomBytes(12).toString('base64url')
 }
 
 /** Entries of another layout version are misses. */

@@ -1,12 +1,6 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createSecretKey,
-  hkdfSync,
-  type KeyObject,
-  randomBytes,
-} from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { toPriceKey } from '../domain/price/price-key.ts'
+import { randomId } from '../domain/random-id.ts'
 import { EntrepotError } from '../errors.ts'
 import type { PricePoint } from './by-price/price-sequence.ts'
 import type { ResumePoint } from './merge.ts'
@@ -37,7 +31,7 @@ export class Cursors {
 
   seal(content: CursorContent, question: string): string {
     const text = JSON.stringify({ ...pack(content), expiresAt: this.#nowSeconds() + CURSOR_SECONDS })
-    const nonce = randomBytes(NONCE_BYTES)
+    const nonce = Buffer.from(randomId(), 'base64url')
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(question))
     const sealed = [nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]
     return Buffer.concat(sealed).toString('base64url')

@@ -27,7 +27,8 @@ export class StoredRun {
   static of(run: Run): StoredRun {
     const { asOf, after, isEnded, skipped } = run
     const pages = run.pages.map(({ bytes, about }) => ({ bytes, about }))
-    return new StoredRun({ asOf, after, isEnded, skipped }, pages, run)
+    // A weak reference survives minor collections: for one page, scanning it again costs less.
+    return new StoredRun({ asOf, after, isEnded, skipped }, pages, pages.length === 1 ? null : run)
   }
 
   get retainedBytes(): number {
