@@ -10,7 +10,7 @@ import type { Change } from '../store.ts'
 import { connected, loadClient } from './connection.ts'
 import { openRedisStore, redisOpenFailure } from './open.ts'
 import { apiKeyRow, identityText, publisherRow, SEPARATOR } from './rows.ts'
-import { createScript, KEY_PREFIX, keysUnder, RedisSession, redisFailure } from './session.ts'
+import { KEY_PREFIX, keysUnder, RedisSession, redisFailure } from './session.ts'
 
 /** @throws ConfigError if there is a store already, and as `openRedisStore` does */
 export async function createRedisCopy(url: string, prefix: string = KEY_PREFIX): Promise<CopyTarget> {
@@ -29,22 +29,23 @@ class RedisCopy implements CopyTarget {
   readonly #url: string
   readonly #prefix: string
   readonly #id = randomUUID()
-  readonly #own: ReturnType<typeof keysUnder>
   readonly #session: RedisSession
+  /** The store's, over the same connection. */
+  readonly #own: RedisSession
   #rows: ChainableCommander
 
   constructor(url: string, prefix: string) {
     this.#url = url
     this.#prefix = prefix
-    this.#own = keysUnder(prefix)
-    this.#session = new RedisSession(loadClient(url), keysUnder(staged(prefix, this.#id)), 0)
+    this.#session = new RedisSession(loadClient(url), staged(prefix, this.#id), 0)
+    this.#own = new RedisSession(this.#session.client, prefix, 0)
     this.#rows = this.#session.client.pipeline()
   }
 
   async open(): Promise<void> {
     const { client } = this.#session
     await connected(client)
-    const { listings, publishers, apiKeys } = this.#own
+    const { listings, publishers, apiKeys } = this.#own.keys
     const nouns = { listing: listings, publisher: publishers, 'API key': apiKeys }
     const found = await Promise.all(
       Object.entries(nouns).map(async ([noun, key]) => ({ noun, count: await client.hlen(key) })),
@@ -52,7 +53,7 @@ class RedisCopy implements CopyTarget {
     if (found.some(({ count }) => count > 0))
       throw this.#occupied(found.map(({ noun, count }) => plural(count, noun)).join(', '))
     const other = await client.getset(latestOf(this.#prefix), this.#id)
-    if (other !== null) await client.unlink(...names(keysUnder(staged(this.#prefix, other))))
+    if (other !== null) await client.unlink(...Object.values(keysUnder(staged(this.#prefix, other))))
   }
 
   put(change: Change): void {
@@ -89,10 +90,8 @@ class RedisCopy implements CopyTarget {
   }
 
   async publish(): Promise<void> {
-    const { publishers, apiKeys } = this.#own
-    const latest = latestOf(this.#prefix)
-    const keys = [latest, publishers, apiKeys, ...names(this.#own), ...names(this.#session.keys)]
-    const answer = await this.#session.evalScript(ADOPT, keys, [this.#id])
+    const keys = [latestOf(this.#prefix), ...Object.values(this.#session.keys)]
+    const answer = await this.#own.call('adopt', [this.#id], keys)
     if (answer === 'replaced')
       throw new EntrepotError(
         'unavailable',
@@ -103,7 +102,7 @@ class RedisCopy implements CopyTarget {
 
   /** What it cannot delete, the next restore does. */
   async close(): Promise<void> {
-    await this.#session.client.unlink(...names(this.#session.keys)).catch(() => {})
+    await this.#session.client.unlink(...Object.values(this.#session.keys)).catch(() => {})
     await this.#session.close()
   }
 
@@ -116,12 +115,7 @@ class RedisCopy implements CopyTarget {
   }
 }
 
-const ADOPT = createScript('adopt')
-
 const staged = (prefix: string, id: string): string => `${prefix}restore:${id}:`
 
 /** Of the id of the copy that began last: only that one is published. */
 const latestOf = (prefix: string): string => `${prefix}restore`
-
-const names = (keys: ReturnType<typeof keysUnder>): string[] =>
-  Object.values(keys).filter((key) => typeof key === 'string')

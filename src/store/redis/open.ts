@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
 import { type Client, commandClient, connected, counterClient } from './connection.ts'
-import { createScript, KEY_PREFIX, keysUnder, RedisSession, replyWord } from './session.ts'
+import { KEY_PREFIX, RedisSession, replyWord } from './session.ts'
 import { RedisStore } from './store.ts'
 
 type RedisStoreOptions = {
@@ -29,12 +29,12 @@ export async function openRedisStore(
   options: RedisStoreOptions = {},
 ): Promise<{ store: RedisStore; warnings: string[] }> {
   const { prefix = KEY_PREFIX, changelogLength = CHANGELOG_LENGTH, mustExist = false } = options
-  const session = new RedisSession(commandClient(url), keysUnder(prefix), changelogLength)
+  const session = new RedisSession(commandClient(url), prefix, changelogLength)
   try {
     await connected(session.client)
     if (!mustExist) await session.client.setnx(session.keys.format, FORMAT)
     await checkFormat(session, redactCredentials(url))
-    if (!mustExist) await countListings(session)
+    if (!mustExist) await session.call('count_listings', [])
     const warnings = await durabilityWarnings(session.client)
     return { store: new RedisStore(url, session), warnings }
   } catch (error) {
@@ -53,13 +53,6 @@ async function checkFormat({ client, keys }: RedisSession, where: string): Promi
         'run that version again, or point STORE_URL at another Redis'
   throw new ConfigError([{ path: 'STORE_URL', message }])
 }
-
-async function countListings(session: RedisSession): Promise<void> {
-  const { listings, created, listingCounts } = session.keys
-  await session.evalScript(COUNT_LISTINGS, [listings, created, listingCounts], [])
-}
-
-const COUNT_LISTINGS = createScript('count-listings')
 
 /** For the operator. `where` holds no password. */
 export function redisOpenFailure(failure: unknown, where: string): unknown {

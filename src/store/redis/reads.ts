@@ -1,7 +1,7 @@
 import type { PackedListings } from '../../domain/listing.ts'
 import type { Change, ChangelogPosition, LoadVisitor } from '../store.ts'
-import { apiKeyFromRow, changeFromRow, packListings, publisherFromRow } from './rows.ts'
-import { createScript, type RedisSession } from './session.ts'
+import { changeFromRow, packListings } from './rows.ts'
+import type { RedisSession } from './session.ts'
 
 /** Ids per step of a load, which blocks Redis for about 1 ms. */
 const LOAD_PAGE = 1000
@@ -12,24 +12,12 @@ const MAX_CHANGES = 1000
 const MAX_CHANGES_BYTES = 1024 * 1024
 const POSITION = /^\d{1,16}-\d{1,3}$/
 
-const SCRIPTS = {
-  changelogEnd: createScript('changelog-end'),
-  changes: createScript('changes'),
-  nextListings: createScript('next-listings'),
-  nextRows: createScript('next-rows'),
-}
-
 export async function loadAll(session: RedisSession, visitor: LoadVisitor): Promise<ChangelogPosition> {
-  const { log, publishers, apiKeys } = session.keys
   // Read first: changes during the load come after this position.
-  const end = await session.evalScript(SCRIPTS.changelogEnd, [log, publishers, apiKeys], [])
+  const end = await session.call('changelog_end', [])
   const [position, publisherCount, keyCount] = end as [ChangelogPosition, number, number]
-  await visitRows(session, apiKeys, keyCount, (id, row) =>
-    visitor.change({ kind: 'key', key: apiKeyFromRow(id, row) }),
-  )
-  await visitRows(session, publishers, publisherCount, (id, row) =>
-    visitor.change({ kind: 'publisher', publisher: publisherFromRow(id, row) }),
-  )
+  await visitRows(session, 'key', keyCount, visitor)
+  await visitRows(session, 'publisher', publisherCount, visitor)
   await visitListings(session, position, visitor)
   return position
 }
@@ -39,16 +27,11 @@ export async function readChanges(
   position: ChangelogPosition,
   limit: number,
 ): Promise<{ changes: Change[]; position: ChangelogPosition } | 'lost'> {
-  const { log, publishers, listings, apiKeys, ping } = session.keys
   const changes: Change[] = []
   for (let from = position; ; ) {
     const count = Math.min(limit - changes.length, MAX_CHANGES)
     // Redis would reject a text that is not an entry id.
-    const read = await session.evalScript(
-      SCRIPTS.changes,
-      [log, publishers, listings, apiKeys, ping],
-      [POSITION.test(from) ? from : '0-0', count, MAX_CHANGES_BYTES],
-    )
+    const read = await session.call('changes', [POSITION.test(from) ? from : '0-0', count, MAX_CHANGES_BYTES])
     if (!Array.isArray(read)) return 'lost'
     for (let n = 2; n < read.length; n += 3) changes.push(changeFromRow(read[n], read[n + 1], read[n + 2]))
     from = read[0]
@@ -58,16 +41,17 @@ export async function readChanges(
 
 async function visitRows(
   session: RedisSession,
-  key: string,
+  kind: 'key' | 'publisher',
   count: number,
-  visit: (id: string, row: string) => void,
+  visitor: LoadVisitor,
 ): Promise<void> {
+  const key = kind === 'key' ? session.keys.apiKeys : session.keys.publishers
   for (let first = 1; first <= count; ) {
     const last = Math.min(first + LOAD_PAGE - 1, count)
-    const length = Number(await session.evalScript(SCRIPTS.nextRows, [key], [first, last, MAX_PAGE_BYTES]))
+    const length = Number(await session.call('next_rows', [kind, first, last, MAX_PAGE_BYTES]))
     const ids = Array.from({ length }, (_, n) => String(first + n))
     const rows = await session.run(() => session.client.hmget(key, ...ids))
-    for (const [n, id] of ids.entries()) visit(id, rows[n]!)
+    for (const [n, id] of ids.entries()) visitor.change(changeFromRow(kind, id, rows[n]!))
     first += length
   }
 }
@@ -90,13 +74,11 @@ async function visitListings(
 
 /** A script that returned the rows would take twice as long: Lua copies every row. */
 async function* listingPages(session: RedisSession, last: string): AsyncGenerator<PackedListings, void> {
-  const { created, listings } = session.keys
   for (let after = '0'; ; ) {
-    const args = [after, last, LOAD_PAGE, MAX_PAGE_BYTES]
-    const found = await session.evalScript(SCRIPTS.nextListings, [created, listings], args)
+    const found = await session.call('next_listings', [after, last, LOAD_PAGE, MAX_PAGE_BYTES])
     const [end, ...ids] = found as string[]
     if (ids.length === 0) return
-    const rows = await session.run(() => session.client.hmgetBuffer(listings, ...ids))
+    const rows = await session.run(() => session.client.hmgetBuffer(session.keys.listings, ...ids))
     yield packListings(ids, rows, Number(last))
     after = end!
   }

@@ -10,7 +10,7 @@ import {
 import type { Micros } from '../../domain/timestamp.ts'
 import type { Change, PublisherIdentity } from '../store.ts'
 
-/** Between the fields of rows in `scripts/prelude.lua`. */
+/** Between the fields of rows in `commands.lua`. */
 export const SEPARATOR = '\u001f'
 
 export const identityText = ({ scheme, identifier }: PublisherIdentity): string =>
@@ -25,7 +25,7 @@ export function fieldText(json: string): string {
 const listingFromRow = (listingId: string, row: string): ListingRecord =>
   recordOf([listingId, ...row.split(SEPARATOR)])
 
-export function publisherFromRow(id: string, row: string): Publisher {
+function publisherFromRow(id: string, row: string): Publisher {
   const [createdAt, updatedAt, storefrontUrl, scheme, identifier] = row.split(SEPARATOR)
   return {
     publisherId: Number(id),

@@ -8,6 +8,7 @@ import type { Client } from './connection.ts'
 /** The braces keep all keys in one slot of a Cluster. */
 export const KEY_PREFIX = '{entrepot}:'
 
+/** In the order of `KEYS` in `commands.lua`. */
 export const keysUnder = (prefix: string) => ({
   format: `${prefix}format`,
   /** Hash: id → row. */
@@ -25,25 +26,25 @@ export const keysUnder = (prefix: string) => ({
   /** Stream of changes; an entry's id starts with the time of its mutation. */
   log: `${prefix}log`,
   ping: `${prefix}ping`,
-  /** Hash: operation and listing id → body and answer; `url` → URL of its first publish. */
-  use: (signature: string) => `${prefix}use:${signature}`,
   /** Sorted set: signature by expiry. */
   useExpiry: `${prefix}use-expiry`,
   /** Decimal number: latest expiry of a forgotten signature. */
   forgottenUse: `${prefix}forgotten-use`,
 })
-type Keys = ReturnType<typeof keysUnder>
 
+/** A connection, and a store's keys. */
 export class RedisSession {
   readonly client: Client
-  readonly keys: Keys
+  readonly prefix: string
+  readonly keys: ReturnType<typeof keysUnder>
   readonly changelogLength: number
   readonly #inFlight = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
 
-  constructor(client: Client, keys: Keys, changelogLength: number) {
+  constructor(client: Client, prefix: string, changelogLength: number) {
     this.client = client
-    this.keys = keys
+    this.prefix = prefix
+    this.keys = keysUnder(prefix)
     this.changelogLength = changelogLength
   }
 
@@ -51,8 +52,15 @@ export class RedisSession {
     return this.#closing !== undefined
   }
 
-  evalScript(script: Script, keys: readonly string[], args: ScriptArguments): Promise<unknown> {
-    return this.run(() => script(this.client, keys, args))
+  /** Hash: operation and listing id → body and answer; `url` → URL of its first publish. */
+  useKey(signature: string): string {
+    return `${this.prefix}use:${signature}`
+  }
+
+  /** Runs a command of `commands.lua`. `keys` follow the store's, in the same hash slot. */
+  call(name: string, args: ScriptArguments, keys: readonly string[] = []): Promise<unknown> {
+    const all = [...Object.values(this.keys), ...keys]
+    return this.run(() => evalScript(this.client, all, [name, this.changelogLength, ...args]))
   }
 
   /** @throws EntrepotError `unavailable` */
@@ -75,28 +83,20 @@ export class RedisSession {
   }
 }
 
-/** One atomic step in Redis. Its keys must share a hash slot. */
-export type Script = (client: Client, keys: readonly string[], args: ScriptArguments) => Promise<unknown>
 export type ScriptArguments = readonly (string | number)[]
 
-export function createScript(name: string): Script {
-  const source = `${PRELUDE}\n${readScript(name)}`
-  const sha = hash('sha1', source)
-  return async (client, keys, args) => {
-    try {
-      return await client.evalsha(sha, keys.length, ...keys, ...args)
-    } catch (error) {
-      // Unknown after a restart, on another node, or after SCRIPT FLUSH.
-      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-      return client.eval(source, keys.length, ...keys, ...args)
-    }
+const SCRIPT = readFileSync(new URL('./commands.lua', import.meta.url), 'utf8')
+const SHA = hash('sha1', SCRIPT)
+
+async function evalScript(client: Client, keys: readonly string[], args: ScriptArguments): Promise<unknown> {
+  try {
+    return await client.evalsha(SHA, keys.length, ...keys, ...args)
+  } catch (error) {
+    // Unknown after a restart, on another node, or after SCRIPT FLUSH.
+    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
+    return client.eval(SCRIPT, keys.length, ...keys, ...args)
   }
 }
-
-const readScript = (name: string): string =>
-  readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
-
-const PRELUDE = readScript('prelude')
 
 /** First words of replies that blame the server's state, not the command (https://redis.io/docs, "Error replies"). */
 const STATES = [

@@ -16,6 +16,7 @@ import {
   type PublishOutcome,
   type RemoveCommand,
   type RemoveOutcome,
+  type SignedOperation,
   type Store,
   storeClosed,
   type UpdateCommand,
@@ -27,16 +28,7 @@ import { type Client, connected, loadClient } from './connection.ts'
 import { ChangelogFollower } from './follower.ts'
 import { loadAll, readChanges } from './reads.ts'
 import { apiKeyFromRow, fieldText, identityText, SEPARATOR } from './rows.ts'
-import { createScript, RedisSession, type Script, type ScriptArguments } from './session.ts'
-
-const SCRIPTS = {
-  publish: createScript('publish'),
-  update: createScript('update'),
-  remove: createScript('remove'),
-  forgetUses: createScript('forget-uses'),
-  addKey: createScript('add-key'),
-  revokeKey: createScript('revoke-key'),
-}
+import { RedisSession, type ScriptArguments } from './session.ts'
 
 /** An absent value: no word and no JSON text is empty. */
 const KEEP = ''
@@ -70,22 +62,19 @@ export class RedisStore implements Store {
 
   async publish(command: PublishCommand): Promise<PublishOutcome> {
     const { identity, listingId, storefrontUrl, fields, status, expected, maxListings, use } = command
-    const { publishers, publisherIds, listings, created, listingCounts, log } = this.#session.keys
-    const [outcome, publisherId, newStatus, createdAt, updatedAt] = await this.#mutate(SCRIPTS.publish, use, {
-      keys: [publishers, publisherIds, listings, created, listingCounts, log],
-      args: [
-        identityText(identity),
-        listingId,
-        JSON.stringify(storefrontUrl),
-        status ?? KEEP,
-        expectedText(expected),
-        maxListings,
-        frameBytes(listingId),
-        MAX_LISTING_BYTES,
-        ...FIELDS.map((field) => textOrKeep(fields[field])),
-        ...FIELDS.map((field) => NEW_LISTING_FIELDS[field]),
-      ],
-    })
+    const answer = await this.#mutate('publish', use, [
+      identityText(identity),
+      listingId,
+      JSON.stringify(storefrontUrl),
+      status ?? KEEP,
+      expectedText(expected),
+      maxListings,
+      frameBytes(listingId),
+      MAX_LISTING_BYTES,
+      ...FIELDS.map((field) => textOrKeep(fields[field])),
+      ...FIELDS.map((field) => NEW_LISTING_FIELDS[field]),
+    ])
+    const [outcome, publisherId, newStatus, createdAt, updatedAt] = answer
     if (outcome !== 'published') return { outcome } as PublishOutcome
     const record = {
       listingId,
@@ -99,37 +88,29 @@ export class RedisStore implements Store {
 
   async update(command: UpdateCommand): Promise<UpdateOutcome> {
     const { identity, listingId, status, oracleAddress, expected, use } = command
-    const { publishers, publisherIds, listings, log } = this.#session.keys
-    const [outcome, newStatus, updatedAt] = await this.#mutate(SCRIPTS.update, use, {
-      keys: [publishers, publisherIds, listings, log],
-      args: [
-        identityText(identity),
-        listingId,
-        status ?? KEEP,
-        textOrKeep(oracleAddress),
-        expectedText(expected),
-        frameBytes(listingId),
-        MAX_LISTING_BYTES,
-      ],
-    })
+    const [outcome, newStatus, updatedAt] = await this.#mutate('update', use, [
+      identityText(identity),
+      listingId,
+      status ?? KEEP,
+      textOrKeep(oracleAddress),
+      expectedText(expected),
+      frameBytes(listingId),
+      MAX_LISTING_BYTES,
+    ])
     if (outcome !== 'updated') return { outcome } as UpdateOutcome
     const record = { listingId, status: newStatus as ListingStatus, updatedAt: Number(updatedAt) }
     return { outcome, record }
   }
 
   async remove({ identity, listingId, use }: RemoveCommand): Promise<RemoveOutcome> {
-    const { publisherIds, listings, created, listingCounts, log } = this.#session.keys
-    const [outcome] = await this.#mutate(SCRIPTS.remove, use, {
-      keys: [publisherIds, listings, created, listingCounts, log],
-      args: [identityText(identity), listingId],
-    })
+    const [outcome] = await this.#mutate('remove', use, [identityText(identity), listingId])
     return { outcome } as RemoveOutcome
   }
 
   async hasUse({ signature, operation, listingId }: UseKey): Promise<boolean> {
-    const { client, keys } = this.#session
+    const { client } = this.#session
     const field = [operation, listingId].join(SEPARATOR)
-    return (await this.#session.run(() => client.hexists(keys.use(signature), field))) === 1
+    return (await this.#session.run(() => client.hexists(this.#session.useKey(signature), field))) === 1
   }
 
   /** Latest expiry of all used signatures, forgotten ones included; 0 without any. */
@@ -150,23 +131,18 @@ export class RedisStore implements Store {
   }
 
   async revokeKey(id: number): Promise<ApiKey | null> {
-    const { keys, changelogLength } = this.#session
-    const row = await this.#session.evalScript(
-      SCRIPTS.revokeKey,
-      [keys.apiKeys, keys.log],
-      [id, changelogLength],
-    )
+    const row = await this.#session.call('revoke_key', [id])
     return row === null ? null : apiKeyFromRow(String(id), String(row))
   }
 
   /** Over its own connection: other commands have a short deadline and would wait for the pages. */
   async load(visitor: LoadVisitor): Promise<ChangelogPosition> {
-    const { closed, keys, changelogLength } = this.#session
+    const { closed, prefix, changelogLength } = this.#session
     if (closed) throw storeClosed()
     const client = loadClient(this.#url)
     this.#loadClients.add(client)
     try {
-      const session = new RedisSession(client, keys, changelogLength)
+      const session = new RedisSession(client, prefix, changelogLength)
       await session.run(() => connected(client))
       return await loadAll(session, visitor)
     } finally {
@@ -205,36 +181,33 @@ export class RedisStore implements Store {
   }
 
   /** Forgets expired uses apart from the mutation, which Redis rejects when out of memory. */
-  async #mutate(
-    mutation: Script,
-    use: UsedSignature,
-    { keys, args }: { keys: readonly string[]; args: ScriptArguments },
-  ): Promise<string[]> {
+  async #mutate(operation: SignedOperation, use: UsedSignature, args: ScriptArguments): Promise<string[]> {
     const { signature, body, expiresAt } = use
-    const { use: useOf, useExpiry, forgottenUse } = this.#session.keys
     const [answer] = await Promise.all([
-      this.#session.evalScript(
-        mutation,
-        [useOf(signature), useExpiry, forgottenUse, ...keys],
-        [signature, body, expiresAt, this.#session.changelogLength, ...args],
-      ),
+      this.#session.call(operation, [signature, body, expiresAt, ...args], [this.#session.useKey(signature)]),
       this.#forgetExpired(use),
     ])
     return String(answer).split(SEPARATOR)
   }
 
   async #forgetExpired({ now }: UsedSignature): Promise<void> {
-    const { client, keys } = this.#session
-    const { useExpiry, forgottenUse } = keys
+    const session = this.#session
     try {
-      const expired = await this.#session.run(() =>
-        client.zrangebyscore(useExpiry, '-inf', now, 'LIMIT', 0, MAX_FORGOTTEN_PER_WRITE),
+      const expired = await session.run(() =>
+        session.client.zrangebyscore(
+          session.keys.useExpiry,
+          '-inf',
+          now,
+          'LIMIT',
+          0,
+          MAX_FORGOTTEN_PER_WRITE,
+        ),
       )
       if (expired.length > 0)
-        await this.#session.evalScript(
-          SCRIPTS.forgetUses,
-          [useExpiry, forgottenUse, ...expired.map(keys.use)],
+        await session.call(
+          'forget_uses',
           expired,
+          expired.map((signature) => session.useKey(signature)),
         )
     } catch {
       // The next mutation tries again.
@@ -245,19 +218,8 @@ export class RedisStore implements Store {
     { name, scope, hash, expiresAt }: NewKey,
     { onlyFirst }: { onlyFirst: boolean },
   ): Promise<ApiKey | null> {
-    const { keys, changelogLength } = this.#session
-    const added = await this.#session.evalScript(
-      SCRIPTS.addKey,
-      [keys.apiKeys, keys.log],
-      [
-        Number(onlyFirst),
-        JSON.stringify(name),
-        scope,
-        JSON.stringify(hash),
-        JSON.stringify(expiresAt),
-        changelogLength,
-      ],
-    )
+    const row = [JSON.stringify(name), scope, JSON.stringify(hash), JSON.stringify(expiresAt)]
+    const added = await this.#session.call('add_key', [Number(onlyFirst), ...row])
     return Array.isArray(added) ? apiKeyFromRow(added[0], added[1]) : null
   }
 

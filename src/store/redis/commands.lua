@@ -1,0 +1,352 @@
+-- All steps in Redis that have to be atomic. KEYS begins with the keys of `keysUnder`; ARGV with the name of a command and
+-- the length of the changelog. A row is a list of numbers, words and JSON texts, none of them empty, joined by U+001F,
+-- which no JSON text contains. Times are decimal microseconds as text: Lua prints numbers with 14 digits.
+
+local _, publishers, publisher_ids, listings, created, counts, keys, log, ping, use_expiry, forgotten_use = unpack(KEYS)
+local length = ARGV[2]
+local OWN_KEYS = 11
+-- Of a mutation: the uses of its signature.
+local use = KEYS[OWN_KEYS + 1]
+
+local ROWS = {publisher = publishers, listing = listings, key = keys}
+local SEPARATOR = '\31'
+local commands = {}
+
+local function join(...)
+  return table.concat({...}, SEPARATOR)
+end
+
+local function split(row)
+  local parts = {}
+  for part in string.gmatch(row, '[^\31]+') do
+    parts[#parts + 1] = part
+  end
+  return parts
+end
+
+-- The time of the next mutation: the server's clock, at least 1 µs after the newest entry, whose id is its time.
+local function next_time()
+  local now = redis.call('TIME')
+  local at = tonumber(now[1]) * 1000000 + tonumber(now[2])
+  local newest = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
+  if newest then
+    at = math.max(at, tonumber(string.match(newest[1], '^%d+')) + 1)
+  end
+  return string.format('%.0f', at)
+end
+
+-- `order` numbers the entries of one mutation.
+local function append(at, order, kind, id)
+  redis.call('XADD', log, 'MAXLEN', '~', length, at .. '-' .. order, kind, id)
+end
+
+-- `expected` is the required `updated_at`, 'none' for no listing, or empty for any.
+local function is_expected(expected, listing)
+  return expected == '' or expected == (listing and listing[4] or 'none')
+end
+
+-- Bytes of a listing's row on the wire. The frame is the row without these values, whose text is the same there.
+local function row_bytes(frame_bytes, publisher_id, url, status, fields)
+  return tonumber(frame_bytes) + #publisher_id + #url + #status + #table.concat(fields)
+end
+
+-- Whether an unknown use may be a forgotten one.
+local function may_be_forgotten(expires_at)
+  local latest = redis.call('GET', forgotten_use)
+  return latest and tonumber(expires_at) <= tonumber(latest)
+end
+
+-- Answers a repeat, or why the signer may not change the listing. Otherwise nothing, the listing and the signer's id:
+-- `false` for those that are not there. An answer ends with the time that the listing has until it changes.
+local function check(operation, body, expires_at, identity, listing_id)
+  local row = redis.call('HGET', listings, listing_id)
+  local listing = row and split(row)
+  local earlier = redis.call('HGET', use, join(operation, listing_id))
+  local mark = earlier and string.find(earlier, SEPARATOR, 1, true)
+  if earlier and string.sub(earlier, 1, mark - 1) == body then
+    local answer = string.sub(earlier, mark + 1)
+    local parts = split(answer)
+    local updated_at = operation ~= 'remove' and parts[#parts]
+    return (listing and listing[4]) == updated_at and answer or 'signature_reused'
+  end
+  local signer_id = redis.call('HGET', publisher_ids, identity)
+  if not listing and operation ~= 'publish' then
+    return 'not_found'
+  end
+  if listing and listing[1] ~= signer_id then
+    return 'not_owner'
+  end
+  if earlier or may_be_forgotten(expires_at) then
+    return 'signature_reused'
+  end
+  return nil, listing, signer_id
+end
+
+-- The key does not expire in Redis: a use is forgotten by the clock that accepts signatures.
+local function remember_use(operation, signature, body, expires_at, listing_id, answer)
+  redis.call('HSET', use, join(operation, listing_id), join(body, answer))
+  redis.call('ZADD', use_expiry, expires_at, signature)
+  return answer
+end
+
+function commands.publish(signature, body, expires_at, identity, listing_id, url, status, expected, max_listings,
+  frame_bytes, max_bytes, ...)
+  local FIELDS = 5
+  local given = {...}
+  local is_url = url ~= 'null' and url ~= '""'
+
+  local answer, listing, publisher_id = check('publish', body, expires_at, identity, listing_id)
+  if answer then
+    return answer
+  end
+  local bound_url = redis.call('HGET', use, 'url')
+  if bound_url and is_url and url ~= bound_url then
+    return 'signature_reused'
+  end
+  if not is_expected(expected, listing) then
+    return 'changed'
+  end
+  if not listing and publisher_id and max_listings ~= '0' then
+    local count = redis.call('HGET', counts, publisher_id) or '0'
+    if tonumber(count) >= tonumber(max_listings) then
+      return 'too_many_listings'
+    end
+  end
+  local publisher = publisher_id and split(redis.call('HGET', publishers, publisher_id))
+  local shown_url = (is_url or not publisher) and url or publisher[3]
+  if not publisher then
+    publisher_id = tostring(redis.call('HLEN', publishers) + 1)
+  end
+  if status == '' then
+    status = listing and listing[2] or 'open'
+  end
+  -- Five fields, empty to keep them, and the same five of a new listing.
+  local fields = {}
+  for n = 1, FIELDS do
+    fields[n] = given[n] ~= '' and given[n] or listing and listing[4 + n] or given[FIELDS + n]
+  end
+  if row_bytes(frame_bytes, publisher_id, shown_url, status, fields) > tonumber(max_bytes) then
+    return 'too_large'
+  end
+
+  local at = next_time()
+  if not publisher or shown_url ~= publisher[3] then
+    redis.call('HSET', publisher_ids, identity, publisher_id)
+    redis.call('HSET', publishers, publisher_id, join(publisher and publisher[1] or at, at, url, identity))
+    append(at, 0, 'publisher', publisher_id)
+  end
+  local created_at = listing and listing[3] or at
+  redis.call('HSET', listings, listing_id, join(publisher_id, status, created_at, at, unpack(fields)))
+  if not listing then
+    redis.call('ZADD', created, at, listing_id)
+    redis.call('HINCRBY', counts, publisher_id, 1)
+  end
+  append(at, 1, 'listing', listing_id)
+
+  redis.call('HSETNX', use, 'url', is_url and url or 'null')
+  answer = join('published', publisher_id, status, created_at, at)
+  return remember_use('publish', signature, body, expires_at, listing_id, answer)
+end
+
+function commands.update(signature, body, expires_at, identity, listing_id, status, oracle_address, expected,
+  frame_bytes, max_bytes)
+  local answer, listing = check('update', body, expires_at, identity, listing_id)
+  if answer then
+    return answer
+  end
+  if not is_expected(expected, listing) then
+    return 'changed'
+  end
+  if status ~= '' then
+    listing[2] = status
+  end
+  if oracle_address ~= '' then
+    listing[9] = oracle_address
+    local url = split(redis.call('HGET', publishers, listing[1]))[3]
+    if row_bytes(frame_bytes, listing[1], url, listing[2], {unpack(listing, 5)}) > tonumber(max_bytes) then
+      return 'too_large'
+    end
+  end
+  local at = next_time()
+  listing[4] = at
+  redis.call('HSET', listings, listing_id, table.concat(listing, SEPARATOR))
+  append(at, 0, 'listing', listing_id)
+  return remember_use('update', signature, body, expires_at, listing_id, join('updated', listing[2], at))
+end
+
+function commands.remove(signature, body, expires_at, identity, listing_id)
+  local answer, listing = check('remove', body, expires_at, identity, listing_id)
+  if answer then
+    return answer
+  end
+  redis.call('HDEL', listings, listing_id)
+  redis.call('ZREM', created, listing_id)
+  redis.call('HINCRBY', counts, listing[1], -1)
+  append(next_time(), 0, 'listing', listing_id)
+  return remember_use('remove', signature, body, expires_at, listing_id, 'removed')
+end
+
+-- Forgets signatures; the keys of their uses follow the store's, in the same order. Records the latest forgotten expiry,
+-- so that a clock that is set back changes nothing.
+function commands.forget_uses(...)
+  for n, signature in ipairs({...}) do
+    local expires_at = redis.call('ZSCORE', use_expiry, signature)
+    if expires_at then
+      redis.call('ZREM', use_expiry, signature)
+      redis.call('DEL', KEYS[OWN_KEYS + n])
+      if not may_be_forgotten(expires_at) then
+        redis.call('SET', forgotten_use, string.format('%.0f', tonumber(expires_at)))
+      end
+    end
+  end
+end
+
+-- Answers the new key's id and row; nothing if `only_first` is set and there has been a key.
+function commands.add_key(only_first, name, scope, hash, expires_at)
+  local count = redis.call('HLEN', keys)
+  if only_first == '1' and count > 0 then
+    return false
+  end
+  local id = tostring(count + 1)
+  local at = next_time()
+  local row = join(at, 'null', name, scope, hash, expires_at)
+  redis.call('HSET', keys, id, row)
+  append(at, 0, 'key', id)
+  return {id, row}
+end
+
+-- Answers the key's row; nothing for an unknown id.
+function commands.revoke_key(id)
+  local row = redis.call('HGET', keys, id)
+  local key = row and split(row)
+  if not row or key[2] ~= 'null' then
+    return row
+  end
+  local at = next_time()
+  key[2] = at
+  row = table.concat(key, SEPARATOR)
+  redis.call('HSET', keys, id, row)
+  append(at, 0, 'key', id)
+  return row
+end
+
+-- Answers the id of the newest changelog entry and the numbers of publishers and keys, whose ids count from 1.
+-- Adds a first entry to an empty changelog, so that every position is an entry's.
+function commands.changelog_end()
+  local newest = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
+  local id = newest and newest[1] or redis.call('XADD', log, next_time() .. '-0', 'start', '')
+  return {id, redis.call('HLEN', publishers), redis.call('HLEN', keys)}
+end
+
+-- Reads at most `limit` changelog entries after a position with their current rows, until the rows have `max_bytes`.
+-- Answers the id of the last entry read, 1 if there are more, and kind, id and row (or nothing) of each change; `lost`
+-- if the entry at the position is gone. Entries overtaken by a later one of the same listing are left out: the
+-- listing's publisher may not be known yet.
+function commands.changes(position, limit, max_bytes)
+  local UPDATED_AT = '^[^\31]+\31[^\31]+\31[^\31]+\31([^\31]+)'
+  -- A demoted master still answers reads, without later writes. Only a write reveals that.
+  local written = redis.pcall('DEL', ping)
+  if type(written) == 'table' and written.err and string.find(written.err, 'READONLY', 1, true) then
+    return written
+  end
+
+  local entries = redis.call('XRANGE', log, position, '+', 'COUNT', limit + 2)
+  if #entries == 0 or entries[1][1] ~= position then
+    return 'lost'
+  end
+  local answer = {position, 0}
+  local bytes, n = 0, 2
+  while n <= #entries and n <= limit + 1 and bytes < tonumber(max_bytes) do
+    local at = string.match(entries[n][1], '^%d+')
+    local kind, id = unpack(entries[n][2])
+    local row = redis.call('HGET', ROWS[kind], id)
+    if kind ~= 'listing' or not row or at == string.match(row, UPDATED_AT) then
+      answer[#answer + 1] = kind
+      answer[#answer + 1] = id
+      answer[#answer + 1] = row
+      bytes = bytes + (row and #row or 0)
+    end
+    answer[1] = entries[n][1]
+    n = n + 1
+  end
+  answer[2] = n <= #entries and 1 or 0
+  return answer
+end
+
+-- How many publishers or keys, from id `first` to `last`, fit into `max_bytes`; at least 1.
+function commands.next_rows(kind, first, last, max_bytes)
+  local bytes = 0
+  for id = tonumber(first), tonumber(last) do
+    bytes = bytes + redis.call('HSTRLEN', ROWS[kind], tostring(id))
+    if bytes > tonumber(max_bytes) and id > tonumber(first) then
+      return id - first
+    end
+  end
+  return last - first + 1
+end
+
+-- Ids of the listings created after `after` and until `last`, oldest first: at most `limit`, and at most `max_bytes` of
+-- rows except for the first. The first element is the time of the last id, empty without ids.
+function commands.next_listings(after, last, limit, max_bytes)
+  local found = redis.call('ZRANGEBYSCORE', created, '(' .. after, last, 'WITHSCORES', 'LIMIT', 0, limit)
+  local answer = {''}
+  local bytes = 0
+  for n = 1, #found, 2 do
+    bytes = bytes + redis.call('HSTRLEN', listings, found[n])
+    if bytes > tonumber(max_bytes) and n > 1 then
+      break
+    end
+    answer[#answer + 1] = found[n]
+    answer[1] = found[n + 1]
+  end
+  return answer
+end
+
+-- Recounts the listings of each publisher where the counts do not add up: versions without counts have written here.
+function commands.count_listings()
+  local PAGE = 100
+  local counted = 0
+  for _, count in ipairs(redis.call('HVALS', counts)) do
+    counted = counted + tonumber(count)
+  end
+  if counted == redis.call('HLEN', listings) then
+    return
+  end
+  local count_of = {}
+  local first = 0
+  repeat
+    local ids = redis.call('ZRANGE', created, first, first + PAGE - 1)
+    for _, row in ipairs(#ids > 0 and redis.call('HMGET', listings, unpack(ids)) or {}) do
+      local publisher_id = string.match(row, '^[^\31]+')
+      count_of[publisher_id] = (count_of[publisher_id] or 0) + 1
+    end
+    first = first + PAGE
+  until #ids < PAGE
+  redis.call('DEL', counts)
+  for publisher_id, count in pairs(count_of) do
+    redis.call('HSET', counts, publisher_id, count)
+  end
+end
+
+-- Renames the staged keys, which are the last, to the store's. Answers `adopted`; `replaced` if a copy began after this
+-- one, whose id is in the key after the store's; `occupied` if the store has a publisher or an API key.
+function commands.adopt(copy)
+  local latest = KEYS[OWN_KEYS + 1]
+  if redis.call('GET', latest) ~= copy then
+    return 'replaced'
+  end
+  if redis.call('EXISTS', publishers, keys) > 0 then
+    return 'occupied'
+  end
+  redis.call('DEL', latest)
+  for n = 1, OWN_KEYS do
+    local staged = KEYS[OWN_KEYS + 1 + n]
+    redis.call('DEL', KEYS[n])
+    if redis.call('EXISTS', staged) == 1 then
+      redis.call('RENAME', staged, KEYS[n])
+    end
+  end
+  return 'adopted'
+end
+
+return commands[ARGV[1]](unpack(ARGV, 3))
