@@ -18,7 +18,7 @@ import { startServer } from '../helpers/fixed-answers.ts'
 import { startGateway } from '../helpers/gateway.ts'
 import { startRegistry } from '../helpers/registry.ts'
 import { CLI, hasTerminal, runCli, runInTerminal, runShell, temporaryFile } from '../helpers/run-cli.ts'
-import { ALICE, AS_ALICE, BOB, publish } from '../helpers/seller.ts'
+import { ALICE, AS_ALICE, BOB, publish, unixNow } from '../helpers/seller.ts'
 
 type Printed = {
   listing_id: string
@@ -392,7 +392,7 @@ test.serial('review: a record of each kind, filled by what the storefront shows'
   t.is((await runCli(['review', 'nope', '-r', url])).code, 1)
 
   const login = await startServer(t, { [`/api/v1/listings/${credits.listing_id}`]: '<p>Sign in' })
-  await publish(url, BOB, { ...credits, storefront_url: login })
+  await publish(url, BOB, { ...credits, storefront_url: login }, { timestamp: unixNow() + 1 })
   const page = await runCli(['review', credits.listing_id, '-r', url])
   t.is(page.code, 3)
   t.regex(page.stderr, /the answer is not a JSON object/)
