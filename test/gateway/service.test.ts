@@ -127,16 +127,6 @@ test('a Registry that repeats one id shows it once, and is given up after few re
   t.true(many.fake.requests.length < 15)
 })
 
-test('a stream does not take a cursor', async (t) => {
-  const { get, read } = await open(t, { items: listingTexts('a', 30) })
-  const { next_cursor } = await read('/listings?limit=10')
-  for (const cursor of [next_cursor, 'made-up']) {
-    const reply = await get(`/listings?cursor=${cursor}`, NDJSON)
-    t.is(reply.status, 400)
-    t.regex(String(reply.json().detail), /cursor/)
-  }
-})
-
 for (const mode of ['live', 'snapshot'] as const)
   test(`a gateway over a gateway shows all of 3,000 listings and filters them (${mode})`, async (t) => {
     const filterSpec = specBody('one', [filterOf('gpu_model')])

@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises'
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import { type FakeRegistry, listingText, listingTexts } from '../helpers/fake-registry.ts'
-import { startFake, startGateway } from '../helpers/gateway.ts'
+import { startFake, startPatientGateway } from '../helpers/gateway.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
 import type { RunningService } from '../helpers/registry.ts'
-import { idsOf, readPage, streamAll, walkAll } from './read-all.ts'
+import { idsIn, idsOf, readPage, streamAll, walkAll } from '../helpers/sequence.ts'
 
 const NEWEST = Date.UTC(2026, 10, 20)
 
@@ -38,9 +38,9 @@ function reversed(items: readonly string[]): string[] {
 function startOver(
   t: ExecutionContext,
   fakes: Readonly<Record<string, FakeRegistry>>,
-  options?: Parameters<typeof startGateway>[2],
+  options?: Parameters<typeof startPatientGateway>[2],
 ): Promise<RunningService> {
-  return startGateway(
+  return startPatientGateway(
     t,
     Object.entries(fakes).map(([name, { url }]) => ({ name, url })),
     options,
@@ -54,10 +54,6 @@ async function whenReady(service: RunningService): Promise<void> {
 async function sourceOf(service: RunningService, name: string): Promise<Record<string, unknown>> {
   const { sources } = (await service.get('/sources')).json() as { sources: Record<string, unknown>[] }
   return sources.find(({ registry }) => registry === name) ?? {}
-}
-
-function idsIn(items: readonly string[]): string[] {
-  return items.map((text) => JSON.parse(text).listing_id)
 }
 
 function heldBy(...fakes: readonly FakeRegistry[]): string[] {
@@ -75,14 +71,14 @@ function beforeRequest(fake: FakeRegistry, number: number, act: () => void): voi
 test('a walk loses no listing of an instant that spans several pages', async (t) => {
   const items = [...listingTexts('new', 90), ...tiedTexts('tied', 150, 90), ...tiedTexts('old', 60, 91)]
   const fake = await startFake(t, { items, pageSize: 60 })
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
   const ids = await walkAll(service, 'limit=50')
   t.deepEqual(ids.toSorted(), heldBy(fake))
 })
 
 test('a page is complete after many listings were deleted while it was read', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 300), pageSize: 60 })
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
   beforeRequest(fake, 4, () => fake.items.splice(0, 22))
   const ids = idsOf(await readPage(service, 'limit=100&offset=180'))
   t.deepEqual(ids, idsIn(listingTexts('a', 300)).slice(180, 280))
@@ -93,7 +89,7 @@ test('a walk shows listings that are dated at its beginning once', async (t) => 
   const created_at = new Date(clock.now()).toISOString().slice(0, 19)
   const items = [...listingTexts('now', 7, { created_at }), ...listingTexts('old', 7)]
   const fake = await startFake(t, { items })
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }], { clock })
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }], { clock })
   const ids = await walkAll(service, 'limit=2')
   t.is(ids.length, 14)
   t.deepEqual(ids.toSorted(), heldBy(fake))
@@ -143,8 +139,10 @@ for (const [what, ofA, ofB] of [
   test(`a stream over a gateway has each listing once where ${what}`, async (t) => {
     const a = await startFake(t, { items: ofA })
     const b = await startFake(t, { items: ofB })
-    const inner = await startOver(t, { a, b }, { more: '[gateway]\nid = "inner"' })
-    const outer = await startGateway(t, [{ name: 'inner', url: inner.url, settings: 'kind = "gateway"' }])
+    const inner = await startOver(t, { a, b }, { more: 'id = "inner"' })
+    const outer = await startPatientGateway(t, [
+      { name: 'inner', url: inner.url, settings: 'kind = "gateway"' },
+    ])
     const ids = await streamAll(outer)
     t.is(ids.length, new Set(ids).size)
     t.deepEqual(ids.toSorted(), heldBy(a, b))
@@ -156,7 +154,7 @@ test('a walk over snapshots repeats nothing, however far apart the copies are', 
   const a = await startFake(t, { items: listingTexts('a', 300) })
   const b = await startFake(t, { items: earlier(listingTexts('a', 300)) })
   const settings = 'mode = "snapshot"'
-  const service = await startGateway(
+  const service = await startPatientGateway(
     t,
     [
       { name: 'a', url: a.url, settings },
@@ -174,10 +172,10 @@ test('a stream repeats no listing that is opened again while it is sent', async 
   const a = await startFake(t, { items: listingTexts('a', 500) })
   const closed = earlier([JSON.stringify({ ...JSON.parse(a.items[0]!), status: 'closed' })])
   const b = await startFake(t, { items: [...listingTexts('b', 300), ...closed] })
-  const service = await startGateway(
+  const service = await startPatientGateway(
     t,
     [
-      { name: 'a', url: a.url, settings: 'timeout_ms = 10000' },
+      { name: 'a', url: a.url },
       { name: 'b', url: b.url, settings: 'mode = "snapshot"' },
     ],
     { clock },
@@ -198,8 +196,8 @@ test('a stream repeats no listing that is opened again while it is sent', async 
 test('a walk goes on beyond the end of a large gateway', async (t) => {
   const large = await startFake(t, { items: listingTexts('a', 2200) })
   const other = await startFake(t, { items: earlier(listingTexts('b', 300)) })
-  const inner = await startGateway(t, [{ name: 'a', url: large.url }], { more: '[gateway]\nid = "inner"' })
-  const outer = await startGateway(t, [
+  const inner = await startPatientGateway(t, [{ name: 'a', url: large.url }], { more: 'id = "inner"' })
+  const outer = await startPatientGateway(t, [
     { name: 'inner', url: inner.url, settings: 'kind = "gateway"' },
     { name: 'b', url: other.url },
   ])
@@ -210,7 +208,7 @@ test('a walk goes on beyond the end of a large gateway', async (t) => {
 test('a walk requests no more pages of a Registry whose listings it has shown', async (t) => {
   const small = await startFake(t, { items: listingTexts('b', 20) })
   const large = await startFake(t, { items: listingTexts('a', 400) })
-  const service = await startGateway(t, [
+  const service = await startPatientGateway(t, [
     { name: 'a', url: large.url },
     { name: 'b', url: small.url },
   ])
@@ -221,10 +219,50 @@ test('a walk requests no more pages of a Registry whose listings it has shown', 
 test('a page holds its items in whatever memory it is written', async (t) => {
   const items = listingTexts('a', 120)
   const fake = await startFake(t, { items })
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
   for (let limit = 1; limit <= 120; limit++) {
     // Memory that was in use before and is full of braces.
     Buffer.alloc(700 * limit, '}')
     t.is(idsOf(await readPage(service, `limit=${limit}`)).length, limit)
   }
+})
+
+test('a filter that the upstream lacks is evaluated over all of its listings after a deletion', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 400) })
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
+  await readPage(service, 'limit=50')
+  fake.items.splice(5, 1)
+  for (const offset of [0, 200]) {
+    const ids = idsOf(await readPage(service, `gpu_model=H100&limit=200&offset=${offset}`))
+    const expected = idsIn(listingTexts('a', 400)).slice(Math.max(offset, 6), offset + 199)
+    t.deepEqual(
+      expected.filter((id) => !ids.includes(id)),
+      [],
+    )
+  }
+})
+
+test('a walk and a stream are whole after a deletion behind a cached page', async (t) => {
+  for (const read of [walkAll, streamAll]) {
+    const fake = await startFake(t, { items: listingTexts('a', 600) })
+    const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
+    await readPage(service, 'limit=50')
+    fake.items.splice(100, 1)
+    const ids = new Set(await read(service, 'limit=50'))
+    t.deepEqual(
+      idsIn(fake.items).filter((id) => !ids.has(id)),
+      [],
+      read.name,
+    )
+  }
+})
+
+test('a stream is complete after a publish and a refresh of its first page', async (t) => {
+  const fake = await startFake(t, { items: listingTexts('a', 600) })
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
+  await streamAll(service)
+  fake.items.unshift(listingText({ listing_id: 'new', created_at: '2026-11-20T00:00:01' }))
+  await service.get('/listings', { 'cache-control': 'no-cache' })
+  const ids = new Set(await streamAll(service))
+  t.true(new Set(idsIn(listingTexts('a', 600))).isSubsetOf(ids))
 })

@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
 import { readFilterSpec } from '../../../src/filter-spec/load.ts'
-import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.ts'
-import { startFake, startGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
+import { deadUrl, idOf, listingText, listingTexts } from '../../helpers/fake-registry.ts'
+import { startFake, startGateway, startPatientGateway, type UpstreamEntry } from '../../helpers/gateway.ts'
 import type { RunningService } from '../../helpers/registry.ts'
 import { ALICE, BOB, postJson, publish } from '../../helpers/seller.ts'
 import { filterOf, specBody } from '../../helpers/specs.ts'
@@ -52,7 +52,7 @@ async function startThree(t: ExecutionContext) {
     settings: name === 'hidden' ? 'visibility = "private"' : '',
   }))
   const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
-  const service = await startGateway(t, upstreams, { environment })
+  const service = await startPatientGateway(t, upstreams, { environment })
   const minted = await postJson(`${service.url}/admin/api-keys`, '{"name":"b"}', {
     Authorization: 'Bearer admin',
   })
@@ -153,22 +153,42 @@ test('If-Match: compared with the merged or our own spec, and not sent to upstre
 test('filters: a source too large to scan is skipped, and the answer is incomplete', async (t) => {
   const small = await startFake(t, { items: [inZone('s', { zone: 'x' })], filterSpec: specBody('s', [zone]) })
   const large = await startFake(t, { items: listingTexts('l', 11), filterSpec: specBody('l', []) })
-  const service = await startGateway(t, [
-    { name: 'small', url: small.url },
-    { name: 'large', url: large.url, settings: 'scan_limit = 10' },
-  ])
-  const { sources, complete, total_after_filter } = await listings(
-    service,
-    'zone=x&region=r&strict.region=false',
-  )
-  t.false(complete, JSON.stringify(sources))
-  t.is(total_after_filter, 1)
-  t.deepEqual(sources.at(-1), {
-    registry: 'large',
-    state: 'skipped',
-    reason: 'unsupported_filter',
-    filters: ['zone', 'region'],
-  })
+  for (const [limit, requests] of [
+    [10, 1],
+    [0, 0],
+  ]) {
+    const service = await startPatientGateway(t, [
+      { name: 'small', url: small.url },
+      { name: 'large', url: large.url, settings: `scan_limit = ${limit}` },
+    ])
+    const before = large.requests.length
+    const { sources, complete, total_after_filter } = await listings(
+      service,
+      'zone=x&region=r&strict.region=false',
+    )
+    t.false(complete, JSON.stringify(sources))
+    t.is(total_after_filter, 1)
+    t.deepEqual(sources.at(-1), {
+      registry: 'large',
+      state: 'skipped',
+      reason: 'unsupported_filter',
+      filters: ['zone', 'region'],
+    })
+    t.is(large.requests.length - before, requests!)
+  }
+})
+
+test('filters: one that makes an upstream answer 500 is applied by the gateway', async (t) => {
+  const items = [...listingTexts('l', 120, { offer_resource: { zone: 'x' } }), inZone('odd', { zone: ['x'] })]
+  const fake = await startFake(t, { items, filterSpec: specBody('z', [zone]) })
+  fake.beforePage = () => {
+    const isFiltered = fake.requests.at(-1)!.parameters.has('zone')
+    fake.script = [isFiltered ? { kind: 'status', status: 500 } : { kind: 'serve' }]
+  }
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
+  const answer = await listings(service, 'zone=x&limit=200')
+  t.true(answer.complete)
+  t.deepEqual(ids(answer), items.slice(0, 120).map(idOf))
 })
 
 test('filters: upstreams of another schema are skipped and reported', async (t) => {
@@ -180,22 +200,25 @@ test('filters: upstreams of another schema are skipped and reported', async (t) 
     items: listingTexts('t', 1),
     filterSpec: specBody('t', [], 'tokens.api'),
   })
-  const service = await startGateway(
+  const silent = await startFake(t, { items: listingTexts('s', 1) })
+  const service = await startPatientGateway(
     t,
     [
       { name: 'vms', url: vms.url },
+      { name: 'silent', url: silent.url },
       { name: 'tokens', url: tokens.url },
       { name: 'dead', url: deadUrl() },
     ],
-    { more: '[gateway]\nschema = "vms.compute"' },
+    { more: 'schema = "vms.compute"' },
   )
   const answer = await listings(service, '')
-  t.deepEqual(ids(answer), ['v-0000'])
+  t.deepEqual(ids(answer), ['s-0000', 'v-0000'])
   t.deepEqual(
     answer.sources.map(({ registry, state, reason }) => [registry, state, reason]),
     [
       ['local', 'loaded', undefined],
       ['vms', 'loaded', undefined],
+      ['silent', 'loaded', undefined],
       ['tokens', 'skipped', 'schema_mismatch'],
       ['dead', 'unavailable', 'connection_refused'],
     ],
@@ -211,7 +234,7 @@ test('merge: copies of one publisher are one listing, those of two publishers tw
   const near = await startFake(t, { items: [shared(7, 'http://a')], publishers: [[7, alice]] })
   const far = await startFake(t, { items: [shared(3, 'http://moved')], publishers: [[3, alice]] })
   const thief = await startFake(t, { items: [shared(1, 'http://a')], publishers: [[1, bob]] })
-  const service = await startGateway(t, [
+  const service = await startPatientGateway(t, [
     { name: 'near', url: near.url },
     { name: 'far', url: far.url },
     { name: 'thief', url: thief.url },
@@ -227,15 +250,32 @@ test('merge: copies of one publisher are one listing, those of two publishers tw
   )
 })
 
+test('merge: a copy under a wallet of a better Registry, at another storefront, is disputed', async (t) => {
+  const publishers = [[1, ALICE.address]] as const
+  const trusted = await startFake(t, { items: listingTexts('a', 300), publishers })
+  const [row] = listingTexts('a', 300).slice(40)
+  const copy = { storefront_url: 'http://evil.example/', created_at: '2026-11-20T00:01:00' }
+  const other = await startFake(t, {
+    items: [listingText({ ...JSON.parse(row!), ...copy })],
+    publishers,
+  })
+  const service = await startPatientGateway(t, [
+    { name: 'trusted', url: trusted.url, settings: 'priority = 1' },
+    { name: 'other', url: other.url, settings: 'priority = 9' },
+  ])
+  const { items } = await listings(service, 'limit=20')
+  t.like(items[0], { listing_id: 'a-0040', _meta: { registry: 'other', disputed: ['trusted'] } })
+})
+
 test('chained gateways: names, publishers and filters are passed on', async (t) => {
   const curated = await startFake(t, {
     items: [inZone('curated-x', { zone: 'x' })],
     filterSpec: specBody('c', [zone]),
     publishers: [[1, BOB.address]],
   })
-  const eu = await startGateway(t, [{ name: 'curated', url: curated.url }], { more: '[gateway]\nid = "eu"' })
+  const eu = await startPatientGateway(t, [{ name: 'curated', url: curated.url }], { more: 'id = "eu"' })
   await publish(eu.url, ALICE, { listing_id: 'eu-x', offer_resource: { zone: 'x' } })
-  const believed = await startGateway(t, [{ name: 'eu', url: eu.url, settings: 'kind = "gateway"' }])
+  const believed = await startPatientGateway(t, [{ name: 'eu', url: eu.url, settings: 'kind = "gateway"' }])
   const answer = await listings(believed, 'zone=x')
   t.deepEqual(
     Object.fromEntries(
@@ -249,27 +289,41 @@ test('chained gateways: names, publishers and filters are passed on', async (t) 
   const { filters } = (await believed.get('/filter-spec')).json() as Spec
   t.deepEqual(filters.at(-1)?.registries, ['eu/curated'])
 
-  const doubted = await startGateway(t, [{ name: 'eu', url: eu.url }])
+  const doubted = await startPatientGateway(t, [{ name: 'eu', url: eu.url }])
   const names = (await listings(doubted, 'zone=x')).items.map(({ _meta }) => _meta.registry)
   t.deepEqual(new Set(names), new Set(['eu']))
 })
 
-test('filter spec: a gateway that requests it does not wait for upstreams', async (t) => {
-  const held = Promise.withResolvers<void>()
-  const server = createServer((_request, response) => void held.promise.then(() => response.end()))
+/** An upstream that answers nothing until it is released. */
+async function startSilent(t: ExecutionContext): Promise<{ url: string; release: () => void }> {
+  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+  const server = createServer((_request, response) => void isReleased.then(() => response.end()))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
-  const { get } = await startGateway(t, [
-    { name: 'slow', url: `http://127.0.0.1:${port}`, settings: 'timeout_ms = 60000' },
-  ])
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, release }
+}
+
+test('filter spec: a gateway that requests it does not wait for upstreams', async (t) => {
+  const { url, release } = await startSilent(t)
+  const { get } = await startGateway(t, [{ name: 'slow', url, settings: 'timeout_ms = 60000' }])
   let answered = false
   const patient = get('/filter-spec').finally(() => {
     answered = true
   })
   t.is((await get('/filter-spec', { 'CDN-Loop': 'eu' })).headers.get('etag'), `"${own.etag}"`)
   t.false(answered)
-  held.resolve()
+  release()
   t.is((await patient).headers.get('etag'), `"${own.etag}"`)
 })
+
+for (const path of ['/listings?unheard_of=1&timeout_ms=500', '/filter-spec'])
+  test(`filter spec: an upstream that withholds it does not withhold GET ${path}`, async (t) => {
+    const { url } = await startSilent(t)
+    const { get } = await startGateway(t, [{ name: 'a', url, settings: 'timeout_ms = 600000' }])
+    const { status } = await get(path)
+    t.true(status < 500 || status === 504)
+  })

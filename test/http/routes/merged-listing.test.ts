@@ -6,6 +6,7 @@ import { deadUrl, listingText, listingTexts } from '../../helpers/fake-registry.
 import { startFake, startGateway } from '../../helpers/gateway.ts'
 import { startRegistry } from '../../helpers/registry.ts'
 import { ALICE, BOB, postJson, publish } from '../../helpers/seller.ts'
+import { agentAt } from '../../mcp/agent.ts'
 
 const ADMIN = { Authorization: 'Bearer admin' }
 const environment = { REGISTRY_ADMIN_API_KEY: 'admin' }
@@ -128,6 +129,27 @@ test('one listing: 404 only if every visible source answered 404', async (t) => 
   t.is((await some.get('/listings/unknown?registry=dead')).status, 503)
   t.is((await some.get('/listings/unknown?registry=empty')).status, 404)
   t.is((await some.get('/listings/unknown?registry=nowhere')).status, 400)
+
+  const headers = { 'content-type': 'text/html' }
+  const proxy = await startFake(t, {
+    listingScript: { kind: 'status', status: 404, body: '<html>', headers },
+  })
+  const behindProxy = await startGateway(t, [behind('empty', empty), behind('proxy', proxy)])
+  t.is((await behindProxy.get('/listings/unknown')).status, 502, 'a page of a proxy is no answer')
+  t.is((await behindProxy.get('/listings/unknown?registry=proxy')).status, 503)
+})
+
+test('one listing: an id that is no Unicode is no listing, for agents too', async (t) => {
+  const fake = await startFake(t, { items: [listingText({ listing_id: 'x' })] })
+  const { url } = await startGateway(t, [behind('a', fake)])
+  const agent = await agentAt(t, url)
+  for (const listing_id of ['\ud800', '.', '..']) {
+    const { isError, value } = await agent.call('get_listing', { listing_id })
+    t.false(isError)
+    t.is(value.listing, null)
+  }
+  const { value } = await agent.call('get_listing', { listing_id: 'x', registry: 'a' })
+  t.is(value.listing?.listing_id, 'x')
 })
 
 test('one listing: an id such as `..` does not change the path', async (t) => {

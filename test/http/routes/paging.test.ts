@@ -1,37 +1,9 @@
 import test, { type ExecutionContext } from 'ava'
 import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { type FarCopies, startFarCopies } from '../../helpers/far-copies.ts'
-import { startFake, startGateway } from '../../helpers/gateway.ts'
-import type { RunningService } from '../../helpers/registry.ts'
+import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
 import { ALICE, postJson, publish } from '../../helpers/seller.ts'
-
-type Page = {
-  items: { listing_id: string; _meta: { registry: string; also_in: string[] } }[]
-  next_cursor?: string
-  total_after_filter: number
-  complete: boolean
-}
-
-async function read(service: RunningService, path: string, headers = {}): Promise<Page> {
-  const reply = await service.get(path, headers)
-  if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`)
-  return reply.json() as Page
-}
-
-/** Every id of the sequence, page by page; `services` take turns. */
-async function readAll(services: readonly RunningService[], path: string): Promise<string[]> {
-  const ids: string[] = []
-  let cursor: string | undefined
-  for (let turn = 0; ; turn++) {
-    const page = await read(
-      services[turn % services.length]!,
-      cursor === undefined ? path : `${path}&cursor=${cursor}`,
-    )
-    ids.push(...page.items.map(({ listing_id }) => listing_id))
-    cursor = page.next_cursor
-    if (cursor === undefined) return ids
-  }
-}
+import { idsIn, idsOf, readPage, streamAll, walkAll } from '../../helpers/sequence.ts'
 
 const behind = ({ fakes: [a, b] }: FarCopies, settings = '') => [
   { name: 'a', url: a.url, settings },
@@ -53,8 +25,8 @@ function checkAtLeastOnce(t: ExecutionContext, ids: readonly string[], { ids: al
 
 test('cursor: loses no listing, and repeats only one whose copies are far apart', async (t) => {
   const copies = await startFarCopies(t, 1500)
-  const service = await startGateway(t, behind(copies))
-  const ids = await readAll([service], '/listings?limit=200')
+  const service = await startPatientGateway(t, behind(copies))
+  const ids = await walkAll(service, 'limit=200')
   checkAtLeastOnce(t, ids, copies)
   const pages = Math.ceil(ids.length / 200)
   for (const { requests } of copies.fakes)
@@ -64,90 +36,75 @@ test('cursor: loses no listing, and repeats only one whose copies are far apart'
 test('cursor: works on another replica', async (t) => {
   const copies = await startFarCopies(t, 450)
   const services = [
-    await startGateway(t, behind(copies), { environment }),
-    await startGateway(t, behind(copies), { environment }),
+    await startPatientGateway(t, behind(copies), { environment }),
+    await startPatientGateway(t, behind(copies), { environment }),
   ]
-  checkAtLeastOnce(t, await readAll(services, '/listings?limit=70'), copies)
+  checkAtLeastOnce(t, await walkAll(services, 'limit=70'), copies)
 })
 
 test('cursor: over snapshots loses and repeats nothing, loses nothing on a replica', async (t) => {
   const copies = await startFarCopies(t, 450)
   const snapshots = behind(copies, 'mode = "snapshot"')
   const services = [
-    await startGateway(t, snapshots, { environment }),
-    await startGateway(t, snapshots, { environment }),
+    await startPatientGateway(t, snapshots, { environment }),
+    await startPatientGateway(t, snapshots, { environment }),
   ]
   for (const { get } of services)
     while ((await get('/ready')).status !== 200) await copies.fakes[0].requested()
   for (const service of services)
-    t.deepEqual((await readAll([service], '/listings?limit=70')).toSorted(), [...copies.ids])
-  checkAtLeastOnce(t, await readAll(services, '/listings?limit=70'), copies)
+    t.deepEqual((await walkAll(service, 'limit=70')).toSorted(), [...copies.ids])
+  checkAtLeastOnce(t, await walkAll(services, 'limit=70'), copies)
 })
 
 test('offset: pages neither lose nor repeat a listing with distant copies', async (t) => {
   const copies = await startFarCopies(t, 450)
-  const service = await startGateway(t, behind(copies))
+  const service = await startPatientGateway(t, behind(copies))
   for (const limit of [50, 100, 200]) {
     const ids: string[] = []
     for (let offset = 0; offset < copies.ids.length; offset += limit)
-      ids.push(...idsIn(await read(service, `/listings?limit=${limit}&offset=${offset}`)))
+      ids.push(...idsOf(await readPage(service, `limit=${limit}&offset=${offset}`)))
     t.deepEqual(ids.toSorted(), [...copies.ids], `limit=${limit}`)
   }
 })
 
 test('cursor: the next page begins where the last one ended, despite changes', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 600) })
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }], {
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }], {
     more: '[cache]\nfresh_seconds = 0\nstale_while_revalidate_seconds = 0\n',
   })
-  const kept = new Set(fake.items.map((text) => JSON.parse(text).listing_id as string))
-  const ids: string[] = []
-  let path = '/listings?limit=100'
-  for (let page = 0; ; page++) {
-    const { items, next_cursor } = await read(service, path)
-    ids.push(...items.map(({ listing_id }) => listing_id))
-    if (next_cursor === undefined) break
-    path = `/listings?limit=100&cursor=${next_cursor}`
-    for (const [gone] of [fake.items.splice(10, 1), fake.items.splice(-5, 1)])
-      kept.delete(JSON.parse(gone!).listing_id)
-    if (page % 2 === 0)
+  const kept = new Set(idsIn(fake.items))
+  const ids = await walkAll(service, 'limit=100', (page) => {
+    for (const gone of idsIn([...fake.items.splice(10, 1), ...fake.items.splice(-5, 1)])) kept.delete(gone)
+    if (page % 2 === 1)
       fake.items.unshift(...listingTexts(`new${page}`, 3, { created_at: '2026-11-20T00:00:01' }))
-  }
+  })
   t.is(new Set(ids).size, ids.length, 'no repeats')
   for (const id of kept) if (id.startsWith('a-')) t.true(ids.includes(id), `${id} was lost`)
 })
 
 test('paging: a deletion leaves no hole in a partly cached source', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 400) })
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
-  await read(service, '/listings?limit=50')
-  const [gone] = fake.items.splice(5, 1)
-  const kept = fake.items.map((text) => JSON.parse(text).listing_id as string)
-  const page = await read(service, '/listings?offset=100&limit=200')
-  const first = kept.indexOf(idsIn(page)[0]!)
-  t.deepEqual(idsIn(page), kept.slice(first, first + 200))
-  t.true(page.complete)
-  const { text } = await service.get('/listings', { Accept: 'application/x-ndjson' })
-  const lines = text
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-  t.true(lines.pop()._meta.complete)
-  const { listing_id: deleted } = JSON.parse(gone!)
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
+  await readPage(service, 'limit=50')
+  const gone = idsIn(fake.items.splice(5, 1))
+  const kept = idsIn(fake.items)
+  const ids = idsOf(await readPage(service, 'offset=100&limit=200'))
+  const first = kept.indexOf(ids[0]!)
+  t.deepEqual(ids, kept.slice(first, first + 200))
   t.deepEqual(
-    lines.map(({ listing_id }) => listing_id).filter((id) => id !== deleted),
+    (await streamAll(service)).filter((id) => !gone.includes(id)),
     kept,
   )
 })
 
 test('offset: a deep page is refused with a hint to cursor, which reaches it', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 2300) })
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
   const refused = await service.get('/listings?offset=1901&limit=100')
   t.is(refused.status, 400)
   t.regex(String(refused.json().detail), /cursor/)
-  const { next_cursor } = await read(service, '/listings?offset=1800&limit=200')
-  const { items } = await read(service, `/listings?limit=200&cursor=${next_cursor}`)
+  const { next_cursor } = await readPage(service, 'offset=1800&limit=200')
+  const { items } = await readPage(service, `limit=200&cursor=${next_cursor}`)
   t.is(items[0]?.listing_id, 'a-2000')
   t.is(items.length, 200)
 })
@@ -155,7 +112,7 @@ test('offset: a deep page is refused with a hint to cursor, which reaches it', a
 test('cursor: valid for one query only, another filter, status, source or reader is refused', async (t) => {
   const open = await startFake(t, { items: listingTexts('a', 80) })
   const hidden = await startFake(t, { items: listingTexts('h', 80) })
-  const service = await startGateway(
+  const service = await startPatientGateway(
     t,
     [
       { name: 'a', url: open.url },
@@ -167,16 +124,16 @@ test('cursor: valid for one query only, another filter, status, source or reader
     await postJson(`${service.url}/admin/api-keys`, '{"name":"b"}', { Authorization: 'Bearer admin' })
   ).json()
   const bearer = { Authorization: `Bearer ${key}` }
-  const { next_cursor } = await read(service, '/listings?limit=10', bearer)
+  const { next_cursor } = (await service.get('/listings?limit=10', bearer)).json()
   const again = `limit=20&cursor=${next_cursor}`
-  t.is((await read(service, `/listings?${again}`, bearer)).items.length, 20)
+  t.is((await service.get(`/listings?${again}`, bearer)).json().count, 20)
   for (const [query, headers] of [
     [again, {}],
     [`${again}&status=closed`, bearer],
     [`${again}&gpu_model=H100`, bearer],
     [`${again}&sources=a`, bearer],
     [`${again}x`, bearer],
-    [`limit=5&cursor=${next_cursor?.slice(0, -3)}AAA`, bearer],
+    [`limit=5&cursor=${String(next_cursor).slice(0, -3)}AAA`, bearer],
   ] as const) {
     const { status, json } = await service.get(`/listings?${query}`, headers)
     t.is(status, 400, query)
@@ -186,11 +143,11 @@ test('cursor: valid for one query only, another filter, status, source or reader
 
 test('cursor: present only if there are more listings', async (t) => {
   const fake = await startFake(t, { items: listingTexts('a', 5) })
-  const service = await startGateway(t, [{ name: 'a', url: fake.url }])
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url }])
   await publish(service.url, ALICE, { listing_id: 'own' })
-  t.is((await read(service, '/listings?limit=6')).next_cursor, undefined)
-  const first = await read(service, '/listings?limit=4')
-  const second = await read(service, `/listings?limit=2&cursor=${first.next_cursor}`)
+  t.is((await readPage(service, 'limit=6')).next_cursor, undefined)
+  const first = await readPage(service, 'limit=4')
+  const second = await readPage(service, `limit=2&cursor=${first.next_cursor}`)
   t.is(second.items.length, 2)
   t.is(second.next_cursor, undefined)
   t.is(second.total_after_filter, 6)
@@ -200,22 +157,20 @@ test('order: a listing is at its newest copy, and shown as the local copy', asyn
   const text = (fields: object): string =>
     listingText({ listing_id: 'shared', created_at: '2126-01-01T00:00:00', ...fields })
   const fake = await startFake(t, { items: [text({}), ...listingTexts('a', 3)] })
-  const service = await startGateway(t, [{ name: 'a', url: fake.url, settings: 'mode = "snapshot"' }])
+  const service = await startPatientGateway(t, [{ name: 'a', url: fake.url, settings: 'mode = "snapshot"' }])
   while ((await service.get('/ready')).status !== 200) await fake.requested()
   const storefront_url = 'http://storefront.example/'
   for (const listing_id of ['shared', 'b-1', 'b-2', 'b-3'])
     await publish(service.url, ALICE, { listing_id, storefront_url, offer_resource: { gpu_model: 'H100' } })
   for (const filter of ['', '&gpu_model=H100']) {
-    const first = await read(service, `/listings?limit=2${filter}`)
-    t.deepEqual(idsIn(first), ['shared', 'b-3'])
+    const first = await readPage(service, `limit=2${filter}`)
+    t.deepEqual(idsOf(first), ['shared', 'b-3'])
     t.like(first.items[0]?._meta, { registry: 'local', also_in: ['a'] })
     t.is(first.total_after_filter, 7)
-    const { items } = await read(service, `/listings?limit=9${filter}&cursor=${first.next_cursor}`)
+    const { items } = await readPage(service, `limit=9${filter}&cursor=${first.next_cursor}`)
     t.is(items.length, 5)
     t.false(items.some(({ listing_id }) => listing_id === 'shared'))
   }
-  const { items } = await read(service, '/listings?gpu_model=H200')
+  const { items } = await readPage(service, 'gpu_model=H200')
   t.deepEqual(items, [])
 })
-
-const idsIn = ({ items }: Page): string[] => items.map(({ listing_id }) => listing_id)

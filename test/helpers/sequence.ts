@@ -1,4 +1,5 @@
-import type { RunningService } from '../helpers/registry.ts'
+import { idOf } from './fake-registry.ts'
+import type { RunningService } from './registry.ts'
 
 export type ReadPage = {
   items: { listing_id: string; _meta: { registry: string; also_in: string[] } }[]
@@ -18,24 +19,25 @@ export async function readPage(service: RunningService, query: string): Promise<
   return page
 }
 
-/** Ids of the whole sequence by cursor. `between` runs before each page but the first. */
+/** Ids of the whole sequence by cursor; replicas take turns. `between` runs before each page but the first. */
 export async function walkAll(
-  service: RunningService,
+  services: RunningService | readonly RunningService[],
   query: string,
   between: (pages: number) => unknown = () => {},
 ): Promise<string[]> {
+  const replicas = [services].flat()
   const ids: string[] = []
-  let page = await readPage(service, query)
+  let page = await readPage(replicas[0]!, query)
   for (let pages = 1; ; pages++) {
     ids.push(...idsOf(page))
     if (page.next_cursor === undefined) return ids
     if (pages > 100) throw new Error('the walk does not end')
     await between(pages)
-    page = await readPage(service, `${query}&cursor=${page.next_cursor}`)
+    page = await readPage(replicas[pages % replicas.length]!, `${query}&cursor=${page.next_cursor}`)
   }
 }
 
-/** Ids of a stream that is complete. */
+/** Ids of a stream that is complete, without its last line. */
 export async function streamAll(service: RunningService, query = ''): Promise<string[]> {
   const { status, text } = await service.get(`/listings?${query}`, { accept: 'application/x-ndjson' })
   const lines = text
@@ -50,4 +52,9 @@ export async function streamAll(service: RunningService, query = ''): Promise<st
 
 export function idsOf({ items }: ReadPage): string[] {
   return items.map(({ listing_id }) => listing_id)
+}
+
+/** The ids of these listings' JSON texts, in their order. */
+export function idsIn(items: readonly string[]): string[] {
+  return items.map(idOf)
 }
