@@ -5,6 +5,7 @@ import type { RegistryClient } from './registries/registry-client.ts'
 
 /** A file of `commands/` exports one. It is loaded when the command is named on the command line. */
 export type CommandDefinition<Options = never> = {
+  summary: string
   /** Adds arguments and options. */
   define?: (command: Command) => Command
   example: string
@@ -13,7 +14,7 @@ export type CommandDefinition<Options = never> = {
 }
 
 /** A command that only has commands. */
-export type CommandGroup = { subcommands: Readonly<Record<string, CommandDefinition & { summary: string }>> }
+export type CommandGroup = { summary: string; subcommands: Readonly<Record<string, CommandDefinition>> }
 
 export type CommandContext = {
   terminal: Terminal

@@ -6,6 +6,7 @@ import { EXIT } from '../exit-codes.ts'
 import { printData, printWarning } from '../output/terminal.ts'
 
 export const backupCommand: CommandDefinition<{ json?: boolean }> = {
+  summary: 'save listings, publishers and API keys of the store of `serve`, while it runs or not',
   define: (command) =>
     command
       .argument('<file>', 'the SQLite file to create; an existing file is never overwritten')

@@ -11,6 +11,7 @@ import { visitRegistry } from './doctor.ts'
 
 /** Exits with 0 if the service would start, else with 78. An upstream that does not answer is a warning. */
 export const checkCommand: CommandDefinition<{ json?: boolean }> = {
+  summary: 'check what `serve` would use: its files, secrets, store and upstreams; for operators',
   define: (command) => command.option(...JSON_OPTION),
   example: 'ENTREPOT_CONFIG=gateway.toml entrepot check',
   async run({ terminal, openClient, services }, { json }) {

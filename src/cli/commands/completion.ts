@@ -9,6 +9,7 @@ import { POLICY_NAMES } from '../policy/apply-policy.ts'
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 
 export const completionCommand: CommandDefinition = {
+  summary: 'print a completion script for a shell',
   define: (command) => command.addArgument(new Argument('<shell>', 'name of the shell').choices(SHELLS)),
   example: 'eval "$(entrepot completion bash)"',
   run: async ({ terminal, loadProgram }, _options, [shell = '']) => {

@@ -32,6 +32,7 @@ import {
 type Check = Finding & { area: 'configuration' | 'registry'; unauthorized?: boolean }
 
 export const doctorCommand: CommandDefinition<JsonOptions> = {
+  summary: "check a buyer's configuration and every Registry in it, and suggest fixes",
   define: (command) => addReading(command).option(...JSON_OPTION),
   example: 'entrepot doctor',
   async run({ terminal, openClient }, options) {

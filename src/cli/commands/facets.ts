@@ -21,6 +21,7 @@ import { selectRegistries, splitList } from '../registries/select-registries.ts'
 type FacetsOptions = MarketOptions & { by?: readonly string[]; json?: boolean }
 
 export const facetsCommand: CommandDefinition<FacetsOptions> = {
+  summary: 'count the listings per value, and print their prices per token',
   define: (command) =>
     addMarketOptions(command)
       .option(

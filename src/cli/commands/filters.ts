@@ -9,6 +9,7 @@ import { knownFilters } from '../registries/discover-registries.ts'
 import { type JsonOptions, selectRegistries } from '../registries/select-registries.ts'
 
 export const filtersCommand: CommandDefinition<JsonOptions> = {
+  summary: 'print the filters of all selected Registries, with their kinds and allowed values',
   define: (command) => addReading(command).option(...JSON_OPTION),
   example: 'entrepot filters -r http://127.0.0.1:8080',
   async run({ terminal, openClient }, options) {

@@ -9,6 +9,8 @@ const TEMPLATES = new URL('../../../config/', import.meta.url)
 const FILES = ['gateway.toml', 'example.env', 'filter-spec.yaml', 'listing.example.yaml'] as const
 
 export const initCommand: CommandDefinition = {
+  summary:
+    'write a commented gateway.toml, example.env, filter-spec.yaml and listing.example.yaml into an empty folder',
   define: (command) => command.argument('[folder]', 'created if missing', '.'),
   example: 'entrepot init gateway',
   async run({ terminal }, _options, [folder = '.']) {

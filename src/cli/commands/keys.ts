@@ -30,6 +30,7 @@ const addAdmin = (command: Command): Command =>
     .option(...JSON_OPTION)
 
 const mintCommand: CommandDefinition<MintOptions> = {
+  summary: 'create a key, which is printed only once',
   define: (command) =>
     addAdmin(command)
       .argument('<name>', 'holder of the key')
@@ -52,6 +53,7 @@ const mintCommand: CommandDefinition<MintOptions> = {
 }
 
 const listCommand: CommandDefinition<AdminOptions> = {
+  summary: 'list all keys, revoked ones included, without their secret values',
   define: addAdmin,
   example: 'entrepot keys list -r http://127.0.0.1:8080',
   async run({ terminal, openClient }, options) {
@@ -64,6 +66,7 @@ const listCommand: CommandDefinition<AdminOptions> = {
 }
 
 const revokeCommand: CommandDefinition<AdminOptions> = {
+  summary: 'revoke a key permanently',
   define: (command) => addAdmin(command).argument('<id>', 'number of the key in `keys list`'),
   example: 'entrepot keys revoke 2',
   async run({ terminal, openClient }, options, [id = '']) {
@@ -77,11 +80,8 @@ const revokeCommand: CommandDefinition<AdminOptions> = {
 }
 
 export const keysCommand: CommandGroup = {
-  subcommands: {
-    mint: { ...mintCommand, summary: 'create a key, which is printed only once' },
-    list: { ...listCommand, summary: 'list all keys, revoked ones included, without their secret values' },
-    revoke: { ...revokeCommand, summary: 'revoke a key permanently' },
-  },
+  summary: 'manage the API keys of a Registry that you operate, with its REGISTRY_ADMIN_API_KEY',
+  subcommands: { mint: mintCommand, list: listCommand, revoke: revokeCommand },
 }
 
 const KEY: Receipt = {

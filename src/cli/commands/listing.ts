@@ -7,6 +7,7 @@ import { type RegistryOptions, selectRegistries } from '../registries/select-reg
 type ListingOptions = RegistryOptions & OutputOptions
 
 export const fullListingCommand: CommandDefinition<ListingOptions> = {
+  summary: 'print one listing in full',
   define: (command) =>
     addReading(command)
       .argument(...LISTING_ARGUMENT)

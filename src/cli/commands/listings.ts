@@ -28,6 +28,7 @@ const DEFAULT_LIMIT = 50
 const MAX_LISTINGS = 2000
 
 export const mergedListingsCommand: CommandDefinition<ListingsOptions> = {
+  summary: 'query all selected Registries at once and print the merged listings',
   define: (command) =>
     addMarketOptions(command)
       .addOption(

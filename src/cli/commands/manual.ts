@@ -4,6 +4,7 @@ import { EXIT, EXIT_MEANINGS } from '../exit-codes.ts'
 import { print } from '../output/terminal.ts'
 
 export const manualCommand: CommandDefinition = {
+  summary: 'print this manual as Markdown',
   example: 'entrepot manual | grep -A 12 "## Exit codes"',
   run: async ({ terminal, loadProgram }) => {
     await print(terminal, renderManual(await loadProgram()))

@@ -5,6 +5,7 @@ import { discoverRegistries } from '../registries/discover-registries.ts'
 import { type RegistryOptions, selectRegistries } from '../registries/select-registries.ts'
 
 export const mcpCommand: CommandDefinition<RegistryOptions> = {
+  summary: 'serve the selected Registries to an agent, over MCP on stdin and stdout',
   define: (command) => addReading(command),
   example: 'entrepot mcp -r https://registry.example',
   async run({ terminal, openClient, services }, options) {

@@ -11,6 +11,7 @@ import { type OwnListing, readOwnListings } from '../writes/own-listings.ts'
 type MineOptions = JsonOptions & { keyFile?: string }
 
 export const mineCommand: CommandDefinition<MineOptions> = {
+  summary: 'print the listings of your wallet in every selected Registry, of any status',
   define: (command) =>
     addReading(command)
       .option(...KEY_FILE_OPTION)

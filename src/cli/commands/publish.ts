@@ -15,6 +15,7 @@ type PublishOptions = WriteOptions & {
 }
 
 export const publishCommand: CommandDefinition<PublishOptions> = {
+  summary: 'publish the listings of a file to every selected Registry',
   define: (command) =>
     addSigning(command)
       .argument(...LISTING_FILE)

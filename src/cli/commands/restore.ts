@@ -6,6 +6,7 @@ import { printData } from '../output/terminal.ts'
 import { describeCounts } from './backup.ts'
 
 export const restoreCommand: CommandDefinition<{ json?: boolean }> = {
+  summary: 'write a backup to the store of `serve`, which must not exist or be empty',
   define: (command) => command.argument('<file>', 'a file of `backup`').option(...JSON_OPTION),
   example: 'STORE_URL=sqlite:data/restored.db entrepot restore market.db',
   async run({ terminal, services }, { json }, [file = '']) {

@@ -13,6 +13,7 @@ import { describeErrorResponse, type RegistryClient, readJson } from '../registr
 import { type JsonOptions, type Registry, selectRegistries } from '../registries/select-registries.ts'
 
 export const reviewCommand: CommandDefinition<JsonOptions> = {
+  summary: 'print the presentation record of a listing, built from its Registry and its storefront',
   define: (command) =>
     addReading(command)
       .argument(...LISTING_ARGUMENT)

@@ -2,6 +2,7 @@ import type { CommandDefinition } from '../command.ts'
 import { usageError } from '../exit-codes.ts'
 
 export const serveCommand: CommandDefinition<{ config?: string }> = {
+  summary: 'run the gateway, as `npm start` does',
   example: 'PORT=8080 ENTREPOT_CONFIG=gateway.toml entrepot serve',
   run: async ({ services }, { config }) => {
     if (config !== undefined)

@@ -23,6 +23,7 @@ import { planSync, type SyncPlan } from '../writes/sync-plan.ts'
 type SyncOptions = WriteOptions & { dryRun?: boolean; force?: boolean }
 
 export const syncCommand: CommandDefinition<SyncOptions> = {
+  summary: 'publish the changed listings of a file, and close your listings that are not in it',
   define: (command) =>
     addSigning(command)
       .argument(...LISTING_FILE)

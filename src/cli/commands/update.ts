@@ -13,6 +13,7 @@ type UpdateOptions = WriteOptions & {
 }
 
 export const updateCommand: CommandDefinition<UpdateOptions> = {
+  summary: 'change the status or the oracle of a listing',
   define: (command) =>
     addSigning(command)
       .argument(...OWN_LISTING_ARGUMENT)

@@ -18,6 +18,7 @@ import {
 import { type JsonOptions, type Registry, selectRegistries } from '../registries/select-registries.ts'
 
 export const validateCommand: CommandDefinition<JsonOptions> = {
+  summary: 'check the listings of a file against the listing shape of every selected Registry',
   define: (command) =>
     addReading(command)
       .argument(...LISTING_FILE)

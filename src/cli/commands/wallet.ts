@@ -7,6 +7,7 @@ import { readAddress } from '../signing/wallet.ts'
 type WalletOptions = { json?: boolean; keyFile?: string }
 
 const newCommand: CommandDefinition<WalletOptions> = {
+  summary: 'create a wallet: an encrypted keystore file with a new key',
   define: (command) =>
     command
       .argument('<file>', 'the keystore to create; an existing file is never overwritten')
@@ -47,6 +48,7 @@ function writeNew(file: string, text: string): void {
 }
 
 const addressCommand: CommandDefinition<WalletOptions> = {
+  summary: 'print the address of a wallet',
   define: (command) => command.option(...KEY_FILE_OPTION).option(...JSON_OPTION),
   example: 'entrepot wallet address --key-file seller.json',
   async run({ terminal }, options) {
@@ -57,8 +59,6 @@ const addressCommand: CommandDefinition<WalletOptions> = {
 }
 
 export const walletCommand: CommandGroup = {
-  subcommands: {
-    new: { ...newCommand, summary: 'create a wallet: an encrypted keystore file with a new key' },
-    address: { ...addressCommand, summary: 'print the address of a wallet' },
-  },
+  summary: 'create the wallet of a seller, or print its address',
+  subcommands: { new: newCommand, address: addressCommand },
 }
