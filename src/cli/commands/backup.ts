@@ -27,5 +27,18 @@ export const backupCommand: CommandDefinition<{ json?: boolean }> = {
   },
 }
 
-export const describeCounts = ({ listings, publishers, keys }: StoreCounts): string =>
+export const restoreCommand: CommandDefinition<{ json?: boolean }> = {
+  summary: 'write a backup to the store of `serve`, which must not exist or be empty',
+  define: (command) => command.argument('<file>', 'a file of `backup`').option(...JSON_OPTION),
+  example: 'STORE_URL=sqlite:data/restored.db entrepot restore market.db',
+  async run({ terminal, services }, { json }, [file = '']) {
+    const url = loadStoreUrl(terminal.env)
+    const counts = await services.restoreStore(file, url)
+    const store = redactCredentials(url)
+    await printData(terminal, json, { store, ...counts }, () => `${store}: ${describeCounts(counts)}\n`)
+    return EXIT.ok
+  },
+}
+
+const describeCounts = ({ listings, publishers, keys }: StoreCounts): string =>
   `${plural(listings, 'listing')}, ${plural(publishers, 'publisher')}, ${plural(keys, 'API key')}`

@@ -3,11 +3,10 @@ import { plural } from '../../domain/plural.ts'
 import { redactCredentials } from '../../domain/safe-text.ts'
 import { ConfigError, EntrepotError } from '../../errors.ts'
 import { readFilterSpec } from '../../filter-spec/load.ts'
-import { type CommandDefinition, JSON_OPTION } from '../command.ts'
+import { type CommandContext, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
-import { type Finding, printFindings } from '../output/findings.ts'
 import type { RegistryClient } from '../registries/registry-client.ts'
-import { visitRegistry } from './doctor.ts'
+import { type Finding, printFindings, visitRegistry } from './doctor.ts'
 
 /** Exits with 0 if the service would start, else with 78. An upstream that does not answer is a warning. */
 export const checkCommand: CommandDefinition<{ json?: boolean }> = {
@@ -20,7 +19,7 @@ export const checkCommand: CommandDefinition<{ json?: boolean }> = {
       const client = await openClient()
       const found = await Promise.all([
         findAll(async () => checkFiles(config)),
-        findAll(() => checkStore(config, services.checkStore)),
+        findAll(() => checkStore(config.storeUrl, services)),
         ...config.upstreams.map((upstream) => checkUpstream(client, upstream)),
       ])
       return found.flat()
@@ -47,27 +46,18 @@ function finding(state: Finding['state'], subject: string, text: string): Findin
 
 function checkFiles({ configPath, filterSpecPath, warnings, tokens, upstreams }: Config): Finding[] {
   const { filters, schema } = readFilterSpec(filterSpecPath)
+  const configured = `${plural(upstreams.length, 'upstream')}, ${plural(tokens.all.length, 'token')}`
+  const declared = `${plural(filters.size, 'filter')}, schema ${schema?.id ?? 'not declared'}`
   return [
-    finding(
-      'ok',
-      configPath,
-      `${plural(upstreams.length, 'upstream')}, ${plural(tokens.all.length, 'token')}`,
-    ),
-    finding(
-      'ok',
-      filterSpecPath,
-      `${plural(filters.size, 'filter')}, schema ${schema?.id ?? 'not declared'}`,
-    ),
+    finding('ok', configPath, configured),
+    finding('ok', filterSpecPath, declared),
     ...warnings.map(({ path, message }) => finding('warning', path, message)),
   ]
 }
 
-async function checkStore(
-  { storeUrl }: Config,
-  check: (url: string) => Promise<readonly string[]>,
-): Promise<Finding[]> {
+async function checkStore(storeUrl: string, services: CommandContext['services']): Promise<Finding[]> {
   const subject = redactCredentials(storeUrl)
-  const warnings = await check(storeUrl)
+  const warnings = await services.checkStore(storeUrl)
   if (warnings.length === 0) return [finding('ok', subject, 'can be used')]
   return warnings.map((warning) => finding('warning', subject, warning))
 }

@@ -1,7 +1,6 @@
 import { addSigning, type CommandDefinition, OWN_LISTING_ARGUMENT } from '../command.ts'
-import { deleteWrite } from '../writes/owner-writes.ts'
 import type { WriteOptions } from '../writes/run-writes.ts'
-import { writeOwnListing } from '../writes/write-own-listing.ts'
+import { deleteWrite, writeOwnListing } from '../writes/write-own-listing.ts'
 
 export const deleteCommand: CommandDefinition<WriteOptions> = {
   summary: 'delete a listing permanently',

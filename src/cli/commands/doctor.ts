@@ -1,12 +1,11 @@
 import { statSync } from 'node:fs'
 import { plural } from '../../domain/plural.ts'
-import { redactCredentials } from '../../domain/safe-text.ts'
+import { redactCredentials, safeText } from '../../domain/safe-text.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { textAt } from '../../json/value.ts'
 import { addReading, type CommandDefinition, JSON_OPTION } from '../command.ts'
 import { combineExitCodes, EXIT, type ExitCode, exitCodeOfFailedRead } from '../exit-codes.ts'
-import { type Finding, printFindings } from '../output/findings.ts'
-import type { Terminal } from '../output/terminal.ts'
+import { bold, isInteractive, printData, type Terminal } from '../output/terminal.ts'
 import { defaultFiles } from '../registries/buyer-config.ts'
 import { READ_PROBE, readProbeProblem } from '../registries/inspect-registry.ts'
 import {
@@ -28,6 +27,9 @@ import {
   readSelection,
   urlProblem,
 } from '../registries/select-registries.ts'
+
+/** What one check found. */
+export type Finding = { subject: string; state: 'ok' | 'warning' | 'wrong'; finding: string }
 
 type Check = Finding & { area: 'configuration' | 'registry'; unauthorized?: boolean }
 
@@ -55,44 +57,28 @@ function checkConfig(
   { config, urls, origin }: RegistryChoice,
   explicit: string | undefined,
 ): Check[] {
-  const check = (state: Check['state'], subject: string, finding: string): Check => ({
-    area: 'configuration',
-    subject,
-    state,
-    finding,
-  })
-  const places = explicit === undefined ? defaultFiles(env) : [explicit]
-  const known = new Set([...urls, ...config.urls])
+  const checks: Check[] = []
+  const add = (state: Check['state'], subject: string, finding: string): void =>
+    void checks.push({ area: 'configuration', subject, state, finding })
+  if (config.files.length === 0 && config.problems.length === 0)
+    add('ok', explicit ?? defaultFiles(env)[0] ?? '', 'no such file')
+  if (origin === 'default')
+    add('warning', '[registry] urls', `no Registry is named: reads take ${urls.join()}, writes are refused`)
+  for (const file of config.files) add('ok', file, 'read')
+  for (const file of config.keyFiles.filter(isReadableByOthers))
+    add('warning', file, `holds keys and can be read by others: chmod 600 ${file}`)
+  for (const { path, message } of config.problems) add('wrong', path, message)
+  for (const { path, message } of config.warnings) add('warning', path, message)
+  for (const url of urls) {
+    const problem = urlProblem(url)
+    if (problem !== null) add('wrong', redactCredentials(url), problem)
+  }
   const misses = nearMisses(urls, config.auth)
-  const missed = new Set(misses.map(({ keyUrl }) => keyUrl))
-  return [
-    ...(config.files.length === 0 && config.problems.length === 0
-      ? [check('ok', places[0] ?? '', 'no such file')]
-      : []),
-    ...(origin === 'default'
-      ? [
-          check(
-            'warning',
-            '[registry] urls',
-            `no Registry is named: reads take ${urls.join()}, writes are refused`,
-          ),
-        ]
-      : []),
-    ...config.files.map((file) => check('ok', file, 'read')),
-    ...config.keyFiles
-      .filter(isReadableByOthers)
-      .map((file) => check('warning', file, `holds keys and can be read by others: chmod 600 ${file}`)),
-    ...config.problems.map(({ path, message }) => check('wrong', path, message)),
-    ...config.warnings.map(({ path, message }) => check('warning', path, message)),
-    ...urls.flatMap((url) => {
-      const problem = urlProblem(url)
-      return problem === null ? [] : [check('wrong', redactCredentials(url), problem)]
-    }),
-    ...misses.map((miss) => check('wrong', `[registry.auth] ${miss.keyUrl}`, describeNearMiss(miss))),
-    ...[...config.auth.keys()]
-      .filter((url) => !known.has(url) && !missed.has(url))
-      .map((url) => check('warning', `[registry.auth] ${url}`, 'no Registry of urls has exactly this URL')),
-  ]
+  for (const miss of misses) add('wrong', `[registry.auth] ${miss.keyUrl}`, describeNearMiss(miss))
+  const known = new Set([...urls, ...config.urls, ...misses.map(({ keyUrl }) => keyUrl)])
+  for (const url of config.auth.keys())
+    if (!known.has(url)) add('warning', `[registry.auth] ${url}`, 'no Registry of urls has exactly this URL')
+  return checks
 }
 
 const isReadableByOthers = (file: string): boolean =>
@@ -138,6 +124,22 @@ export async function visitRegistry(
     if (!(cause instanceof SourceError)) throw cause
     return { ...about, state: 'wrong', finding: describeSourceError(cause) }
   }
+}
+
+export async function printFindings(
+  terminal: Terminal,
+  json: boolean | undefined,
+  findings: readonly Finding[],
+): Promise<void> {
+  const isStyled = isInteractive(terminal, terminal.stdout)
+  await printData(terminal, json, findings, () => findings.map((one) => line(one, isStyled)).join(''))
+}
+
+const MARKS: Readonly<Record<Finding['state'], string>> = { ok: 'ok', warning: 'warning', wrong: 'WRONG' }
+
+function line({ state, subject, finding }: Finding, isStyled: boolean): string {
+  const mark = MARKS[state].padEnd(8)
+  return `${isStyled && state !== 'ok' ? bold(mark) : mark}${safeText(`${subject}: ${finding}`)}\n`
 }
 
 function exitCodeOf(checks: readonly Check[]): ExitCode {

@@ -1,11 +1,12 @@
+import { isJsonObject, type JsonValue, parseJson } from '../../json/value.ts'
 import { addSigning, type CommandDefinition, FORCE_OPTION, LISTING_FILE } from '../command.ts'
-import { type DraftListing, readListingFile } from '../listing-file.ts'
+import { CliError, EXIT } from '../exit-codes.ts'
+import { type DraftListing, readListingFile, readTextFile } from '../listing-file.ts'
 import { printWarning, type Terminal } from '../output/terminal.ts'
 import { selectRegistries } from '../registries/select-registries.ts'
 import { openWallet } from '../signing/wallet.ts'
 import { publishListings } from '../writes/publish-listings.ts'
 import { requireValid } from '../writes/require-valid.ts'
-import { readAcceptedResults } from '../writes/result-file.ts'
 import { runWrites, type WriteOptions } from '../writes/run-writes.ts'
 
 type PublishOptions = WriteOptions & {
@@ -56,4 +57,34 @@ function warnOfStorefronts(terminal: Terminal, file: string, drafts: readonly Dr
       terminal,
       `${file} names several storefronts; a wallet has one, which will be that of the last listing`,
     )
+}
+
+/**
+ * Whether a file of results, a JSON array or NDJSON, has the write as accepted. Its last line may be cut off.
+ * @throws CliError 65 for a file without results
+ */
+function readAcceptedResults(file: string): (registry: string, listingId: string) => boolean {
+  const results = parseResults(readTextFile(file)).filter(isJsonObject)
+  if (!results.some(({ outcome }) => typeof outcome === 'string'))
+    throw new CliError(EXIT.badData, `${file} has no results of a publish`)
+  const accepted = new Set(
+    results
+      .filter(({ action, outcome }) => action === 'publish' && outcome === 'accepted')
+      .map(({ registry, listing_id }) => `${registry}\n${listing_id}`),
+  )
+  return (registry, listingId) => accepted.has(`${registry}\n${listingId}`)
+}
+
+function parseResults(text: string): JsonValue[] {
+  const value = parseOrNull(text)
+  if (Array.isArray(value)) return value
+  return text.split('\n').map(parseOrNull)
+}
+
+function parseOrNull(text: string): JsonValue {
+  try {
+    return parseJson(text)
+  } catch {
+    return null // not a result
+  }
 }

@@ -14,11 +14,11 @@ import {
 import { type Registry, selectRegistries } from '../registries/select-registries.ts'
 import { openWallet } from '../signing/wallet.ts'
 import { readOwnListings } from '../writes/own-listings.ts'
-import { updateWrite } from '../writes/owner-writes.ts'
 import { publishListings } from '../writes/publish-listings.ts'
 import { requireValid } from '../writes/require-valid.ts'
 import { runWrites, type WriteOptions } from '../writes/run-writes.ts'
 import { planSync, type SyncPlan } from '../writes/sync-plan.ts'
+import { updateWrite } from '../writes/write-own-listing.ts'
 
 type SyncOptions = WriteOptions & { dryRun?: boolean; force?: boolean }
 

@@ -2,9 +2,8 @@ import { Option } from 'commander'
 import { LISTING_STATUSES } from '../../domain/listing.ts'
 import { addSigning, type CommandDefinition, OWN_LISTING_ARGUMENT } from '../command.ts'
 import { usageError } from '../exit-codes.ts'
-import { updateWrite } from '../writes/owner-writes.ts'
 import type { WriteOptions } from '../writes/run-writes.ts'
-import { writeOwnListing } from '../writes/write-own-listing.ts'
+import { updateWrite, writeOwnListing } from '../writes/write-own-listing.ts'
 
 type UpdateOptions = WriteOptions & {
   status?: string

@@ -2,7 +2,7 @@ import type { Signer } from '../../client/signed-write.ts'
 import { type JsonValue, textAt } from '../../json/value.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { readKeyFile } from './key-file.ts'
+import { readKeyFile } from './passphrase.ts'
 
 type WalletOptions = {
   /** Default: the key of `ENTREPOT_PRIVATE_KEY`. */
