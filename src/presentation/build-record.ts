@@ -131,27 +131,20 @@ const negotiationOf = (
   { advertised_rate: amount }: PresentationRecord['pricing'],
   publishedAt: string,
 ): NegotiationEntry[] => [
-  {
-    stage: 'advertised',
-    status: 'shown',
-    actor: 'seller',
-    round: null,
-    signature: null,
-    occurred_at: publishedAt,
-    amount,
-  },
-  ...PRIVATE_STAGES.map((stage) => ({
-    stage,
-    status: 'not-applicable' as const,
-    actor: null,
-    round: null,
-    signature: null,
-    occurred_at: null,
-    amount: null,
-  })),
+  { stage: 'advertised', ...NOT_SHOWN, status: 'shown', actor: 'seller', occurred_at: publishedAt, amount },
+  { stage: 'buyer-proposed', ...NOT_SHOWN },
+  { stage: 'seller-countered', ...NOT_SHOWN },
+  { stage: 'agreed', ...NOT_SHOWN },
 ]
 
-const PRIVATE_STAGES = ['buyer-proposed', 'seller-countered', 'agreed'] as const
+const NOT_SHOWN = {
+  status: 'not-applicable',
+  actor: null,
+  round: null,
+  signature: null,
+  occurred_at: null,
+  amount: null,
+} as const
 
 function settlementOf({ listing }: ObservedListing): PresentationRecord['settlement'] {
   const escrow = firstObject(listing.accepted_escrows)

@@ -4,43 +4,25 @@ import { z } from 'zod'
 const text = z.string().min(1)
 const known = text.nullable()
 
-const money = z.strictObject({
-  decimal: z.string().regex(/^\d+(\.\d+)?$/),
-  currency: text,
-  display: text,
-})
-const quantity = z.strictObject({
-  decimal: z.string().regex(/^\d+(\.\d+)?$/),
-  unit: text,
-  display: text,
-})
+const decimal = z.string().regex(/^\d+(\.\d+)?$/)
+const money = z.strictObject({ decimal, currency: text, display: text })
+const quantity = z.strictObject({ decimal, unit: text, display: text })
 
 const STEP_STATUSES = ['complete', 'current', 'not-started', 'not-applicable'] as const
 const step = z.strictObject({ status: z.enum(STEP_STATUSES), label: text })
 
-const stage = z.enum(['advertised', 'buyer-proposed', 'seller-countered', 'agreed'])
 const timestamp = z.iso.datetime({ precision: null })
 
-const negotiationEntry = z.discriminatedUnion('status', [
-  z.strictObject({
-    stage,
-    status: z.literal('shown'),
-    actor: z.enum(['seller', 'buyer']).nullable(),
-    round: z.int().nullable(),
-    signature: known,
-    occurred_at: timestamp.nullable(),
-    amount: money.nullable(),
-  }),
-  z.strictObject({
-    stage,
-    status: z.literal('not-applicable'),
-    actor: z.null(),
-    round: z.null(),
-    signature: z.null(),
-    occurred_at: z.null(),
-    amount: z.null(),
-  }),
-])
+/** All members of a stage that is `not-applicable` are `null`. */
+const negotiationEntry = z.strictObject({
+  stage: z.enum(['advertised', 'buyer-proposed', 'seller-countered', 'agreed']),
+  status: z.enum(['shown', 'not-applicable']),
+  actor: z.enum(['seller', 'buyer']).nullable(),
+  round: z.int().nullable(),
+  signature: known,
+  occurred_at: timestamp.nullable(),
+  amount: money.nullable(),
+})
 
 const recordOf = <Name extends string, Resource extends z.ZodType>(kind: Name, resource: Resource) =>
   z.strictObject({
@@ -63,13 +45,7 @@ const recordOf = <Name extends string, Resource extends z.ZodType>(kind: Name, r
     negotiation: z.array(negotiationEntry),
     settlement: z.strictObject({ asset_class: known, network: known, mechanism: known }),
     lifecycle,
-    delivery: z.strictObject({
-      modality: text,
-      capacity: step,
-      fulfillment: step,
-      credential: step,
-      service: step,
-    }),
+    delivery,
     resource,
   })
 
@@ -82,14 +58,23 @@ const pricing = z.strictObject({
   constraints: z.array(text),
 })
 
-const lifecycle = z.strictObject({
-  advertised: step,
-  proposed: step,
-  countered: step,
-  agreed: step,
-  settled: step,
-  fulfilled: step,
-  resolved: step,
+const LIFECYCLE = [
+  'advertised',
+  'proposed',
+  'countered',
+  'agreed',
+  'settled',
+  'fulfilled',
+  'resolved',
+] as const
+const lifecycle = z.record(z.enum(LIFECYCLE), step)
+
+const delivery = z.strictObject({
+  modality: text,
+  capacity: step,
+  fulfillment: step,
+  credential: step,
+  service: step,
 })
 
 const virtualMachineRecord = recordOf(
