@@ -57,7 +57,7 @@ const createHandler =
       path: context.path,
       queryString: context.querystring,
       get query() {
-        return new Map(decodeQuery(context.querystring))
+        return Object.fromEntries(decodeQuery(context.querystring))
       },
       header: (name) => (req.headers[name] === undefined ? undefined : req.headersDistinct[name]?.[0]),
       listHeader: (name) => req.headersDistinct[name]?.join(', '),

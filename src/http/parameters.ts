@@ -1,10 +1,9 @@
 import { isListingStatus, LISTING_STATUSES, type ListingStatus } from '../domain/listing.ts'
 import { PRICE_PERS } from '../domain/price/price-key.ts'
-import { type PriceQuestion, parsePriceQuestion, SORTS } from '../domain/price/price-parameters.ts'
-import type { TokenTable } from '../domain/price/token.ts'
+import { SORTS } from '../domain/price/price-parameters.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, type PageQuery } from '../domain/query.ts'
 import { EntrepotError, type Violation } from '../errors.ts'
-import type { Filter, FilterSpec, ValueType } from '../filter-spec/filter.ts'
+import type { Filter, FilterSpec } from '../filter-spec/filter.ts'
 import {
   decodeQuery,
   describeFilter,
@@ -14,56 +13,82 @@ import {
 } from '../filter-spec/parameters.ts'
 import { readBoolean } from '../filter-spec/parse-test.ts'
 import { invalid } from '../registry/errors.ts'
-import type { IntegerParameter, RouteParameter } from './route.ts'
+import {
+  type IntegerParameter,
+  integerParameter,
+  parameter,
+  type QueryTexts,
+  type RouteParameter,
+} from './route.ts'
 
-export const LIMIT: IntegerParameter = {
-  name: 'limit',
-  in: 'query',
-  description: 'Page size',
-  schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
-}
-
-export const OFFSET: IntegerParameter = {
-  name: 'offset',
-  in: 'query',
-  description: 'Matches to skip',
-  schema: { type: 'integer', minimum: 0, default: 0 },
-}
-
-export const STATUS: RouteParameter = {
-  name: 'status',
-  in: 'query',
-  description: 'Empty: every status',
-  schema: { enum: [...LISTING_STATUSES, ''], default: 'open' },
-}
-
-export const PUBLISHER: RouteParameter = {
-  name: 'publisher',
-  in: 'query',
-  description: 'Signing address of one publisher, in any case',
-  schema: { type: 'string' },
-}
-
-export const LISTING_ID: RouteParameter = {
-  name: 'id',
-  in: 'path',
-  description: 'The listing id, percent-encoded',
-  schema: { type: 'string' },
-}
-
-export const IF_MATCH: RouteParameter = {
-  name: 'If-Match',
-  in: 'header',
-  description: 'Etag of the filter spec that the filters were written for; 412 if it has changed',
-  schema: { type: 'string' },
-}
-
-export const IF_NONE_MATCH: RouteParameter = {
-  name: 'If-None-Match',
-  in: 'header',
-  description: '304 if it names the current `ETag`',
-  schema: { type: 'string' },
-}
+export const LIMIT = integerParameter('query', 'limit', 'Page size', {
+  minimum: 1,
+  maximum: MAX_LIMIT,
+  default: DEFAULT_LIMIT,
+})
+export const OFFSET = integerParameter('query', 'offset', 'Matches to skip', { minimum: 0, default: 0 })
+export const STATUS = parameter('query', 'status', 'Empty: every status', {
+  enum: [...LISTING_STATUSES, ''],
+  default: 'open',
+})
+export const PUBLISHER = parameter('query', 'publisher', 'Signing address of one publisher, in any case')
+export const LISTING_ID = parameter('path', 'id', 'The listing id, percent-encoded')
+export const IF_MATCH = parameter(
+  'header',
+  'If-Match',
+  'Etag of the filter spec that the filters were written for; 412 if it has changed',
+)
+export const IF_NONE_MATCH = parameter('header', 'If-None-Match', '304 if it names the current `ETag`')
+const SORT = parameter(
+  'query',
+  'sort',
+  '`price`: cheapest first. Prices of one unit compare: of `price_token`, or else per token. Those of most offers come ' +
+    'first, and listings without such a price last',
+  { enum: SORTS, default: SORTS[0] },
+)
+export const PRICE_TOKEN = parameter(
+  'query',
+  'price_token',
+  'A symbol of `GET /tokens`, such as `USDC` on every chain or `base:USDC`, or `CHAIN:ADDRESS`',
+)
+export const PRICE_MAX = parameter(
+  'query',
+  'price_max',
+  'Only listings with a price of at most this many whole tokens, such as `2.10`; needs `price_token`',
+  { type: 'string', pattern: '^[0-9]+([.][0-9]+)?$' },
+)
+export const PRICE_PER = parameter(
+  'query',
+  'price_per',
+  'Whether prices are of one GPU (default) or of the whole offer',
+  // Without a `default`, which generated clients would send: by itself the parameter is refused.
+  { enum: PRICE_PERS },
+)
+export const TIMEOUT_MS = integerParameter(
+  'query',
+  'timeout_ms',
+  'Time budget; sources that have not answered in time are omitted',
+  { minimum: 100, maximum: 10_000 },
+)
+export const REQUIRE = parameter('query', 'require', '`all`: 502 unless every source has a current answer', {
+  enum: ['all'],
+})
+export const SOURCES = parameter(
+  'query',
+  'sources',
+  'Comma-separated names of the sources to request; default: all visible sources',
+)
+const EXPLAIN = parameter(
+  'query',
+  'explain',
+  'Adds to the report of each source the query that it got, and what excluded its listings',
+  { type: 'boolean', default: false },
+)
+const CURSOR = parameter(
+  'query',
+  'cursor',
+  '`next_cursor` of an earlier response to the same query: continues after that page',
+)
 
 export const NOT_MODIFIED = { description: 'Not modified' }
 
@@ -80,7 +105,11 @@ export const listingParameters = (spec: FilterSpec): RouteParameter[] => [
   ...filterParameters(spec),
 ]
 
+/** docs/contract.md#36-further-parameters. */
+export const GATEWAY_ONLY: readonly RouteParameter[] = [REQUIRE, TIMEOUT_MS, SOURCES, EXPLAIN, CURSOR]
+
 type ListingParameters = {
+  texts: QueryTexts
   limit: number
   offset: number
   /** `''`: every status. */
@@ -96,24 +125,21 @@ export function readListingParameters(
   reserved: ReadonlySet<string> = REGISTRY_PARAMETERS,
 ): ListingParameters {
   const pairs = decodeQuery(queryString)
-  const last = new Map(pairs)
+  const texts: QueryTexts = Object.fromEntries(pairs)
   return {
-    ...readPaging(last),
-    status: last.get('status') ?? 'open',
-    publisher: last.get('publisher')?.toLowerCase() || null,
+    texts,
+    ...readPaging(texts),
+    status: texts.status ?? 'open',
+    publisher: texts.publisher?.toLowerCase() || null,
     filters: pairs.filter(([name]) => !reserved.has(name)),
   }
 }
 
-/** @throws EntrepotError as `parsePriceQuestion` */
-export function readPriceParameters(queryString: string, tokens: TokenTable): PriceQuestion {
-  return parsePriceQuestion(tokens, Object.fromEntries(decodeQuery(queryString)))
-}
-
-export function readPaging(query: ReadonlyMap<string, string>): { limit: number; offset: number } {
+/** @throws EntrepotError `invalid` with every fault of `limit` and `offset` */
+export function readPaging(texts: QueryTexts): { limit: number; offset: number } {
   const errors: Violation[] = []
-  const limit = readInteger(LIMIT, query.get('limit'), DEFAULT_LIMIT, errors)
-  const offset = readInteger(OFFSET, query.get('offset'), 0, errors)
+  const limit = readInteger(LIMIT, texts.limit, errors) ?? DEFAULT_LIMIT
+  const offset = readInteger(OFFSET, texts.offset, errors) ?? 0
   if (errors.length > 0) throw invalid(errors)
   return { limit, offset }
 }
@@ -129,7 +155,7 @@ export function readIntegerParameter(
   text: string | undefined,
 ): number | undefined {
   const errors: Violation[] = []
-  const value = readInteger(parameter, text, undefined, errors)
+  const value = readInteger(parameter, text, errors)
   if (errors.length > 0) throw invalid(errors)
   return value
 }
@@ -137,13 +163,12 @@ export function readIntegerParameter(
 const INTEGER = /^\s*[+-]?\d+(\.0*)?\s*$/
 
 /** As lenient as the deployed protocol: `5.0`, `+5`, ` 5 ` and `01` are integers. */
-function readInteger<Fallback>(
+function readInteger(
   { in: place, name, schema }: IntegerParameter,
   text: string | undefined,
-  fallback: Fallback,
   errors: Violation[],
-): number | Fallback {
-  if (text === undefined) return fallback
+): number | undefined {
+  if (text === undefined) return undefined
   const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = schema
   const complain = (message: string): void => void errors.push({ path: `${place}.${name}`, message })
   const value = Number(text)
@@ -152,76 +177,6 @@ function readInteger<Fallback>(
   else if (value > maximum) complain(`Input should be less than or equal to ${maximum}`)
   return value
 }
-
-export const TIMEOUT_MS: IntegerParameter = {
-  name: 'timeout_ms',
-  in: 'query',
-  description: 'Time budget; sources that have not answered in time are omitted',
-  schema: { type: 'integer', minimum: 100, maximum: 10_000 },
-}
-
-export const REQUIRE: RouteParameter = {
-  name: 'require',
-  in: 'query',
-  description: '`all`: 502 unless every source has a current answer',
-  schema: { enum: ['all'] },
-}
-
-export const SOURCES: RouteParameter = {
-  name: 'sources',
-  in: 'query',
-  description: 'Comma-separated names of the sources to request; default: all visible sources',
-  schema: { type: 'string' },
-}
-
-const EXPLAIN: RouteParameter = {
-  name: 'explain',
-  in: 'query',
-  description: 'Adds to the report of each source the query that it got, and what excluded its listings',
-  schema: { type: 'boolean', default: false },
-}
-
-const CURSOR: RouteParameter = {
-  name: 'cursor',
-  in: 'query',
-  description: '`next_cursor` of an earlier response to the same query: continues after that page',
-  schema: { type: 'string' },
-}
-
-const SORT: RouteParameter = {
-  name: 'sort',
-  in: 'query',
-  description:
-    '`price`: cheapest first. Prices of one unit compare: of `price_token`, or else per token. Those of most offers come ' +
-    'first, and listings without such a price last',
-  schema: { enum: SORTS, default: SORTS[0] },
-}
-
-export const PRICE_TOKEN: RouteParameter = {
-  name: 'price_token',
-  in: 'query',
-  description: 'A symbol of `GET /tokens`, such as `USDC` on every chain or `base:USDC`, or `CHAIN:ADDRESS`',
-  schema: { type: 'string' },
-}
-
-export const PRICE_MAX: RouteParameter = {
-  name: 'price_max',
-  in: 'query',
-  description:
-    'Only listings with a price of at most this many whole tokens, such as `2.10`; needs `price_token`',
-  schema: { type: 'string', pattern: '^[0-9]+([.][0-9]+)?$' },
-}
-
-export const PRICE_PER: RouteParameter = {
-  name: 'price_per',
-  in: 'query',
-  description: 'Whether prices are of one GPU (default) or of the whole offer',
-  // Without a `default`, which generated clients would send: by itself the parameter is refused.
-  schema: { enum: PRICE_PERS },
-}
-
-/** docs/contract.md#36-further-parameters. */
-export const GATEWAY_ONLY: readonly RouteParameter[] = [REQUIRE, TIMEOUT_MS, SOURCES, EXPLAIN, CURSOR]
 
 /** Empty values are ignored, except for `timeout_ms`, where they are invalid. */
 export type GatewayParameters = ListingParameters & {
@@ -238,63 +193,50 @@ export function readGatewayParameters(
   reserved: ReadonlySet<string> = GATEWAY_PARAMETERS,
 ): GatewayParameters {
   const parameters = readListingParameters(queryString, reserved)
-  const last = new Map(decodeQuery(queryString))
-  const cursor = last.get('cursor') || null
-  if (cursor !== null && parameters.offset > 0)
+  const { texts, offset } = parameters
+  const cursor = texts.cursor || null
+  if (cursor !== null && offset > 0)
     throw new EntrepotError(
       'bad_request',
       'cursor continues after a page, so it cannot be combined with offset',
     )
+  if (texts.require && texts.require !== 'all') throw wrong(REQUIRE, "Input should be 'all'")
+  const budgetMs = readIntegerParameter(TIMEOUT_MS, texts.timeout_ms)
+  const explain = texts.explain ? readBoolean(texts.explain) : false
+  if (explain === null) throw wrong(EXPLAIN, 'Input should be a valid boolean')
   return {
     ...parameters,
-    requireAll: readRequire(last.get('require')),
-    budgetMs: readIntegerParameter(TIMEOUT_MS, last.get('timeout_ms')),
-    named: readNames(last.get('sources')),
-    explain: readFlag(EXPLAIN, last.get('explain')),
+    requireAll: texts.require === 'all',
+    budgetMs,
+    named: readNames(texts.sources),
+    explain,
     cursor,
   }
 }
 
-function readRequire(text: string | undefined): boolean {
-  if (text === undefined || text === '') return false
-  if (text === 'all') return true
-  throw invalid([{ path: 'query.require', message: "Input should be 'all'" }])
-}
+const wrong = ({ in: place, name }: RouteParameter, message: string): EntrepotError =>
+  invalid([{ path: `${place}.${name}`, message }])
 
-export function readNames(text: string | undefined): readonly string[] | null {
-  const names = (text ?? '')
+export function readNames(text = ''): readonly string[] | null {
+  const names = text
     .split(',')
     .map((name) => name.trim())
     .filter(Boolean)
   return names.length === 0 ? null : names
 }
 
-function readFlag({ name }: RouteParameter, text: string | undefined): boolean {
-  if (text === undefined || text === '') return false
-  const flag = readBoolean(text)
-  if (flag === null) throw invalid([{ path: `query.${name}`, message: 'Input should be a valid boolean' }])
-  return flag
-}
-
 export const filterParameters = ({ filters }: Pick<FilterSpec, 'filters'>): RouteParameter[] =>
-  [...filters.values()].map((filter) => ({
-    name: filter.name,
-    in: 'query',
-    description: describeFilter(filter),
-    schema: { anyOf: [...plainForm(filter), setForm(filter)] },
-  }))
+  [...filters.values()].map((filter) =>
+    parameter('query', filter.name, describeFilter(filter), {
+      anyOf: [...plainForm(filter), setForm(filter)],
+    }),
+  )
 
 /** `not_in`, `exists` and a range without an alias have no plain form. */
 const plainForm = ({ op, alias_kind, value_type }: Filter): { type: string }[] =>
-  op === 'in' || (op === 'range' && alias_kind !== null) ? [{ type: JSON_TYPE[value_type] }] : []
-
-const JSON_TYPE: Readonly<Record<ValueType, string>> = {
-  string: 'string',
-  address: 'string',
-  integer: 'integer',
-  number: 'number',
-  boolean: 'boolean',
-}
+  op === 'in' || (op === 'range' && alias_kind !== null)
+    ? [{ type: value_type === 'address' ? 'string' : value_type }]
+    : []
 
 const setForm = ({ op }: Filter): { type: 'string'; pattern: string } => ({
   type: 'string',

@@ -37,14 +37,17 @@ export type RouteParameter = {
   schema: Readonly<Record<string, unknown>>
 }
 
-export type IntegerParameter = RouteParameter & {
-  schema: { type: 'integer'; minimum?: number; maximum?: number; default?: number }
-}
+export type IntegerParameter = RouteParameter & { schema: { type: 'integer' } & IntegerBounds }
+
+type IntegerBounds = { minimum?: number; maximum?: number; default?: number }
 
 /** The required credential: docs/protocol.md#2-api-keys. */
 export type Gate = 'none' | 'read' | 'write' | 'metrics' | 'admin'
 
 export type Authorize = (gate: Gate, authorization: string | undefined) => Reader
+
+/** Decoded; the last value of a repeated name. */
+export type QueryTexts = Readonly<Record<string, string | undefined>>
 
 export type RequestContext = {
   /** As sent, a trailing slash included. */
@@ -52,8 +55,7 @@ export type RequestContext = {
   params: Readonly<Record<string, string>>
   /** Undecoded, without the `?`. */
   queryString: string
-  /** Decoded; the last value of a repeated name. */
-  query: ReadonlyMap<string, string>
+  query: QueryTexts
   /** The first line of a header, by its lower-case name. */
   header: (name: string) => string | undefined
   /** All lines of a list header, joined by commas (RFC 9110 section 5.3). */
@@ -83,3 +85,17 @@ export const json = (value: unknown, status = 200): HandlerResponse => ({
   status,
   body: JSON.stringify(value),
 })
+
+export const parameter = (
+  place: RouteParameter['in'],
+  name: string,
+  description: string,
+  schema: RouteParameter['schema'] = { type: 'string' },
+): RouteParameter => ({ name, in: place, description, schema })
+
+export const integerParameter = (
+  place: RouteParameter['in'],
+  name: string,
+  description: string,
+  bounds: IntegerBounds = {},
+): IntegerParameter => ({ name, in: place, description, schema: { type: 'integer', ...bounds } })

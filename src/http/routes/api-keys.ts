@@ -15,7 +15,7 @@ import {
 } from '../../wire/api-key.ts'
 import { objectBody } from '../middleware/body.ts'
 import { readIntegerParameter } from '../parameters.ts'
-import { type IntegerParameter, json, type Route } from '../route.ts'
+import { integerParameter, json, type Route } from '../route.ts'
 
 export type ApiKeyOptions = {
   keys: ApiKeys
@@ -68,12 +68,7 @@ const listKeys = ({ keys, keyUsage }: ApiKeyOptions): Route => ({
   },
 })
 
-const KEY_ID: IntegerParameter = {
-  name: 'key_id',
-  in: 'path',
-  description: 'The numeric id',
-  schema: { type: 'integer' },
-}
+const KEY_ID = integerParameter('path', 'key_id', 'The numeric id')
 
 const revokeKey = ({ keys }: ApiKeyOptions): Route => ({
   method: 'DELETE',

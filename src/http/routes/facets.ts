@@ -1,8 +1,6 @@
-import { type PriceTexts, parsePriceQuestion } from '../../domain/price/price-parameters.ts'
+import { parsePriceQuestion } from '../../domain/price/price-parameters.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import type { FilterSpec } from '../../filter-spec/filter.ts'
-import { decodeQuery } from '../../filter-spec/parameters.ts'
-import { parseCdnLoop } from '../../gateway/cdn-loop.ts'
 import { facetFields, MAX_FACETS, REGISTRY_FACET, type ReadFacets } from '../../gateway/facets.ts'
 import { facetsSchema } from '../../wire/facets.ts'
 import {
@@ -14,18 +12,16 @@ import {
   PRICE_PER,
   PRICE_TOKEN,
   PUBLISHER,
-  queryOf,
   REQUIRE,
   readGatewayParameters,
   readNames,
-  readStatusParameter,
   SOURCES,
   STATUS,
   TIMEOUT_MS,
 } from '../parameters.ts'
-import type { HandlerResponse, RequestContext, Route, RouteParameter } from '../route.ts'
+import { type HandlerResponse, parameter, type RequestContext, type Route } from '../route.ts'
 import { mergedHeaders } from './merged-headers.ts'
-import { currency, type MergedListings, readVocabulary, requestCaching } from './merged-listings.ts'
+import { currency, type MergedListings, marketQuery, readVocabulary } from './merged-listings.ts'
 
 export type MarketFacets = Omit<MergedListings, 'find' | 'readPage' | 'stream' | 'spec' | 'tokens'> & {
   readFacets: ReadFacets
@@ -45,20 +41,7 @@ export const facetRoutes = (options: FacetsOptions): Route[] => [
       'other query parameter is a filter of the filter spec; all filters have to match. A live source with more than ' +
       '`scan_limit` matches is skipped, and the answer is not complete. `prices` gives the least, the median and the most ' +
       'per GPU-hour or offer, for each token and unit by itself, for at most 32 of them.',
-    parameters: [
-      BY,
-      STATUS,
-      PUBLISHER,
-      PRICE_PER,
-      PRICE_MAX,
-      PRICE_TOKEN,
-      REQUIRE,
-      TIMEOUT_MS,
-      SOURCES,
-      IF_MATCH,
-      IF_NONE_MATCH,
-      ...filterParameters(options.spec),
-    ],
+    parameters: [...PARAMETERS, IF_MATCH, IF_NONE_MATCH, ...filterParameters(options.spec)],
     responses: {
       200: { description: 'Counts, and a report of each source', schema: facetsSchema },
       304: NOT_MODIFIED,
@@ -68,68 +51,34 @@ export const facetRoutes = (options: FacetsOptions): Route[] => [
   },
 ]
 
-const BY: RouteParameter = {
-  name: 'by',
-  in: 'query',
-  description:
-    `Comma-separated names of up to ${MAX_FACETS} filters whose values are counted, or \`${REGISTRY_FACET}\` for the ` +
+const BY = parameter(
+  'query',
+  'by',
+  `Comma-separated names of up to ${MAX_FACETS} filters whose values are counted, or \`${REGISTRY_FACET}\` for the ` +
     'source of the shown copy; default: prices only',
-  schema: { type: 'string' },
-}
+)
 
-const RESERVED: ReadonlySet<string> = new Set([
-  BY.name,
-  STATUS.name,
-  PUBLISHER.name,
-  PRICE_PER.name,
-  PRICE_MAX.name,
-  PRICE_TOKEN.name,
-  REQUIRE.name,
-  TIMEOUT_MS.name,
-  SOURCES.name,
-])
+const PARAMETERS = [BY, STATUS, PUBLISHER, PRICE_PER, PRICE_MAX, PRICE_TOKEN, REQUIRE, TIMEOUT_MS, SOURCES]
+
+const RESERVED: ReadonlySet<string> = new Set(PARAMETERS.map(({ name }) => name))
 
 async function readMarket(request: RequestContext, options: FacetsOptions): Promise<HandlerResponse> {
-  const { queryString, listHeader, reader, signal, trace } = request
-  const parameters = readGatewayParameters(queryString, RESERVED)
-  const texts: PriceTexts & { by?: string } = Object.fromEntries(decodeQuery(queryString))
+  const parameters = readGatewayParameters(request.queryString, RESERVED)
+  const { texts } = parameters
   const names = readNames(texts.by) ?? []
   const counted = names.flatMap((name): [string, string][] => (name === REGISTRY_FACET ? [] : [[name, '']]))
   const filters = [...parameters.filters, ...counted]
-  const { vocabulary, leftMs } = await readVocabulary(request, options, { ...parameters, filters })
-  const { per, limit } = parsePriceQuestion(options.tokens, { ...texts, sort: '' }, { countsPrices: true })
-  const { via, isLoop } = parseCdnLoop(listHeader('cdn-loop'), options.gatewayId)
-  const {
-    limit: _,
-    offset: __,
-    ...query
-  } = queryOf(vocabulary, readStatusParameter(parameters.status), parameters)
-  const found = await options.readFacets(
-    {
-      ...query,
-      by: facetFields(names, vocabulary.filters),
-      per,
-      priceLimit: limit,
-      via,
-      caching: requestCaching(listHeader('cache-control'), listHeader('pragma')),
-      trace,
-    },
-    {
-      reader,
-      signal,
-      options: { named: parameters.named, requireAll: parameters.requireAll, budgetMs: leftMs, isLoop },
-    },
-  )
+  const read = await readVocabulary(request, options, { ...parameters, filters })
+  const price = parsePriceQuestion(options.tokens, { ...texts, sort: '' }, { countsPrices: true })
+  const { query, context } = marketQuery(request, options, { ...read, parameters, price })
+  const by = facetFields(names, read.vocabulary.filters)
+  const found = await options.readFacets({ ...query, by, per: price.per }, context)
   const { total, facets, prices, complete, sources, outcomes } = found
-  const answer = { ...found, nextCursor: undefined }
   const contents = Buffer.from(JSON.stringify([facets, prices]))
+  const vocabulary = filters.length === 0 ? null : read.vocabulary
   return {
     body: Buffer.from(JSON.stringify({ total, facets, prices, complete, sources })),
-    headers: mergedHeaders(answer, contents, reader, options),
-    isCurrent: currency(
-      { outcomes, nextCursor: undefined },
-      filters.length === 0 ? null : vocabulary,
-      options.clock,
-    ),
+    headers: mergedHeaders({ ...found, nextCursor: undefined }, contents, request.reader, options),
+    isCurrent: currency({ outcomes, nextCursor: undefined }, vocabulary, options.clock),
   }
 }

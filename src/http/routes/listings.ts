@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import type { PublishReceipt } from '../../domain/listing.ts'
+import { parsePriceQuestion } from '../../domain/price/price-parameters.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import type { PageQuery } from '../../domain/query.ts'
 import type { PriceOrder, PricePlace, Select, Selection } from '../../domain/source/selection.ts'
@@ -37,13 +38,13 @@ import {
   queryOf,
   readIntegerParameter,
   readListingParameters,
-  readPriceParameters,
   readStatusParameter,
 } from '../parameters.ts'
 import {
   type HandlerResponse,
-  type IntegerParameter,
+  integerParameter,
   json,
+  parameter,
   type RequestContext,
   type Route,
 } from '../route.ts'
@@ -79,7 +80,7 @@ function readLocal(
   { spec, replica, select, tokens }: LocalListings,
 ): HandlerResponse | Promise<HandlerResponse> {
   const parameters = readListingParameters(queryString)
-  const price = readPriceParameters(queryString, tokens)
+  const price = parsePriceQuestion(tokens, parameters.texts)
   requireEtag(header('if-match'), spec.etag)
   const status = readStatusParameter(parameters.status)
   // In the protocol, an unknown publisher is answered before the filters are checked.
@@ -197,12 +198,7 @@ const putListing = (publishing: WriteContext): Route => ({
   },
 })
 
-const TIMESTAMP: IntegerParameter = {
-  name: 'timestamp',
-  in: 'query',
-  description: 'Unix seconds, within 300 of the server’s clock',
-  schema: { type: 'integer' },
-}
+const TIMESTAMP = integerParameter('query', 'timestamp', 'Unix seconds, within 300 of the server’s clock')
 
 const deleteListing = (publishing: WriteContext): Route => ({
   method: 'DELETE',
@@ -210,16 +206,12 @@ const deleteListing = (publishing: WriteContext): Route => ({
   gate: 'write',
   summary: 'Delete a listing permanently',
   description: 'Signed by its publisher over `delete_listing:<listing_id>:<timestamp>`.',
-  parameters: [
-    LISTING_ID,
-    { name: 'signature', in: 'query', description: '65 bytes in hex', schema: { type: 'string' } },
-    TIMESTAMP,
-  ],
+  parameters: [LISTING_ID, parameter('query', 'signature', '65 bytes in hex'), TIMESTAMP],
   responses: { 204: { description: 'Deleted' } },
   problems: [404, 409, 422],
   handle: async ({ params, query }) => {
-    const timestamp = readIntegerParameter(TIMESTAMP, query.get('timestamp'))
-    await removeListing(params.id ?? '', { signature: query.get('signature'), timestamp }, publishing)
+    const timestamp = readIntegerParameter(TIMESTAMP, query.timestamp)
+    await removeListing(params.id ?? '', { signature: query.signature, timestamp }, publishing)
     return { status: 204 }
   },
 })

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
-import type { Reader } from '../../domain/api-key.ts'
 import type { Clock } from '../../domain/clock.ts'
+import { type PriceQuestion, parsePriceQuestion } from '../../domain/price/price-parameters.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
-import type { Caching, ListingQuery } from '../../domain/query.ts'
+import type { Caching, ListingQuery, PageQuery } from '../../domain/query.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { FilterSpec } from '../../filter-spec/filter.ts'
@@ -13,7 +13,7 @@ import { renderItem, renderMerged } from '../../gateway/envelope.ts'
 import type { FindListing } from '../../gateway/find-listing.ts'
 import type { StreamListings } from '../../gateway/ndjson.ts'
 import type { MergedPage, ReadPage } from '../../gateway/pages.ts'
-import type { MergeOptions } from '../../gateway/sources.ts'
+import type { MergeRequest } from '../../gateway/sources.ts'
 import type { CurrentSpec, ReadVocabulary } from '../../gateway/vocabulary.ts'
 import { mergedEnvelopeSchema, mergedListingSchema } from '../../wire/listing.ts'
 import { sourceReportSchema } from '../../wire/source.ts'
@@ -28,10 +28,9 @@ import {
   NOT_MODIFIED,
   queryOf,
   readGatewayParameters,
-  readPriceParameters,
   readStatusParameter,
 } from '../parameters.ts'
-import type { HandlerResponse, RequestContext, Route, RouteParameter } from '../route.ts'
+import { type HandlerResponse, parameter, type RequestContext, type Route } from '../route.ts'
 import {
   type MergedHeaderOptions,
   mergedHeaders,
@@ -82,42 +81,30 @@ const listMergedListings = (gateway: MergedListings): Route => ({
 })
 
 async function readPage(request: RequestContext, gateway: MergedListings): Promise<HandlerResponse> {
-  const { queryString, listHeader, reader, signal, trace } = request
-  const parameters = readGatewayParameters(queryString)
-  const price = readPriceParameters(queryString, gateway.tokens)
-  const { vocabulary, leftMs } = await readVocabulary(request, gateway, parameters)
-  const { via, isLoop } = parseCdnLoop(listHeader('cdn-loop'), gateway.gatewayId)
-  const status = readStatusParameter(parameters.status)
-  const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))
-  const query = {
-    ...queryOf(vocabulary, status, parameters),
-    priceLimit: price.limit,
-    via,
-    explain: parameters.explain,
-    caching,
-    trace,
-  }
-  const { named, requireAll } = parameters
-  const byPrice = price.sort === 'price' ? price : undefined
-  const options = { named, requireAll, budgetMs: leftMs, isLoop, byPrice }
-  if (wantsNdjson(listHeader('accept'))) {
+  const parameters = readGatewayParameters(request.queryString)
+  const price = parsePriceQuestion(gateway.tokens, parameters.texts)
+  const read = await readVocabulary(request, gateway, parameters)
+  const { query, context } = marketQuery(request, gateway, { ...read, parameters, price })
+  if (wantsNdjson(request.listHeader('accept'))) {
     if (parameters.cursor !== null)
       throw new EntrepotError('bad_request', 'cursor cannot be used with NDJSON: a stream has no pages')
-    return streamMerged(gateway, query, { reader, signal, options })
+    return streamMerged(gateway, query, context)
   }
-  const page = await gateway.readPage(query, parameters.cursor, { reader, signal, options })
+  const page = await gateway.readPage(query, parameters.cursor, context)
   const { body, rows } = renderMerged(page)
-  const headers = mergedHeaders(page, rows, reader, gateway)
-  const isCurrent = currency(page, parameters.filters.length === 0 ? null : vocabulary, gateway.clock)
+  const headers = mergedHeaders(page, rows, request.reader, gateway)
+  const isCurrent = currency(page, parameters.filters.length === 0 ? null : read.vocabulary, gateway.clock)
   return { body, headers, isCurrent }
 }
+
+type VocabularyRead = { vocabulary: CurrentSpec; leftMs: number }
 
 /** Waiting for the filters is part of the budget. */
 export async function readVocabulary(
   { header, reader, signal: caller }: RequestContext,
   { vocabulary, spec, budgetMs }: Pick<MergedListings, 'vocabulary' | 'spec' | 'budgetMs'>,
   parameters: Pick<GatewayParameters, 'budgetMs' | 'filters'>,
-): Promise<{ vocabulary: CurrentSpec; leftMs: number }> {
+): Promise<VocabularyRead> {
   const started = performance.now()
   const ifMatch = header('if-match')
   const ms = parameters.budgetMs ?? budgetMs
@@ -127,6 +114,35 @@ export async function readVocabulary(
   requireEtag(ifMatch, read.etag, spec.etag)
   return { vocabulary: read, leftMs: Math.max(1, ms - (performance.now() - started)) }
 }
+
+/** @throws EntrepotError `loop`, or `bad_request` for the status or a filter */
+export function marketQuery(
+  request: RequestContext,
+  { gatewayId }: Pick<MergedListings, 'gatewayId'>,
+  {
+    vocabulary,
+    leftMs,
+    parameters,
+    price,
+  }: VocabularyRead & { parameters: GatewayParameters; price: PriceQuestion },
+): { query: PageQuery; context: MergeRequest } {
+  const { reader, signal } = request
+  const { isLoop, ...asked } = readPath(request, gatewayId)
+  const { named, requireAll, explain } = parameters
+  const status = readStatusParameter(parameters.status)
+  const byPrice = price.sort === 'price' ? price : undefined
+  return {
+    query: { ...queryOf(vocabulary, status, parameters), priceLimit: price.limit, explain, ...asked },
+    context: { reader, signal, options: { named, requireAll, budgetMs: leftMs, isLoop, byPrice } },
+  }
+}
+
+/** How the query came here, and which cached Readings it accepts. */
+const readPath = ({ listHeader, trace }: RequestContext, gatewayId: string) => ({
+  ...parseCdnLoop(listHeader('cdn-loop'), gatewayId),
+  caching: requestCaching(listHeader('cache-control'), listHeader('pragma')),
+  trace,
+})
 
 /**
  * Whether the answer may be served again: every Reading and the filters are current, no age is a second
@@ -161,7 +177,7 @@ const whileCurrent =
 async function streamMerged(
   gateway: MergedListings,
   query: ListingQuery,
-  context: { reader: Reader; signal: AbortSignal; options: MergeOptions },
+  context: MergeRequest,
 ): Promise<HandlerResponse> {
   const { outcomes, lines } = await gateway.stream(query, context)
   return {
@@ -171,13 +187,11 @@ async function streamMerged(
   }
 }
 
-const REGISTRY: RouteParameter = {
-  name: 'registry',
-  in: 'query',
-  description:
-    'The only source to request, by its name or as in `_meta.registry`; default: all visible sources',
-  schema: { type: 'string' },
-}
+const REGISTRY = parameter(
+  'query',
+  'registry',
+  'The only source to request, by its name or as in `_meta.registry`; default: all visible sources',
+)
 
 const getMergedListing = (gateway: MergedListings): Route => ({
   method: 'GET',
@@ -204,18 +218,11 @@ const getMergedListing = (gateway: MergedListings): Route => ({
 })
 
 async function readOne(request: RequestContext, gateway: MergedListings): Promise<HandlerResponse> {
-  const { params, query, listHeader, reader, signal, trace } = request
-  const { via, isLoop } = parseCdnLoop(listHeader('cdn-loop'), gateway.gatewayId)
-  const caching = requestCaching(listHeader('cache-control'), listHeader('pragma'))
-  const lookup = {
-    ...ANY_LISTING,
-    listingId: params.id ?? '',
-    via,
-    caching,
-    trace,
-  }
+  const { params, query, reader, signal } = request
+  const { isLoop, ...asked } = readPath(request, gateway.gatewayId)
+  const lookup = { ...ANY_LISTING, listingId: params.id ?? '', ...asked }
   // `eu/curated` belongs to the source `eu`.
-  const source = (query.get('registry') || null)?.split('/', 1)[0]
+  const source = (query.registry || null)?.split('/', 1)[0]
   const named = source === undefined ? null : [source]
   const found = await gateway.find(lookup, { reader, signal, options: { named, isLoop } })
   if (found.merged === null) throw new EntrepotError('not_found', 'Listing not found')
@@ -231,10 +238,7 @@ const ANY_LISTING = { status: null, publisher: null, criteria: [], filters: [] }
 const OPEN_LISTING = Buffer.from('{"listing":')
 
 /** The supported directives of `Cache-Control` (RFC 9111 section 5.2.1), or else of `Pragma`. */
-export function requestCaching(
-  cacheControl: string | undefined,
-  pragma: string | undefined,
-): Caching | undefined {
+function requestCaching(cacheControl: string | undefined, pragma: string | undefined): Caching | undefined {
   const directives = (cacheControl ?? pragma ?? '').split(',').map((one) => one.trim().toLowerCase())
   if (directives.includes('no-cache')) return 'no-cache'
   return directives.includes('only-if-cached') ? 'only-if-cached' : undefined

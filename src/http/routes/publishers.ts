@@ -5,7 +5,7 @@ import { EntrepotError } from '../../errors.ts'
 import type { Replica } from '../../registry/replica.ts'
 import { publisherSchema } from '../../wire/listing.ts'
 import { LIMIT, OFFSET, readIntegerParameter, readPaging } from '../parameters.ts'
-import { type IntegerParameter, json, type Route } from '../route.ts'
+import { integerParameter, json, parameter, type Route } from '../route.ts'
 
 const publisherEnvelope = z
   .object({ items: z.array(publisherSchema), count: z.int() })
@@ -20,8 +20,8 @@ const listPublishers = (replica: Replica): Route => ({
   summary: 'List publishers, or find one by its address',
   description: 'Newest first. With `identifier`: the publisher that has it, or none.',
   parameters: [
-    { name: 'identifier', in: 'query', description: 'Signing address', schema: { type: 'string' } },
-    { name: 'scheme', in: 'query', description: 'Scheme of the identifier', schema: { default: 'eip191' } },
+    parameter('query', 'identifier', 'Signing address'),
+    parameter('query', 'scheme', 'Scheme of the identifier', { default: 'eip191' }),
     LIMIT,
     OFFSET,
   ],
@@ -29,21 +29,16 @@ const listPublishers = (replica: Replica): Route => ({
   problems: [422],
   handle: ({ query }) => {
     const { limit, offset } = readPaging(query)
-    const identifier = query.get('identifier')
+    const identifier = query.identifier
     const found =
       identifier === undefined
         ? newest(replica, offset, limit)
-        : withIdentifier(replica, identifier, query.get('scheme') || 'eip191')
+        : withIdentifier(replica, identifier, query.scheme || 'eip191')
     return json({ items: found.map(toJson), count: found.length })
   },
 })
 
-const PUBLISHER_ID: IntegerParameter = {
-  name: 'publisher_id',
-  in: 'path',
-  description: 'The numeric id',
-  schema: { type: 'integer' },
-}
+const PUBLISHER_ID = integerParameter('path', 'publisher_id', 'The numeric id')
 
 const getPublisher = (replica: Replica): Route => ({
   method: 'GET',

@@ -7,7 +7,7 @@ import { reportStatus, timeOf } from '../../gateway/source-report.ts'
 import { maySee } from '../../gateway/sources.ts'
 import { type SourceDetailsJson, sourceDetailsSchema, sourceStatusSchema } from '../../wire/source.ts'
 import { toTraffic } from '../../wire/traffic.ts'
-import { json, type Route, type RouteParameter } from '../route.ts'
+import { json, parameter, type Route } from '../route.ts'
 
 export type SourceList = {
   /** In configuration order. */
@@ -61,12 +61,7 @@ const listSourceDetails = ({ sources, clock }: SourceList): Route => ({
   }),
 })
 
-const NAME: RouteParameter = {
-  name: 'name',
-  in: 'path',
-  description: 'Name of the upstream',
-  schema: { type: 'string' },
-}
+const NAME = parameter('path', 'name', 'Name of the upstream')
 
 const refreshSource = (list: SourceList): Route => ({
   method: 'POST',
