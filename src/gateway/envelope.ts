@@ -18,13 +18,15 @@ export function renderMerged({ items, total, complete, sources, nextCursor }: Om
   const metas = items.map((item) => `,"_meta":${renderMeta(item)}}`)
   let size = ENVELOPE_START.length + Buffer.byteLength(tail) - Math.min(1, items.length)
   // Each item with a comma before it or its own brace less.
-  for (const [n, { bytes }] of items.entries()) size += bytes.length + Buffer.byteLength(metas[n]!)
+  for (let n = 0; n < items.length; n++) size += items[n]!.bytes.length + Buffer.byteLength(metas[n]!)
   const body = Buffer.allocUnsafeSlow(size)
   let end = ENVELOPE_START.copy(body)
-  for (const [n, { bytes }] of items.entries()) {
+  for (let n = 0; n < items.length; n++) {
+    const { bytes } = items[n]!
     if (n > 0) body[end++] = COMMA
     body.set(bytes, end)
-    end = body.lastIndexOf(CLOSE_BRACE, end + bytes.length - 1)
+    end += bytes.length - 1
+    while (body[end] !== CLOSE_BRACE) end--
     end += body.write(metas[n]!, end)
   }
   const rows = body.subarray(ENVELOPE_START.length, end)
