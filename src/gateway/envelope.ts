@@ -1,6 +1,6 @@
 import { formatTimestamp } from '../domain/timestamp.ts'
-import { CLOSE_BRACE, COMMA } from '../json/bytes.ts'
 import { withMember } from '../json/members.ts'
+import { CLOSE_BRACE, COMMA } from '../json/scanner.ts'
 import { ENVELOPE_START, envelopeEnd } from '../wire/envelope.ts'
 import { type MergedItem, qualifiedName } from './merged-item.ts'
 import type { MergedPage } from './pages.ts'

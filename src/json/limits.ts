@@ -1,5 +1,4 @@
-import { BRACE_BIT, CLOSE_BRACE, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './bytes.ts'
-import { JsonScanner } from './scanner.ts'
+import { BRACE_BIT, CLOSE_BRACE, COMMA, JsonScanner, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './scanner.ts'
 
 /** Any reader of listings should cope with these. */
 const MAX_NESTING = 32

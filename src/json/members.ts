@@ -1,5 +1,4 @@
-import { CLOSE_BRACE, COMMA, isSpace, OPEN_BRACE, QUOTE } from './bytes.ts'
-import { JsonScanner, type Slice } from './scanner.ts'
+import { CLOSE_BRACE, COMMA, isSpace, JsonScanner, OPEN_BRACE, QUOTE, type Slice } from './scanner.ts'
 
 /** `start` is the opening quote of its name. */
 type Member = Slice & { name: string; value: Slice }

@@ -9,7 +9,7 @@ import {
   POINT,
   QUOTE,
   ZERO,
-} from '../../json/bytes.ts'
+} from '../../json/scanner.ts'
 import { parseJson } from '../../json/value.ts'
 import { NO_PRICES, type RowPrices } from '../row-prices.ts'
 import type { PathTree } from './path-tree.ts'

@@ -1,5 +1,4 @@
-import { QUOTE } from '../../json/bytes.ts'
-import { firstMark, JsonScanner, quotesIn } from '../../json/scanner.ts'
+import { firstMark, JsonScanner, QUOTE, quotesIn } from '../../json/scanner.ts'
 
 /** So that four-byte words can be read to the end of the text. */
 const MARGIN_BYTES = 4

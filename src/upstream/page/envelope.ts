@@ -3,7 +3,7 @@ import { isRegistryName } from '../../domain/names.ts'
 import type { Origin } from '../../domain/source/reading.ts'
 import { SourceError } from '../../domain/source/source-error.ts'
 import { type Micros, parseTimestamp } from '../../domain/timestamp.ts'
-import { CLOSE_BRACE, COMMA, OPEN_BRACE, QUOTE } from '../../json/bytes.ts'
+import { CLOSE_BRACE, COMMA, OPEN_BRACE, QUOTE } from '../../json/scanner.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json/value.ts'
 import { RowText } from '../../listing-index/scan/row-text.ts'
 
