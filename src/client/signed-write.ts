@@ -1,4 +1,4 @@
-import { type ClaimOperation, signedMessage } from '../domain/signed-message.ts'
+import { type ClaimOperation, signedMessage } from '../domain/listing.ts'
 import { parseObject } from '../json/value.ts'
 import type { RawAnswer } from './request.ts'
 

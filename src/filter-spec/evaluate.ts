@@ -1,4 +1,4 @@
-import { lowestPrices } from '../domain/price/lowest-prices.ts'
+import { lowestPrices } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import type { Exclusion } from '../domain/source/reading.ts'
 import type { JsonValue } from '../json/value.ts'

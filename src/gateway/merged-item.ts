@@ -4,7 +4,7 @@ import type { Item } from '../domain/source/reading.ts'
 import { SourceError } from '../domain/source/source-error.ts'
 import type { Micros } from '../domain/timestamp.ts'
 import { type JsonObject, parseObject, sameJson } from '../json/value.ts'
-import type { ItemPrice } from '../wire/price.ts'
+import type { ItemPrice } from '../wire/listing.ts'
 import type { SourceReader } from './source-reader.ts'
 import type { Outcome } from './sources.ts'
 

@@ -1,6 +1,5 @@
-import { lowestPrices } from '../domain/price/lowest-prices.ts'
 import { gpuCount, parseBasis } from '../domain/price/payment-option.ts'
-import { keyPerGpu, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
+import { keyPerGpu, lowestPrices, type PriceKey, type PricePer } from '../domain/price/price-key.ts'
 import type { PriceLimit } from '../domain/query.ts'
 import { isJsonObject, type JsonValue } from '../json/value.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Discovery } from '../gateway/discovery.ts'
-import { itemPriceSchema } from '../wire/price.ts'
+import { itemPriceSchema } from '../wire/listing.ts'
 import { sourceNoteSchema } from '../wire/source.ts'
 
 export type Tool<Input extends z.ZodRawShape = z.ZodRawShape> = {

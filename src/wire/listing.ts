@@ -1,11 +1,28 @@
 import { z } from 'zod'
 import { LISTING_STATUSES } from '../domain/listing.ts'
-import { itemPriceSchema } from './price.ts'
+import { PRICE_PERS } from '../domain/price/price-key.ts'
 import { violationSchema } from './problem.ts'
 import { sourceReportSchema } from './source.ts'
 import { wireTimestamp } from './time.ts'
 
 export const listingStatusSchema = z.enum(LISTING_STATUSES)
+
+export const itemPriceSchema = z
+  .object({
+    chain: z.string(),
+    token: z.string().describe('Address, lower-case'),
+    symbol: z.string().optional().describe("Only for tokens of the operator's file"),
+    decimals: z.int().optional().describe('With `symbol`'),
+    value: z.string().describe('Base units per `per`, as published'),
+    per: z.string().describe('As published'),
+    unit: z.string().describe('`hour` for every unit of time, else `per`'),
+    gpus: z.int().nullable().describe('`null` for a count that cannot be'),
+    price_per: z.enum(PRICE_PERS),
+    amount: z
+      .string()
+      .describe('What was compared, per `unit` and GPU or offer, rounded up; base units without `symbol`'),
+  })
+  .meta({ id: 'ItemPrice', description: 'The price that was compared' })
 
 const BY_SHAPE = 'By the listing shape; a Registry that only warns of the shape may serve other values'
 
@@ -104,6 +121,7 @@ export const mergedEnvelopeSchema = envelopeSchema
   })
   .meta({ id: 'MergedEnvelope' })
 
+export type ItemPrice = z.infer<typeof itemPriceSchema>
 export type ProvenanceJson = z.infer<typeof provenance>
 export type PublishReceiptJson = z.infer<typeof publishReceiptSchema>
 export type UpdateReceiptJson = z.infer<typeof updateReceiptSchema>

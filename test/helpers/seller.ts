@@ -1,5 +1,5 @@
 import { privateKeyToAccount } from 'viem/accounts'
-import { type ClaimOperation, signedMessage } from '../../src/domain/signed-message.ts'
+import { type ClaimOperation, signedMessage } from '../../src/domain/listing.ts'
 import { type Reply, send } from './registry.ts'
 
 /** Public Anvil accounts, without money. */

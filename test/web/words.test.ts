@@ -1,5 +1,5 @@
 import test from 'ava'
-import { readableAmount } from '../../src/domain/price/readable-amount.ts'
+import { readableAmount } from '../../src/domain/price/price-key.ts'
 import { TokenTable } from '../../src/domain/price/token.ts'
 import { filterWords, titleOf } from '../../src/web/board/filter-words.ts'
 import { viewOfSpec } from '../../src/web/board/listing-view.ts'

@@ -1,5 +1,5 @@
 import { plural } from '../../domain/plural.ts'
-import { readableAmount } from '../../domain/price/readable-amount.ts'
+import { readableAmount } from '../../domain/price/price-key.ts'
 import { safeText } from '../../domain/safe-text.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
 import { facetFields, MAX_FACETS, type MergedFacets } from '../../gateway/facets.ts'

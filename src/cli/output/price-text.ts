@@ -1,6 +1,10 @@
-import { type LowestPrice, lowestPrices } from '../../domain/price/lowest-prices.ts'
-import { formatAmount, type PricePer } from '../../domain/price/price-key.ts'
-import { readableAmount } from '../../domain/price/readable-amount.ts'
+import {
+  formatAmount,
+  type LowestPrice,
+  lowestPrices,
+  type PricePer,
+  readableAmount,
+} from '../../domain/price/price-key.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { at, type JsonObject, textAt } from '../../json/value.ts'
 

@@ -1,4 +1,13 @@
-import { HOURS_PER_WEEK, MAX_GPUS, type PaymentOption, weeklyValue } from './payment-option.ts'
+import { isJsonObject, type JsonValue } from '../../json/value.ts'
+import {
+  basisOf,
+  gpuCount,
+  HOURS_PER_WEEK,
+  MAX_GPUS,
+  type PaymentOption,
+  paymentOptions,
+  weeklyValue,
+} from './payment-option.ts'
 
 export const PRICE_PERS = ['gpu', 'offer'] as const
 /** Whether a price is of one GPU or of the whole offer. */
@@ -60,4 +69,40 @@ export function parseAmount(text: string, decimals: number): PriceKey | null {
 
 export function toPriceKey(value: bigint): PriceKey {
   return value <= MAX_SAFE ? Number(value) : value
+}
+
+const PLACES = 4
+const PLACES_BELOW_ONE = 6
+
+/** `2.1` tokens are `2.10`; more than 4 decimal places are rounded up, more than 6 below 1. Base units have none. */
+export function readableAmount(amount: string, isWholeTokens: boolean): string {
+  const [whole = '0', fraction = ''] = amount.split('.')
+  if (!isWholeTokens) return groupDigits(BigInt(whole))
+  const places = whole === '0' ? PLACES_BELOW_ONE : PLACES
+  const cut = fraction.slice(0, places).padEnd(places, '0')
+  const isRounded = /[1-9]/.test(fraction.slice(places))
+  const digits = String(BigInt(whole + cut) + (isRounded ? 1n : 0n)).padStart(places + 1, '0')
+  const decimals = digits.slice(-places).replace(/0+$/, '').padEnd(2, '0')
+  return `${groupDigits(BigInt(digits.slice(0, -places)))}.${decimals}`
+}
+
+function groupDigits(value: bigint): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ',')
+}
+
+export type LowestPrice = { key: PriceKey; option: PaymentOption; gpus: number | null }
+
+/** A listing's lowest price in each basis (`basisOf`); the first of equal ones. */
+export function lowestPrices(listing: JsonValue, per: PricePer): Map<string, LowestPrice> {
+  const prices = new Map<string, LowestPrice>()
+  if (!isJsonObject(listing)) return prices
+  const gpus = gpuCount(listing)
+  for (const option of paymentOptions(listing)) {
+    const key = priceKey(option, gpus, per)
+    if (key === null) continue
+    const basis = basisOf(option)
+    const known = prices.get(basis)
+    if (known === undefined || comparePriceKeys(key, known.key) < 0) prices.set(basis, { key, option, gpus })
+  }
+  return prices
 }

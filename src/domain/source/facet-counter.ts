@@ -2,8 +2,7 @@ import { type Scalar, toScalar } from '../../filter-spec/criteria.ts'
 import type { Filter } from '../../filter-spec/filter.ts'
 import { resolvePath } from '../../filter-spec/path.ts'
 import type { JsonValue } from '../../json/value.ts'
-import { lowestPrices } from '../price/lowest-prices.ts'
-import { comparePriceKeys, type PriceKey, type PricePer } from '../price/price-key.ts'
+import { comparePriceKeys, lowestPrices, type PriceKey, type PricePer } from '../price/price-key.ts'
 import type { Facets, PriceCounts } from './selection.ts'
 
 /** How a facet writes a value: as a filter of that path takes it. */

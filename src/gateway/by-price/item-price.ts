@@ -1,11 +1,17 @@
-import { type LowestPrice, lowestPrices } from '../../domain/price/lowest-prices.ts'
 import { basisOf, type PaymentOption } from '../../domain/price/payment-option.ts'
-import { comparePriceKeys, formatAmount, type PriceKey, type PricePer } from '../../domain/price/price-key.ts'
+import {
+  comparePriceKeys,
+  formatAmount,
+  type LowestPrice,
+  lowestPrices,
+  type PriceKey,
+  type PricePer,
+} from '../../domain/price/price-key.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import type { PriceLimit } from '../../domain/query.ts'
 import type { PriceOrder } from '../../domain/source/selection.ts'
 import { parseJson } from '../../json/value.ts'
-import type { ItemPrice } from '../../wire/price.ts'
+import type { ItemPrice } from '../../wire/listing.ts'
 
 /** Which prices of a listing compare: the lowest of its first group counts. `null`: not this one. */
 export type Comparison = {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Limiter } from '../../domain/limiter.ts'
-import { type ClaimOperation, signedMessage } from '../../domain/signed-message.ts'
+import { type ClaimOperation, signedMessage } from '../../domain/listing.ts'
 import { EntrepotError } from '../../errors.ts'
 import type { JsonValue } from '../../json/value.ts'
 import type { PublisherIdentity, UsedSignature } from '../../store/store.ts'

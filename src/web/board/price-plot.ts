@@ -1,6 +1,11 @@
 import { useMemo, useRef } from 'preact/hooks'
-import { comparePriceKeys, formatAmount, type PriceKey, priceKey } from '../../domain/price/price-key.ts'
-import { readableAmount } from '../../domain/price/readable-amount.ts'
+import {
+  comparePriceKeys,
+  formatAmount,
+  type PriceKey,
+  priceKey,
+  readableAmount,
+} from '../../domain/price/price-key.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { untrustedText } from '../common/untrusted-text.ts'
 import { html } from '../html.ts'

@@ -5,8 +5,8 @@ import {
   type PriceKey,
   type PricePer,
   priceKey,
+  readableAmount,
 } from '../../domain/price/price-key.ts'
-import { readableAmount } from '../../domain/price/readable-amount.ts'
 import type { TokenTable } from '../../domain/price/token.ts'
 import { shortAddress, untrustedText } from '../common/untrusted-text.ts'
 import type { ListingRow } from './state/listing-row.ts'

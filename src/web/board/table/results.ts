@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks'
 import { plural } from '../../../domain/plural.ts'
-import { readableAmount } from '../../../domain/price/readable-amount.ts'
+import { readableAmount } from '../../../domain/price/price-key.ts'
 import type { PriceRangeJson } from '../../../wire/facets.ts'
 import { CopyButton } from '../../common/copy-button.ts'
 import { SelectBox } from '../../common/select-box.ts'
