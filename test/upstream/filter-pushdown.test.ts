@@ -96,20 +96,6 @@ test('where filters are applied here, any page of the matches is exact', async (
   t.false(rest.hasMore)
 })
 
-test('an upstream too large to scan is skipped after one page, with the names of the filters', async (t) => {
-  const fakeOptions = { items: listingTexts('x', 401), filterSpec: SPEC }
-  const query = asking(['gpu_model', 'H100'], ['region', 'Paris'], ['sla', '99'])
-  for (const [scanLimit, requests] of [
-    [400, 1],
-    [0, 0],
-  ] as const) {
-    const { fake, read } = await openUpstream(t, fakeOptions, { scanLimit })
-    const error = await failureOf(t, read(query))
-    t.deepEqual([error.reason, error.filters], ['unsupported_filter', ['region', 'sla']])
-    t.is(fake.requests.length, requests)
-  }
-})
-
 test('scan_limit counts listings after the sent filters, not all of the upstream', async (t) => {
   const items = [...listingTexts('x', 500), ...OFFERS]
   const filterSpec = specBody('one', [REGION])
@@ -162,14 +148,6 @@ test('a filter refused with 400 is applied here, all filters after a second refu
   }
 })
 
-test('a 500 to filters, which one odd listing can cause, has everything read without them', async (t) => {
-  const script: Behaviour[] = [{ kind: 'status', status: 500 }, { kind: 'serve' }]
-  const { fake, read } = await openUpstream(t, { items: OFFERS, filterSpec: BOTH, script })
-  t.deepEqual(idsOf(await read(asking(['gpu_model', 'H100'], ['region', 'Paris']))), ['a'])
-  const own = fake.requests.filter(({ parameters }) => parameters.get('limit') !== '50')
-  t.deepEqual(own.map(sent), [{ gpu_model: 'H100', region: 'Paris' }, {}])
-})
-
 test('after a 500 to filters, an unfiltered read is preferred to a stale Reading', async (t) => {
   const script: Behaviour[] = [{ kind: 'serve' }, { kind: 'status', status: 500 }, { kind: 'serve' }]
   const { read, clock } = await openUpstream(t, { items: OFFERS, filterSpec: BOTH, script })
@@ -178,33 +156,6 @@ test('after a 500 to filters, an unfiltered read is preferred to a stale Reading
   clock.advance(PAST_REVALIDATE)
   const reading = await read(query)
   t.deepEqual([idsOf(reading), reading.stale, reading.asOf], [['a', 'b'], false, clock.now()])
-})
-
-test('an upstream that declares another schema is not asked; one that declares none is', async (t) => {
-  const parts = { schema: 'vms.compute' }
-  for (const filterSpec of [specBody('one', [], 'vms.compute'), specBody('one', []), null]) {
-    const { read } = await openUpstream(t, { items: OFFERS, filterSpec }, { parts })
-    t.is((await read()).total, 3)
-  }
-  const other = { items: OFFERS, filterSpec: specBody('one', [], 'tokens.api') }
-  const { fake, read } = await openUpstream(t, other, { parts })
-  t.is((await failureOf(t, read())).reason, 'schema_mismatch')
-  t.is(fake.requests.length, 0)
-})
-
-test('an explanation states what was sent, and what each filter excluded and why', async (t) => {
-  const items = [...OFFERS, listingText({ listing_id: 'd', offer_resource: { gpu_model: 'H100' } })]
-  const { read } = await openUpstream(t, { items, filterSpec: SPEC })
-  const query = asking(['gpu_model', 'H100'], ['region', 'Paris'], ['sla', '100'])
-  t.deepEqual((await read({ ...query, explain: true })).explanation, {
-    sent: 'status=open&gpu_model=H100',
-    excluded: [
-      { filter: 'gpu_model', byValue: 0, missing: 0 },
-      { filter: 'region', byValue: 1, missing: 1 },
-      { filter: 'sla', byValue: 2, missing: 1 },
-    ],
-  })
-  t.is((await read(query)).explanation, undefined)
 })
 
 const NAMES = ['a', 'b', 'c'] as const

@@ -71,18 +71,6 @@ test('while the upstream cannot be reached, the last filter spec stays, and requ
   t.true(seen.length > before)
 })
 
-for (const [what, answer] of [
-  ['a 404', [404, '{}']],
-  ['a failing upstream', [503, '']],
-  ['an unreachable upstream', Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })],
-  ['a body that is no filter spec', [200, '{"filters":"none"}']],
-] satisfies [string, ScriptedAnswer | Error][])
-  test(`${what} declares nothing`, async (t) => {
-    const { cache } = open(t, answer)
-    await cache.loaded
-    t.is(cache.current, null)
-  })
-
 test('concurrent rechecks of a filter spec share one request', async (t) => {
   const { upstream, cache, seen } = open(t, answerOf('one'))
   await cache.loaded

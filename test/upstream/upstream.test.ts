@@ -1,35 +1,9 @@
 import test from 'ava'
-import { eventually } from '../helpers/eventually.ts'
 import { listingText, listingTexts } from '../helpers/fake-registry.ts'
 import { filterOf, specBody } from '../helpers/specs.ts'
 import { failureOf, idsOf, openUpstream, PAST_DELETE, PAST_REVALIDATE } from '../helpers/upstream.ts'
 
 const ADDRESS = `0x${'a'.repeat(40)}`
-
-test('before the first request nothing is reported as known', async (t) => {
-  const { status, source, isReady } = await openUpstream(t, {}, { name: 'curated', visibility: 'private' })
-  const { options: _, ...known } = status()
-  t.deepEqual(known, {
-    name: 'curated',
-    mode: 'live',
-    visibility: 'private',
-    state: 'not_yet_loaded',
-    ageSeconds: null,
-    lastError: null,
-    schemaId: null,
-    filters: null,
-    listings: null,
-    breaker: { state: 'closed', failuresInARow: 0, retryAt: null, suspended: null },
-    cache: { fresh: 0, stale: 0, miss: 0, bytes: 0 },
-    calls: { made: 0, failed: 0, retried: 0, failuresByReason: {}, ended: 0, elapsedMs: 0 },
-    items: { received: 0, invalid: 0 },
-    failures: [],
-    minutes: [],
-    missing: undefined,
-  })
-  t.is(source.mode, 'live')
-  t.true(isReady())
-})
 
 test('status counts calls, failures, items and cache outcomes, and what the upstream last reported', async (t) => {
   const items = [...listingTexts('a', 260), listingText({ created_at: null })]
@@ -86,17 +60,6 @@ test('an open breaker also stops requests for filter specs and publishers', asyn
   t.like(await read(), { stale: false, cache: { outcome: 'miss' } })
 })
 
-test('a refresh has the next question fetched, and the filter spec', async (t) => {
-  const { read, refresh, fake, ready } = await openUpstream(t, { items: listingTexts('a', 1) })
-  await ready
-  const reading = await read()
-  t.true(reading.isCurrent?.())
-  refresh()
-  t.false(reading.isCurrent?.())
-  t.is((await read()).cache?.outcome, 'miss')
-  await eventually(() => fake.specRequests.length === 2)
-})
-
 test('a publisher that the upstream ignores is filtered here where all publishers are known', async (t) => {
   const items = [1, 2, 7].map((id) => listingText({ listing_id: `by-${id}`, publisher_id: id }))
   const all = [1, 2, 7].map((id) => [id, `0x${`${id}`.repeat(40)}`] as const)
@@ -107,16 +70,4 @@ test('a publisher that the upstream ignores is filtered here where all publisher
   const { read: readUnknown } = await openUpstream(t, { items, publishers: all.slice(1) })
   const error = await failureOf(t, readUnknown(query))
   t.deepEqual([error.reason, error.filters], ['unsupported_filter', ['publisher']])
-})
-
-test('a gateway that reports its answer as incomplete is believed, of any kind', async (t) => {
-  const sources = [{ registry: 'curated', state: 'unavailable', reason: 'timeout' }]
-  for (const kind of ['registry', 'gateway'] as const) {
-    const envelope = { complete: false, sources }
-    const { read, status } = await openUpstream(t, { items: listingTexts('a', 1), envelope, kind })
-    const missing = [{ registry: 'curated', state: 'unavailable', reason: 'timeout' }]
-    t.deepEqual((await read()).missing, missing)
-    t.deepEqual(status().missing, missing)
-    t.is((await read()).cache?.outcome, 'miss', 'an incomplete answer is not stored')
-  }
 })

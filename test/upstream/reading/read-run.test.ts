@@ -4,7 +4,6 @@ import { parseTimestamp } from '../../../src/domain/timestamp.ts'
 import { OVERLAP } from '../../../src/upstream/reading/read-run.ts'
 import {
   envelopeText,
-  type FakeOptions,
   idOf,
   listingText,
   listingTexts,
@@ -157,19 +156,6 @@ test('an upstream that changes faster than it can be read is unstable', async (t
   t.true(fake.requests.length <= 12, asked(fake.requests))
 })
 
-test('an upstream that ignores offset fails after few requests', async (t) => {
-  const items = listingTexts('a', 300)
-  for (const count of [300, ALL.count]) {
-    const { read, fake } = await openUpstream(
-      t,
-      { items, script: [{ kind: 'same_page', total: 5000 }] },
-      MANY,
-    )
-    t.is((await failureOf(t, read({}, { count }))).reason, 'bad_envelope')
-    t.true(fake.requests.length <= 12, asked(fake.requests))
-  }
-})
-
 for (const [what, items, total] of [
   ['a total without items', [], 7],
   ['one item a page', listingTexts('a', 1), 300],
@@ -206,11 +192,6 @@ test('a small upstream that does not sort is read whole and sorted', async (t) =
   }
 })
 
-test('a large upstream that does not sort is unsorted', async (t) => {
-  const { read } = await openUpstream(t, { items: shuffled(listingTexts('a', 600)) }, { scanLimit: 500 })
-  t.is((await failureOf(t, read())).reason, 'unsorted')
-})
-
 test('listings of one instant may lie over page borders in any order', async (t) => {
   const at = { created_at: '2026-11-19T12:00:00' }
   const items = [...listingTexts('a', 30), ...shuffled(listingTexts('tie', 320, at))]
@@ -233,40 +214,6 @@ test('listings of one instant may lie over page borders in any order', async (t)
   const many = await openUpstream(t, { items: [...items.slice(0, 30), ...listingTexts('tie', 2200, at)] })
   t.is((await many.read({}, { count: 20 })).listings.length, 20)
   t.is((await failureOf(t, many.read({}, { count: 31 }))).reason, 'unsorted')
-})
-
-const oversized = (text: string) => listingText({ ...JSON.parse(text), demands: ['x'.repeat(9e6)] })
-
-for (const [what, offsets, openWith] of [
-  ['never fits into a page', [0, 60, 399], (items, at) => ({ items: items.with(at, oversized(items[at]!)) })],
-  [
-    'makes a Registry answer 500',
-    [0, 5, 60, 399],
-    (items, at) => ({ items, failing: new Set([idOf(items[at]!)]) }),
-  ],
-] satisfies [string, number[], (items: string[], at: number) => FakeOptions][])
-  test(`a listing that ${what} is skipped, and fails nothing else`, async (t) => {
-    const items = listingTexts('a', 400)
-    for (const at of offsets) {
-      const { read, fake, status } = await openUpstream(t, openWith(items, at), { timeoutMs: 30_000 })
-      const reading = await read({}, ALL)
-      t.deepEqual(idsOf(reading), items.filter((_, n) => n !== at).map(idOf), String(at))
-      t.is(reading.invalid, 1)
-      t.true(fake.requests.length < 60, asked(fake.requests))
-      t.is(status().breaker.state, 'closed')
-    }
-  })
-
-test('listings that are skipped next to each other leave the others', async (t) => {
-  const items = listingTexts('a', 100)
-  const failing = new Set([0, 10, 11, 12, 99].map((n) => idOf(items[n]!)))
-  const { read } = await openUpstream(t, { items, failing })
-  const reading = await read({}, ALL)
-  t.deepEqual(
-    idsOf(reading),
-    items.map(idOf).filter((id) => !failing.has(id)),
-  )
-  t.is(reading.invalid, 5)
 })
 
 test('an upstream that answers 500 to everything is asked three times for one question', async (t) => {
@@ -322,16 +269,6 @@ test('a status or filter that the upstream ignores is applied here, up to scan_l
   const { read: readFew } = await openUpstream(t, ignoring, { scanLimit: 500 })
   const error = await failureOf(t, readFew(query))
   t.deepEqual([error.reason, error.filters], ['unsupported_filter', ['gpu_model']])
-})
-
-test('a gateway is paged by its cursors, beyond what it serves by offset', async (t) => {
-  const items = listingTexts('a', 3000)
-  const { read, fake } = await openUpstream(t, { items, kind: 'gateway' }, MANY)
-  t.deepEqual(idsOf(await read({}, ALL)), items.map(idOf))
-  t.is(fake.requests.length, 15)
-  t.true(
-    fake.requests.slice(1).every(({ parameters }) => parameters.has('cursor') && !parameters.has('offset')),
-  )
 })
 
 test('a gateway that rejects its own cursor is read again from the top', async (t) => {

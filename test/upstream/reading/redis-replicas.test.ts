@@ -117,15 +117,3 @@ test('another key shares nothing', async (t) => {
   t.is((await other.read()).cache?.outcome, 'miss')
   t.is(fake.requests.length, 2)
 })
-
-test('without Redis each replica answers by itself', async (t) => {
-  const own = await startRedis()
-  t.teardown(own.dispose)
-  const { fake, replica } = await start(t, { url: own.url })
-  const [one, other] = [await replica(), await replica()]
-  await own.end('SIGKILL')
-  t.is((await one.read()).cache?.outcome, 'miss')
-  t.is((await one.read()).cache?.outcome, 'hit')
-  t.is((await other.read()).cache?.outcome, 'miss')
-  t.is(fake.requests.length, 2)
-})

@@ -367,22 +367,6 @@ function memoryStorage(): SnapshotStorage & { saves: SavedSnapshot[] } {
   }
 }
 
-test('a saved snapshot is shown at once after a restart, as stale, until the first pull ends', async (t) => {
-  const storage = memoryStorage()
-  const items = listingTexts('a', 3)
-  const before = await openPulled(t, { items }, { snapshots: { storage } })
-  await before.close()
-  const held = Promise.withResolvers<void>()
-  const script: Behaviour[] = [{ kind: 'hold', until: held.promise }]
-  const { read, isReady, ready } = await open(t, { items, script }, { snapshots: { storage } })
-  t.false(isReady())
-  t.deepEqual(textsOf(await read()), items)
-  t.like(await read(), { stale: true, total: 3, reason: undefined })
-  held.resolve()
-  await ready
-  t.like(await read(), { stale: false, total: 3 })
-})
-
 test('a snapshot is saved once in a while, and at the end', async (t) => {
   const storage = memoryStorage()
   const { pass, fake, close } = await openPulled(t, {}, { refreshSeconds: 10, snapshots: { storage } })
@@ -425,15 +409,6 @@ async function heldBy({ read }: Pick<Subject, 'read'>): Promise<string[]> {
   const { listings } = await read({}, ALL)
   return listings.map(({ listingId, origin }) => (origin?.stale ? `${listingId} (old)` : listingId))
 }
-
-test('a gateway is pulled as one stream, beyond what it serves by offset', async (t) => {
-  const items = listingTexts('a', 3000)
-  const { read, fake, status } = await openPulled(t, { items, kind: 'gateway' })
-  t.deepEqual(textsOf(await read({}, ALL)), items)
-  t.is(fake.requests.length, 1)
-  t.is(fake.requests[0]?.headers.accept, 'application/x-ndjson')
-  t.is(status().listings, 3000)
-})
 
 test('a gateway that does not stream is pulled by pages', async (t) => {
   const fakeOptions = { items: listingTexts('a', 300) }
