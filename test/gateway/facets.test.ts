@@ -14,7 +14,7 @@ import { at, parseJson, textAt } from '../../src/json/value.ts'
 import { selectAll } from '../../src/listing-index/item-selection.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
 import { manualClock } from '../helpers/manual-clock.ts'
-import { gatewayOver, withoutUndefined } from '../helpers/pages.ts'
+import { gatewayOver } from '../helpers/pages.ts'
 import { filterOf } from '../helpers/specs.ts'
 import { listingQuery } from '../helpers/upstream.ts'
 
@@ -171,18 +171,6 @@ test('facets: an unreadable copy counts nowhere, and the next best source counts
     { value: 'next', count: 1 },
   ])
   t.like(sources[0], { matched: 1, invalid: 1 })
-})
-
-test('facets: a missing source is reported, and no answer from none is given', async (t) => {
-  const good = fakeSource('good', [offerItem('a')])
-  const bad = fakeSource('bad', [], { failure: 'timeout' })
-  const found = await facetsOver([good, bad])
-  t.false(found.complete)
-  t.like(withoutUndefined(found.sources), [
-    { registry: 'good', state: 'loaded', matched: 1 },
-    { registry: 'bad', state: 'unavailable', reason: 'timeout' },
-  ])
-  await t.throwsAsync(facetsOver([bad]), { code: 'timeout' })
 })
 
 test('facets: a source in memory without an index counts one by one, and is missing where it holds too much', async (t) => {

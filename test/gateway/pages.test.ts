@@ -4,10 +4,8 @@ import type { Source } from '../../src/domain/source/reading.ts'
 import { SourceError } from '../../src/domain/source/source-error.ts'
 import type { SourceReason } from '../../src/domain/source/source-reason.ts'
 import { EntrepotError } from '../../src/errors.ts'
-import { CURSOR_SECONDS } from '../../src/gateway/cursor.ts'
 import { type FakeSource, fakeItem, fakeSource } from '../helpers/fake-source.ts'
-import { manualClock } from '../helpers/manual-clock.ts'
-import { gatewayOver, idsOfPage, KEY_READER, withoutUndefined } from '../helpers/pages.ts'
+import { gatewayOver, KEY_READER } from '../helpers/pages.ts'
 
 /** A source with this many listings, `a0` the newest. */
 function listings(name: string, count: number, options: Partial<FakeSource> = {}): FakeSource {
@@ -24,26 +22,6 @@ const local = (count = 0) => listings('local', count, LOCAL)
 async function refusalOf(t: ExecutionContext, answer: Promise<unknown>): Promise<EntrepotError> {
   return (await t.throwsAsync(answer, { instanceOf: EntrepotError })) ?? t.fail()
 }
-
-test('sources are reported in the order of the configuration, not of their answers', async (t) => {
-  const answered: string[] = []
-  const after = (name: string, turns: number): FakeSource => {
-    const source = listings(name, 2)
-    const { read } = source
-    source.read = async (...asked) => {
-      for (let turn = 0; turn < turns; turn++) await setImmediate()
-      answered.push(name)
-      return read(...asked)
-    }
-    return source
-  }
-  const { sources } = await gatewayOver([after('slow', 20), after('quick', 0), after('middling', 10)]).page()
-  t.deepEqual(answered, ['quick', 'middling', 'slow'])
-  t.deepEqual(
-    sources.map(({ registry }) => registry),
-    ['slow', 'quick', 'middling'],
-  )
-})
 
 test('each source is asked for what the page needs, all in one round', async (t) => {
   const sources = [listings('a', 40), listings('b', 25), listings('c', 0)]
@@ -62,28 +40,6 @@ test('each source is asked for what the page needs, all in one round', async (t)
       [offset + 7, offset + 7, offset + 7],
     )
   }
-})
-
-test('a private source is read, named and counted for readers with a key only', async (t) => {
-  const hidden = listings('hidden', 3, { visibility: 'private' })
-  const sources = [listings('open', 2), hidden]
-  const anonymous = await gatewayOver(sources).page()
-  t.is(hidden.ranges.length, 0)
-  const alone = await gatewayOver(sources.slice(0, 1)).page()
-  t.deepEqual(idsOfPage(anonymous), idsOfPage(alone))
-  t.is(anonymous.total, alone.total)
-  t.notRegex(JSON.stringify([anonymous.sources, anonymous.outcomes]), /hidden/)
-  const keyed = await gatewayOver(sources).page({}, { reader: KEY_READER })
-  t.is(keyed.total, 5)
-  t.deepEqual(
-    keyed.sources.map(({ registry, returned }) => [registry, returned]),
-    [
-      ['open', 2],
-      ['hidden', 3],
-    ],
-  )
-  const error = await refusalOf(t, gatewayOver([hidden]).page())
-  t.deepEqual([error.code, error.members], ['unavailable', { sources: [] }])
 })
 
 test('a source without an answer within the budget fails as timeout, even if it ignores its signal', async (t) => {
@@ -119,54 +75,6 @@ test('a Reading that comes after the budget, or fails then, changes nothing', as
   t.is(page.total, 1)
 })
 
-test('each source is reported as it answered, and the answers of the others count', async (t) => {
-  const now = manualClock().now()
-  const answering = (name: string, more: object): FakeSource => {
-    const source = listings(name, 1)
-    const { read } = source
-    source.read = async (...asked) => ({ ...(await read(...asked)), asOf: now, ...more })
-    return source
-  }
-  const odd = new SourceError('unsupported_filter', 'x', { filters: ['gpu_model'] })
-  const { sources, complete, total } = await gatewayOver([
-    failing('gone', 'connection_refused'),
-    fakeSource('odd', [], { read: () => Promise.reject(odd) }),
-    answering('old', { stale: true, asOf: now - 31_700, reason: 'timeout' }),
-    answering('good', { invalid: 2 }),
-    failing('new', 'not_yet_loaded'),
-  ]).page()
-  t.deepEqual(
-    sources.map(({ elapsed_ms, ...report }) => withoutUndefined(report)),
-    [
-      { registry: 'gone', state: 'unavailable', reason: 'connection_refused', matched: null, returned: 0 },
-      { registry: 'odd', state: 'skipped', reason: 'unsupported_filter', filters: ['gpu_model'] },
-      { registry: 'old', state: 'stale', matched: 1, returned: 1, age_seconds: 31, reason: 'timeout' },
-      { registry: 'good', state: 'loaded', matched: 1, returned: 1, age_seconds: 0, invalid: 2 },
-      { registry: 'new', state: 'not_yet_loaded', matched: null, returned: 0 },
-    ],
-  )
-  t.false(complete)
-  t.is(total, 2)
-  t.true((await gatewayOver([answering('old', { stale: true })]).page()).complete)
-})
-
-test('what a gateway reports as missing follows its report, and the answer is not complete', async (t) => {
-  const source = listings('eu', 1)
-  const { read } = source
-  const missing = [{ registry: 'curated', state: 'unavailable', reason: 'timeout', ageSeconds: 7.9 }] as const
-  source.read = async (...asked) => ({ ...(await read(...asked)), missing })
-  const { sources, complete } = await gatewayOver([source]).page()
-  t.false(complete)
-  t.deepEqual(withoutUndefined(sources[1]), {
-    registry: 'eu/curated',
-    state: 'unavailable',
-    reason: 'timeout',
-    matched: null,
-    returned: 0,
-    age_seconds: 7,
-  })
-})
-
 test('no usable source is 504 where all were late, else 503, and never an empty page', async (t) => {
   const late = fakeSource('late', [], { read: hanging })
   const [gone, skipped] = [failing('gone', 'dns'), failing('skipped', 'unsupported_filter')]
@@ -197,27 +105,6 @@ test('an answer needs a match, an upstream that answered, or no visible upstream
   t.true((await gatewayOver([local(), gone]).page({}, { named: ['local'] })).complete)
 })
 
-test('only named sources are read; a hidden name is refused like an unknown one', async (t) => {
-  const sources = [
-    local(),
-    listings('a', 2),
-    failing('gone', 'dns'),
-    listings('hidden', 1, { visibility: 'private' }),
-  ]
-  const page = await gatewayOver(sources).page({}, { named: ['local', 'a'] })
-  t.true(page.complete)
-  t.deepEqual(
-    page.sources.map(({ registry }) => registry),
-    ['local', 'a'],
-  )
-  t.is((await gatewayOver(sources).page({}, { reader: KEY_READER, named: ['hidden'] })).total, 1)
-  const [hidden, unknown] = await Promise.all(
-    ['hidden', 'unknown'].map((name) => refusalOf(t, gatewayOver(sources).page({}, { named: ['a', name] }))),
-  )
-  t.deepEqual([hidden?.status, unknown?.status], [400, 400])
-  t.is(hidden?.message.replace('hidden', 'unknown'), unknown?.message)
-})
-
 test('with require=all a source without a current answer is 502', async (t) => {
   const stale = listings('stale', 1)
   const { read } = stale
@@ -231,21 +118,6 @@ test('with require=all a source without a current answer is 502', async (t) => {
   t.true((await gatewayOver([local(), listings('a', 1), hidden]).page({}, { requireAll: true })).complete)
 })
 
-test('a looping question is answered by the local Registry alone', async (t) => {
-  const upstream = listings('up', 1)
-  const { sources, nextCursor } = await gatewayOver([local(9), upstream]).page({ limit: 2 }, { isLoop: true })
-  t.deepEqual(
-    sources.map(({ registry, state, reason }) => [registry, state, reason]),
-    [
-      ['local', 'loaded', undefined],
-      ['up', 'skipped', 'loop'],
-    ],
-  )
-  t.is(nextCursor, undefined)
-  t.is(upstream.ranges.length, 0)
-  t.is((await refusalOf(t, gatewayOver([upstream]).page({}, { isLoop: true }))).status, 508)
-})
-
 test('a page by offset beyond 2,000 is refused while a live source is visible, and names the cursor', async (t) => {
   const live = listings('live', 0, { visibility: 'private' })
   const snapshot = listings('snapshot', 0, { isComplete: true })
@@ -257,31 +129,6 @@ test('a page by offset beyond 2,000 is refused while a live source is visible, a
   await t.notThrowsAsync(gatewayOver([local(), live]).page({ offset: 1950, limit: 50 }, asking))
   await t.notThrowsAsync(gatewayOver([local(), live]).page(far))
   await t.notThrowsAsync(gatewayOver([local(), snapshot]).page(far, asking))
-})
-
-test('a cursor continues its own question only, until it expires', async (t) => {
-  const clock = manualClock()
-  const sources = [listings('a', 30), listings('b', 30, { visibility: 'private' })]
-  const gateway = gatewayOver(sources, { clock })
-  const { nextCursor: cursor = '', total } = await gateway.page({ limit: 20 })
-  const next = await gateway.page({ limit: 50 }, { cursor })
-  t.deepEqual([next.items.length, next.total, next.nextCursor], [10, total, undefined])
-  for (const [query, options] of [
-    [{ status: 'closed' }, {}],
-    [{ publisher: '0xabc' }, {}],
-    [{ filters: [['gpu_model', 'H100']] }, {}],
-    [{ via: ['another'] }, {}],
-    [{}, { reader: KEY_READER }],
-    [{}, { reader: KEY_READER, named: ['b'] }],
-  ] as const) {
-    const error = await refusalOf(t, gateway.page(query, { cursor, ...options }))
-    t.is(error.status, 400)
-    t.regex(error.message, /cursor/)
-  }
-  clock.advance(CURSOR_SECONDS * 1000)
-  await t.notThrowsAsync(gateway.page({}, { cursor }))
-  clock.advance(1000)
-  t.regex((await refusalOf(t, gateway.page({}, { cursor }))).message, /expired/)
 })
 
 test('an abort ends a page, and a fault of this program is not a failed source', async (t) => {

@@ -197,24 +197,6 @@ test('by price: groups with most offers come first, and listings without a price
   })
 })
 
-test('by price: a source that is late or fails is an outcome, and the others are in order', async (t) => {
-  const offers = [1, 2, 3].map((id) => offerAt(id, String(9 - id)))
-  const [good] = sourcesOf([{ offers, priority: 1, isComplete: true }])
-  const late = fakeSource('late', [], { read: () => new Promise(() => {}) })
-  const gone = fakeSource('gone', [], { failure: 'connection_refused' })
-  const byPrice = { tokens: null, per: 'gpu' } as const
-  const page = await gatewayOver([late, gone, good!], { budgetMs: 20 }).page({}, { byPrice })
-  t.deepEqual(
-    page.items.map(({ item }) => item.listingId),
-    ['l3', 'l2', 'l1'],
-  )
-  t.false(page.complete)
-  t.like(page.sources[0], { registry: 'late', state: 'unavailable', reason: 'timeout' })
-  t.like(page.sources[1], { registry: 'gone', state: 'unavailable', reason: 'connection_refused' })
-  const fault = fakeSource('fault', [], { read: () => Promise.reject(new TypeError('a fault of ours')) })
-  await t.throwsAsync(gatewayOver([fault, good!]).page({}, { byPrice }), { instanceOf: TypeError })
-})
-
 test('by price: an unreadable copy is not shown, and the next best source shows the listing', async (t) => {
   const unreadable = {
     ...itemOf(offerAt(1, '1')),

@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import { listingText, listingTexts } from '../../helpers/fake-registry.ts'
 import { type FarCopies, startFarCopies } from '../../helpers/far-copies.ts'
 import { startFake, startPatientGateway } from '../../helpers/gateway.ts'
+import { manualClock } from '../../helpers/manual-clock.ts'
 import { ALICE, postJson, publish } from '../../helpers/seller.ts'
 import { idsIn, idsOf, readPage, streamAll, walkAll } from '../../helpers/sequence.ts'
 
@@ -112,13 +113,14 @@ test('offset: a deep page is refused with a hint to cursor, which reaches it', a
 test('cursor: valid for one query only, another filter, status, source or reader is refused', async (t) => {
   const open = await startFake(t, { items: listingTexts('a', 80) })
   const hidden = await startFake(t, { items: listingTexts('h', 80) })
+  const clock = manualClock()
   const service = await startPatientGateway(
     t,
     [
       { name: 'a', url: open.url },
       { name: 'h', url: hidden.url, settings: 'visibility = "private"' },
     ],
-    { environment: { REGISTRY_ADMIN_API_KEY: 'admin' } },
+    { environment: { REGISTRY_ADMIN_API_KEY: 'admin' }, clock },
   )
   const { key } = (
     await postJson(`${service.url}/admin/api-keys`, '{"name":"b"}', { Authorization: 'Bearer admin' })
@@ -132,6 +134,7 @@ test('cursor: valid for one query only, another filter, status, source or reader
     [`${again}&status=closed`, bearer],
     [`${again}&gpu_model=H100`, bearer],
     [`${again}&sources=a`, bearer],
+    [`${again}&publisher=0xabc`, bearer],
     [`${again}x`, bearer],
     [`limit=5&cursor=${String(next_cursor).slice(0, -3)}AAA`, bearer],
   ] as const) {
@@ -139,6 +142,10 @@ test('cursor: valid for one query only, another filter, status, source or reader
     t.is(status, 400, query)
     t.regex(String(json().detail), /cursor/)
   }
+  clock.advance(3_600_000)
+  t.is((await service.get(`/listings?${again}`, bearer)).status, 200)
+  clock.advance(1000)
+  t.regex(String((await service.get(`/listings?${again}`, bearer)).json().detail), /cursor.*expired/)
 })
 
 test('cursor: present only if there are more listings', async (t) => {
